@@ -1,0 +1,61 @@
+/**
+ * Every bound in one place, each with its reason. What happens at a bound is said where it is met:
+ * a refusal, a closed peer, or a drop with a counter. Settings that an operator may change are not
+ * here but in `config/settings.ts`.
+ */
+
+/** A frame towards the daemon, without its length word. An admission takes about 200 bytes; whoever sends more is broken or hostile. */
+export const frameBytesMaxToDaemon = 64 * 1024;
+/** A frame from the daemon: a page of rules is the largest. The daemon is trusted, the cap only stops nonsense. */
+export const frameBytesMaxFromDaemon = 4 * 1024 * 1024;
+/** Frames waiting to leave for one peer of the daemon. A peer that reads slower than this is closed. */
+export const peerBacklogBytesMax = 8 * 1024 * 1024;
+/** Connections to the daemon: proxies and command lines of one host. */
+export const peersMax = 1024;
+/** Leases that one connection may hold: four times what a proxy serves at once. */
+export const leasesPerPeerMax = 65_536;
+/** Leases told in one `hello` frame; more follow in further ones. */
+export const leasesPerHello = 200;
+/** How long a fresh connection to the daemon may stay silent before its `hello`. */
+export const helloDeadlineMs = 5_000;
+/** How long a daemon that starts after a crash waits for the proxies it knew, so that their slots are held before anything new is admitted. */
+export const reunionMs = 500;
+/** Between two attempts of a proxy to reach the daemon. A Unix connect costs microseconds, and the reunion above must not be missed. */
+export const reconnectMs = 100;
+
+/** CONTRACT section 3. */
+export const userPathBytesMax = 1024;
+export const userPathSegmentsMax = 32;
+/** Provider and model subjects; an LMDB key holds 1,978 bytes. */
+export const subjectBytesMax = 512;
+/** One hundred years: the window's bounds must stay printable dates. */
+export const periodSecondsMax = 3_153_600_000;
+
+/** Candidates of one admission. */
+export const candidatesMax = 64;
+/** Rules in one page of a list, so that a page never stalls the daemon. */
+export const rulesPerPage = 500;
+/** Settles that a proxy keeps while the daemon is away; at about 200 bytes each. The oldest is dropped with a counter and a log line. */
+export const unsettledMax = 200_000;
+/** Admissions that wait in a proxy for the daemon. */
+export const admissionsWaitingMax = 20_000;
+
+/** Windows written per slice of a snapshot: 10,000 at once stall the loop by 12 ms. */
+export const windowsPerSlice = 500;
+/** A settle waits this long for others to share its commit. Nobody waits for the acknowledgement but the proxy's memory. */
+export const commitDelayMs = 10;
+/** Journal bytes that force a snapshot when the periodic one is off (`RATE_LIMITS_FLUSH_INTERVAL=0`). */
+export const journalBytesMax = 64 * 1024 * 1024;
+/** How long a proxy's last settle number is remembered after it was last heard of. */
+export const settledRetentionMs = 7 * 24 * 3600 * 1000;
+
+/** Tokens that one response may claim. Ten times the largest context there is, with room; more is nonsense and isn't charged. */
+export const tokensPerResponseMax = 1_000_000_000;
+/** A plain answer up to this size is held until it is whole, then sent in one write after its settle. */
+export const heldResponseBytesMax = 1024 * 1024;
+/** A plain answer is kept up to this size to read its usage; a larger one passes uncounted, with a log line. */
+export const readableResponseBytesMax = 32 * 1024 * 1024;
+/** One event of a stream that is looked at; a longer one passes unread. */
+export const streamEventBytesMax = 1024 * 1024;
+/** What a caller may send as X-Request-ID. */
+export const requestIdCharsMax = 128;

@@ -1,0 +1,69 @@
+/**
+ * What a checked configuration holds, after file, environment and flags are merged (CONTRACT
+ * section 9). Both processes read the same one and take their part.
+ */
+import type { RuleDefinition } from "../rule.js";
+
+export type FailureMode = "closed" | "open";
+
+export interface ProviderConfig {
+  /** The instance name: what rules, qualified model ids and logs call it. */
+  readonly name: string;
+  readonly type: "openai" | "simulator";
+  /** Without a trailing slash; `/chat/completions` is appended. Empty for the simulator. */
+  readonly baseUrl: string;
+  /** Null: no credential is sent. */
+  readonly apiKey: string | null;
+  /** Null: ask the provider's `/models`. `*` takes any id. */
+  readonly models: readonly string[] | null;
+  readonly connectTimeoutMs: number;
+  readonly firstByteTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly connectionsMax: number;
+}
+
+export type Strategy = "round_robin" | "cost" | "failover";
+
+export interface VirtualModelConfig {
+  readonly source: string;
+  readonly strategy: Strategy;
+  readonly targets: readonly { readonly provider: string; readonly model: string; readonly weight: number }[];
+}
+
+export interface Config {
+  /** The file that was read, or null for the built-in default. */
+  readonly file: string | null;
+  readonly server: {
+    readonly host: string;
+    readonly port: number;
+    readonly masterKey: string | null;
+    readonly allowOpen: boolean;
+    /** Lower case, as Node reports header names. */
+    readonly userPathHeader: string;
+    readonly bodyBytesMax: number;
+    /** How long a stopping proxy lets requests finish. */
+    readonly drainMs: number;
+    /** How long a client may leave a response unread. */
+    readonly stalledClientMs: number;
+  };
+  readonly limiter: {
+    readonly socket: string;
+    readonly socketGroupAccess: boolean;
+    readonly dataDir: string;
+    readonly failureMode: FailureMode;
+    /** How long an admission may take before the failure mode applies. */
+    readonly deadlineMs: number;
+  };
+  readonly providers: readonly ProviderConfig[];
+  readonly virtualModels: readonly VirtualModelConfig[];
+  readonly usageEnabled: boolean;
+  readonly quotaTemplatesEntitled: boolean;
+  readonly rateLimits: {
+    readonly enabled: boolean;
+    /** 0: no periodic write. */
+    readonly flushIntervalMs: number;
+    /** Unique by `ruleId`. */
+    readonly rules: readonly RuleDefinition[];
+  };
+  readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
+}

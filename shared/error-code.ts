@@ -1,0 +1,69 @@
+/**
+ * The closed list of error types and codes (SPEC "Errors", CONTRACT section 1), and the one shape in
+ * which a failure travels through Sluice until an HTTP answer or a terminal line is made of it.
+ */
+
+export type ErrorType =
+  | "provider_error"
+  | "rate_limit_error"
+  | "invalid_request_error"
+  | "authentication_error"
+  | "not_found_error"
+  | "permission_error"
+  | "internal_error";
+
+/** The codes that Sluice itself gives. An upstream's own code passes as it came. */
+export type ErrorCode =
+  | "rate_limit_exceeded"
+  | "rate_limit_not_found"
+  | "quota_templates_not_entitled"
+  | "feature_unavailable"
+  | "limiter_unavailable"
+  | "model_not_found"
+  | "provider_unavailable"
+  | "request_too_large";
+
+/** A failure as a value. `status` is the HTTP status; `code`, `param` and `provider` are null when unset. */
+export interface Failure {
+  readonly status: number;
+  readonly type: ErrorType;
+  readonly message: string;
+  readonly code: string | null;
+  readonly param: string | null;
+  readonly provider: string | null;
+}
+
+const byCode: Record<ErrorCode, { readonly status: number; readonly type: ErrorType }> = {
+  rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
+  rate_limit_not_found: { status: 404, type: "not_found_error" },
+  quota_templates_not_entitled: { status: 403, type: "permission_error" },
+  feature_unavailable: { status: 503, type: "internal_error" },
+  limiter_unavailable: { status: 503, type: "internal_error" },
+  model_not_found: { status: 404, type: "not_found_error" },
+  provider_unavailable: { status: 502, type: "provider_error" },
+  request_too_large: { status: 413, type: "invalid_request_error" },
+};
+
+/** A failure with one of our codes. */
+export function failure(code: ErrorCode, message: string, param: string | null = null): Failure {
+  return { ...byCode[code], message, code, param, provider: null };
+}
+
+/** A value that was sent wrong: 400, without a code. `param` names the field. */
+export function invalid(message: string, param: string | null = null): Failure {
+  return { status: 400, type: "invalid_request_error", message, code: null, param, provider: null };
+}
+
+/** A failure with a status and type of its own and no code. */
+export function plainFailure(status: number, type: ErrorType, message: string): Failure {
+  return { status, type, message, code: null, param: null, provider: null };
+}
+
+/** The error types by upstream status (CONTRACT section 1). */
+export function errorTypeForUpstreamStatus(status: number): ErrorType {
+  if (status === 401 || status === 403) return "authentication_error";
+  if (status === 404) return "not_found_error";
+  if (status === 429) return "rate_limit_error";
+  if (status >= 500) return "provider_error";
+  return "invalid_request_error";
+}

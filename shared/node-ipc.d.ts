@@ -1,0 +1,34 @@
+/** The part of node-ipc 12.0.0 that `ipc.ts` uses; the package brings no types and @types/node-ipc describes 9. */
+declare module "node-ipc" {
+  import type net from "node:net";
+
+  export interface IpcServer {
+    server: net.Server;
+    on(event: string, handler: (...args: never[]) => void): void;
+    emit(socket: net.Socket, bytes: Buffer): void;
+    start(): void;
+  }
+
+  export interface IpcClient {
+    socket: net.Socket;
+    explicitlyDisconnected: boolean;
+    on(event: string, handler: (...args: never[]) => void): void;
+    emit(bytes: Buffer): void;
+  }
+
+  export class IPCModule {
+    config: {
+      silent: boolean;
+      rawBuffer: boolean;
+      encoding: string;
+      unlink: boolean;
+      maxConnections: number;
+      retry: number;
+      stopRetrying: boolean;
+    };
+    of: Record<string, IpcClient | undefined>;
+    server: IpcServer;
+    serve(path: string, onStart: () => void): void;
+    connectTo(id: string, path: string, onConnected: () => void): void;
+  }
+}
