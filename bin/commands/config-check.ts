@@ -1,0 +1,56 @@
+/** `sluice config check`: reads the configuration as a start would, and says what it holds or what is wrong with it. */
+import type { Command } from "commander";
+import type { Config } from "../../shared/config/config.js";
+import { requireConfiguration } from "../configuration.js";
+import { httpUrl } from "../http-url.js";
+import { renderFields } from "../table.js";
+import type { Session } from "../terminal.js";
+import { type CommandFlags, jsonOption } from "./command-flags.js";
+
+/** Adds `config check` to the program. */
+export function addConfig(program: Command, session: Session): void {
+  const config = program.command("config").description("look at the configuration");
+  config
+    .command("check")
+    .description("check the configuration without starting anything; every problem is listed")
+    .addOption(jsonOption("print the summary as JSON"))
+    .action((_options, command: Command) => checkConfiguration(session, command.optsWithGlobals<CommandFlags>()));
+}
+
+function checkConfiguration(session: Session, flags: CommandFlags): void {
+  const warnings: string[] = [];
+  const config = requireConfiguration(session, flags, (warning) => warnings.push(warning));
+  if (flags.json === true) {
+    session.terminal.out(JSON.stringify({ ok: true, ...summarize(config), warnings }));
+    return;
+  }
+  for (const warning of warnings) session.terminal.err(`warning: ${warning}`);
+  session.terminal.out(`ok: ${sourceOf(config)}\n${renderFields(Object.entries(summarize(config)).filter(([name]) => name !== "file").map(([name, value]) => [name.replaceAll("_", " "), show(value)]))}`);
+}
+
+/** Where a configuration came from, for people. */
+export function sourceOf(config: Config): string {
+  return config.file ?? "built-in default (no configuration file)";
+}
+
+function summarize(config: Config): Readonly<Record<string, string | number | boolean | null | readonly string[]>> {
+  const { server, limiter, rateLimits } = config;
+  return {
+    file: config.file,
+    address: httpUrl(server.host, server.port),
+    master_key: server.masterKey !== null,
+    socket: limiter.socket,
+    data_dir: limiter.dataDir,
+    providers: config.providers.map(({ name }) => name),
+    virtual_models: config.virtualModels.map(({ source }) => source),
+    rules: rateLimits.rules.length,
+    limits_enabled: rateLimits.enabled,
+    usage_enabled: config.usageEnabled,
+  };
+}
+
+function show(value: string | number | boolean | null | readonly string[]): string {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "object") return value === null || value.length === 0 ? "none" : value.join(", ");
+  return String(value);
+}

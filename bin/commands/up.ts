@@ -1,0 +1,48 @@
+/** `sluice up`: daemon and proxy as two child processes, for a laptop or a container. Supervision itself is in `supervise-parts.ts`. */
+import type { Command } from "commander";
+import { fileURLToPath } from "node:url";
+import { CommandFailure } from "../command-failure.js";
+import { type ConfigurationFlags, flagsAsArguments, requireConfiguration } from "../configuration.js";
+import { bannerText, readyText } from "../ready-text.js";
+import { killGraceMs, stopGraceMs } from "../stop-deadlines.js";
+import { superviseParts } from "../supervise-parts.js";
+import type { Session } from "../terminal.js";
+
+interface UpFlags extends ConfigurationFlags {
+  readonly verbose?: boolean;
+}
+
+/** Adds `up` to the program. */
+export function addUp(program: Command, session: Session): void {
+  program
+    .command("up")
+    .description("run the daemon and the proxy until Ctrl-C; one that dies is started again")
+    .option("--host <host>", "the address to listen on")
+    .option("--port <port>", "the port to listen on")
+    .option("--data-dir <directory>", "where the daemon keeps its store")
+    .option("--verbose", "print every log line of both, as JSON")
+    .action((_options, command: Command) => runUp(session, command.optsWithGlobals<UpFlags>()));
+}
+
+async function runUp(session: Session, flags: UpFlags): Promise<void> {
+  const { terminal } = session;
+  const config = requireConfiguration(session, flags, (warning) => terminal.err(`warning: ${warning}`));
+  terminal.out(bannerText(config));
+  const { host, port, dataDir, ...both } = flags;
+  const supervisor = superviseParts({
+    limiterd: { name: "limiterd", script: scriptPath("sluice-limiterd.js"), args: flagsAsArguments({ ...both, ...(dataDir === undefined ? {} : { dataDir }) }) },
+    proxy: { name: "proxy", script: scriptPath("sluice-proxy.js"), args: flagsAsArguments({ ...both, ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) }) },
+    terminal,
+    verbose: flags.verbose === true,
+    stopDeadlineMs: config.server.drainMs + stopGraceMs + killGraceMs,
+    readyText: ({ ready, open }) => readyText({ url: ready, open, config }),
+  });
+  // A terminal that closes (SIGHUP) is a stop too: the children have sessions of their own and wouldn't hear of it.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => supervisor.stop());
+  const exitCode = await supervisor.done;
+  if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });
+}
+
+function scriptPath(name: string): string {
+  return fileURLToPath(new URL(`../${name}`, import.meta.url));
+}

@@ -1,0 +1,17 @@
+/** Lengths of time for people. Pure. */
+
+const units: readonly (readonly [seconds: number, name: string])[] = [[86_400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
+
+/** The two largest units that count: `42s`, `3m 20s`, `2h`, `1d 4h`. Part of a second counts as a whole one. */
+export function formatDuration(seconds: number): string {
+  let left = Math.max(0, Math.ceil(seconds));
+  const first = units.findIndex(([unit]) => left >= unit);
+  if (first === -1) return "0s";
+  const parts: string[] = [];
+  for (const [unit, name] of units.slice(first, first + 2)) {
+    const count = Math.floor(left / unit);
+    left -= count * unit;
+    if (count > 0) parts.push(`${count}${name}`);
+  }
+  return parts.join(" ");
+}

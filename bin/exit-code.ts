@@ -1,0 +1,48 @@
+/** What the exit codes of all three programs mean. One table: `--help` prints it, docs/command-line.md is checked against it. */
+
+/** The numbers from 64 up are those of sysexits.h. */
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  unreachable: 69,
+  bug: 70,
+  storeUnreadable: 74,
+  taken: 75,
+  configuration: 78,
+  killed: 130,
+} as const;
+
+/** Each code with its meaning, in the order in which they are printed. */
+export const exitCodeMeanings: readonly { readonly code: number; readonly meaning: string }[] = [
+  { code: exitCodes.ok, meaning: "done" },
+  { code: exitCodes.failed, meaning: "the daemon refused, or something failed" },
+  { code: exitCodes.usage, meaning: "wrong usage; nothing was done" },
+  { code: exitCodes.notFound, meaning: "no such rule" },
+  { code: exitCodes.unreachable, meaning: "the daemon can't be reached" },
+  { code: exitCodes.bug, meaning: "a mistake in Sluice itself; the process ended itself" },
+  { code: exitCodes.storeUnreadable, meaning: "the daemon can't read its store" },
+  { code: exitCodes.taken, meaning: "another daemon has the socket or the store" },
+  { code: exitCodes.configuration, meaning: "the configuration is wrong" },
+  { code: exitCodes.killed, meaning: "stopped by force, by a second signal" },
+];
+
+/** The code of a daemon or proxy that couldn't start. Errors are told apart by name: each is made in a process of its own kind. */
+export function exitCodeForStartError(error: unknown): number {
+  switch (error instanceof Error ? error.name : "") {
+    case "SocketTakenError":
+    case "StoreLockedError":
+      return exitCodes.taken;
+    case "StoreUnreadableError":
+      return exitCodes.storeUnreadable;
+    default:
+      return exitCodes.failed;
+  }
+}
+
+/** The table as `--help` shows it. */
+export function exitCodeHelp(codes: readonly number[] = exitCodeMeanings.map(({ code }) => code)): string {
+  const rows = exitCodeMeanings.filter(({ code }) => codes.includes(code));
+  return ["", "Exit codes:", ...rows.map(({ code, meaning }) => `  ${String(code).padEnd(4)} ${meaning}`)].join("\n");
+}

@@ -1,0 +1,34 @@
+/** The command line `sluice`: its commands and the flags they all take. Each command is a file in `commands/`. */
+import type { Command } from "commander";
+import { addConfig } from "./commands/config-check.js";
+import { addLimits } from "./commands/limits.js";
+import { addStatus } from "./commands/status.js";
+import { addUp } from "./commands/up.js";
+import { exitCodeHelp, exitCodes } from "./exit-code.js";
+import { newCommand } from "./new-command.js";
+import { tellFailure } from "./tell-failure.js";
+import type { Session } from "./terminal.js";
+
+/** Runs one command line, without the program's name; returns the exit code. Rejects only for a mistake of ours. */
+export async function runCommandLine(argv: readonly string[], session: Session): Promise<number> {
+  try {
+    await createProgram(session).parseAsync([...argv], { from: "user" });
+    return exitCodes.ok;
+  } catch (error) {
+    return tellFailure(error, { terminal: session.terminal, json: argv.includes("--json") });
+  }
+}
+
+function createProgram(session: Session): Command {
+  const program = newCommand("sluice", session)
+    .description("An LLM gateway with exact limits: a proxy, and a limiter daemon beside it.")
+    .option("--config <file>", "the configuration file (default: SLUICE_CONFIG, ./sluice.yaml, /etc/sluice/sluice.yaml)")
+    .option("--socket <path>", "the daemon's Unix socket; no configuration is needed to reach it then")
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText("afterAll", exitCodeHelp());
+  addUp(program, session);
+  addLimits(program, session);
+  addStatus(program, session);
+  addConfig(program, session);
+  return program;
+}

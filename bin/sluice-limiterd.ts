@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+/** The limiter daemon, for a supervisor: systemd, a container, `sluice up`. */
+import { startLimiterd } from "../limiterd/main.js";
+import { runPart } from "./run-part.js";
+
+await runPart({
+  process: "limiterd",
+  description: "The limiter daemon of Sluice: it owns every counter and serves proxies over a Unix socket.",
+  flags: ["config", "socket", "data-dir"],
+  async start(options) {
+    const limiterd = await startLimiterd(options);
+    return { ready: { ready: options.config.limiter.socket }, stop: () => limiterd.stop() };
+  },
+});

@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+/** The proxy, for a supervisor: systemd, a container, `sluice up`. */
+import { startProxy } from "../proxy/main.js";
+import { runPart } from "./run-part.js";
+
+await runPart({
+  process: "proxy",
+  description: "The proxy of Sluice: it takes model requests, asks the limiter daemon and calls the providers.",
+  flags: ["config", "socket", "host", "port"],
+  async start(options) {
+    const proxy = await startProxy(options);
+    return { ready: { ready: proxy.url, open: proxy.open }, stop: () => proxy.stop() };
+  },
+});

@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+/** The command line for people and scripts: `sluice up`, `limits`, `status`, `config`. docs/command-line.md describes it. */
+import { exitCodes } from "./exit-code.js";
+import { runCommandLine } from "./program.js";
+import { drainOutput, processSession } from "./terminal.js";
+
+const session = processSession();
+let exitCode: number = exitCodes.bug;
+try {
+  exitCode = await runCommandLine(process.argv.slice(2), session);
+} catch (error) {
+  session.terminal.err(`sluice made a mistake: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+}
+await drainOutput();
+// A socket to a daemon that doesn't answer may still be open: it must not hold the terminal.
+process.exit(exitCode);

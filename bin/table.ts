@@ -1,0 +1,28 @@
+/** Texts in columns. Pure. */
+
+export interface Column {
+  readonly title: string;
+  readonly align: "left" | "right";
+}
+
+/** Rows under their titles, columns two spaces apart, no trailing spaces. */
+export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+  const lines = [columns.map(({ title }) => title), ...rows];
+  const widths = columns.map((_, index) => Math.max(...lines.map((line) => width(line[index] ?? ""))));
+  return lines.map((line) => columns.map(({ align }, index) => pad(line[index] ?? "", widths[index] ?? 0, align)).join("  ").trimEnd()).join("\n");
+}
+
+/** Names and values below a heading: indented, the values in one column. */
+export function renderFields(fields: readonly (readonly [name: string, value: string])[]): string {
+  const widest = Math.max(0, ...fields.map(([name]) => width(name)));
+  return fields.map(([name, value]) => `  ${pad(name, widest, "left")}  ${value}`.trimEnd()).join("\n");
+}
+
+function pad(text: string, columns: number, align: "left" | "right"): string {
+  const space = " ".repeat(columns - width(text));
+  return align === "left" ? text + space : space + text;
+}
+
+function width(text: string): number {
+  return [...text].length;
+}

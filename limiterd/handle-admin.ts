@@ -1,0 +1,112 @@
+/**
+ * The admin operations, for the HTTP API and the command line alike (CONTRACT section 6). Each checks
+ * its body whole before it changes anything, and answers once the change is committed.
+ */
+import { unreachable } from "../shared/assert.js";
+import { windowsPerSlice } from "../shared/bounds.js";
+import { type Failure, failure, invalid } from "../shared/error-code.js";
+import { type Checked, parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel } from "../shared/rule.js";
+import type { Admin } from "../shared/wire/message.js";
+import { inertReason, listRules } from "./list-rules.js";
+import type { Rule } from "./rule-book.js";
+import { type DaemonState, isLimited } from "./state.js";
+import { daemonStatus } from "./status.js";
+import { type Change, ruleToStored, windowKey } from "./store.js";
+
+export interface AdminPorts {
+  answer(body: unknown): void;
+  fail(failure: Failure): void;
+  /** Called after a change of the set of rules, with what `isLimited` said before it. */
+  limitedMayHaveChanged(before: boolean): void;
+}
+
+export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, ports: AdminPorts): void {
+  const { op, body } = message;
+  if (op === "status") {
+    ports.answer(daemonStatus(state, nowMs));
+    return;
+  }
+  if (!state.settings.rateLimitsEnabled) {
+    ports.fail(failure("feature_unavailable", "rate limits are disabled: RATE_LIMITS_ENABLED is false"));
+    return;
+  }
+  switch (op) {
+    case "rate-limits.list": return list(state, body, nowMs, ports);
+    case "rate-limits.put": return put(state, body, nowMs, ports);
+    case "rate-limits.delete": return remove(state, body, ports);
+    case "rate-limits.reset-one": return resetOne(state, body, nowMs, ports);
+    case "rate-limits.reset": return resetAll(state, body, nowMs, ports);
+    default: return unreachable(op);
+  }
+}
+
+/** The value of a check, or null after its failure was told. */
+function valueOf<T>(checked: Checked<T>, ports: AdminPorts): T | null {
+  if (checked.ok) return checked.value;
+  ports.fail(checked.failure);
+  return null;
+}
+
+function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const after = (body as { after?: unknown } | null)?.after ?? null;
+  if (after !== null && typeof after !== "string") return ports.fail(invalid("after must be the next of the page before", "after"));
+  ports.answer(listRules(state.book, { nowMs, usageEnabled: state.settings.usageEnabled, after }));
+}
+
+function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const definition = valueOf(parseRuleWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }), ports);
+  if (definition === null) return;
+  const before = isLimited(state);
+  const known = state.book.find(definition);
+  const stale = known !== null && known.definition.perChild !== definition.perChild ? windowRemovals(known) : [];
+  const { rule } = state.book.put(definition, { source: "manual", nowMs, lsn: state.writer.closeBatch() });
+  ports.limitedMayHaveChanged(before);
+  const inert = inertReason(rule, state.settings.usageEnabled);
+  commit(state, [...stale, ruleChange(rule)], () => ports.answer(inert === null ? {} : { inert }));
+}
+
+function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
+  const key = valueOf(parseRuleKey(body), ports);
+  if (key === null) return;
+  const before = isLimited(state);
+  const rule = state.book.delete(key);
+  if (rule === null) return ports.fail(failure("rate_limit_not_found", `no ${periodLabel(key.periodSeconds)} rule on ${key.scope} ${key.subject}`));
+  ports.limitedMayHaveChanged(before);
+  commit(state, [{ table: "rules", key: rule.id, value: undefined }, ...windowRemovals(rule)], () => ports.answer({}));
+}
+
+function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const key = valueOf(parseResetOne(body), ports);
+  if (key === null) return;
+  const rule = state.book.find(key);
+  if (rule === null) return ports.answer({});
+  commit(state, resetChanges(state, rule, nowMs), () => ports.answer({}));
+}
+
+function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  if (valueOf(parseConfirmation(body), ports) === null) return;
+  const changes: Change[] = [];
+  for (const rule of state.book.rules.values()) changes.push(...resetChanges(state, rule, nowMs));
+  commit(state, changes, () => ports.answer({}));
+}
+
+function resetChanges(state: DaemonState, rule: Rule, nowMs: number): Change[] {
+  const removals = windowRemovals(rule);
+  state.book.reset(rule, { nowMs, lsn: state.writer.closeBatch() });
+  return [...removals, ruleChange(rule)];
+}
+
+function ruleChange(rule: Rule): Change {
+  return { table: "rules", key: rule.id, value: ruleToStored(rule) };
+}
+
+function windowRemovals(rule: Rule): Change[] {
+  const children = [...rule.children.keys()];
+  return (rule.own === null ? children : ["", ...children]).map((child) => ({ table: "windows", key: windowKey(rule.id, child), value: undefined }));
+}
+
+function commit(state: DaemonState, changes: readonly Change[], then: () => void): void {
+  const slices: Promise<void>[] = [];
+  for (let i = 0; i < changes.length; i += windowsPerSlice) slices.push(state.writer.write(changes.slice(i, i + windowsPerSlice)));
+  void Promise.all(slices).then(then);
+}

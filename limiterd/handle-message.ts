@@ -1,0 +1,181 @@
+/**
+ * The daemon's table of contents: what each message does, in the order in which it is done. Synchronous
+ * from bytes to verdict; what must reach the store is handed to the writer. Time is read by the caller,
+ * once per message.
+ */
+import { leasesPerPeerMax, tokensPerResponseMax } from "../shared/bounds.js";
+import { plainFailure } from "../shared/error-code.js";
+import { type Admin, type Admit, type Hello, type Settle, type ToDaemon, toDaemonFromWire } from "../shared/wire/message.js";
+import { wireVersion } from "../shared/version.js";
+import { unreachable } from "../shared/assert.js";
+import { admit } from "./admit.js";
+import { charge, hold, matchAll, release } from "./charge.js";
+import { handleAdmin } from "./handle-admin.js";
+import type { Counter } from "./rule-book.js";
+import type { Proxy } from "./proxies.js";
+import { type DaemonState, isLimited, type PeerState } from "./state.js";
+
+/** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
+export function handleFrame(state: DaemonState, peer: PeerState, frame: unknown, nowMs: number): boolean {
+  const message = toDaemonFromWire(frame);
+  return message !== null && handleMessage(state, peer, message, nowMs);
+}
+
+function handleMessage(state: DaemonState, peer: PeerState, message: ToDaemon, nowMs: number): boolean {
+  switch (message.kind) {
+    case "admit": return onAdmit(state, peer, message, nowMs);
+    case "settle": return onSettle(state, peer, message, nowMs);
+    case "hello": return onHello(state, peer, message, nowMs);
+    case "admin": return onAdmin(state, peer, message, nowMs);
+    default: return unreachable(message);
+  }
+}
+
+/** A connection ended: its slots are free at once. */
+export function handleClose(state: DaemonState, peer: PeerState, nowMs: number): void {
+  state.peers.delete(peer);
+  for (const lease of peer.leases.values()) release(lease.counters);
+  peer.leases.clear();
+  if (peer.proxy !== null) {
+    if (peer.proxy.peer === peer) peer.proxy.peer = null;
+    peer.proxy.seenAtMs = nowMs;
+    state.proxies.markDirty(peer.proxy);
+  }
+}
+
+function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: number): boolean {
+  if (peer.role !== null) return false;
+  if (message.wireVersion !== wireVersion) {
+    peer.send({ kind: "failed", id: message.id, failure: plainFailure(400, "invalid_request_error", `the daemon speaks wire version ${wireVersion}, this peer ${message.wireVersion}`) });
+    return false;
+  }
+  if (message.role === "cli") {
+    peer.role = "cli";
+    peer.helloId = message.id;
+    welcome(state, peer);
+    return true;
+  }
+  const proxy = peer.proxy ?? state.proxies.get(message.proxyId, nowMs);
+  if (proxy.id !== message.proxyId || peer.leases.size + message.leases.length > leasesPerPeerMax) return false;
+  if (peer.proxy === null) {
+    peer.proxy = proxy;
+    proxy.peer = peer;
+    state.proxies.markDirty(proxy);
+  }
+  for (const lease of message.leases) {
+    if (peer.leases.has(lease.lease)) return false;
+    const counters = matchAll(state.book, lease.userPath, lease, nowMs);
+    hold(counters);
+    peer.leases.set(lease.lease, { counters, bookVersion: state.book.version });
+    if (lease.lsn < state.bornLsn && !proxy.recounted.has(lease.lease)) {
+      proxy.recounted.add(lease.lease);
+      recount(state, counters, lease.lsn, lease.admittedAtMs, nowMs);
+    }
+  }
+  if (message.more) return true;
+  peer.role = "proxy";
+  peer.helloId = message.id;
+  state.awaited?.delete(proxy.id);
+  if (state.awaited === null) welcome(state, peer);
+  else if (state.awaited.size === 0) endReunion(state);
+  return true;
+}
+
+/** A request of an earlier daemon's life is counted by each window that was written before it was admitted. */
+function recount(state: DaemonState, counters: readonly Counter[], lsn: number, admittedAtMs: number, nowMs: number): void {
+  charge(state.book, counters, { atMs: Math.min(admittedAtMs, nowMs), requests: 1, tokens: 0 }, nowMs, (counter) => lsn > Math.max(counter.restoredLsn, counter.rule.sinceLsn));
+}
+
+/** Welcomes everybody who waited for the others: from now on admissions are answered. */
+export function endReunion(state: DaemonState): void {
+  if (state.awaited === null) return;
+  state.awaited = null;
+  for (const peer of state.peers) if (peer.role === "proxy" && !peer.welcomed) welcome(state, peer);
+}
+
+function welcome(state: DaemonState, peer: PeerState): void {
+  peer.welcomed = true;
+  peer.send({ kind: "welcome", id: peer.helloId, daemonVersion: state.settings.version, settledSeq: peer.proxy?.durableSeq ?? 0, limited: isLimited(state) });
+}
+
+function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: number): boolean {
+  if (peer.role !== "proxy" || !peer.welcomed || message.id === 0) return false;
+  if (peer.leases.has(message.id) || peer.leases.size >= leasesPerPeerMax) return false;
+  const { book, counts, writer, settings } = state;
+  if (!settings.rateLimitsEnabled) {
+    peer.leases.set(message.id, { counters: [], bookVersion: book.version });
+    peer.send({ kind: "admitted", id: message.id, target: 0, admittedAtMs: nowMs, lsn: writer.lsn, headers: null });
+    return true;
+  }
+  const verdict = admit(book, message, { nowMs, tokensEnforced: settings.usageEnabled });
+  if (verdict.admitted) {
+    counts.admitted++;
+    peer.leases.set(message.id, { counters: verdict.counters, bookVersion: book.version });
+    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers });
+  } else {
+    counts.refused++;
+    peer.send({ kind: "refused", id: message.id, ...verdict.breach });
+  }
+  return true;
+}
+
+function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: number): boolean {
+  const { proxy } = peer;
+  if (peer.role !== "proxy" || !peer.welcomed || proxy === null || message.tokens > tokensPerResponseMax) return false;
+  const { book, counts, writer, settings } = state;
+  const held = message.lease === 0 ? undefined : peer.leases.get(message.lease);
+  if (held !== undefined) {
+    peer.leases.delete(message.lease);
+    release(held.counters);
+  }
+  if (message.seq <= proxy.settledSeq) {
+    counts.repeatedSettles++;
+    acknowledge(proxy, Math.min(proxy.durableSeq, message.seq));
+    return true;
+  }
+  proxy.settledSeq = message.seq;
+  counts.settled++;
+  const endedAtMs = Math.max(0, nowMs - message.endedAgoMs);
+  const requestAtMs = message.lease === 0 ? Math.max(0, nowMs - message.startedAgoMs) : message.admittedAtMs;
+  const tokens = settings.usageEnabled ? message.tokens : 0;
+  if (settings.rateLimitsEnabled) {
+    const counters = held !== undefined && held.bookVersion === book.version ? held.counters : matchAll(book, message.userPath, message, nowMs);
+    if (message.lease === 0) charge(book, counters, { atMs: requestAtMs, requests: 1, tokens: 0 }, nowMs);
+    else if (message.lsn < state.bornLsn && !proxy.recounted.delete(message.lease)) recount(state, counters, message.lsn, message.admittedAtMs, nowMs);
+    charge(book, counters, { atMs: endedAtMs, requests: 0, tokens }, nowMs);
+  }
+  state.proxies.markDirty(proxy);
+  const { seq, lease, lsn, userPath, provider, model } = message;
+  writer.journal({ proxyId: proxy.id, seq, lease, lsn, requestAtMs, endedAtMs, userPath, provider, model, tokens }, () => {
+    if (seq > proxy.durableSeq) proxy.durableSeq = seq;
+    acknowledge(proxy, seq);
+  });
+  return true;
+}
+
+/** Owes an acknowledgement up to `seq`; those of one commit leave as one frame. */
+function acknowledge(proxy: Proxy, seq: number): void {
+  if (seq === 0) return;
+  if (proxy.ackSeq === 0) queueMicrotask(() => {
+    proxy.peer?.send({ kind: "settled", seq: proxy.ackSeq });
+    proxy.ackSeq = 0;
+  });
+  if (seq > proxy.ackSeq) proxy.ackSeq = seq;
+}
+
+function onAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): boolean {
+  if (!peer.welcomed) return false;
+  handleAdmin(state, message, nowMs, {
+    answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
+    fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
+    limitedMayHaveChanged: (before) => announceLimited(state, before),
+  });
+  return true;
+}
+
+/** Tells every proxy when the first rule comes or the last one goes. */
+function announceLimited(state: DaemonState, before: boolean): void {
+  const value = isLimited(state);
+  if (value === before) return;
+  for (const peer of state.peers) if (peer.role === "proxy" && peer.welcomed) peer.send({ kind: "event", name: "limited", value });
+}

@@ -1,0 +1,185 @@
+/**
+ * Wires the daemon: store, memory, socket, timers. Every decision is made elsewhere; here is what is
+ * connected to what, and in which order it starts and stops.
+ */
+import type { Config } from "../shared/config/config.js";
+import { commitDelayMs, frameBytesMaxToDaemon, helloDeadlineMs, journalBytesMax, reunionMs } from "../shared/bounds.js";
+import { listen, type Peer } from "../shared/ipc.js";
+import type { Log } from "../shared/log.js";
+import { version } from "../shared/version.js";
+import { createFrameReader, encodeFrame, type FrameReader } from "../shared/wire/codec.js";
+import { toWire } from "../shared/wire/message.js";
+import { endReunion, handleClose, handleFrame } from "./handle-message.js";
+import { openLmdbStore } from "./lmdb-store.js";
+import { restore } from "./restore.js";
+import { snapshot } from "./snapshot.js";
+import { type DaemonState, newCounts, type PeerState } from "./state.js";
+import { inertRules } from "./status.js";
+import type { Store } from "./store.js";
+import { createWriter } from "./writer.js";
+
+export interface LimiterdOptions {
+  readonly config: Config;
+  readonly log: Log;
+  /** Wall time in ms since the epoch; tests hand in their own. */
+  readonly nowMs?: () => number;
+}
+
+export interface Limiterd {
+  /** Writes all windows, closes every peer and the store. Nothing is lost by it. */
+  stop(): Promise<void>;
+}
+
+interface Connection {
+  readonly peer: Peer;
+  readonly state: PeerState;
+  readonly reader: FrameReader;
+}
+
+/** Between two attempts to write to a store that fails, and between two looks at silent peers. */
+const tickMs = 1000;
+
+/** Starts a daemon; resolved, it answers on its socket. Rejects with `SocketTakenError`, `StoreLockedError` or `StoreUnreadableError`. */
+export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdOptions): Promise<Limiterd> {
+  const store = await openLmdbStore(config.limiter.dataDir);
+  const state = await startState(store, config, log, nowMs).catch(closing(store));
+  const connections = new Map<Peer, Connection>();
+  const listener = await listen({
+    path: config.limiter.socket,
+    groupAccess: config.limiter.socketGroupAccess,
+    onConnect(peer) {
+      const connection = connect(peer, nowMs());
+      connections.set(peer, connection);
+      state.peers.add(connection.state);
+    },
+    onBytes(peer, bytes) {
+      const connection = connections.get(peer);
+      if (connection !== undefined) receive(state, connection, bytes, nowMs);
+    },
+    onClose(peer) {
+      const connection = connections.get(peer);
+      connections.delete(peer);
+      if (connection !== undefined) handleClose(state, connection.state, nowMs());
+    },
+  }).catch(closing(store));
+  log.info({ socket: config.limiter.socket, store: store.file, rules: state.book.rules.size }, "limiter daemon listens");
+  const timers = startTimers(state, config, log, nowMs);
+  return {
+    async stop() {
+      timers.stop();
+      // Written while the proxies are still there, so that the next life of the daemon waits for them.
+      await timers.lastSnapshot();
+      listener.close();
+      await store.close();
+      log.info("limiter daemon stopped, windows written");
+    },
+  };
+}
+
+function closing(store: Store): (error: unknown) => Promise<never> {
+  return async (error) => {
+    await store.close();
+    throw error;
+  };
+}
+
+async function startState(store: Store, config: Config, log: Log, nowMs: () => number): Promise<DaemonState> {
+  const startedAtMs = nowMs();
+  const restored = restore(store, config.rateLimits.enabled ? config.rateLimits.rules : null, startedAtMs);
+  const writer = createWriter(
+    {
+      store,
+      schedule: (ms, run) => void setTimeout(run, ms),
+      onStoreState(error) {
+        if (error === null) return log.info({ store: store.file }, "the store can be written again");
+        state.counts.failedCommits++;
+        log.error({ store: store.file, reason: error.message }, "the store can't be written: settles are kept by the proxies, windows in memory");
+      },
+    },
+    { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs, retryMs: tickMs },
+  );
+  const state: DaemonState = {
+    settings: {
+      version,
+      rateLimitsEnabled: config.rateLimits.enabled,
+      usageEnabled: config.usageEnabled,
+      quotaTemplatesEntitled: config.quotaTemplatesEntitled,
+    },
+    book: restored.book,
+    proxies: restored.proxies,
+    writer,
+    peers: new Set(),
+    bornLsn: restored.bornLsn,
+    startedAtMs,
+    awaited: restored.awaited.size > 0 ? restored.awaited : null,
+    counts: newCounts(),
+    lastSnapshotAtMs: null,
+  };
+  await writer.write(restored.changes);
+  for (const rule of inertRules(state)) log.warn({ rule }, "rule can't be enforced");
+  return state;
+}
+
+function connect(peer: Peer, nowMs: number): Connection {
+  const state: PeerState = {
+    connectedAtMs: nowMs,
+    send: (message) => peer.send(encodeFrame(toWire(message))),
+    close: () => peer.close(),
+    role: null,
+    proxy: null,
+    welcomed: false,
+    helloId: 0,
+    leases: new Map(),
+  };
+  return { peer, state, reader: createFrameReader(frameBytesMaxToDaemon) };
+}
+
+/** Time is read once for all that arrived together. */
+function receive(state: DaemonState, connection: Connection, bytes: Buffer, nowMs: () => number): void {
+  const now = nowMs();
+  let grammatical = true;
+  const framed = connection.reader.feed(bytes, (frame) => {
+    grammatical &&= handleFrame(state, connection.state, frame, now);
+  });
+  if (framed && grammatical) return;
+  state.counts.closedPeers++;
+  connection.peer.close();
+}
+
+function startTimers(state: DaemonState, config: Config, log: Log, nowMs: () => number): { stop(): void; lastSnapshot(): Promise<void> } {
+  let running: Promise<void> | null = null;
+  const takeSnapshot = (): Promise<void> => {
+    running ??= snapshot(state, nowMs()).finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  const intervalMs = config.rateLimits.flushIntervalMs;
+  const timers: NodeJS.Timeout[] = [];
+  if (intervalMs > 0) timers.push(setInterval(() => void takeSnapshot(), intervalMs));
+  timers.push(setInterval(() => {
+    if (intervalMs === 0 && state.writer.journalBytes > journalBytesMax) void takeSnapshot();
+    closeSilentPeers(state, nowMs());
+  }, tickMs));
+  if (state.awaited !== null) {
+    timers.push(setTimeout(() => {
+      if (state.awaited !== null) log.warn({ missing: state.awaited.size }, "proxies of the last run have not come back");
+      endReunion(state);
+    }, reunionMs));
+  }
+  return {
+    stop: () => timers.forEach((timer) => clearTimeout(timer)),
+    async lastSnapshot() {
+      await running;
+      await takeSnapshot();
+    },
+  };
+}
+
+function closeSilentPeers(state: DaemonState, nowMs: number): void {
+  for (const peer of state.peers) {
+    if (peer.role !== null || nowMs - peer.connectedAtMs < helloDeadlineMs) continue;
+    state.counts.closedPeers++;
+    peer.close();
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Brings back what the store holds: rules, windows, proxies, then the journal on top of the windows
+ * that were written before it; and puts the configuration's rules in their place (CONTRACT section 9).
+ */
+import { charge, matchAll } from "./charge.js";
+import { createProxies, type Proxies } from "./proxies.js";
+import { createRuleBook, type RuleBook } from "./rule-book.js";
+import { type RuleDefinition, ruleId } from "../shared/rule.js";
+import { type Change, journalFromStored, proxyFromStored, ruleFromStored, ruleToStored, splitWindowKey, type Store, StoreUnreadableError, windowFromStored, windowKey } from "./store.js";
+
+export interface Restored {
+  readonly book: RuleBook;
+  readonly proxies: Proxies;
+  /** Proxies that were connected when the last daemon ended. */
+  readonly awaited: Set<string>;
+  /** The first log sequence number that no earlier life of the daemon can have given out. */
+  readonly bornLsn: number;
+  /** The batches of the journal that were applied, ascending. */
+  readonly journaled: readonly number[];
+  /** What the configuration changes in the store. */
+  readonly changes: readonly Change[];
+}
+
+/** An earlier life may have given out numbers beyond those on disk: those of the batches that never got there. */
+const lsnGap = 1_000_000;
+
+/** `configured` null leaves the stored rules as they are: limits are disabled, not withdrawn. */
+export function restore(store: Store, configured: readonly RuleDefinition[] | null, nowMs: number): Restored {
+  const book = createRuleBook();
+  let lastLsn = 0;
+  for (const { key, value } of store.entries("rules")) {
+    const rule = ruleFromStored(value) ?? damaged(store, "rules", key);
+    book.restore({ ...rule }, nowMs);
+    lastLsn = Math.max(lastLsn, rule.sinceLsn);
+  }
+  const orphans: Change[] = [];
+  for (const { key, value } of store.entries("windows")) {
+    const window = windowFromStored(value) ?? damaged(store, "windows", key);
+    lastLsn = Math.max(lastLsn, window.lsn);
+    const { ruleId: id, child } = splitWindowKey(String(key));
+    const rule = book.rules.get(id);
+    if (rule === undefined || (rule.own !== null) !== (child === "")) {
+      orphans.push({ table: "windows", key, value: undefined });
+      continue;
+    }
+    const { lsn, ...counts } = window;
+    const counter = rule.own ?? book.childOf(rule, child, nowMs);
+    Object.assign(counter.window, counts);
+    counter.restoredLsn = lsn;
+  }
+  const { proxies, awaited } = restoreProxies(store);
+  const journaled = replayJournal(store, book, proxies, nowMs);
+  lastLsn = Math.max(lastLsn, journaled.at(-1) ?? 0);
+  const bornLsn = lastLsn + lsnGap;
+  return { book, proxies, awaited, bornLsn, journaled, changes: [...orphans, ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: bornLsn - 1 }))] };
+}
+
+function restoreProxies(store: Store): { proxies: Proxies; awaited: Set<string> } {
+  const proxies = createProxies();
+  const awaited = new Set<string>();
+  for (const { key, value } of store.entries("proxies")) {
+    const proxy = proxyFromStored(value) ?? damaged(store, "proxies", key);
+    proxies.restore(String(key), proxy);
+    if (proxy.connected) awaited.add(String(key));
+  }
+  return { proxies, awaited };
+}
+
+/** Applies each journaled settle to the windows that don't hold it yet. Returns the batches' numbers. */
+function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: number): number[] {
+  const batches: number[] = [];
+  for (const { key, value } of store.entries("journal")) {
+    const batchLsn = Number(key);
+    batches.push(batchLsn);
+    for (const entry of journalFromStored(value) ?? damaged(store, "journal", key)) {
+      const proxy = proxies.get(entry.proxyId, nowMs);
+      proxy.settledSeq = Math.max(proxy.settledSeq, entry.seq);
+      proxy.durableSeq = proxy.settledSeq;
+      proxies.markDirty(proxy);
+      const counters = matchAll(book, entry.userPath, entry, nowMs);
+      const requestLsn = entry.lease === 0 ? batchLsn : entry.lsn;
+      charge(book, counters, { atMs: Math.min(entry.requestAtMs, nowMs), requests: 1, tokens: 0 }, nowMs, (counter) => requestLsn > Math.max(counter.restoredLsn, counter.rule.sinceLsn));
+      charge(book, counters, { atMs: Math.min(entry.endedAtMs, nowMs), requests: 0, tokens: entry.tokens }, nowMs, (counter) => batchLsn > Math.max(counter.restoredLsn, counter.rule.sinceLsn));
+    }
+  }
+  return batches;
+}
+
+/** Config rules that are no longer declared go, declared ones are written as `config`, a manual rule on the same key stays as it is. */
+function applyConfigured(book: RuleBook, configured: readonly RuleDefinition[], at: { readonly nowMs: number; readonly lsn: number }): Change[] {
+  const changes: Change[] = [];
+  const declared = new Set(configured.map(ruleId));
+  for (const rule of [...book.rules.values()]) {
+    if (rule.source !== "config" || declared.has(rule.id)) continue;
+    book.delete(rule.definition);
+    changes.push({ table: "rules", key: rule.id, value: undefined });
+    for (const child of rule.own === null ? rule.children.keys() : [""]) changes.push({ table: "windows", key: windowKey(rule.id, child), value: undefined });
+  }
+  for (const definition of configured) {
+    const known = book.find(definition);
+    if (known?.source === "manual") continue;
+    if (known !== null && JSON.stringify(known.definition) === JSON.stringify({ ...known.definition, ...definition })) continue;
+    const children = known !== null && known.definition.perChild !== definition.perChild ? (known.own === null ? [...known.children.keys()] : [""]) : [];
+    const { rule } = book.put(definition, { source: "config", ...at });
+    for (const child of children) changes.push({ table: "windows", key: windowKey(rule.id, child), value: undefined });
+    changes.push({ table: "rules", key: rule.id, value: ruleToStored(rule) });
+  }
+  return changes;
+}
+
+function damaged(store: Store, table: string, key: string | number): never {
+  throw new StoreUnreadableError(`${store.file} can't be read: the entry ${JSON.stringify(key)} of ${table} is not what it should be`);
+}

@@ -1,0 +1,44 @@
+/**
+ * Writes what changed, in slices: the windows that moved since the last snapshot, what each proxy has
+ * settled, and then removes the journal that all of it now covers. A window carries the log sequence
+ * number up to which it holds every charge, so a crash between two slices loses and doubles nothing.
+ */
+import { settledRetentionMs, windowsPerSlice } from "../shared/bounds.js";
+import type { Counter } from "./rule-book.js";
+import type { DaemonState } from "./state.js";
+import { type Change, proxyToStored, windowKey, windowToStored } from "./store.js";
+
+/** Resolved: everything that had happened at the call is in the store. One runs at a time; the caller sees to that. */
+export async function snapshot(state: DaemonState, nowMs: number): Promise<void> {
+  const { book, writer } = state;
+  const dirty = book.takeDirty();
+  const coveredLsn = writer.closeBatch();
+  for (let i = 0; i < dirty.length; i += windowsPerSlice) {
+    await writer.write(windowChanges(state, dirty.slice(i, i + windowsPerSlice), writer.closeBatch()));
+  }
+  writer.closeBatch();
+  await writer.write([...proxyChanges(state, nowMs), ...writer.removeJournal(coveredLsn)]);
+  state.lastSnapshotAtMs = nowMs;
+}
+
+function windowChanges(state: DaemonState, counters: readonly Counter[], lsn: number): Change[] {
+  const changes: Change[] = [];
+  for (const counter of counters) {
+    counter.dirty = false;
+    const { rule } = counter;
+    // Deleted meanwhile, or a child that a reset dropped: its entry is gone and must stay gone.
+    if (state.book.rules.get(rule.id) !== rule || (rule.own ?? rule.children.get(counter.child)) !== counter) continue;
+    changes.push({ table: "windows", key: windowKey(rule.id, counter.child), value: windowToStored({ ...counter.window, lsn }) });
+  }
+  return changes;
+}
+
+function proxyChanges(state: DaemonState, nowMs: number): Change[] {
+  const forgotten = new Set(state.proxies.forget(nowMs - settledRetentionMs));
+  const changes: Change[] = [...forgotten].map((id) => ({ table: "proxies", key: id, value: undefined }));
+  for (const proxy of state.proxies.takeDirty()) {
+    if (forgotten.has(proxy.id)) continue;
+    changes.push({ table: "proxies", key: proxy.id, value: proxyToStored({ settledSeq: proxy.settledSeq, connected: proxy.peer !== null, seenAtMs: nowMs }) });
+  }
+  return changes;
+}

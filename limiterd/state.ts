@@ -1,0 +1,74 @@
+/**
+ * Everything the daemon holds in memory, in one object that `main.ts` makes and the steps share. What
+ * each part may do is said where it is made; here is only who is there.
+ */
+import type { FromDaemon, Role } from "../shared/wire/message.js";
+import type { Counter, RuleBook } from "./rule-book.js";
+import type { Proxies, Proxy } from "./proxies.js";
+import type { Writer } from "./writer.js";
+
+/** One connection. */
+export interface PeerState {
+  readonly connectedAtMs: number;
+  readonly send: (message: FromDaemon) => void;
+  readonly close: () => void;
+  /** Null until its hello is whole. */
+  role: Role | null;
+  proxy: Proxy | null;
+  /** Whether it was welcomed: only then may it ask for admissions. */
+  welcomed: boolean;
+  /** The id of the hello that waits for its welcome. */
+  helloId: number;
+  /** The gauges that each lease holds. */
+  readonly leases: Map<number, HeldLease>;
+}
+
+export interface HeldLease {
+  readonly counters: readonly Counter[];
+  /** The rule book's version at the match: while it stands, the same counters are charged. */
+  readonly bookVersion: number;
+}
+
+export interface DaemonSettings {
+  readonly version: string;
+  readonly rateLimitsEnabled: boolean;
+  readonly usageEnabled: boolean;
+  readonly quotaTemplatesEntitled: boolean;
+}
+
+export interface DaemonState {
+  readonly settings: DaemonSettings;
+  readonly book: RuleBook;
+  readonly proxies: Proxies;
+  readonly writer: Writer;
+  readonly peers: Set<PeerState>;
+  /** The first log sequence number of this daemon's life. */
+  readonly bornLsn: number;
+  readonly startedAtMs: number;
+  /** Proxies that were connected when the last daemon ended and haven't said hello yet; null once nobody is waited for. */
+  awaited: Set<string> | null;
+  readonly counts: DaemonCounts;
+  /** When a snapshot was last complete. */
+  lastSnapshotAtMs: number | null;
+}
+
+/** What happened since the start, for `sluice status`. */
+export interface DaemonCounts {
+  admitted: number;
+  refused: number;
+  settled: number;
+  /** Settles that came again and were not counted again. */
+  repeatedSettles: number;
+  /** Peers closed because they broke the grammar, read too slowly, or never said hello. */
+  closedPeers: number;
+  failedCommits: number;
+}
+
+export function newCounts(): DaemonCounts {
+  return { admitted: 0, refused: 0, settled: 0, repeatedSettles: 0, closedPeers: 0, failedCommits: 0 };
+}
+
+/** Whether admissions must be asked for: with no rule there is nothing to say. */
+export function isLimited(state: DaemonState): boolean {
+  return state.settings.rateLimitsEnabled && state.book.rules.size > 0;
+}

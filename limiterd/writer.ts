@@ -1,0 +1,135 @@
+/**
+ * The one order in which things reach the store. Settles gather in the open batch of the journal;
+ * closing it gives the batch its log sequence number (lsn) and opens the next. Batches and other
+ * changes are committed one after the other: a failed commit is tried again and holds back all that
+ * comes after it, so that what is on disk is always a prefix of what happened.
+ */
+import { windowsPerSlice } from "../shared/bounds.js";
+import { type Change, type JournalEntry, journalToStored, type Store } from "./store.js";
+
+export interface WriterPorts {
+  readonly store: Store;
+  /** Runs `run` after `ms`. */
+  schedule(ms: number, run: () => void): void;
+  /** Told each time a commit fails, and with null when one succeeds after that. */
+  onStoreState(error: Error | null): void;
+}
+
+export interface Writer {
+  /** The log sequence number of the open batch: whatever happens now belongs to it. */
+  readonly lsn: number;
+  /** Journal bytes written and not yet removed, estimated; for the bound when there is no periodic snapshot. */
+  readonly journalBytes: number;
+  /** The last failure to write, or null when the store works. */
+  readonly failing: Error | null;
+  /** Adds a settle to the open batch; `onDurable` runs once it is committed. */
+  journal(entry: JournalEntry, onDurable: () => void): void;
+  /** Closes the open batch, queues it, and returns its lsn: everything until now is at or below it. */
+  closeBatch(): number;
+  /** Queues changes behind all that is queued. Resolved: they are committed. */
+  write(changes: readonly Change[]): Promise<void>;
+  /** What removes the batches up to `lsn`; to be written once they are covered by what was written before. */
+  removeJournal(lsn: number): Change[];
+}
+
+export interface WriterOptions {
+  /** The batches that an earlier life left in the journal, ascending. */
+  readonly journaled: readonly number[];
+  readonly firstLsn: number;
+  /** How long a settle waits for others to share its commit. */
+  readonly commitDelayMs: number;
+  readonly retryMs: number;
+}
+
+interface Job {
+  readonly changes: readonly Change[];
+  readonly done: () => void;
+}
+
+const entryBytes = 120;
+
+export function createWriter(ports: WriterPorts, options: WriterOptions): Writer {
+  let lsn = options.firstLsn;
+  let batch: JournalEntry[] = [];
+  let batchDone: (() => void)[] = [];
+  const batchBytes = new Map<number, number>(options.journaled.map((batchLsn) => [batchLsn, 0]));
+  let journalBytes = 0;
+  const jobs: Job[] = [];
+  let committing = false;
+  let commitScheduled = false;
+  let failing: Error | null = null;
+
+  function closeBatch(): number {
+    const closed = lsn++;
+    if (batch.length > 0) {
+      const done = batchDone;
+      jobs.push({ changes: [{ table: "journal", key: closed, value: journalToStored(batch) }], done: () => done.forEach((run) => run()) });
+      batchBytes.set(closed, batch.length * entryBytes);
+      journalBytes += batch.length * entryBytes;
+      batch = [];
+      batchDone = [];
+    }
+    return closed;
+  }
+
+  function pump(): void {
+    if (committing || jobs.length === 0) return;
+    committing = true;
+    let changes = 0;
+    let taken = 0;
+    while (taken < jobs.length && (taken === 0 || changes + jobs[taken]!.changes.length <= windowsPerSlice)) changes += jobs[taken++]!.changes.length;
+    void commit(jobs.splice(0, taken));
+  }
+
+  async function commit(taken: readonly Job[]): Promise<void> {
+    try {
+      await ports.store.commit(taken.flatMap((job) => job.changes));
+    } catch (error) {
+      failing = error instanceof Error ? error : new Error(String(error));
+      ports.onStoreState(failing);
+      ports.schedule(options.retryMs, () => void commit(taken));
+      return;
+    }
+    if (failing !== null) {
+      failing = null;
+      ports.onStoreState(null);
+    }
+    committing = false;
+    for (const job of taken) job.done();
+    pump();
+  }
+
+  return {
+    get lsn() { return lsn; },
+    get journalBytes() { return journalBytes; },
+    get failing() { return failing; },
+    journal(entry, onDurable) {
+      batch.push(entry);
+      batchDone.push(onDurable);
+      if (commitScheduled) return;
+      commitScheduled = true;
+      ports.schedule(options.commitDelayMs, () => {
+        commitScheduled = false;
+        closeBatch();
+        pump();
+      });
+    },
+    closeBatch,
+    write(changes) {
+      return new Promise((resolve) => {
+        jobs.push({ changes, done: resolve });
+        pump();
+      });
+    },
+    removeJournal(upTo) {
+      const removals: Change[] = [];
+      for (const [batchLsn, bytes] of batchBytes) {
+        if (batchLsn > upTo) break;
+        batchBytes.delete(batchLsn);
+        journalBytes -= bytes;
+        removals.push({ table: "journal", key: batchLsn, value: undefined });
+      }
+      return removals;
+    },
+  };
+}

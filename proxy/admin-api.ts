@@ -1,0 +1,71 @@
+/**
+ * The /admin/rate-limits endpoints (CONTRACT section 6): HTTP in, one admin operation of the daemon, and
+ * the whole list out. What a body may hold is checked by the daemon, for the command line alike.
+ */
+import { failure, invalid, type Failure } from "../shared/error-code.js";
+import type { AdminOp } from "../shared/wire/message.js";
+import type { Exchange } from "./exchange.js";
+import type { Gateway, RequestRecord } from "./gateway.js";
+import type { Endpoint } from "./match-route.js";
+import { replyFailure, replyJson } from "./respond.js";
+
+type AdminEndpoint = Extract<Endpoint, `rate-limits${string}`>;
+
+const adminBodyBytesMax = 60 * 1024;
+
+export async function handleAdmin(gateway: Gateway, exchange: Exchange, endpoint: AdminEndpoint, record: RequestRecord): Promise<void> {
+  const op = operation(exchange.method, endpoint);
+  if (op !== "rate-limits.list") {
+    const body = await readJson(exchange);
+    if (!body.ok) return fail(exchange, record, body.failure);
+    const done = await gateway.limiter.call(op, body.value);
+    if (!done.ok) return fail(exchange, record, done.failure);
+    if (op === "rate-limits.reset") {
+      record.end(200, "answered");
+      return replyJson(exchange, 200, { status: "ok" });
+    }
+  }
+  const list = await listAll(gateway);
+  if (!list.ok) return fail(exchange, record, list.failure);
+  record.end(200, "answered");
+  replyJson(exchange, 200, list.body);
+}
+
+function operation(method: string, endpoint: AdminEndpoint): AdminOp {
+  if (endpoint === "rate-limits-reset") return "rate-limits.reset";
+  if (endpoint === "rate-limits-reset-one") return "rate-limits.reset-one";
+  return method === "PUT" ? "rate-limits.put" : method === "DELETE" ? "rate-limits.delete" : "rate-limits.list";
+}
+
+function fail(exchange: Exchange, record: RequestRecord, what: Failure): void {
+  record.end(what.status, "refused");
+  replyFailure(exchange, "admin", what);
+}
+
+type JsonBody = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly failure: Failure };
+
+async function readJson(exchange: Exchange): Promise<JsonBody> {
+  const body = await exchange.readBody(adminBodyBytesMax);
+  if (!body.ok) return { ok: false, failure: failure("request_too_large", `the body is larger than ${adminBodyBytesMax} bytes`) };
+  try {
+    return { ok: true, value: JSON.parse(body.bytes.toString("utf8")) };
+  } catch (error) {
+    return { ok: false, failure: invalid(`the body must be a JSON object: ${error instanceof Error ? error.message : String(error)}`, "body") };
+  }
+}
+
+type Listed = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly failure: Failure };
+
+/** All pages of the daemon's list as one. */
+async function listAll(gateway: Gateway): Promise<Listed> {
+  const items: unknown[] = [];
+  let after: string | null = null;
+  for (;;) {
+    const page = await gateway.limiter.call("rate-limits.list", { after });
+    if (!page.ok) return page;
+    const { rate_limits: rules, server_time: serverTime, next } = page.body as { rate_limits: unknown[]; server_time: string; next: string | null };
+    items.push(...rules);
+    if (next === null) return { ok: true, body: { rate_limits: items, server_time: serverTime } };
+    after = next;
+  }
+}

@@ -1,0 +1,88 @@
+/** POST /v1/chat/completions, in the order in which it happens: read, resolve, admit, forward, settle. */
+import { failure, plainFailure } from "../shared/error-code.js";
+import type { Caller } from "./authenticate.js";
+import { parseChatBody, rewriteChatBody } from "./chat-body.js";
+import { forwardRequestHeaders } from "./copy-headers.js";
+import type { Exchange } from "./exchange.js";
+import { type Forwarded, forward } from "./forward.js";
+import { type Admission, limiterUnavailable } from "./limiter-client.js";
+import type { Gateway, RequestRecord } from "./gateway.js";
+import { resolveModel, type Route } from "./resolve-model.js";
+import { replyFailure, replyRefused, refusalMessage, successHeaders } from "./respond.js";
+
+/** Answers the exchange; the record learns what the log line tells. Never rejects. */
+export async function chatCompletions(gateway: Gateway, exchange: Exchange, caller: Caller, record: RequestRecord): Promise<void> {
+  const { limiter, config } = gateway;
+  const body = await exchange.readBody(config.server.bodyBytesMax);
+  if (!body.ok) {
+    if (body.reason === "gone") return record.end(499, "client_gone");
+    record.end(413, "refused");
+    return replyFailure(exchange, "model", failure("request_too_large", `the body is larger than ${config.server.bodyBytesMax} bytes`));
+  }
+  const chat = parseChatBody(body.bytes);
+  if (!chat.ok) {
+    record.end(400, "refused");
+    return replyFailure(exchange, "model", chat.failure);
+  }
+  record.model = chat.body.model;
+  const route = resolveModel(gateway.models.current(), chat.body.model) ?? (await resolveOnceLearned(gateway, chat.body.model));
+  if (route === null) {
+    record.end(404, "refused");
+    return replyFailure(exchange, "model", failure("model_not_found", `the model ${JSON.stringify(chat.body.model)} does not exist: GET /v1/models lists those that do`, "model"));
+  }
+  const outcome = await limiter.admit(caller.userPath, gateway.targetOrder.order(route));
+  if (outcome.kind === "unavailable") {
+    record.end(503, "limiter_unavailable");
+    return replyFailure(exchange, "model", limiterUnavailable(), ["retry-after", "1"]);
+  }
+  if (outcome.kind === "refused") {
+    record.end(429, "rate_limited");
+    record.note = refusalMessage(outcome.breach);
+    return replyRefused(exchange, outcome.breach);
+  }
+  const { admission } = outcome;
+  record.target = admission.target;
+  if (exchange.gone) {
+    record.end(499, "client_gone");
+    return limiter.settle(admission, { tokens: 0, estimated: false }, () => {});
+  }
+  const forwarded = await send(gateway, exchange, { admission, bytes: body.bytes, stream: chat.body.stream, includeUsage: chat.body.includeUsage, asked: chat.body.model, headers: successHeaders(outcome.headers) });
+  record.forwarded(forwarded);
+  limiter.settle(admission, forwarded, forwarded.finish);
+}
+
+/** A bare id may be one that a provider is just being asked about. */
+async function resolveOnceLearned(gateway: Gateway, name: string): Promise<Route | null> {
+  await gateway.models.firstLearned();
+  return resolveModel(gateway.models.current(), name);
+}
+
+interface Sending {
+  readonly admission: Admission;
+  readonly bytes: Buffer;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  /** The model as the client wrote it. */
+  readonly asked: string;
+  readonly headers: readonly string[];
+}
+
+function send(gateway: Gateway, exchange: Exchange, what: Sending): Promise<Forwarded> {
+  const { provider, model } = what.admission.target;
+  const upstream = gateway.upstreams.get(provider);
+  const askUsage = what.stream && !what.includeUsage;
+  const body = rewriteChatBody(what.bytes, { ...(model === what.asked ? {} : { model }), ...(askUsage ? { includeUsage: true } : {}) });
+  if (upstream === undefined) {
+    const finish = (): void => replyFailure(exchange, "model", plainFailure(500, "internal_error", `provider ${provider} is not configured`));
+    return Promise.resolve({ status: 500, tokens: 0, estimated: false, outcome: "upstream_error", firstByteMonoMs: null, note: null, finish });
+  }
+  return forward(exchange, {
+    upstream,
+    provider,
+    request: { method: "POST", path: "/chat/completions", headers: forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader), body },
+    headers: ["x-request-id", exchange.id, ...what.headers],
+    hideUsageChunk: askUsage,
+    promptBytes: what.bytes.length,
+    monoMs: gateway.monoMs,
+  });
+}

@@ -1,0 +1,36 @@
+/**
+ * One HTTP request and its response, as the steps see them. `http-listener.ts` puts it around Node's
+ * objects; a simulation can put it around anything.
+ */
+
+export type BodyResult = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly reason: "too_large" | "gone" };
+
+export interface Exchange {
+  readonly id: string;
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Names and values in turn, as they came. */
+  readonly rawHeaders: readonly string[];
+  /** By lower-case name; repeated ones joined as HTTP says. */
+  header(name: string): string | undefined;
+  /** Reads the whole body once, up to `bytesMax`. */
+  readBody(bytesMax: number): Promise<BodyResult>;
+  /** Whether the client left before the response was complete. */
+  readonly gone: boolean;
+  /** Runs once if the client leaves before the response is complete. */
+  onGone(run: () => void): void;
+  /** Whether a response has begun. */
+  readonly begun: boolean;
+  /** The response's head: flat names and values. */
+  begin(status: number, headers: readonly string[]): void;
+  /** A piece of the body. False: the client reads too slowly, wait for `onDrain`. */
+  write(chunk: Buffer): boolean;
+  onDrain(run: () => void): void;
+  /** Ends a response that has begun. */
+  end(): void;
+  /** The whole response at once. */
+  reply(status: number, headers: readonly string[], body: Buffer | string): void;
+  /** Ends the connection so that the client sees a cut response. */
+  cut(): void;
+}

@@ -1,0 +1,218 @@
+/**
+ * Sends an admitted request to its provider and the response to the client: plain answers whole, streams
+ * byte by byte as they come. It watches for usage, honours back-pressure, and ends the upstream when the
+ * client leaves. What the request is charged is returned, not acted on.
+ */
+import { heldResponseBytesMax, readableResponseBytesMax } from "../shared/bounds.js";
+import { type Failure, failure, plainFailure } from "../shared/error-code.js";
+import { forwardResponseHeaders } from "./copy-headers.js";
+import { estimateTokens } from "./estimate-tokens.js";
+import type { Exchange } from "./exchange.js";
+import { readUsage, type UsageReading } from "./read-usage.js";
+import { replyFailure } from "./respond.js";
+import { createStreamTap, type StreamTap } from "./tap-stream.js";
+import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest } from "./upstream.js";
+import { errorInsideSuccess, mapUpstreamError } from "./upstream-error.js";
+
+export interface ForwardRequest {
+  readonly upstream: Upstream;
+  readonly provider: string;
+  readonly request: UpstreamRequest;
+  /** The rate limit headers and the request id: on every response, whatever becomes of it. */
+  readonly headers: readonly string[];
+  /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
+  readonly hideUsageChunk: boolean;
+  readonly promptBytes: number;
+  readonly monoMs: () => number;
+}
+
+/** How it ended. `finish` gives the client the last of it, and is to be called once the settle has left. */
+export interface Forwarded {
+  readonly status: number;
+  readonly tokens: number;
+  /** Whether `tokens` is a guess: the stream was cut, or the provider told no usage. */
+  readonly estimated: boolean;
+  readonly outcome: "complete" | "client_gone" | "upstream_error" | "upstream_cut";
+  readonly firstByteMonoMs: number | null;
+  /** What a log line should say beside the outcome. */
+  readonly note: string | null;
+  readonly finish: () => void;
+}
+
+/** Never rejects. */
+export function forward(exchange: Exchange, what: ForwardRequest): Promise<Forwarded> {
+  return new Promise((resolve) => new Forwarding(exchange, what, resolve).start());
+}
+
+class Forwarding {
+  readonly #exchange: Exchange;
+  readonly #what: ForwardRequest;
+  readonly #resolve: (forwarded: Forwarded) => void;
+  #call: UpstreamCall | null = null;
+  #ended = false;
+  #status = 0;
+  #headers: string[] = [];
+  #isJson = false;
+  #firstByteMonoMs: number | null = null;
+  /** Set for a stream of events. */
+  #tap: StreamTap | null = null;
+  /** The body of a plain answer, as far as it is kept to be read; null once it is too large. */
+  #kept: Buffer[] | null = [];
+  #bytes = 0;
+
+  constructor(exchange: Exchange, what: ForwardRequest, resolve: (forwarded: Forwarded) => void) {
+    this.#exchange = exchange;
+    this.#what = what;
+    this.#resolve = resolve;
+  }
+
+  start(): void {
+    this.#exchange.onGone(() => this.#onGone());
+    this.#call = this.#what.upstream.send(this.#what.request, {
+      onHead: (status, rawHeaders) => this.#onHead(status, rawHeaders),
+      onData: (chunk) => this.#onData(chunk),
+      onEnd: () => this.#onEnd(),
+      onFailure: (reason) => this.#onFailure(reason),
+    });
+    if (this.#ended) this.#call.abort();
+  }
+
+  #onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+    this.#status = status;
+    this.#firstByteMonoMs = this.#what.monoMs();
+    this.#headers = forwardResponseHeaders(rawHeaders);
+    const contentType = headerOf(this.#headers, "content-type");
+    this.#isJson = contentType === "" || contentType.includes("json");
+    if (status < 300 && contentType.startsWith("text/event-stream")) {
+      this.#tap = createStreamTap({ hideUsageChunk: this.#what.hideUsageChunk });
+      this.#begin();
+    }
+  }
+
+  #begin(): void {
+    this.#exchange.begin(this.#status, [...this.#headers, ...this.#what.headers]);
+  }
+
+  #onData(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#tap !== null) {
+      const out = this.#tap.push(chunk);
+      if (out === null) return;
+      if (Buffer.isBuffer(out)) this.#write(out);
+      else for (const piece of out) this.#write(piece);
+      return;
+    }
+    if (this.#exchange.begun) {
+      this.#keep(chunk);
+      this.#write(chunk);
+      return;
+    }
+    this.#keep(chunk);
+    if (this.#bytes <= heldResponseBytesMax) return;
+    if (this.#status >= 300) {
+      // An error page this long isn't read to its end.
+      this.#call?.abort();
+      this.#onEnd();
+      return;
+    }
+    this.#begin();
+    for (const kept of this.#kept!) this.#write(kept);
+  }
+
+  #keep(chunk: Buffer): void {
+    if (this.#bytes > readableResponseBytesMax) this.#kept = null;
+    this.#kept?.push(chunk);
+  }
+
+  #write(chunk: Buffer): void {
+    if (this.#exchange.write(chunk)) return;
+    this.#call?.pause();
+    this.#exchange.onDrain(() => this.#call?.resume());
+  }
+
+  #onEnd(): void {
+    if (this.#ended) return;
+    if (this.#tap !== null) return this.#endStream(this.#tap);
+    const body = this.#kept === null ? null : this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept);
+    if (this.#status >= 300) return this.#endWithError(mapUpstreamError(this.#what.provider, this.#status, body ?? Buffer.alloc(0)), "upstream_error");
+    const parsed = body !== null && this.#isJson ? parseJson(body) : undefined;
+    if (errorInsideSuccess(parsed) && !this.#exchange.begun) return this.#endWithError(mapUpstreamError(this.#what.provider, this.#status, body!), "upstream_error");
+    const usage = readUsage(parsed);
+    const charged = this.#charged(usage, this.#bytes);
+    this.#done({
+      ...charged,
+      status: this.#status,
+      outcome: "complete",
+      finish: () => (this.#exchange.begun ? this.#exchange.end() : this.#exchange.reply(this.#status, [...this.#headers, ...this.#what.headers], body!)),
+    });
+  }
+
+  #endStream(tap: StreamTap): void {
+    const rest = tap.end();
+    this.#done({
+      ...this.#charged(tap.usage, tap.contentChars),
+      status: this.#status,
+      outcome: tap.errorSeen ? "upstream_error" : "complete",
+      finish: () => {
+        if (rest !== null) this.#exchange.write(rest);
+        this.#exchange.end();
+      },
+    });
+  }
+
+  #onFailure(reason: UpstreamFailure): void {
+    if (this.#ended) return;
+    if (!this.#exchange.begun) {
+      return this.#endWithError(unreachedFailure(this.#what.provider, reason), this.#status === 0 ? "upstream_error" : "upstream_cut", reason.reason);
+    }
+    this.#done({ ...this.#charged(this.#tap?.usage ?? { kind: "absent" }, this.#tap?.contentChars ?? this.#bytes), status: this.#status, outcome: "upstream_cut", note: reason.reason, finish: () => this.#exchange.cut() });
+  }
+
+  #onGone(): void {
+    if (this.#ended) return;
+    this.#call?.abort();
+    const sent = this.#status >= 200 && this.#status < 300;
+    const charged = sent ? this.#charged(this.#tap?.usage ?? { kind: "absent" }, this.#tap?.contentChars ?? this.#bytes) : { tokens: 0, estimated: false, note: null };
+    this.#done({ ...charged, status: 499, outcome: "client_gone", finish: () => {} });
+  }
+
+  #endWithError(what: Failure, outcome: "upstream_error" | "upstream_cut", note: string | null = null): void {
+    const retryAfter = headerOf(this.#headers, "retry-after");
+    const headers = retryAfter === "" ? this.#what.headers.slice(2) : ["retry-after", retryAfter, ...this.#what.headers.slice(2)];
+    this.#done({ tokens: 0, estimated: false, status: what.status, outcome, note, finish: () => replyFailure(this.#exchange, "model", what, headers) });
+  }
+
+  /** Usage as told; a guess when none was; nothing for nonsense. */
+  #charged(usage: UsageReading, seenBytes: number): { tokens: number; estimated: boolean; note: string | null } {
+    switch (usage.kind) {
+      case "usage": return { tokens: usage.totalTokens, estimated: false, note: null };
+      case "absent": return { tokens: estimateTokens(this.#what.promptBytes, seenBytes), estimated: true, note: null };
+      case "absurd": return { tokens: 0, estimated: false, note: `usage not charged: ${usage.reason}` };
+    }
+  }
+
+  #done(forwarded: Omit<Forwarded, "firstByteMonoMs" | "note"> & { readonly note?: string | null }): void {
+    this.#ended = true;
+    this.#resolve({ note: null, ...forwarded, firstByteMonoMs: this.#firstByteMonoMs });
+  }
+}
+
+function headerOf(flat: readonly string[], name: string): string {
+  for (let i = 0; i < flat.length; i += 2) if (flat[i]!.toLowerCase() === name) return flat[i + 1]!;
+  return "";
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    // Not ours to judge: the client gets what the provider sent, and the tokens are estimated.
+    return undefined;
+  }
+}
+
+/** A provider that gave no response: 502 when it can't be reached, 504 when it was silent past its deadline. */
+function unreachedFailure(provider: string, reason: UpstreamFailure): Failure {
+  if (reason.kind === "silent") return { ...plainFailure(504, "provider_error", `provider ${provider} did not answer in time (${reason.reason})`), code: "provider_unavailable", provider };
+  return { ...failure("provider_unavailable", `provider ${provider} can't be reached (${reason.reason})`), provider };
+}

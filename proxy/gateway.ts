@@ -1,0 +1,52 @@
+/** What every request handler of the proxy shares, made once in `main.ts`; and what one request leaves in the log. */
+import type { Config } from "../shared/config/config.js";
+import type { Log } from "../shared/log.js";
+import type { Target } from "../shared/wire/message.js";
+import type { Credentials } from "./authenticate.js";
+import type { Forwarded } from "./forward.js";
+import type { LimiterClient } from "./limiter-client.js";
+import type { ModelCatalog } from "./model-catalog.js";
+import type { createTargetOrder } from "./order-targets.js";
+import type { Upstream } from "./upstream.js";
+
+export interface Gateway {
+  readonly config: Config;
+  readonly log: Log;
+  readonly credentials: Credentials;
+  readonly limiter: LimiterClient;
+  /** By provider instance name. */
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly targetOrder: ReturnType<typeof createTargetOrder>;
+  readonly models: ModelCatalog;
+  /** Whether the proxy is on its way out. */
+  readonly stopping: () => boolean;
+  readonly monoMs: () => number;
+}
+
+export type Outcome = Forwarded["outcome"] | "answered" | "refused" | "rate_limited" | "limiter_unavailable";
+
+/** What the log line of a request says. Filled on the way, written once at the end. */
+export class RequestRecord {
+  userPath: string | null = null;
+  model: string | null = null;
+  target: Target | null = null;
+  note: string | null = null;
+  status = 0;
+  outcome: Outcome = "answered";
+  tokens: number | null = null;
+  estimated = false;
+  firstByteMonoMs: number | null = null;
+
+  end(status: number, outcome: Outcome): void {
+    this.status = status;
+    this.outcome = outcome;
+  }
+
+  forwarded(what: Forwarded): void {
+    this.end(what.status, what.outcome);
+    this.tokens = what.tokens;
+    this.estimated = what.estimated;
+    this.firstByteMonoMs = what.firstByteMonoMs;
+    this.note = what.note;
+  }
+}

@@ -1,0 +1,80 @@
+/** The proxy's table of contents: route, caller, handler, log line. */
+import { plainFailure } from "../shared/error-code.js";
+import { unreachable } from "../shared/assert.js";
+import { handleAdmin } from "./admin-api.js";
+import { authenticate, type Caller } from "./authenticate.js";
+import { chatCompletions } from "./chat-completions.js";
+import type { Exchange } from "./exchange.js";
+import { type Gateway, RequestRecord } from "./gateway.js";
+import { replyHealth, replyReady } from "./health.js";
+import { type Endpoint, matchRoute } from "./match-route.js";
+import { listModels } from "./resolve-model.js";
+import { replyFailure, replyJson } from "./respond.js";
+
+/** Answers one request and logs it. Never rejects: a failure of our own ends the process. */
+export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
+  const startedMonoMs = gateway.monoMs();
+  const record = new RequestRecord();
+  await dispatch(gateway, exchange, record);
+  logRequest(gateway, exchange, record, startedMonoMs);
+}
+
+async function dispatch(gateway: Gateway, exchange: Exchange, record: RequestRecord): Promise<void> {
+  const match = matchRoute(exchange.method, exchange.path);
+  if (match.kind === "unknown") {
+    record.end(404, "refused");
+    return replyFailure(exchange, match.area, plainFailure(404, "not_found_error", `unknown API endpoint: ${exchange.method} ${exchange.path}`));
+  }
+  if (match.kind === "wrong-method") {
+    record.end(405, "refused");
+    return replyFailure(exchange, match.area, plainFailure(405, "invalid_request_error", `${exchange.method} is not allowed on ${exchange.path}: use ${match.allow}`), ["allow", match.allow]);
+  }
+  if (match.area === "health") {
+    record.end(match.endpoint === "health" ? replyHealth(gateway, exchange) : replyReady(gateway, exchange), "answered");
+    return;
+  }
+  const authentication = authenticate(gateway.credentials, match.area, (name) => exchange.header(name));
+  if (!authentication.ok) {
+    const { failure } = authentication;
+    record.end(failure.status, "refused");
+    return replyFailure(exchange, match.area, failure, failure.status === 401 ? ["www-authenticate", "Bearer"] : []);
+  }
+  record.userPath = authentication.caller.userPath;
+  await serve(gateway, exchange, match.endpoint, authentication.caller, record);
+}
+
+async function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller: Caller, record: RequestRecord): Promise<void> {
+  switch (endpoint) {
+    case "chat-completions": return chatCompletions(gateway, exchange, caller, record);
+    case "models": {
+      record.end(200, "answered");
+      return replyJson(exchange, 200, { object: "list", data: listModels(gateway.models.current()) });
+    }
+    case "rate-limits":
+    case "rate-limits-reset-one":
+    case "rate-limits-reset": return handleAdmin(gateway, exchange, endpoint, record);
+    case "health":
+    case "ready": throw new Error("assertion failed: health is answered before credentials are asked for");
+    default: return unreachable(endpoint);
+  }
+}
+
+/** One line per request. Names, ids and counts only: no header and no body ever gets here. */
+function logRequest(gateway: Gateway, exchange: Exchange, record: RequestRecord, startedMonoMs: number): void {
+  const { log, monoMs } = gateway;
+  const level = record.outcome === "answered" && (exchange.path === "/health" || exchange.path === "/ready") ? "debug" : "info";
+  if (!log.isLevelEnabled(level)) return;
+  const line: Record<string, unknown> = { request_id: exchange.id, method: exchange.method, path: exchange.path, status: record.status, outcome: record.outcome, ms: round(monoMs() - startedMonoMs) };
+  if (record.userPath !== null) line["user_path"] = record.userPath;
+  if (record.model !== null) line["model"] = record.model;
+  if (record.target !== null) line["target"] = `${record.target.provider}/${record.target.model}`;
+  if (record.firstByteMonoMs !== null) line["first_byte_ms"] = round(record.firstByteMonoMs - startedMonoMs);
+  if (record.tokens !== null) line["tokens"] = record.tokens;
+  if (record.estimated) line["estimated"] = true;
+  if (record.note !== null) line["note"] = record.note;
+  log[level](line, "request");
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

@@ -1,0 +1,25 @@
+/** GET /health and /ready: free of credentials and limits. */
+import { version } from "../shared/version.js";
+import type { Exchange } from "./exchange.js";
+import type { Gateway } from "./gateway.js";
+import { replyJson } from "./respond.js";
+
+/** Alive: 200 as long as the process answers, whatever else is wrong. Returns the status. */
+export function replyHealth(gateway: Gateway, exchange: Exchange): number {
+  const { limiter, config } = gateway;
+  replyJson(exchange, 200, {
+    status: limiter.linked ? "ok" : "degraded",
+    version,
+    limiter: { reachable: limiter.linked, failure_mode: config.limiter.failureMode, unsettled: limiter.unsettled },
+  });
+  return 200;
+}
+
+/** Ready to serve: not stopping, and the daemon is there or may be done without. Returns the status. */
+export function replyReady(gateway: Gateway, exchange: Exchange): number {
+  const { limiter, config } = gateway;
+  const waitsFor = gateway.stopping() ? "stopping" : !limiter.linked && config.limiter.failureMode === "closed" ? "limiter" : null;
+  const status = waitsFor === null ? 200 : 503;
+  replyJson(exchange, status, waitsFor === null ? { status: "ready" } : { status: "not ready", reason: waitsFor });
+  return status;
+}

@@ -1,0 +1,90 @@
+/** A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. */
+import { type Dispatcher, Pool } from "undici";
+import type { ProviderConfig } from "../shared/config/config.js";
+import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
+
+/** An upstream for an OpenAI-compatible base URL. */
+export function createHttpUpstream(provider: ProviderConfig): Upstream {
+  const base = new URL(provider.baseUrl);
+  const pathPrefix = base.pathname.replace(/\/$/, "");
+  const pool = new Pool(base.origin, {
+    connections: provider.connectionsMax,
+    connectTimeout: provider.connectTimeoutMs,
+    headersTimeout: provider.firstByteTimeoutMs,
+    bodyTimeout: provider.idleTimeoutMs,
+    keepAliveTimeout: 30_000,
+  });
+  const credentials = provider.apiKey === null ? [] : ["authorization", `Bearer ${provider.apiKey}`];
+  return {
+    send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
+      const call = new HttpCall(sink);
+      pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers: [...request.headers, ...credentials], body: request.body }, call);
+      return call;
+    },
+    // Whatever is still open at the end of the process is not waited for.
+    close: () => pool.destroy(),
+  };
+}
+
+class AbortedError extends Error {
+  override name = "AbortedError";
+}
+
+class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall {
+  readonly #sink: UpstreamSink;
+  #controller: Dispatcher.DispatchController | null = null;
+  #aborted = false;
+
+  constructor(sink: UpstreamSink) {
+    this.#sink = sink;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#aborted) controller.abort(new AbortedError());
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    // An informational response: the real one follows.
+    if (status < 200 || this.#aborted) return;
+    this.#sink.onHead(status, controller.rawHeaders as readonly Buffer[]);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#aborted) this.#sink.onData(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (!this.#aborted) this.#sink.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#aborted) this.#sink.onFailure(asFailure(error));
+  }
+
+  pause(): void {
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    this.#controller?.abort(new AbortedError());
+  }
+}
+
+const unreachable = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+const silent = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "ETIMEDOUT"]);
+
+/** errno and undici codes to our three kinds. */
+function asFailure(error: Error & { code?: string }): UpstreamFailure {
+  const code = error.code ?? "";
+  const reason = code === "" ? error.message : code;
+  if (silent.has(code)) return { kind: "silent", reason };
+  // A TLS failure or a reset before the response is no connection either; after the head the caller treats every kind as a cut.
+  if (unreachable.has(code) || /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return { kind: "unreachable", reason };
+  return { kind: "broken", reason };
+}

@@ -1,0 +1,111 @@
+/** Wires the proxy: listener, limiter client, providers, catalog; and the order in which they start and stop. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { BlockList, isIP } from "node:net";
+import type { Config } from "../shared/config/config.js";
+import type { Log } from "../shared/log.js";
+import { connectLimiter } from "./connect-limiter.js";
+import type { Gateway } from "./gateway.js";
+import { handleRequest } from "./handle-request.js";
+import { listenHttp } from "./http-listener.js";
+import { createHttpUpstream } from "./http-upstream.js";
+import { createModelCatalog } from "./model-catalog.js";
+import { createTargetOrder } from "./order-targets.js";
+import { createSimulatedUpstream } from "./simulated-upstream.js";
+import type { Upstream } from "./upstream.js";
+
+export interface ProxyOptions {
+  readonly config: Config;
+  readonly log: Log;
+}
+
+export interface Proxy {
+  readonly url: string;
+  /** Whether anybody may call: there is no master key. */
+  readonly open: boolean;
+  /** Lets requests end, settles them, and leaves. */
+  stop(): Promise<void>;
+}
+
+/** An open gateway that would listen beyond loopback. */
+export class OpenGatewayError extends Error {
+  override name = "OpenGatewayError";
+}
+
+/** How long a stopping proxy waits for its last settles to be acknowledged. */
+const settleGraceMs = 2_000;
+/** How long a start waits for the daemon before it says that it is ready; it serves by its failure mode after that. */
+const firstLinkMs = 2_000;
+
+/** Starts a proxy; resolved, it answers. Rejects with `OpenGatewayError`, or when the address is taken. */
+export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> {
+  const open = config.server.masterKey === null;
+  const loopback = isLoopback(config.server.host);
+  if (open && !loopback && !config.server.allowOpen) {
+    throw new OpenGatewayError(`server.host ${config.server.host} is not loopback and no master key is set: anybody could call. Set SLUICE_MASTER_KEY, or SLUICE_ALLOW_OPEN=true if that is what you want`);
+  }
+  let linkedOnce: () => void = () => {};
+  const firstLink = new Promise<void>((resolve) => {
+    linkedOnce = resolve;
+  });
+  const limiter = connectLimiter(config.limiter, log, () => linkedOnce());
+  const upstreams = new Map<string, Upstream>(config.providers.map((provider) => [provider.name, provider.type === "simulator" ? createSimulatedUpstream() : createHttpUpstream(provider)]));
+  const models = createModelCatalog(config, {
+    upstreams,
+    schedule: (ms, run) => void setTimeout(run, ms).unref(),
+    onLearned: (provider, count) => log.info({ provider, models: count }, "learned a provider's models"),
+    onFailed: (provider, reason) => log.warn({ provider, reason }, "a provider's models can't be learned"),
+  });
+  let stopping = false;
+  const gateway: Gateway = {
+    config,
+    log,
+    credentials: { masterKey: config.server.masterKey, userPathHeader: config.server.userPathHeader, adminOpen: open && loopback, sameSecret },
+    limiter: limiter.client,
+    upstreams,
+    targetOrder: createTargetOrder(),
+    models,
+    stopping: () => stopping,
+    monoMs: () => performance.now(),
+  };
+  const closeAll = async (): Promise<void> => {
+    models.stop();
+    limiter.close();
+    await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+  };
+  const listener = await listenHttp({
+    listen: { host: config.server.host, port: config.server.port },
+    stalledClientMs: config.server.stalledClientMs,
+    handle: (exchange) => void handleRequest(gateway, exchange),
+  }).catch(async (error: unknown) => {
+    await closeAll();
+    throw error;
+  });
+  await Promise.race([firstLink, new Promise((resolve) => setTimeout(resolve, firstLinkMs).unref())]);
+  log.info({ url: listener.url, providers: config.providers.map((provider) => provider.name), open }, open ? "proxy listens; it is open: no master key is set" : "proxy listens");
+  return {
+    url: listener.url,
+    open,
+    async stop() {
+      stopping = true;
+      await listener.close(config.server.drainMs);
+      await limiter.client.drained(settleGraceMs);
+      await closeAll();
+      log.info({ unsettled: limiter.client.unsettled }, "proxy stopped");
+    },
+  };
+}
+
+/** Compares in constant time, whatever the lengths. */
+function sameSecret(given: string, expected: string): boolean {
+  return timingSafeEqual(createHash("sha256").update(given).digest(), createHash("sha256").update(expected).digest());
+}
+
+function isLoopback(host: string): boolean {
+  if (host === "localhost") return true;
+  const family = isIP(host);
+  if (family === 0) return false;
+  const loopback = new BlockList();
+  loopback.addSubnet("127.0.0.0", 8, "ipv4");
+  loopback.addAddress("::1", "ipv6");
+  return loopback.check(host, family === 6 ? "ipv6" : "ipv4");
+}

@@ -1,0 +1,34 @@
+/** Which endpoint a request is for (CONTRACT sections 1 and 5). A table; nothing is done here. */
+
+export type Endpoint = "chat-completions" | "models" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "health" | "ready";
+
+export type RouteMatch =
+  | { readonly kind: "endpoint"; readonly endpoint: Endpoint; readonly area: Area }
+  | { readonly kind: "wrong-method"; readonly allow: string; readonly area: Area }
+  | { readonly kind: "unknown"; readonly area: Area };
+
+/** Which credentials and which error shape a path takes. */
+export type Area = "model" | "admin" | "health";
+
+interface Route {
+  readonly area: Area;
+  readonly methods: Readonly<Record<string, Endpoint>>;
+}
+
+const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ["/v1/chat/completions", { area: "model", methods: { POST: "chat-completions" } }],
+  ["/v1/models", { area: "model", methods: { GET: "models" } }],
+  ["/admin/rate-limits", { area: "admin", methods: { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" } }],
+  ["/admin/rate-limits/reset-one", { area: "admin", methods: { POST: "rate-limits-reset-one" } }],
+  ["/admin/rate-limits/reset", { area: "admin", methods: { POST: "rate-limits-reset" } }],
+  ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
+  ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],
+]);
+
+export function matchRoute(method: string, path: string): RouteMatch {
+  const route = routes.get(path);
+  if (route === undefined) return { kind: "unknown", area: path === "/admin" || path.startsWith("/admin/") ? "admin" : "model" };
+  const endpoint = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
+  if (endpoint === undefined) return { kind: "wrong-method", allow: Object.keys(route.methods).join(", "), area: route.area };
+  return { kind: "endpoint", endpoint, area: route.area };
+}

@@ -1,0 +1,59 @@
+/**
+ * Failures, verdicts and successes as HTTP responses (CONTRACT sections 1 and 4): the one place where
+ * an error gets its shape and a limit its headers.
+ */
+import type { Failure } from "../shared/error-code.js";
+import { failure } from "../shared/error-code.js";
+import { periodLabel } from "../shared/rule.js";
+import type { Breach, SuccessHeaders } from "../shared/wire/message.js";
+import type { Exchange } from "./exchange.js";
+import type { Area } from "./match-route.js";
+
+const json = "application/json";
+
+/** A JSON body with the headers that every response carries. */
+export function replyJson(exchange: Exchange, status: number, body: unknown, headers: readonly string[] = []): void {
+  exchange.reply(status, ["content-type", json, "x-request-id", exchange.id, ...headers], JSON.stringify(body));
+}
+
+/** A failure in the shape of its area: the envelope on model paths, the flat body on /admin. */
+export function replyFailure(exchange: Exchange, area: Area, what: Failure, headers: readonly string[] = []): void {
+  const { status, type, message, code, param, provider } = what;
+  if (area === "admin") return replyJson(exchange, status, { code, message, param, provider, status_code: status, type }, headers);
+  replyJson(exchange, status, { error: { type, message, code, param, ...(provider === null ? {} : { provider }) } }, headers);
+}
+
+/** The 429 of a rule, with an honest wait (CONTRACT section 4). */
+export function replyRefused(exchange: Exchange, breach: Breach): void {
+  replyFailure(exchange, "model", failure("rate_limit_exceeded", refusalMessage(breach)), refusalHeaders(breach));
+}
+
+/** `rate limit exceeded for <who>: <label> request limit of <n> reached`. */
+export function refusalMessage(breach: Breach): string {
+  const who = breach.scope === "user_path" ? breach.subject : `${breach.scope} ${breach.subject}`;
+  const limit = breach.dimension === "concurrent" ? "concurrent request" : `${periodLabel(breach.periodSeconds)} ${breach.dimension === "tokens" ? "token" : "request"}`;
+  return `rate limit exceeded for ${who}: ${limit} limit of ${breach.cap} reached`;
+}
+
+/** The official SDKs drop waits over a minute and would retry at once: they are told not to. */
+const retryableSecondsMax = 60;
+
+export function refusalHeaders(breach: Breach): string[] {
+  const wait = String(breach.waitSeconds);
+  const headers = ["retry-after", wait, "retry-after-ms", `${breach.waitSeconds * 1000}`];
+  if (breach.waitSeconds > retryableSecondsMax) headers.push("x-should-retry", "false");
+  if (breach.dimension === "concurrent") return headers;
+  const { dimension } = breach;
+  headers.push(`x-ratelimit-limit-${dimension}`, String(breach.cap), `x-ratelimit-remaining-${dimension}`, "0", `x-ratelimit-reset-${dimension}`, wait);
+  return headers;
+}
+
+/** The headers of the most constrained rule, for every response to an admitted request. */
+export function successHeaders(headers: SuccessHeaders | null): string[] {
+  const flat: string[] = [];
+  if (headers === null) return flat;
+  const { requests, tokens } = headers;
+  if (requests !== null) flat.push("x-ratelimit-limit-requests", String(requests.limit), "x-ratelimit-remaining-requests", String(requests.remaining), "x-ratelimit-reset-requests", String(requests.resetSeconds));
+  if (tokens !== null) flat.push("x-ratelimit-limit-tokens", String(tokens.limit), "x-ratelimit-remaining-tokens", String(tokens.remaining), "x-ratelimit-reset-tokens", String(tokens.resetSeconds));
+  return flat;
+}

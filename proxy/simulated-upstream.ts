@@ -1,0 +1,38 @@
+/** The simulator provider behind the upstream port: no network, answers that say what they are, paced like a model's. */
+import { simulateChat } from "./simulator.js";
+import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
+
+/** An upstream that calls nobody. */
+export function createSimulatedUpstream(): Upstream {
+  return {
+    send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
+      const body = JSON.parse((request.body ?? Buffer.from("{}")).toString("utf8")) as { model?: unknown; stream?: unknown };
+      const answer = simulateChat(body, String(body.model), Math.floor(Date.now() / 1000));
+      return body.stream === true ? playStream(answer.events, answer.pauseMs, sink) : playPlain(answer.plain, answer.pauseMs, sink);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+function playPlain(plain: Buffer, pauseMs: number, sink: UpstreamSink): UpstreamCall {
+  const timer = setTimeout(() => {
+    sink.onHead(200, ["content-type", "application/json"]);
+    sink.onData(plain);
+    sink.onEnd();
+  }, pauseMs);
+  return { pause: () => {}, resume: () => {}, abort: () => clearTimeout(timer) };
+}
+
+function playStream(events: readonly Buffer[], pauseMs: number, sink: UpstreamSink): UpstreamCall {
+  let next = 0;
+  let paused = false;
+  const timer = setInterval(() => {
+    if (paused) return;
+    if (next === 0) sink.onHead(200, ["content-type", "text/event-stream; charset=utf-8"]);
+    const event = events[next++];
+    if (event !== undefined) return sink.onData(event);
+    clearInterval(timer);
+    sink.onEnd();
+  }, pauseMs);
+  return { pause: () => void (paused = true), resume: () => void (paused = false), abort: () => clearInterval(timer) };
+}

@@ -1,0 +1,40 @@
+/**
+ * The port to a provider: one request out, one response in, piece by piece. `http-upstream.ts` makes it
+ * of undici, `simulated-upstream.ts` of the simulator.
+ */
+
+export interface UpstreamRequest {
+  readonly method: "POST" | "GET";
+  /** Below the provider's base URL, with its leading slash. */
+  readonly path: string;
+  /** Flat names and values, without credentials. */
+  readonly headers: readonly string[];
+  readonly body: Buffer | null;
+}
+
+/** Why there is no response, or no end of it. */
+export interface UpstreamFailure {
+  /** `unreachable`: no connection. `silent`: a deadline passed. `broken`: the connection ended or spoke nonsense. */
+  readonly kind: "unreachable" | "silent" | "broken";
+  readonly reason: string;
+}
+
+/** What comes back, in this order: one head, pieces, then an end or a failure. Nothing after an abort. */
+export interface UpstreamSink {
+  onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void;
+  onData(chunk: Buffer): void;
+  onEnd(): void;
+  onFailure(failure: UpstreamFailure): void;
+}
+
+export interface UpstreamCall {
+  pause(): void;
+  resume(): void;
+  /** Ends the call and frees its connection; the sink hears nothing more. */
+  abort(): void;
+}
+
+export interface Upstream {
+  send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall;
+  close(): Promise<void>;
+}

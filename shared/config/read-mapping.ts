@@ -1,0 +1,32 @@
+/**
+ * How the mappings of a configuration are read: every name that isn't known is a problem, wherever
+ * it stands (CONTRACT section 9), and every place has a path such as `rate_limits.models[0].limits`.
+ */
+import { show } from "../rule.js";
+import { nameHint } from "./closest-name.js";
+
+export type Mapping = Readonly<Record<string, unknown>>;
+
+/** The path of a key. Keys that wouldn't read well with a dot stand in brackets. */
+export function keyPath(at: string, key: string): string {
+  if (!/^[\w-]+$/.test(key)) return `${at}[${JSON.stringify(key)}]`;
+  return at === "" ? key : `${at}.${key}`;
+}
+
+export function isMapping(value: unknown): value is Mapping {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The known entries of a mapping, or null when it is none. Unknown keys are told and left out. */
+export function readMapping(raw: unknown, at: string, known: readonly string[], problems: string[]): Mapping | null {
+  if (!isMapping(raw)) {
+    problems.push(`${at === "" ? "the file" : at} must be a mapping of ${known.join(", ")}, not ${show(raw)}`);
+    return null;
+  }
+  const entries: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(raw)) {
+    if (known.includes(key)) entries[key] = value;
+    else problems.push(`${keyPath(at, key)} is not a known key${nameHint(key, known)}`);
+  }
+  return entries;
+}

@@ -1,0 +1,8 @@
+/** The loads of the daemon part, and what a limiter under one of them is called in the results. Pure. */
+
+/** Admissions in flight. The last is the one that the reach speaks of. */
+export const inFlightLevels = [1, 16, 128] as const;
+
+export function atLevel(limiter: "daemon" | "redis", inFlight: number): string {
+  return `${limiter} ${inFlight}`;
+}

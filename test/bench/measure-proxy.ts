@@ -1,0 +1,102 @@
+/** The HTTP part: Sluice's proxy and the bare forwarders in turn, under the same load, before the same provider. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { requestBody, requestHeaders, requestPath, responseBody } from "./chat-exchange.js";
+import type { HttpJob } from "./http-load.js";
+import { findProgram, startNginx } from "./installed-peers.js";
+import { giveJob } from "./job-channel.js";
+import { inTurn, type Rounds, type RunContext } from "./rounds.js";
+import { residentBytes, withChildren } from "./process-stat.js";
+import { type SluicePair, sluiceMissing, startPair } from "./sluice.js";
+
+export interface StartMeasures {
+  /** One per start. */
+  readonly readyMs: readonly number[];
+  readonly proxyIdleBytes: number;
+  readonly daemonIdleBytes: number;
+}
+
+export interface ProxyMeasures {
+  readonly rounds: Rounds;
+  readonly start: StartMeasures | null;
+}
+
+interface HttpPeer {
+  readonly name: string;
+  readonly url: string;
+  readonly pids: readonly number[];
+  readonly besidePids: readonly number[];
+}
+
+/** After the start, before memory is read: what the start left behind may be collected. */
+const idleSeconds = 3;
+
+export async function measureProxy(context: RunContext, connections: number): Promise<ProxyMeasures> {
+  const { processes, dir, say } = context;
+  const skipped: Record<string, string> = {};
+  const upstream = await processes.node(ourProgram("upstream.js"), []);
+  const peers: HttpPeer[] = [];
+  let start: StartMeasures | null = null;
+
+  const missing = sluiceMissing();
+  if (missing === null) {
+    say("starting Sluice");
+    const readyMs: number[] = [];
+    let pair = await startFresh(context, upstream.url, 0);
+    readyMs.push(pair.readyMs);
+    for (let n = 1; n < context.rounds; n++) {
+      await Promise.all([processes.stop(pair.proxy), processes.stop(pair.daemon)]);
+      pair = await startFresh(context, upstream.url, n);
+      readyMs.push(pair.readyMs);
+    }
+    await delay(idleSeconds * 1000);
+    start = { readyMs, proxyIdleBytes: residentBytes(pair.proxy.pid), daemonIdleBytes: residentBytes(pair.daemon.pid) };
+    peers.push({ name: "sluice", url: pair.proxy.url, pids: [pair.proxy.pid], besidePids: [pair.daemon.pid] });
+  } else {
+    skipped["sluice"] = missing;
+  }
+
+  const undici = await processes.node(ourProgram("undici-forwarder.js"), [upstream.url]);
+  peers.push({ name: "undici", url: undici.url, pids: [undici.pid], besidePids: [] });
+  // http-proxy calls a function that newer versions of Node warn of.
+  const httpProxy = await processes.node(ourProgram("http-proxy-forwarder.js"), [upstream.url], ["--no-deprecation"]);
+  peers.push({ name: "http-proxy", url: httpProxy.url, pids: [httpProxy.pid], besidePids: [] });
+  const nginxFile = findProgram("nginx");
+  if (nginxFile === null) {
+    skipped["nginx"] = "not installed";
+  } else {
+    const nginx = await startNginx(processes, join(dir, "nginx"), nginxFile, upstream.url);
+    peers.push({ name: "nginx", url: nginx.url, pids: withChildren(nginx.pid), besidePids: [] });
+  }
+
+  for (const peer of peers) await checkAnswer(peer);
+  const generator = await processes.node(ourProgram("http-load.js"), []);
+  const phases = peers.map((peer) => ({
+    name: peer.name,
+    run: (seconds: number) => giveJob<HttpJob, Rounds["phases"][string][number]>(generator.child, { ...peer, seconds, connections }),
+  }));
+  const rounds = await inTurn(context, phases, skipped);
+  await processes.stopAll();
+  return { rounds, start };
+}
+
+function startFresh(context: RunContext, upstreamUrl: string, n: number): Promise<SluicePair> {
+  const dir = join(context.dir, `pair-${n}`);
+  mkdirSync(dir, { mode: 0o700 });
+  return startPair(context.processes, dir, upstreamUrl);
+}
+
+/** One request by an ordinary client: what is measured must be the real thing. */
+async function checkAnswer(peer: HttpPeer): Promise<void> {
+  const response = await fetch(`${peer.url}${requestPath}`, { method: "POST", headers: requestHeaders, body: requestBody });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`${peer.name} answered ${response.status}: ${text.slice(0, 300)}`);
+  if (text.length < responseBody.length / 2 || !text.includes("total_tokens")) throw new Error(`${peer.name} answered with something else than the provider's completion: ${text.slice(0, 300)}`);
+  if (peer.name === "sluice" && !response.headers.has("x-ratelimit-limit-tokens")) throw new Error("Sluice's answer has no x-ratelimit-limit-tokens: its rules aren't in force");
+}
+
+function ourProgram(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url));
+}
