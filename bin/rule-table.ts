@@ -22,11 +22,13 @@ const columns: readonly Column[] = [
   { title: "SOURCE", align: "left" },
 ];
 
-/** The table of `limits list`; one sentence when there is nothing to show. */
+/** The table of `limits list`, and below it the rules that can't be enforced; one sentence when there is nothing to show. */
 export function renderRules(list: RuleList): string {
   if (list.rate_limits.length === 0) return "no rules";
   const nowMs = Date.parse(list.server_time);
-  return renderTable(columns, list.rate_limits.map((rule) => ruleRow(rule, nowMs)));
+  const table = renderTable(columns, list.rate_limits.map((rule) => ruleRow(rule, nowMs)));
+  const inert = list.rate_limits.filter((rule) => typeof rule["inert"] === "string");
+  return [table, ...inert.map((rule) => `not enforced: ${String(rule["scope"])} ${String(rule["subject"])} ${String(rule["period_label"])}: ${String(rule["inert"])}`)].join("\n");
 }
 
 /** The part of the list that a filter leaves. */

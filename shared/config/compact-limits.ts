@@ -54,7 +54,7 @@ export function parseCompactLimits(text: string, variable: string, problems: str
 
 /** The cap, or what is wrong with it. */
 function parseCap(text: string): number | string {
-  const value = /^[+-]?\d+$/.test(text) ? Number(text) : NaN;
+  const value = /^-?\d+$/.test(text) ? Number(text) : NaN;
   if (value <= 0) return `must be greater than 0, not ${show(text)}`;
   if (!Number.isSafeInteger(value)) return `must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}, not ${show(text)}`;
   return value;

@@ -1,7 +1,7 @@
 /**
  * Rules from the environment: SET_RATE_LIMIT_<PATH> and SET_PROVIDER_RATE_LIMIT_<NAME> (SPEC
  * "Configuration forms of rules", CONTRACT section 9). How they replace what the file declares is in
- * `merge-rules.ts`.
+ * `file-rules.ts`.
  */
 import { effectiveSubject, notEntitled, parseSubject, type RuleDefinition, show } from "../rule.js";
 import { normalizeUserPath } from "../user-path.js";

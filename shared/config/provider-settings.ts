@@ -22,7 +22,7 @@ const timeout = integer({ min: 1, max: 3_600_000 });
 
 /** By the key in the file, under `providers.<name>`. */
 export const providerSettings = {
-  type: field({
+  type: field<"openai" | "simulator">({
     kind: choice(["openai", "simulator"]), fallback: "openai", shown: "openai", unit: null,
     meaning: "What the provider speaks: openai for every OpenAI-compatible one, simulator for the built-in one that needs no network.",
   }),

@@ -27,7 +27,7 @@ const never = (): boolean => false;
 /** A number, or a decimal one written as a text: environment variables and `${NAME}` hold nothing else. */
 export function numberOf(raw: unknown): number | undefined {
   if (typeof raw === "number") return raw;
-  if (typeof raw === "string" && /^\s*[+-]?\d{1,20}(?:\.\d{1,20})?\s*$/.test(raw)) return Number(raw);
+  if (typeof raw === "string" && /^\s*-?\d{1,20}(?:\.\d{1,20})?\s*$/.test(raw)) return Number(raw);
   return undefined;
 }
 

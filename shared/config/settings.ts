@@ -80,8 +80,8 @@ export const settings = {
     path: "limiter.data_dir", env: "SLUICE_DATA_DIR", flag: "dataDir", kind: filePath, fallback: null, shown: "see below", unit: null,
     meaning: "The directory in which the daemon keeps its store.",
   }),
-  failureMode: setting({
-    path: "limiter.failure_mode", env: "LIMITER_FAILURE_MODE", flag: null, kind: choice<FailureMode>(["closed", "open"]), fallback: "closed", shown: "closed", unit: null,
+  failureMode: setting<FailureMode>({
+    path: "limiter.failure_mode", env: "LIMITER_FAILURE_MODE", flag: null, kind: choice(["closed", "open"]), fallback: "closed", shown: "closed", unit: null,
     meaning: "What a model request gets while the daemon is away: closed refuses it with 503, open lets it through and counts it later.",
   }),
   deadlineMs: setting({
@@ -104,8 +104,8 @@ export const settings = {
     path: "rate_limits.flush_interval", env: "RATE_LIMITS_FLUSH_INTERVAL", flag: null, kind: seconds({ min: 0.01, max: 3600, zero: true }), fallback: 1000, shown: "1", unit: "seconds",
     meaning: "How often the counters are written to the store, fractions allowed; 0 writes them on a clean stop only.",
   }),
-  logLevel: setting({
-    path: "log_level", env: "LOG_LEVEL", flag: "logLevel", kind: choice<Config["logLevel"]>(["fatal", "error", "warn", "info", "debug", "trace", "silent"]), fallback: "info", shown: "info", unit: null,
+  logLevel: setting<Config["logLevel"]>({
+    path: "log_level", env: "LOG_LEVEL", flag: "logLevel", kind: choice(["fatal", "error", "warn", "info", "debug", "trace", "silent"]), fallback: "info", shown: "info", unit: null,
     meaning: "The least important lines that are logged.",
   }),
 } as const;

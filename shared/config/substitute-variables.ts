@@ -36,7 +36,9 @@ function substitute(value: unknown, at: string, optional: boolean, context: Cont
 /** `$${` first, so that an escaped place is never read as a variable. */
 const place = /\$\$\{|\$\{([A-Za-z_]\w*)\}|\$\{/g;
 
-function substituteText(text: string, at: string, optional: boolean, { env, problems }: Context): string | null {
+/** Null for an optional value that isn't given; undefined where a problem was told, so that an empty text isn't told as a second one. */
+function substituteText(text: string, at: string, optional: boolean, { env, problems }: Context): string | null | undefined {
+  const before = problems.length;
   let missing = false;
   const result = text.replace(place, (match: string, name: string | undefined) => {
     if (match === "$${") return "${";
@@ -50,5 +52,6 @@ function substituteText(text: string, at: string, optional: boolean, { env, prob
     else if (env[name] === undefined) problems.push(`${at} needs the environment variable ${name}, which isn't set`);
     return "";
   });
+  if (problems.length > before) return undefined;
   return missing ? null : result;
 }

@@ -1,0 +1,98 @@
+/**
+ * From the text of a file, the environment and the flags to a checked configuration. Everything that
+ * is wrong is told at once. Finding and reading the file is in `read-config-file.ts`.
+ */
+import { utf8Bytes } from "../user-path.js";
+import type { Config } from "./config.js";
+import type { ConfigFile } from "./config-file.js";
+import { providerRuleWarnings, tokenRuleWarnings, variableWarnings } from "./config-warnings.js";
+import { absolutePath, defaultDataDir, defaultSocket, socketPathBytesMax } from "./default-paths.js";
+import { readEnvRules } from "./env-rules.js";
+import type { Environment } from "./environment.js";
+import { mergeRules, readFileRules } from "./file-rules.js";
+import { parseShape } from "./parse-shape.js";
+import { parseYaml } from "./parse-yaml.js";
+import { buildProviders } from "./provider-configs.js";
+import { decidedBy, resolveSettings } from "./resolve-settings.js";
+import { type Flags, settings, type SettingValues } from "./settings.js";
+import { substituteVariables } from "./substitute-variables.js";
+import { buildVirtualModels } from "./virtual-models.js";
+
+/** A configuration with what an operator should know about it, or every reason why there is none. */
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly file: string | null; readonly problems: readonly string[] };
+
+export interface ConfigSources {
+  /** The file and its text, or null for the built-in default. */
+  readonly file: { readonly path: string; readonly text: string } | null;
+  readonly flags: Flags;
+  readonly env: Environment;
+  /** What relative paths start from. */
+  readonly cwd: string;
+  /** Who runs Sluice: decides where the socket and the store are by default. */
+  readonly uid: number;
+}
+
+export function buildConfig(sources: ConfigSources): ConfigResult {
+  const { file, env } = sources;
+  const yaml = parseYaml(file?.text ?? "");
+  const problems = [...yaml.problems];
+  const failed = { ok: false, file: file?.path ?? null, problems } as const;
+  // A text that isn't YAML says nothing about what is in it.
+  if (yaml.document === undefined) return failed;
+  const shape = parseShape(substituteVariables(yaml.document, env, problems), problems);
+
+  const values = resolveSettings({ ...sources, file: shape.settings }, problems);
+  const limiter = buildLimiter(values, shape, sources, problems);
+  const { providers, names, warnings } = buildProviders(shape.providers, env, problems);
+  const virtualModels = buildVirtualModels(shape.virtualModels, names, problems);
+  const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
+  const fileRules = readFileRules(shape.rules, { perChildEntitled: quotaTemplatesEntitled }, problems);
+  const envRules = readEnvRules(env, { perChildEntitled: quotaTemplatesEntitled });
+  problems.push(...envRules.problems);
+  if (problems.length > 0) return failed;
+
+  const rules = mergeRules(fileRules, envRules.entries);
+  const config: Config = {
+    file: file?.path ?? null,
+    server: {
+      host: values.host,
+      port: values.port,
+      masterKey: values.masterKey,
+      allowOpen: values.allowOpen,
+      userPathHeader: values.userPathHeader,
+      bodyBytesMax: values.bodyBytesMax,
+      drainMs: values.drainMs,
+      stalledClientMs: values.stalledClientMs,
+    },
+    limiter,
+    providers,
+    virtualModels,
+    usageEnabled: values.usageEnabled,
+    quotaTemplatesEntitled,
+    rateLimits: { enabled: values.rateLimitsEnabled, flushIntervalMs: values.flushIntervalMs, rules },
+    logLevel: values.logLevel,
+  };
+  return {
+    ok: true,
+    config,
+    warnings: [...variableWarnings(env), ...warnings, ...tokenRuleWarnings(rules, values.usageEnabled), ...providerRuleWarnings(rules, names)],
+  };
+}
+
+function buildLimiter(values: SettingValues, shape: ConfigFile, { flags, env, cwd, uid }: ConfigSources, problems: string[]): Config["limiter"] {
+  const socket = absolutePath(values.socket ?? defaultSocket(env, uid), cwd);
+  const bytes = utf8Bytes(socket);
+  if (bytes > socketPathBytesMax) {
+    const name = decidedBy(settings.socket, { flags, env, file: shape.settings });
+    problems.push(`${name} must be at most ${socketPathBytesMax} bytes long, not ${bytes}: ${socket}`);
+  }
+  return {
+    socket,
+    socketGroupAccess: values.socketGroupAccess,
+    dataDir: absolutePath(values.dataDir ?? defaultDataDir(env, uid), cwd),
+    failureMode: values.failureMode,
+    deadlineMs: values.deadlineMs,
+  };
+}

@@ -1,0 +1,47 @@
+/**
+ * A configuration file after its shape was checked and before its values are put together: what
+ * `parse-shape.ts` makes and the pure files take. Fields that were wrong are left out (null); they
+ * have been told.
+ */
+import type { Strategy } from "./config.js";
+import type { Mapping } from "./read-mapping.js";
+import type { ProviderFields } from "./provider-settings.js";
+
+export interface DeclaredProvider {
+  readonly at: string;
+  readonly name: string;
+  readonly fields: ProviderFields | null;
+}
+
+export interface DeclaredTarget {
+  readonly at: string;
+  /** `provider/model`, as it was written. */
+  readonly model: string;
+  readonly weight: number;
+}
+
+export interface DeclaredVirtualModel {
+  readonly at: string;
+  readonly source: string;
+  readonly strategy: Strategy | null;
+  readonly targets: readonly DeclaredTarget[];
+}
+
+/** One entry of `rate_limits.user_paths`, `.providers` or `.models`. */
+export interface DeclaredRules {
+  readonly at: string;
+  readonly scope: "user_path" | "provider" | "model";
+  /** The path, provider name or model id as it was written, with the key it stands under. */
+  readonly subject: string | null;
+  readonly subjectKey: "path" | "name" | "model";
+  readonly perChild: boolean;
+  readonly limits: readonly { readonly at: string; readonly fields: Mapping }[];
+}
+
+export interface ConfigFile {
+  /** The raw values of the scalar settings, by their paths. */
+  readonly settings: ReadonlyMap<string, unknown>;
+  readonly providers: readonly DeclaredProvider[];
+  readonly virtualModels: readonly DeclaredVirtualModel[];
+  readonly rules: readonly DeclaredRules[];
+}

@@ -1,0 +1,38 @@
+/** What doesn't stop a start but would otherwise go wrong in silence. Each warning is one log line. */
+import type { RuleDefinition } from "../rule.js";
+import { closestName, nameHint } from "./closest-name.js";
+import { providerPrefix, userPathPrefix } from "./env-rules.js";
+import { type Environment, variable } from "./environment.js";
+import { ruleName } from "./limit-fields.js";
+import { configFileVariable, settings } from "./settings.js";
+
+/** SPEC "Limits" rule 10: token limits need usage tracking. One warning names them all. */
+export function tokenRuleWarnings(rules: readonly RuleDefinition[], usageEnabled: boolean): readonly string[] {
+  const inert = usageEnabled ? [] : rules.filter(({ maxTokens }) => maxTokens !== null);
+  return inert.length === 0 ? [] : [`token limits need usage.enabled: max_tokens isn't enforced for ${inert.map(ruleName).join(", ")}`];
+}
+
+/** Rules for providers that nobody configured limit nothing. */
+export function providerRuleWarnings(rules: readonly RuleDefinition[], providerNames: readonly string[]): readonly string[] {
+  const known = new Set(providerNames.map((name) => name.toLowerCase()));
+  const missing = new Set(rules.filter(({ scope, subject }) => scope === "provider" && !known.has(subject.toLowerCase())).map(({ subject }) => subject));
+  return [...missing].map((subject) => {
+    const close = closestName(subject, providerNames);
+    return `the rules for the provider ${subject} limit nothing: no such provider is configured${close === null ? "" : `; did you mean ${close}?`}`;
+  });
+}
+
+/** Variables that look like ours and aren't. */
+export function variableWarnings(env: Environment): readonly string[] {
+  const known = [configFileVariable, ...Object.values(settings).flatMap(({ env: name }) => name ?? [])];
+  const ours = known.filter((name) => name.startsWith("SLUICE_"));
+  const warnings: string[] = [];
+  for (const name of Object.keys(env).sort()) {
+    if (variable(env, name) === null) continue;
+    if (name.startsWith("SLUICE_") && !known.includes(name)) warnings.push(`${name} is ignored: it is not a known variable${nameHint(name, ours)}`);
+    else if (name === userPathPrefix.slice(0, -1)) warnings.push(`${name} is ignored: the rule for the root path is ${userPathPrefix}, with its last underscore`);
+    else if (name === providerPrefix.slice(0, -1)) warnings.push(`${name} is ignored: write ${providerPrefix}<NAME>`);
+    else if (name === "BUDGETS_ENABLED" || name.startsWith("SET_BUDGET_")) warnings.push(`${name} is ignored: there are no budgets in this version`);
+  }
+  return warnings;
+}

@@ -1,0 +1,23 @@
+/** The configuration of this process, from wherever it stands (CONTRACT section 9). What is checked and how is in `build-config.ts`. */
+import { buildConfig, type ConfigResult } from "./build-config.js";
+import type { Environment } from "./environment.js";
+import { readConfigFile } from "./read-config-file.js";
+import type { Flags } from "./settings.js";
+
+export type { ConfigResult } from "./build-config.js";
+
+export interface ConfigInput {
+  /** The file that `--config` names. */
+  readonly file?: string | undefined;
+  readonly flags?: Flags | undefined;
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly uid: number;
+}
+
+/** Finds, reads and checks the configuration. Nothing that an operator can get wrong throws. */
+export function loadConfig(input: ConfigInput): ConfigResult {
+  const read = readConfigFile(input);
+  if (read.kind === "failed") return { ok: false, file: read.path, problems: [read.problem] };
+  return buildConfig({ file: read.kind === "none" ? null : read, flags: input.flags ?? {}, env: input.env, cwd: input.cwd, uid: input.uid });
+}

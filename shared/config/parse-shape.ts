@@ -1,0 +1,156 @@
+/**
+ * The shape of `sluice.yaml`: which keys stand where, and what kind of value each holds. Unknown keys
+ * and wrong values are told with their paths, all of them. What values mean together (rules, targets,
+ * presets) is for the pure files that take the result.
+ */
+import * as v from "valibot";
+import { candidatesMax } from "../bounds.js";
+import { show } from "../rule.js";
+import type { ConfigFile, DeclaredProvider, DeclaredRules, DeclaredTarget, DeclaredVirtualModel } from "./config-file.js";
+import { limitKeys } from "./limit-fields.js";
+import { type ProviderFields, providerSettings } from "./provider-settings.js";
+import { isMapping, keyPath, type Mapping, readMapping } from "./read-mapping.js";
+import { boolean, integer, kindProblem, type ValueKind } from "./setting-kind.js";
+import { settings } from "./settings.js";
+
+/** A sentence's end that quotes the value: `must be a list, not 5`. */
+function expecting(expected: string): (issue: v.BaseIssue<unknown>) => string {
+  return ({ input }) => (input === undefined || input === null ? "is required" : `${expected}, not ${show(input)}`);
+}
+
+/** One of our kinds as a schema. */
+function ofKind<T>(kind: ValueKind<T>): v.GenericSchema<unknown, T> {
+  return v.pipe(
+    v.unknown(),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const value = kind.parse(dataset.value);
+      if (value !== undefined) return value;
+      addIssue({ message: kindProblem(kind, "", dataset.value).trimStart() });
+      return NEVER;
+    }),
+  );
+}
+
+function listOf(expected: string, range: { readonly min: number; readonly max: number; readonly what: string }): v.GenericSchema<unknown, readonly unknown[]> {
+  const amount: v.ErrorMessage<v.BaseIssue<unknown>> = ({ received }) => `must hold from ${range.min} to ${range.max} ${range.what}, not ${received}`;
+  return v.pipe(v.unknown(), v.array(v.unknown(), expecting(expected)), v.minLength(range.min, amount), v.maxLength(range.max, amount));
+}
+
+const virtualModelSchemas = {
+  strategy: v.nullish(v.picklist(["round_robin", "cost", "failover"], expecting("must be round_robin, cost or failover")), "round_robin"),
+  targets: listOf("must be a list of targets", { min: 1, max: candidatesMax, what: "targets" }),
+};
+
+const targetSchemas = {
+  model: v.string(expecting("must be provider/model")),
+  weight: v.nullish(ofKind(integer({ min: 1, max: 1000 })), 1),
+};
+
+const perChild = v.nullish(ofKind(boolean), false);
+const limits = listOf("must be a list of limits", { min: 1, max: 1000, what: "limits" });
+
+const ruleSchemas = {
+  user_path: { path: v.string(expecting("must be a path such as /team/app")), per_child: perChild, limits },
+  provider: { name: v.string(expecting("must be a provider's name")), limits },
+  model: { model: v.string(expecting("must be a model id")), limits },
+};
+
+type Schemas = Readonly<Record<string, v.GenericSchema>>;
+type Fields<S extends Schemas> = { readonly [K in keyof S]: v.InferOutput<S[K]> | undefined };
+
+/** Checks each field of a mapping by itself, so that a wrong one hides no other; wrong ones are undefined. Null when it is no mapping. */
+function readFields<S extends Schemas>(schemas: S, raw: unknown, at: string, problems: string[]): Fields<S> | null {
+  const entries = readMapping(raw, at, Object.keys(schemas), problems);
+  if (entries === null) return null;
+  const fields: Record<string, unknown> = {};
+  for (const [key, schema] of Object.entries(schemas)) {
+    const result = v.safeParse(schema, entries[key], { abortPipeEarly: true });
+    if (result.success) fields[key] = result.output;
+    else problems.push(...result.issues.map((issue) => `${keyPath(at, key)} ${issue.message}`));
+  }
+  return fields as Fields<S>;
+}
+
+/** Takes a document apart. An empty one (null) is the default configuration. */
+export function parseShape(document: unknown, problems: string[]): ConfigFile {
+  const scalars = new Map<string, unknown>();
+  const top = readSection(document ?? {}, "", ["providers", "virtual_models", "server", "limiter", "usage", "rate_limits"], scalars, problems);
+  for (const section of ["server", "limiter", "usage"]) readSection(top[section] ?? {}, section, [], scalars, problems);
+  const rateLimits = readSection(top["rate_limits"] ?? {}, "rate_limits", ["user_paths", "providers", "models"], scalars, problems);
+  return {
+    settings: scalars,
+    providers: readNamed(top["providers"], "providers", problems).map(([name, raw, at]) => readProvider(name, raw, at, problems)),
+    virtualModels: readNamed(top["virtual_models"], "virtual_models", problems).map(([name, raw, at]) => readVirtualModel(name, raw, at, problems)),
+    rules: [
+      ...readRules("user_path", "path", rateLimits["user_paths"], "rate_limits.user_paths", problems),
+      ...readRules("provider", "name", rateLimits["providers"], "rate_limits.providers", problems),
+      ...readRules("model", "model", rateLimits["models"], "rate_limits.models", problems),
+    ],
+  };
+}
+
+/** A section of scalar settings, which go into `scalars`, and the sections below it, which are returned. */
+function readSection(raw: unknown, at: string, below: readonly string[], scalars: Map<string, unknown>, problems: string[]): Mapping {
+  const paths = Object.values(settings).map(({ path }) => path).filter((path) => path.split(".").slice(0, -1).join(".") === at);
+  const names = paths.map((path) => path.slice(at === "" ? 0 : at.length + 1));
+  const entries = readMapping(raw, at, [...names, ...below], problems) ?? {};
+  for (const name of names) if (Object.hasOwn(entries, name)) scalars.set(keyPath(at, name), entries[name]);
+  return entries;
+}
+
+/** The entries of a mapping from names that are the operator's to choose. */
+function readNamed(raw: unknown, at: string, problems: string[]): readonly (readonly [name: string, raw: unknown, at: string])[] {
+  if (raw === undefined || raw === null) return [];
+  if (isMapping(raw)) return Object.entries(raw).map(([name, value]) => [name, value, keyPath(at, name)]);
+  problems.push(`${at} must be a mapping of names, not ${show(raw)}`);
+  return [];
+}
+
+function readProvider(name: string, raw: unknown, at: string, problems: string[]): DeclaredProvider {
+  const schemas = Object.fromEntries(Object.entries(providerSettings).map(([key, { kind, fallback }]) => [key, v.nullish(ofKind<unknown>(kind), fallback)]));
+  const fields = readFields(schemas, raw ?? {}, at, problems);
+  const whole = fields !== null && Object.keys(schemas).every((key) => fields[key] !== undefined);
+  // The table gave both the schemas and the type.
+  return { at, name, fields: whole ? (fields as unknown as ProviderFields) : null };
+}
+
+function readVirtualModel(source: string, raw: unknown, at: string, problems: string[]): DeclaredVirtualModel {
+  const fields = readFields(virtualModelSchemas, raw, at, problems);
+  const targets: DeclaredTarget[] = [];
+  for (const [index, item] of (fields?.targets ?? []).entries()) {
+    const targetAt = `${at}.targets[${index}]`;
+    const target = readFields(targetSchemas, item, targetAt, problems);
+    if (target?.model !== undefined) targets.push({ at: targetAt, model: target.model.trim(), weight: target.weight ?? 1 });
+  }
+  return { at, source, strategy: fields?.strategy ?? null, targets };
+}
+
+function readRules(scope: DeclaredRules["scope"], subjectKey: DeclaredRules["subjectKey"], raw: unknown, at: string, problems: string[]): readonly DeclaredRules[] {
+  if (raw === undefined || raw === null) return [];
+  if (!Array.isArray(raw)) {
+    problems.push(`${at} must be a list, not ${show(raw)}`);
+    return [];
+  }
+  return raw.map((item: unknown, index) => {
+    const entryAt = `${at}[${index}]`;
+    const schemas: Schemas = ruleSchemas[scope];
+    const fields: Readonly<Record<string, unknown>> = readFields(schemas, item, entryAt, problems) ?? {};
+    const subject = fields[subjectKey];
+    return {
+      at: entryAt,
+      scope,
+      subject: typeof subject === "string" ? subject : null,
+      subjectKey,
+      perChild: fields["per_child"] === true,
+      limits: readLimits(fields["limits"], `${entryAt}.limits`, problems),
+    };
+  });
+}
+
+function readLimits(raw: unknown, at: string, problems: string[]): DeclaredRules["limits"] {
+  if (!Array.isArray(raw)) return [];
+  return raw.flatMap((item: unknown, index) => {
+    const fields = readMapping(item, `${at}[${index}]`, limitKeys, problems);
+    return fields === null ? [] : [{ at: `${at}[${index}]`, fields }];
+  });
+}

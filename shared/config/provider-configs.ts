@@ -1,0 +1,103 @@
+/**
+ * The providers of a configuration: what the file declares, what the usual key variables register,
+ * and the simulator when the file declares none (CONTRACT section 9).
+ */
+import type { ProviderConfig } from "./config.js";
+import type { DeclaredProvider } from "./config-file.js";
+import { type Environment, variable } from "./environment.js";
+import { baseUrlVariable, findPreset, modelsVariable, type Preset, presets } from "./presets.js";
+import { type ProviderFields, providerSettings, simulatorModels } from "./provider-settings.js";
+import { apiKey, baseUrl, kindProblem, modelList, type ValueKind } from "./setting-kind.js";
+
+/** Short enough for a log line and a metric's label. */
+const nameCharsMax = 64;
+
+export interface Providers {
+  readonly providers: readonly ProviderConfig[];
+  /** Every declared name, of the wrong ones too: who refers to one of them makes no further mistake. */
+  readonly names: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** What the environment says about one provider. Null: nothing. */
+interface Override {
+  readonly apiKey: string | null;
+  readonly baseUrl: string | null;
+  readonly models: readonly string[] | null;
+}
+
+/** Puts the providers together, in the file's order, then in the order of the presets. */
+export function buildProviders(declared: readonly DeclaredProvider[], env: Environment, problems: string[]): Providers {
+  const providers: ProviderConfig[] = [];
+  const warnings: string[] = [];
+  if (declared.length === 0) providers.push(fromFields("simulator", { ...defaultFields(), type: "simulator" }, null, null));
+  for (const entry of declared) {
+    const preset = findPreset(entry.name) ?? null;
+    const override = preset === null ? null : readOverride(preset, env, problems);
+    const config = fromDeclared(entry, preset, override, problems);
+    if (config !== null) providers.push(config);
+    if (config?.type === "simulator" && override?.apiKey != null) warnings.push(`${preset?.keyVariable} is ignored: the file's provider ${entry.name} is a simulator`);
+  }
+  const names = new Set([...declared.map(({ name }) => name), ...providers.map(({ name }) => name)]);
+  for (const preset of presets) {
+    if (names.has(preset.name)) continue;
+    const override = readOverride(preset, env, problems);
+    if (override.apiKey !== null) {
+      names.add(preset.name);
+      providers.push(fromFields(preset.name, defaultFields(), preset, override));
+    } else if (override.baseUrl !== null || override.models !== null) {
+      const set = override.baseUrl !== null ? baseUrlVariable(preset) : modelsVariable(preset);
+      warnings.push(`${set} registers nothing: neither ${preset.keyVariable} nor a provider ${preset.name} in the file is there`);
+    }
+  }
+  return { providers, names: [...names], warnings };
+}
+
+function defaultFields(): ProviderFields {
+  return Object.fromEntries(Object.entries(providerSettings).map(([key, { fallback }]) => [key, fallback])) as unknown as ProviderFields;
+}
+
+function readOverride(preset: Preset, env: Environment, problems: string[]): Override {
+  const read = <T>(kind: ValueKind<T>, name: string): T | null => {
+    const raw = variable(env, name);
+    if (raw === null) return null;
+    const value = kind.parse(raw);
+    if (value === undefined) problems.push(kindProblem(kind, name, raw));
+    return value ?? null;
+  };
+  return {
+    apiKey: read(apiKey, preset.keyVariable),
+    baseUrl: read(baseUrl, baseUrlVariable(preset)),
+    models: read(modelList, modelsVariable(preset)),
+  };
+}
+
+function fromDeclared({ at, name, fields }: DeclaredProvider, preset: Preset | null, override: Override | null, problems: string[]): ProviderConfig | null {
+  const before = problems.length;
+  if (!/^[a-z0-9][a-z0-9._-]*$/.test(name) || name.length > nameCharsMax) {
+    problems.push(`${at} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit`);
+  }
+  if (fields === null) return null;
+  if (fields.type === "simulator") {
+    if (fields.base_url !== null) problems.push(`${at}.base_url is not for the type simulator: leave it out`);
+    if (fields.api_key !== null) problems.push(`${at}.api_key is not for the type simulator: leave it out`);
+  } else if (fields.base_url === null && preset === null) {
+    problems.push(`${at}.base_url is required: only the names ${presets.map((known) => known.name).join(", ")} have one of their own`);
+  }
+  return problems.length > before ? null : fromFields(name, fields, preset, override);
+}
+
+function fromFields(name: string, fields: ProviderFields, preset: Preset | null, override: Override | null): ProviderConfig {
+  const simulated = fields.type === "simulator";
+  return {
+    name,
+    type: fields.type,
+    baseUrl: simulated ? "" : (override?.baseUrl ?? fields.base_url ?? preset?.baseUrl ?? ""),
+    apiKey: simulated ? null : (override?.apiKey ?? fields.api_key),
+    models: simulated ? (fields.models ?? simulatorModels) : (override?.models ?? fields.models),
+    connectTimeoutMs: fields.connect_timeout_ms,
+    firstByteTimeoutMs: fields.first_byte_timeout_ms,
+    idleTimeoutMs: fields.idle_timeout_ms,
+    connectionsMax: fields.max_connections,
+  };
+}

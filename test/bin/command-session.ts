@@ -1,0 +1,33 @@
+/** Runs a command line in this process and keeps what a person would have read. */
+import { runCommandLine } from "../../bin/program.js";
+
+export interface CommandRun {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What a person at the terminal answers; null: nobody is there. */
+  readonly answer?: string | null;
+}
+
+/** The command line without the program's name; output lines are joined by newlines, questions are part of `err`. */
+export async function run(argv: readonly string[], options: RunOptions = {}): Promise<CommandRun> {
+  const out: string[] = [];
+  const err: string[] = [];
+  const { answer = null } = options;
+  const ask = async (question: string): Promise<string> => {
+    err.push(question);
+    return answer ?? "";
+  };
+  const exitCode = await runCommandLine(argv, {
+    terminal: { out: (text) => void out.push(text), err: (text) => void err.push(text), ask: answer === null ? null : ask },
+    env: options.env ?? {},
+    cwd: options.cwd ?? "/",
+    uid: 1000,
+  });
+  return { exitCode, out: out.join("\n"), err: err.join("\n") };
+}

@@ -1,0 +1,122 @@
+/** A daemon as the command line sees it: the real socket and frames, a rule book without counters, and faults on demand. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { failure, invalid, plainFailure } from "../../shared/error-code.js";
+import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
+import { listen, type Peer } from "../../shared/ipc.js";
+import { type Checked, compareRules, parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel, type RuleDefinition, ruleId } from "../../shared/rule.js";
+import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
+import { type Admin, type FromDaemon, toDaemonFromWire, type ToDaemon, toWire } from "../../shared/wire/message.js";
+
+export interface FakeDaemonOptions {
+  readonly onHello?: "welcome" | "refuse" | "hang-up" | "silence" | "garbage";
+  readonly onAdmin?: "answer" | "silence" | "hang-up";
+  readonly perChildEntitled?: boolean;
+  readonly rulesPerPage?: number;
+}
+
+export interface FakeDaemon {
+  readonly socket: string;
+  readonly directory: string;
+  /** Every admin message that came, in order. */
+  readonly calls: Admin[];
+  readonly rules: Map<string, RuleDefinition>;
+}
+
+export const fakeServerTime = "2025-06-01T12:00:18.000Z";
+
+/** The test that a daemon belongs to: it ends with it. */
+export interface Owner {
+  teardown(end: () => void): void;
+}
+
+/** Starts one in a directory of its own; both are gone after the test. */
+export async function startFakeDaemon(t: Owner, options: FakeDaemonOptions = {}): Promise<FakeDaemon> {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-cli-"));
+  const daemon: FakeDaemon = { socket: join(directory, "limiterd.sock"), directory, calls: [], rules: new Map() };
+  const readers = new Map<Peer, ReturnType<typeof createFrameReader>>();
+  const listener = await listen({
+    path: daemon.socket,
+    groupAccess: false,
+    onConnect: (peer) => void readers.set(peer, createFrameReader(frameBytesMaxToDaemon)),
+    onClose: (peer) => void readers.delete(peer),
+    onBytes: (peer, bytes) => void readers.get(peer)?.feed(bytes, (frame) => onMessage(daemon, options, peer, toDaemonFromWire(frame))),
+  });
+  t.teardown(() => {
+    listener.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return daemon;
+}
+
+function send(peer: Peer, message: FromDaemon): void {
+  peer.send(encodeFrame(toWire(message)));
+}
+
+function onMessage(daemon: FakeDaemon, options: FakeDaemonOptions, peer: Peer, message: ToDaemon | null): void {
+  if (message?.kind === "hello") {
+    switch (options.onHello ?? "welcome") {
+      case "welcome": return send(peer, { kind: "welcome", id: message.id, daemonVersion: "0.1.0", settledSeq: 0, limited: false });
+      case "refuse": return send(peer, { kind: "failed", id: message.id, failure: plainFailure(400, "invalid_request_error", "this daemon speaks wire version 2") });
+      case "hang-up": return peer.close();
+      case "garbage": return peer.send(Buffer.from([0, 0, 0, 2, 0xc1, 0xc1]));
+      case "silence": return;
+    }
+  }
+  if (message?.kind !== "admin") return peer.close();
+  daemon.calls.push(message);
+  switch (options.onAdmin ?? "answer") {
+    case "answer": return send(peer, { ...answer(daemon, options, message), id: message.id });
+    case "hang-up": return peer.close();
+    case "silence": return;
+  }
+}
+
+type Reply = { readonly kind: "answer"; readonly body: unknown } | { readonly kind: "failed"; readonly failure: ReturnType<typeof invalid> };
+
+function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Admin): Reply {
+  switch (op) {
+    case "status": return { kind: "answer", body: { version: "0.1.0", pid: 42, uptime_seconds: 200, rules: daemon.rules.size, inert: [], store: { failing: null } } };
+    case "rate-limits.list": return { kind: "answer", body: page(daemon, options, body) };
+    case "rate-limits.put": {
+      const checked = parseRuleWrite(body, { perChildEntitled: options.perChildEntitled ?? false });
+      return whenGood(checked, (rule) => void daemon.rules.set(ruleId(rule), rule));
+    }
+    case "rate-limits.delete": {
+      const checked = parseRuleKey(body);
+      if (checked.ok && !daemon.rules.delete(ruleId(checked.value))) return { kind: "failed", failure: failure("rate_limit_not_found", "no such rule") };
+      return whenGood(checked, () => {});
+    }
+    case "rate-limits.reset-one": return whenGood(parseResetOne(body), () => {});
+    case "rate-limits.reset": return whenGood(parseConfirmation(body), () => {});
+  }
+}
+
+function whenGood<T>(checked: Checked<T>, change: (value: T) => void): Reply {
+  if (!checked.ok) return { kind: "failed", failure: checked.failure };
+  change(checked.value);
+  return { kind: "answer", body: {} };
+}
+
+function page(daemon: FakeDaemon, options: FakeDaemonOptions, body: unknown): object {
+  const after = (body as { after: string | null }).after;
+  const sorted = [...daemon.rules.values()].sort(compareRules);
+  const from = after === null ? 0 : sorted.findIndex((rule) => ruleId(rule) === after) + 1;
+  const rules = sorted.slice(from, from + (options.rulesPerPage ?? 500));
+  const last = rules.at(-1);
+  return { rate_limits: rules.map(listed), server_time: fakeServerTime, next: last !== undefined && from + rules.length < sorted.length ? ruleId(last) : null };
+}
+
+/** A rule as the API lists it, with the counters of nobody. */
+export function listed(rule: RuleDefinition): Record<string, unknown> {
+  const live = !rule.perChild && rule.periodSeconds > 0;
+  return {
+    scope: rule.scope, subject: rule.subject, per_child: rule.perChild, period_seconds: rule.periodSeconds, period_label: periodLabel(rule.periodSeconds),
+    ...(rule.maxRequests === null ? {} : { max_requests: rule.maxRequests }),
+    ...(rule.maxTokens === null ? {} : { max_tokens: rule.maxTokens }),
+    requests_used: 0, tokens_used: 0, in_flight: 0, source: "manual",
+    ...(live ? { window_start: "2025-06-01T12:00:00Z", window_end: "2025-06-01T12:01:00Z" } : {}),
+  };
+}
+

@@ -1,0 +1,95 @@
+/** Real daemon and proxy processes for end-to-end tests, each in a directory of its own. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Test } from "tap";
+
+export interface Part {
+  readonly child: ChildProcess;
+  /** What it said when it was ready: the proxy's address, the daemon's socket. */
+  readonly ready: string;
+  /** Everything that it printed so far. */
+  output(): string;
+  /** Ends it and waits for its end. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+export interface Site {
+  readonly directory: string;
+  readonly configFile: string;
+  readonly socket: string;
+  startDaemon(): Promise<Part>;
+  /** A daemon whose wall clock is what `setClock` says. */
+  startClockedDaemon(nowMs: number): Promise<Part & { setClock(nowMs: number): Promise<void> }>;
+  startProxy(): Promise<Part>;
+}
+
+const compiled = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/** A configuration in a temporary directory; whatever is started there ends with the test. `yaml` comes without the `limiter` section's paths. */
+export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}): Site {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-"));
+  const configFile = join(directory, "sluice.yaml");
+  const socket = join(directory, "run", "limiterd.sock");
+  writeFileSync(configFile, yaml);
+  const children = new Set<ChildProcess>();
+  t.teardown(async () => {
+    for (const child of children) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const start = async (script: string, extra: readonly string[] = []): Promise<Part> => {
+    const child = fork(compiled(script), ["--config", configFile, ...extra], {
+      cwd: directory,
+      env: { PATH: process.env["PATH"], SLUICE_SOCKET: socket, SLUICE_DATA_DIR: join(directory, "data"), PORT: "0", ...env },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    children.add(child);
+    return asPart(child);
+  };
+  return {
+    directory,
+    configFile,
+    socket,
+    startDaemon: () => start("bin/sluice-limiterd.js"),
+    startProxy: () => start("bin/sluice-proxy.js"),
+    async startClockedDaemon(nowMs) {
+      const part = await start("test/support/clocked-limiterd.js", [String(nowMs)]);
+      return {
+        ...part,
+        async setClock(to) {
+          const heard = once(part.child, "message");
+          part.child.send({ clock: to });
+          await heard;
+        },
+      };
+    },
+  };
+}
+
+async function asPart(child: ChildProcess): Promise<Part> {
+  let output = "";
+  child.stdout?.on("data", (text: Buffer) => (output += text.toString()));
+  child.stderr?.on("data", (text: Buffer) => (output += text.toString()));
+  const ready = await new Promise<string>((resolve, reject) => {
+    child.once("message", (message: { ready?: string }) => resolve(message.ready ?? ""));
+    child.once("exit", (code, signal) => reject(new Error(`ended with ${code ?? signal} before it was ready:\n${output}`)));
+  });
+  return {
+    child,
+    ready,
+    output: () => output,
+    async kill(signal) {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, "exit");
+      child.kill(signal);
+      await ended;
+    },
+  };
+}
