@@ -1,0 +1,97 @@
+/** A daemon's memory and steps without sockets and timers, for tests: peers are arrays, time is set, commits run when asked. */
+import { handleClose, handleFrame } from "../../limiterd/handle-message.js";
+import { restore } from "../../limiterd/restore.js";
+import { snapshot } from "../../limiterd/snapshot.js";
+import { type DaemonState, newCounts, type PeerState } from "../../limiterd/state.js";
+import { createWriter } from "../../limiterd/writer.js";
+import type { RuleDefinition } from "../../shared/rule.js";
+import { wireVersion } from "../../shared/version.js";
+import { type FromDaemon, type Lease, type Settle, type ToDaemon, toWire } from "../../shared/wire/message.js";
+import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
+
+export interface TestPeer {
+  readonly state: PeerState;
+  readonly heard: FromDaemon[];
+  /** False: the daemon would close this peer. */
+  say(message: ToDaemon): boolean;
+  close(): void;
+}
+
+export interface TestDaemon {
+  readonly state: DaemonState;
+  readonly store: MemoryStore;
+  nowMs: number;
+  connect(): TestPeer;
+  /** A proxy that has said hello, holding `leases`. */
+  proxy(proxyId: string, leases?: readonly Lease[]): TestPeer;
+  /** Runs the timers that wait and lets the commits end. */
+  commit(): Promise<void>;
+  snapshot(): Promise<void>;
+}
+
+export const pathRule = (subject: string, periodSeconds: number, caps: { requests?: number; tokens?: number }): RuleDefinition => ({
+  scope: "user_path", subject, periodSeconds, maxRequests: caps.requests ?? null, maxTokens: caps.tokens ?? null, perChild: false,
+});
+
+export function startDaemon(rules: readonly RuleDefinition[], { store = createMemoryStore(), nowMs = 1_767_225_600_000, usageEnabled = true } = {}): TestDaemon {
+  const timers: (() => void)[] = [];
+  const restored = restore(store, rules, nowMs);
+  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000 });
+  const state: DaemonState = {
+    settings: { version: "test", rateLimitsEnabled: true, usageEnabled, quotaTemplatesEntitled: false },
+    book: restored.book,
+    proxies: restored.proxies,
+    writer,
+    peers: new Set(),
+    bornLsn: restored.bornLsn,
+    startedAtMs: nowMs,
+    awaited: restored.awaited.size > 0 ? restored.awaited : null,
+    counts: newCounts(),
+    lastSnapshotAtMs: null,
+  };
+  void writer.write(restored.changes);
+  const daemon: TestDaemon = {
+    state,
+    store,
+    nowMs,
+    connect() {
+      const heard: FromDaemon[] = [];
+      const peer: PeerState = { connectedAtMs: daemon.nowMs, send: (message) => heard.push(message), close: () => {}, role: null, proxy: null, welcomed: false, helloId: 0, leases: new Map() };
+      state.peers.add(peer);
+      return { state: peer, heard, say: (message) => handleFrame(state, peer, toWire(message), daemon.nowMs), close: () => handleClose(state, peer, daemon.nowMs) };
+    },
+    proxy(proxyId, leases = []) {
+      const peer = daemon.connect();
+      peer.say({ kind: "hello", id: 1, wireVersion, role: "proxy", proxyId, leases, more: false });
+      return peer;
+    },
+    async commit() {
+      for (const run of timers.splice(0)) run();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+    async snapshot() {
+      await snapshot(state, daemon.nowMs);
+    },
+  };
+  return daemon;
+}
+
+export const target = { provider: "openai", model: "gpt-4o" };
+
+/** Asks for one request; returns the lease, or null when it was refused. */
+export function askFor(peer: TestPeer, id: number, userPath: string): Lease | null {
+  peer.say({ kind: "admit", id, userPath, targets: [target] });
+  const answer = peer.heard.at(-1);
+  return answer?.kind === "admitted" ? { lease: id, userPath, ...target, admittedAtMs: answer.admittedAtMs, lsn: answer.lsn } : null;
+}
+
+export function settleOf(lease: Lease, seq: number, tokens: number, ago: { started?: number; ended?: number } = {}): Settle {
+  return { kind: "settle", seq, ...lease, startedAgoMs: ago.started ?? 0, endedAgoMs: ago.ended ?? 0, tokens, estimated: false };
+}
+
+/** Requests and tokens that a rule's window counts, both halves. */
+export function counts(daemon: TestDaemon, rule: RuleDefinition): { requests: number; tokens: number; inFlight: number } {
+  const counter = daemon.state.book.find(rule)!.own!;
+  const { previousRequests, currentRequests, previousTokens, currentTokens } = counter.window;
+  return { requests: previousRequests + currentRequests, tokens: previousTokens + currentTokens, inFlight: counter.inFlight };
+}

@@ -1,0 +1,179 @@
+import t from "tap";
+import { endReunion } from "../../limiterd/handle-message.js";
+import { wireVersion } from "../../shared/version.js";
+import { askFor, counts, pathRule, settleOf, startDaemon, target } from "./daemon.js";
+
+const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
+const gauge = pathRule("/team", 0, { requests: 2 });
+
+t.test("a lease holds its slot until it is settled, and tokens are charged then", async (t) => {
+  const daemon = startDaemon([minute, gauge]);
+  const peer = daemon.proxy("p1");
+  const lease = askFor(peer, 2, "/team/app")!;
+  t.same(counts(daemon, minute), { requests: 1, tokens: 0, inFlight: 1 });
+  t.ok(peer.say(settleOf(lease, 1, 30)));
+  t.same(counts(daemon, minute), { requests: 1, tokens: 30, inFlight: 0 });
+  t.equal(peer.heard.at(-1)?.kind, "admitted", "not acknowledged before the commit");
+  await daemon.commit();
+  t.same(peer.heard.at(-1), { kind: "settled", seq: 1 });
+});
+
+t.test("a settle that comes again is acknowledged and not counted again", async (t) => {
+  const daemon = startDaemon([minute]);
+  const peer = daemon.proxy("p1");
+  const settle = settleOf(askFor(peer, 2, "/team")!, 1, 30);
+  peer.say(settle);
+  peer.say(settle);
+  await daemon.commit();
+  peer.close();
+  const again = daemon.proxy("p1");
+  t.match(again.heard[0], { kind: "welcome", settledSeq: 1 });
+  again.say(settle);
+  await daemon.commit();
+  t.same(again.heard.at(-1), { kind: "settled", seq: 1 });
+  t.same(counts(daemon, minute), { requests: 1, tokens: 30, inFlight: 0 });
+  t.equal(daemon.state.counts.repeatedSettles, 2);
+});
+
+t.test("an acknowledgement goes to the connection that the proxy has when the commit ends", async (t) => {
+  const daemon = startDaemon([minute]);
+  const first = daemon.proxy("p1");
+  const settle = settleOf(askFor(first, 2, "/team")!, 1, 5);
+  first.say(settle);
+  first.close();
+  const second = daemon.proxy("p1");
+  second.say(settle);
+  await daemon.commit();
+  t.same(second.heard.at(-1), { kind: "settled", seq: 1 });
+});
+
+t.test("the end of a connection frees its slots at once, and only its own", (t) => {
+  const daemon = startDaemon([gauge]);
+  const dying = daemon.proxy("p1");
+  const living = daemon.proxy("p2");
+  askFor(dying, 2, "/team");
+  askFor(living, 2, "/team");
+  t.equal(askFor(living, 3, "/team"), null, "both slots are taken");
+  dying.close();
+  t.equal(counts(daemon, gauge).inFlight, 1);
+  t.ok(askFor(living, 4, "/team"));
+  t.end();
+});
+
+t.test("a reconnected proxy holds its slots again, without counting the requests again", (t) => {
+  const daemon = startDaemon([minute, gauge]);
+  const peer = daemon.proxy("p1");
+  const lease = askFor(peer, 2, "/team")!;
+  peer.close();
+  t.same(counts(daemon, minute), { requests: 1, tokens: 0, inFlight: 0 });
+  daemon.proxy("p1", [lease]);
+  t.same(counts(daemon, minute), { requests: 1, tokens: 0, inFlight: 1 });
+  t.end();
+});
+
+t.test("a crash loses no settle that was acknowledged, and no request that its proxy still knows of", async (t) => {
+  const daemon = startDaemon([minute, gauge]);
+  const peer = daemon.proxy("p1");
+  askFor(peer, 2, "/team");
+  await daemon.snapshot();
+  const settled = askFor(peer, 3, "/team")!;
+  peer.say(settleOf(settled, 1, 40));
+  await daemon.commit();
+  const held = askFor(peer, 4, "/team")!;
+  const unsettled = settleOf(held, 2, 7);
+
+  const next = startDaemon([minute, gauge], { store: daemon.store.crash(), nowMs: daemon.nowMs + 300 });
+  t.same(counts(next, minute), { requests: 2, tokens: 40, inFlight: 0 }, "one from the snapshot, one from the journal");
+  const back = next.proxy("p1", [held]);
+  t.match(back.heard[0], { kind: "welcome", settledSeq: 1 });
+  t.same(counts(next, minute), { requests: 3, tokens: 40, inFlight: 1 }, "the held one is held and counted again");
+  back.say(unsettled);
+  t.same(counts(next, minute), { requests: 3, tokens: 47, inFlight: 0 });
+
+  await next.snapshot();
+  const last = startDaemon([minute, gauge], { store: next.store.crash(), nowMs: next.nowMs });
+  t.same(counts(last, minute), { requests: 3, tokens: 47, inFlight: 0 }, "and a second crash changes nothing");
+});
+
+t.test("a crash between journal and snapshot counts everything once, whatever was written", async (t) => {
+  const daemon = startDaemon([minute]);
+  const peer = daemon.proxy("p1");
+  for (let seq = 1; seq <= 5; seq++) {
+    peer.say(settleOf(askFor(peer, seq + 1, "/team")!, seq, 10));
+    await daemon.commit();
+    if (seq === 3) await daemon.snapshot();
+    const copy = startDaemon([minute], { store: daemon.store.crash(), nowMs: daemon.nowMs });
+    t.same(counts(copy, minute), { requests: seq, tokens: seq * 10, inFlight: 0 }, `after settle ${seq}`);
+  }
+});
+
+t.test("a daemon that starts after a crash welcomes nobody before the proxies it knew are back, or their time is up", async (t) => {
+  const daemon = startDaemon([gauge]);
+  daemon.proxy("p1");
+  const busy = daemon.proxy("p2");
+  const lease = askFor(busy, 2, "/team")!;
+  await daemon.snapshot();
+  const next = startDaemon([gauge], { store: daemon.store.crash() });
+  const first = next.proxy("p1");
+  t.same(first.heard, [], "p2 may hold slots: p1 waits");
+  const second = next.proxy("p2", [lease]);
+  t.equal(first.heard[0]?.kind, "welcome");
+  t.equal(second.heard[0]?.kind, "welcome");
+  t.equal(counts(next, gauge).inFlight, 1);
+  const third = startDaemon([gauge], { store: daemon.store.crash() });
+  const alone = third.proxy("p1");
+  endReunion(third.state);
+  t.equal(alone.heard[0]?.kind, "welcome");
+});
+
+t.test("a request that was let through unasked is counted when it is told, in the window of its time", async (t) => {
+  const daemon = startDaemon([minute]);
+  const peer = daemon.proxy("p1");
+  daemon.nowMs += 90_000;
+  peer.say(settleOf({ lease: 0, userPath: "/team", ...target, admittedAtMs: 0, lsn: 0 }, 1, 9, { started: 40_000, ended: 1_000 }));
+  const { window } = daemon.state.book.find(minute)!.own!;
+  t.match(window, { previousRequests: 1, currentRequests: 0, previousTokens: 0, currentTokens: 9 });
+  await daemon.commit();
+  t.same(peer.heard.at(-1), { kind: "settled", seq: 1 });
+});
+
+t.test("tokens aren't charged while usage is off", (t) => {
+  const daemon = startDaemon([minute], { usageEnabled: false });
+  const peer = daemon.proxy("p1");
+  peer.say(settleOf(askFor(peer, 2, "/team")!, 1, 5000));
+  t.same(counts(daemon, minute), { requests: 1, tokens: 0, inFlight: 0 });
+  t.ok(askFor(peer, 3, "/team"), "and token rules don't refuse");
+  t.end();
+});
+
+t.test("whoever breaks the grammar is to be closed", (t) => {
+  const hello = { kind: "hello", id: 1, wireVersion, role: "proxy", proxyId: "p", leases: [], more: false } as const;
+  const lease = { lease: 5, userPath: "/team", ...target, admittedAtMs: 0, lsn: 0 };
+  t.notOk(startDaemon([]).connect().say({ kind: "admit", id: 1, userPath: "/", targets: [target] }), "an admission before the hello");
+  t.notOk(startDaemon([]).proxy("p").say(hello), "a second hello");
+  t.notOk(startDaemon([]).proxy("p").say({ kind: "admit", id: 0, userPath: "/", targets: [target] }), "the lease 0");
+  t.notOk(startDaemon([]).proxy("p").say({ kind: "admit", id: 9, userPath: "/a//b", targets: [target] }), "a path that isn't normal");
+  t.notOk(startDaemon([]).proxy("p").say({ kind: "admit", id: 9, userPath: "/", targets: [] }), "no target");
+  t.notOk(startDaemon([]).proxy("p").say(settleOf(lease, 1, 1e12)), "absurd tokens");
+  t.notOk(startDaemon([]).proxy("p").say(settleOf(lease, 0, 1)), "a settle without a number");
+  t.notOk(startDaemon([]).connect().say({ ...hello, leases: [lease, lease] }), "a lease told twice");
+  const taken = startDaemon([]).proxy("p");
+  askFor(taken, 7, "/");
+  t.notOk(taken.say({ kind: "admit", id: 7, userPath: "/", targets: [target] }), "a lease asked for twice");
+  const old = startDaemon([]).connect();
+  t.notOk(old.say({ ...hello, wireVersion: 999 }), "another version");
+  t.match(old.heard[0], { kind: "failed", failure: { message: /wire version/ } });
+  t.end();
+});
+
+t.test("proxies are told when the first rule comes and the last one goes", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  t.match(peer.heard[0], { kind: "welcome", limited: false });
+  peer.say({ kind: "admin", id: 5, op: "rate-limits.put", body: { user_path: "/a", limit_key: { period: "minute" }, max_requests: 1 } });
+  await daemon.commit();
+  t.match(peer.heard.slice(1), [{ kind: "event", name: "limited", value: true }, { kind: "answer", id: 5 }]);
+  peer.say({ kind: "admin", id: 6, op: "rate-limits.delete", body: { user_path: "/a", limit_key: { period: "minute" } } });
+  await daemon.commit();
+  t.match(peer.heard.slice(3), [{ kind: "event", name: "limited", value: false }, { kind: "answer", id: 6 }]);
+});

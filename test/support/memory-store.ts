@@ -1,0 +1,35 @@
+/** The store port on plain maps, for tests of the steps: what was committed survives, what wasn't is lost. */
+import type { Change, Store, Table } from "../../limiterd/store.js";
+
+export interface MemoryStore extends Store {
+  /** Fails every commit while true. */
+  broken: boolean;
+  /** What is on the disk now, as a store of its own: a crash at this moment. */
+  crash(): MemoryStore;
+}
+
+export function createMemoryStore(from: ReadonlyMap<Table, ReadonlyMap<string | number, readonly unknown[]>> = new Map()): MemoryStore {
+  const tables = new Map<Table, Map<string | number, readonly unknown[]>>();
+  for (const [name, entries] of from) tables.set(name, new Map(entries));
+  const table = (name: Table): Map<string | number, readonly unknown[]> => {
+    const known = tables.get(name) ?? new Map<string | number, readonly unknown[]>();
+    tables.set(name, known);
+    return known;
+  };
+  return {
+    broken: false,
+    file: "memory",
+    entries: (name) => [...table(name)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => ({ key, value })),
+    commit(changes: readonly Change[]) {
+      if (this.broken) return Promise.reject(new Error("the disk is broken"));
+      for (const { table: name, key, value } of changes) {
+        if (value === undefined) table(name).delete(key);
+        else table(name).set(key, structuredClone(value));
+      }
+      return Promise.resolve();
+    },
+    sizeBytes: () => 0,
+    close: () => Promise.resolve(),
+    crash: () => createMemoryStore(tables),
+  };
+}
