@@ -51,7 +51,8 @@ export async function runPart(part: Part): Promise<never> {
   }
   const log = createLog(part.process, config.logLevel);
   onLastResort(log);
-  for (const warning of warnings) log.warn(warning);
+  // `sluice up` has told them already, once for both parts.
+  for (const warning of warnings) log[process.connected === true ? "info" : "warn"](warning);
   const hardExit = stopRequested.then(() => exitAfter(config.server.drainMs + stopGraceMs, log));
   const served = serve(part, { config, log, session, stopRequested });
   const exitCode = await Promise.race([served, hardExit]);

@@ -1,7 +1,7 @@
 /** POST /v1/chat/completions, in the order in which it happens: read, resolve, admit, forward, settle. */
 import { failure, plainFailure } from "../shared/error-code.js";
 import type { Caller } from "./authenticate.js";
-import { parseChatBody, rewriteChatBody } from "./chat-body.js";
+import { type ChatBody, parseChatBody, rewriteChatBody } from "./chat-body.js";
 import { forwardRequestHeaders } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import { type Forwarded, forward } from "./forward.js";
@@ -19,7 +19,7 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
     record.end(413, "refused");
     return replyFailure(exchange, "model", failure("request_too_large", `the body is larger than ${config.server.bodyBytesMax} bytes`));
   }
-  const chat = parseChatBody(body.bytes);
+  const chat = parseChatBody(body.bytes, gateway.isUtf8);
   if (!chat.ok) {
     record.end(400, "refused");
     return replyFailure(exchange, "model", chat.failure);
@@ -46,7 +46,7 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
     record.end(499, "client_gone");
     return limiter.settle(admission, { tokens: 0, estimated: false }, () => {});
   }
-  const forwarded = await send(gateway, exchange, { admission, bytes: body.bytes, stream: chat.body.stream, includeUsage: chat.body.includeUsage, asked: chat.body.model, headers: successHeaders(outcome.headers) });
+  const forwarded = await send(gateway, exchange, { admission, bytes: body.bytes, chat: chat.body, headers: successHeaders(outcome.headers) });
   record.forwarded(forwarded);
   limiter.settle(admission, forwarded, forwarded.finish);
 }
@@ -60,18 +60,16 @@ async function resolveOnceLearned(gateway: Gateway, name: string): Promise<Route
 interface Sending {
   readonly admission: Admission;
   readonly bytes: Buffer;
-  readonly stream: boolean;
-  readonly includeUsage: boolean;
-  /** The model as the client wrote it. */
-  readonly asked: string;
+  readonly chat: ChatBody;
   readonly headers: readonly string[];
 }
 
 function send(gateway: Gateway, exchange: Exchange, what: Sending): Promise<Forwarded> {
   const { provider, model } = what.admission.target;
   const upstream = gateway.upstreams.get(provider);
-  const askUsage = what.stream && !what.includeUsage;
-  const body = rewriteChatBody(what.bytes, { ...(model === what.asked ? {} : { model }), ...(askUsage ? { includeUsage: true } : {}) });
+  const { chat } = what;
+  const askUsage = chat.stream && !chat.includeUsage;
+  const body = rewriteChatBody(what.bytes, { ...(model === chat.model ? {} : { model }), ...(askUsage ? { includeUsage: true } : {}) }, chat.members);
   if (upstream === undefined) {
     const finish = (): void => replyFailure(exchange, "model", plainFailure(500, "internal_error", `provider ${provider} is not configured`));
     return Promise.resolve({ status: 500, tokens: 0, estimated: false, outcome: "upstream_error", firstByteMonoMs: null, note: null, finish });

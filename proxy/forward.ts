@@ -137,7 +137,7 @@ class Forwarding {
     if (this.#status >= 300) return this.#endWithError(mapUpstreamError(this.#what.provider, this.#status, body ?? Buffer.alloc(0)), "upstream_error");
     const parsed = body !== null && this.#isJson ? parseJson(body) : undefined;
     if (errorInsideSuccess(parsed) && !this.#exchange.begun) return this.#endWithError(mapUpstreamError(this.#what.provider, this.#status, body!), "upstream_error");
-    const usage = readUsage(parsed);
+    const usage = readUsage(fieldOf(parsed, "usage"));
     const charged = this.#charged(usage, this.#bytes);
     this.#done({
       ...charged,
@@ -186,7 +186,7 @@ class Forwarding {
   #charged(usage: UsageReading, seenBytes: number): { tokens: number; estimated: boolean; note: string | null } {
     switch (usage.kind) {
       case "usage": return { tokens: usage.totalTokens, estimated: false, note: null };
-      case "absent": return { tokens: estimateTokens(this.#what.promptBytes, seenBytes), estimated: true, note: null };
+      case "absent": return { tokens: estimateTokens({ promptBytes: this.#what.promptBytes, contentChars: seenBytes }), estimated: true, note: null };
       case "absurd": return { tokens: 0, estimated: false, note: `usage not charged: ${usage.reason}` };
     }
   }
@@ -200,6 +200,10 @@ class Forwarding {
 function headerOf(flat: readonly string[], name: string): string {
   for (let i = 0; i < flat.length; i += 2) if (flat[i]!.toLowerCase() === name) return flat[i + 1]!;
   return "";
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 function parseJson(body: Buffer): unknown {

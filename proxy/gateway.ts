@@ -21,6 +21,7 @@ export interface Gateway {
   /** Whether the proxy is on its way out. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;
+  readonly isUtf8: (bytes: Buffer) => boolean;
 }
 
 export type Outcome = Forwarded["outcome"] | "answered" | "refused" | "rate_limited" | "limiter_unavailable";

@@ -1,4 +1,5 @@
 /** Wires the proxy: listener, limiter client, providers, catalog; and the order in which they start and stop. */
+import { isUtf8 } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { BlockList, isIP } from "node:net";
 import type { Config } from "../shared/config/config.js";
@@ -66,6 +67,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     models,
     stopping: () => stopping,
     monoMs: () => performance.now(),
+    isUtf8,
   };
   const closeAll = async (): Promise<void> => {
     models.stop();

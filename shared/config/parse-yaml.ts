@@ -19,7 +19,8 @@ export function parseYaml(text: string): { readonly document: unknown; readonly 
     prettyErrors: false,
     resolveKnownTags: false,
     stringKeys: true,
-    logLevel: "silent",
+    // Not `silent`: that would drop a second document without a word.
+    logLevel: "error",
   });
   const where = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
@@ -30,8 +31,6 @@ export function parseYaml(text: string): { readonly document: unknown; readonly 
   for (const error of [...parsed.errors, ...parsed.warnings]) {
     problems.push(`${where(error.pos[0])}: ${sentence(error.code, error.message, keyAt(text, error.pos[0]))}`);
     if (error.code !== "DUPLICATE_KEY") understood = false;
-    // Text that is nested too deeply yields one error per level, all of them the same.
-    if (error.code === "RESOURCE_EXHAUSTION") break;
   }
   if (!understood) return { document: undefined, problems };
   return toValues(parsed, problems);
@@ -54,7 +53,6 @@ function sentence(code: string, message: string, key: string): string {
     case "BAD_ALIAS": return `${message} (a value that begins with * must be in quotes)`;
     case "TAB_AS_INDENT": return "tabs can't be used as indentation: use spaces";
     case "TAG_RESOLVE_FAILED": return `${message} (tags that begin with ! can't be used)`;
-    case "RESOURCE_EXHAUSTION": return "the file is nested too deeply";
     default: return message;
   }
 }

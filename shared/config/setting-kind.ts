@@ -124,7 +124,7 @@ export const host: ValueKind<string> = {
   quotable: always,
   parse: (raw) => {
     const text = textOf(raw);
-    return text !== undefined && (/^[A-Za-z0-9_.-]+$/.test(text) || /^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:%[\w.-]+)?$/.test(text)) ? text : undefined;
+    return text !== undefined && (/^[A-Za-z0-9_.-]+$/.test(text) || /^(?=.*:.*:)[0-9A-Fa-f:.]+(?:%[\w.-]+)?$/.test(text)) ? text : undefined;
   },
 };
 
@@ -183,8 +183,8 @@ export const apiKey: ValueKind<string | null> = {
 export const baseUrl: ValueKind<string | null> = {
   label: "URL",
   expected: "must be an http or https URL without credentials, query or fragment, such as https://api.example.com/v1",
-  // A password or a key in the wrong place is the usual reason for these two characters.
-  quotable: (raw) => typeof raw === "string" && !/[@?]/.test(raw),
+  // What holds a password, a query or no punctuation at all may be a secret in the wrong place.
+  quotable: (raw) => typeof raw === "string" && /[.:/]/.test(raw) && !/[@?#]/.test(raw),
   parse: (raw) => {
     const text = textOf(raw);
     if (text === undefined || !/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;

@@ -28,7 +28,7 @@ function formatHead({ head }: Report): string[] {
   const versions = Object.entries(head.versions).map(([name, version]) => `${name} ${version}`);
   return [
     `Sluice benchmark, ${head.date}`,
-    `Node ${head.node} on ${head.cores} × ${head.cpu}, Linux ${head.kernel}; ${versions.join(", ")}`,
+    `Node ${head.node} on ${head.cores} × ${head.cpu}, Linux ${head.kernel}, load ${head.loadBefore.toFixed(2)} before the run; ${versions.join(", ")}`,
     `${head.rounds} rounds of ${head.seconds} s per line after one of warm-up, medians; ${head.connections} connections; CPU is user + system of the process, from ${head.cpuSource}`,
   ];
 }

@@ -44,9 +44,10 @@ function atLeastOne(text: string): number {
 }
 
 async function run(options: Options, context: RunContext): Promise<Report> {
+  const head = describeRun(options);
   const proxy = options.only === "daemon" ? null : await measureProxy(context, options.connections);
   const daemon = options.only === "proxy" ? null : await measureDaemon(context);
-  return buildReport(describeRun(options), proxy, daemon);
+  return buildReport(head, proxy, daemon);
 }
 
 function describeRun({ rounds, seconds, connections }: Options): Head {
@@ -59,7 +60,7 @@ function describeRun({ rounds, seconds, connections }: Options): Head {
     if (file !== null) versions[name] = programVersion(file, flag);
   }
   return {
-    date: new Date().toISOString(), node: process.versions.node, cpu: cpus[0]?.model.trim() ?? "unknown CPU", cores: cpus.length, kernel: os.release(),
+    date: new Date().toISOString(), node: process.versions.node, cpu: cpus[0]?.model.trim() ?? "unknown CPU", cores: cpus.length, kernel: os.release(), loadBefore: os.loadavg()[0] ?? 0,
     cpuSource: `/proc (${cpuSource()})`, rounds, seconds, connections, versions,
   };
 }
@@ -73,8 +74,12 @@ async function clearAway(): Promise<void> {
   rmSync(dir, { recursive: true, force: true });
 }
 
+const interruption = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => void clearAway().finally(() => process.exit(130)));
+  process.once(signal, () => {
+    interruption.abort();
+    void clearAway().finally(() => process.exit(130));
+  });
 }
 
 try {
@@ -83,7 +88,8 @@ try {
   const isMeasured = report.skipped["sluice"] === undefined && report.skipped["daemon"] === undefined;
   process.exitCode = isMeasured ? 0 : 1;
 } catch (error) {
-  process.stderr.write(`the benchmark couldn't run: ${error instanceof Error ? error.message : String(error)}\n`);
+  // Whoever interrupts a run knows why it ended.
+  if (!interruption.signal.aborted) process.stderr.write(`the benchmark couldn't run: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 } finally {
   await clearAway();

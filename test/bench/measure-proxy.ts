@@ -7,8 +7,9 @@ import { requestBody, requestHeaders, requestPath, responseBody } from "./chat-e
 import type { HttpJob } from "./http-load.js";
 import { findProgram, startNginx } from "./installed-peers.js";
 import { giveJob } from "./job-channel.js";
-import { inTurn, type Rounds, type RunContext } from "./rounds.js";
+import type { Phase } from "./phase.js";
 import { residentBytes, withChildren } from "./process-stat.js";
+import { inTurn, type Rounds, type RunContext } from "./rounds.js";
 import { type SluicePair, sluiceMissing, startPair } from "./sluice.js";
 
 export interface StartMeasures {
@@ -34,52 +35,57 @@ interface HttpPeer {
 const idleSeconds = 3;
 
 export async function measureProxy(context: RunContext, connections: number): Promise<ProxyMeasures> {
-  const { processes, dir, say } = context;
+  const { processes } = context;
   const skipped: Record<string, string> = {};
   const upstream = await processes.node(ourProgram("upstream.js"), []);
-  const peers: HttpPeer[] = [];
-  let start: StartMeasures | null = null;
-
   const missing = sluiceMissing();
-  if (missing === null) {
-    say("starting Sluice");
-    const readyMs: number[] = [];
-    let pair = await startFresh(context, upstream.url, 0);
-    readyMs.push(pair.readyMs);
-    for (let n = 1; n < context.rounds; n++) {
-      await Promise.all([processes.stop(pair.proxy), processes.stop(pair.daemon)]);
-      pair = await startFresh(context, upstream.url, n);
-      readyMs.push(pair.readyMs);
-    }
-    await delay(idleSeconds * 1000);
-    start = { readyMs, proxyIdleBytes: residentBytes(pair.proxy.pid), daemonIdleBytes: residentBytes(pair.daemon.pid) };
-    peers.push({ name: "sluice", url: pair.proxy.url, pids: [pair.proxy.pid], besidePids: [pair.daemon.pid] });
-  } else {
-    skipped["sluice"] = missing;
-  }
+  if (missing !== null) skipped["sluice"] = missing;
+  const sluice = missing === null ? await startSluice(context, upstream.url) : null;
+  const peers = [...(sluice === null ? [] : [sluice.peer]), ...(await startForwarders(context, upstream.url, skipped))];
+  for (const peer of peers) await checkAnswer(peer);
+  const generator = await processes.node(ourProgram("http-load.js"), []);
+  const contenders = peers.map(({ name, ...peer }) => ({
+    name,
+    run: (seconds: number) => giveJob<HttpJob, Phase>(generator.child, { ...peer, seconds, connections }),
+  }));
+  const rounds = await inTurn(context, contenders, skipped);
+  await processes.stopAll();
+  return { rounds, start: sluice?.start ?? null };
+}
 
-  const undici = await processes.node(ourProgram("undici-forwarder.js"), [upstream.url]);
-  peers.push({ name: "undici", url: undici.url, pids: [undici.pid], besidePids: [] });
+/** As often as there are rounds, each time with a data directory of its own; the last one stays. */
+async function startSluice(context: RunContext, upstreamUrl: string): Promise<{ readonly peer: HttpPeer; readonly start: StartMeasures }> {
+  context.say("starting Sluice");
+  let pair = await startFresh(context, upstreamUrl, 0);
+  const readyMs = [pair.readyMs];
+  while (readyMs.length < context.rounds) {
+    await Promise.all([context.processes.stop(pair.proxy), context.processes.stop(pair.daemon)]);
+    pair = await startFresh(context, upstreamUrl, readyMs.length);
+    readyMs.push(pair.readyMs);
+  }
+  await delay(idleSeconds * 1000);
+  const { proxy, daemon } = pair;
+  return {
+    peer: { name: "sluice", url: proxy.url, pids: [proxy.pid], besidePids: [daemon.pid] },
+    start: { readyMs, proxyIdleBytes: residentBytes(proxy.pid), daemonIdleBytes: residentBytes(daemon.pid) },
+  };
+}
+
+async function startForwarders({ processes, dir }: RunContext, upstreamUrl: string, skipped: Record<string, string>): Promise<HttpPeer[]> {
+  const undici = await processes.node(ourProgram("undici-forwarder.js"), [upstreamUrl]);
   // http-proxy calls a function that newer versions of Node warn of.
-  const httpProxy = await processes.node(ourProgram("http-proxy-forwarder.js"), [upstream.url], ["--no-deprecation"]);
-  peers.push({ name: "http-proxy", url: httpProxy.url, pids: [httpProxy.pid], besidePids: [] });
+  const httpProxy = await processes.node(ourProgram("http-proxy-forwarder.js"), [upstreamUrl], ["--no-deprecation"]);
+  const peers: HttpPeer[] = [
+    { name: "undici", url: undici.url, pids: [undici.pid], besidePids: [] },
+    { name: "http-proxy", url: httpProxy.url, pids: [httpProxy.pid], besidePids: [] },
+  ];
   const nginxFile = findProgram("nginx");
   if (nginxFile === null) {
     skipped["nginx"] = "not installed";
-  } else {
-    const nginx = await startNginx(processes, join(dir, "nginx"), nginxFile, upstream.url);
-    peers.push({ name: "nginx", url: nginx.url, pids: withChildren(nginx.pid), besidePids: [] });
+    return peers;
   }
-
-  for (const peer of peers) await checkAnswer(peer);
-  const generator = await processes.node(ourProgram("http-load.js"), []);
-  const phases = peers.map((peer) => ({
-    name: peer.name,
-    run: (seconds: number) => giveJob<HttpJob, Rounds["phases"][string][number]>(generator.child, { ...peer, seconds, connections }),
-  }));
-  const rounds = await inTurn(context, phases, skipped);
-  await processes.stopAll();
-  return { rounds, start };
+  const nginx = await startNginx(processes, join(dir, "nginx"), nginxFile, upstreamUrl);
+  return [...peers, { name: "nginx", url: nginx.url, pids: withChildren(nginx.pid), besidePids: [] }];
 }
 
 function startFresh(context: RunContext, upstreamUrl: string, n: number): Promise<SluicePair> {

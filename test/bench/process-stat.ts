@@ -22,7 +22,7 @@ export function withChildren(pid: number): number[] {
 /** Which of the two clocks of `/proc` this kernel offers; the second counts in steps of 10 ms. */
 export function cpuSource(): "schedstat" | "stat" {
   try {
-    const [onCpuNs] = readFileSync("/proc/1/schedstat", "utf8").split(" ");
+    const [onCpuNs] = readFileSync("/proc/self/schedstat", "utf8").split(" ");
     return Number(onCpuNs) > 0 ? "schedstat" : "stat";
   } catch {
     // A kernel without scheduler statistics has no such file.

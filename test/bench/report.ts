@@ -10,6 +10,8 @@ export interface Head {
   readonly cpu: string;
   readonly cores: number;
   readonly kernel: string;
+  /** Over the last minute, before anything was started: what else the machine was at. */
+  readonly loadBefore: number;
   readonly cpuSource: string;
   readonly rounds: number;
   readonly seconds: number;

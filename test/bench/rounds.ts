@@ -35,7 +35,9 @@ export async function inTurn(context: RunContext, contenders: readonly Contender
     for (let turn = 0; turn < contenders.length; turn++) {
       const { name, run } = contenders[(turn + round) % contenders.length]!;
       context.say(round === 0 ? `warming up ${name}` : `round ${round} of ${context.rounds}: ${name}`);
-      const phase = await run(context.seconds);
+      const phase = await run(context.seconds).catch((cause: unknown) => {
+        throw new Error(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+      });
       if (round > 0) phases[name]!.push(phase);
     }
   }

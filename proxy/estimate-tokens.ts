@@ -1,0 +1,19 @@
+/**
+ * A guess at the tokens of a response whose usage was never reported: the client or the upstream cut
+ * the stream (CONTRACT section 4). The record says that it is an estimate.
+ *
+ * Not here: real counts (`read-usage.ts`); there is no tokenizer in Sluice.
+ */
+import { tokensPerResponseMax } from "../shared/bounds.js";
+
+/** The rule of thumb for English; other languages and code use more tokens per character, JSON's punctuation less. */
+const charsPerToken = 4;
+
+/**
+ * An estimate, not a count: the bytes of the request's body and the characters of the answer that were
+ * seen, at four to a token, rounded up. A body's JSON syntax counts along; a picture inside a body
+ * counts far too much, so the result stops at what one response may claim.
+ */
+export function estimateTokens(seen: { readonly promptBytes: number; readonly contentChars: number }): number {
+  return Math.min(Math.ceil((seen.promptBytes + seen.contentChars) / charsPerToken), tokensPerResponseMax);
+}

@@ -1,0 +1,26 @@
+/** Builds a configuration from a text, for the tests beside this file. An unprivileged user in /work, unless a test says otherwise. */
+import { buildConfig, type ConfigSources } from "../../../shared/config/build-config.js";
+import type { Config } from "../../../shared/config/config.js";
+
+type Others = Partial<Omit<ConfigSources, "file">>;
+
+/** The file's name in every message of these tests. */
+export const samplePath = "/srv/sluice.yaml";
+
+function build(text: string | null, others: Others): ReturnType<typeof buildConfig> {
+  return buildConfig({ file: text === null ? null : { path: samplePath, text }, flags: {}, env: {}, cwd: "/srv", uid: 1000, ...others });
+}
+
+/** The configuration and its warnings; a problem fails the test with its text. */
+export function accepted(text: string | null, others: Others = {}): { readonly config: Config; readonly warnings: readonly string[] } {
+  const result = build(text, others);
+  if (!result.ok) throw new Error(`the configuration was refused:\n${result.problems.join("\n")}`);
+  return result;
+}
+
+/** What is wrong with a configuration; none fails the test. */
+export function refused(text: string | null, others: Others = {}): readonly string[] {
+  const result = build(text, others);
+  if (result.ok) throw new Error("the configuration was accepted");
+  return result.problems;
+}

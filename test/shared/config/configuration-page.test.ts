@@ -1,0 +1,86 @@
+/** Holds docs/configuration.md to the tables that it describes, and its samples to what really happens. */
+import { readFileSync } from "node:fs";
+import t from "tap";
+import { buildConfig } from "../../../shared/config/build-config.js";
+import { baseUrlVariable, modelsVariable, presets } from "../../../shared/config/presets.js";
+import { problemReport } from "../../../shared/config/problem-report.js";
+import { providerSettings } from "../../../shared/config/provider-settings.js";
+import { configFileVariable, flagName, settings } from "../../../shared/config/settings.js";
+import { accepted } from "./build-sample.js";
+
+// The compiled test stands four directories below the repository.
+const docs = new URL("../../../../docs/", import.meta.url);
+const page = readFileSync(new URL("configuration.md", docs), "utf8");
+const example = readFileSync(new URL("examples/sluice.yaml", docs), "utf8");
+const lines = new Set(page.split("\n"));
+
+const code = (text: string | null): string => (text === null ? "–" : `\`${text}\``);
+
+/** A default as the page shows it: words as they are, values as code with their unit. */
+function shownDefault({ shown, unit }: { readonly shown: string; readonly unit: string | null }): string {
+  if (shown === "none" || shown.includes(" ")) return shown;
+  return unit === null ? code(shown) : `${code(shown)} ${unit}`;
+}
+
+t.test("each setting has its row in the page", async (t) => {
+  for (const setting of Object.values(settings)) {
+    const row = `| ${code(setting.path)} | ${code(setting.env)} | ${code(setting.flag && flagName(setting.flag))} | ${setting.kind.label} | ${shownDefault(setting)} | ${setting.meaning} |`;
+    t.ok(lines.has(row), row);
+  }
+  t.ok(page.includes(code(configFileVariable)));
+});
+
+t.test("each field of a provider has its row in the page", async (t) => {
+  for (const [key, field] of Object.entries(providerSettings)) {
+    const row = `| ${code(key)} | ${field.kind.label} | ${shownDefault(field)} | ${field.meaning} |`;
+    t.ok(lines.has(row), row);
+  }
+});
+
+t.test("each preset has its row in the page", async (t) => {
+  for (const preset of presets) {
+    const row = `| ${code(preset.name)} | ${code(preset.keyVariable)} | ${code(baseUrlVariable(preset))} | ${code(modelsVariable(preset))} | ${preset.baseUrl} |`;
+    t.ok(lines.has(row), row);
+  }
+});
+
+t.test("the example in the page is the example file, which shows every key but the two that depend on the host, and is accepted", async (t) => {
+  t.ok(page.includes(`\`\`\`yaml\n${example}\`\`\``));
+  const { config, warnings } = accepted(example);
+  t.same(warnings, []);
+  t.equal(config.rateLimits.rules.length, 5);
+  const keys = [...Object.values(settings).map(({ path }) => path.split(".").at(-1) ?? ""), ...Object.keys(providerSettings)];
+  for (const key of keys) t.match(example, new RegExp(`^\\s*(?:# )?${key}:`, "m"), key);
+});
+
+t.test("the values of the example that repeat a default repeat it right", async (t) => {
+  const ours = accepted(example).config;
+  const builtIn = accepted(null).config;
+  t.same({ ...ours.server }, builtIn.server);
+  t.same(ours.limiter, builtIn.limiter);
+  t.same([ours.usageEnabled, ours.logLevel, ours.rateLimits.enabled, ours.rateLimits.flushIntervalMs], [true, "info", true, 1000]);
+});
+
+t.test("the samples of mistakes are what the start really says", async (t) => {
+  const report = (text: string, env: Record<string, string>): string => {
+    const result = buildConfig({ file: { path: "/etc/sluice/sluice.yaml", text }, flags: {}, env, cwd: "/", uid: 0 });
+    return result.ok ? "accepted" : problemReport(result);
+  };
+  const mistakes = /<!-- mistakes -->\n```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
+  t.ok(page.includes(`\`\`\`text\n${report(mistakes, { PORT: "http", SET_RATE_LIMIT_TEAM: "rpn=60" })}\`\`\``), report(mistakes, { PORT: "http", SET_RATE_LIMIT_TEAM: "rpn=60" }));
+  const notYaml = report("server:\n\tport: 8080\n", {});
+  t.ok(page.includes(`\`\`\`text\n${notYaml}\`\`\``), notYaml);
+});
+
+t.test("the examples of rule variables are accepted", async (t) => {
+  const examples = [...page.matchAll(/^\| `(SET_(?:PROVIDER_)?RATE_LIMIT_[A-Z0-9_]*)=([^`]+)` \|/gm)];
+  t.equal(examples.length, 5);
+  for (const [, name = "", value = ""] of examples) {
+    const result = accepted(null, { env: { [name]: value, SLUICE_ENTITLEMENTS: "quota_templates" } });
+    t.equal(result.config.rateLimits.rules.length, 1, name);
+  }
+});
+
+t.test("a report says where the problems are, each on one line", async (t) => {
+  t.equal(problemReport({ file: null, problems: ["a\nb"] }), "sluice can't start: 1 problem in the configuration\n  from the environment and flags (no file was found)\n  - a b\n");
+});

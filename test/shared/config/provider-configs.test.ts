@@ -1,0 +1,83 @@
+import t from "tap";
+import type { ProviderConfig } from "../../../shared/config/config.js";
+import { presets } from "../../../shared/config/presets.js";
+import { accepted, refused } from "./build-sample.js";
+
+const defaults = { connectTimeoutMs: 5000, firstByteTimeoutMs: 120_000, idleTimeoutMs: 60_000, connectionsMax: 4096 };
+const simulator: ProviderConfig = { name: "simulator", type: "simulator", baseUrl: "", apiKey: null, models: ["sim-fast", "sim-slow"], ...defaults };
+
+function openai(name: string, baseUrl: string, apiKey: string | null = null, models: readonly string[] | null = null): ProviderConfig {
+  return { name, type: "openai", baseUrl, apiKey, models, ...defaults };
+}
+
+t.test("without a provider in the file there is a simulator, and environment keys join beside it", async (t) => {
+  for (const text of [null, "", "log_level: warn\n", "providers:\n", "providers: {}\n"]) t.same(accepted(text).config.providers, [simulator], JSON.stringify(text));
+  t.same(accepted(null, { env: { GROQ_API_KEY: "g", OPENAI_API_KEY: "o" } }).config.providers, [simulator, openai("openai", "https://api.openai.com/v1", "o"), openai("groq", "https://api.groq.com/openai/v1", "g")]);
+});
+
+t.test("with a provider in the file there is no implicit simulator", async (t) => {
+  t.same(accepted("providers: { openai: }\n").config.providers, [openai("openai", "https://api.openai.com/v1")]);
+  t.same(accepted("providers: { sim: { type: simulator, models: [m] } }\n").config.providers, [{ ...simulator, name: "sim", models: ["m"] }]);
+});
+
+t.test("every preset is registered by its key alone", async (t) => {
+  for (const { name, keyVariable, baseUrl } of presets) {
+    t.same(accepted(null, { env: { [keyVariable]: " k\n" } }).config.providers, [simulator, openai(name, baseUrl, "k")], name);
+    t.same(accepted(null, { env: { [keyVariable]: " " } }).config.providers, [simulator], `${name}, blank`);
+  }
+});
+
+t.test("the environment's key, base URL and models beat the file's, and nothing else of it", async (t) => {
+  const text = "providers: { openai: { base_url: http://old/v1, api_key: old, models: [a], idle_timeout_ms: 9 } }\n";
+  const env = { OPENAI_API_KEY: "new", OPENAI_BASE_URL: "https://new/v1/", OPENAI_MODELS: "b, c" };
+  t.same(accepted(text, { env }).config.providers, [{ ...openai("openai", "https://new/v1", "new", ["b", "c"]), idleTimeoutMs: 9 }]);
+  t.same(accepted(text, { env: { OPENAI_BASE_URL: "https://new/v1" } }).config.providers, [{ ...openai("openai", "https://new/v1", "old", ["a"]), idleTimeoutMs: 9 }]);
+  t.same(accepted(text).config.providers, [{ ...openai("openai", "http://old/v1", "old", ["a"]), idleTimeoutMs: 9 }]);
+});
+
+t.test("a provider without its key stays, and sends none", async (t) => {
+  const { config, warnings } = accepted('providers: { openai: { api_key: "${OPENAI_API_KEY}" }, local: { base_url: http://127.0.0.1:9100/v1/, api_key: none, models: ["*"] } }\n');
+  t.same(config.providers, [openai("openai", "https://api.openai.com/v1"), openai("local", "http://127.0.0.1:9100/v1", null, ["*"])]);
+  t.same(warnings, []);
+});
+
+t.test("every field of a provider is taken over, numbers as texts too", async (t) => {
+  const text = 'providers: { a: { type: openai, base_url: "http://a", api_key: k, models: [m], connect_timeout_ms: 1, first_byte_timeout_ms: "2", idle_timeout_ms: "${IDLE}", max_connections: 4 } }\n';
+  t.same(accepted(text, { env: { IDLE: "3" } }).config.providers, [{ name: "a", type: "openai", baseUrl: "http://a", apiKey: "k", models: ["m"], connectTimeoutMs: 1, firstByteTimeoutMs: 2, idleTimeoutMs: 3, connectionsMax: 4 }]);
+});
+
+t.test("what is wrong with a provider is told with its place", async (t) => {
+  const nameProblem = (at: string): string => `${at} must be named with at most 64 lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit`;
+  for (const [provider, problems] of [
+    ["Local: { base_url: http://x }", [nameProblem("providers.Local")]],
+    ["a/b: { base_url: http://x }", [nameProblem('providers["a/b"]')]],
+    [`${"a".repeat(65)}: { base_url: http://x }`, [nameProblem(`providers.${"a".repeat(65)}`)]],
+    ["local: {}", [/^providers\.local\.base_url is required: only the names openai, anthropic, .* have one of their own$/]],
+    ["local: { base_url: 127.0.0.1 }", [/^providers\.local\.base_url must be an http or https URL .*, not "127\.0\.0\.1"$/]],
+    ["local: { base_url: http://x, api_key: 5 }", [/^providers\.local\.api_key must be a text .*or none$/]],
+    ["local: { base_url: http://x, idle_timeout_ms: 0, max_connections: many }", ["providers.local.idle_timeout_ms must be an integer from 1 to 3600000, not 0", 'providers.local.max_connections must be an integer from 1 to 65535, not "many"']],
+    ["local: { type: anthropic, base_url: http://x }", ['providers.local.type must be openai or simulator, not "anthropic"']],
+    ["local: { base_url: http://x, timeout: 5 }", [/^providers\.local\.timeout is not a known key: expected type, base_url, /]],
+    ["sim: { type: simulator, base_url: http://x, api_key: k }", ["providers.sim.base_url is not for the type simulator: leave it out", "providers.sim.api_key is not for the type simulator: leave it out"]],
+    ["local: 5", [/^providers\.local must be a mapping of type, .*, not 5$/]],
+  ] as const) {
+    const told = refused(`providers:\n  ${provider}\n`);
+    t.match(told, problems, provider);
+    t.equal(told.length, problems.length, provider);
+  }
+  t.same(refused("providers: [openai]\n"), ['providers must be a mapping of names, not ["openai"]']);
+});
+
+t.test("wrong variables of a provider are told by their names, without the key", async (t) => {
+  t.match(refused(null, { env: { OPENAI_API_KEY: "my secret key", OPENAI_BASE_URL: "example.com", OPENAI_MODELS: "/x" } }), [/^OPENAI_API_KEY must be a text of visible ASCII characters [^\n]*or none$/, /^OPENAI_BASE_URL must be .* not "example\.com"$/, /^OPENAI_MODELS must be a list of model ids/]);
+});
+
+t.test("variables that come to nothing are warned about", async (t) => {
+  t.same(accepted(null, { env: { GROQ_BASE_URL: "https://x", XAI_MODELS: "m" } }).warnings, [
+    "GROQ_BASE_URL registers nothing: neither GROQ_API_KEY nor a provider groq in the file is there",
+    "XAI_MODELS registers nothing: neither XAI_API_KEY nor a provider xai in the file is there",
+  ]);
+  const { config, warnings } = accepted("providers: { openai: { type: simulator } }\n", { env: { OPENAI_API_KEY: "k" } });
+  t.same(warnings, ["OPENAI_API_KEY is ignored: the file's provider openai is a simulator"]);
+  t.same(config.providers, [{ ...simulator, name: "openai" }]);
+});
