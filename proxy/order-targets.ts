@@ -1,46 +1,71 @@
-/** In which order a route's targets are tried. The state of the round robin hangs off what is made here, one entry for each virtual model. */
+/**
+ * In which order the targets of a route are tried (CONTRACT section 5): the first is where the request
+ * should go, the others stand in when it has no capacity or fails.
+ *
+ * Not here: which target admits (the daemon's) and which has failed (the forwarding step's).
+ */
+import { unreachable } from "../shared/assert.js";
 import type { Target } from "../shared/wire/message.js";
-import type { Route, WeightedTarget } from "./resolve-model.js";
+import type { Route, VirtualRoute, WeightedTarget } from "./resolve-model.js";
 
 export interface TargetOrder {
-  /** All targets of a route, the preferred one first. */
+  /** The route's targets, best first. The answer is shared: it must not be changed. */
   order(route: Route): readonly Target[];
 }
 
+/** Remembers whose turn it is for each virtual model with weights; nothing else, so it is as large as the configuration. */
 export function createTargetOrder(): TargetOrder {
-  const turns = new Map<string, number[]>();
+  const turns = new Map<string, Turn>();
   return {
     order(route) {
       if (route.kind === "direct") return route.targets;
       switch (route.strategy) {
         case "failover": return route.targets;
-        // No prices are known yet, and unpriced targets keep the written order.
+        // No prices are known yet. Unpriced targets come last, in the written order: all of them, that is.
         case "cost": return route.targets;
-        case "round_robin": return rotate(route.targets, nextTurn(turns, route.source, route.targets));
+        case "round_robin": return nextTurn(turns, route);
+        default: return unreachable(route.strategy);
       }
     },
   };
 }
 
-/**
- * Smooth weighted round robin: each target gains its weight, the richest is chosen and pays the sum, so
- * that heavy targets are spread out instead of coming in a row.
- */
-function nextTurn(turns: Map<string, number[]>, source: string, targets: readonly WeightedTarget[]): number {
-  let credits = turns.get(source);
-  if (credits?.length !== targets.length) turns.set(source, (credits = targets.map(() => 0)));
-  let chosen = 0;
-  let sum = 0;
-  for (const [i, { weight }] of targets.entries()) {
-    credits[i]! += weight;
-    sum += weight;
-    if (credits[i]! > credits[chosen]!) chosen = i;
-  }
-  credits[chosen]! -= sum;
-  return chosen;
+interface Turn {
+  readonly targets: readonly WeightedTarget[];
+  readonly weightSum: number;
+  /** nginx's current weights. */
+  readonly current: number[];
+  /** By the index of the first target: the whole order. */
+  readonly orders: readonly (readonly Target[])[];
 }
 
-/** The chosen target, then those after it in turn: whoever is refused moves on to the neighbour. */
-function rotate(targets: readonly Target[], first: number): readonly Target[] {
-  return first === 0 ? targets : [...targets.slice(first), ...targets.slice(0, first)];
+/** Smooth weighted round robin, as nginx does it: in each run of as many picks as the weights sum to, every target is first as often as its weight says, evenly spread. */
+function nextTurn(turns: Map<string, Turn>, { source, targets }: VirtualRoute): readonly Target[] {
+  let turn = turns.get(source);
+  if (turn === undefined || turn.targets !== targets) {
+    turn = newTurn(targets);
+    turns.set(source, turn);
+  }
+  const { current, orders, weightSum } = turn;
+  let best = -1;
+  for (let i = 0; i < targets.length; i++) {
+    const { weight } = targets[i]!;
+    if (weight <= 0) continue;
+    current[i]! += weight;
+    if (best === -1 || current[i]! > current[best]!) best = i;
+  }
+  if (best === -1) return targets;
+  current[best]! -= weightSum;
+  return orders[best]!;
+}
+
+function newTurn(targets: readonly WeightedTarget[]): Turn {
+  const weightSum = targets.reduce((sum, { weight }) => sum + Math.max(weight, 0), 0);
+  return { targets, weightSum, current: targets.map(() => 0), orders: targets.map((_, first) => orderFrom(targets, first)) };
+}
+
+/** The rest stands by weight, the heaviest first. Of equals the one that is written next after the first, so that the load of a failing target isn't always the same one's. */
+function orderFrom(targets: readonly WeightedTarget[], first: number): readonly Target[] {
+  const rest = [...targets.slice(first + 1), ...targets.slice(0, first)];
+  return [targets[first]!, ...rest.sort((a, b) => b.weight - a.weight)];
 }

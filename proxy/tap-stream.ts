@@ -193,8 +193,8 @@ class EventReader {
   read(event: string, lines: number): boolean {
     if (lines === 0) return false;
     const data = lines === 1 ? (event.startsWith("data:") ? event.slice(5) : "") : dataOf(event);
-    if (data.length < 16) {
-      if (data.trim() === "[DONE]") this.done = true;
+    if (data.length < 16 && data.trim() === "[DONE]") {
+      this.done = true;
       return false;
     }
     let matters = false;

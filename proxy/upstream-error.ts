@@ -1,66 +1,118 @@
 /**
- * A provider's error as ours (CONTRACT section 1): its status, message, code and param, under our types
- * and with the provider's name. How it reaches the client is in `respond.ts`.
+ * What an upstream said went wrong, as a failure of ours (CONTRACT section 1): its status, message,
+ * code and param, in our envelope.
+ *
+ * Not here: an upstream that couldn't be reached, trying another target, and writing the answer.
  */
-import { isCount } from "../shared/assert.js";
 import { errorTypeForUpstreamStatus, type Failure } from "../shared/error-code.js";
 
-const messageCharsMax = 4096;
+/** An upstream's message, code or param, in bytes: enough for every honest one. */
+const textBytesMax = 4096;
 
-/** The failure for an error response of a provider, whatever shape its body has. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Never fails: a body that says nothing readable gives a sentence with the status. A status that isn't
+ * an error's (an error inside a 2xx, a redirect) becomes the one that the error itself names, else 502.
+ */
 export function mapUpstreamError(provider: string, status: number, body: Buffer): Failure {
-  const error = findError(parse(body));
-  const told = status >= 400 ? status : statusInside(error);
+  const text = body.toString("utf8");
+  const said = whatWasSaid(text);
+  const answered = isErrorStatus(status) ? status : (said.status ?? 502);
   return {
-    status: told,
-    type: errorTypeForUpstreamStatus(told),
-    message: text(field(error, "message")) ?? (typeof error === "string" ? clean(error) : null) ?? `provider ${provider} answered with status ${told}`,
-    code: text(field(error, "code")),
-    param: text(field(error, "param")),
+    status: answered,
+    type: errorTypeForUpstreamStatus(answered),
+    message: said.message ?? plainSentence(provider, status, answered),
+    code: said.code,
+    param: said.param,
     provider,
   };
 }
 
-/** Whether a body that came with a 2xx status is an error after all. */
-export function errorInsideSuccess(body: unknown): boolean {
-  const error = field(body, "error");
-  return (typeof error === "object" && error !== null) || (typeof error === "string" && error !== "");
+/** Whether the parsed body of a 2xx is an error in truth: it has an `error` object in the place of an answer. `error: null` isn't one. */
+export function errorInsideSuccess(value: unknown): boolean {
+  if (!isObject(value) || !isObject(value["error"])) return false;
+  const choices = value["choices"];
+  return !Array.isArray(choices) || choices.length === 0;
 }
 
-/** An error inside a 2xx may carry its own status; it is a bad gateway otherwise. */
-function statusInside(error: unknown): number {
-  for (const name of ["status", "code"]) {
-    const value = field(error, name);
-    if (isCount(value, 400) && value < 600) return value;
-  }
-  return 502;
+interface Said {
+  readonly message: string | null;
+  readonly code: string | null;
+  readonly param: string | null;
+  /** The HTTP status that the error names. */
+  readonly status: number | null;
 }
 
-/** `{error: {…}}`, `{error: "…"}`, `{message: "…"}`, or a list of one of them. */
-function findError(body: unknown): unknown {
-  const first: unknown = Array.isArray(body) ? body[0] : body;
-  return field(first, "error") ?? first;
-}
+const nothing: Said = { message: null, code: null, param: null, status: null };
 
-function parse(body: Buffer): unknown {
+function whatWasSaid(text: string): Said {
+  let value: unknown;
   try {
-    return JSON.parse(body.toString("utf8"));
+    value = JSON.parse(text);
   } catch {
-    // HTML, plain text or nothing: the status says it better.
-    return undefined;
+    // A plain line of text is a message; a page of HTML isn't.
+    return { ...nothing, message: text.trimStart().startsWith("<") ? null : asMessage(text) };
   }
+  if (Array.isArray(value) && value.length === 1) value = value[0];
+  if (!isObject(value)) return { ...nothing, message: asMessage(value) };
+  const error = value["error"];
+  if (isObject(error)) return fromFields(error);
+  const said = fromFields(value);
+  return typeof error === "string" ? { ...said, message: asMessage(error) ?? said.message } : said;
 }
 
-function field(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>)[name] : undefined;
+function fromFields(fields: Fields): Said {
+  const { message, code, param, status } = fields;
+  return {
+    message: asMessage(message),
+    code: typeof code === "number" ? String(code) : asMessage(code),
+    param: asMessage(param),
+    status: isErrorStatus(code) ? code : isErrorStatus(status) ? status : null,
+  };
 }
 
-function text(value: unknown): string | null {
-  if (typeof value === "number") return String(value);
-  return typeof value === "string" && value !== "" ? clean(value) : null;
+function isErrorStatus(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 400 && (value as number) <= 599;
 }
 
-function clean(message: string): string {
+/** A text from outside that may be shown: bounded, on one line, not empty; null for anything else. */
+function asMessage(value: unknown): string | null {
+  if (typeof value !== "string") return null;
+  // Cut first: a text of many megabytes must not be rewritten to keep 4 KiB of it. White space may shrink, so some more is looked at.
+  const cut = value.slice(0, textBytesMax * 2);
   // eslint-disable-next-line no-control-regex
-  return message.slice(0, messageCharsMax).replace(/[\u0000-\u001f\u007f]+/g, " ");
+  const clean = cut.replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "").trim();
+  return clean === "" ? null : cutToBytes(clean);
+}
+
+/** Cuts at the end of a character: Node's decoder would make a replacement character of a half one. */
+function cutToBytes(text: string): string {
+  if (Buffer.byteLength(text) <= textBytesMax) return text;
+  const bytes = Buffer.from(text);
+  let end = textBytesMax;
+  while ((bytes[end]! & 0xc0) === 0x80) end--;
+  return bytes.toString("utf8", 0, end);
+}
+
+function plainSentence(provider: string, status: number, answered: number): string {
+  if (status >= 200 && status < 300) return `${provider} answered ${status} with an error inside`;
+  const meaning = statusTexts.get(status);
+  const named = meaning === undefined ? `${status}` : `${status} ${meaning}`;
+  return answered === status ? `${provider} answered ${named}` : `${provider} answered ${named}, which is no answer to a model request`;
+}
+
+/** The ones that providers and the load balancers before them give; node:http's table isn't for pure files. */
+const statusTexts: ReadonlyMap<number, string> = new Map([
+  [301, "Moved Permanently"], [302, "Found"], [303, "See Other"], [307, "Temporary Redirect"], [308, "Permanent Redirect"],
+  [400, "Bad Request"], [401, "Unauthorized"], [402, "Payment Required"], [403, "Forbidden"], [404, "Not Found"], [405, "Method Not Allowed"],
+  [406, "Not Acceptable"], [408, "Request Timeout"], [409, "Conflict"], [410, "Gone"], [413, "Payload Too Large"], [414, "URI Too Long"],
+  [415, "Unsupported Media Type"], [418, "I'm a Teapot"], [421, "Misdirected Request"], [422, "Unprocessable Entity"], [424, "Failed Dependency"],
+  [425, "Too Early"], [429, "Too Many Requests"], [431, "Request Header Fields Too Large"], [451, "Unavailable For Legal Reasons"],
+  [500, "Internal Server Error"], [501, "Not Implemented"], [502, "Bad Gateway"], [503, "Service Unavailable"], [504, "Gateway Timeout"],
+  [520, "Unknown Error"], [521, "Web Server Is Down"], [522, "Connection Timed Out"], [524, "A Timeout Occurred"], [529, "Site Is Overloaded"],
+]);
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

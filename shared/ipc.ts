@@ -53,18 +53,17 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   server.on("connect", (socket: net.Socket) => {
     const peer = new SocketPeer(socket, (bytes) => server.emit(socket, bytes));
     peers.set(socket, peer);
+    // node-ipc's own event names any socket that has ended, not always the one that just did.
+    socket.once("close", () => {
+      peers.delete(socket);
+      peer.closed = true;
+      options.onClose(peer);
+    });
     options.onConnect(peer);
   });
   server.on("data", (bytes: Buffer, socket: net.Socket) => {
     const peer = peers.get(socket);
     if (peer !== undefined && !peer.closed) options.onBytes(peer, bytes);
-  });
-  server.on("close", (socket: unknown) => {
-    const peer = peers.get(socket as net.Socket);
-    if (peer === undefined) return;
-    peers.delete(socket as net.Socket);
-    peer.closed = true;
-    options.onClose(peer);
   });
   await startServer(server, options);
   const inode = statSync(options.path).ino;

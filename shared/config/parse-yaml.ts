@@ -2,7 +2,7 @@
  * The text of a configuration file as plain values. Knows YAML (1.2, one document, unique keys, no
  * tags) and nothing of what the values mean.
  */
-import { type Document, LineCounter, parseDocument } from "yaml";
+import { type Document, LineCounter, parseDocument, visit } from "yaml";
 
 /** An alias may be used often, but not to blow a small file up. */
 const aliasesMax = 100;
@@ -32,8 +32,25 @@ export function parseYaml(text: string): { readonly document: unknown; readonly 
     problems.push(`${where(error.pos[0])}: ${sentence(error.code, error.message, keyAt(text, error.pos[0]))}`);
     if (error.code !== "DUPLICATE_KEY") understood = false;
   }
+  if (understood) {
+    for (const offset of danglingAliases(parsed)) {
+      problems.push(`${where(offset)}: ${sentence("BAD_ALIAS", "an alias without its anchor before it", "")}`);
+      understood = false;
+    }
+  }
   if (!understood) return { document: undefined, problems };
   return toValues(parsed, problems);
+}
+
+/** Where aliases without an anchor stand. The conversion to values would refuse them too, but without their places. */
+function danglingAliases(parsed: Document): readonly number[] {
+  const offsets: number[] = [];
+  visit(parsed, {
+    Alias: (_, alias) => {
+      if (alias.resolve(parsed) === undefined) offsets.push(alias.range?.[0] ?? 0);
+    },
+  });
+  return offsets;
 }
 
 function toValues(parsed: Document, problems: string[]): { readonly document: unknown; readonly problems: readonly string[] } {
@@ -45,6 +62,7 @@ function toValues(parsed: Document, problems: string[]): { readonly document: un
   }
 }
 
+/** Says what is wrong without quoting values: one that begins with `!`, `*` or `|` may be a password that lacks its quotes. */
 function sentence(code: string, message: string, key: string): string {
   switch (code) {
     case "DUPLICATE_KEY": return `the key ${key} stands twice`;
@@ -52,8 +70,8 @@ function sentence(code: string, message: string, key: string): string {
     case "NON_STRING_KEY": return "a key must be a text";
     case "BAD_ALIAS": return `${message} (a value that begins with * must be in quotes)`;
     case "TAB_AS_INDENT": return "tabs can't be used as indentation: use spaces";
-    case "TAG_RESOLVE_FAILED": return `${message} (tags that begin with ! can't be used)`;
-    default: return message;
+    case "TAG_RESOLVE_FAILED": return "a tag can't be used (a value that begins with ! must be in quotes)";
+    default: return message.replace(/: .*$/s, "");
   }
 }
 

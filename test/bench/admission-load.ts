@@ -69,7 +69,7 @@ function loop(port: AdmissionPort, { inFlight, nextTenant, onLatency }: Loop): P
     function endIfDone(): void {
       if (working > 0 || unsettled > 0) return;
       port.events = unattended;
-      resolve({ count, errors, lastAtMs });
+      resolve({ count, errors, lastError: errors > 0 ? "a refusal" : null, lastAtMs });
     }
 
     port.events = {

@@ -26,13 +26,14 @@ function drive(job: HttpJob, seconds: number, latency: Histogram): Promise<Drive
   return new Promise((resolve, reject) => {
     let count = 0;
     let errors = 0;
+    let lastError: string | null = null;
     let lastAtMs = 0;
     let working = job.connections;
     const endAt = performance.now() + seconds * 1000;
 
     function finish(socket: net.Socket): void {
       socket.destroy();
-      if (--working === 0) resolve({ count, errors, lastAtMs });
+      if (--working === 0) resolve({ count, errors, lastError, lastAtMs });
     }
 
     function open(): void {
@@ -56,23 +57,25 @@ function drive(job: HttpJob, seconds: number, latency: Histogram): Promise<Drive
           next(now);
         } else if (status > 0) {
           errors++;
+          lastError = `the status ${status}`;
           next(now);
         } else {
-          socket.destroy(new Error("broken response"));
+          socket.destroy(new Error("a broken response"));
         }
       });
       // A socket that we destroy without an error says nothing here; every other end is an error, and a new connection takes the place.
       let isLost = false;
-      const lost = (): void => {
+      const lost = (error?: Error): void => {
         if (isLost) return;
         isLost = true;
-        if (++errors > errorsMax) reject(new Error(`${errorsMax} requests failed in one phase`));
+        lastError = error?.message ?? "a closed connection";
+        if (++errors > errorsMax) reject(new Error(`${errorsMax} requests failed in one phase, the last: ${lastError}`));
         else if (performance.now() >= endAt) finish(socket);
         else setImmediate(open);
         socket.destroy();
       };
       socket.on("error", lost);
-      socket.on("end", lost);
+      socket.on("end", () => lost());
     }
 
     for (let n = 0; n < job.connections; n++) open();

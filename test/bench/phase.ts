@@ -21,6 +21,8 @@ export interface Phase {
   readonly besideCpuUs: number;
   /** Everything that didn't end as it should: not a 200, a lost connection, a refusal. */
   readonly errors: number;
+  /** What the last of them was. */
+  readonly lastError: string | null;
   /** CPU of the generator itself as a share of one core: near 1 it is what limits the throughput. */
   readonly generatorShare: number;
 }
@@ -29,6 +31,7 @@ export interface Phase {
 export interface Driven {
   readonly count: number;
   readonly errors: number;
+  readonly lastError: string | null;
   /** The moment (`performance.now()`) of the last one, so that the rest of the drain doesn't count as time. */
   readonly lastAtMs: number;
 }
@@ -46,14 +49,14 @@ export async function measurePhase(job: PhaseJob, drive: (seconds: number, laten
   const besideBefore = readCpu(job.besidePids, source);
   const ownBefore = process.cpuUsage();
   const startedAt = performance.now();
-  const { count, errors, lastAtMs } = await withDeadline(drive(job.seconds, latency), job.seconds);
+  const { count, errors, lastError, lastAtMs } = await withDeadline(drive(job.seconds, latency), job.seconds);
   const own = process.cpuUsage(ownBefore);
   const seconds = (lastAtMs - startedAt) / 1000;
   const cpuUs = cpuUsBetween(cpuBefore, readCpu(job.pids, source));
   const besideCpuUs = cpuUsBetween(besideBefore, readCpu(job.besidePids, source));
-  if (count === 0) throw new Error(`nothing succeeded in ${job.seconds} s (${errors} errors)`);
+  if (count === 0) throw new Error(`nothing succeeded in ${job.seconds} s (${errors} errors, the last: ${lastError ?? "none"})`);
   return {
-    count, seconds, errors,
+    count, seconds, errors, lastError,
     perSecond: count / seconds,
     p50Us: latency.quantileUs(0.5),
     p99Us: latency.quantileUs(0.99),

@@ -6,7 +6,7 @@ import { buildReport, type Head, median } from "./report.js";
 const head: Head = { date: "2030-01-01T00:00:00.000Z", node: "20.0.0", cpu: "CPU", cores: 2, kernel: "6", loadBefore: 0, cpuSource: "/proc", rounds: 3, seconds: 3, connections: 32, versions: {} };
 
 function phase(fields: Partial<Phase>): Phase {
-  return { count: 1, seconds: 1, perSecond: 1, p50Us: 1, p99Us: 1, cpuUs: 1, besideCpuUs: 0, errors: 0, generatorShare: 0, ...fields };
+  return { count: 1, seconds: 1, perSecond: 1, p50Us: 1, p99Us: 1, cpuUs: 1, besideCpuUs: 0, errors: 0, lastError: null, generatorShare: 0, ...fields };
 }
 
 function withCpu(...values: readonly number[]): Phase[] {
@@ -39,9 +39,9 @@ t.test("each line of the reach is met, not met or not measured by its own figure
 });
 
 t.test("one failed request makes the whole run complain, above the tables", async (t) => {
-  const rounds = { phases: { "sluice": [phase({ errors: 0 }), phase({ errors: 3 }), phase({ errors: 0 })] }, skipped: { "nginx": "not installed" } };
+  const rounds = { phases: { "sluice": [phase({ errors: 0 }), phase({ errors: 3, lastError: "the status 503" }), phase({ errors: 0 })] }, skipped: { "nginx": "not installed" } };
   const text = formatReport(buildReport(head, { rounds, start: null }, null));
-  t.match(text, /THIS RUN ISN'T SOUND\n!!! sluice: 3 requests failed/);
+  t.match(text, /THIS RUN ISN'T SOUND\n!!! sluice: 3 failed, the last with the status 503/);
   t.ok(text.indexOf("!!!") < text.indexOf("req/s"));
   t.match(text, /not measured: nginx, 1 worker \(not installed\)/);
 });

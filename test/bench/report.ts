@@ -74,7 +74,7 @@ export function buildReport(head: Head, proxy: ProxyMeasures | null, daemon: Rou
     head, ...rows, start, reach,
     skipped: { ...proxy?.rounds.skipped, ...daemon?.skipped },
     ratios: [toUndici, toHttpProxy, ...perAdmission, ...toRedis].filter((value) => value !== null),
-    complaints: [...rows.proxy, ...rows.daemon].filter(({ errors }) => errors > 0).map(({ name, errors }) => `${name}: ${errors} requests failed or weren't answered with 200`),
+    complaints: [...rows.proxy, ...rows.daemon].filter(({ errors }) => errors > 0).map(({ name, errors, lastError }) => `${name}: ${errors} failed, the last with ${lastError ?? "no reason"}`),
   };
 }
 
@@ -90,6 +90,7 @@ function row([name, phases]: [string, readonly Phase[]]): Row {
     generatorShare: of((phase) => phase.generatorShare),
     // Not a median: one bad round must not vanish.
     errors: phases.reduce((sum, phase) => sum + phase.errors, 0),
+    lastError: phases.findLast((phase) => phase.lastError !== null)?.lastError ?? null,
   };
 }
 
