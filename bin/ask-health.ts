@@ -1,4 +1,6 @@
 /** Asks a proxy for its /health; whatever happens is a value. */
+import { once } from "node:events";
+import http from "node:http";
 
 /** How the proxy answered. `reason` says why there is no answer; `body` is null when it wasn't JSON. */
 export interface Health {
@@ -12,22 +14,25 @@ export interface Health {
 /** A health answer takes some hundred bytes; something else may listen on that port. */
 const healthBytesMax = 64 * 1024;
 
-/** Never rejects; takes at most `deadlineMs`. */
+/** Never rejects; takes at most `deadlineMs`. Not by `fetch`, which refuses some ports that a proxy may well have. */
 export async function askHealth(url: string, deadlineMs: number): Promise<Health> {
+  const signal = AbortSignal.timeout(deadlineMs);
   try {
-    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(deadlineMs), redirect: "manual" });
-    return { url, reachable: true, status: response.status, body: parse(await readBounded(response)), reason: null };
+    const request = http.get(`${url}/health`, { agent: false, signal });
+    const [response] = (await once(request, "response", { signal })) as [http.IncomingMessage];
+    const text = await readBounded(response);
+    return { url, reachable: true, status: response.statusCode ?? null, body: parse(text), reason: null };
   } catch (error) {
-    return { url, reachable: false, status: null, body: null, reason: reasonOf(error, deadlineMs) };
+    return { url, reachable: false, status: null, body: null, reason: signal.aborted ? `no answer within ${deadlineMs} ms` : reasonOf(error) };
   }
 }
 
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
+async function readBounded(response: http.IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk as Uint8Array);
-    bytes += (chunk as Uint8Array).length;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
     if (bytes > healthBytesMax) break;
   }
   return Buffer.concat(chunks).toString("utf8");
@@ -42,11 +47,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** `fetch` hides the operating system's reason in `cause`. */
-function reasonOf(error: unknown, deadlineMs: number): string {
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === "TimeoutError") return `no answer within ${deadlineMs} ms`;
-  const { cause } = error;
-  if (typeof cause === "object" && cause !== null && "code" in cause && cause.code === "ECONNREFUSED") return "nobody listens there";
-  return cause instanceof Error ? cause.message : error.message;
+  return "code" in error && error.code === "ECONNREFUSED" ? "nobody listens there" : error.message;
 }

@@ -19,12 +19,14 @@ export async function runCommandLine(argv: readonly string[], session: Session):
   }
 }
 
-function createProgram(session: Session): Command {
+/** The commands and their flags; parsing one runs it. */
+export function createProgram(session: Session): Command {
   const program = newCommand("sluice", session)
     .description("An LLM gateway with exact limits: a proxy, and a limiter daemon beside it.")
     .option("--config <file>", "the configuration file (default: SLUICE_CONFIG, ./sluice.yaml, /etc/sluice/sluice.yaml)")
     .option("--socket <path>", "the daemon's Unix socket; no configuration is needed to reach it then")
     .configureHelp({ showGlobalOptions: true })
+    .helpCommand("help [command]", "print the help of a command")
     .addHelpText("afterAll", exitCodeHelp());
   addUp(program, session);
   addLimits(program, session);

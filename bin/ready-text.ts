@@ -13,7 +13,7 @@ export function readyText(options: { readonly url: string; readonly open: boolea
   const url = options.url.replace(/\/+$/, "");
   const lines = [`ready:         ${url}`, "", "Try it:", "", `  ${curlLine(url, config)}`, ""];
   const simulators = config.providers.filter(({ type }) => type === "simulator").map(({ name }) => name);
-  if (simulators.length > 0) lines.push(`Note: ${simulators.join(", ")} is a simulator: its answers are made up, no model is called.`);
+  if (simulators.length > 0) lines.push(`Note: the provider ${simulators.join(", ")} is a simulator: its answers are made up, no model is called.`);
   if (open) lines.push("Note: the gateway is open: without a master key whoever reaches this address may use it. Set SLUICE_MASTER_KEY to close it.");
   lines.push("Ctrl-C stops it.");
   return lines.join("\n");

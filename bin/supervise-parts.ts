@@ -104,7 +104,8 @@ class Supervision {
 
   /** Whether a part stopped as it should; says how it didn't. */
   #tellEnd(name: string, exit: PartExit | null): boolean {
-    if (exit === null || exit.code === exitCodes.ok) return true;
+    // Ended by SIGTERM itself: it was asked so early that it hadn't begun to listen for it.
+    if (exit === null || exit.code === exitCodes.ok || exit.signal === "SIGTERM") return true;
     this.#options.terminal.err(`${name} ${howItEnded(exit)}`);
     return false;
   }

@@ -59,13 +59,13 @@ export class SupervisedPart {
     let failed: Error | null = null;
     child.on("error", (error) => {
       failed = error;
-      if (child.pid === undefined) this.#onExit({ code: null, signal: null }, { livedMs: 0, failed });
+      if (child.pid === undefined) this.#onExit(child, { code: null, signal: null }, { livedMs: 0, failed });
     });
     child.on("message", (message) => this.#onMessage(message));
     forEachLine(child.stdout, (line) => this.#events.onLogLine(line));
     forEachLine(child.stderr, (line) => this.#events.onRemark(`${this.name}: ${line}`));
     // Not `exit`: its last lines come before `close`, and are to stand before what is said of its end.
-    child.on("close", (code, signal) => this.#onExit({ code, signal }, { livedMs: performance.now() - startedAtMs, failed }));
+    child.on("close", (code, signal) => this.#onExit(child, { code, signal }, { livedMs: performance.now() - startedAtMs, failed }));
   }
 
   /** Ends it for good with SIGTERM, with SIGKILL past the deadline; resolves with how it ended, null when it wasn't running. */
@@ -102,8 +102,9 @@ export class SupervisedPart {
     this.#events.onReady(ready);
   }
 
-  #onExit(exit: PartExit, life: { readonly livedMs: number; readonly failed: Error | null }): void {
-    if (this.#child === null) return;
+  #onExit(child: ChildProcess, exit: PartExit, life: { readonly livedMs: number; readonly failed: Error | null }): void {
+    // One that couldn't be started may tell of its end twice.
+    if (this.#child !== child) return;
     this.#child = null;
     if (this.#stopped) {
       for (const heard of this.#onStopped) heard(exit);

@@ -90,7 +90,11 @@ interface Unsettled {
 }
 
 interface Call {
+  readonly op: AdminOp;
+  readonly body: unknown;
   readonly deadlineMonoMs: number;
+  /** Whether a daemon may have done it: then it isn't sent again. */
+  sent: boolean;
   readonly resolve: (outcome: CallOutcome) => void;
 }
 
@@ -154,7 +158,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
       request.resolve(outcome);
     }
     for (const [id, call] of calls) {
-      if (call.deadlineMonoMs > now) break;
+      if (call.deadlineMonoMs > now) continue;
       calls.delete(id);
       call.resolve({ ok: false, failure: limiterUnavailable() });
     }
@@ -234,7 +238,13 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     const now = ports.monoMs();
     for (const item of unsettled) sendSettle(item, now);
     for (const [id, { userPath, targets }] of waiting) send!({ kind: "admit", id, userPath, targets });
+    for (const [id, call] of calls) sendCall(id, call);
     ports.onLinkChange(true);
+  }
+
+  function sendCall(id: number, call: Call): void {
+    call.sent = true;
+    send!({ kind: "admin", id, op: call.op, body: call.body });
   }
 
   function lost(): void {
@@ -245,8 +255,11 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     late.clear();
     if (!wasLinked) return;
     lostMonoMs = ports.monoMs();
-    for (const call of calls.values()) call.resolve({ ok: false, failure: limiterUnavailable() });
-    calls.clear();
+    for (const [id, call] of calls) {
+      if (!call.sent) continue;
+      calls.delete(id);
+      call.resolve({ ok: false, failure: limiterUnavailable() });
+    }
     ports.onLinkChange(false);
   }
 
@@ -282,11 +295,13 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     admit,
     settle,
     call(op, body) {
-      if (!linked) return Promise.resolve({ ok: false, failure: limiterUnavailable() });
       return new Promise((resolve) => {
         const id = ++lastId;
-        calls.set(id, { deadlineMonoMs: ports.monoMs() + Math.max(options.deadlineMs, callDeadlineMs), resolve });
-        send!({ kind: "admin", id, op, body });
+        // As for admissions: who calls while the daemon is away waits for it, but not longer than anybody else.
+        const deadlineMonoMs = linked ? ports.monoMs() + callDeadlineMs : lostMonoMs + options.deadlineMs;
+        const call: Call = { op, body, deadlineMonoMs, sent: false, resolve };
+        calls.set(id, call);
+        if (linked) sendCall(id, call);
         watch();
       });
     },

@@ -27,7 +27,6 @@ export function addUp(program: Command, session: Session): void {
 async function runUp(session: Session, flags: UpFlags): Promise<void> {
   const { terminal } = session;
   const config = requireConfiguration(session, flags, (warning) => terminal.err(`warning: ${warning}`));
-  terminal.out(bannerText(config));
   const { host, port, dataDir, ...both } = flags;
   const supervisor = superviseParts({
     limiterd: { name: "limiterd", script: scriptPath("sluice-limiterd.js"), args: flagsAsArguments({ ...both, ...(dataDir === undefined ? {} : { dataDir }) }) },
@@ -39,6 +38,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   });
   // A terminal that closes (SIGHUP) is a stop too: the children have sessions of their own and wouldn't hear of it.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => supervisor.stop());
+  terminal.out(bannerText(config));
   const exitCode = await supervisor.done;
   if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });
 }

@@ -85,7 +85,7 @@ export const settings = {
     meaning: "What a model request gets while the daemon is away: closed refuses it with 503, open lets it through and counts it later.",
   }),
   deadlineMs: setting({
-    path: "limiter.deadline_ms", env: null, flag: null, kind: integer({ min: 1, max: 60_000 }), fallback: 1000, shown: "1000", unit: "milliseconds",
+    path: "limiter.deadline_ms", env: null, flag: null, kind: integer({ min: 1, max: 60_000 }), fallback: 2000, shown: "2000", unit: "milliseconds",
     meaning: "How long an admission waits for the daemon before failure_mode applies.",
   }),
   usageEnabled: setting({

@@ -19,12 +19,14 @@ t.test("the banner names the version and where the configuration is from", async
 t.test("the built-in default is ready with a request to try, and says that it is open and a simulator", async (t) => {
   const text = readyText({ url: `${url}/`, open: true, config: simulator });
   t.match(text, `  curl ${url}/v1/chat/completions -H 'Content-Type: application/json' -d '{"model":"sim-fast","messages":[{"role":"user","content":"Hello!"}]}'\n`);
-  t.match(text, /^Note: simulator is a simulator/m);
+  t.match(text, /^Note: the provider simulator is a simulator: /m);
   t.match(text, /^Note: the gateway is open/m);
 });
 
 t.test("with a master key the request carries it by the variable's name, never by its value", async (t) => {
-  const text = readyText({ url, open: false, config: configWith({ SLUICE_MASTER_KEY: "sk-secret-master-key", OPENAI_API_KEY: "sk-other-secret", OPENAI_MODELS: "gpt-4o" }) });
+  const config = configWith({ SLUICE_MASTER_KEY: "sk-secret-master-key" });
+  const providers = [{ ...config.providers[0]!, name: "openai", type: "openai", apiKey: "sk-other-secret", models: ["gpt-4o"] }] as const;
+  const text = readyText({ url, open: false, config: { ...config, providers } });
   t.match(text, ` -H "Authorization: Bearer $SLUICE_MASTER_KEY" `);
   t.notMatch(text, /secret/);
   t.notMatch(text, /Note:/);

@@ -46,6 +46,14 @@ t.test("rules and counters that were there before a restart are there after it",
   }
 });
 
+t.test("Ctrl-C before anything is ready is a clean stop too", async (t) => {
+  const { up } = startUp(t);
+  await up.line(/^configuration: /);
+  up.child.kill("SIGINT");
+  t.same(await up.ended, { code: 0, signal: null });
+  t.same(up.out.filter((line) => line.startsWith("ready")), []);
+});
+
 t.test("a second up on the same socket ends with 75 and the daemon's words; the first isn't touched", async (t) => {
   const first = startUp(t);
   const address = await first.url();

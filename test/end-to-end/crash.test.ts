@@ -17,7 +17,10 @@ rate_limits:
         - { period: concurrent, max_requests: 1000 }
 `;
 
-async function begin(t: Test, extra = "", env: Record<string, string> = {}) {
+/** Longer than any start of a daemon on a busy machine: whoever asks meanwhile waits for it. */
+const patient = "limiter: { deadline_ms: 30000 }\n";
+
+async function begin(t: Test, extra = patient, env: Record<string, string> = {}) {
   const upstream = await startScriptedUpstream();
   const site = makeSite(t, `providers: { test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] } }\n${rules}${extra}`, env);
   t.teardown(() => upstream.close());

@@ -1,0 +1,26 @@
+import type { Command } from "commander";
+import { readFileSync } from "node:fs";
+import t from "tap";
+import { exitCodeMeanings } from "../../bin/exit-code.js";
+import { createProgram } from "../../bin/program.js";
+
+const page = readFileSync(new URL("../../../docs/command-line.md", import.meta.url), "utf8");
+const program = createProgram({ terminal: { out: () => {}, err: () => {}, ask: null }, env: {}, cwd: "/", uid: 1000 });
+
+/** Every command that does something, with its full name. */
+function leaves(command: Command, name: string): readonly (readonly [name: string, command: Command])[] {
+  return command.commands.length === 0 ? [[name, command]] : command.commands.flatMap((child) => leaves(child, `${name} ${child.name()}`));
+}
+
+t.test("the page on the command line has a section for every command, with every flag in it", async (t) => {
+  for (const [name, command] of leaves(program, "sluice")) {
+    const section = page.split(/^## /m).find((text) => text.startsWith(`${name}\n`)) ?? "";
+    t.not(section, "", name);
+    for (const { long } of command.options) t.match(section, new RegExp(`${long ?? ""}\\b`), `${name} ${long ?? ""}`);
+  }
+  for (const { long } of program.options) t.match(page, new RegExp(`\`${long ?? ""}\\b`), long ?? "");
+});
+
+t.test("the page on the command line has the table of exit codes", async (t) => {
+  for (const { code, meaning } of exitCodeMeanings) t.ok(page.includes(`| ${code} | ${meaning} |`), `${code} ${meaning}`);
+});
