@@ -120,8 +120,9 @@ async function exitAfter(ms: number, log: Log): Promise<number> {
 /** An error that nobody caught is ours: it is told, and the supervisor starts a fresh process. */
 function onLastResort(log: Log): void {
   const end = (error: unknown): void => {
+    // `fatal` writes what is left before it returns: nothing more runs in a process that can't be trusted.
     log.fatal({ err: error }, "a mistake of ours ends this process");
-    void flushLog(log).then(() => process.exit(exitCodes.bug));
+    process.exit(exitCodes.bug);
   };
   process.on("uncaughtException", end);
   process.on("unhandledRejection", end);
