@@ -36,9 +36,9 @@ export function authenticate(credentials: Credentials, area: Area, header: (name
   const given = header(credentials.userPathHeader);
   if (given === undefined) return { ok: true, caller: { userPath: "/" } };
   const path = normalizeUserPath(asUtf8(given));
+  if (path.ok) return { ok: true, caller: { userPath: path.path } };
   const name = displayName(credentials.userPathHeader);
-  if (!path.ok) return { ok: false, failure: invalid(`invalid ${name} header`, name) };
-  return { ok: true, caller: { userPath: path.path } };
+  return { ok: false, failure: invalid(`invalid ${name} header`, name) };
 }
 
 function checkToken(credentials: Credentials, masterKey: string, header: (name: string) => string | undefined): Failure | null {

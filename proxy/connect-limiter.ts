@@ -15,6 +15,7 @@ export interface ConnectedLimiter {
 
 /** Starts to connect, and goes on trying until closed. */
 export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange: (linked: boolean) => void): ConnectedLimiter {
+  let closing = false;
   const client = createLimiterClient(
     {
       proxyId: randomUUID(),
@@ -22,6 +23,7 @@ export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange
       schedule: (ms, run) => void setTimeout(run, ms).unref(),
       afterTurn: (run) => void setImmediate(run),
       onLinkChange(linked) {
+        if (closing) return;
         if (linked) log.info({ socket: config.socket }, "connected to the limiter daemon");
         else log.warn({ socket: config.socket, failure_mode: config.failureMode }, "lost the limiter daemon");
         onLinkChange(linked);
@@ -57,5 +59,11 @@ export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange
       log.warn({ socket: config.socket, reason }, "the limiter daemon can't be reached");
     },
   });
-  return { client, close: () => link.close() };
+  return {
+    client,
+    close() {
+      closing = true;
+      link.close();
+    },
+  };
 }

@@ -29,8 +29,8 @@ export interface Exchange {
   onDrain(run: () => void): void;
   /** Ends a response that has begun. */
   end(): void;
-  /** The whole response at once. */
-  reply(status: number, headers: readonly string[], body: Buffer | string): void;
+  /** The whole response at once. A text leaves in one write with its head; in `latin1` each character is one byte as it came. */
+  reply(status: number, headers: readonly string[], body: string, encoding: "latin1" | "utf8"): void;
   /** Ends the connection so that the client sees a cut response. */
   cut(): void;
 }

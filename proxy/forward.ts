@@ -133,17 +133,16 @@ class Forwarding {
   #onEnd(): void {
     if (this.#ended) return;
     if (this.#tap !== null) return this.#endStream(this.#tap);
-    const body = this.#kept === null ? null : this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept);
-    if (this.#status >= 300) return this.#endWithError(mapUpstreamError(this.#what.provider, this.#status, body ?? Buffer.alloc(0)), "upstream_error");
-    const parsed = body !== null && this.#isJson ? parseJson(body) : undefined;
-    if (errorInsideSuccess(parsed) && !this.#exchange.begun) return this.#endWithError(mapUpstreamError(this.#what.provider, this.#status, body!), "upstream_error");
-    const usage = readUsage(fieldOf(parsed, "usage"));
-    const charged = this.#charged(usage, this.#bytes);
+    // Latin-1 keeps every byte as it came, and what is looked for is ASCII.
+    const text = this.#kept === null ? "" : (this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept)).toString("latin1");
+    if (this.#status >= 300) return this.#endWithError(this.#status, text);
+    const parsed = this.#isJson ? parseJson(text) : undefined;
+    if (errorInsideSuccess(parsed) && !this.#exchange.begun) return this.#endWithError(this.#status, text);
     this.#done({
-      ...charged,
+      ...this.#charged(readUsage(fieldOf(parsed, "usage")), this.#bytes),
       status: this.#status,
       outcome: "complete",
-      finish: () => (this.#exchange.begun ? this.#exchange.end() : this.#exchange.reply(this.#status, [...this.#headers, ...this.#what.headers], body!)),
+      finish: () => (this.#exchange.begun ? this.#exchange.end() : this.#exchange.reply(this.#status, [...this.#headers, ...this.#what.headers], text, "latin1")),
     });
   }
 
@@ -163,7 +162,7 @@ class Forwarding {
   #onFailure(reason: UpstreamFailure): void {
     if (this.#ended) return;
     if (!this.#exchange.begun) {
-      return this.#endWithError(unreachedFailure(this.#what.provider, reason), this.#status === 0 ? "upstream_error" : "upstream_cut", reason.reason);
+      return this.#fail(unreachedFailure(this.#what.provider, reason), this.#status === 0 ? "upstream_error" : "upstream_cut", reason.reason);
     }
     this.#done({ ...this.#charged(this.#tap?.usage ?? { kind: "absent" }, this.#tap?.contentChars ?? this.#bytes), status: this.#status, outcome: "upstream_cut", note: reason.reason, finish: () => this.#exchange.cut() });
   }
@@ -176,7 +175,11 @@ class Forwarding {
     this.#done({ ...charged, status: 499, outcome: "client_gone", finish: () => {} });
   }
 
-  #endWithError(what: Failure, outcome: "upstream_error" | "upstream_cut", note: string | null = null): void {
+  #endWithError(status: number, latin1: string): void {
+    this.#fail(mapUpstreamError(this.#what.provider, status, Buffer.from(latin1, "latin1")), "upstream_error", null);
+  }
+
+  #fail(what: Failure, outcome: "upstream_error" | "upstream_cut", note: string | null): void {
     const retryAfter = headerOf(this.#headers, "retry-after");
     const headers = retryAfter === "" ? this.#what.headers.slice(2) : ["retry-after", retryAfter, ...this.#what.headers.slice(2)];
     this.#done({ tokens: 0, estimated: false, status: what.status, outcome, note, finish: () => replyFailure(this.#exchange, "model", what, headers) });
@@ -206,9 +209,9 @@ function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-function parseJson(body: Buffer): unknown {
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(body.toString("utf8"));
+    return JSON.parse(text);
   } catch {
     // Not ours to judge: the client gets what the provider sent, and the tokens are estimated.
     return undefined;

@@ -175,11 +175,12 @@ class NodeExchange implements Exchange {
     this.#response.end();
   }
 
-  reply(status: number, headers: readonly string[], body: Buffer | string): void {
+  reply(status: number, headers: readonly string[], body: string, encoding: "latin1" | "utf8"): void {
     if (this.#response.destroyed) return;
-    const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+    const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
     this.#response.writeHead(status, [...headers, "content-length", String(bytes)]);
-    this.#response.end(this.method === "HEAD" ? undefined : body);
+    if (this.method === "HEAD") this.#response.end();
+    else this.#response.end(body, encoding);
   }
 
   cut(): void {

@@ -6,7 +6,7 @@
  */
 import type { FailureMode } from "../shared/config/config.js";
 import { admissionsWaitingMax, leasesPerHello, unsettledMax } from "../shared/bounds.js";
-import { assert } from "../shared/assert.js";
+import { assert, isCount } from "../shared/assert.js";
 import { type Failure, failure } from "../shared/error-code.js";
 import { wireVersion } from "../shared/version.js";
 import type { AdminOp, Admitted, Breach, FromDaemon, Lease, SuccessHeaders, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
@@ -83,8 +83,7 @@ interface Waiting {
 
 interface Unsettled {
   readonly seq: number;
-  readonly lease: Lease;
-  readonly startedMonoMs: number;
+  readonly admission: Admission;
   readonly endedMonoMs: number;
   readonly spent: Spent;
 }
@@ -187,10 +186,10 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
 
   function settle(admission: Admission, spent: Spent, then: () => void): void {
     assert(!admission.settled, "one settle per admission");
+    assert(isCount(spent.tokens), "tokens are counted whole");
     admission.settled = true;
     if (admission.lease !== 0) held.delete(admission.lease);
-    const { lease, userPath, target, admittedAtMs, lsn } = admission;
-    const item: Unsettled = { seq: ++lastSeq, lease: { lease, userPath, ...target, admittedAtMs, lsn }, startedMonoMs: admission.startedMonoMs, endedMonoMs: ports.monoMs(), spent };
+    const item: Unsettled = { seq: ++lastSeq, admission, endedMonoMs: ports.monoMs(), spent };
     unsettled.push(item);
     if (unsettled.length > unsettledMax) {
       unsettled.shift();
@@ -208,7 +207,12 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   }
 
   function sendSettle(item: Unsettled, now: number): void {
-    send!({ kind: "settle", seq: item.seq, ...item.lease, startedAgoMs: ago(item.startedMonoMs, now), endedAgoMs: ago(item.endedMonoMs, now), ...item.spent });
+    const { lease, userPath, target, admittedAtMs, lsn, startedMonoMs } = item.admission;
+    const { tokens, estimated } = item.spent;
+    send!({
+      kind: "settle", seq: item.seq, lease, userPath, provider: target.provider, model: target.model, admittedAtMs, lsn,
+      startedAgoMs: ago(startedMonoMs, now), endedAgoMs: ago(item.endedMonoMs, now), tokens, estimated,
+    });
   }
 
   function acknowledged(seq: number): void {

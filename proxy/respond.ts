@@ -13,7 +13,7 @@ const json = "application/json";
 
 /** A JSON body with the headers that every response carries. */
 export function replyJson(exchange: Exchange, status: number, body: unknown, headers: readonly string[] = []): void {
-  exchange.reply(status, ["content-type", json, "x-request-id", exchange.id, ...headers], JSON.stringify(body));
+  exchange.reply(status, ["content-type", json, "x-request-id", exchange.id, ...headers], JSON.stringify(body), "utf8");
 }
 
 /** A failure in the shape of its area: the envelope on model paths, the flat body on /admin. */

@@ -45,9 +45,11 @@ export function simulateChat(body: unknown, model: string, createdSeconds: numbe
     choices: [{ index: 0, message: { role: "assistant", content, refusal: null }, logprobs: null, finish_reason: finishReason }],
     usage,
   };
-  const chunk = (delta: Fields, finish: string | null): unknown => ({ ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] });
-  const chunks = [chunk({ role: "assistant", content: "" }, null), ...wordsOf(content).map((word) => chunk({ content: word }, null)), chunk({}, finishReason)];
-  if (asksForUsage(request)) chunks.push({ ...head, object: "chat.completion.chunk", choices: [], usage });
+  const withUsage = asksForUsage(request);
+  const chunk = (choices: readonly unknown[], chunkUsage: typeof usage | null): unknown => ({ ...head, object: "chat.completion.chunk", choices, ...(withUsage ? { usage: chunkUsage } : {}) });
+  const delta = (fields: Fields, finish: string | null = null): unknown => chunk([{ index: 0, delta: fields, logprobs: null, finish_reason: finish }], null);
+  const chunks = [delta({ role: "assistant", content: "" }), ...wordsOf(content).map((word) => delta({ content: word })), delta({}, finishReason)];
+  if (withUsage) chunks.push(chunk([], usage));
   return {
     plain: Buffer.from(JSON.stringify(plain)),
     events: [...chunks.map((value) => event(JSON.stringify(value))), event("[DONE]")],

@@ -1,13 +1,29 @@
 /** One JSON line per event on standard output, by pino. Secrets never reach it: callers log names and ids, not headers or bodies. */
 import { type Logger, pino } from "pino";
 import type { Config } from "./config/config.js";
-import { version } from "./version.js";
 
 export type Log = Logger;
 
+/** Lines that wait while whoever reads standard output is slow; beyond it they are dropped rather than kept in memory without end. */
+const heldBytesMax = 8 * 1024 * 1024;
+
 /** A logger for one process. Lines are gathered and written a few times a second; `flush` writes what is left. */
 export function createLog(process_: "proxy" | "limiterd" | "up", level: Config["logLevel"]): Log {
-  const destination = pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 200 });
-  const log = pino({ level, base: { process: process_, version }, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } }, destination);
-  return log;
+  const destination = pino.destination({ dest: 1, sync: false, minLength: 16 * 1024, maxWrite: 64 * 1024, maxLength: heldBytesMax, periodicFlush: 100 });
+  return pino({ level, base: { process: process_ }, timestamp: createTimestamp(), formatters: { level: (label) => ({ level: label }) } }, destination);
+}
+
+/** RFC 3339 with milliseconds; what stays the same for a second is made once for it. */
+function createTimestamp(): () => string {
+  let second = 0;
+  let prefix = "";
+  return () => {
+    const now = Date.now();
+    const ms = now % 1000;
+    if (now - ms !== second) {
+      second = now - ms;
+      prefix = `,"time":"${new Date(second).toISOString().slice(0, 20)}`;
+    }
+    return `${prefix}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z"`;
+  };
 }

@@ -2,16 +2,16 @@
  * Frames to bytes and back: `u32be length` + msgpack. The length is capped before anything is decoded,
  * and the shape is checked after it (`message.ts`), because msgpack itself can name any structure.
  */
-import { Packr } from "msgpackr";
+import { Packr, RESERVE_START_SPACE } from "msgpackr";
 
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true, mapsAsObjects: true, int64AsType: "number" } as ConstructorParameters<typeof Packr>[0]);
 
+const lengthBytes = 4;
+
 /** One message as a frame, length word included. */
 export function encodeFrame(wire: readonly unknown[]): Buffer {
-  const body = packr.pack(wire);
-  const frame = Buffer.allocUnsafe(4 + body.length);
-  frame.writeUInt32BE(body.length, 0);
-  body.copy(frame, 4);
+  const frame = packr.pack(wire, RESERVE_START_SPACE + lengthBytes);
+  frame.writeUInt32BE(frame.length - lengthBytes, 0);
   return frame;
 }
 

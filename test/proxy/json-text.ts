@@ -34,7 +34,7 @@ function escapeUnit(text: string, at: number, choice: number): string {
 /** Texts that search for trouble: brackets, quotes, backslashes and the names that matter, in strings. */
 export const trickyText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),
-  fc.array(fc.constantFrom('"', "\\", "{", "}", "[", "]", ",", ":", "model", "stream", '"model":', "é", "你", "🎉", "\n", "\u0000"), { maxLength: 8 }).map((parts) => parts.join("")),
+  fc.array(fc.constantFrom('"', "\\", "{", "}", "[", "]", ",", ":", "model", "stream", "__proto__", '"model":', "é", "你", "🎉", "\n", "\u0000"), { maxLength: 8 }).map((parts) => parts.join("")),
 );
 
 export const stringLiteral: fc.Arbitrary<string> = trickyText.chain(literalOf);

@@ -1,0 +1,268 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import t from "tap";
+import { createStreamTap, type StreamTap } from "../../proxy/tap-stream.js";
+import { streamEventBytesMax } from "../../shared/bounds.js";
+
+/** A chunk as OpenAI writes it when usage is asked for. */
+function chunk(delta: object, finishReason: string | null = null, usage: object | null = null): string {
+  return `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }], usage })}\n\n`;
+}
+
+const usageEvent = `data: ${JSON.stringify({ id: "chatcmpl-1", choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } })}\n\n`;
+const doneEvent = "data: [DONE]\n\n";
+const seven = { kind: "usage", inputTokens: 3, outputTokens: 4, totalTokens: 7 };
+
+/** What went out, read as Latin-1, so that a cut inside of a character does no harm. */
+function output(out: Buffer | readonly Buffer[] | null): string {
+  return out === null ? "" : Buffer.isBuffer(out) ? out.toString("latin1") : Buffer.concat(out).toString("latin1");
+}
+
+/** Pushes the pieces, ends the tap, and returns what went out for each. */
+function run(tap: StreamTap, pieces: readonly (string | Buffer)[]): string[] {
+  return [...pieces.map((piece) => output(tap.push(Buffer.from(piece)))), output(tap.end())];
+}
+
+t.test("bytes pass at once, as the very same Buffers", async (t) => {
+  for (const hideUsageChunk of [false, true]) {
+    const tap = createStreamTap({ hideUsageChunk });
+    for (const piece of ["d", "a", "ta: {", '"choices"', ":[]}\n", "\n", "data: x\r\n\r\n: ping\n\ndata: y", ""]) {
+      const bytes = Buffer.from(piece);
+      t.equal(tap.push(bytes), bytes, JSON.stringify(piece));
+    }
+    t.equal(tap.end(), null);
+  }
+});
+
+t.test("without hiding everything passes at once to the end", async (t) => {
+  const tap = createStreamTap({ hideUsageChunk: false });
+  for (const piece of [chunk({ content: "a" }), chunk({}, "stop"), usageEvent.slice(0, 30), usageEvent.slice(30), doneEvent]) {
+    const bytes = Buffer.from(piece);
+    t.equal(tap.push(bytes), bytes);
+  }
+  t.equal(tap.end(), null);
+  t.same(tap.usage, seven);
+  t.equal(tap.done, true);
+  t.equal(tap.errorSeen, false);
+});
+
+t.test("after a finish_reason events go out when they are whole, and the usage chunk doesn't", async (t) => {
+  const tap = createStreamTap({ hideUsageChunk: true });
+  const finish = chunk({}, "stop");
+  const pieces = [chunk({ content: "a" }), finish.slice(0, 40), finish.slice(40), ": pi", "ng\n", "\n", usageEvent.slice(0, 50), usageEvent.slice(50), "data: [DO", "NE]\n\n"];
+  t.same(run(tap, pieces), [chunk({ content: "a" }), finish.slice(0, 40), finish.slice(40), "", "", ": ping\n\n", "", "", "", doneEvent, ""]);
+  t.same(tap.usage, seven);
+  t.equal(tap.done, true);
+});
+
+t.test("a whole event that comes in one piece after a finish_reason is the very same Buffer", async (t) => {
+  const tap = createStreamTap({ hideUsageChunk: true });
+  tap.push(Buffer.from(chunk({}, "stop")));
+  const event = Buffer.from(chunk({}, null) + doneEvent);
+  t.equal(tap.push(event), event);
+});
+
+t.test("the usage chunk is cut out of the middle of a piece", async (t) => {
+  const head = chunk({ content: "a" }) + chunk({}, "stop");
+  t.same(run(createStreamTap({ hideUsageChunk: true }), [head + usageEvent + doneEvent]), [head + doneEvent, ""]);
+  t.same(run(createStreamTap({ hideUsageChunk: true }), [head + usageEvent]), [head, ""]);
+  t.same(run(createStreamTap({ hideUsageChunk: true }), [head, usageEvent]), [head, "", ""]);
+  t.same(run(createStreamTap({ hideUsageChunk: true }), [head + usageEvent + "data: [", "DONE]\n\n"]), [head, doneEvent, ""]);
+});
+
+t.test("what the upstream left open goes out at the end, unless it is the usage chunk", async (t) => {
+  const head = chunk({}, "stop");
+  t.same(run(createStreamTap({ hideUsageChunk: true }), [head, "data: [DONE]"]), [head, "", "data: [DONE]"]);
+  t.same(run(createStreamTap({ hideUsageChunk: true }), [head, "data: [DONE]\n"]), [head, "", "data: [DONE]\n"]);
+  t.same(run(createStreamTap({ hideUsageChunk: true }), [head, usageEvent.slice(0, 40)]), [head, "", usageEvent.slice(0, 40)]);
+  t.same(run(createStreamTap({ hideUsageChunk: true }), [head, usageEvent.trimEnd()]), [head, "", ""]);
+  const tap = createStreamTap({ hideUsageChunk: false });
+  t.same(run(tap, [head, usageEvent.trimEnd()]), [head, usageEvent.trimEnd(), ""]);
+  t.same(tap.usage, seven);
+});
+
+t.test("only a chunk with empty choices and a usage object is kept from the client", async (t) => {
+  const kept = [
+    chunk({ content: "late" }, null, { total_tokens: 7 }),
+    'data: {"choices":[],"usage":null}\n\n',
+    'data: {"choices":[],"usage":[]}\n\n',
+    'data: {"usage":{"total_tokens":7}}\n\n',
+    'data: {"choices":[],"usage":{"total_tokens":7},"error":{"message":"cut"}}\n\n',
+    'data: {"choices":[],"nested":{"usage":{"total_tokens":7}}}\n\n',
+    'data: {"choices":[],"usage":{"total_tokens":7}\n\n',
+    ': {"choices":[],"usage":{"total_tokens":7}}\n\n',
+    'other: {"choices":[],"usage":{"total_tokens":7}}\n\n',
+    "\n",
+    "\r\n",
+  ];
+  const hidden = [
+    usageEvent,
+    usageEvent.replaceAll("\n", "\r\n"),
+    'data:{"choices":[],"usage":{"total_tokens":7}}\n\n',
+    'data: { "choices" : [ ] , "usage" : { "total_tokens" : 7 } }\r\n\n',
+    'event: chunk\nid: 7\ndata: {"choices":[],"usage":{"total_tokens":7}}\n\n',
+    'data: {"choices":[],\ndata: "usage":{"total_tokens":7}}\n\n',
+    'data: {"choices":[],"usage":{},"error":null}\n\n',
+  ];
+  for (const event of kept) t.same(run(createStreamTap({ hideUsageChunk: true }), [chunk({}, "stop"), event]).join(""), chunk({}, "stop") + event, event);
+  for (const event of hidden) t.same(run(createStreamTap({ hideUsageChunk: true }), [chunk({}, "stop"), event]).join(""), chunk({}, "stop"), event);
+  for (const event of hidden) t.same(run(createStreamTap({ hideUsageChunk: true }), [chunk({}), event]).join(""), chunk({}) + event, `before a finish_reason: ${event}`);
+});
+
+t.test("a finish_reason is a key with a text that isn't empty", async (t) => {
+  const finishing = ['{"finish_reason":"stop"}', '{"finish_reason" : "length"}'];
+  const going = ['{"finish_reason":null}', '{"finish_reason":""}', '{"content":"\\"finish_reason\\":\\"stop\\""}', '{"content":"finish_reason"}'];
+  for (const data of finishing) t.equal(run(createStreamTap({ hideUsageChunk: true }), [`data: ${data}\n\n`, "data: x"])[1], "", data);
+  for (const data of going) t.equal(run(createStreamTap({ hideUsageChunk: true }), [`data: ${data}\n\n`, "data: x"])[1], "data: x", data);
+});
+
+t.test("the last usage wins, and events without one don't take it back", async (t) => {
+  const tap = createStreamTap({ hideUsageChunk: false });
+  t.same(tap.usage, { kind: "absent" });
+  tap.push(Buffer.from(chunk({ content: "a" }, null, { prompt_tokens: 3, completion_tokens: 1 })));
+  t.same(tap.usage, { kind: "usage", inputTokens: 3, outputTokens: 1, totalTokens: 4 });
+  tap.push(Buffer.from(chunk({ content: "a" }, null, { prompt_tokens: 3, completion_tokens: 2 }) + chunk({}, "stop", {}) + doneEvent));
+  t.same(tap.usage, { kind: "usage", inputTokens: 3, outputTokens: 2, totalTokens: 5 });
+  tap.push(Buffer.from(chunk({}, null, { total_tokens: -1 })));
+  t.equal(tap.usage.kind, "absurd");
+});
+
+t.test("an error is seen when it is an object at the top", async (t) => {
+  const errors = ['data: {"error":{}}\n\n', 'data: {"error" : {"message":"overloaded"}}\n\n', 'event: error\ndata: {"error":{"message":"x"}}\n\n', 'data: {"error":{"message":"cut off"}}'];
+  const others = ['data: {"error":null}\n\n', 'data: {"error":"text"}\n\n', 'data: {"choices":[{"error":{}}]}\n\n', 'data: {"content":"\\"error\\":{"}\n\n', 'data: ["error",{"error":{}}]\n\n'];
+  for (const [events, expected] of [[errors, true], [others, false]] as const) {
+    for (const event of events) {
+      const tap = createStreamTap({ hideUsageChunk: false });
+      run(tap, [event]);
+      t.equal(tap.errorSeen, expected, event);
+    }
+  }
+});
+
+t.test("the text of deltas is counted as it stands in the stream", async (t) => {
+  const cases: readonly (readonly [object, number])[] = [
+    [{ role: "assistant", content: "" }, 0],
+    [{ content: "hello" }, 5],
+    [{ content: 'a "b"\n' }, 9],
+    [{ content: "你" }, 3],
+    [{ content: null, reasoning_content: "think" }, 5],
+    [{ reasoning: "think", content: "say" }, 8],
+    [{ refusal: "no" }, 2],
+    [{ tool_calls: [{ index: 0, function: { name: "f", arguments: '{"a":1}' } }] }, 9],
+    [{ content: "the content" }, 11],
+    [{ content: '"content":"x"' }, 17],
+  ];
+  for (const [delta, chars] of cases) {
+    const tap = createStreamTap({ hideUsageChunk: false });
+    tap.push(Buffer.from(chunk(delta)));
+    t.equal(tap.contentChars, chars, JSON.stringify(delta));
+  }
+});
+
+t.test("events that aren't JSON, or not what they seem, pass without harm", async (t) => {
+  for (const text of ['data: {"usage":{"total_tokens":1}\n\n', 'data: {"content":"never ends\n\n', "data: [DONE] not\n\n", "data: null\n\n", '\u0000\n\n"error":{\n\n', "data\n\n"]) {
+    const tap = createStreamTap({ hideUsageChunk: true });
+    t.equal(run(tap, [text]).join(""), text);
+    t.same([tap.usage.kind, tap.done, tap.errorSeen], ["absent", false, false], text);
+  }
+});
+
+t.test("a broken event doesn't hide what the next one says", async (t) => {
+  const tap = createStreamTap({ hideUsageChunk: false });
+  run(tap, ['data: {"padding":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","content":"never ends\n\n', 'data: {"usage":{"total_tokens":7}}\n\n']);
+  t.same(tap.usage, { kind: "usage", inputTokens: 0, outputTokens: 0, totalTokens: 7 });
+});
+
+t.test("an event that is too large ends the inspection, whatever the pieces", async (t) => {
+  const large = `data: ${"x".repeat(streamEventBytesMax)}\n\n`;
+  const head = chunk({}, "stop");
+  for (const pieces of [[head + large + usageEvent], [head, large, usageEvent], [head, large.slice(0, 100), large.slice(100, 2000), large.slice(2000), usageEvent], [head + large.slice(0, -1), "\n", usageEvent]]) {
+    for (const hideUsageChunk of [true, false]) {
+      const tap = createStreamTap({ hideUsageChunk });
+      t.ok(run(tap, pieces).join("") === head + large + usageEvent, "all of it passes, the usage chunk too");
+      t.equal(tap.usage.kind, "absent");
+      const after = Buffer.from(usageEvent);
+      t.equal(tap.push(after), after);
+      t.equal(tap.end(), null);
+    }
+  }
+});
+
+t.test("what is held goes out as soon as it is too large", async (t) => {
+  const tap = createStreamTap({ hideUsageChunk: true });
+  tap.push(Buffer.from(chunk({}, "stop")));
+  t.equal(tap.push(Buffer.alloc(streamEventBytesMax - 1, "x")), null);
+  t.equal(tap.push(Buffer.from("y")), null, "the bound itself is held");
+  t.ok(output(tap.push(Buffer.from("z"))) === `${"x".repeat(streamEventBytesMax - 1)}yz`);
+});
+
+t.test("a long event of many lines that comes in single bytes is still read", async (t) => {
+  const tap = createStreamTap({ hideUsageChunk: true });
+  const event = Buffer.from(`: ${"\n:".repeat(100_000)}\n${usageEvent}`);
+  tap.push(Buffer.from(chunk({}, "stop")));
+  for (let i = 0; i < event.length; i++) assert.equal(tap.push(event.subarray(i, i + 1)), null);
+  t.same(tap.usage, seven);
+  t.equal(tap.end(), null);
+});
+
+t.test("it doesn't matter where a stream is cut, in two places or in every place", async () => {
+  const kept = ['data: {"finish_reason":"stop"}\r\n\r\n', ": p\n\n", "data: [DONE]\r\n\n"] as const;
+  const usageOnly = 'data:{"choices":[],"usage":{"total_tokens":7}}\r\n\r\n';
+  const bytes = Buffer.from(kept[0] + usageOnly + kept[1] + usageOnly + kept[2]);
+  const check = (pieces: readonly Buffer[]): void => {
+    const tap = createStreamTap({ hideUsageChunk: true });
+    assert.equal(run(tap, pieces).join(""), kept.join(""));
+    assert.deepEqual([tap.usage.kind, tap.done], ["usage", true]);
+  };
+  for (let first = 0; first <= bytes.length; first++) {
+    for (let second = first; second <= bytes.length; second++) check([bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)]);
+  }
+  check([...bytes].map((byte) => Buffer.from([byte])));
+});
+
+/** An event as its lines, and what it means. */
+interface EventSpec {
+  readonly lines: readonly string[];
+  readonly usage?: number;
+  readonly usageOnly?: boolean;
+  readonly finishes?: boolean;
+}
+
+const space = fc.constantFrom("", " ");
+const event: fc.Arbitrary<EventSpec> = fc.oneof(
+  fc.tuple(fc.string({ unit: "binary", maxLength: 8 }), space).map(([content, s]) => ({ lines: [`data:${s}${JSON.stringify({ choices: [{ delta: { content }, finish_reason: null }], usage: null })}`] })),
+  fc.tuple(space, space).map(([s, u]) => ({ lines: [`data:${s}{"choices":[{"delta":{},"finish_reason"${u}:${s}"stop"}],"usage":null}`], finishes: true })),
+  fc.tuple(fc.nat(1000), space, space).map(([usage, s, u]) => ({ lines: [`data:${s}{"choices":${u}[${s}],${u}"usage"${s}:${u}{"total_tokens":${usage}}}`], usage, usageOnly: true })),
+  fc.nat(1000).map((usage) => ({ lines: ["event: chunk", `data: {"choices":[{"delta":{}}],`, `data: "usage":{"total_tokens":${usage}}}`], usage })),
+  fc.nat(1000).map((usage) => ({ lines: [": note", `data: {"choices":[],`, `data: "usage":{"total_tokens":${usage}}}`, "id: 1"], usage, usageOnly: true })),
+  fc.constantFrom<readonly string[]>([": ping"], ["data: [DONE]"], ["data"], ["\rdata: x"], ["event: x", "retry: 3"], ['data: {"error":{"message":"x"}}'], []).map((lines) => ({ lines })),
+);
+const lineEnd = fc.constantFrom("\n", "\r\n");
+
+t.test("whatever the events and the cuts, exactly the usage chunks after a finish_reason are missing", async () => {
+  const stream = fc.array(fc.tuple(event, fc.array(lineEnd, { minLength: 6, maxLength: 6 })), { maxLength: 8 });
+  fc.assert(
+    fc.property(stream, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }), fc.boolean(), fc.boolean(), (events, at, hideUsageChunk, openEnd) => {
+      const tap = createStreamTap({ hideUsageChunk });
+      let input = "";
+      let expected = "";
+      let finished = false;
+      let usage: number | null = null;
+      events.forEach(([spec, ends], i) => {
+        let text = spec.lines.map((line, at) => line + ends[at]!).join("");
+        // The last event may lack its blank line.
+        if (!openEnd || i < events.length - 1) text += ends[5]!;
+        input += text;
+        if (!(hideUsageChunk && finished && spec.usageOnly === true)) expected += text;
+        if (spec.finishes === true) finished = true;
+        if (spec.usage !== undefined) usage = spec.usage;
+      });
+      const bytes = Buffer.from(input);
+      const cuts = [0, ...at.map((share) => Math.floor(share * bytes.length)).sort((a, b) => a - b), bytes.length];
+      const pieces = cuts.slice(1).map((cut, i) => bytes.subarray(cuts[i], cut));
+      assert.equal(run(tap, pieces).join(""), Buffer.from(expected).toString("latin1"));
+      assert.deepEqual(tap.usage, usage === null ? { kind: "absent" } : { kind: "usage", inputTokens: 0, outputTokens: 0, totalTokens: usage });
+    }),
+    { numRuns: 5000 },
+  );
+});
