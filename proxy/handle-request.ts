@@ -61,20 +61,20 @@ async function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, c
 
 /** One line per request. Names, ids and counts only: no header and no body ever gets here. */
 function logRequest(gateway: Gateway, exchange: Exchange, record: RequestRecord, startedMonoMs: number): void {
-  const { log, monoMs } = gateway;
   const level = record.outcome === "answered" && (exchange.path === "/health" || exchange.path === "/ready") ? "debug" : "info";
-  if (!log.isLevelEnabled(level)) return;
-  const line: Record<string, unknown> = { request_id: exchange.id, method: exchange.method, path: exchange.path, status: record.status, outcome: record.outcome, ms: round(monoMs() - startedMonoMs) };
-  if (record.userPath !== null) line["user_path"] = record.userPath;
-  if (record.model !== null) line["model"] = record.model;
-  if (record.target !== null) line["target"] = `${record.target.provider}/${record.target.model}`;
-  if (record.firstByteMonoMs !== null) line["first_byte_ms"] = round(record.firstByteMonoMs - startedMonoMs);
-  if (record.tokens !== null) line["tokens"] = record.tokens;
-  if (record.estimated) line["estimated"] = true;
-  if (record.note !== null) line["note"] = record.note;
-  log[level](line, "request");
+  const text = JSON.stringify;
+  let fields = `"request_id":"${exchange.id}","method":"${exchange.method}","path":${text(exchange.path)},"status":${record.status},"outcome":"${record.outcome}","ms":${sinceMs(startedMonoMs, gateway.monoMs())}`;
+  if (record.userPath !== null) fields += `,"user_path":${text(record.userPath)}`;
+  if (record.model !== null) fields += `,"model":${text(record.model)}`;
+  if (record.target !== null) fields += `,"target":${text(`${record.target.provider}/${record.target.model}`)}`;
+  if (record.firstByteMonoMs !== null) fields += `,"first_byte_ms":${sinceMs(startedMonoMs, record.firstByteMonoMs)}`;
+  if (record.tokens !== null) fields += `,"tokens":${record.tokens}`;
+  if (record.estimated) fields += ',"estimated":true';
+  if (record.note !== null) fields += `,"note":${text(record.note)}`;
+  gateway.log.line(level, fields, "request");
 }
 
-function round(ms: number): number {
-  return Math.round(ms * 10) / 10;
+/** Milliseconds with one decimal. */
+function sinceMs(fromMonoMs: number, toMonoMs: number): number {
+  return Math.round((toMonoMs - fromMonoMs) * 10) / 10;
 }

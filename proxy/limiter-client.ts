@@ -81,11 +81,11 @@ interface Waiting {
   readonly resolve: (outcome: AdmissionOutcome) => void;
 }
 
-interface Unsettled {
+/** Only what the settle says: whatever else hung on it would stay in memory until the acknowledgement. */
+interface Unsettled extends Lease, Spent {
   readonly seq: number;
-  readonly admission: Admission;
+  readonly startedMonoMs: number;
   readonly endedMonoMs: number;
-  readonly spent: Spent;
 }
 
 interface Call {
@@ -189,7 +189,11 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     assert(isCount(spent.tokens), "tokens are counted whole");
     admission.settled = true;
     if (admission.lease !== 0) held.delete(admission.lease);
-    const item: Unsettled = { seq: ++lastSeq, admission, endedMonoMs: ports.monoMs(), spent };
+    const { lease, userPath, target, admittedAtMs, lsn, startedMonoMs } = admission;
+    const item: Unsettled = {
+      seq: ++lastSeq, lease, userPath, provider: target.provider, model: target.model, admittedAtMs, lsn,
+      startedMonoMs, endedMonoMs: ports.monoMs(), tokens: spent.tokens, estimated: spent.estimated,
+    };
     unsettled.push(item);
     if (unsettled.length > unsettledMax) {
       unsettled.shift();
@@ -207,11 +211,10 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   }
 
   function sendSettle(item: Unsettled, now: number): void {
-    const { lease, userPath, target, admittedAtMs, lsn, startedMonoMs } = item.admission;
-    const { tokens, estimated } = item.spent;
+    const { seq, lease, userPath, provider, model, admittedAtMs, lsn, tokens, estimated } = item;
     send!({
-      kind: "settle", seq: item.seq, lease, userPath, provider: target.provider, model: target.model, admittedAtMs, lsn,
-      startedAgoMs: ago(startedMonoMs, now), endedAgoMs: ago(item.endedMonoMs, now), tokens, estimated,
+      kind: "settle", seq, lease, userPath, provider, model, admittedAtMs, lsn,
+      startedAgoMs: ago(item.startedMonoMs, now), endedAgoMs: ago(item.endedMonoMs, now), tokens, estimated,
     });
   }
 

@@ -2,7 +2,13 @@
 import { type Logger, pino } from "pino";
 import type { Config } from "./config/config.js";
 
-export type Log = Logger;
+export interface Log extends Logger {
+  /**
+   * A line whose fields are JSON already, without braces: for what is written with every request. It
+   * looks like any other line and goes the same way, at a fifth of the cost of taking an object apart.
+   */
+  line(level: "info" | "debug", fields: string, message: string): void;
+}
 
 /** Lines that wait while whoever reads standard output is slow; beyond it they are dropped rather than kept in memory without end. */
 const heldBytesMax = 8 * 1024 * 1024;
@@ -10,7 +16,13 @@ const heldBytesMax = 8 * 1024 * 1024;
 /** A logger for one process. Lines are gathered and written a few times a second; `flush` writes what is left. */
 export function createLog(process_: "proxy" | "limiterd" | "up", level: Config["logLevel"]): Log {
   const destination = pino.destination({ dest: 1, sync: false, minLength: 16 * 1024, maxWrite: 64 * 1024, maxLength: heldBytesMax, periodicFlush: 100 });
-  return pino({ level, base: { process: process_ }, timestamp: createTimestamp(), formatters: { level: (label) => ({ level: label }) } }, destination);
+  const timestamp = createTimestamp();
+  const logger = pino({ level, base: { process: process_ }, timestamp, formatters: { level: (label) => ({ level: label }) } }, destination);
+  return Object.assign(logger, {
+    line(lineLevel: "info" | "debug", fields: string, message: string) {
+      if (logger.isLevelEnabled(lineLevel)) destination.write(`{"level":"${lineLevel}"${timestamp()},"process":"${process_}",${fields},"msg":"${message}"}\n`);
+    },
+  });
 }
 
 /** RFC 3339 with milliseconds; what stays the same for a second is made once for it. */

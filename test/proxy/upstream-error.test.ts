@@ -77,7 +77,14 @@ t.test("an error object in the place of an answer is an error, whatever the stat
 });
 
 t.test("whatever an upstream sends, the failure is whole, bounded and printable", async () => {
-  const body = fc.oneof(fc.uint8Array().map((bytes) => Buffer.from(bytes)), fc.string({ unit: "binary" }).map((text) => Buffer.from(text)), fc.jsonValue().map((value) => Buffer.from(JSON.stringify({ error: value }))), fc.string({ unit: "binary", maxLength: 6000, size: "max" }).map((message) => Buffer.from(JSON.stringify({ error: { message, code: message, param: message } }))));
+  // Around the bound, so that it falls into characters of every length.
+  const long = fc.tuple(fc.integer({ min: 4080, max: 4100 }), fc.string({ unit: "binary", maxLength: 8 }), fc.nat(5000)).map(([before, text, after]) => "x".repeat(before) + text + "y".repeat(after));
+  const body = fc.oneof(
+    fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+    fc.string({ unit: "binary" }).map((text) => Buffer.from(text)),
+    fc.jsonValue().map((value) => Buffer.from(JSON.stringify({ error: value }))),
+    long.map((message) => Buffer.from(JSON.stringify({ error: { message, code: message, param: message } }))),
+  );
   fc.assert(
     fc.property(fc.integer({ min: 200, max: 599 }), body, (status, bytes) => {
       const failure = mapUpstreamError("openai", status, bytes);
