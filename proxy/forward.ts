@@ -11,7 +11,7 @@ import type { Exchange } from "./exchange.js";
 import { readUsage, type UsageReading } from "./read-usage.js";
 import { replyFailure } from "./respond.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
-import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest } from "./upstream.js";
+import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
 import { errorInsideSuccess, mapUpstreamError } from "./upstream-error.js";
 
 export interface ForwardRequest {
@@ -44,7 +44,7 @@ export function forward(exchange: Exchange, what: ForwardRequest): Promise<Forwa
   return new Promise((resolve) => new Forwarding(exchange, what, resolve).start());
 }
 
-class Forwarding {
+class Forwarding implements UpstreamSink {
   readonly #exchange: Exchange;
   readonly #what: ForwardRequest;
   readonly #resolve: (forwarded: Forwarded) => void;
@@ -68,16 +68,11 @@ class Forwarding {
 
   start(): void {
     this.#exchange.onGone(() => this.#onGone());
-    this.#call = this.#what.upstream.send(this.#what.request, {
-      onHead: (status, rawHeaders) => this.#onHead(status, rawHeaders),
-      onData: (chunk) => this.#onData(chunk),
-      onEnd: () => this.#onEnd(),
-      onFailure: (reason) => this.#onFailure(reason),
-    });
+    this.#call = this.#what.upstream.send(this.#what.request, this);
     if (this.#ended) this.#call.abort();
   }
 
-  #onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+  onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
     this.#status = status;
     this.#firstByteMonoMs = this.#what.monoMs();
     this.#headers = forwardResponseHeaders(rawHeaders);
@@ -93,7 +88,7 @@ class Forwarding {
     this.#exchange.begin(this.#status, [...this.#headers, ...this.#what.headers]);
   }
 
-  #onData(chunk: Buffer): void {
+  onData(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#tap !== null) {
       const out = this.#tap.push(chunk);
@@ -112,7 +107,7 @@ class Forwarding {
     if (this.#status >= 300) {
       // An error page this long isn't read to its end.
       this.#call?.abort();
-      this.#onEnd();
+      this.onEnd();
       return;
     }
     this.#begin();
@@ -130,7 +125,7 @@ class Forwarding {
     this.#exchange.onDrain(() => this.#call?.resume());
   }
 
-  #onEnd(): void {
+  onEnd(): void {
     if (this.#ended) return;
     if (this.#tap !== null) return this.#endStream(this.#tap);
     // Latin-1 keeps every byte as it came, and what is looked for is ASCII.
@@ -159,7 +154,7 @@ class Forwarding {
     });
   }
 
-  #onFailure(reason: UpstreamFailure): void {
+  onFailure(reason: UpstreamFailure): void {
     if (this.#ended) return;
     if (!this.#exchange.begun) {
       return this.#fail(unreachedFailure(this.#what.provider, reason), this.#status === 0 ? "upstream_error" : "upstream_cut", reason.reason);

@@ -15,40 +15,42 @@ import { replyFailure, replyJson } from "./respond.js";
 export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
   const startedMonoMs = gateway.monoMs();
   const record = new RequestRecord();
-  await dispatch(gateway, exchange, record);
+  const serving = dispatch(gateway, exchange, record);
+  if (serving !== undefined) await serving;
   logRequest(gateway, exchange, record, startedMonoMs);
 }
 
-async function dispatch(gateway: Gateway, exchange: Exchange, record: RequestRecord): Promise<void> {
+/** Undefined when it is answered already. */
+function dispatch(gateway: Gateway, exchange: Exchange, record: RequestRecord): Promise<void> | undefined {
   const match = matchRoute(exchange.method, exchange.path);
   if (match.kind === "unknown") {
     record.end(404, "refused");
-    return replyFailure(exchange, match.area, plainFailure(404, "not_found_error", `unknown API endpoint: ${exchange.method} ${exchange.path}`));
+    return void replyFailure(exchange, match.area, plainFailure(404, "not_found_error", `unknown API endpoint: ${exchange.method} ${exchange.path}`));
   }
   if (match.kind === "wrong-method") {
     record.end(405, "refused");
-    return replyFailure(exchange, match.area, plainFailure(405, "invalid_request_error", `${exchange.method} is not allowed on ${exchange.path}: use ${match.allow}`), ["allow", match.allow]);
+    return void replyFailure(exchange, match.area, plainFailure(405, "invalid_request_error", `${exchange.method} is not allowed on ${exchange.path}: use ${match.allow}`), ["allow", match.allow]);
   }
   if (match.area === "health") {
     record.end(match.endpoint === "health" ? replyHealth(gateway, exchange) : replyReady(gateway, exchange), "answered");
-    return;
+    return undefined;
   }
   const authentication = authenticate(gateway.credentials, match.area, (name) => exchange.header(name));
   if (!authentication.ok) {
     const { failure } = authentication;
     record.end(failure.status, "refused");
-    return replyFailure(exchange, match.area, failure, failure.status === 401 ? ["www-authenticate", "Bearer"] : []);
+    return void replyFailure(exchange, match.area, failure, failure.status === 401 ? ["www-authenticate", "Bearer"] : []);
   }
   record.userPath = authentication.caller.userPath;
-  await serve(gateway, exchange, match.endpoint, authentication.caller, record);
+  return serve(gateway, exchange, match.endpoint, authentication.caller, record);
 }
 
-async function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller: Caller, record: RequestRecord): Promise<void> {
+function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller: Caller, record: RequestRecord): Promise<void> | undefined {
   switch (endpoint) {
     case "chat-completions": return chatCompletions(gateway, exchange, caller, record);
     case "models": {
       record.end(200, "answered");
-      return replyJson(exchange, 200, { object: "list", data: listModels(gateway.models.current()) });
+      return void replyJson(exchange, 200, { object: "list", data: listModels(gateway.models.current()) });
     }
     case "rate-limits":
     case "rate-limits-reset-one":

@@ -138,8 +138,6 @@ class NodeExchange implements Exchange {
       if (this.#stalled !== null) clearTimeout(this.#stalled);
       if (!this.#response.writableEnded) run();
     });
-    // A write to a socket that the client has closed; "close" follows and says all there is to say.
-    this.#response.on("error", () => {});
   }
 
   get begun(): boolean {
@@ -147,6 +145,8 @@ class NodeExchange implements Exchange {
   }
 
   begin(status: number, headers: readonly string[]): void {
+    // A write to a socket that the client has closed; "close" says all there is to say of it.
+    this.#response.on("error", () => {});
     this.#response.writeHead(status, headers as string[]);
     // A stream's head must not wait for its first byte; when that came in the same turn, they leave together.
     setImmediate(() => {

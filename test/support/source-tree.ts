@@ -1,0 +1,96 @@
+/** The TypeScript sources of this repository as a test reads them: what each imports, and its code without comments and texts. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+export interface Import {
+  /** A path from the root for one of our files, else the package or `node:` module as written. */
+  readonly from: string;
+  readonly ours: boolean;
+  /** Gone after compilation. */
+  readonly typeOnly: boolean;
+}
+
+export interface SourceFile {
+  /** From the root. */
+  readonly path: string;
+  readonly text: string;
+  /** The text with comments, strings and regular expressions blanked; line numbers are the same. */
+  readonly code: string;
+  readonly lines: number;
+  readonly imports: readonly Import[];
+}
+
+/** Every TypeScript file below these directories. */
+export function readSources(directories: readonly string[]): SourceFile[] {
+  return directories.flatMap((directory) => (readdirSync(join(root, directory), { recursive: true }) as string[]).filter((name) => name.endsWith(".ts")).map((name) => readSource(join(directory, name)))).sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(join(root, path), "utf8");
+  const code = withoutTexts(text);
+  const imports = [...text.matchAll(/^[ \t]*(?:import|export)\s+(type\s)?(?:[^;"]*?\sfrom\s*)?"([^"]+)"|\bimport\("([^"]+)"\)/gm)]
+    .filter(({ index }) => /[a-z]/.test(code[index + (text.slice(index).match(/\S/)?.index ?? 0)]!))
+    .map(([, typeOnly, written, dynamic]): Import => {
+      const from = written ?? dynamic!;
+      const ours = from.startsWith(".");
+      return { from: ours ? normalize(join(dirname(path), from)).replace(/\.js$/, ".ts") : from, ours, typeOnly: typeOnly !== undefined };
+    });
+  return { path, text, code, lines: text.split("\n").length - 1, imports };
+}
+
+/** Blanks comments, strings, texts of templates and regular expressions. Enough of a lexer for formatted code, and for nothing else. */
+export function withoutTexts(text: string): string {
+  let code = "";
+  const templates: number[] = [];
+  let braces = 0;
+  for (let at = 0; at < text.length; ) {
+    const rest = text.slice(at, at + 2);
+    const begins = rest[0]!;
+    let end = at + 1;
+    if (rest === "//") end = endOf(text, at, /\n|$/g, 0);
+    else if (rest === "/*") end = endOf(text, at + 2, /\*\//g, 2);
+    else if (begins === '"' || begins === "'") end = endOf(text, at + 1, begins === '"' ? /(?<!\\)(?:\\\\)*"/g : /(?<!\\)(?:\\\\)*'/g);
+    else if (begins === "`" || (begins === "}" && templates.at(-1) === braces)) {
+      if (begins === "}") templates.pop();
+      end = endOf(text, at + 1, /(?<!\\)(?:\\\\)*(?:`|\$\{)/g);
+      if (text[end - 1] === "{") templates.push(braces);
+    } else if (begins === "/" && mayBeginExpression(code)) end = endOf(text, at + 1, /(?<!\\)(?:\\\\)*\//g, undefined, true);
+    else {
+      if (begins === "{") braces++;
+      if (begins === "}") braces--;
+      code += begins;
+      at = end;
+      continue;
+    }
+    code += begins === "/" && rest !== "//" && rest !== "/*" ? `0${" ".repeat(end - at - 1)}` : text.slice(at, end).replace(/[^\n]/g, " ");
+    at = end;
+  }
+  return code;
+}
+
+/** The position after the next match; for a regular expression a slash in brackets doesn't count. */
+function endOf(text: string, from: number, pattern: RegExp, keep?: number, brackets = false): number {
+  if (brackets) {
+    let inClass = false;
+    for (let at = from; at < text.length; at++) {
+      if (text[at] === "\\") at++;
+      else if (text[at] === "[") inClass = true;
+      else if (text[at] === "]") inClass = false;
+      else if (text[at] === "/" && !inClass) return at + 1;
+    }
+    return text.length;
+  }
+  pattern.lastIndex = from;
+  const match = pattern.exec(text);
+  if (match === null) return text.length;
+  return match.index + (keep ?? match[0].length);
+}
+
+/** Whether a slash after this code begins a regular expression rather than divides. */
+function mayBeginExpression(code: string): boolean {
+  const before = code.trimEnd();
+  return before === "" || /[(,=:[!&|?{};+\-*%<>~^]$/.test(before) || /\b(?:return|typeof|case|in|of|do|else)$/.test(before);
+}
