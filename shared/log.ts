@@ -18,9 +18,17 @@ export function createLog(process_: "proxy" | "limiterd" | "up", level: Config["
   const destination = pino.destination({ dest: 1, sync: false, minLength: 16 * 1024, maxWrite: 64 * 1024, maxLength: heldBytesMax, periodicFlush: 100 });
   const timestamp = createTimestamp();
   const logger = pino({ level, base: { process: process_ }, timestamp, formatters: { level: (label) => ({ level: label }) } }, destination);
+  // The destination measures all that it holds at each write, so the lines of one turn of the event loop are one write.
+  let lines = "";
+  const writeLines = (): void => {
+    destination.write(lines);
+    lines = "";
+  };
   return Object.assign(logger, {
     line(lineLevel: "info" | "debug", fields: string, message: string) {
-      if (logger.isLevelEnabled(lineLevel)) destination.write(`{"level":"${lineLevel}"${timestamp()},"process":"${process_}",${fields},"msg":"${message}"}\n`);
+      if (!logger.isLevelEnabled(lineLevel)) return;
+      if (lines === "") setImmediate(writeLines);
+      lines += `{"level":"${lineLevel}"${timestamp()},"process":"${process_}",${fields},"msg":"${message}"}\n`;
     },
   });
 }
