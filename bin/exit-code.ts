@@ -36,6 +36,8 @@ export function exitCodeForStartError(error: unknown): number {
       return exitCodes.taken;
     case "StoreUnreadableError":
       return exitCodes.storeUnreadable;
+    case "OpenGatewayError":
+      return exitCodes.configuration;
     default:
       return exitCodes.failed;
   }

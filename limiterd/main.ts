@@ -12,7 +12,7 @@ import { toWire } from "../shared/wire/message.js";
 import { endReunion, handleClose, handleFrame } from "./handle-message.js";
 import { openLmdbStore } from "./lmdb-store.js";
 import { restore } from "./restore.js";
-import { snapshot } from "./snapshot.js";
+import { snapshot, sweepChildren } from "./snapshot.js";
 import { type DaemonState, newCounts, type PeerState } from "./state.js";
 import { inertRules } from "./status.js";
 import type { Store } from "./store.js";
@@ -101,6 +101,7 @@ async function startState(store: Store, config: Config, log: Log, nowMs: () => n
   const state: DaemonState = {
     settings: {
       version,
+      pid: process.pid,
       rateLimitsEnabled: config.rateLimits.enabled,
       usageEnabled: config.usageEnabled,
       quotaTemplatesEntitled: config.quotaTemplatesEntitled,
@@ -112,6 +113,7 @@ async function startState(store: Store, config: Config, log: Log, nowMs: () => n
     bornLsn: restored.bornLsn,
     startedAtMs,
     awaited: restored.awaited.size > 0 ? restored.awaited : null,
+    store,
     counts: newCounts(),
     lastSnapshotAtMs: null,
   };
@@ -160,6 +162,7 @@ function startTimers(state: DaemonState, config: Config, log: Log, nowMs: () => 
   timers.push(setInterval(() => {
     if (intervalMs === 0 && state.writer.journalBytes > journalBytesMax) void takeSnapshot();
     closeSilentPeers(state, nowMs());
+    sweepChildren(state, nowMs());
   }, tickMs));
   if (state.awaited !== null) {
     timers.push(setTimeout(() => {

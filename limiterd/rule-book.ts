@@ -58,6 +58,11 @@ export interface RuleBook {
   matchTarget(target: Target, nowMs: number): Counter[];
   /** The counter of one child of a template; it is made when it isn't there. */
   childOf(rule: Rule, child: string, nowMs: number): Counter;
+  /**
+   * Looks at up to `examined` children, goes on there at the next call, and forgets those that nothing
+   * holds or counts any more: idle for two periods. Returns them.
+   */
+  forgetIdle(nowMs: number, examined: number): Counter[];
   /** All rules in the order (scope, subject, period). */
   sorted(): readonly Rule[];
 }
@@ -73,6 +78,8 @@ export function createRuleBook(): RuleBook {
   const indexes = { user_path: byPath, provider: byProvider, model: byModel };
   let dirty: Counter[] = [];
   let version = 0;
+  const templates = new Set<Rule>();
+  let sweep: Iterator<Counter> | null = null;
   let sorted: readonly Rule[] | null = null;
 
   function index(rule: Rule): void {
@@ -82,6 +89,7 @@ export function createRuleBook(): RuleBook {
     list.sort((a, b) => a.definition.periodSeconds - b.definition.periodSeconds);
     map.set(subject, list);
     rules.set(rule.id, rule);
+    if (rule.definition.perChild) templates.add(rule);
     version++;
     sorted = null;
   }
@@ -93,6 +101,7 @@ export function createRuleBook(): RuleBook {
     if (rest.length === 0) map.delete(subject);
     else map.set(subject, rest);
     rules.delete(rule.id);
+    templates.delete(rule);
     version++;
     sorted = null;
   }
@@ -111,6 +120,27 @@ export function createRuleBook(): RuleBook {
     const counter = newCounter(rule, parent === "/" ? `/${child}` : `${parent}/${child}`, child, nowMs);
     rule.children.set(child, counter);
     return counter;
+  }
+
+  function* children(): Generator<Counter> {
+    for (const rule of templates) yield* rule.children.values();
+  }
+
+  function forgetIdle(nowMs: number, examined: number): Counter[] {
+    const forgotten: Counter[] = [];
+    sweep ??= children();
+    for (let i = 0; i < examined; i++) {
+      const next = sweep.next();
+      if (next.done === true) {
+        sweep = null;
+        break;
+      }
+      const counter = next.value;
+      if (counter.inFlight > 0 || counter.dirty || nowMs < counter.window.startMs + 2 * counter.rule.periodMs) continue;
+      counter.rule.children.delete(counter.child);
+      forgotten.push(counter);
+    }
+    return forgotten;
   }
 
   function collect(list: readonly Rule[], userPath: string, childFrom: number, nowMs: number, into: Counter[]): void {
@@ -193,6 +223,7 @@ export function createRuleBook(): RuleBook {
       return matched;
     },
     childOf,
+    forgetIdle,
     sorted() {
       sorted ??= [...rules.values()].sort((a, b) => compareRules(a.definition, b.definition));
       return sorted;

@@ -3,7 +3,7 @@
  * settled, and then removes the journal that all of it now covers. A window carries the log sequence
  * number up to which it holds every charge, so a crash between two slices loses and doubles nothing.
  */
-import { settledRetentionMs, windowsPerSlice } from "../shared/bounds.js";
+import { childrenPerSweep, settledRetentionMs, windowsPerSlice } from "../shared/bounds.js";
 import type { Counter } from "./rule-book.js";
 import type { DaemonState } from "./state.js";
 import { type Change, proxyToStored, windowKey, windowToStored } from "./store.js";
@@ -31,6 +31,13 @@ function windowChanges(state: DaemonState, counters: readonly Counter[], lsn: nu
     changes.push({ table: "windows", key: windowKey(rule.id, counter.child), value: windowToStored({ ...counter.window, lsn }) });
   }
   return changes;
+}
+
+/** Forgets idle children in memory and in the store, a slice at a call. */
+export function sweepChildren(state: DaemonState, nowMs: number): void {
+  const forgotten = state.book.forgetIdle(nowMs, childrenPerSweep);
+  if (forgotten.length === 0) return;
+  void state.writer.write(forgotten.map(({ rule, child }) => ({ table: "windows", key: windowKey(rule.id, child), value: undefined })));
 }
 
 function proxyChanges(state: DaemonState, nowMs: number): Change[] {

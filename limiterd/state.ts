@@ -5,6 +5,7 @@
 import type { FromDaemon, Role } from "../shared/wire/message.js";
 import type { Counter, RuleBook } from "./rule-book.js";
 import type { Proxies, Proxy } from "./proxies.js";
+import type { Store } from "./store.js";
 import type { Writer } from "./writer.js";
 
 /** One connection. */
@@ -31,6 +32,7 @@ export interface HeldLease {
 
 export interface DaemonSettings {
   readonly version: string;
+  readonly pid: number;
   readonly rateLimitsEnabled: boolean;
   readonly usageEnabled: boolean;
   readonly quotaTemplatesEntitled: boolean;
@@ -41,6 +43,7 @@ export interface DaemonState {
   readonly book: RuleBook;
   readonly proxies: Proxies;
   readonly writer: Writer;
+  readonly store: Store;
   readonly peers: Set<PeerState>;
   /** The first log sequence number of this daemon's life. */
   readonly bornLsn: number;

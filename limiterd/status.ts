@@ -15,6 +15,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
   }
   return {
     version: settings.version,
+    pid: settings.pid,
     uptime_seconds: Math.max(0, Math.round((nowMs - state.startedAtMs) / 1000)),
     enabled: settings.rateLimitsEnabled,
     usage_enabled: settings.usageEnabled,
@@ -22,8 +23,19 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
     inert: inertRules(state),
     proxies,
     in_flight: leases,
-    ...counts,
-    store: { journal_bytes: writer.journalBytes, last_snapshot_at: state.lastSnapshotAtMs === null ? null : formatSeconds(state.lastSnapshotAtMs), failing: writer.failing?.message ?? null },
+    admitted: counts.admitted,
+    refused: counts.refused,
+    settled: counts.settled,
+    repeated_settles: counts.repeatedSettles,
+    closed_peers: counts.closedPeers,
+    store: {
+      file: state.store.file,
+      bytes: state.store.sizeBytes(),
+      journal_bytes: writer.journalBytes,
+      last_flush_at: state.lastSnapshotAtMs === null ? null : formatSeconds(state.lastSnapshotAtMs),
+      failed_commits: counts.failedCommits,
+      failing: writer.failing?.message ?? null,
+    },
   };
 }
 

@@ -171,7 +171,8 @@ class Forwarding implements UpstreamSink {
   }
 
   #endWithError(status: number, latin1: string): void {
-    this.#fail(mapUpstreamError(this.#what.provider, status, Buffer.from(latin1, "latin1")), "upstream_error", null);
+    const body = this.#what.upstream.redact(latin1);
+    this.#fail(mapUpstreamError(this.#what.provider, status, Buffer.from(body, "latin1")), "upstream_error", null);
   }
 
   #fail(what: Failure, outcome: "upstream_error" | "upstream_cut", note: string | null): void {

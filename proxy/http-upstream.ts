@@ -21,6 +21,7 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
       pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers: [...request.headers, ...credentials], body: request.body }, call);
       return call;
     },
+    redact: (text) => (provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]")),
     // Whatever is still open at the end of the process is not waited for.
     close: () => pool.destroy(),
   };

@@ -10,6 +10,7 @@ export function createSimulatedUpstream(): Upstream {
       const answer = simulateChat(body, String(body.model), Math.floor(Date.now() / 1000));
       return body.stream === true ? playStream(answer.events, answer.pauseMs, sink) : playPlain(answer.plain, answer.pauseMs, sink);
     },
+    redact: (text) => text,
     close: () => Promise.resolve(),
   };
 }

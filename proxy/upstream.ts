@@ -36,5 +36,7 @@ export interface UpstreamCall {
 
 export interface Upstream {
   send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall;
+  /** A text of the provider's without the credential that it was sent: some echo it in their errors. */
+  redact(text: string): string;
   close(): Promise<void>;
 }

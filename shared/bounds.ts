@@ -42,6 +42,8 @@ export const admissionsWaitingMax = 20_000;
 
 /** Windows written per slice of a snapshot: 10,000 at once stall the loop by 12 ms. */
 export const windowsPerSlice = 500;
+/** Children of templates looked at per second: a million are seen in under a minute, at a millisecond each time. */
+export const childrenPerSweep = 20_000;
 /** A settle waits this long for others to share its commit. Nobody waits for the acknowledgement but the proxy's memory. */
 export const commitDelayMs = 10;
 /** Journal bytes that force a snapshot when the periodic one is off (`RATE_LIMITS_FLUSH_INTERVAL=0`). */

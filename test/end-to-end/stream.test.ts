@@ -107,6 +107,9 @@ t.test("errors of the provider pass in the envelope, with its status and name", 
     { status: 500, body: "<html>oops</html>", type: "provider_error", code: null },
     { status: 200, body: { error: { message: "overloaded" } }, type: "provider_error", answered: 502 },
   ];
+  const echo = { error: { message: "wrong key secret-of-the-provider", code: "secret-of-the-provider" } };
+  upstream.answer = (call) => void call.response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify(echo));
+  t.match(await (await chat(url)).json(), { error: { message: "wrong key [redacted]", code: "[redacted]" } }, "a credential that the provider echoes stays here");
   for (const { status, body, type, code = null, param = null, answered = status } of table) {
     upstream.answer = (call) => void call.response.writeHead(status, { "content-type": "application/json", "retry-after": "7" }).end(typeof body === "string" ? body : JSON.stringify(body));
     const response = await chat(url);

@@ -38,10 +38,11 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
   const restored = restore(store, rules, nowMs);
   const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000 });
   const state: DaemonState = {
-    settings: { version: "test", rateLimitsEnabled: true, usageEnabled, quotaTemplatesEntitled: false },
+    settings: { version: "test", pid: 1, rateLimitsEnabled: true, usageEnabled, quotaTemplatesEntitled: false },
     book: restored.book,
     proxies: restored.proxies,
     writer,
+    store,
     peers: new Set(),
     bornLsn: restored.bornLsn,
     startedAtMs: nowMs,

@@ -48,11 +48,11 @@ t.test("messages come out whole and in order, wherever the stream is cut", async
       const reader = createFrameReader(bytesMax);
       const frames: unknown[] = [];
       for (const piece of cut(stream, cuts.map((share) => Math.floor(share * stream.length)))) if (!reader.feed(piece, (frame) => frames.push(frame))) return false;
-      t.same(frames.length, messages.length);
       return JSON.stringify(frames) === JSON.stringify(messages);
     }),
     { numRuns: 500 },
   );
+  t.pass("500 streams");
 });
 
 t.test("a stream that comes byte by byte is read all the same", async (t) => {

@@ -1,0 +1,170 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import t from "tap";
+import { candidatesMax, leasesPerHello, subjectBytesMax } from "../../../shared/bounds.js";
+import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
+import { scopes } from "../../../shared/rule.js";
+import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
+import { adminOps, type FromDaemon, fromDaemonFromWire, type Lease, type ToDaemon, toDaemonFromWire, toWire } from "../../../shared/wire/message.js";
+
+const count = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs));
+const name = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 });
+const userPath = fc.array(fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/), { maxLength: 6 }).map((segments) => `/${segments.join("/")}`);
+const lease: fc.Arbitrary<Lease> = fc.record({ lease: count, userPath, provider: name, model: name, admittedAtMs: count, lsn: count });
+const held = lease.map((item) => ({ ...item, lease: Math.max(1, item.lease) }));
+const triple = fc.option(fc.record({ limit: count.map((n) => Math.max(1, n)), remaining: count, resetSeconds: count }));
+
+const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemon, { kind: K }>> } = {
+  hello: fc.record({ kind: fc.constant("hello"), id: count, wireVersion: count, role: fc.constantFrom("proxy", "cli"), proxyId: fc.stringMatching(/^[\w-]{1,64}$/), leases: fc.array(held, { maxLength: 4 }), more: fc.boolean() }),
+  admit: fc.record({ kind: fc.constant("admit"), id: count, userPath, targets: fc.array(fc.record({ provider: name, model: name }), { minLength: 1, maxLength: 5 }) }),
+  settle: fc.tuple(lease, fc.record({ kind: fc.constant("settle"), seq: count.map((n) => Math.max(1, n)), startedAgoMs: count, endedAgoMs: count, tokens: count, estimated: fc.boolean() })).map(([of, rest]) => ({ ...of, ...rest })),
+  admin: fc.record({ kind: fc.constant("admin"), id: count, op: fc.constantFrom(...adminOps), body: fc.jsonValue() }),
+};
+
+const fromDaemon: { readonly [K in FromDaemon["kind"]]: fc.Arbitrary<Extract<FromDaemon, { kind: K }>> } = {
+  welcome: fc.record({ kind: fc.constant("welcome"), id: count, daemonVersion: name, settledSeq: count, limited: fc.boolean() }),
+  admitted: fc.record({ kind: fc.constant("admitted"), id: count, target: count, admittedAtMs: count, lsn: count, headers: fc.option(fc.record({ requests: triple, tokens: triple })) }),
+  refused: fc.record({ kind: fc.constant("refused"), id: count, scope: fc.constantFrom(...scopes), subject: name, periodSeconds: count, dimension: fc.constantFrom("requests", "tokens", "concurrent"), cap: count, waitSeconds: count.map((n) => Math.max(1, n)) }),
+  settled: fc.record({ kind: fc.constant("settled"), seq: count }),
+  answer: fc.record({ kind: fc.constant("answer"), id: count, body: fc.jsonValue() }),
+  failed: fc.record({ kind: fc.constant("failed"), id: count, failure: fc.oneof(name.map((text) => invalid(text, "field")), name.map((text) => failure("rate_limit_not_found", text)), name.map((text) => plainFailure(400, "internal_error", text))) }),
+  event: fc.record({ kind: fc.constant("event"), name: fc.constant("limited"), value: fc.boolean() }),
+};
+
+/** What the other end decodes. */
+function overTheWire(wire: readonly unknown[]): unknown {
+  let frame: unknown;
+  createFrameReader(64 * 1024 * 1024).feed(encodeFrame(wire), (decoded) => (frame = decoded));
+  return frame;
+}
+
+/** JSON's zero has no sign. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) as unknown;
+
+t.test("every kind of message towards the daemon comes back as it was", async (t) => {
+  for (const [kind, arbitrary] of Object.entries(toDaemon) as [string, fc.Arbitrary<ToDaemon>][]) {
+    fc.assert(fc.property(arbitrary, (message) => isDeepStrictEqual(plain(toDaemonFromWire(overTheWire(toWire(message)))), plain(message))), { numRuns: 300 });
+    t.pass(kind);
+  }
+});
+
+t.test("every kind of message from the daemon comes back as it was", async (t) => {
+  for (const [kind, arbitrary] of Object.entries(fromDaemon) as [string, fc.Arbitrary<FromDaemon>][]) {
+    fc.assert(fc.property(arbitrary, (message) => isDeepStrictEqual(plain(fromDaemonFromWire(overTheWire(toWire(message)))), plain(message))), { numRuns: 300 });
+    t.pass(kind);
+  }
+});
+
+t.test("a message begins with its kind and its id, as the grammar says", async (t) => {
+  const targets = [{ provider: "openai", model: "gpt-4o" }, { provider: "local", model: "llama" }];
+  const of = { lease: 5, userPath: "/team", provider: "openai", model: "gpt-4o", admittedAtMs: 7, lsn: 8 };
+  const table: readonly (readonly [message: ToDaemon | FromDaemon, wire: readonly unknown[]])[] = [
+    [{ kind: "admit", id: 3, userPath: "/team", targets }, ["admit", 3, "/team", ["openai", "gpt-4o", "local", "llama"]]],
+    [{ kind: "settle", seq: 1, ...of, startedAgoMs: 9, endedAgoMs: 2, tokens: 30, estimated: true }, ["settle", 1, 5, "/team", "openai", "gpt-4o", 7, 8, 9, 2, 30, true]],
+    [{ kind: "hello", id: 1, wireVersion: 1, role: "proxy", proxyId: "p", leases: [of], more: false }, ["hello", 1, 1, "proxy", "p", [[5, "/team", "openai", "gpt-4o", 7, 8]], false]],
+    [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: null }, ["admitted", 3, 0, 7, 8, []]],
+    [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: { requests: { limit: 1, remaining: 0, resetSeconds: 5 }, tokens: null } }, ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0]]],
+    [{ kind: "event", name: "limited", value: true }, ["event", 0, "limited", true]],
+  ];
+  for (const [message, wire] of table) t.same(toWire(message), wire, message.kind);
+});
+
+const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
+  hello: ["hello", 1, 1, "proxy", "p", [[5, "/team", "openai", "gpt-4o", 7, 8]], false],
+  admit: ["admit", 3, "/team", ["openai", "gpt-4o"]],
+  settle: ["settle", 1, 5, "/team", "openai", "gpt-4o", 7, 8, 9, 2, 30, true],
+  admin: ["admin", 4, "status", null],
+};
+
+t.test("a frame towards the daemon that breaks the grammar anywhere is refused", async (t) => {
+  const change = (kind: ToDaemon["kind"], at: number, value: unknown): unknown => good[kind].map((item, i) => (i === at ? value : item));
+  const notCounts = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "1", null, true, [1], 1n];
+  const notPaths = ["", "team", "/team/", "/a//b", "/..", "/a:b", "/a\u0000", " /team", `/${"x".repeat(1100)}`, `/${Array(33).fill("a").join("/")}`, 5, null, ["/team"]];
+  const notNames = ["", "x".repeat(subjectBytesMax + 1), 5, null, {}];
+  const oneLease = (at: number, value: unknown): unknown => [[5, "/team", "openai", "gpt-4o", 7, 8].map((item, i) => (i === at ? value : item))];
+  const table: readonly (readonly [kind: ToDaemon["kind"], at: number, values: readonly unknown[]])[] = [
+    ["admit", 1, notCounts],
+    ["admit", 2, notPaths],
+    ["admit", 3, [[], ["openai"], ["openai", "a", "b"], "openai", null, {}, Array(candidatesMax * 2 + 2).fill("a"), ...notNames.flatMap((value) => [[value, "m"], ["p", value], ["p", "m", "p", value]])]],
+    ["settle", 1, [0, ...notCounts]],
+    ...[2, 6, 7, 8, 9, 10].map((at) => ["settle", at, notCounts] as const),
+    ["settle", 3, notPaths],
+    ["settle", 4, notNames],
+    ["settle", 5, notNames],
+    ["settle", 11, [0, 1, "true", null]],
+    ["hello", 1, notCounts],
+    ["hello", 2, notCounts],
+    ["hello", 3, ["daemon", "", null, 1]],
+    ["hello", 4, ["", "a b", "é", "x".repeat(65), null, 5]],
+    ["hello", 5, [null, {}, "[]", Array(leasesPerHello + 1).fill((good["hello"][5] as unknown[])[0]), [[]], [null], [[5, "/team", "openai", "gpt-4o", 7]], [[5, "/team", "openai", "gpt-4o", 7, 8, 9]], ...[0, ...notCounts].map((value) => oneLease(0, value)), ...notPaths.map((value) => oneLease(1, value)), ...notNames.flatMap((value) => [oneLease(2, value), oneLease(3, value)]), ...notCounts.flatMap((value) => [oneLease(4, value), oneLease(5, value)])]],
+    ["hello", 6, [0, 1, null, "false"]],
+    ["admin", 1, notCounts],
+    ["admin", 2, ["rate-limits.drop", "", null, "toString", ["status"]]],
+  ];
+  for (const kind of Object.keys(good) as ToDaemon["kind"][]) {
+    t.equal(toDaemonFromWire(good[kind])?.kind, kind);
+    t.equal(toDaemonFromWire([...good[kind], null]), null, `${kind}: one more`);
+    t.equal(toDaemonFromWire(good[kind].slice(0, -1)), null, `${kind}: one less`);
+  }
+  for (const [kind, at, values] of table) t.same(values.filter((value) => toDaemonFromWire(change(kind, at, value)) !== null), [], `${kind} ${at}`);
+  for (const frame of [undefined, null, 5, "admit", {}, [], ["admit"], ["unknown", 1], [1, 1], ["welcome", 1, "0.1.0", 0, true], { 0: "admit", 1: 3, 2: "/team", 3: ["a", "b"], length: 4 }]) t.equal(toDaemonFromWire(frame), null, String(JSON.stringify(frame)));
+});
+
+/** Whatever can stand in a frame, more than JSON has. */
+const anything = fc.oneof(fc.jsonValue(), fc.constantFrom<unknown>(undefined, Number.NaN, Number.POSITIVE_INFINITY, -1, 2 ** 53, 1n, new Date(0), new Set([1]), new Map([[1, 1]]), Buffer.from("a"), /a/), fc.anything());
+
+/** Frames near good ones: one part of a good message exchanged, left out or added. */
+function near<T extends ToDaemon | FromDaemon>(kinds: Readonly<Record<string, fc.Arbitrary<T>>>): fc.Arbitrary<unknown> {
+  return fc.tuple(fc.oneof(...Object.values(kinds)), fc.nat(13), anything, fc.constantFrom("exchange", "remove", "insert")).map(([message, at, value, how]) => {
+    const wire = [...toWire(message)];
+    if (how === "exchange") wire[at % wire.length] = value;
+    else if (how === "remove") wire.splice(at % wire.length, 1);
+    else wire.splice(at % (wire.length + 1), 0, value);
+    return wire;
+  });
+}
+
+t.test("whatever comes to the daemon is refused or taken for exactly what it says, and nothing throws", async (t) => {
+  let taken = 0;
+  fc.assert(
+    fc.property(fc.oneof({ weight: 3, arbitrary: near<ToDaemon>(toDaemon) }, { weight: 1, arbitrary: anything }), (frame) => {
+      const message = toDaemonFromWire(frame);
+      if (message === null) return true;
+      taken++;
+      return message.kind === "admin" || isDeepStrictEqual(toWire(message), frame);
+    }),
+    { numRuns: 5000 },
+  );
+  t.ok(taken > 100, `${taken} of 5000 were taken`);
+});
+
+t.test("whatever comes from a daemon is refused or a message with every field of its type, and nothing throws", async (t) => {
+  let taken = 0;
+  fc.assert(
+    fc.property(fc.oneof({ weight: 3, arbitrary: near<FromDaemon>(fromDaemon) }, { weight: 1, arbitrary: anything }), (frame) => {
+      const message = fromDaemonFromWire(frame);
+      if (message === null) return true;
+      taken++;
+      if (message.kind === "failed" || message.kind === "answer") return true;
+      return isDeepStrictEqual(fromDaemonFromWire(toWire(message)), message);
+    }),
+    { numRuns: 5000 },
+  );
+  t.ok(taken > 100, `${taken} of 5000 were taken`);
+});
+
+t.test("a failure from a daemon that isn't one breaks the grammar: who reads it relies on its fields", async (t) => {
+  const whole = invalid("period is required", "period");
+  t.same(fromDaemonFromWire(["failed", 1, whole]), { kind: "failed", id: 1, failure: whole });
+  for (const broken of [undefined, null, 5, "text", [], {}, { ...whole, status: "400" }, { ...whole, status: 99 }, { ...whole, message: null }, { ...whole, type: 5 }, { ...whole, code: 5 }, { ...whole, param: {} }, { ...whole, provider: 1 }]) {
+    t.equal(fromDaemonFromWire(["failed", 1, broken]), null, String(JSON.stringify(broken)));
+  }
+});
+
+t.test("a wait from a daemon is at least a second, and its counts are counts", async (t) => {
+  const refused = ["refused", 1, "user_path", "/team", 60, "requests", 10, 61];
+  t.match(fromDaemonFromWire(refused), { kind: "refused", waitSeconds: 61 });
+  const change = (at: number, value: unknown): unknown => refused.map((item, i) => (i === at ? value : item));
+  for (const [at, value] of [[2, "team"], [3, 5], [4, -60], [5, "cost"], [6, 1.5], [7, 0], [7, "61"]] as const) t.equal(fromDaemonFromWire(change(at, value)), null, `${at} ${value}`);
+  for (const frame of [["welcome", 1, "0.1.0", 0], ["welcome", 1, "0.1.0", -1, true], ["admitted", 1, 0, 0, 0], ["admitted", 1, -1, 0, 0, []], ["event", 0, "closed", true], ["event", 0, "limited", 1], ["settled", "1"], ["admit", 1, "/", ["a", "b"]]]) t.equal(fromDaemonFromWire(frame), null, JSON.stringify(frame));
+});
