@@ -133,9 +133,9 @@ t.test("whatever comes to the daemon is refused or taken for exactly what it say
       taken++;
       return message.kind === "admin" || isDeepStrictEqual(toWire(message), frame);
     }),
-    { numRuns: 5000 },
+    { numRuns: 10_000 },
   );
-  t.ok(taken > 100, `${taken} of 5000 were taken`);
+  t.ok(taken > 50, `${taken} of 10,000 were taken`);
 });
 
 t.test("whatever comes from a daemon is refused or a message with every field of its type, and nothing throws", async (t) => {
@@ -156,9 +156,8 @@ t.test("whatever comes from a daemon is refused or a message with every field of
 t.test("a failure from a daemon that isn't one breaks the grammar: who reads it relies on its fields", async (t) => {
   const whole = invalid("period is required", "period");
   t.same(fromDaemonFromWire(["failed", 1, whole]), { kind: "failed", id: 1, failure: whole });
-  for (const broken of [undefined, null, 5, "text", [], {}, { ...whole, status: "400" }, { ...whole, status: 99 }, { ...whole, message: null }, { ...whole, type: 5 }, { ...whole, code: 5 }, { ...whole, param: {} }, { ...whole, provider: 1 }]) {
-    t.equal(fromDaemonFromWire(["failed", 1, broken]), null, String(JSON.stringify(broken)));
-  }
+  const broken = [undefined, null, 5, "text", [], {}, { ...whole, status: "400" }, { ...whole, status: 99 }, { ...whole, message: null }, { ...whole, type: 5 }, { ...whole, code: 5 }, { ...whole, param: {} }, { ...whole, provider: 1 }];
+  t.same(broken.filter((value) => fromDaemonFromWire(["failed", 1, value]) !== null), []);
 });
 
 t.test("a wait from a daemon is at least a second, and its counts are counts", async (t) => {
