@@ -5,12 +5,10 @@ import { runCommandLine } from "./program.js";
 import { drainOutput, processSession } from "./terminal.js";
 
 const session = processSession();
-let exitCode: number = exitCodes.bug;
-try {
-  exitCode = await runCommandLine(process.argv.slice(2), session);
-} catch (error) {
+const exitCode = await runCommandLine(process.argv.slice(2), session).catch((error: unknown) => {
   session.terminal.err(`sluice made a mistake: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-}
+  return exitCodes.bug;
+});
 await drainOutput();
 // A socket to a daemon that doesn't answer may still be open: it must not hold the terminal.
 process.exit(exitCode);

@@ -8,7 +8,7 @@ import { listen, type Peer } from "../shared/ipc.js";
 import type { Log } from "../shared/log.js";
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../shared/wire/codec.js";
-import { toWire } from "../shared/wire/message.js";
+import { toWire } from "../shared/wire/to-wire.js";
 import { endReunion, handleClose, handleFrame } from "./handle-message.js";
 import { openLmdbStore } from "./lmdb-store.js";
 import { restore } from "./restore.js";

@@ -5,7 +5,8 @@ import type { Config } from "../shared/config/config.js";
 import { dial } from "../shared/ipc.js";
 import type { Log } from "../shared/log.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../shared/wire/codec.js";
-import { fromDaemonFromWire, toWire } from "../shared/wire/message.js";
+import { fromDaemonFromWire } from "../shared/wire/from-daemon.js";
+import { toWire } from "../shared/wire/to-wire.js";
 import { createLimiterClient, type LimiterClient } from "./limiter-client.js";
 
 export interface ConnectedLimiter {
@@ -16,6 +17,13 @@ export interface ConnectedLimiter {
 /** Starts to connect, and goes on trying until closed. */
 export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange: (linked: boolean) => void): ConnectedLimiter {
   let closing = false;
+  let lastError = "";
+  /** An attempt is made ten times a second: each reason is told when it is new. */
+  const tellOnce = (reason: string, message: string): void => {
+    if (reason === lastError || closing) return;
+    lastError = reason;
+    log.warn({ socket: config.socket, reason }, message);
+  };
   const client = createLimiterClient(
     {
       proxyId: randomUUID(),
@@ -24,6 +32,7 @@ export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange
       afterTurn: (run) => void setImmediate(run),
       onLinkChange(linked) {
         if (closing) return;
+        lastError = "";
         if (linked) log.info({ socket: config.socket }, "connected to the limiter daemon");
         else log.warn({ socket: config.socket, failure_mode: config.failureMode }, "lost the limiter daemon");
         onLinkChange(linked);
@@ -33,12 +42,10 @@ export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange
     config,
   );
   let reader: FrameReader | null = null;
-  let lastError = "";
   const link = dial({
     path: config.socket,
     retry: true,
     onConnect(peer) {
-      lastError = "";
       reader = createFrameReader(frameBytesMaxFromDaemon);
       client.link.connected((message) => peer.send(encodeFrame(toWire(message))));
     },
@@ -46,18 +53,13 @@ export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange
       const grammatical = reader!.feed(bytes, (frame) => {
         const message = fromDaemonFromWire(frame);
         if (message === null) log.error({ socket: config.socket }, "the limiter daemon sent a frame that can't be read");
-        else if (message.kind === "failed" && !client.linked) log.error({ reason: message.failure.message }, "the limiter daemon refuses this proxy");
+        else if (message.kind === "failed" && !client.linked) tellOnce(message.failure.message, "the limiter daemon refuses this proxy");
         if (message !== null) client.link.received(message);
       });
       if (!grammatical) peer.close();
     },
     onClose: () => client.link.lost(),
-    onError(error) {
-      const reason = error.code ?? error.message;
-      if (reason === lastError) return;
-      lastError = reason;
-      log.warn({ socket: config.socket, reason }, "the limiter daemon can't be reached");
-    },
+    onError: (error) => tellOnce(error.code ?? error.message, "the limiter daemon can't be reached"),
   });
   return {
     client,

@@ -4,7 +4,7 @@ import type { Log } from "../shared/log.js";
 import type { Target } from "../shared/wire/message.js";
 import type { Credentials } from "./authenticate.js";
 import type { Forwarded } from "./forward.js";
-import type { LimiterClient } from "./limiter-client.js";
+import type { Limiter } from "./limiter.js";
 import type { ModelCatalog } from "./model-catalog.js";
 import type { createTargetOrder } from "./order-targets.js";
 import type { Upstream } from "./upstream.js";
@@ -13,7 +13,7 @@ export interface Gateway {
   readonly config: Config;
   readonly log: Log;
   readonly credentials: Credentials;
-  readonly limiter: LimiterClient;
+  readonly limiter: Limiter;
   /** By provider instance name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly targetOrder: ReturnType<typeof createTargetOrder>;

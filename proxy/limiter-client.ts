@@ -5,35 +5,13 @@
  * not here.
  */
 import type { FailureMode } from "../shared/config/config.js";
-import { admissionsWaitingMax, leasesPerHello, unsettledMax } from "../shared/bounds.js";
+import { admissionsWaitingMax, leasesPerHello } from "../shared/bounds.js";
 import { assert, isCount } from "../shared/assert.js";
-import { type Failure, failure } from "../shared/error-code.js";
 import { wireVersion } from "../shared/version.js";
-import type { AdminOp, Admitted, Breach, FromDaemon, Lease, SuccessHeaders, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
-
-/** A request that may go to its target, until it is settled. `lease` 0: it was let through unasked. */
-export interface Admission {
-  lease: number;
-  admittedAtMs: number;
-  lsn: number;
-  readonly userPath: string;
-  readonly target: Target;
-  readonly startedMonoMs: number;
-  settled: boolean;
-}
-
-export type AdmissionOutcome =
-  | { readonly kind: "admitted"; readonly admission: Admission; readonly headers: SuccessHeaders | null }
-  | { readonly kind: "refused"; readonly breach: Breach }
-  | { readonly kind: "unavailable" };
-
-/** What a request used. */
-export interface Spent {
-  readonly tokens: number;
-  readonly estimated: boolean;
-}
-
-export type CallOutcome = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly failure: Failure };
+import { createDaemonCalls } from "./daemon-calls.js";
+import type { Admission, AdmissionOutcome, Limiter, Spent } from "./limiter.js";
+import { createUnsettledQueue, type Unsettled } from "./unsettled.js";
+import type { Admitted, FromDaemon, Lease, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
 
 export interface LimiterClientPorts {
   readonly proxyId: string;
@@ -58,19 +36,8 @@ export interface LimiterLink {
   lost(): void;
 }
 
-export interface LimiterClient {
+export interface LimiterClient extends Limiter {
   readonly link: LimiterLink;
-  /** Whether the daemon is there and has welcomed this proxy. */
-  readonly linked: boolean;
-  readonly unsettled: number;
-  /** Asks for one request; at once, without the daemon, when no rule exists. Never rejects, ends within the deadline. */
-  admit(userPath: string, targets: readonly Target[]): Promise<AdmissionOutcome>;
-  /** Ends an admission, exactly once; `then` runs when the settle has left the process. */
-  settle(admission: Admission, spent: Spent, then: () => void): void;
-  /** An admin operation; ends within the deadline. */
-  call(op: AdminOp, body: unknown): Promise<CallOutcome>;
-  /** Resolved when nothing is unsettled, or after `ms`. */
-  drained(ms: number): Promise<void>;
 }
 
 interface Waiting {
@@ -81,38 +48,20 @@ interface Waiting {
   readonly resolve: (outcome: AdmissionOutcome) => void;
 }
 
-/** Only what the settle says: whatever else hung on it would stay in memory until the acknowledgement. */
-interface Unsettled extends Lease, Spent {
-  readonly seq: number;
-  readonly startedMonoMs: number;
-  readonly endedMonoMs: number;
-}
-
-interface Call {
-  readonly op: AdminOp;
-  readonly body: unknown;
-  readonly deadlineMonoMs: number;
-  /** Whether a daemon may have done it: then it isn't sent again. */
-  sent: boolean;
-  readonly resolve: (outcome: CallOutcome) => void;
-}
-
 export function createLimiterClient(ports: LimiterClientPorts, options: LimiterClientOptions): LimiterClient {
   let send: ((message: ToDaemon) => void) | null = null;
   let linked = false;
   let limited = true;
   let lostMonoMs = ports.monoMs();
   let lastId = 0;
-  let lastSeq = 0;
   let watching = false;
   let finishers: (() => void)[] = [];
-  let drainWaiters: (() => void)[] = [];
   const waiting = new Map<number, Waiting>();
-  const calls = new Map<number, Call>();
+  const calls = createDaemonCalls();
   const held = new Map<number, Admission>();
-  /** Let through after the deadline (`open`), while the daemon may still answer. */
+  /** Let through after the deadline (`open`) while the daemon may still answer; under the lease that it will know them by. */
   const late = new Map<number, Admission>();
-  const unsettled: Unsettled[] = [];
+  const unsettled = createUnsettledQueue(ports.onDropped);
 
   function unasked(userPath: string, targets: readonly Target[], startedMonoMs: number): Admission {
     return { lease: 0, admittedAtMs: 0, lsn: 0, userPath, target: targets[0]!, startedMonoMs, settled: false };
@@ -153,14 +102,13 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
       if (request.deadlineMonoMs > now) break;
       waiting.delete(id);
       const outcome = withoutDaemon(request.userPath, request.targets, request.startedMonoMs);
-      if (outcome.kind === "admitted" && linked) late.set(id, outcome.admission);
+      if (outcome.kind === "admitted" && linked && late.size < admissionsWaitingMax) {
+        outcome.admission.lease = id;
+        late.set(id, outcome.admission);
+      }
       request.resolve(outcome);
     }
-    for (const [id, call] of calls) {
-      if (call.deadlineMonoMs > now) continue;
-      calls.delete(id);
-      call.resolve({ ok: false, failure: limiterUnavailable() });
-    }
+    calls.expire(now);
   }
 
   function onAdmitted(message: Admitted): void {
@@ -174,14 +122,25 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     request.resolve({ kind: "admitted", admission, headers: message.headers });
   }
 
-  /** An answer after the deadline: whoever went on without it takes the lease over, else it is given back. */
-  function onLateAdmitted(message: Admitted): void {
+  /** An answer after the deadline: whoever went on without it holds the lease now, else it is given back. */
+  function onLateAdmitted({ id, admittedAtMs, lsn }: Admitted): void {
+    const known = late.get(id);
+    late.delete(id);
+    const admission = known ?? unasked("/", [nobody], ports.monoMs());
+    Object.assign(admission, { lease: id, admittedAtMs, lsn });
+    // Settled meanwhile, under this very lease: the daemon has it behind its own answer.
+    if (admission.settled) return;
+    held.set(id, admission);
+    if (known === undefined) settle(admission, { tokens: 0, estimated: false }, () => {});
+  }
+
+  function onRefused(message: Refused): void {
     const known = late.get(message.id);
     late.delete(message.id);
-    const admission = known === undefined || known.settled ? { ...unasked("/", [{ provider: "none", model: "none" }], ports.monoMs()) } : known;
-    Object.assign(admission, { lease: message.id, admittedAtMs: message.admittedAtMs, lsn: message.lsn });
-    held.set(message.id, admission);
-    if (admission !== known) settle(admission, { tokens: 0, estimated: false }, () => {});
+    // It went on all the same, and is counted with its settle.
+    if (known !== undefined && !known.settled) known.lease = 0;
+    waiting.get(message.id)?.resolve({ kind: "refused", breach: message });
+    waiting.delete(message.id);
   }
 
   function settle(admission: Admission, spent: Spent, then: () => void): void {
@@ -190,15 +149,8 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     admission.settled = true;
     if (admission.lease !== 0) held.delete(admission.lease);
     const { lease, userPath, target, admittedAtMs, lsn, startedMonoMs } = admission;
-    const item: Unsettled = {
-      seq: ++lastSeq, lease, userPath, provider: target.provider, model: target.model, admittedAtMs, lsn,
-      startedMonoMs, endedMonoMs: ports.monoMs(), tokens: spent.tokens, estimated: spent.estimated,
-    };
-    unsettled.push(item);
-    if (unsettled.length > unsettledMax) {
-      unsettled.shift();
-      ports.onDropped(1);
-    }
+    const { tokens, estimated } = spent;
+    const item = unsettled.add({ lease, userPath, provider: target.provider, model: target.model, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs(), tokens, estimated });
     if (linked) sendSettle(item, item.endedMonoMs);
     finishers.push(then);
     if (finishers.length === 1) ports.afterTurn(finish);
@@ -218,16 +170,6 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     });
   }
 
-  function acknowledged(seq: number): void {
-    let covered = 0;
-    while (covered < unsettled.length && unsettled[covered]!.seq <= seq) covered++;
-    if (covered > 0) unsettled.splice(0, covered);
-    if (unsettled.length > 0) return;
-    const run = drainWaiters;
-    drainWaiters = [];
-    for (const resolve of run) resolve();
-  }
-
   function connected(to: (message: ToDaemon) => void): void {
     send = to;
     const leases: Lease[] = [...held.values()].map(({ lease, userPath, target, admittedAtMs, lsn }) => ({ lease, userPath, ...target, admittedAtMs, lsn }));
@@ -241,17 +183,16 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   function onWelcome(message: Welcome): void {
     linked = true;
     limited = message.limited;
-    acknowledged(message.settledSeq);
+    unsettled.acknowledge(message.settledSeq);
     const now = ports.monoMs();
-    for (const item of unsettled) sendSettle(item, now);
+    for (const item of unsettled.items) sendSettle(item, now);
     for (const [id, { userPath, targets }] of waiting) send!({ kind: "admit", id, userPath, targets });
-    for (const [id, call] of calls) sendCall(id, call);
+    sendCalls();
     ports.onLinkChange(true);
   }
 
-  function sendCall(id: number, call: Call): void {
-    call.sent = true;
-    send!({ kind: "admin", id, op: call.op, body: call.body });
+  function sendCalls(): void {
+    calls.unsent((id, op, body) => send!({ kind: "admin", id, op, body }));
   }
 
   function lost(): void {
@@ -259,64 +200,47 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     send = null;
     linked = false;
     limited = true;
+    for (const admission of late.values()) if (!admission.settled) admission.lease = 0;
     late.clear();
     if (!wasLinked) return;
     lostMonoMs = ports.monoMs();
-    for (const [id, call] of calls) {
-      if (!call.sent) continue;
-      calls.delete(id);
-      call.resolve({ ok: false, failure: limiterUnavailable() });
-    }
+    calls.lost();
     ports.onLinkChange(false);
   }
 
   function received(message: FromDaemon): void {
     switch (message.kind) {
       case "admitted": return onAdmitted(message);
-      case "refused": {
-        waiting.get(message.id)?.resolve({ kind: "refused", breach: message });
-        waiting.delete(message.id);
-        late.delete(message.id);
-        return;
-      }
-      case "settled": return acknowledged(message.seq);
+      case "refused": return onRefused(message);
+      case "settled": return unsettled.acknowledge(message.seq);
       case "welcome": return onWelcome(message);
       case "event": {
         limited = message.value;
         return;
       }
-      case "answer": return answer(message.id, { ok: true, body: message.body });
-      case "failed": return answer(message.id, { ok: false, failure: message.failure });
+      case "answer": return calls.answer(message.id, { ok: true, body: message.body });
+      case "failed": return calls.answer(message.id, { ok: false, failure: message.failure });
     }
-  }
-
-  function answer(id: number, outcome: CallOutcome): void {
-    calls.get(id)?.resolve(outcome);
-    calls.delete(id);
   }
 
   return {
     link: { connected, received, lost },
     get linked() { return linked; },
-    get unsettled() { return unsettled.length; },
+    get unsettled() { return unsettled.items.length; },
     admit,
     settle,
     call(op, body) {
-      return new Promise((resolve) => {
-        const id = ++lastId;
-        // As for admissions: who calls while the daemon is away waits for it, but not longer than anybody else.
-        const deadlineMonoMs = linked ? ports.monoMs() + callDeadlineMs : lostMonoMs + options.deadlineMs;
-        const call: Call = { op, body, deadlineMonoMs, sent: false, resolve };
-        calls.set(id, call);
-        if (linked) sendCall(id, call);
-        watch();
-      });
+      // As for admissions: who calls while the daemon is away waits for it, but not longer than anybody else.
+      const deadlineMonoMs = linked ? ports.monoMs() + callDeadlineMs : lostMonoMs + options.deadlineMs;
+      const outcome = calls.add(++lastId, op, body, deadlineMonoMs);
+      if (linked) sendCalls();
+      watch();
+      return outcome;
     },
     drained(ms) {
-      if (unsettled.length === 0) return Promise.resolve();
       return new Promise((resolve) => {
-        drainWaiters.push(resolve);
-        ports.schedule(ms, resolve);
+        unsettled.whenEmpty(resolve);
+        if (unsettled.items.length > 0) ports.schedule(ms, resolve);
       });
     },
   };
@@ -325,10 +249,8 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
 /** An admin operation waits for a commit, which an admission does not. */
 const callDeadlineMs = 5_000;
 
-/** The one 503 for a daemon that doesn't answer. */
-export function limiterUnavailable(): Failure {
-  return failure("limiter_unavailable", "the limiter daemon does not answer");
-}
+/** Stands for the target of a request that has been answered without one. */
+const nobody: Target = { provider: "none", model: "none" };
 
 function ago(thenMonoMs: number, nowMonoMs: number): number {
   return Math.max(0, Math.round(nowMonoMs - thenMonoMs));

@@ -10,6 +10,7 @@
  * stream with bare CRs, which no upstream sends, passes unread.
  */
 import { streamEventBytesMax } from "../shared/bounds.js";
+import { ByteStore } from "../shared/byte-store.js";
 import { absentUsage, readUsage, type UsageReading } from "./read-usage.js";
 import { stringEnd } from "./scan-json.js";
 
@@ -241,36 +242,4 @@ function dataOf(event: string): string {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Bytes gathered in one growing Buffer, so that a stream in tiny pieces costs neither a Buffer nor a copy of all for each. */
-class ByteStore {
-  length = 0;
-  #bytes = Buffer.alloc(0);
-
-  append(source: Buffer, start: number, end: number): void {
-    const needed = this.length + end - start;
-    if (needed > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(1024, needed * 2));
-      this.#bytes.copy(larger, 0, 0, this.length);
-      this.#bytes = larger;
-    }
-    this.length += source.copy(this.#bytes, this.length, start, end);
-  }
-
-  text(): string {
-    return this.#bytes.toString("latin1", 0, this.length);
-  }
-
-  /** Hands the bytes over, and starts anew. */
-  take(): Buffer {
-    const bytes = this.#bytes.subarray(0, this.length);
-    this.#bytes = Buffer.alloc(0);
-    this.length = 0;
-    return bytes;
-  }
-
-  clear(): void {
-    this.length = 0;
-  }
 }

@@ -10,7 +10,9 @@ import { type Failure, plainFailure } from "./error-code.js";
 import { dial, type Peer } from "./ipc.js";
 import { version, wireVersion } from "./version.js";
 import { createFrameReader, encodeFrame } from "./wire/codec.js";
-import { type AdminOp, type FromDaemon, fromDaemonFromWire, type ToDaemon, toWire } from "./wire/message.js";
+import { fromDaemonFromWire } from "./wire/from-daemon.js";
+import type { AdminOp, FromDaemon, ToDaemon } from "./wire/message.js";
+import { toWire } from "./wire/to-wire.js";
 
 /** How long the command line waits for a connection, and for each answer. */
 export const daemonDeadlineMs = 5_000;

@@ -3,14 +3,16 @@
  * which a failure travels through Sluice until an HTTP answer or a terminal line is made of it.
  */
 
-export type ErrorType =
-  | "provider_error"
-  | "rate_limit_error"
-  | "invalid_request_error"
-  | "authentication_error"
-  | "not_found_error"
-  | "permission_error"
-  | "internal_error";
+export const errorTypes = [
+  "provider_error",
+  "rate_limit_error",
+  "invalid_request_error",
+  "authentication_error",
+  "not_found_error",
+  "permission_error",
+  "internal_error",
+] as const;
+export type ErrorType = (typeof errorTypes)[number];
 
 /** The codes that Sluice itself gives. An upstream's own code passes as it came. */
 export type ErrorCode =

@@ -46,7 +46,7 @@ export class SocketTakenError extends Error {
 export async function listen(options: ListenOptions): Promise<Listener> {
   const ipc = newIpc();
   const peers = new Map<net.Socket, SocketPeer>();
-  mkdirSync(dirname(options.path), { recursive: true, mode: options.groupAccess ? 0o750 : 0o700 });
+  makeDirectory(dirname(options.path), options.groupAccess ? 0o750 : 0o700);
   await clearStaleSocket(options.path);
   ipc.serve(options.path, () => {});
   const server = ipc.server;
@@ -73,6 +73,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       removeSocket(options.path, inode);
     },
   };
+}
+
+/** A directory that is there already keeps its mode: it may be shared, and the socket's own mode keeps others out. */
+function makeDirectory(path: string, mode: number): void {
+  const made = mkdirSync(path, { recursive: true, mode });
+  // The mask of the process may have taken bits away.
+  if (made !== undefined) chmodSync(path, mode);
 }
 
 function startServer(server: IPCModule["server"], options: ListenOptions): Promise<void> {

@@ -135,8 +135,7 @@ export function parseSubject(scope: "provider" | "model", raw: unknown, param: s
   if (typeof raw !== "string" || raw.trim() === "") return bad(`${param} is required for the scope ${scope}`, param);
   const subject = raw.trim();
   if (utf8Bytes(subject) > subjectBytesMax) return bad(`${param} must be at most ${subjectBytesMax} bytes`, param);
-  // eslint-disable-next-line no-control-regex
-  if (/[\u0000-\u001f\u007f]/.test(subject)) return bad(`${param} must not hold control characters`, param);
+  if (/\p{Cc}/u.test(subject)) return bad(`${param} must not hold control characters`, param);
   if (scope === "provider" && /[\s/]/.test(subject)) return bad(`${param} must be a provider's name, without a slash or white space, not ${show(subject)}`, param);
   if (scope === "model" && (subject.startsWith("/") || subject.endsWith("/"))) return bad(`${param} must be a model id without a leading or trailing slash, not ${show(subject)}`, param);
   return good(subject);

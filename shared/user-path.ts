@@ -8,8 +8,7 @@ export type UserPathResult = { readonly ok: true; readonly path: string } | { re
 
 /** The common case, already normal: it is checked by one expression and returned as it is. */
 const alreadyNormal = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,62}){1,16}$/;
-// eslint-disable-next-line no-control-regex
-const forbidden = /[:\u0000-\u001f\u007f]/;
+const forbidden = /[:\p{Cc}]/u;
 
 /**
  * Normalizes a path: trimmed, led by `/`, segments trimmed, empty ones dropped; `/` when nothing is

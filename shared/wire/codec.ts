@@ -2,9 +2,20 @@
  * Frames to bytes and back: `u32be length` + msgpack. The length is capped before anything is decoded,
  * and the shape is checked after it (`message.ts`), because msgpack itself can name any structure.
  */
-import { Packr, RESERVE_START_SPACE } from "msgpackr";
+import { ByteStore } from "../byte-store.js";
+import { addExtension, Packr, RESERVE_START_SPACE } from "msgpackr";
 
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true, mapsAsObjects: true, int64AsType: "number" } as ConstructorParameters<typeof Packr>[0]);
+
+/** msgpackr's references let one value stand in many places, or within itself: a small frame that is endless to whoever walks it. */
+for (const type of [0x69, 0x70]) {
+  addExtension({
+    type,
+    unpack() {
+      throw new Error("references are not part of the wire");
+    },
+  } as unknown as Parameters<typeof addExtension>[0]);
+}
 
 const lengthBytes = 4;
 
@@ -31,41 +42,34 @@ export interface FrameReader {
   feed(chunk: Buffer, onFrame: (frame: unknown) => void): boolean;
 }
 
-/** A reader whose buffer never grows beyond one frame of `frameBytesMax` and a chunk. */
+/** A reader that holds the beginning of one frame of `frameBytesMax` at the most. */
 export function createFrameReader(frameBytesMax: number): FrameReader {
-  let held: Buffer[] = [];
-  let heldBytes = 0;
-  let neededBytes = 4;
+  const held = new ByteStore();
+  let neededBytes = lengthBytes;
   let ok = true;
   return {
     feed(chunk, onFrame) {
       if (!ok) return false;
-      if (heldBytes > 0) {
-        held.push(chunk);
-        heldBytes += chunk.length;
-        if (heldBytes < neededBytes) return true;
-        chunk = Buffer.concat(held, heldBytes);
-        held = [];
-        heldBytes = 0;
+      if (held.length > 0) {
+        held.append(chunk);
+        if (held.length < neededBytes) return true;
+        chunk = held.take();
       }
       let at = 0;
-      neededBytes = 4;
-      while (chunk.length - at >= 4) {
+      neededBytes = lengthBytes;
+      while (chunk.length - at >= lengthBytes) {
         const length = chunk.readUInt32BE(at);
         if (length === 0 || length > frameBytesMax) return (ok = false);
-        if (chunk.length - at - 4 < length) {
-          neededBytes = 4 + length;
+        if (chunk.length - at - lengthBytes < length) {
+          neededBytes = lengthBytes + length;
           break;
         }
-        const frame = decodeFrame(chunk.subarray(at + 4, at + 4 + length));
+        const frame = decodeFrame(chunk.subarray(at + lengthBytes, at + lengthBytes + length));
         if (frame === undefined) return (ok = false);
-        at += 4 + length;
+        at += lengthBytes + length;
         onFrame(frame);
       }
-      if (at < chunk.length) {
-        held.push(at === 0 ? chunk : chunk.subarray(at));
-        heldBytes = chunk.length - at;
-      }
+      if (at < chunk.length) held.append(chunk, at);
       return true;
     },
   };

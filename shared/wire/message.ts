@@ -1,6 +1,7 @@
 /**
  * What proxy, command line and daemon say to each other. Each frame is `u32be length` + one msgpack
- * array `[kind, id, …]`; the codec beside this file makes bytes of it.
+ * array `[kind, id, …]`; `to-wire.ts` makes the array, `codec.ts`
+ * the bytes; frames towards the daemon are checked here, those from it in `from-daemon.ts`.
  *
  * Towards the daemon:
  *
@@ -28,7 +29,7 @@
 import { isCount } from "../assert.js";
 import { candidatesMax, leasesPerHello, subjectBytesMax } from "../bounds.js";
 import type { Failure } from "../error-code.js";
-import { scopes, type Scope } from "../rule.js";
+import type { Scope } from "../rule.js";
 import { isNormalUserPath } from "../user-path.js";
 
 /** Where a request may go: a provider instance and the model's id there. */
@@ -151,45 +152,6 @@ export interface LimitedEvent {
 
 export type FromDaemon = Welcome | Admitted | Refused | Settled | Answer | Failed | LimitedEvent;
 
-const dimensions: readonly Dimension[] = ["requests", "tokens", "concurrent"];
-
-/** A message as the array that goes on the wire. */
-export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
-  switch (message.kind) {
-    case "admit": return ["admit", message.id, message.userPath, flattenTargets(message.targets)];
-    case "settle":
-      return ["settle", message.seq, message.lease, message.userPath, message.provider, message.model, message.admittedAtMs, message.lsn, message.startedAgoMs, message.endedAgoMs, message.tokens, message.estimated];
-    case "admitted": return ["admitted", message.id, message.target, message.admittedAtMs, message.lsn, flattenHeaders(message.headers)];
-    case "refused": return ["refused", message.id, message.scope, message.subject, message.periodSeconds, message.dimension, message.cap, message.waitSeconds];
-    case "settled": return ["settled", message.seq];
-    case "hello": return ["hello", message.id, message.wireVersion, message.role, message.proxyId, message.leases.map(flattenLease), message.more];
-    case "welcome": return ["welcome", message.id, message.daemonVersion, message.settledSeq, message.limited];
-    case "admin": return ["admin", message.id, message.op, message.body ?? null];
-    case "answer": return ["answer", message.id, message.body];
-    case "failed": return ["failed", message.id, message.failure];
-    case "event": return ["event", 0, message.name, message.value];
-  }
-}
-
-function flattenTargets(targets: readonly Target[]): string[] {
-  const flat: string[] = [];
-  for (const target of targets) flat.push(target.provider, target.model);
-  return flat;
-}
-
-function flattenHeaders(headers: SuccessHeaders | null): number[] {
-  if (headers === null) return [];
-  const { requests, tokens } = headers;
-  return [
-    requests?.limit ?? 0, requests?.remaining ?? 0, requests?.resetSeconds ?? 0,
-    tokens?.limit ?? 0, tokens?.remaining ?? 0, tokens?.resetSeconds ?? 0,
-  ];
-}
-
-function flattenLease(lease: Lease): unknown[] {
-  return [lease.lease, lease.userPath, lease.provider, lease.model, lease.admittedAtMs, lease.lsn];
-}
-
 /** What a frame towards the daemon holds, or null when it breaks the grammar: the peer is then closed. */
 export function toDaemonFromWire(frame: unknown): ToDaemon | null {
   if (!Array.isArray(frame)) return null;
@@ -253,47 +215,4 @@ function leaseFromWire(flat: readonly unknown[]): Lease | null {
 
 function isName(value: unknown): value is string {
   return typeof value === "string" && value.length > 0 && value.length <= subjectBytesMax;
-}
-
-/** What a frame from the daemon holds, or null when it breaks the grammar. */
-export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
-  if (!Array.isArray(frame)) return null;
-  const id: unknown = frame[1];
-  if (!isCount(id)) return null;
-  switch (frame[0]) {
-    case "admitted": {
-      const [, , target, admittedAtMs, lsn, flat] = frame as unknown[];
-      if (!isCount(target) || !isCount(admittedAtMs) || !isCount(lsn) || !Array.isArray(flat)) return null;
-      return { kind: "admitted", id, target, admittedAtMs, lsn, headers: headersFromWire(flat) };
-    }
-    case "refused": {
-      const [, , rawScope, subject, periodSeconds, rawDimension, cap, waitSeconds] = frame as unknown[];
-      const scope = scopes.find((known) => known === rawScope);
-      const dimension = dimensions.find((known) => known === rawDimension);
-      if (scope === undefined || dimension === undefined || typeof subject !== "string" || !isCount(periodSeconds) || !isCount(cap) || !isCount(waitSeconds, 1)) return null;
-      return { kind: "refused", id, scope, subject, periodSeconds, dimension, cap, waitSeconds };
-    }
-    case "settled": return { kind: "settled", seq: id };
-    case "welcome": {
-      const [, , daemonVersion, settledSeq, limited] = frame as unknown[];
-      if (typeof daemonVersion !== "string" || !isCount(settledSeq) || typeof limited !== "boolean") return null;
-      return { kind: "welcome", id, daemonVersion, settledSeq, limited };
-    }
-    case "answer": return { kind: "answer", id, body: (frame as unknown[])[2] };
-    case "failed": return { kind: "failed", id, failure: (frame as unknown[])[2] as Failure };
-    case "event": {
-      const [, , name, value] = frame as unknown[];
-      return name === "limited" && typeof value === "boolean" ? { kind: "event", name, value } : null;
-    }
-    default: return null;
-  }
-}
-
-function headersFromWire(flat: readonly unknown[]): SuccessHeaders | null {
-  if (flat.length !== 6 || !flat.every((count) => isCount(count))) return null;
-  const [requestLimit, requestsLeft, requestReset, tokenLimit, tokensLeft, tokenReset] = flat as [number, number, number, number, number, number];
-  return {
-    requests: requestLimit > 0 ? { limit: requestLimit, remaining: requestsLeft, resetSeconds: requestReset } : null,
-    tokens: tokenLimit > 0 ? { limit: tokenLimit, remaining: tokensLeft, resetSeconds: tokenReset } : null,
-  };
 }

@@ -3,7 +3,9 @@ import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
 import { dial, type Peer } from "../../shared/ipc.js";
 import { wireVersion } from "../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
-import { type Admitted, fromDaemonFromWire, toWire } from "../../shared/wire/message.js";
+import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
+import type { Admitted } from "../../shared/wire/message.js";
+import { toWire } from "../../shared/wire/to-wire.js";
 import { type AdmissionEvents, type AdmissionPort, unattended } from "./admission-port.js";
 import { leastCap, tenantPath, tokensPerSettle } from "./limiter-rules.js";
 

@@ -6,7 +6,8 @@ import { type DaemonState, newCounts, type PeerState } from "../../limiterd/stat
 import { createWriter } from "../../limiterd/writer.js";
 import type { RuleDefinition } from "../../shared/rule.js";
 import { wireVersion } from "../../shared/version.js";
-import { type FromDaemon, type Lease, type Settle, type ToDaemon, toWire } from "../../shared/wire/message.js";
+import type { FromDaemon, Lease, Settle, ToDaemon } from "../../shared/wire/message.js";
+import { toWire } from "../../shared/wire/to-wire.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
 
 export interface TestPeer {

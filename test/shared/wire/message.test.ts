@@ -5,12 +5,16 @@ import { candidatesMax, leasesPerHello, subjectBytesMax } from "../../../shared/
 import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { scopes } from "../../../shared/rule.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { adminOps, type FromDaemon, fromDaemonFromWire, type Lease, type ToDaemon, toDaemonFromWire, toWire } from "../../../shared/wire/message.js";
+import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
+import { adminOps, type FromDaemon, type Lease, type ToDaemon, toDaemonFromWire } from "../../../shared/wire/message.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
 
 const count = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs));
 const name = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 });
 const userPath = fc.array(fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/), { maxLength: 6 }).map((segments) => `/${segments.join("/")}`);
 const lease: fc.Arbitrary<Lease> = fc.record({ lease: count, userPath, provider: name, model: name, admittedAtMs: count, lsn: count });
+/** msgpackr gives the key `__proto__` another name, which is what it should do. */
+const json = fc.jsonValue().filter((value) => !JSON.stringify(value).includes("__proto__"));
 const held = lease.map((item) => ({ ...item, lease: Math.max(1, item.lease) }));
 const triple = fc.option(fc.record({ limit: count.map((n) => Math.max(1, n)), remaining: count, resetSeconds: count }));
 
@@ -18,7 +22,7 @@ const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemo
   hello: fc.record({ kind: fc.constant("hello"), id: count, wireVersion: count, role: fc.constantFrom("proxy", "cli"), proxyId: fc.stringMatching(/^[\w-]{1,64}$/), leases: fc.array(held, { maxLength: 4 }), more: fc.boolean() }),
   admit: fc.record({ kind: fc.constant("admit"), id: count, userPath, targets: fc.array(fc.record({ provider: name, model: name }), { minLength: 1, maxLength: 5 }) }),
   settle: fc.tuple(lease, fc.record({ kind: fc.constant("settle"), seq: count.map((n) => Math.max(1, n)), startedAgoMs: count, endedAgoMs: count, tokens: count, estimated: fc.boolean() })).map(([of, rest]) => ({ ...of, ...rest })),
-  admin: fc.record({ kind: fc.constant("admin"), id: count, op: fc.constantFrom(...adminOps), body: fc.jsonValue() }),
+  admin: fc.record({ kind: fc.constant("admin"), id: count, op: fc.constantFrom(...adminOps), body: json }),
 };
 
 const fromDaemon: { readonly [K in FromDaemon["kind"]]: fc.Arbitrary<Extract<FromDaemon, { kind: K }>> } = {
@@ -26,7 +30,7 @@ const fromDaemon: { readonly [K in FromDaemon["kind"]]: fc.Arbitrary<Extract<Fro
   admitted: fc.record({ kind: fc.constant("admitted"), id: count, target: count, admittedAtMs: count, lsn: count, headers: fc.option(fc.record({ requests: triple, tokens: triple })) }),
   refused: fc.record({ kind: fc.constant("refused"), id: count, scope: fc.constantFrom(...scopes), subject: name, periodSeconds: count, dimension: fc.constantFrom("requests", "tokens", "concurrent"), cap: count, waitSeconds: count.map((n) => Math.max(1, n)) }),
   settled: fc.record({ kind: fc.constant("settled"), seq: count }),
-  answer: fc.record({ kind: fc.constant("answer"), id: count, body: fc.jsonValue() }),
+  answer: fc.record({ kind: fc.constant("answer"), id: count, body: json }),
   failed: fc.record({ kind: fc.constant("failed"), id: count, failure: fc.oneof(name.map((text) => invalid(text, "field")), name.map((text) => failure("rate_limit_not_found", text)), name.map((text) => plainFailure(400, "internal_error", text))) }),
   event: fc.record({ kind: fc.constant("event"), name: fc.constant("limited"), value: fc.boolean() }),
 };

@@ -1,0 +1,40 @@
+/** The port to the limiter: what the proxy's steps ask and tell. `limiter-client.ts` answers it over the wire. */
+import type { AdminOp, Breach, SuccessHeaders, Target } from "../shared/wire/message.js";
+import type { CallOutcome } from "./daemon-calls.js";
+
+/** A request that may go to its target, until it is settled. `lease` 0: it was let through unasked. */
+export interface Admission {
+  lease: number;
+  admittedAtMs: number;
+  lsn: number;
+  readonly userPath: string;
+  readonly target: Target;
+  readonly startedMonoMs: number;
+  settled: boolean;
+}
+
+export type AdmissionOutcome =
+  | { readonly kind: "admitted"; readonly admission: Admission; readonly headers: SuccessHeaders | null }
+  | { readonly kind: "refused"; readonly breach: Breach }
+  | { readonly kind: "unavailable" };
+
+/** What a request used. */
+export interface Spent {
+  readonly tokens: number;
+  readonly estimated: boolean;
+}
+
+/** The daemon, from where the proxy stands. */
+export interface Limiter {
+  /** Whether the daemon is there and has welcomed this proxy. */
+  readonly linked: boolean;
+  readonly unsettled: number;
+  /** Asks for one request; at once, without the daemon, when no rule exists. Never rejects, ends within the deadline. */
+  admit(userPath: string, targets: readonly Target[]): Promise<AdmissionOutcome>;
+  /** Ends an admission, exactly once; `then` runs when the settle has left the process. */
+  settle(admission: Admission, spent: Spent, then: () => void): void;
+  /** An admin operation; ends within the deadline. */
+  call(op: AdminOp, body: unknown): Promise<CallOutcome>;
+  /** Resolved when nothing is unsettled, or after `ms`. */
+  drained(ms: number): Promise<void>;
+}

@@ -1,0 +1,39 @@
+/** Messages as the arrays of the wire; the grammar and the way back stand in `message.ts`. */
+import type { FromDaemon, Lease, SuccessHeaders, Target, ToDaemon } from "./message.js";
+
+/** A message as the array that goes on the wire. */
+export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
+  switch (message.kind) {
+    case "admit": return ["admit", message.id, message.userPath, flattenTargets(message.targets)];
+    case "settle":
+      return ["settle", message.seq, message.lease, message.userPath, message.provider, message.model, message.admittedAtMs, message.lsn, message.startedAgoMs, message.endedAgoMs, message.tokens, message.estimated];
+    case "admitted": return ["admitted", message.id, message.target, message.admittedAtMs, message.lsn, flattenHeaders(message.headers)];
+    case "refused": return ["refused", message.id, message.scope, message.subject, message.periodSeconds, message.dimension, message.cap, message.waitSeconds];
+    case "settled": return ["settled", message.seq];
+    case "hello": return ["hello", message.id, message.wireVersion, message.role, message.proxyId, message.leases.map(flattenLease), message.more];
+    case "welcome": return ["welcome", message.id, message.daemonVersion, message.settledSeq, message.limited];
+    case "admin": return ["admin", message.id, message.op, message.body ?? null];
+    case "answer": return ["answer", message.id, message.body];
+    case "failed": return ["failed", message.id, message.failure];
+    case "event": return ["event", 0, message.name, message.value];
+  }
+}
+
+function flattenTargets(targets: readonly Target[]): string[] {
+  const flat: string[] = [];
+  for (const target of targets) flat.push(target.provider, target.model);
+  return flat;
+}
+
+function flattenHeaders(headers: SuccessHeaders | null): number[] {
+  if (headers === null) return [];
+  const { requests, tokens } = headers;
+  return [
+    requests?.limit ?? 0, requests?.remaining ?? 0, requests?.resetSeconds ?? 0,
+    tokens?.limit ?? 0, tokens?.remaining ?? 0, tokens?.resetSeconds ?? 0,
+  ];
+}
+
+function flattenLease(lease: Lease): unknown[] {
+  return [lease.lease, lease.userPath, lease.provider, lease.model, lease.admittedAtMs, lease.lsn];
+}
