@@ -16,6 +16,8 @@ export const peersMax = 1024;
 export const leasesPerPeerMax = 65_536;
 /** Leases told in one `hello` frame; more follow in further ones. */
 export const leasesPerHello = 200;
+/** What fits into a Unix socket address with its closing zero byte. */
+export const socketPathBytesMax = 107;
 /** How long a fresh connection to the daemon may stay silent before its `hello`. */
 export const helloDeadlineMs = 5_000;
 /** How long a daemon that starts after a crash waits for the proxies it knew, so that their slots are held before anything new is admitted. */

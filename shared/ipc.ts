@@ -8,7 +8,7 @@ import { chmodSync, mkdirSync, statSync, unlinkSync } from "node:fs";
 import net from "node:net";
 import { dirname } from "node:path";
 import { IPCModule } from "node-ipc";
-import { peerBacklogBytesMax, peersMax, reconnectMs } from "./bounds.js";
+import { peerBacklogBytesMax, peersMax, reconnectMs, socketPathBytesMax } from "./bounds.js";
 
 /** One end of a connection. */
 export interface Peer {
@@ -46,6 +46,7 @@ export class SocketTakenError extends Error {
 export async function listen(options: ListenOptions): Promise<Listener> {
   const ipc = newIpc();
   const peers = new Map<net.Socket, SocketPeer>();
+  if (Buffer.byteLength(options.path) > socketPathBytesMax) throw new Error(`the socket path ${options.path} is longer than ${socketPathBytesMax} bytes`);
   makeDirectory(dirname(options.path), options.groupAccess ? 0o750 : 0o700);
   await clearStaleSocket(options.path);
   ipc.serve(options.path, () => {});
@@ -69,8 +70,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const inode = statSync(options.path).ino;
   return {
     close() {
-      closeAll(server.server, peers);
-      removeSocket(options.path, inode);
+      // Closing removes whatever stands at the path: it is left to the process's end when that is another daemon's.
+      if (isStillOurs(options.path, inode)) server.server.close();
+      else server.server.unref();
+      for (const peer of peers.values()) peer.close();
     },
   };
 }
@@ -100,16 +103,12 @@ function startServer(server: IPCModule["server"], options: ListenOptions): Promi
   });
 }
 
-function closeAll(server: net.Server, peers: ReadonlyMap<net.Socket, SocketPeer>): void {
-  server.close();
-  for (const peer of peers.values()) peer.close();
-}
-
-function removeSocket(path: string, inode: number): void {
+function isStillOurs(path: string, inode: number): boolean {
   try {
-    if (statSync(path).ino === inode) unlinkSync(path);
+    return statSync(path).ino === inode;
   } catch {
-    // It is gone already, which is what was wanted.
+    // Nothing is there: nothing can be removed by mistake.
+    return true;
   }
 }
 

@@ -4,8 +4,6 @@
  */
 import type { Environment } from "./environment.js";
 
-/** What fits into a Unix socket address with its closing zero byte. */
-export const socketPathBytesMax = 107;
 
 export function defaultSocket(env: Environment, uid: number): string {
   if (uid === 0) return "/run/sluice/limiterd.sock";

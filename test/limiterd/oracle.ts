@@ -1,0 +1,110 @@
+/**
+ * The oracle: a slow, obvious limiter that shares no code with the daemon's. It keeps a list of all
+ * that ever happened and answers every question by going through it, in integers without an end
+ * (CONTRACT sections 3 to 5).
+ */
+
+export interface OracleRule {
+  readonly scope: "user_path" | "provider" | "model";
+  readonly subject: string;
+  readonly periodSeconds: number;
+  readonly maxRequests: number | null;
+  readonly maxTokens: number | null;
+  readonly perChild: boolean;
+}
+
+export interface OracleRequest {
+  readonly path: string;
+  readonly provider: string;
+  readonly model: string;
+}
+
+type Kind = "requests" | "tokens" | "concurrent";
+
+interface OracleBreach {
+  readonly place: number;
+  readonly subject: string;
+  readonly dimension: Kind;
+  readonly cap: number;
+  readonly wait: number;
+}
+
+/** Whom a rule counts this request for: itself, a child of its path, or nobody (null). */
+function counted(rule: OracleRule, { path, provider, model }: OracleRequest): string | null {
+  if (rule.scope === "provider") return provider.toLowerCase() === rule.subject.toLowerCase() ? rule.subject : null;
+  if (rule.scope === "model") return [model, `${provider}/${model}`].some((id) => id.toLowerCase() === rule.subject.toLowerCase()) ? rule.subject : null;
+  const above = rule.subject === "/" ? "/" : `${rule.subject}/`;
+  if (!`${path}/`.startsWith(above)) return null;
+  const child = path.slice(above.length).split("/")[0]!;
+  return !rule.perChild ? rule.subject : child === "" ? null : above + child;
+}
+
+export function createOracle(unordered: readonly OracleRule[]) {
+  const key = (rule: OracleRule): string => `${rule.scope}\n${rule.scope === "user_path" ? rule.subject : rule.subject.toLowerCase()}\n${String(rule.periodSeconds).padStart(10, "0")}`;
+  const rules = [...unordered].sort((a, b) => (key(a) < key(b) ? -1 : 1));
+  const log: { readonly atMs: number; readonly of: OracleRequest; readonly kind: Kind; readonly amount: bigint }[] = [];
+  const open: OracleRequest[] = [];
+
+  function estimate(rule: OracleRule, who: string, kind: Kind, nowMs: number): bigint {
+    if (kind === "concurrent") return BigInt(open.filter((of) => counted(rule, of) === who).length);
+    const [period, now] = [BigInt(rule.periodSeconds) * 1000n, BigInt(nowMs)];
+    const start = now - (now % period);
+    const sum = (from: bigint, to: bigint): bigint => log.filter(({ atMs, of, kind: of2 }) => of2 === kind && atMs >= from && atMs < to && counted(rule, of) === who).reduce((total, { amount }) => total + amount, 0n);
+    return (sum(start - period, start) * (start + period - now)) / period + sum(start, now + 1n);
+  }
+
+  /** Every breach of these rules, with the seconds after which it would be none. */
+  function breaches(of: OracleRequest, nowMs: number, scopes: readonly string[]): OracleBreach[] {
+    return rules.flatMap((rule, place) => {
+      const subject = counted(rule, of);
+      if (subject === null || !scopes.includes(rule.scope)) return [];
+      const caps: readonly (readonly [Kind, number | null])[] = rule.periodSeconds === 0 ? [["concurrent", rule.maxRequests]] : [["requests", rule.maxRequests], ["tokens", rule.maxTokens]];
+      return caps.flatMap(([dimension, cap]) => {
+        if (cap === null || estimate(rule, subject, dimension, nowMs) < cap) return [];
+        let [low, high] = [0, dimension === "concurrent" ? 1 : 2 * rule.periodSeconds + 1];
+        while (high - low > 1) {
+          const middle = (low + high) >> 1;
+          if (estimate(rule, subject, dimension, nowMs + middle * 1000) < cap) high = middle;
+          else low = middle;
+        }
+        return [{ place, subject, dimension, cap, wait: high }];
+      });
+    });
+  }
+
+  const longest = (found: readonly OracleBreach[]): OracleBreach | null => [...found].sort((a, b) => b.wait - a.wait || a.place - b.place)[0] ?? null;
+
+  /** The tightest rule of a kind after this request: limit, what is left, seconds to the window's end. */
+  function triple(of: OracleRequest, kind: "requests" | "tokens", nowMs: number): readonly [number, number, number] | null {
+    const left = rules.flatMap((rule, place) => {
+      const [who, cap] = [counted(rule, of), kind === "requests" ? rule.maxRequests : rule.maxTokens];
+      if (who === null || cap === null || rule.periodSeconds === 0) return [];
+      const remaining = BigInt(cap) - estimate(rule, who, kind, nowMs);
+      return [{ place, cap, remaining: remaining < 0n ? 0 : Number(remaining), reset: rule.periodSeconds - Math.floor((nowMs % (rule.periodSeconds * 1000)) / 1000) }];
+    });
+    const tightest = left.sort((a, b) => a.remaining - b.remaining || a.place - b.place)[0];
+    return tightest === undefined ? null : [tightest.cap, tightest.remaining, tightest.reset];
+  }
+
+  return {
+    /** Looks only: the target that admits, or who refuses and for how long. */
+    ask(path: string, targets: readonly Omit<OracleRequest, "path">[], nowMs: number) {
+      const ofPath = longest(breaches({ path, ...targets[0]! }, nowMs, ["user_path"]));
+      const ofTargets = targets.map((target) => longest(breaches({ path, ...target }, nowMs, ["provider", "model"])));
+      const target = ofTargets.indexOf(null);
+      if (target !== -1 && ofPath === null) return { target };
+      const shortest = target !== -1 ? null : (ofTargets as OracleBreach[]).sort((a, b) => a.wait - b.wait || a.place - b.place)[0]!;
+      const { place, ...breach } = longest([ofPath, shortest].filter((found) => found !== null))!;
+      return { refused: { scope: rules[place]!.scope, periodSeconds: rules[place]!.periodSeconds, ...breach } };
+    },
+    begin(of: OracleRequest, nowMs: number) {
+      log.push({ atMs: nowMs, of, kind: "requests", amount: 1n });
+      open.push(of);
+      return { requests: triple(of, "requests", nowMs), tokens: triple(of, "tokens", nowMs) };
+    },
+    end(of: OracleRequest, tokens: number, nowMs: number) {
+      open.splice(open.indexOf(of), 1);
+      log.push({ atMs: nowMs, of, kind: "tokens", amount: BigInt(tokens) });
+    },
+  };
+}
