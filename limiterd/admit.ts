@@ -5,7 +5,7 @@
  */
 import { compareRules } from "../shared/rule.js";
 import type { Breach, Dimension, SuccessHeaders, Target } from "../shared/wire/message.js";
-import { childPath, type Counter, inOrder, type RuleBook } from "./rule-book.js";
+import { type Counter, inOrder, type RuleBook } from "./rule-book.js";
 import { addToWindow, estimateRequests, estimateTokens, rollWindow, waitForRequests, waitForTokens } from "./window.js";
 
 export interface AdmissionRequest {
@@ -87,9 +87,8 @@ function before(a: Found, b: Found): boolean {
 }
 
 function report(found: Found): Breach {
-  const { counter } = found;
-  const { scope, subject, periodSeconds } = counter.rule.definition;
-  return { scope, subject: counter.child === "" ? subject : childPath(counter), periodSeconds, dimension: found.dimension, cap: found.cap, waitSeconds: found.waitSeconds };
+  const { scope, periodSeconds } = found.counter.rule.definition;
+  return { scope, subject: found.counter.subject, periodSeconds, dimension: found.dimension, cap: found.cap, waitSeconds: found.waitSeconds };
 }
 
 /** Every window and every gauge moves together. Gauges count on all rules; only `concurrent` ones are judged by them. */

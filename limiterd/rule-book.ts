@@ -10,6 +10,8 @@ import { newWindow, type Window } from "./window.js";
 /** One window and gauge: a rule's own, or that of one direct child of a template. */
 export interface Counter {
   readonly rule: Rule;
+  /** Who it counts, as messages say it: the rule's subject as it was written last, or the child's path. */
+  subject: string;
   /** The child's segment below the template; empty for a rule's own counter. */
   readonly child: string;
   readonly window: Window;
@@ -106,7 +108,7 @@ export function createRuleBook(): RuleBook {
 
   function make(fields: Omit<Rule, "id" | "periodMs" | "own" | "children">, nowMs: number): Rule {
     const rule: Rule = { ...fields, id: ruleId(fields.definition), periodMs: fields.definition.periodSeconds * 1000, own: null, children: new Map() };
-    if (!fields.definition.perChild) rule.own = newCounter(rule, "", nowMs);
+    if (!fields.definition.perChild) rule.own = newCounter(rule, fields.definition.subject, "", nowMs);
     index(rule);
     return rule;
   }
@@ -114,7 +116,8 @@ export function createRuleBook(): RuleBook {
   function childOf(rule: Rule, child: string, nowMs: number): Counter {
     const known = rule.children.get(child);
     if (known !== undefined) return known;
-    const counter = newCounter(rule, child, nowMs);
+    const parent = rule.definition.subject;
+    const counter = newCounter(rule, parent === "/" ? `/${child}` : `${parent}/${child}`, child, nowMs);
     rule.children.set(child, counter);
     return counter;
   }
@@ -170,6 +173,7 @@ export function createRuleBook(): RuleBook {
       }
       if (known.definition.perChild === definition.perChild) {
         known.definition = definition;
+        if (known.own !== null) known.own.subject = definition.subject;
         known.source = source;
         known.updatedAtMs = nowMs;
         return { rule: known, cleared: false };
@@ -228,14 +232,8 @@ export function createRuleBook(): RuleBook {
   };
 }
 
-function newCounter(rule: Rule, child: string, nowMs: number): Counter {
-  return { rule, child, window: newWindow(rule.periodMs, nowMs), inFlight: 0, dirty: false, restoredLsn: 0 };
-}
-
-/** The path that a template's counter counts, as messages say it. */
-export function childPath({ rule, child }: Counter): string {
-  const { subject } = rule.definition;
-  return subject === "/" ? `/${child}` : `${subject}/${child}`;
+function newCounter(rule: Rule, subject: string, child: string, nowMs: number): Counter {
+  return { rule, subject, child, window: newWindow(rule.periodMs, nowMs), inFlight: 0, dirty: false, restoredLsn: 0 };
 }
 
 /** A request with the counters it met, for the order of messages: model and provider rules sort before path rules. */
