@@ -51,7 +51,9 @@ class Forwarding implements UpstreamSink {
   #call: UpstreamCall | null = null;
   #ended = false;
   #status = 0;
-  #headers: string[] = [];
+  /** The provider's, then ours. */
+  #headers: readonly string[] = [];
+  #retryAfter = "";
   #isJson = false;
   #firstByteMonoMs: number | null = null;
   /** Set for a stream of events. */
@@ -75,8 +77,11 @@ class Forwarding implements UpstreamSink {
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
     this.#status = status;
     this.#firstByteMonoMs = this.#what.monoMs();
-    this.#headers = forwardResponseHeaders(rawHeaders);
-    const contentType = headerOf(this.#headers, "content-type");
+    const headers = forwardResponseHeaders(rawHeaders);
+    const contentType = headerOf(headers, "content-type");
+    this.#retryAfter = headerOf(headers, "retry-after");
+    for (const text of this.#what.headers) headers.push(text);
+    this.#headers = headers;
     this.#isJson = contentType === "" || contentType.includes("json");
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.#tap = createStreamTap({ hideUsageChunk: this.#what.hideUsageChunk });
@@ -85,7 +90,7 @@ class Forwarding implements UpstreamSink {
   }
 
   #begin(): void {
-    this.#exchange.begin(this.#status, [...this.#headers, ...this.#what.headers]);
+    this.#exchange.begin(this.#status, this.#headers);
   }
 
   onData(chunk: Buffer): void {
@@ -137,7 +142,7 @@ class Forwarding implements UpstreamSink {
       ...this.#charged(readUsage(fieldOf(parsed, "usage")), this.#bytes),
       status: this.#status,
       outcome: "complete",
-      finish: () => (this.#exchange.begun ? this.#exchange.end() : this.#exchange.reply(this.#status, [...this.#headers, ...this.#what.headers], text, "latin1")),
+      finish: () => (this.#exchange.begun ? this.#exchange.end() : this.#exchange.reply(this.#status, this.#headers, text, "latin1")),
     });
   }
 
@@ -176,8 +181,7 @@ class Forwarding implements UpstreamSink {
   }
 
   #fail(what: Failure, outcome: "upstream_error" | "upstream_cut", note: string | null): void {
-    const retryAfter = headerOf(this.#headers, "retry-after");
-    const headers = retryAfter === "" ? this.#what.headers.slice(2) : ["retry-after", retryAfter, ...this.#what.headers.slice(2)];
+    const headers = this.#retryAfter === "" ? this.#what.headers.slice(2) : ["retry-after", this.#retryAfter, ...this.#what.headers.slice(2)];
     this.#done({ tokens: 0, estimated: false, status: what.status, outcome, note, finish: () => replyFailure(this.#exchange, "model", what, headers) });
   }
 
