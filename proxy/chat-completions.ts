@@ -79,7 +79,7 @@ function send(gateway: Gateway, exchange: Exchange, what: Sending): Promise<Forw
     upstream,
     provider,
     request: { method: "POST", path: "/chat/completions", headers: forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader), body },
-    headers: ["x-request-id", exchange.id, ...what.headers],
+    headers: what.headers,
     hideUsageChunk: askUsage,
     promptBytes: what.bytes.length,
     monoMs: gateway.monoMs,

@@ -18,7 +18,7 @@ export interface ForwardRequest {
   readonly upstream: Upstream;
   readonly provider: string;
   readonly request: UpstreamRequest;
-  /** The rate limit headers and the request id: on every response, whatever becomes of it. */
+  /** The rate limit headers: on every response, whatever becomes of it. */
   readonly headers: readonly string[];
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
@@ -80,7 +80,7 @@ class Forwarding implements UpstreamSink {
     const headers = forwardResponseHeaders(rawHeaders);
     const contentType = headerOf(headers, "content-type");
     this.#retryAfter = headerOf(headers, "retry-after");
-    for (const text of this.#what.headers) headers.push(text);
+    headers.push("x-request-id", this.#exchange.id, ...this.#what.headers);
     this.#headers = headers;
     this.#isJson = contentType === "" || contentType.includes("json");
     if (status < 300 && contentType.startsWith("text/event-stream")) {
@@ -181,7 +181,7 @@ class Forwarding implements UpstreamSink {
   }
 
   #fail(what: Failure, outcome: "upstream_error" | "upstream_cut", note: string | null): void {
-    const headers = this.#retryAfter === "" ? this.#what.headers.slice(2) : ["retry-after", this.#retryAfter, ...this.#what.headers.slice(2)];
+    const headers = this.#retryAfter === "" ? this.#what.headers : ["retry-after", this.#retryAfter, ...this.#what.headers];
     this.#done({ tokens: 0, estimated: false, status: what.status, outcome, note, finish: () => replyFailure(this.#exchange, "model", what, headers) });
   }
 
