@@ -32,7 +32,7 @@ interface HttpPeer {
 }
 
 /** After the start, before memory is read: what the start left behind may be collected. */
-const idleSeconds = 3;
+const idleSeconds = 15;
 
 export async function measureProxy(context: RunContext, connections: number): Promise<ProxyMeasures> {
   const { processes } = context;

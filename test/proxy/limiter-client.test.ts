@@ -1,0 +1,705 @@
+import fc from "fast-check";
+import t from "tap";
+import { createLimiterClient, type LimiterClient, type LimiterClientOptions } from "../../proxy/limiter-client.js";
+import type { Admission, AdmissionOutcome } from "../../proxy/limiter.js";
+import { admissionsWaitingMax, leasesPerHello, unsettledMax } from "../../shared/bounds.js";
+import { invalid } from "../../shared/error-code.js";
+import { wireVersion } from "../../shared/version.js";
+import type { FromDaemon, SuccessHeaders, Target, ToDaemon } from "../../shared/wire/message.js";
+import { counts, pathRule, startDaemon, type TestPeer } from "../limiterd/daemon.js";
+
+const gpt = { provider: "openai", model: "gpt-4o" };
+const llama = { provider: "local", model: "llama-3" };
+const deadlineMs = 1000;
+/** What one look at the deadlines may be late. */
+const lookMs = deadlineMs / 10;
+
+/** A client with a clock and timers that are moved by hand, and a link whose other end is the test. */
+class Bench {
+  nowMs = 5000;
+  readonly sent: ToDaemon[] = [];
+  readonly links: boolean[] = [];
+  dropped = 0;
+  readonly client: LimiterClient;
+  #timers: { readonly atMs: number; readonly run: () => void }[] = [];
+  #afterTurn: (() => void)[] = [];
+  turns = 0;
+
+  constructor(options: Partial<LimiterClientOptions> = {}) {
+    this.client = createLimiterClient(
+      {
+        proxyId: "p1",
+        monoMs: () => this.nowMs,
+        schedule: (ms, run) => void this.#timers.push({ atMs: this.nowMs + ms, run }),
+        afterTurn: (run) => void this.#afterTurn.push(run),
+        onLinkChange: (linked) => void this.links.push(linked),
+        onDropped: (settles) => void (this.dropped += settles),
+      },
+      { deadlineMs, failureMode: "closed", ...options },
+    );
+  }
+
+  connect(): void {
+    this.client.link.connected((message) => void this.sent.push(message));
+  }
+
+  welcome({ settledSeq = 0, limited = true } = {}): void {
+    this.hear({ kind: "welcome", id: 1, daemonVersion: "0.1.0", settledSeq, limited });
+  }
+
+  hear(message: FromDaemon): void {
+    this.client.link.received(message);
+  }
+
+  lose(): void {
+    this.client.link.lost();
+  }
+
+  advance(ms: number): void {
+    const until = this.nowMs + ms;
+    for (;;) {
+      const due = this.#timers.filter(({ atMs }) => atMs <= until).sort((a, b) => a.atMs - b.atMs)[0];
+      if (due === undefined) break;
+      this.#timers.splice(this.#timers.indexOf(due), 1);
+      this.nowMs = Math.max(this.nowMs, due.atMs);
+      due.run();
+    }
+    this.nowMs = until;
+  }
+
+  endTurn(): void {
+    const run = this.#afterTurn.splice(0);
+    this.turns += run.length;
+    for (const then of run) then();
+  }
+
+  /** What was sent since the last look. */
+  take(): ToDaemon[] {
+    return this.sent.splice(0);
+  }
+
+  /** Asks for a request; what it is told shows up in `outcome`. */
+  ask(userPath = "/team", targets: readonly Target[] = [gpt]): { outcome: AdmissionOutcome | null } {
+    const asked: { outcome: AdmissionOutcome | null } = { outcome: null };
+    void this.client.admit(userPath, targets).then((outcome) => (asked.outcome = outcome));
+    return asked;
+  }
+
+  /** An admission that a daemon has granted. */
+  async granted(userPath = "/team"): Promise<Admission> {
+    const asked = this.ask(userPath);
+    const { id } = this.sent.at(-1) as { id: number };
+    this.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100_000 + id, lsn: 70 + id, headers: null });
+    await settledPromises();
+    return admissionOf(asked);
+  }
+}
+
+/** A client whose daemon is there. */
+function linkedBench(options: Partial<LimiterClientOptions> = {}): Bench {
+  const bench = new Bench(options);
+  bench.connect();
+  bench.welcome();
+  bench.take();
+  return bench;
+}
+
+const settledPromises = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function admissionOf({ outcome }: { readonly outcome: AdmissionOutcome | null }): Admission {
+  if (outcome?.kind !== "admitted") throw new Error(`not admitted: ${JSON.stringify(outcome)}`);
+  return outcome.admission;
+}
+
+const kinds = (messages: readonly ToDaemon[]): string[] => messages.map(({ kind }) => kind);
+const nothing = { tokens: 0, estimated: false };
+
+t.test("an admission is asked for and resolved with the target, the headers and all that a settle needs", async (t) => {
+  const bench = linkedBench();
+  const asked = bench.ask("/team/app", [gpt, llama]);
+  const [admit] = bench.take();
+  t.match(admit, { kind: "admit", userPath: "/team/app", targets: [gpt, llama] });
+  const headers: SuccessHeaders = { requests: { limit: 10, remaining: 9, resetSeconds: 60 }, tokens: null };
+  bench.hear({ kind: "admitted", id: (admit as { id: number }).id, target: 1, admittedAtMs: 123, lsn: 9, headers });
+  await settledPromises();
+  t.match(asked.outcome, { kind: "admitted", headers, admission: { target: llama, userPath: "/team/app", admittedAtMs: 123, lsn: 9, settled: false } });
+});
+
+t.test("a refusal is resolved with its breach, and nothing is left of it", async (t) => {
+  const bench = linkedBench();
+  const asked = bench.ask();
+  const { id } = bench.take()[0] as { id: number };
+  bench.hear({ kind: "refused", id, scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61 });
+  await settledPromises();
+  t.match(asked.outcome, { kind: "refused", breach: { subject: "/team", waitSeconds: 61 } });
+  bench.lose();
+  bench.connect();
+  t.match(bench.take(), [{ kind: "hello", leases: [], more: false }]);
+});
+
+t.test("many admissions wait side by side, and each gets its own answer in whatever order they come", async (t) => {
+  const bench = linkedBench();
+  const asked = Array.from({ length: 5 }, (_, i) => bench.ask(`/${i}`));
+  const ids = bench.take().map((message) => (message as { id: number }).id);
+  t.equal(new Set(ids).size, 5);
+  for (const i of [3, 0, 4, 1, 2]) bench.hear({ kind: "admitted", id: ids[i]!, target: 0, admittedAtMs: i, lsn: i, headers: null });
+  await settledPromises();
+  t.same(asked.map((one) => admissionOf(one).admittedAtMs), [0, 1, 2, 3, 4]);
+  t.same(asked.map((one) => admissionOf(one).userPath), ["/0", "/1", "/2", "/3", "/4"]);
+});
+
+t.test("a daemon that is silent past the deadline: closed answers that it is unavailable, open lets through without headers", async (t) => {
+  for (const failureMode of ["closed", "open"] as const) {
+    const bench = linkedBench({ failureMode });
+    const asked = bench.ask("/team", [gpt, llama]);
+    bench.advance(deadlineMs - 1);
+    await settledPromises();
+    t.equal(asked.outcome, null, `${failureMode}: not before the deadline`);
+    bench.advance(1 + lookMs);
+    await settledPromises();
+    t.match(asked.outcome, failureMode === "closed" ? { kind: "unavailable" } : { kind: "admitted", headers: null, admission: { userPath: "/team", target: gpt, settled: false } }, failureMode);
+  }
+});
+
+t.test("each admission has its own deadline, however they follow each other", async (t) => {
+  const bench = linkedBench();
+  const asked: { outcome: AdmissionOutcome | null }[] = [];
+  for (let i = 0; i < 10; i++) {
+    asked.push(bench.ask());
+    bench.advance(190);
+  }
+  await settledPromises();
+  t.same(asked.map(({ outcome }) => outcome?.kind ?? "waits"), Array.from({ length: 10 }, (_, i) => (1900 - i * 190 >= deadlineMs + lookMs ? "unavailable" : "waits")));
+  bench.advance(deadlineMs + lookMs);
+  await settledPromises();
+  t.ok(asked.every(({ outcome }) => outcome?.kind === "unavailable"));
+});
+
+t.test("while the daemon is away requests wait for it until it has been away for the deadline, then not at all", async (t) => {
+  const bench = linkedBench();
+  bench.lose();
+  bench.advance(600);
+  const early = bench.ask("/early");
+  bench.advance(399);
+  await settledPromises();
+  t.equal(early.outcome, null);
+  bench.advance(1 + lookMs);
+  const late = bench.ask("/late");
+  await settledPromises();
+  t.same([early.outcome, late.outcome], [{ kind: "unavailable" }, { kind: "unavailable" }], "the second without a wait");
+  bench.connect();
+  bench.welcome();
+  t.same(kinds(bench.take()), ["hello"], "and nobody asks for them later");
+  const back = bench.ask();
+  t.same(kinds(bench.take()), ["admit"]);
+  t.equal(back.outcome, null);
+});
+
+t.test("who waits while the daemon is away is asked for when it is back", async (t) => {
+  const bench = new Bench();
+  const asked = bench.ask();
+  bench.advance(500);
+  bench.connect();
+  t.same(kinds(bench.take()), ["hello"], "not before the welcome");
+  bench.welcome();
+  const [admit] = bench.take();
+  t.match(admit, { kind: "admit", userPath: "/team" });
+  bench.hear({ kind: "admitted", id: (admit as { id: number }).id, target: 0, admittedAtMs: 1, lsn: 1, headers: null });
+  await settledPromises();
+  t.match(asked.outcome, { kind: "admitted" });
+});
+
+t.test("closed: an answer after the deadline is given back at once, so that its slot is free", async (t) => {
+  const bench = linkedBench();
+  bench.ask();
+  const { id } = bench.take()[0] as { id: number };
+  bench.advance(deadlineMs + lookMs);
+  bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null });
+  t.match(bench.take(), [{ kind: "settle", seq: 1, lease: id, lsn: 5, admittedAtMs: 100, tokens: 0 }]);
+  bench.lose();
+  bench.connect();
+  t.match(bench.take()[0], { kind: "hello", leases: [] }, "and it isn't held");
+  bench.welcome({ settledSeq: 1 });
+  t.equal(bench.client.unsettled, 0);
+});
+
+t.test("closed: a refusal after the deadline changes nothing", async (t) => {
+  const bench = linkedBench();
+  const asked = bench.ask();
+  const { id } = bench.take()[0] as { id: number };
+  bench.advance(deadlineMs + lookMs);
+  bench.hear({ kind: "refused", id, scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61 });
+  await settledPromises();
+  t.same([asked.outcome, bench.take(), bench.client.unsettled], [{ kind: "unavailable" }, [], 0]);
+});
+
+t.test("open: a late answer is adopted by the request that went on, told after a reconnect and settled once", async (t) => {
+  const bench = linkedBench({ failureMode: "open" });
+  const asked = bench.ask("/team/app");
+  const { id } = bench.take()[0] as { id: number };
+  bench.advance(deadlineMs + lookMs);
+  await settledPromises();
+  bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null });
+  t.same(bench.take(), [], "it isn't given back");
+  bench.lose();
+  bench.connect();
+  t.match(bench.take(), [{ kind: "hello", leases: [{ lease: id, userPath: "/team/app", ...gpt, admittedAtMs: 100, lsn: 5 }] }]);
+  bench.welcome();
+  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false }, () => {});
+  t.match(bench.take(), [{ kind: "settle", seq: 1, lease: id, admittedAtMs: 100, lsn: 5, tokens: 7 }]);
+});
+
+t.test("open: a request that is settled before the late answer is settled once, and the lease isn't kept", async (t) => {
+  const bench = linkedBench({ failureMode: "open" });
+  const asked = bench.ask();
+  const { id } = bench.take()[0] as { id: number };
+  bench.advance(deadlineMs + lookMs);
+  await settledPromises();
+  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false }, () => {});
+  bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null });
+  const settles = bench.take();
+  t.equal(settles.reduce((tokens, message) => tokens + (message as { tokens: number }).tokens, 0), 7);
+  t.ok(settles.some((message) => (message as { lease: number }).lease === id), "the lease is named by one of them");
+  bench.lose();
+  bench.connect();
+  t.match(bench.take()[0], { kind: "hello", leases: [] });
+});
+
+t.test("open: a request that a daemon refuses late went on all the same, and is counted with its settle", async (t) => {
+  const bench = linkedBench({ failureMode: "open" });
+  const asked = bench.ask();
+  const { id } = bench.take()[0] as { id: number };
+  bench.advance(deadlineMs + lookMs);
+  await settledPromises();
+  bench.hear({ kind: "refused", id, scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61 });
+  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false }, () => {});
+  t.match(bench.take(), [{ kind: "settle", lease: 0, tokens: 7, startedAgoMs: deadlineMs + lookMs, endedAgoMs: 0 }]);
+});
+
+t.test("open: a request that went on is counted with its settle when the daemon was lost before it answered", async (t) => {
+  const bench = linkedBench({ failureMode: "open" });
+  const asked = bench.ask();
+  bench.advance(deadlineMs + lookMs);
+  await settledPromises();
+  bench.lose();
+  bench.connect();
+  bench.welcome();
+  bench.take();
+  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false }, () => {});
+  t.match(bench.take(), [{ kind: "settle", lease: 0, tokens: 7 }]);
+});
+
+t.test("after a loss: the leases that are held, then the settles, then who waits, then the calls", async (t) => {
+  const bench = linkedBench();
+  const held = await bench.granted("/held");
+  const ended = await bench.granted("/ended");
+  bench.client.settle(ended, { tokens: 5, estimated: false }, () => {});
+  bench.lose();
+  const while_ = await Promise.race([bench.client.admit("/waits", [gpt]), Promise.resolve("waits")]);
+  t.equal(while_, "waits");
+  void bench.client.call("status", null);
+  bench.take();
+  bench.connect();
+  t.match(bench.take(), [{ kind: "hello", wireVersion, role: "proxy", proxyId: "p1", leases: [{ lease: held.lease, userPath: "/held", ...gpt, admittedAtMs: held.admittedAtMs, lsn: held.lsn }], more: false }]);
+  bench.welcome();
+  const said = bench.take();
+  t.same(kinds(said), ["settle", "admit", "admin"]);
+  t.match(said, [{ lease: ended.lease, userPath: "/ended" }, { userPath: "/waits" }, { op: "status" }]);
+});
+
+t.test("a welcome that never comes: nothing is said but the hello, and the next connection gets it all", async (t) => {
+  const bench = new Bench();
+  bench.ask();
+  bench.connect();
+  bench.lose();
+  bench.connect();
+  t.same(kinds(bench.take()), ["hello", "hello"]);
+  t.same(bench.links, [], "a link that was never welcomed isn't told of");
+  bench.welcome();
+  t.same(kinds(bench.take()), ["admit"]);
+  bench.lose();
+  t.same(bench.links, [true, false]);
+});
+
+t.test("settles are repeated at each welcome until they are acknowledged, in order; acknowledged ones aren't", async (t) => {
+  const bench = linkedBench();
+  const admissions = [await bench.granted("/1"), await bench.granted("/2"), await bench.granted("/3"), await bench.granted("/4")];
+  bench.take();
+  for (const admission of admissions.slice(0, 3)) bench.client.settle(admission, nothing, () => {});
+  const seqs = (): number[] => bench.take().filter(({ kind }) => kind === "settle").map((message) => (message as { seq: number }).seq);
+  t.same(seqs(), [1, 2, 3]);
+  t.equal(bench.client.unsettled, 3);
+  bench.hear({ kind: "settled", seq: 1 });
+  t.equal(bench.client.unsettled, 2);
+  bench.lose();
+  bench.client.settle(admissions[3]!, nothing, () => {});
+  bench.connect();
+  bench.welcome({ settledSeq: 1 });
+  t.same(seqs(), [2, 3, 4]);
+  bench.lose();
+  bench.connect();
+  bench.welcome({ settledSeq: 3 });
+  t.same(seqs(), [4], "the welcome says what is durable");
+  bench.hear({ kind: "settled", seq: 4 });
+  bench.hear({ kind: "settled", seq: 4 });
+  bench.hear({ kind: "settled", seq: 2 });
+  t.equal(bench.client.unsettled, 0);
+  bench.lose();
+  bench.connect();
+  bench.welcome({ settledSeq: 4 });
+  t.same(seqs(), []);
+});
+
+t.test("times in a settle are how long ago, at each sending anew", async (t) => {
+  const bench = linkedBench();
+  const admission = await bench.granted();
+  bench.take();
+  bench.advance(300);
+  bench.client.settle(admission, { tokens: 5, estimated: true }, () => {});
+  t.match(bench.take(), [{ startedAgoMs: 300, endedAgoMs: 0, tokens: 5, estimated: true }]);
+  bench.lose();
+  bench.advance(2000);
+  bench.connect();
+  bench.welcome();
+  t.match(bench.take()[1], { startedAgoMs: 2300, endedAgoMs: 2000, tokens: 5, estimated: true });
+});
+
+t.test("at the bound of settles the oldest is dropped and told, and the others keep their numbers", async (t) => {
+  const open = new Bench({ failureMode: "open", deadlineMs: 0 });
+  for (let i = 0; i < unsettledMax + 3; i++) {
+    const outcome = await open.client.admit("/team", [gpt]);
+    if (outcome.kind === "admitted") open.client.settle(outcome.admission, { tokens: i, estimated: false }, () => {});
+  }
+  t.equal(open.dropped, 3);
+  t.equal(open.client.unsettled, unsettledMax);
+  open.connect();
+  open.welcome();
+  const settles = open.take().slice(1);
+  t.equal(settles.length, unsettledMax);
+  t.match([settles[0], settles.at(-1)], [{ seq: 4, tokens: 3 }, { seq: unsettledMax + 3, tokens: unsettledMax + 2 }]);
+});
+
+t.test("a proxy that holds many leases tells them in several hellos, each lease once", async (t) => {
+  for (const [leases, sizes] of [[0, [0]], [1, [1]], [leasesPerHello, [leasesPerHello]], [leasesPerHello + 1, [leasesPerHello, 1]], [2 * leasesPerHello + 50, [leasesPerHello, leasesPerHello, 50]]] as const) {
+    const bench = linkedBench();
+    const held: number[] = [];
+    for (let i = 0; i < leases; i++) held.push((await bench.granted()).lease);
+    bench.lose();
+    bench.take();
+    bench.connect();
+    const hellos = bench.take() as Extract<ToDaemon, { kind: "hello" }>[];
+    t.same(hellos.map(({ leases: told }) => told.length), sizes);
+    t.same(hellos.map(({ more }) => more), sizes.map((_, i) => i < sizes.length - 1));
+    t.same(hellos.flatMap(({ leases: told }) => told.map(({ lease }) => lease)), held);
+  }
+});
+
+t.test("with no rule a request doesn't wait for the daemon; its settle says that it was never asked for", async (t) => {
+  const bench = new Bench();
+  bench.connect();
+  bench.welcome({ limited: false });
+  bench.take();
+  const asked = bench.ask();
+  await settledPromises();
+  t.same(bench.take(), []);
+  t.match(asked.outcome, { kind: "admitted", headers: null });
+  bench.advance(40);
+  bench.client.settle(admissionOf(asked), { tokens: 3, estimated: false }, () => {});
+  t.match(bench.take(), [{ kind: "settle", lease: 0, userPath: "/team", ...gpt, startedAgoMs: 40, tokens: 3 }]);
+});
+
+t.test("the first rule makes the proxy ask, the last one's end lets it be; after a loss it asks until it knows", async (t) => {
+  const bench = new Bench();
+  bench.connect();
+  bench.welcome({ limited: false });
+  bench.take();
+  const asks = (): boolean => {
+    bench.ask();
+    return bench.take().some(({ kind }) => kind === "admit");
+  };
+  t.notOk(asks());
+  bench.hear({ kind: "event", name: "limited", value: true });
+  t.ok(asks());
+  bench.hear({ kind: "event", name: "limited", value: false });
+  t.notOk(asks());
+  bench.lose();
+  const waits = bench.ask();
+  await settledPromises();
+  t.equal(waits.outcome, null, "a daemon that is away may have rules by now");
+});
+
+t.test("at the bound of waiting admissions the next one isn't kept", async (t) => {
+  for (const [failureMode, kind] of [["closed", "unavailable"], ["open", "admitted"]] as const) {
+    const bench = linkedBench({ failureMode });
+    for (let i = 0; i < admissionsWaitingMax; i++) bench.ask();
+    bench.take();
+    const one = bench.ask();
+    await settledPromises();
+    t.equal(one.outcome?.kind, kind);
+    t.same(bench.take(), []);
+  }
+});
+
+t.test("what follows a settle runs once its frame has left, in order, all of one turn together", async (t) => {
+  const bench = linkedBench();
+  const admissions = [await bench.granted(), await bench.granted(), await bench.granted()];
+  const ran: number[] = [];
+  for (const [i, admission] of admissions.slice(0, 2).entries()) bench.client.settle(admission, nothing, () => void ran.push(i));
+  t.same(ran, []);
+  bench.endTurn();
+  t.same([ran, bench.turns], [[0, 1], 1]);
+  bench.client.settle(admissions[2]!, nothing, () => void ran.push(2));
+  bench.endTurn();
+  t.same([ran, bench.turns], [[0, 1, 2], 2]);
+});
+
+t.test("what follows a settle runs though the daemon is away", async (t) => {
+  const bench = linkedBench();
+  const admission = await bench.granted();
+  bench.lose();
+  let ran = false;
+  bench.client.settle(admission, nothing, () => void (ran = true));
+  bench.endTurn();
+  t.ok(ran);
+});
+
+t.test("tokens that aren't whole are our own mistake", async (t) => {
+  const bench = linkedBench();
+  const admission = await bench.granted();
+  for (const tokens of [0.5, -1, Number.NaN]) t.throws(() => bench.client.settle(admission, { tokens, estimated: false }, () => {}), /assertion failed/);
+});
+
+t.test("a second settle of one admission is our own mistake", async (t) => {
+  const bench = linkedBench();
+  const admission = await bench.granted();
+  bench.client.settle(admission, nothing, () => {});
+  t.throws(() => bench.client.settle(admission, nothing, () => {}), /assertion failed: one settle per admission/);
+  t.equal(bench.client.unsettled, 1);
+});
+
+t.test("a call is answered, refused, or fails when the daemon is silent", async (t) => {
+  const bench = linkedBench();
+  const [answered, failed, silent] = [bench.client.call("status", null), bench.client.call("rate-limits.put", { a: 1 }), bench.client.call("rate-limits.list", null)];
+  const ids = bench.take().map((message) => (message as { id: number }).id);
+  bench.hear({ kind: "answer", id: ids[0]!, body: { rules: 3 } });
+  bench.hear({ kind: "failed", id: ids[1]!, failure: invalid("no", "a") });
+  bench.advance(5_000 + lookMs);
+  t.same(await answered, { ok: true, body: { rules: 3 } });
+  t.match(await failed, { ok: false, failure: { status: 400, param: "a" } });
+  t.match(await silent, { ok: false, failure: { status: 503, code: "limiter_unavailable" } });
+});
+
+t.test("a call that was sent isn't sent again: the daemon that is gone may have done it", async (t) => {
+  const bench = linkedBench();
+  const sent = bench.client.call("rate-limits.put", {});
+  bench.take();
+  bench.lose();
+  t.match(await sent, { ok: false, failure: { code: "limiter_unavailable" } });
+  bench.connect();
+  bench.welcome();
+  t.same(kinds(bench.take()), ["hello"]);
+});
+
+t.test("a call that no daemon has seen waits for one, but no longer than an admission does", async (t) => {
+  const bench = linkedBench();
+  bench.lose();
+  const waits = bench.client.call("status", null);
+  bench.advance(500);
+  bench.connect();
+  bench.welcome();
+  const [, call] = bench.take();
+  t.match(call, { kind: "admin", op: "status" });
+  bench.hear({ kind: "answer", id: (call as { id: number }).id, body: 1 });
+  t.same(await waits, { ok: true, body: 1 });
+  bench.lose();
+  const never = bench.client.call("status", null);
+  bench.advance(deadlineMs + lookMs);
+  t.match(await never, { ok: false, failure: { status: 503 } });
+});
+
+t.test("a stopping proxy waits until every settle is acknowledged, but not longer than it says", async (t) => {
+  const bench = linkedBench();
+  await bench.client.drained(1000);
+  const admission = await bench.granted();
+  bench.client.settle(admission, nothing, () => {});
+  let drained = "";
+  void bench.client.drained(1000).then(() => (drained += "first "));
+  void bench.client.drained(50).then(() => (drained += "impatient "));
+  bench.advance(49);
+  await settledPromises();
+  t.equal(drained, "");
+  bench.advance(1);
+  await settledPromises();
+  t.equal(drained, "impatient ");
+  bench.hear({ kind: "settled", seq: 1 });
+  await settledPromises();
+  t.equal(drained, "impatient first ");
+});
+
+t.test("answers to nobody's question do no harm", async (t) => {
+  const bench = linkedBench();
+  const admission = await bench.granted();
+  bench.take();
+  bench.hear({ kind: "refused", id: 999, scope: "user_path", subject: "/", periodSeconds: 60, dimension: "requests", cap: 1, waitSeconds: 1 });
+  bench.hear({ kind: "answer", id: 999, body: null });
+  bench.hear({ kind: "failed", id: 999, failure: invalid("x") });
+  bench.hear({ kind: "settled", seq: 999 });
+  t.same(bench.take(), []);
+  bench.client.settle(admission, { tokens: 4, estimated: false }, () => {});
+  t.match(bench.take(), [{ kind: "settle", seq: 1, tokens: 4 }]);
+  t.equal(bench.client.unsettled, 1);
+});
+
+t.test("the client says whether it is linked, and tells of each change", async (t) => {
+  const bench = new Bench();
+  t.equal(bench.client.linked, false);
+  bench.connect();
+  t.equal(bench.client.linked, false, "connected isn't welcomed");
+  bench.welcome();
+  t.equal(bench.client.linked, true);
+  bench.lose();
+  t.equal(bench.client.linked, false);
+  t.same(bench.links, [true, false]);
+});
+
+/** A client and the daemon's real steps, with frames that lie between them until they are delivered, and are lost with the connection. */
+class Pair {
+  readonly bench: Bench;
+  readonly daemon = startDaemon([minute, gauge, ofGpt, ofLlama]);
+  #peer: TestPeer | null = null;
+  #heardUpTo = 0;
+
+  constructor(failureMode: "open" | "closed") {
+    this.bench = new Bench({ failureMode });
+  }
+
+  connect(): void {
+    if (this.#peer !== null) return;
+    this.#peer = this.daemon.connect();
+    this.#heardUpTo = 0;
+    this.bench.connect();
+  }
+
+  lose(): void {
+    if (this.#peer === null) return;
+    this.#peer.close();
+    this.#peer = null;
+    this.bench.take();
+    this.bench.lose();
+  }
+
+  /** Delivers up to `frames` of what lies on the way to the daemon. False: the daemon closed the connection. */
+  toDaemon(frames: number): boolean {
+    for (const message of this.bench.sent.splice(0, this.#peer === null ? 0 : frames)) if (!this.#peer!.say(message)) return false;
+    return true;
+  }
+
+  toProxy(frames: number): void {
+    const { heard } = this.#peer ?? { heard: [] };
+    for (let i = 0; i < frames && this.#heardUpTo < heard.length; i++) this.bench.hear(heard[this.#heardUpTo++]!);
+  }
+
+  async settleDown(): Promise<void> {
+    this.connect();
+    for (let i = 0; i < 4; i++) {
+      this.toDaemon(Number.POSITIVE_INFINITY);
+      await this.daemon.commit();
+      this.toProxy(Number.POSITIVE_INFINITY);
+      await settledPromises();
+    }
+  }
+}
+
+const minute = pathRule("/team", 86_400, { requests: 1_000_000, tokens: 1_000_000_000 });
+const gauge = pathRule("/team", 0, { requests: 3 });
+const ofGpt = { ...pathRule("gpt-4o", 86_400, { requests: 1_000_000, tokens: 1_000_000_000 }), scope: "model" } as const;
+const ofLlama = { ...ofGpt, subject: "llama-3" };
+
+t.test("open: a late answer that chose another target than the request went to charges the one that it went to", async (t) => {
+  const pair = new Pair("open");
+  await pair.settleDown();
+  const full = { ...pathRule("gpt-4o", 0, { requests: 1 }), scope: "model" } as const;
+  pair.daemon.state.book.put(full, { source: "manual", nowMs: pair.daemon.nowMs, lsn: 0 });
+  const first = pair.bench.ask();
+  await pair.settleDown();
+  const asked = pair.bench.ask("/team", [gpt, llama]);
+  pair.bench.advance(deadlineMs + lookMs);
+  await settledPromises();
+  t.same(admissionOf(asked).target, gpt, "it goes to the first");
+  await pair.settleDown();
+  pair.bench.client.settle(admissionOf(asked), { tokens: 50, estimated: false }, () => {});
+  pair.bench.client.settle(admissionOf(first), { tokens: 1, estimated: false }, () => {});
+  await pair.settleDown();
+  t.match({ gpt: counts(pair.daemon, ofGpt), llama: counts(pair.daemon, ofLlama) }, { gpt: { tokens: 51, inFlight: 0 }, llama: { tokens: 0, inFlight: 0 } });
+});
+
+t.test("open: a request that ended before its late refusal is counted all the same", async (t) => {
+  const pair = new Pair("open");
+  await pair.settleDown();
+  const holders = [pair.bench.ask(), pair.bench.ask(), pair.bench.ask()];
+  await pair.settleDown();
+  const asked = pair.bench.ask();
+  pair.bench.advance(deadlineMs + lookMs);
+  await settledPromises();
+  pair.bench.client.settle(admissionOf(asked), { tokens: 50, estimated: false }, () => {});
+  await pair.settleDown();
+  t.equal(pair.daemon.state.counts.refused, 1, "the gauge was full");
+  t.match(counts(pair.daemon, minute), { requests: 4, tokens: 50, inFlight: holders.length });
+});
+
+const happening = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("ask" as const), targets: fc.constantFrom([gpt], [gpt, llama]) }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("settle" as const), which: fc.nat(), tokens: fc.nat(100) }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("deliver" as const), out: fc.nat(5), back: fc.nat(5) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("commit" as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("time" as const), ms: fc.nat(1500) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("lose" as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("connect" as const) }) },
+);
+
+t.test("however the connection comes and goes, in the end each settle counts once and nothing is held", async (t) => {
+  let settled = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom("open" as const, "closed" as const), fc.array(happening, { maxLength: 60, size: "max" }), async (failureMode, happenings) => {
+      const pair = new Pair(failureMode);
+      const asked: { outcome: AdmissionOutcome | null }[] = [];
+      let tokens = 0;
+      for (const what of happenings) {
+        switch (what.kind) {
+          case "ask": asked.push(pair.bench.ask("/team", what.targets)); break;
+          case "settle": {
+            const open = asked.filter(({ outcome }) => outcome?.kind === "admitted" && !outcome.admission.settled);
+            if (open.length === 0) break;
+            pair.bench.client.settle(admissionOf(open[what.which % open.length]!), { tokens: what.tokens, estimated: false }, () => {});
+            tokens += what.tokens;
+            settled++;
+            break;
+          }
+          case "deliver":
+            if (!pair.toDaemon(what.out)) throw new Error("the daemon closes the proxy's connection");
+            pair.toProxy(what.back);
+            break;
+          case "commit": await pair.daemon.commit(); break;
+          case "time": pair.bench.advance(what.ms); break;
+          case "lose": pair.lose(); break;
+          case "connect": pair.connect(); break;
+        }
+        await Promise.resolve();
+      }
+      pair.bench.advance(2 * deadlineMs);
+      await pair.settleDown();
+      const waiting = asked.filter(({ outcome }) => outcome === null).length;
+      for (const { outcome } of asked) {
+        if (outcome?.kind !== "admitted" || outcome.admission.settled) continue;
+        pair.bench.client.settle(outcome.admission, { tokens: 1, estimated: false }, () => {});
+        tokens++;
+      }
+      await pair.settleDown();
+      const { tokens: counted, inFlight } = counts(pair.daemon, minute);
+      const told = JSON.stringify({ waiting, counted, tokens, inFlight, unsettled: pair.bench.client.unsettled });
+      if (waiting > 0 || counted !== tokens || inFlight !== 0 || pair.bench.client.unsettled > 0) throw new Error(told);
+    }),
+    { numRuns: 400, includeErrorInReport: true },
+  );
+  t.ok(settled > 400, `${settled} settles`);
+});
