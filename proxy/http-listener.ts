@@ -134,7 +134,7 @@ class NodeExchange implements Exchange {
   }
 
   onGone(run: () => void): void {
-    this.#response.once("close", () => {
+    this.#response.on("close", () => {
       if (this.#stalled !== null) clearTimeout(this.#stalled);
       if (!this.#response.writableEnded) run();
     });

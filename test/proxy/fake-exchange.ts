@@ -1,0 +1,107 @@
+/** An exchange without a socket: it writes down what the steps do with it, and fails them when that breaks the port's order. */
+import type { BodyResult, Exchange } from "../../proxy/exchange.js";
+
+export class FakeExchange implements Exchange {
+  readonly id = "req_test";
+  readonly method: string;
+  readonly path: string;
+  readonly rawHeaders: readonly string[];
+  gone = false;
+  begun = false;
+  status = 0;
+  headers: readonly string[] = [];
+  /** How the response ended, or null while it hasn't. */
+  ended: "end" | "reply" | "cut" | null = null;
+  readonly pieces: Buffer[] = [];
+  /** What was done, in order. */
+  readonly calls: string[] = [];
+  /** What `write` answers from now on. */
+  reads = true;
+  #onGone: (() => void)[] = [];
+  #onDrain: (() => void) | null = null;
+
+  constructor({ method = "POST", path = "/v1/chat/completions", headers = [] }: { method?: string; path?: string; headers?: readonly string[] } = {}) {
+    this.method = method;
+    this.path = path;
+    this.rawHeaders = headers;
+  }
+
+  /** The body as it was sent. */
+  get body(): Buffer {
+    return Buffer.concat(this.pieces);
+  }
+
+  header(name: string): string | undefined {
+    for (let i = 0; i < this.rawHeaders.length; i += 2) if (this.rawHeaders[i]!.toLowerCase() === name) return this.rawHeaders[i + 1];
+    return undefined;
+  }
+
+  sent(name: string): string | undefined {
+    for (let i = 0; i < this.headers.length; i += 2) if (this.headers[i]!.toLowerCase() === name) return this.headers[i + 1];
+    return undefined;
+  }
+
+  readBody(): Promise<BodyResult> {
+    return Promise.resolve({ ok: true, bytes: Buffer.alloc(0) });
+  }
+
+  onGone(run: () => void): void {
+    this.#onGone.push(run);
+  }
+
+  onDrain(run: () => void): void {
+    this.#onDrain ??= run;
+  }
+
+  begin(status: number, headers: readonly string[]): void {
+    this.#call("begin", !this.begun && this.ended === null);
+    this.begun = true;
+    this.status = status;
+    this.headers = headers;
+  }
+
+  write(chunk: Buffer): boolean {
+    this.#call("write", this.begun && this.ended === null);
+    this.pieces.push(chunk);
+    return this.reads;
+  }
+
+  end(): void {
+    this.#call("end", this.begun && this.ended === null);
+    this.ended = "end";
+  }
+
+  reply(status: number, headers: readonly string[], body: string, encoding: "latin1" | "utf8"): void {
+    this.#call("reply", !this.begun && this.ended === null);
+    this.begun = true;
+    this.ended = "reply";
+    this.status = status;
+    this.headers = headers;
+    this.pieces.push(Buffer.from(body, encoding));
+  }
+
+  cut(): void {
+    this.#call("cut", this.ended === null);
+    this.ended = "cut";
+  }
+
+  /** The client leaves. */
+  leave(): void {
+    if (this.ended !== null || this.gone) return;
+    this.gone = true;
+    for (const run of this.#onGone.splice(0)) run();
+  }
+
+  /** The client reads again. */
+  drain(): void {
+    this.reads = true;
+    const run = this.#onDrain;
+    this.#onDrain = null;
+    run?.();
+  }
+
+  #call(name: string, legal: boolean): void {
+    this.calls.push(name);
+    if (!legal) throw new Error(`${name} out of order, after ${this.calls.join(" ")}`);
+  }
+}

@@ -1,0 +1,393 @@
+import fc from "fast-check";
+import t from "tap";
+import { type Forwarded, forward, type ForwardRequest } from "../../proxy/forward.js";
+import type { Upstream, UpstreamFailure, UpstreamRequest, UpstreamSink } from "../../proxy/upstream.js";
+import { heldResponseBytesMax, readableResponseBytesMax, tokensPerResponseMax } from "../../shared/bounds.js";
+import { chunk, completion, usageChunk } from "../support/scripted-upstream.js";
+import { FakeExchange } from "./fake-exchange.js";
+
+const promptBytes = 400;
+const limits = ["x-ratelimit-limit-requests", "10"];
+const done = "data: [DONE]\n\n";
+const json = ["content-type", "application/json"];
+const eventStream = ["content-type", "text/event-stream; charset=utf-8"];
+
+/** One request on its way, both ends in the test's hand. */
+class Forwarding {
+  readonly exchange = new FakeExchange();
+  readonly does: string[] = [];
+  request: UpstreamRequest | null = null;
+  sink!: UpstreamSink;
+  aborted = false;
+  paused = false;
+  forwarded: Forwarded | null = null;
+  readonly #promise: Promise<Forwarded>;
+
+  constructor(what: Partial<ForwardRequest> = {}) {
+    const upstream: Upstream = {
+      send: (request, sink) => {
+        this.request = request;
+        this.sink = sink;
+        return {
+          pause: () => void (this.paused = true),
+          resume: () => void (this.paused = false),
+          abort: () => void (this.aborted = true),
+        };
+      },
+      redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
+      close: () => Promise.resolve(),
+    };
+    this.#promise = forward(this.exchange, {
+      upstream,
+      provider: "openai",
+      request: { method: "POST", path: "/chat/completions", headers: [], body: Buffer.from("{}") },
+      headers: limits,
+      hideUsageChunk: false,
+      promptBytes,
+      monoMs: () => 77,
+      ...what,
+    });
+    void this.#promise.then((forwarded) => (this.forwarded = forwarded));
+  }
+
+  head(status: number, headers: readonly string[] = json): this {
+    this.sink.onHead(status, headers);
+    return this;
+  }
+
+  data(...chunks: readonly (string | Buffer)[]): this {
+    for (const one of chunks) this.sink.onData(Buffer.from(one));
+    return this;
+  }
+
+  end(): this {
+    this.sink.onEnd();
+    return this;
+  }
+
+  fail(kind: UpstreamFailure["kind"], reason = "ECONNRESET"): this {
+    this.sink.onFailure({ kind, reason });
+    return this;
+  }
+
+  /** How it ended; the client has its last byte. */
+  async finished(): Promise<Forwarded> {
+    const forwarded = await this.#promise;
+    forwarded.finish();
+    return forwarded;
+  }
+
+  /** Whether it has ended by now. */
+  async isOver(): Promise<boolean> {
+    await Promise.resolve();
+    return this.forwarded !== null;
+  }
+}
+
+const bodyOf = ({ exchange }: Forwarding): { error: Record<string, unknown> } => JSON.parse(exchange.body.toString()) as { error: Record<string, unknown> };
+const guess = (contentBytes: number): number => Math.ceil((promptBytes + contentBytes) / 4);
+
+t.test("a plain answer is held until it is whole, then given as it came, with its usage charged", async (t) => {
+  const forwarding = new Forwarding();
+  const body = completion(30, "größe 日本 🙂");
+  forwarding.head(200, [...json, "OpenAI-Processing-Ms", "12", "x-ratelimit-limit-requests", "9999"]).data(Buffer.from(body).subarray(0, 100), Buffer.from(body).subarray(100));
+  t.same(forwarding.exchange.calls, []);
+  forwarding.end();
+  t.ok(await forwarding.isOver());
+  t.same(forwarding.exchange.calls, [], "and until its settle has left");
+  t.match(await forwarding.finished(), { status: 200, tokens: 30, estimated: false, outcome: "complete", firstByteMonoMs: 77, note: null });
+  t.same(forwarding.exchange.calls, ["reply"]);
+  t.equal(forwarding.exchange.body.toString(), body, "byte for byte");
+  t.same([forwarding.exchange.status, forwarding.exchange.sent("openai-processing-ms"), forwarding.exchange.sent("x-request-id"), forwarding.exchange.sent("x-ratelimit-limit-requests")], [200, "12", "req_test", "10"]);
+  t.equal(forwarding.exchange.headers.filter((name) => name === "x-ratelimit-limit-requests").length, 1);
+});
+
+t.test("an answer without usage is charged with a guess, and says so", async (t) => {
+  const body = completion(null);
+  const plain = new Forwarding().head(200).data(body).end();
+  t.match(await plain.finished(), { tokens: guess(body.length), estimated: true, outcome: "complete" });
+  const text = new Forwarding().head(200, ["content-type", "text/plain"]).data(completion(30)).end();
+  t.match(await text.finished(), { tokens: guess(completion(30).length), estimated: true, outcome: "complete" });
+  t.equal(text.exchange.body.toString(), completion(30));
+  const broken = new Forwarding().head(200).data('{"usage":').end();
+  t.match(await broken.finished(), { tokens: guess(9), estimated: true, status: 200 });
+  t.equal(broken.exchange.body.toString(), '{"usage":');
+  const empty = new Forwarding().head(200, []).end();
+  t.match(await empty.finished(), { tokens: guess(0), estimated: true, status: 200 });
+});
+
+t.test("absurd usage isn't charged, and the log line says why", async (t) => {
+  for (const usage of [{ total_tokens: -5 }, { total_tokens: tokensPerResponseMax + 1 }, { total_tokens: "many" }, { prompt_tokens: 1.5 }]) {
+    const forwarding = new Forwarding().head(200).data(JSON.stringify({ choices: [], usage })).end();
+    t.match(await forwarding.finished(), { tokens: 0, estimated: false, outcome: "complete", note: /^usage not charged: / }, JSON.stringify(usage));
+  }
+});
+
+t.test("what a header means doesn't hang on its case", async (t) => {
+  const plain = new Forwarding().head(200, ["Content-Type", "Application/JSON"]).data(completion(30)).end();
+  t.match(await plain.finished(), { tokens: 30, estimated: false });
+  const stream = new Forwarding().head(200, ["CONTENT-TYPE", "Text/Event-Stream"]);
+  t.same(stream.exchange.calls, ["begin"]);
+  stream.end();
+  await stream.finished();
+});
+
+t.test("a stream begins at its head and passes piece by piece, the last of it after the settle", async (t) => {
+  const forwarding = new Forwarding();
+  forwarding.head(200, eventStream);
+  t.same(forwarding.exchange.calls, ["begin"]);
+  t.same([forwarding.exchange.status, forwarding.exchange.sent("x-ratelimit-limit-requests"), forwarding.exchange.sent("x-request-id")], [200, "10", "req_test"]);
+  const events = [chunk("hel"), chunk("lo"), chunk("", "stop"), usageChunk(12), done];
+  for (const event of events) forwarding.data(event);
+  t.equal(forwarding.exchange.body.toString(), events.join(""));
+  forwarding.end();
+  await forwarding.isOver();
+  t.equal(forwarding.exchange.ended, null, "not ended before the settle has left");
+  t.match(await forwarding.finished(), { status: 200, tokens: 12, estimated: false, outcome: "complete", firstByteMonoMs: 77 });
+  t.equal(forwarding.exchange.ended, "end");
+  t.equal(forwarding.exchange.body.toString(), events.join(""));
+});
+
+t.test("the usage chunk that only Sluice asked for is charged and kept from the client", async (t) => {
+  const forwarding = new Forwarding({ hideUsageChunk: true }).head(200, eventStream).data(chunk("a"), chunk("", "stop"), usageChunk(12), done).end();
+  t.match(await forwarding.finished(), { tokens: 12, estimated: false });
+  t.equal(forwarding.exchange.body.toString(), chunk("a") + chunk("", "stop") + done);
+});
+
+t.test("what a stream left open goes out at its end", async (t) => {
+  const forwarding = new Forwarding({ hideUsageChunk: true }).head(200, eventStream).data(chunk("", "stop"), "data: [DONE]").end();
+  await forwarding.finished();
+  t.equal(forwarding.exchange.body.toString(), `${chunk("", "stop")}data: [DONE]`);
+});
+
+t.test("a stream without usage is charged with a guess from what was seen", async (t) => {
+  const forwarding = new Forwarding().head(200, eventStream).data(chunk("12345678"), chunk("", "stop"), done).end();
+  t.match(await forwarding.finished(), { tokens: guess(8), estimated: true, outcome: "complete" });
+});
+
+t.test("an error inside a stream is told in the outcome; what was seen is charged", async (t) => {
+  const failed = 'data: {"error":{"message":"overloaded"}}\n\n';
+  const forwarding = new Forwarding().head(200, eventStream).data(chunk("1234"), failed).end();
+  t.match(await forwarding.finished(), { status: 200, outcome: "upstream_error", tokens: guess(4), estimated: true });
+  t.equal(forwarding.exchange.body.toString(), chunk("1234") + failed);
+});
+
+t.test("a client that reads slowly pauses the provider, and lets it go on when it has caught up", async (t) => {
+  const forwarding = new Forwarding().head(200, eventStream);
+  forwarding.data(chunk("a"));
+  t.equal(forwarding.paused, false);
+  forwarding.exchange.reads = false;
+  forwarding.data(chunk("b"));
+  t.equal(forwarding.paused, true);
+  forwarding.exchange.drain();
+  t.equal(forwarding.paused, false);
+  forwarding.exchange.reads = false;
+  forwarding.data(chunk("c"));
+  t.equal(forwarding.paused, true, "and again");
+  forwarding.exchange.drain();
+  forwarding.data(done).end();
+  t.match(await forwarding.finished(), { outcome: "complete" });
+});
+
+t.test("a plain answer above the held bytes goes out as it comes, paused by a slow client, and its usage is still read", async (t) => {
+  const body = Buffer.from(JSON.stringify({ choices: [], data: "x".repeat(heldResponseBytesMax + 300_000), usage: { total_tokens: 42 } }));
+  const forwarding = new Forwarding().head(200, [...json, "content-length", String(body.length)]);
+  forwarding.data(body.subarray(0, heldResponseBytesMax));
+  t.same(forwarding.exchange.calls, [], "just the bound is still held");
+  forwarding.exchange.reads = false;
+  forwarding.data(body.subarray(heldResponseBytesMax, heldResponseBytesMax + 1));
+  t.equal(forwarding.exchange.calls[0], "begin");
+  t.equal(forwarding.exchange.body.length, heldResponseBytesMax + 1, "all that was held is out");
+  t.equal(forwarding.paused, true);
+  t.equal(forwarding.exchange.sent("content-length"), undefined);
+  forwarding.exchange.drain();
+  t.equal(forwarding.paused, false);
+  forwarding.data(body.subarray(heldResponseBytesMax + 1)).end();
+  t.match(await forwarding.finished(), { tokens: 42, estimated: false, outcome: "complete" });
+  t.ok(forwarding.exchange.body.equals(body));
+  t.equal(forwarding.exchange.ended, "end");
+});
+
+t.test("an answer too large to be read passes whole, and the log line says that its usage is unknown", async (t) => {
+  const forwarding = new Forwarding().head(200);
+  const piece = Buffer.alloc(4 * 1024 * 1024, 0x20);
+  const pieces = readableResponseBytesMax / piece.length + 1;
+  for (let i = 0; i < pieces; i++) forwarding.data(piece);
+  forwarding.data('{"usage":{"total_tokens":5}}').end();
+  const forwarded = await forwarding.finished();
+  t.equal(forwarding.exchange.body.length, pieces * piece.length + 28);
+  t.match(forwarded, { outcome: "complete", status: 200 });
+  t.match(forwarded.note, /./);
+});
+
+t.test("an upstream's error is told in our envelope, with its status, its words and its Retry-After, and costs nothing", async (t) => {
+  const table: readonly (readonly [status: number, body: string, answered: number, error: object])[] = [
+    [400, '{"error":{"message":"bad temperature","param":"temperature","code":"invalid"}}', 400, { type: "invalid_request_error", message: "bad temperature", param: "temperature", code: "invalid", provider: "openai" }],
+    [401, '{"error":{"message":"wrong key sk-secret"}}', 401, { type: "authentication_error", message: "wrong key [redacted]" }],
+    [404, "{}", 404, { type: "not_found_error", code: null }],
+    [429, '{"error":{"message":"slow down"}}', 429, { type: "rate_limit_error", message: "slow down" }],
+    [500, "<html>oops</html>", 500, { type: "provider_error", provider: "openai" }],
+    [302, "", 502, { type: "provider_error" }],
+  ];
+  for (const [status, body, answered, error] of table) {
+    const forwarding = new Forwarding().head(status, [...json, "retry-after", "7"]).data(body).end();
+    t.match(await forwarding.finished(), { status: answered, tokens: 0, estimated: false, outcome: "upstream_error" }, `${status}`);
+    t.match(bodyOf(forwarding).error, error);
+    t.same([forwarding.exchange.status, forwarding.exchange.sent("retry-after"), forwarding.exchange.sent("x-ratelimit-limit-requests"), forwarding.exchange.sent("x-request-id")], [answered, "7", "10", "req_test"]);
+    t.equal(forwarding.exchange.headers.filter((name) => name.toLowerCase() === "x-request-id").length, 1);
+  }
+});
+
+t.test("an error inside a 200 is an upstream error too, with the status that it names", async (t) => {
+  const named = new Forwarding().head(200).data('{"error":{"message":"too many","code":429}}').end();
+  t.match(await named.finished(), { status: 429, tokens: 0, outcome: "upstream_error" });
+  t.match(bodyOf(named).error, { type: "rate_limit_error", message: "too many", provider: "openai" });
+  const bare = new Forwarding().head(200).data('{"error":{"message":"odd"}}').end();
+  t.match(await bare.finished(), { status: 502, outcome: "upstream_error" });
+  const none = new Forwarding().head(200).data('{"error":null,"choices":[{}],"usage":{"total_tokens":3}}').end();
+  t.match(await none.finished(), { status: 200, tokens: 3, outcome: "complete" });
+});
+
+t.test("an error page without an end isn't read to it", async (t) => {
+  const forwarding = new Forwarding().head(500, ["content-type", "text/html"]);
+  const piece = Buffer.alloc(64 * 1024, "x");
+  for (let bytes = 0; bytes <= heldResponseBytesMax && !forwarding.aborted; bytes += piece.length) forwarding.data(piece);
+  t.equal(forwarding.aborted, true);
+  t.match(await forwarding.finished(), { status: 500, tokens: 0, outcome: "upstream_error" });
+  t.equal(forwarding.exchange.ended, "reply");
+  t.ok(forwarding.exchange.body.length < 10_000);
+});
+
+t.test("a provider that can't be reached is a 502, one that is silent a 504", async (t) => {
+  for (const [kind, status, message] of [["unreachable", 502, /can't be reached \(ECONNREFUSED\)/], ["broken", 502, /can't be reached/], ["silent", 504, /did not answer in time/]] as const) {
+    const forwarding = new Forwarding().fail(kind, "ECONNREFUSED");
+    t.match(await forwarding.finished(), { status, tokens: 0, estimated: false, outcome: "upstream_error", note: "ECONNREFUSED", firstByteMonoMs: null }, kind);
+    t.match(bodyOf(forwarding).error, { type: "provider_error", code: "provider_unavailable", provider: "openai", message });
+    t.equal(forwarding.exchange.sent("x-ratelimit-limit-requests"), "10");
+  }
+});
+
+t.test("a plain answer that is cut while it is held is an error; the client sees no half of it", async (t) => {
+  const forwarding = new Forwarding().head(200).data('{"choices":[').fail("broken");
+  t.match(await forwarding.finished(), { status: 502, tokens: 0, outcome: "upstream_cut", note: "ECONNRESET" });
+  t.match(bodyOf(forwarding).error, { code: "provider_unavailable" });
+});
+
+t.test("a stream that is cut is cut for the client too, and charged with what was seen", async (t) => {
+  const seen = new Forwarding().head(200, eventStream).data(chunk("12345678")).fail("broken");
+  t.match(await seen.finished(), { status: 200, tokens: guess(8), estimated: true, outcome: "upstream_cut", note: "ECONNRESET" });
+  t.equal(seen.exchange.ended, "cut");
+  const counted = new Forwarding().head(200, eventStream).data(chunk("12345678"), usageChunk(9)).fail("silent", "UND_ERR_BODY_TIMEOUT");
+  t.match(await counted.finished(), { tokens: 9, estimated: false, outcome: "upstream_cut" });
+});
+
+t.test("a large plain answer that is cut after it began is cut for the client too", async (t) => {
+  const forwarding = new Forwarding().head(200).data(Buffer.alloc(heldResponseBytesMax + 4)).fail("broken");
+  t.match(await forwarding.finished(), { status: 200, tokens: guess(heldResponseBytesMax + 4), estimated: true, outcome: "upstream_cut" });
+  t.equal(forwarding.exchange.ended, "cut");
+});
+
+t.test("a client that leaves before the head ends the upstream and is charged nothing", async (t) => {
+  const forwarding = new Forwarding();
+  forwarding.exchange.leave();
+  t.equal(forwarding.aborted, true);
+  t.match(await forwarding.finished(), { status: 499, tokens: 0, estimated: false, outcome: "client_gone", firstByteMonoMs: null });
+  t.same(forwarding.exchange.calls, []);
+});
+
+t.test("a client that leaves in the middle ends the upstream and is charged with what was seen", async (t) => {
+  const stream = new Forwarding().head(200, eventStream).data(chunk("12345678"));
+  stream.exchange.leave();
+  t.equal(stream.aborted, true);
+  t.match(await stream.finished(), { status: 499, tokens: guess(8), estimated: true, outcome: "client_gone" });
+  const counted = new Forwarding().head(200, eventStream).data(usageChunk(9));
+  counted.exchange.leave();
+  t.match(await counted.finished(), { tokens: 9, estimated: false, outcome: "client_gone" });
+  const plain = new Forwarding().head(200).data("1234");
+  plain.exchange.leave();
+  t.match(await plain.finished(), { tokens: guess(4), estimated: true, outcome: "client_gone" });
+  const failing = new Forwarding().head(500).data("1234");
+  failing.exchange.leave();
+  t.match(await failing.finished(), { tokens: 0, estimated: false, outcome: "client_gone" });
+});
+
+t.test("a client that leaves while it is paused ends the upstream all the same", async (t) => {
+  const forwarding = new Forwarding().head(200, eventStream);
+  forwarding.exchange.reads = false;
+  forwarding.data(chunk("a"));
+  forwarding.exchange.leave();
+  t.equal(forwarding.aborted, true);
+  t.match(await forwarding.finished(), { outcome: "client_gone" });
+});
+
+t.test("a client that leaves between the end and the last byte changes nothing", async (t) => {
+  for (const head of [json, eventStream]) {
+    const forwarding = new Forwarding().head(200, head).data(completion(5)).end();
+    await forwarding.isOver();
+    forwarding.exchange.leave();
+    const { outcome, status } = forwarding.forwarded!;
+    t.same([outcome, status], ["complete", 200]);
+  }
+});
+
+t.test("the request goes to the provider as it was made", async (t) => {
+  const request: UpstreamRequest = { method: "POST", path: "/chat/completions", headers: ["a", "b"], body: Buffer.from("body") };
+  const forwarding = new Forwarding({ request });
+  t.equal(forwarding.request, request);
+  forwarding.exchange.leave();
+});
+
+const body = fc.oneof(fc.constantFrom(chunk("abc"), chunk("", "stop"), usageChunk(7), done, completion(5), "data: {", '{"error":{"message":"x"}}', ""), fc.string(), fc.nat(2 * heldResponseBytesMax).map((bytes) => "x".repeat(bytes)));
+const script = fc.record({
+  head: fc.option(fc.record({ status: fc.constantFrom(200, 200, 200, 201, 302, 400, 429, 500), headers: fc.constantFrom(json, eventStream, ["content-type", "text/plain"], []) }), { freq: 8 }),
+  pieces: fc.array(fc.record({ text: body, slow: fc.boolean(), drain: fc.boolean() }), { maxLength: 6 }),
+  ending: fc.constantFrom("end" as const, "end" as const, "broken" as const, "silent" as const, "none" as const),
+  leavesAt: fc.option(fc.nat(9)),
+  hideUsageChunk: fc.boolean(),
+});
+
+t.test("whatever comes in which order, a request ends once, with one response or none, and everything is let go", async (t) => {
+  const outcomes = new Map<string, number>();
+  await fc.assert(
+    fc.asyncProperty(script, async ({ head, pieces, ending, leavesAt, hideUsageChunk }) => {
+      const forwarding = new Forwarding({ hideUsageChunk });
+      const { exchange } = forwarding;
+      const ends = ending === "end" ? () => void (head !== null ? forwarding.end() : forwarding.fail("broken")) : ending === "none" ? () => {} : () => void forwarding.fail(ending);
+      const steps: (() => void)[] = [
+        ...(head === null ? [] : [() => void forwarding.head(head.status, head.headers)]),
+        ...(head === null ? [] : pieces.map(({ text, slow, drain }) => () => {
+          if (slow) exchange.reads = false;
+          forwarding.data(text);
+          if (drain) exchange.drain();
+        })),
+        ends,
+      ];
+      for (const [at, step] of steps.entries()) {
+        if (leavesAt === at) exchange.leave();
+        if (forwarding.aborted) break;
+        step();
+        if (forwarding.paused && exchange.reads) return false;
+      }
+      const untilEnd = [...exchange.calls];
+      if (!(await forwarding.isOver())) {
+        exchange.leave();
+        if (!forwarding.aborted || !(await forwarding.isOver())) return false;
+      }
+      if (JSON.stringify(exchange.calls) !== JSON.stringify(untilEnd)) return false;
+      const forwarded = forwarding.forwarded!;
+      forwarded.finish();
+      outcomes.set(forwarded.outcome, (outcomes.get(forwarded.outcome) ?? 0) + 1);
+      exchange.drain();
+      const left = exchange.gone && forwarded.outcome === "client_gone";
+      const status = left ? 499 : exchange.status;
+      return (
+        (left ? exchange.ended === null && forwarding.aborted : exchange.ended !== null) &&
+        forwarded.status === status &&
+        Number.isSafeInteger(forwarded.tokens) && forwarded.tokens >= 0 && forwarded.tokens <= tokensPerResponseMax &&
+        (forwarded.firstByteMonoMs === null) === (head === null || (leavesAt === 0))
+      );
+    }),
+    { numRuns: 1500, includeErrorInReport: true },
+  );
+  t.same([...outcomes.keys()].sort(), ["client_gone", "complete", "upstream_cut", "upstream_error"], "every outcome came up");
+});
