@@ -1,0 +1,119 @@
+import t from "tap";
+import { authenticate, type Authentication, type Credentials } from "../../proxy/authenticate.js";
+import type { Area } from "../../proxy/match-route.js";
+
+const key = "master-key-1";
+const compared: (readonly [given: string, expected: string])[] = [];
+const closed: Credentials = {
+  masterKey: key,
+  userPathHeader: "x-sluice-user-path",
+  adminOpen: false,
+  sameSecret(given, expected) {
+    compared.push([given, expected]);
+    return given === expected;
+  },
+};
+const open: Credentials = { ...closed, masterKey: null };
+
+function ask(credentials: Credentials, headers: Readonly<Record<string, string>>, area: Area = "model"): Authentication {
+  return authenticate(credentials, area, (name) => headers[name]);
+}
+
+/** The user path, or status and message of the refusal. */
+function said(authentication: Authentication): string {
+  return authentication.ok ? authentication.caller.userPath : `${authentication.failure.status} ${authentication.failure.message}`;
+}
+
+t.test("the master key opens models and admin, by either header", async (t) => {
+  for (const area of ["model", "admin"] as const) {
+    for (const headers of [{ authorization: `Bearer ${key}` }, { authorization: `bearer ${key}` }, { authorization: `BEARER   ${key}  ` }, { "x-api-key": key }]) t.equal(said(ask(closed, headers, area)), "/", `${area} ${JSON.stringify(headers)}`);
+  }
+});
+
+t.test("missing, malformed and wrong credentials are told apart, all wrong ones alike", async (t) => {
+  const table: readonly (readonly [headers: Readonly<Record<string, string>>, said: RegExp])[] = [
+    [{}, /^401 missing credentials$/],
+    [{ "x-api-key": "" }, /^401 missing credentials$/],
+    [{ authorization: "" }, /^401 malformed/],
+    [{ authorization: "Bearer" }, /^401 malformed/],
+    [{ authorization: "Bearer " }, /^401 malformed/],
+    [{ authorization: "Bearer a b" }, /^401 malformed/],
+    [{ authorization: `Basic ${key}` }, /^401 malformed/],
+    [{ authorization: key }, /^401 malformed/],
+    [{ authorization: `Basic ${key}`, "x-api-key": key }, /^401 malformed/],
+    [{ authorization: "Bearer wrong" }, /^401 authentication failed$/],
+    [{ "x-api-key": "wrong" }, /^401 authentication failed$/],
+    [{ authorization: `Bearer ${key}x` }, /^401 authentication failed$/],
+    [{ authorization: `Bearer ${key.toUpperCase()}` }, /^401 authentication failed$/],
+    [{ authorization: "Bearer wrong", "x-api-key": key }, /^401 authentication failed$/],
+  ];
+  for (const [headers, expected] of table) {
+    for (const area of ["model", "admin"] as const) {
+      const authentication = ask(closed, headers, area);
+      t.match(said(authentication), expected, `${area} ${JSON.stringify(headers)}`);
+      if (!authentication.ok) t.match(authentication.failure, { type: "authentication_error", code: null, param: null, provider: null });
+    }
+  }
+});
+
+t.test("a token is compared by the constant-time comparison and by nothing else", async (t) => {
+  compared.length = 0;
+  ask(closed, { authorization: "Bearer guess" });
+  ask(closed, { "x-api-key": "guess" });
+  t.same(compared, [["guess", key], ["guess", key]]);
+});
+
+t.test("an open gateway asks for nothing, whatever is sent", async (t) => {
+  compared.length = 0;
+  for (const headers of [{}, { authorization: "Bearer anything" }, { authorization: "nonsense" }, { "x-api-key": "x" }]) t.equal(said(ask(open, headers)), "/", JSON.stringify(headers));
+  t.same(compared, []);
+});
+
+t.test("admin is open with the gateway only on loopback; elsewhere it needs a master key", async (t) => {
+  t.equal(said(ask({ ...open, adminOpen: true }, {}, "admin")), "/");
+  const denied = ask(open, { authorization: `Bearer ${key}` }, "admin");
+  t.match(denied, { ok: false, failure: { status: 403, type: "permission_error", code: null, message: /master key/ } });
+});
+
+t.test("the user path is the header's, normalized, and the root without one", async (t) => {
+  const table: readonly (readonly [header: string, path: string])[] = [
+    ["/team/app", "/team/app"],
+    ["team", "/team"],
+    [" /team//app/ ", "/team/app"],
+    ["", "/"],
+    ["/", "/"],
+    ["/Team", "/Team"],
+  ];
+  for (const [header, path] of table) {
+    t.equal(said(ask(open, { "x-sluice-user-path": header })), path, header);
+    t.equal(said(ask(closed, { "x-sluice-user-path": header, authorization: `Bearer ${key}` })), path, header);
+  }
+  t.equal(said(ask(open, {})), "/");
+});
+
+t.test("a path that doesn't normalize is refused by its header's name", async (t) => {
+  for (const path of ["/..", "/a:b", "/a\u0007", `/${"x".repeat(2000)}`, `/${Array(40).fill("a").join("/")}`]) {
+    t.match(ask(open, { "x-sluice-user-path": path }), { ok: false, failure: { status: 400, type: "invalid_request_error", message: "invalid X-Sluice-User-Path header", code: null } }, path.slice(0, 20));
+  }
+});
+
+t.test("the header may have another name, which is then the only one that is read and told", async (t) => {
+  const renamed = { ...open, userPathHeader: "x-team-path" };
+  t.equal(said(ask(renamed, { "x-team-path": "/a", "x-sluice-user-path": "/b" })), "/a");
+  t.equal(said(ask(renamed, { "x-sluice-user-path": "/b" })), "/");
+  t.equal(said(ask(renamed, { "x-team-path": "/a:b" })), "400 invalid X-Team-Path header");
+});
+
+t.test("a wrong key is told before a wrong path: who may not call learns nothing more", async (t) => {
+  t.equal(said(ask(closed, { "x-sluice-user-path": "/..", authorization: "Bearer wrong" })), "401 authentication failed");
+});
+
+t.test("admin has no user path, and no header can break it", async (t) => {
+  t.equal(said(ask(closed, { "x-sluice-user-path": "/..", authorization: `Bearer ${key}` }, "admin")), "/");
+});
+
+t.test("header bytes that are UTF-8 are read as that, others as Node gives them", async (t) => {
+  const asNode = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
+  t.equal(said(ask(open, { "x-sluice-user-path": asNode("/größe/日本/🙂") })), "/größe/日本/🙂");
+  t.equal(said(ask(open, { "x-sluice-user-path": "/caf\u00e9" })), "/café", "a byte that is no UTF-8");
+});

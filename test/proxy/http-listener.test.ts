@@ -1,0 +1,429 @@
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import net from "node:net";
+import t, { type Test } from "tap";
+import type { Exchange } from "../../proxy/exchange.js";
+import { type HttpListener, listenHttp } from "../../proxy/http-listener.js";
+import { requestIdCharsMax } from "../../shared/bounds.js";
+
+const text = ["content-type", "text/plain"];
+
+interface Listening {
+  readonly listener: HttpListener;
+  readonly url: string;
+  readonly port: number;
+  /** Resolved with the next exchange that isn't taken yet. */
+  next(): Promise<Exchange>;
+}
+
+/** A listener whose requests are answered by `handle`, or else handed to the test. */
+async function listening(t: Test, { handle, stalledClientMs = 60_000 }: { handle?: (exchange: Exchange) => void; stalledClientMs?: number } = {}): Promise<Listening> {
+  const arrived: Exchange[] = [];
+  const waiting: ((exchange: Exchange) => void)[] = [];
+  const listener = await listenHttp({
+    listen: { host: "127.0.0.1", port: 0 },
+    stalledClientMs,
+    handle: handle ?? ((exchange) => {
+      const wanted = waiting.shift();
+      if (wanted === undefined) arrived.push(exchange);
+      else wanted(exchange);
+    }),
+  });
+  t.teardown(() => listener.close(0));
+  return {
+    listener,
+    url: listener.url,
+    port: Number(new URL(listener.url).port),
+    next: () => {
+      const exchange = arrived.shift();
+      return exchange === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(exchange);
+    },
+  };
+}
+
+/** A connection on which a test writes what it likes. */
+class RawClient {
+  readonly socket: net.Socket;
+  received = "";
+  closed = false;
+  #changed: (() => void)[] = [];
+
+  constructor(t: Test, port: number) {
+    this.socket = net.connect(port, "127.0.0.1");
+    this.socket.on("data", (bytes: Buffer) => {
+      this.received += bytes.toString("latin1");
+      this.#change();
+    });
+    this.socket.on("error", () => {});
+    this.socket.on("close", () => {
+      this.closed = true;
+      this.#change();
+    });
+    t.teardown(() => void this.socket.destroy());
+  }
+
+  send(...lines: readonly string[]): this {
+    this.socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+    return this;
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise<void>((resolve) => this.#changed.push(resolve));
+  }
+
+  /** The whole response, once the server has closed. */
+  async response(): Promise<string> {
+    await this.until(() => this.closed);
+    return this.received;
+  }
+
+  #change(): void {
+    for (const run of this.#changed.splice(0)) run();
+  }
+}
+
+/** Answers with what became of the body. */
+async function tellBody(exchange: Exchange, bytesMax: number): Promise<void> {
+  const body = await exchange.readBody(bytesMax);
+  if (body.ok) exchange.reply(200, text, `read ${body.bytes.length}`, "utf8");
+  else exchange.reply(body.reason === "too_large" ? 413 : 400, text, body.reason, "utf8");
+}
+
+t.test("a request comes as it was sent, and its reply goes as it is given", async (t) => {
+  const { url, next } = await listening(t);
+  const asked = fetch(`${url}/v1/models?after=a%20b`, { method: "PUT", headers: { "X-Custom": "Value", accept: "a" }, body: "größe 🙂" });
+  const exchange = await next();
+  t.same([exchange.method, exchange.path, exchange.header("x-custom"), exchange.header("absent"), exchange.begun, exchange.gone], ["PUT", "/v1/models", "Value", undefined, false, false]);
+  t.ok(exchange.rawHeaders.includes("X-Custom") || exchange.rawHeaders.includes("x-custom"));
+  t.same(await exchange.readBody(1000), { ok: true, bytes: Buffer.from("größe 🙂") });
+  exchange.reply(201, ["content-type", "text/plain; charset=utf-8", "X-One", "1"], "schön 🙂", "utf8");
+  const response = await asked;
+  t.same([response.status, response.headers.get("x-one"), response.headers.get("content-length"), await response.text()], [201, "1", "11", "schön 🙂"]);
+  t.equal(exchange.begun, true);
+});
+
+t.test("a Latin-1 reply is one byte for each character", async (t) => {
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
+  const { url } = await listening(t, { handle: (exchange) => exchange.reply(200, text, bytes.toString("latin1"), "latin1") });
+  t.ok(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(bytes));
+});
+
+t.test("headers that are repeated are joined as HTTP says", async (t) => {
+  const { port, next } = await listening(t);
+  new RawClient(t, port).send("GET /a?b?c HTTP/1.1", "Host: a", "X-Tag: 1", "x-tag: 2", "Set-Cookie: a=1", "Set-Cookie: b=2");
+  const exchange = await next();
+  t.same([exchange.path, exchange.header("x-tag"), exchange.header("set-cookie")], ["/a", "1, 2", "a=1, b=2"]);
+  t.same(exchange.rawHeaders, ["Host", "a", "X-Tag", "1", "x-tag", "2", "Set-Cookie", "a=1", "Set-Cookie", "b=2"]);
+  exchange.cut();
+});
+
+t.test("the caller's request id is kept when it is sane, else another is made, unlike any other", async (t) => {
+  const { port, next } = await listening(t);
+  const idOf = async (...headers: readonly string[]): Promise<string> => {
+    const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a", ...headers);
+    const exchange = await next();
+    client.socket.destroy();
+    return exchange.id;
+  };
+  for (const sane of ["abc", "req-1", "A.b_c:d/e+f=g@h", "x".repeat(requestIdCharsMax), "0"]) t.equal(await idOf(`X-Request-ID: ${sane}`), sane);
+  const made = new Set<string>();
+  for (const other of [[], ["X-Request-ID:"], ["X-Request-ID: a b"], [`X-Request-ID: ${"x".repeat(requestIdCharsMax + 1)}`], ["X-Request-ID: <script>"], ['X-Request-ID: a"b'], ["X-Request-ID: caf\u00e9"], ["X-Request-ID: a", "X-Request-ID: b"], ["X-Request-ID: a,b"]]) {
+    const id = await idOf(...other);
+    t.match(id, /^req_[0-9a-f-]{36}$/, JSON.stringify(other));
+    made.add(id);
+  }
+  t.equal(made.size, 9);
+});
+
+t.test("a body of just the bound is read, in one piece, in many, and without a length", async (t) => {
+  const { url, port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
+  t.equal(await (await fetch(url, { method: "POST", body: "x".repeat(1000) })).text(), "read 1000");
+  t.equal(await (await fetch(url, { method: "POST", body: "" })).text(), "read 0");
+  t.equal(await (await fetch(url)).text(), "read 0", "no body at all");
+  const chunks = new RawClient(t, port).send("POST / HTTP/1.1", "Host: a", "Connection: close", "Transfer-Encoding: chunked");
+  for (let i = 0; i < 10; i++) chunks.socket.write(`64\r\n${"x".repeat(100)}\r\n`);
+  chunks.socket.write("0\r\n\r\n");
+  t.match(await chunks.response(), /read 1000$/);
+});
+
+t.test("a body that says it is too large is refused before it is read, and the connection ends with the answer", async (t) => {
+  const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
+  const client = new RawClient(t, port).send("POST / HTTP/1.1", "Host: a", "Content-Length: 1001");
+  const response = await client.response();
+  t.match(response, /^HTTP\/1\.1 413 /);
+  t.match(response, /\r\nconnection: close\r\n/i);
+  t.match(response, /too_large$/);
+});
+
+t.test("a body that turns out too large is refused as soon as it is, and the connection ends with the answer", async (t) => {
+  const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
+  const client = new RawClient(t, port).send("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked");
+  for (let i = 0; i < 11; i++) client.socket.write(`64\r\n${"x".repeat(100)}\r\n`);
+  const response = await client.response();
+  t.match(response, /^HTTP\/1\.1 413 /);
+  t.match(response, /\r\nconnection: close\r\n/i);
+});
+
+t.test("a client that writes all of a large body before it reads gets its 413 too", async (t) => {
+  const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
+  const client = new RawClient(t, port);
+  client.socket.pause();
+  const bytes = 20_000_000;
+  client.send("POST / HTTP/1.1", "Host: a", "Connection: close", `Content-Length: ${bytes}`);
+  const written = await new Promise<string>((resolve) => client.socket.write(Buffer.alloc(bytes), (error) => resolve((error as NodeJS.ErrnoException | null)?.code ?? "written")));
+  t.equal(written, "written", "as clients do that don't read while they write: Python's, for one");
+  client.socket.resume();
+  t.match(await client.response(), /^HTTP\/1\.1 413 /);
+});
+
+t.test("HEAD gets the headers of the answer and no body", async (t) => {
+  const { url } = await listening(t, { handle: (exchange) => exchange.reply(200, text, "hello", "utf8") });
+  const response = await fetch(url, { method: "HEAD" });
+  t.same([response.status, response.headers.get("content-length"), await response.text()], [200, "5", ""]);
+});
+
+t.test("headers beyond the bound are refused, and the handler never hears of it", async (t) => {
+  let handled = 0;
+  const { port } = await listening(t, { handle: () => void handled++ });
+  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a", `X-Large: ${"x".repeat(17 * 1024)}`);
+  t.match(await client.response(), /^HTTP\/1\.1 431 /);
+  t.equal(handled, 0);
+});
+
+t.test("what isn't HTTP is refused and closed", async (t) => {
+  const { port } = await listening(t);
+  const client = new RawClient(t, port);
+  client.socket.write("\u0000\u0001 garbage\r\n\r\n");
+  t.match(await client.response(), /^HTTP\/1\.1 400 /);
+});
+
+t.test("every response carries a request id and an envelope, those too that no handler made", async (t) => {
+  const { port } = await listening(t);
+  for (const [name, request] of [["headers too large", `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${"x".repeat(17 * 1024)}\r\n\r\n`], ["no HTTP", "garbage\r\n\r\n"]] as const) {
+    const client = new RawClient(t, port);
+    client.socket.write(request);
+    const response = await client.response();
+    t.match(response, /\r\nx-request-id: \S+\r\n/i, name);
+    t.match(response, /\{"error":\{/, name);
+  }
+});
+
+t.test("requests of one client share its connection until the listener closes", async (t) => {
+  const { listener, port, next } = await listening(t);
+  const client = new RawClient(t, port);
+  for (let i = 1; i <= 3; i++) {
+    client.send("GET / HTTP/1.1", "Host: a");
+    (await next()).reply(200, text, `answer ${i}`, "utf8");
+    await client.until(() => client.received.endsWith(`answer ${i}`));
+  }
+  t.equal(client.closed, false);
+  const closed = listener.close(60_000);
+  await client.until(() => client.closed);
+  await closed;
+  await t.rejects(fetch(listener.url), "nobody listens any more");
+});
+
+t.test("a request in flight is let end at a close, its connection with it", async (t) => {
+  const { listener, port, next } = await listening(t);
+  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+  const exchange = await next();
+  let closed = false;
+  const closing = listener.close(60_000).then(() => (closed = true));
+  exchange.begin(200, text);
+  exchange.write(Buffer.from("one"));
+  await client.until(() => client.received.includes("one"));
+  t.equal(closed, false);
+  exchange.write(Buffer.from("two"));
+  exchange.end();
+  await closing;
+  await client.until(() => client.closed);
+  t.match(client.received, /one[^]*two/);
+});
+
+t.test("a request that comes on an open connection after a close is answered and told that it is the last", async (t) => {
+  const { listener, port, next } = await listening(t);
+  const client = new RawClient(t, port);
+  client.socket.write("GET /first HTTP/1.1\r\nHost: a\r\n\r\nGET /second HTTP/1.1\r\nHost: a\r\n\r\n");
+  const first = await next();
+  const closing = listener.close(60_000);
+  first.reply(200, text, "first", "utf8");
+  const second = await Promise.race([next(), client.until(() => client.closed).then(() => null)]);
+  second?.reply(200, text, "second", "utf8");
+  await client.until(() => client.closed);
+  await closing;
+  t.match(client.received, /first/);
+  if (second !== null) t.match(client.received, /connection: close[^]*second/i);
+});
+
+t.test("a request that outlasts the grace of a close is cut", async (t) => {
+  const { listener, port, next } = await listening(t);
+  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+  const exchange = await next();
+  let gone = 0;
+  exchange.onGone(() => gone++);
+  exchange.begin(200, text);
+  exchange.write(Buffer.from("one"));
+  await listener.close(20);
+  await client.until(() => client.closed);
+  t.same([gone, exchange.gone], [1, true]);
+});
+
+t.test("a client that leaves is told of once, wherever the request stands", async (t) => {
+  const { port, next } = await listening(t);
+  const stages: readonly (readonly [name: string, run: (exchange: Exchange) => void])[] = [
+    ["before the answer", () => {}],
+    ["in the middle of it", (exchange) => (exchange.begin(200, text), void exchange.write(Buffer.from("one")))],
+    ["after the head", (exchange) => exchange.begin(200, text)],
+  ];
+  for (const [name, run] of stages) {
+    const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+    const exchange = await next();
+    let told = 0;
+    const gone = new Promise<void>((resolve) => exchange.onGone(() => (told++, resolve())));
+    run(exchange);
+    client.socket.destroy();
+    await gone;
+    t.equal(exchange.gone, true, name);
+    exchange.reply(200, text, "nobody reads this", "utf8");
+    exchange.cut();
+    await new Promise((resolve) => setImmediate(resolve));
+    t.equal(told, 1, name);
+  }
+});
+
+t.test("what is written to a client that has left does no harm", async (t) => {
+  const { port, next } = await listening(t);
+  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+  const exchange = await next();
+  const gone = new Promise<void>((resolve) => exchange.onGone(resolve));
+  exchange.begin(200, text);
+  client.socket.destroy();
+  await gone;
+  exchange.write(Buffer.from("one"));
+  exchange.end();
+  await new Promise((resolve) => setImmediate(resolve));
+  t.equal(exchange.gone, true);
+});
+
+t.test("a client that has its whole response isn't told of as gone", async (t) => {
+  const { url, port, next } = await listening(t);
+  const told: string[] = [];
+  for (const how of ["reply", "stream"] as const) {
+    const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a", "Connection: close");
+    const exchange = await next();
+    exchange.onGone(() => told.push(how));
+    if (how === "reply") exchange.reply(200, text, "all", "utf8");
+    else {
+      exchange.begin(200, text);
+      exchange.write(Buffer.from("all"));
+      exchange.end();
+    }
+    t.match(await client.response(), /all/);
+  }
+  const kept = httpRequest(url, { method: "GET" }).end();
+  (await next()).reply(200, text, "all", "utf8");
+  await once(kept, "response");
+  t.same(told, []);
+});
+
+t.test("a client that leaves in the middle of its body gives a body that is gone", async (t) => {
+  const { port, next } = await listening(t);
+  const client = new RawClient(t, port).send("POST / HTTP/1.1", "Host: a", "Content-Length: 100");
+  client.socket.write("only some");
+  const exchange = await next();
+  const body = exchange.readBody(1000);
+  client.socket.destroy();
+  t.same(await body, { ok: false, reason: "gone" });
+});
+
+t.test("a stream's head doesn't wait for its first byte, and its pieces don't wait for each other", async (t) => {
+  const { port, next } = await listening(t);
+  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+  const exchange = await next();
+  exchange.begin(200, ["content-type", "text/event-stream", "X-One", "1"]);
+  t.equal(exchange.begun, true);
+  await client.until(() => /\r\nX-One: 1\r\n[^]*\r\n\r\n$/.test(client.received));
+  t.match(client.received, /transfer-encoding: chunked/i);
+  for (const piece of ["one", "two"]) {
+    exchange.write(Buffer.from(piece));
+    await client.until(() => client.received.includes(piece));
+  }
+  exchange.end();
+  await client.until(() => client.received.endsWith("0\r\n\r\n"));
+});
+
+t.test("a response that is cut is seen as cut", async (t) => {
+  const { url, next } = await listening(t);
+  const asked = fetch(url);
+  const exchange = await next();
+  exchange.begin(200, text);
+  exchange.write(Buffer.from("one"));
+  const response = await asked;
+  exchange.cut();
+  await t.rejects(response.text());
+});
+
+t.test("a client that reads slowly is waited for, and told of once when it has caught up", async (t) => {
+  const { port, next } = await listening(t);
+  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+  client.socket.pause();
+  const exchange = await next();
+  exchange.begin(200, text);
+  const piece = Buffer.alloc(1024 * 1024, "x");
+  let written = 0;
+  while (exchange.write(piece)) written += piece.length;
+  let drains = 0;
+  const drained = new Promise<void>((resolve) => exchange.onDrain(() => (drains++, resolve())));
+  exchange.onDrain(() => (drains += 100));
+  client.socket.resume();
+  await drained;
+  exchange.end();
+  await client.until(() => client.received.endsWith("0\r\n\r\n"));
+  t.equal(drains, 1);
+  t.ok(client.received.length > written);
+});
+
+/** Whether a client's connection is cut by the server within two seconds, though the client reads nothing. */
+async function isCut(exchange: Exchange): Promise<boolean> {
+  let late: NodeJS.Timeout | undefined;
+  const gone = new Promise<boolean>((resolve) => exchange.onGone(() => resolve(true)));
+  const deadline = new Promise<boolean>((resolve) => (late = setTimeout(() => resolve(exchange.gone), 2000)));
+  const cut = await Promise.race([gone, deadline]);
+  clearTimeout(late);
+  return cut;
+}
+
+t.test("a client that reads nothing of a stream is cut after its time", async (t) => {
+  const { port, next } = await listening(t, { stalledClientMs: 50 });
+  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+  client.socket.pause();
+  const exchange = await next();
+  exchange.begin(200, text);
+  while (exchange.write(Buffer.alloc(1024 * 1024, "x")));
+  t.ok(await isCut(exchange));
+});
+
+t.test("a client that reads nothing of a whole reply is cut after its time too", async (t) => {
+  const { port, next } = await listening(t, { stalledClientMs: 50 });
+  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+  client.socket.pause();
+  const exchange = await next();
+  const cut = isCut(exchange);
+  exchange.reply(200, text, "x".repeat(32 * 1024 * 1024), "latin1");
+  await Promise.race([cut, once(client.socket, "close")]);
+  t.ok(exchange.gone || client.closed, "it holds a socket and the whole reply");
+});
+
+t.test("an address that is taken is refused with the operating system's reason", async (t) => {
+  const { port } = await listening(t);
+  await t.rejects(listenHttp({ listen: { host: "127.0.0.1", port }, stalledClientMs: 1000, handle: () => {} }), { code: "EADDRINUSE" });
+});
+
+t.test("the listener says where it listens, on IPv6 in brackets", async (t) => {
+  const { url } = await listening(t);
+  t.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
+  const six = await listenHttp({ listen: { host: "::1", port: 0 }, stalledClientMs: 1000, handle: () => {} }).catch(() => null);
+  if (six === null) return t.comment("this machine has no IPv6");
+  t.match(six.url, /^http:\/\/\[::1\]:\d+$/);
+  await six.close(0);
+});

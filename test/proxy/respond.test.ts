@@ -1,0 +1,96 @@
+import t from "tap";
+import { refusalHeaders, refusalMessage, replyFailure, replyJson, replyRefused, successHeaders } from "../../proxy/respond.js";
+import { failure, invalid, plainFailure } from "../../shared/error-code.js";
+import type { Breach } from "../../shared/wire/message.js";
+import { FakeExchange } from "./fake-exchange.js";
+
+const breach: Breach = { scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61 };
+
+const asRecord = (flat: readonly string[]): Record<string, string> => Object.fromEntries(Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!]));
+const bodyOf = (exchange: FakeExchange): unknown => JSON.parse(exchange.body.toString());
+
+t.test("a JSON response says what it is and which request it answers", async (t) => {
+  const exchange = new FakeExchange();
+  replyJson(exchange, 200, { text: "größe 🙂" }, ["retry-after", "1"]);
+  t.same([exchange.status, asRecord(exchange.headers), bodyOf(exchange)], [200, { "content-type": "application/json", "x-request-id": "req_test", "retry-after": "1" }, { text: "größe 🙂" }]);
+});
+
+t.test("a failure on a model path comes in the envelope, the provider only where one failed", async (t) => {
+  const table = [
+    [invalid("bad", "model"), { error: { type: "invalid_request_error", message: "bad", code: null, param: "model" } }],
+    [failure("model_not_found", "gone"), { error: { type: "invalid_request_error", message: "gone", code: "model_not_found", param: null } }],
+    [{ ...plainFailure(502, "provider_error", "down"), provider: "openai" }, { error: { type: "provider_error", message: "down", code: null, param: null, provider: "openai" } }],
+  ] as const;
+  for (const [what, body] of table) {
+    for (const area of ["model", "health"] as const) {
+      const exchange = new FakeExchange();
+      replyFailure(exchange, area, what);
+      t.equal(exchange.status, what.status);
+      t.same(bodyOf(exchange), { error: { ...body.error, type: what.type } });
+      t.same(Object.keys((bodyOf(exchange) as typeof body).error), Object.keys(body.error), "code and param are always there");
+    }
+  }
+});
+
+t.test("a failure on admin comes flat, with all six keys", async (t) => {
+  for (const what of [invalid("bad", "scope"), failure("rate_limit_not_found", "no rule"), plainFailure(401, "authentication_error", "missing credentials"), { ...invalid("x"), provider: "p" }]) {
+    const exchange = new FakeExchange();
+    replyFailure(exchange, "admin", what, ["www-authenticate", "Bearer"]);
+    const { status, ...rest } = what;
+    t.same(bodyOf(exchange), { ...rest, status_code: status });
+    t.equal(Object.keys(bodyOf(exchange) as object).length, 6);
+    t.equal(exchange.sent("www-authenticate"), "Bearer");
+  }
+});
+
+t.test("the status and type of each code are those of the contract", async (t) => {
+  const table = [
+    ["rate_limit_exceeded", 429, "rate_limit_error"], ["rate_limit_not_found", 404, "not_found_error"], ["quota_templates_not_entitled", 403, "permission_error"], ["feature_unavailable", 503, "internal_error"],
+    ["limiter_unavailable", 503, "internal_error"], ["model_not_found", 404, "not_found_error"], ["provider_unavailable", 502, "provider_error"], ["request_too_large", 413, "invalid_request_error"],
+  ] as const;
+  for (const [code, status, type] of table) t.match(failure(code, "x"), { status, type, code });
+});
+
+t.test("a refusal names who, which limit and its cap", async (t) => {
+  const table: readonly (readonly [change: Partial<Breach>, message: string])[] = [
+    [{}, "rate limit exceeded for /team: minute request limit of 10 reached"],
+    [{ subject: "/" }, "rate limit exceeded for /: minute request limit of 10 reached"],
+    [{ periodSeconds: 3600, dimension: "tokens", cap: 5000 }, "rate limit exceeded for /team: hour token limit of 5000 reached"],
+    [{ periodSeconds: 86_400 }, "rate limit exceeded for /team: day request limit of 10 reached"],
+    [{ periodSeconds: 300 }, "rate limit exceeded for /team: 300s request limit of 10 reached"],
+    [{ periodSeconds: 0, dimension: "concurrent", cap: 2 }, "rate limit exceeded for /team: concurrent request limit of 2 reached"],
+    [{ scope: "provider", subject: "OpenAI" }, "rate limit exceeded for provider OpenAI: minute request limit of 10 reached"],
+    [{ scope: "model", subject: "openai/gpt-4o", dimension: "tokens" }, "rate limit exceeded for model openai/gpt-4o: minute token limit of 10 reached"],
+  ];
+  for (const [change, message] of table) t.equal(refusalMessage({ ...breach, ...change }), message);
+});
+
+t.test("a refusal tells its wait in both units, the breached dimension, and long waits not to be retried", async (t) => {
+  const table: readonly (readonly [change: Partial<Breach>, headers: Record<string, string>])[] = [
+    [{ waitSeconds: 60 }, { "retry-after": "60", "retry-after-ms": "60000", "x-ratelimit-limit-requests": "10", "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "60" }],
+    [{ waitSeconds: 61 }, { "retry-after": "61", "retry-after-ms": "61000", "x-should-retry": "false", "x-ratelimit-limit-requests": "10", "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "61" }],
+    [{ waitSeconds: 1, dimension: "tokens", cap: 7 }, { "retry-after": "1", "retry-after-ms": "1000", "x-ratelimit-limit-tokens": "7", "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1" }],
+    [{ waitSeconds: 1, dimension: "concurrent" }, { "retry-after": "1", "retry-after-ms": "1000" }],
+  ];
+  for (const [change, headers] of table) t.same(asRecord(refusalHeaders({ ...breach, ...change })), headers, JSON.stringify(change));
+});
+
+t.test("a refused request is a 429 with its code, in the envelope", async (t) => {
+  const exchange = new FakeExchange();
+  replyRefused(exchange, breach);
+  t.equal(exchange.status, 429);
+  t.same(bodyOf(exchange), { error: { type: "rate_limit_error", message: refusalMessage(breach), code: "rate_limit_exceeded", param: null } });
+  t.same([exchange.sent("retry-after"), exchange.sent("x-request-id"), exchange.sent("x-ratelimit-limit-requests")], ["61", "req_test", "10"]);
+});
+
+t.test("success headers hold the triples that there are", async (t) => {
+  const requests = { limit: 10, remaining: 0, resetSeconds: 60 };
+  const tokens = { limit: 5000, remaining: 4999, resetSeconds: 1 };
+  const ofRequests = { "x-ratelimit-limit-requests": "10", "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "60" };
+  const ofTokens = { "x-ratelimit-limit-tokens": "5000", "x-ratelimit-remaining-tokens": "4999", "x-ratelimit-reset-tokens": "1" };
+  t.same(asRecord(successHeaders(null)), {});
+  t.same(asRecord(successHeaders({ requests: null, tokens: null })), {});
+  t.same(asRecord(successHeaders({ requests, tokens: null })), ofRequests);
+  t.same(asRecord(successHeaders({ requests: null, tokens })), ofTokens);
+  t.same(asRecord(successHeaders({ requests, tokens })), { ...ofRequests, ...ofTokens });
+});
