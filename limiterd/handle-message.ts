@@ -11,6 +11,7 @@ import { unreachable } from "../shared/assert.js";
 import { admit } from "./admit.js";
 import { charge, hold, matchAll, release } from "./charge.js";
 import { handleAdmin } from "./handle-admin.js";
+import { proxyChange } from "./snapshot.js";
 import type { Counter } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
 import { type DaemonState, isLimited, type PeerState } from "./state.js";
@@ -60,7 +61,9 @@ function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: num
   if (peer.proxy === null) {
     peer.proxy = proxy;
     proxy.peer = peer;
-    state.proxies.markDirty(proxy);
+    // At once, not with the next snapshot: a daemon that starts after a crash waits for those it finds.
+    state.writer.closeBatch();
+    void state.writer.write([proxyChange(proxy, nowMs)]);
   }
   for (const lease of message.leases) {
     if (peer.leases.has(lease.lease)) return false;

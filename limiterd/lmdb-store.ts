@@ -2,7 +2,7 @@
  * The store port on LMDB: one file, one table each, our own bytes (version, checksum, msgpack) as
  * values. It says who owns the file and refuses what it can't read; it decides nothing else.
  */
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { type Database, open, type RootDatabase } from "lmdb";
@@ -12,6 +12,8 @@ import { type Change, type Store, StoreLockedError, StoreUnreadableError, type T
 /** The shape of everything below; a store of another one is refused, not converted. */
 const schemaVersion = 1;
 const headBytes = 5;
+/** What lmdb takes with pages of 4 KiB, less what it adds to a text. */
+const keyBytesMax = 1970;
 
 type Bytes = Database<Buffer, string | number>;
 
@@ -22,14 +24,8 @@ export async function openLmdbStore(dataDir: string): Promise<Store> {
   const root = openRoot(file);
   const meta: Bytes = root.openDB({ name: "meta", encoding: "binary" });
   try {
-    const schema = meta.get("schema");
-    if (schema !== undefined && schema.toString() !== String(schemaVersion)) {
-      throw new StoreUnreadableError(`${file} has the schema version ${schema.toString()}, this Sluice reads ${schemaVersion}`);
-    }
-    const owner = meta.get("owner");
-    if (owner !== undefined && isAlive(owner.toString())) throw new StoreLockedError(`${file} is in use by the process ${owner.toString().split(" ")[0]}`);
-    await meta.put("schema", Buffer.from(String(schemaVersion)));
-    await meta.put("owner", Buffer.from(`${process.pid} ${startTicks(process.pid)}`));
+    // One transaction: of two daemons that start at once, the second sees the first.
+    root.transactionSync(() => claim(file, meta));
   } catch (error) {
     await root.close();
     throw error instanceof StoreUnreadableError || error instanceof StoreLockedError ? error : unreadable(file, error);
@@ -37,37 +33,74 @@ export async function openLmdbStore(dataDir: string): Promise<Store> {
   return new LmdbStore(file, root, meta);
 }
 
+/** Throws when the store isn't ours to have; otherwise writes down that it is. */
+function claim(file: string, meta: Bytes): void {
+  const schema = meta.get("schema");
+  if (schema !== undefined && schema.toString() !== String(schemaVersion)) {
+    throw new StoreUnreadableError(`${file} has the schema version ${schema.toString()}, this Sluice reads ${schemaVersion}`);
+  }
+  const owner = meta.get("owner");
+  if (owner !== undefined && isAlive(owner.toString())) throw new StoreLockedError(`${file} is in use by the process ${owner.toString().split(" ")[0]}`);
+  meta.putSync("schema", Buffer.from(String(schemaVersion)));
+  meta.putSync("owner", Buffer.from(`${process.pid} ${startTicks(process.pid)}`));
+}
+
 function openRoot(file: string): RootDatabase<Buffer, string | number> {
   if (existsSync(file)) checkHead(file);
+  // LMDB makes its files by the mask: they are nobody else's.
+  const mask = process.umask(0o077);
   try {
     return open<Buffer, string | number>({ path: file, noSubdir: true, encoding: "binary", maxDbs: 16 });
   } catch (error) {
     throw unreadable(file, error);
+  } finally {
+    process.umask(mask);
   }
 }
 
-/** LMDB's own check of a foreign file isn't always a clean error, so the magic number of its first page is looked at before. */
+/**
+ * LMDB maps its file and trusts it: a foreign one isn't always a clean error, and a page that is missing
+ * ends the process. So the first pages are looked at before: what they are, and how long the file must be.
+ */
 function checkHead(file: string): void {
-  const head = Buffer.alloc(32);
-  let headRead: number;
+  const head = Buffer.alloc(2 * smallestPageBytes);
+  let headBytesRead: number;
+  let fileBytes: number;
   try {
     const descriptor = openSync(file, "r");
     try {
-      headRead = readSync(descriptor, head);
+      fileBytes = fstatSync(descriptor).size;
+      headBytesRead = readSync(descriptor, head);
     } finally {
       closeSync(descriptor);
     }
   } catch (error) {
     throw unreadable(file, error);
   }
-  if (headRead > 0 && !magicOffsets.some((at) => head.readUInt32LE(at) === lmdbMagic)) {
-    throw new StoreUnreadableError(`${file} can't be read: it is not a Sluice store. Move it away to start with an empty one`);
+  if (fileBytes === 0) return;
+  const first = readMeta(head, 0);
+  if (first === null) throw new StoreUnreadableError(`${file} can't be read: it is not a Sluice store. Move it away to start with an empty one`);
+  const second = first.pageBytes === smallestPageBytes && headBytesRead === head.length ? readMeta(head, smallestPageBytes) : null;
+  const newest = second !== null && second.transaction > first.transaction ? second : first;
+  if (fileBytes < 2 * first.pageBytes || fileBytes < (newest.lastPage + 1 - unwrittenPagesMax) * first.pageBytes) {
+    throw new StoreUnreadableError(`${file} can't be read: it was cut short. Put a whole copy in its place, or move it away to start with an empty store`);
   }
 }
 
+const smallestPageBytes = 4096;
 const lmdbMagic = 0xbeefc0de;
-/** Where the first meta page keeps it: behind the page header, whose length depends on LMDB's build. */
+/** Where a meta page keeps its magic number: behind the page header, whose length depends on LMDB's build. */
 const magicOffsets = [16, 24];
+/** Pages at the end that a transaction took and gave back again are counted but never written. */
+const unwrittenPagesMax = 16;
+
+/** LMDB's MDB_meta, as far as it is needed. */
+function readMeta(head: Buffer, page: number): { readonly pageBytes: number; readonly lastPage: number; readonly transaction: bigint } | null {
+  const offset = magicOffsets.find((at) => head.readUInt32LE(page + at) === lmdbMagic);
+  if (offset === undefined) return null;
+  const meta = page + offset;
+  return { pageBytes: head.readUInt32LE(meta + 24), lastPage: Number(head.readBigUInt64LE(meta + 120)), transaction: head.readBigUInt64LE(meta + 128) };
+}
 
 function unreadable(file: string, cause: unknown): StoreUnreadableError {
   return new StoreUnreadableError(`${file} can't be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
@@ -111,11 +144,19 @@ class LmdbStore implements Store {
   async commit(changes: readonly Change[]): Promise<void> {
     // Writes of one turn of the event loop share one transaction (lmdb's eventTurnBatching), and the
     // last promise resolves with it.
-    const writes = changes.map(({ table, key, value }) => {
+    // What can fail by itself is done before the first write, so that a commit is whole or nothing.
+    const sealed = changes.map(({ table, key, value }) => {
+      if (typeof key === "string" && Buffer.byteLength(key) > keyBytesMax) throw new Error(`a key of ${table} is longer than ${keyBytesMax} bytes`);
+      return value === undefined ? undefined : seal(value);
+    });
+    const writes = changes.map(({ table, key }, i) => {
       const db = this.#tables.get(table)!;
-      return value === undefined ? db.remove(key) : db.put(key, seal(value));
+      const value = sealed[i];
+      return value === undefined ? db.remove(key) : db.put(key, value);
     });
     await Promise.all(writes);
+    // Committed survives this process, flushed survives the machine.
+    await this.#root.flushed;
   }
 
   sizeBytes(): number {

@@ -2,11 +2,12 @@
  * Brings back what the store holds: rules, windows, proxies, then the journal on top of the windows
  * that were written before it; and puts the configuration's rules in their place (CONTRACT section 9).
  */
+import { isCount } from "../shared/assert.js";
 import { charge, matchAll } from "./charge.js";
 import { createProxies, type Proxies } from "./proxies.js";
 import { createRuleBook, type RuleBook } from "./rule-book.js";
 import { type RuleDefinition, ruleId } from "../shared/rule.js";
-import { type Change, journalFromStored, proxyFromStored, ruleFromStored, ruleToStored, splitWindowKey, type Store, StoreUnreadableError, windowFromStored, windowKey } from "./store.js";
+import { bornKey, type Change, journalFromStored, proxyFromStored, ruleFromStored, ruleToStored, splitWindowKey, type Store, StoreUnreadableError, windowFromStored, windowKey } from "./store.js";
 
 export interface Restored {
   readonly book: RuleBook;
@@ -17,11 +18,11 @@ export interface Restored {
   readonly bornLsn: number;
   /** The batches of the journal that were applied, ascending. */
   readonly journaled: readonly number[];
-  /** What the configuration changes in the store. */
+  /** To be committed before anybody is answered: this life's number, and what the configuration changes. */
   readonly changes: readonly Change[];
 }
 
-/** An earlier life may have given out numbers beyond those on disk: those of the batches that never got there. */
+/** An earlier life gave out numbers beyond those on disk: those of the batches that never got there, a second's worth. */
 const lsnGap = 1_000_000;
 
 /** `configured` null leaves the stored rules as they are: limits are disabled, not withdrawn. */
@@ -51,8 +52,14 @@ export function restore(store: Store, configured: readonly RuleDefinition[] | nu
   const { proxies, awaited } = restoreProxies(store);
   const journaled = replayJournal(store, book, proxies, nowMs);
   lastLsn = Math.max(lastLsn, journaled.at(-1) ?? 0);
+  for (const { key, value } of store.entries("lives")) {
+    const [born] = value;
+    if (!isCount(born)) damaged(store, "lives", key);
+    lastLsn = Math.max(lastLsn, born);
+  }
   const bornLsn = lastLsn + lsnGap;
-  return { book, proxies, awaited, bornLsn, journaled, changes: [...orphans, ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: bornLsn - 1 }))] };
+  const life: Change = { table: "lives", key: bornKey, value: [bornLsn] };
+  return { book, proxies, awaited, bornLsn, journaled, changes: [life, ...orphans, ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: bornLsn - 1 }))] };
 }
 
 function restoreProxies(store: Store): { proxies: Proxies; awaited: Set<string> } {

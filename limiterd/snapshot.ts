@@ -5,6 +5,7 @@
  */
 import { childrenPerSweep, settledRetentionMs, windowsPerSlice } from "../shared/bounds.js";
 import type { Counter } from "./rule-book.js";
+import type { Proxy } from "./proxies.js";
 import type { DaemonState } from "./state.js";
 import { type Change, proxyToStored, windowKey, windowToStored } from "./store.js";
 
@@ -12,13 +13,16 @@ import { type Change, proxyToStored, windowKey, windowToStored } from "./store.j
 export async function snapshot(state: DaemonState, nowMs: number): Promise<void> {
   const { book, writer } = state;
   const dirty = book.takeDirty();
+  const proxies = state.proxies.takeDirty();
+  state.lastSnapshotAtMs = nowMs;
+  // At rest no number is used up and nothing is written.
+  if (dirty.length === 0 && proxies.length === 0 && writer.journalBytes === 0) return;
   const coveredLsn = writer.closeBatch();
   for (let i = 0; i < dirty.length; i += windowsPerSlice) {
     await writer.write(windowChanges(state, dirty.slice(i, i + windowsPerSlice), writer.closeBatch()));
   }
   writer.closeBatch();
-  await writer.write([...proxyChanges(state, nowMs), ...writer.removeJournal(coveredLsn)]);
-  state.lastSnapshotAtMs = nowMs;
+  await writer.write([...proxyChanges(state, proxies, nowMs), ...writer.removeJournal(coveredLsn)]);
 }
 
 function windowChanges(state: DaemonState, counters: readonly Counter[], lsn: number): Change[] {
@@ -40,12 +44,14 @@ export function sweepChildren(state: DaemonState, nowMs: number): void {
   void state.writer.write(forgotten.map(({ rule, child }) => ({ table: "windows", key: windowKey(rule.id, child), value: undefined })));
 }
 
-function proxyChanges(state: DaemonState, nowMs: number): Change[] {
+function proxyChanges(state: DaemonState, dirty: readonly Proxy[], nowMs: number): Change[] {
   const forgotten = new Set(state.proxies.forget(nowMs - settledRetentionMs));
   const changes: Change[] = [...forgotten].map((id) => ({ table: "proxies", key: id, value: undefined }));
-  for (const proxy of state.proxies.takeDirty()) {
-    if (forgotten.has(proxy.id)) continue;
-    changes.push({ table: "proxies", key: proxy.id, value: proxyToStored({ settledSeq: proxy.settledSeq, connected: proxy.peer !== null, seenAtMs: nowMs }) });
-  }
+  for (const proxy of dirty) if (!forgotten.has(proxy.id)) changes.push(proxyChange(proxy, nowMs));
   return changes;
+}
+
+/** What is kept of a proxy now. */
+export function proxyChange(proxy: Proxy, nowMs: number): Change {
+  return { table: "proxies", key: proxy.id, value: proxyToStored({ settledSeq: proxy.settledSeq, connected: proxy.peer !== null, seenAtMs: nowMs }) };
 }

@@ -34,6 +34,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
       journal_bytes: writer.journalBytes,
       last_flush_at: state.lastSnapshotAtMs === null ? null : formatSeconds(state.lastSnapshotAtMs),
       failed_commits: counts.failedCommits,
+      unjournaled: writer.unjournaled,
       failing: writer.failing?.message ?? null,
     },
   };

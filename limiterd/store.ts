@@ -6,7 +6,7 @@ import { isCount } from "../shared/assert.js";
 import { type RuleDefinition, type RuleSource, scopes } from "../shared/rule.js";
 import { isNormalUserPath } from "../shared/user-path.js";
 
-export const tables = ["rules", "windows", "journal", "proxies"] as const;
+export const tables = ["rules", "windows", "journal", "proxies", "lives"] as const;
 export type Table = (typeof tables)[number];
 
 /** One entry to write, or with `value` undefined to remove. */
@@ -125,6 +125,9 @@ export function journalFromStored(value: readonly unknown[]): JournalEntry[] | n
   }
   return entries;
 }
+
+/** `lives`: [bornLsn] under `lsn`: the first log sequence number of the last life, so that the next one's lies above all that it gave out. */
+export const bornKey = "lsn";
 
 /** `proxies`: [settledSeq, connected, seenAtMs] by proxy id. */
 export interface StoredProxy {

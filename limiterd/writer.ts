@@ -4,7 +4,7 @@
  * changes are committed one after the other: a failed commit is tried again and holds back all that
  * comes after it, so that what is on disk is always a prefix of what happened.
  */
-import { windowsPerSlice } from "../shared/bounds.js";
+import { journalEntriesMax, windowsPerSlice } from "../shared/bounds.js";
 import { type Change, type JournalEntry, journalToStored, type Store } from "./store.js";
 
 export interface WriterPorts {
@@ -22,6 +22,8 @@ export interface Writer {
   readonly journalBytes: number;
   /** The last failure to write, or null when the store works. */
   readonly failing: Error | null;
+  /** Settles that were charged in memory but not journaled, because the store failed for too long: a crash before it works again loses them. */
+  readonly unjournaled: number;
   /** Adds a settle to the open batch; `onDurable` runs once it is committed. */
   journal(entry: JournalEntry, onDurable: () => void): void;
   /** Closes the open batch, queues it, and returns its lsn: everything until now is at or below it. */
@@ -58,12 +60,17 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
   let committing = false;
   let commitScheduled = false;
   let failing: Error | null = null;
+  let pendingEntries = 0;
+  let unjournaled = 0;
 
   function closeBatch(): number {
     const closed = lsn++;
     if (batch.length > 0) {
       const done = batchDone;
-      jobs.push({ changes: [{ table: "journal", key: closed, value: journalToStored(batch) }], done: () => done.forEach((run) => run()) });
+      jobs.push({ changes: [{ table: "journal", key: closed, value: journalToStored(batch) }], done: () => {
+        pendingEntries -= done.length;
+        for (const run of done) run();
+      } });
       batchBytes.set(closed, batch.length * entryBytes);
       journalBytes += batch.length * entryBytes;
       batch = [];
@@ -103,7 +110,13 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     get lsn() { return lsn; },
     get journalBytes() { return journalBytes; },
     get failing() { return failing; },
+    get unjournaled() { return unjournaled; },
     journal(entry, onDurable) {
+      if (failing !== null && pendingEntries >= journalEntriesMax) {
+        unjournaled++;
+        return;
+      }
+      pendingEntries++;
       batch.push(entry);
       batchDone.push(onDurable);
       if (commitScheduled) return;

@@ -162,7 +162,7 @@ class Forwarding implements UpstreamSink {
   onFailure(reason: UpstreamFailure): void {
     if (this.#ended) return;
     if (!this.#exchange.begun) {
-      return this.#fail(unreachedFailure(this.#what.provider, reason), this.#status === 0 ? "upstream_error" : "upstream_cut", reason.reason);
+      return this.#fail(unansweredFailure(this.#what.provider, this.#status !== 0, reason), this.#status === 0 ? "upstream_error" : "upstream_cut", reason.reason);
     }
     this.#done({ ...this.#charged(this.#tap?.usage ?? { kind: "absent" }, this.#tap?.contentChars ?? this.#bytes), status: this.#status, outcome: "upstream_cut", note: reason.reason, finish: () => this.#exchange.cut() });
   }
@@ -218,8 +218,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A provider that gave no response: 502 when it can't be reached, 504 when it was silent past its deadline. */
-function unreachedFailure(provider: string, reason: UpstreamFailure): Failure {
-  if (reason.kind === "silent") return { ...plainFailure(504, "provider_error", `provider ${provider} did not answer in time (${reason.reason})`), code: "provider_unavailable", provider };
-  return { ...failure("provider_unavailable", `provider ${provider} can't be reached (${reason.reason})`), provider };
+/** A provider that gave no answer: 502 when it can't be reached or broke off, 504 when it was silent past its deadline. */
+function unansweredFailure(provider: string, begun: boolean, reason: UpstreamFailure): Failure {
+  if (reason.kind === "silent") return { ...plainFailure(504, "provider_error", `provider ${provider} was silent past its deadline`), provider };
+  const what = begun || reason.kind === "broken" ? "broke off its answer" : "can't be reached";
+  return { ...failure("provider_unavailable", `provider ${provider} ${what} (${reason.reason})`), provider };
 }

@@ -92,7 +92,9 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
       await listener.close(config.server.drainMs);
       await limiter.client.drained(settleGraceMs);
       await closeAll();
-      log.info({ unsettled: limiter.client.unsettled }, "proxy stopped");
+      const { unsettled } = limiter.client;
+      if (unsettled > 0) log.warn({ unsettled }, "proxy stopped; the limiter daemon never acknowledged these settles");
+      else log.info("proxy stopped");
     },
   };
 }

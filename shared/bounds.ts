@@ -50,6 +50,8 @@ export const childrenPerSweep = 20_000;
 export const commitDelayMs = 10;
 /** Journal bytes that force a snapshot when the periodic one is off (`RATE_LIMITS_FLUSH_INTERVAL=0`). */
 export const journalBytesMax = 64 * 1024 * 1024;
+/** Settles that wait for a store which can't be written, at about 200 bytes each; those beyond are charged in memory alone, with a counter. */
+export const journalEntriesMax = 500_000;
 /** How long a proxy's last settle number is remembered after it was last heard of. */
 export const settledRetentionMs = 7 * 24 * 3600 * 1000;
 

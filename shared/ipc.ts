@@ -81,6 +81,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 /** A directory that is there already keeps its mode: it may be shared, and the socket's own mode keeps others out. */
 function makeDirectory(path: string, mode: number): void {
   const made = mkdirSync(path, { recursive: true, mode });
+  const own = process.getuid?.() ?? 0;
+  const owner = statSync(path).uid;
+  if (own !== 0 && owner !== own && owner !== 0) throw new Error(`the socket's directory ${path} belongs to another user (uid ${owner})`);
   // The mask of the process may have taken bits away.
   if (made !== undefined) chmodSync(path, mode);
 }

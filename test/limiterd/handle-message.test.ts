@@ -177,3 +177,23 @@ t.test("proxies are told when the first rule comes and the last one goes", async
   await daemon.commit();
   t.match(peer.heard.slice(3), [{ kind: "event", name: "limited", value: false }, { kind: "answer", id: 6 }]);
 });
+
+t.test("a life that wrote nothing is told apart from the next one: its leases are counted again", async (t) => {
+  const first = startDaemon([minute]);
+  await first.snapshot();
+  const second = startDaemon([minute], { store: first.store.crash() });
+  const lease = askFor(second.proxy("p1"), 2, "/team")!;
+  const third = startDaemon([minute], { store: second.store.crash() });
+  t.ok(third.state.bornLsn > second.state.bornLsn);
+  third.proxy("p1", [lease]);
+  endReunion(third.state);
+  t.same(counts(third, minute), { requests: 1, tokens: 0, inFlight: 1 });
+});
+
+t.test("a daemon that starts after a crash waits for a proxy that came after the last snapshot", async (t) => {
+  const daemon = startDaemon([gauge]);
+  await daemon.snapshot();
+  daemon.proxy("p1");
+  await daemon.commit();
+  t.same([...(startDaemon([gauge], { store: daemon.store.crash() }).state.awaited ?? [])], ["p1"]);
+});

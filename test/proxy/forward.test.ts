@@ -258,11 +258,16 @@ t.test("an error page without an end isn't read to it", async (t) => {
   t.ok(forwarding.exchange.body.length < 10_000);
 });
 
-t.test("a provider that can't be reached is a 502, one that is silent a 504", async (t) => {
-  for (const [kind, status, message] of [["unreachable", 502, /can't be reached \(ECONNREFUSED\)/], ["broken", 502, /can't be reached/], ["silent", 504, /did not answer in time/]] as const) {
+t.test("a provider that can't be reached or breaks off is a 502, one that is silent a 504", async (t) => {
+  const table = [
+    ["unreachable", 502, "provider_unavailable", /^provider openai can't be reached \(ECONNREFUSED\)$/],
+    ["broken", 502, "provider_unavailable", /^provider openai broke off its answer \(ECONNREFUSED\)$/],
+    ["silent", 504, null, /^provider openai was silent past its deadline$/],
+  ] as const;
+  for (const [kind, status, code, message] of table) {
     const forwarding = new Forwarding().fail(kind, "ECONNREFUSED");
     t.match(await forwarding.finished(), { status, tokens: 0, estimated: false, outcome: "upstream_error", note: "ECONNREFUSED", firstByteMonoMs: null }, kind);
-    t.match(bodyOf(forwarding).error, { type: "provider_error", code: "provider_unavailable", provider: "openai", message });
+    t.match(bodyOf(forwarding).error, { type: "provider_error", code, provider: "openai", message });
     t.equal(forwarding.exchange.sent("x-ratelimit-limit-requests"), "10");
   }
 });
