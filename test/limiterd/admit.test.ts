@@ -251,7 +251,8 @@ function difference(definitions: readonly OracleRule[], steps: readonly (readonl
       return admitted;
     };
     if (waitSeconds > 1 && after(waitSeconds - 1)) return `step ${index}: admitted a second before ${waitSeconds} were over`;
-    const slotsFull = definitions.some(({ periodSeconds }) => periodSeconds === 0) && oracle.ask(path, targets, nowMs + waitSeconds * 1000).refused?.dimension === "concurrent";
+    // Time frees no slot: while a gauge is full, no wait can be promised for what it takes part in.
+    const slotsFull = [...book.rules.values()].some(({ periodMs, own, children, definition }) => periodMs === 0 && (own === null ? [...children.values()] : [own]).some(({ inFlight }) => inFlight >= definition.maxRequests!));
     if (!slotsFull && !after(waitSeconds)) return `step ${index}: not admitted after the ${waitSeconds} seconds that it was told`;
     tally.waited++;
   }

@@ -331,7 +331,7 @@ t.test("a client that leaves between the end and the last byte changes nothing",
     await forwarding.isOver();
     forwarding.exchange.leave();
     const { outcome, status } = forwarding.forwarded!;
-    t.same([outcome, status], ["complete", 200]);
+    t.same([outcome, status, forwarding.aborted], ["complete", 200, false]);
   }
 });
 
