@@ -5,7 +5,7 @@
  */
 import { leasesPerPeerMax, tokensPerResponseMax } from "../shared/bounds.js";
 import { plainFailure } from "../shared/error-code.js";
-import { type Admin, type Admit, type Hello, type Settle, type ToDaemon, toDaemonFromWire } from "../shared/wire/message.js";
+import { type Admin, type Admit, type Hello, type Settle, type Target, type ToDaemon, toDaemonFromWire } from "../shared/wire/message.js";
 import { wireVersion } from "../shared/version.js";
 import { unreachable } from "../shared/assert.js";
 import { admit } from "./admit.js";
@@ -69,7 +69,7 @@ function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: num
     if (peer.leases.has(lease.lease)) return false;
     const counters = matchAll(state.book, lease.userPath, lease, nowMs);
     hold(counters);
-    peer.leases.set(lease.lease, { counters, bookVersion: state.book.version });
+    peer.leases.set(lease.lease, { target: lease, counters, bookVersion: state.book.version });
     if (lease.lsn < state.bornLsn && !proxy.recounted.has(lease.lease)) {
       proxy.recounted.add(lease.lease);
       recount(state, counters, lease.lsn, lease.admittedAtMs, nowMs);
@@ -92,6 +92,11 @@ function recount(state: DaemonState, counters: readonly Counter[], lsn: number, 
 /** Welcomes everybody who waited for the others: from now on admissions are answered. */
 export function endReunion(state: DaemonState): void {
   if (state.awaited === null) return;
+  for (const id of state.awaited) {
+    // Written as gone with the next snapshot, so that the next start doesn't wait for it again.
+    const missing = state.proxies.all.get(id);
+    if (missing !== undefined) state.proxies.markDirty(missing);
+  }
   state.awaited = null;
   for (const peer of state.peers) if (peer.role === "proxy" && !peer.welcomed) welcome(state, peer);
 }
@@ -106,14 +111,14 @@ function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: num
   if (peer.leases.has(message.id) || peer.leases.size >= leasesPerPeerMax) return false;
   const { book, counts, writer, settings } = state;
   if (!settings.rateLimitsEnabled) {
-    peer.leases.set(message.id, { counters: [], bookVersion: book.version });
+    peer.leases.set(message.id, { target: message.targets[0]!, counters: [], bookVersion: book.version });
     peer.send({ kind: "admitted", id: message.id, target: 0, admittedAtMs: nowMs, lsn: writer.lsn, headers: null });
     return true;
   }
   const verdict = admit(book, message, { nowMs, tokensEnforced: settings.usageEnabled });
   if (verdict.admitted) {
     counts.admitted++;
-    peer.leases.set(message.id, { counters: verdict.counters, bookVersion: book.version });
+    peer.leases.set(message.id, { target: message.targets[verdict.target]!, counters: verdict.counters, bookVersion: book.version });
     peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers });
   } else {
     counts.refused++;
@@ -139,21 +144,27 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
   proxy.settledSeq = message.seq;
   counts.settled++;
   const endedAtMs = Math.max(0, nowMs - message.endedAgoMs);
-  const requestAtMs = message.lease === 0 ? Math.max(0, nowMs - message.startedAgoMs) : message.admittedAtMs;
+  // A lease that was never granted: the request went on without an answer that turned out to be a refusal.
+  const unasked = message.lease === 0 || (held === undefined && message.lsn === 0);
+  const requestAtMs = unasked ? Math.max(0, nowMs - message.startedAgoMs) : message.admittedAtMs;
   const tokens = settings.usageEnabled ? message.tokens : 0;
   if (settings.rateLimitsEnabled) {
-    const counters = held !== undefined && held.bookVersion === book.version ? held.counters : matchAll(book, message.userPath, message, nowMs);
-    if (message.lease === 0) charge(book, counters, { atMs: requestAtMs, requests: 1, tokens: 0 }, nowMs);
+    const counters = held !== undefined && held.bookVersion === book.version && isSameTarget(held.target, message) ? held.counters : matchAll(book, message.userPath, message, nowMs);
+    if (unasked) charge(book, counters, { atMs: requestAtMs, requests: 1, tokens: 0 }, nowMs);
     else if (message.lsn < state.bornLsn && !proxy.recounted.delete(message.lease)) recount(state, counters, message.lsn, message.admittedAtMs, nowMs);
     charge(book, counters, { atMs: endedAtMs, requests: 0, tokens }, nowMs);
   }
   state.proxies.markDirty(proxy);
-  const { seq, lease, lsn, userPath, provider, model } = message;
-  writer.journal({ proxyId: proxy.id, seq, lease, lsn, requestAtMs, endedAtMs, userPath, provider, model, tokens }, () => {
+  const { seq, lsn, userPath, provider, model } = message;
+  writer.journal({ proxyId: proxy.id, seq, lease: unasked ? 0 : message.lease, lsn, requestAtMs, endedAtMs, userPath, provider, model, tokens }, () => {
     if (seq > proxy.durableSeq) proxy.durableSeq = seq;
     acknowledge(proxy, seq);
   });
   return true;
+}
+
+function isSameTarget(a: Target, b: Target): boolean {
+  return a.provider === b.provider && a.model === b.model;
 }
 
 /** Owes an acknowledgement up to `seq`; those of one commit leave as one frame. */

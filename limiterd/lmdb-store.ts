@@ -42,7 +42,7 @@ function claim(file: string, meta: Bytes): void {
   const owner = meta.get("owner");
   if (owner !== undefined && isAlive(owner.toString())) throw new StoreLockedError(`${file} is in use by the process ${owner.toString().split(" ")[0]}`);
   meta.putSync("schema", Buffer.from(String(schemaVersion)));
-  meta.putSync("owner", Buffer.from(`${process.pid} ${startTicks(process.pid)}`));
+  meta.putSync("owner", Buffer.from(ownMark()));
 }
 
 function openRoot(file: string): RootDatabase<Buffer, string | number> {
@@ -50,7 +50,7 @@ function openRoot(file: string): RootDatabase<Buffer, string | number> {
   // LMDB makes its files by the mask: they are nobody else's.
   const mask = process.umask(0o077);
   try {
-    return open<Buffer, string | number>({ path: file, noSubdir: true, encoding: "binary", maxDbs: 16 });
+    return open<Buffer, string | number>({ path: file, noSubdir: true, encoding: "binary", maxDbs: 16, eventTurnBatching: false });
   } catch (error) {
     throw unreadable(file, error);
   } finally {
@@ -94,12 +94,18 @@ const magicOffsets = [16, 24];
 /** Pages at the end that a transaction took and gave back again are counted but never written. */
 const unwrittenPagesMax = 16;
 
+const noPage = 2n ** 64n - 1n;
+
 /** LMDB's MDB_meta, as far as it is needed. */
 function readMeta(head: Buffer, page: number): { readonly pageBytes: number; readonly lastPage: number; readonly transaction: bigint } | null {
   const offset = magicOffsets.find((at) => head.readUInt32LE(page + at) === lmdbMagic);
   if (offset === undefined) return null;
   const meta = page + offset;
-  return { pageBytes: head.readUInt32LE(meta + 24), lastPage: Number(head.readBigUInt64LE(meta + 120)), transaction: head.readBigUInt64LE(meta + 128) };
+  const lastPage = head.readBigUInt64LE(meta + 120);
+  const roots = [head.readBigUInt64LE(meta + 64), head.readBigUInt64LE(meta + 112)];
+  const pageBytes = head.readUInt32LE(meta + 24);
+  if (pageBytes < smallestPageBytes || pageBytes > 65_536 || roots.some((root) => root > lastPage && root !== noPage)) return null;
+  return { pageBytes, lastPage: Number(lastPage), transaction: head.readBigUInt64LE(meta + 128) };
 }
 
 function unreadable(file: string, cause: unknown): StoreUnreadableError {
@@ -112,10 +118,22 @@ function isAlive(owner: string): boolean {
   return Number(pid) !== process.pid && ticks !== "" && startTicks(Number(pid)) === ticks;
 }
 
+function ownMark(): string {
+  return `${process.pid} ${startTicks(process.pid)}`;
+}
+
+/** Why a commit failed. lmdb tells it on a promise of its own, which must be heard or it ends the process. */
+async function commitFailure(error: unknown): Promise<unknown> {
+  const told = typeof error === "object" && error !== null && "commitError" in error ? error.commitError : null;
+  return told instanceof Promise ? await told.then(() => error, (reason: unknown) => reason) : error;
+}
+
 function startTicks(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    // A zombie holds nothing any more: whoever should reap it may never do so.
+    return fields[0] === "Z" || fields[0] === "X" ? "" : (fields[19] ?? "");
   } catch {
     // No such process.
     return "";
@@ -149,22 +167,32 @@ class LmdbStore implements Store {
       if (typeof key === "string" && Buffer.byteLength(key) > keyBytesMax) throw new Error(`a key of ${table} is longer than ${keyBytesMax} bytes`);
       return value === undefined ? undefined : seal(value);
     });
-    const writes = changes.map(({ table, key }, i) => {
-      const db = this.#tables.get(table)!;
-      const value = sealed[i];
-      return value === undefined ? db.remove(key) : db.put(key, value);
-    });
-    await Promise.all(writes);
-    // Committed survives this process, flushed survives the machine.
-    await this.#root.flushed;
+    try {
+      await this.#root.batch(() => {
+        for (const [i, { table, key }] of changes.entries()) {
+          const db = this.#tables.get(table)!;
+          const value = sealed[i];
+          void (value === undefined ? db.remove(key) : db.put(key, value));
+        }
+      });
+      // Committed survives this process, flushed survives the machine.
+      await this.#root.flushed;
+    } catch (error) {
+      throw await commitFailure(error);
+    }
   }
 
-  sizeBytes(): number {
-    return statSync(this.file).size;
+  sizeBytes(): number | null {
+    try {
+      return statSync(this.file).size;
+    } catch {
+      // Somebody removed it under the daemon, which goes on with the file that it has open.
+      return null;
+    }
   }
 
   async close(): Promise<void> {
-    await this.#meta.remove("owner");
+    if (this.#meta.get("owner")?.toString() === ownMark()) await this.#meta.remove("owner");
     await this.#root.flushed;
     await this.#root.close();
   }

@@ -38,6 +38,8 @@ interface Connection {
 
 /** Between two attempts to write to a store that fails, and between two looks at silent peers. */
 const tickMs = 1000;
+/** How long a stopping daemon tries to write to its store. */
+const stopWriteMs = 5_000;
 
 /** Starts a daemon; resolved, it answers on its socket. Rejects with `SocketTakenError`, `StoreLockedError` or `StoreUnreadableError`. */
 export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdOptions): Promise<Limiterd> {
@@ -68,12 +70,21 @@ export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdO
     async stop() {
       timers.stop();
       // Written while the proxies are still there, so that the next life of the daemon waits for them.
-      await timers.lastSnapshot();
+      const written = await within(stopWriteMs, timers.lastSnapshot());
       listener.close();
+      if (!written || !(await within(stopWriteMs, state.writer.close()))) {
+        log.error({ reason: state.writer.failing?.message ?? "it takes too long" }, "limiter daemon stopped without writing all: the store can't be written");
+        return;
+      }
       await store.close();
       log.info("limiter daemon stopped, windows written");
     },
   };
+}
+
+/** False: it wasn't done by then. */
+function within(ms: number, done: Promise<void>): Promise<boolean> {
+  return Promise.race([done.then(() => true), new Promise<boolean>((resolve) => setTimeout(resolve, ms, false).unref())]);
 }
 
 function closing(store: Store): (error: unknown) => Promise<never> {
@@ -160,7 +171,7 @@ function startTimers(state: DaemonState, config: Config, log: Log, nowMs: () => 
   const timers: NodeJS.Timeout[] = [];
   if (intervalMs > 0) timers.push(setInterval(() => void takeSnapshot(), intervalMs));
   timers.push(setInterval(() => {
-    if (intervalMs === 0 && state.writer.journalBytes > journalBytesMax) void takeSnapshot();
+    if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
     closeSilentPeers(state, nowMs());
     sweepChildren(state, nowMs());
   }, tickMs));

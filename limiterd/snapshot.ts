@@ -22,7 +22,8 @@ export async function snapshot(state: DaemonState, nowMs: number): Promise<void>
     await writer.write(windowChanges(state, dirty.slice(i, i + windowsPerSlice), writer.closeBatch()));
   }
   writer.closeBatch();
-  await writer.write([...proxyChanges(state, proxies, nowMs), ...writer.removeJournal(coveredLsn)]);
+  const last = [...proxyChanges(state, proxies, nowMs), ...writer.removeJournal(coveredLsn)];
+  for (let i = 0; i < last.length; i += windowsPerSlice) await writer.write(last.slice(i, i + windowsPerSlice));
 }
 
 function windowChanges(state: DaemonState, counters: readonly Counter[], lsn: number): Change[] {

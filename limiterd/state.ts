@@ -2,7 +2,7 @@
  * Everything the daemon holds in memory, in one object that `main.ts` makes and the steps share. What
  * each part may do is said where it is made; here is only who is there.
  */
-import type { FromDaemon, Role } from "../shared/wire/message.js";
+import type { FromDaemon, Role, Target } from "../shared/wire/message.js";
 import type { Counter, RuleBook } from "./rule-book.js";
 import type { Proxies, Proxy } from "./proxies.js";
 import type { Store } from "./store.js";
@@ -25,6 +25,8 @@ export interface PeerState {
 }
 
 export interface HeldLease {
+  /** Where it was admitted to; a proxy that gave up waiting may have gone elsewhere. */
+  readonly target: Target;
   readonly counters: readonly Counter[];
   /** The rule book's version at the match: while it stands, the same counters are charged. */
   readonly bookVersion: number;

@@ -23,8 +23,8 @@ export interface Store {
   entries(table: Table): Iterable<{ readonly key: string | number; readonly value: readonly unknown[] }>;
   /** Writes all changes or none. Resolved: they survive the end of this process. */
   commit(changes: readonly Change[]): Promise<void>;
-  /** Bytes of the file. */
-  sizeBytes(): number;
+  /** Bytes of the file; null when it can't be told. */
+  sizeBytes(): number | null;
   /** Resolved: everything is on the disk and the file may be opened by another process. */
   close(): Promise<void>;
 }

@@ -30,6 +30,8 @@ export interface Writer {
   closeBatch(): number;
   /** Queues changes behind all that is queued. Resolved: they are committed. */
   write(changes: readonly Change[]): Promise<void>;
+  /** Commits all that is queued; what comes later is not taken. Never resolved while the store fails. */
+  close(): Promise<void>;
   /** What removes the batches up to `lsn`; to be written once they are covered by what was written before. */
   removeJournal(lsn: number): Change[];
 }
@@ -60,6 +62,7 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
   let committing = false;
   let commitScheduled = false;
   let failing: Error | null = null;
+  let closed = false;
   let pendingEntries = 0;
   let unjournaled = 0;
 
@@ -112,6 +115,7 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     get failing() { return failing; },
     get unjournaled() { return unjournaled; },
     journal(entry, onDurable) {
+      if (closed) return;
       if (failing !== null && pendingEntries >= journalEntriesMax) {
         unjournaled++;
         return;
@@ -123,6 +127,7 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
       commitScheduled = true;
       ports.schedule(options.commitDelayMs, () => {
         commitScheduled = false;
+        if (closed) return;
         closeBatch();
         pump();
       });
@@ -131,6 +136,14 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     write(changes) {
       return new Promise((resolve) => {
         jobs.push({ changes, done: resolve });
+        pump();
+      });
+    },
+    close() {
+      closeBatch();
+      closed = true;
+      return new Promise((resolve) => {
+        jobs.push({ changes: [], done: resolve });
         pump();
       });
     },

@@ -11,12 +11,15 @@ import { replyFailure, replyJson } from "./respond.js";
 
 type AdminEndpoint = Extract<Endpoint, `rate-limits${string}`>;
 
-const adminBodyBytesMax = 60 * 1024;
+/** Far more than a rule takes; as msgpack no body of this size outgrows a frame. */
+const adminBodyBytesMax = 16 * 1024;
+/** A rule is an object with one object in it. */
+const adminBodyDepthMax = 3;
 
 export async function handleAdmin(gateway: Gateway, exchange: Exchange, endpoint: AdminEndpoint, record: RequestRecord): Promise<void> {
   const op = operation(exchange.method, endpoint);
   if (op !== "rate-limits.list") {
-    const body = await readJson(exchange);
+    const body = await readJson(exchange, gateway.isUtf8);
     if (!body.ok) return fail(exchange, record, body.failure);
     const done = await gateway.limiter.call(op, body.value);
     if (!done.ok) return fail(exchange, record, done.failure);
@@ -44,14 +47,22 @@ function fail(exchange: Exchange, record: RequestRecord, what: Failure): void {
 
 type JsonBody = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly failure: Failure };
 
-async function readJson(exchange: Exchange): Promise<JsonBody> {
+async function readJson(exchange: Exchange, isUtf8: (bytes: Buffer) => boolean): Promise<JsonBody> {
   const body = await exchange.readBody(adminBodyBytesMax);
   if (!body.ok) return { ok: false, failure: failure("request_too_large", `the body is larger than ${adminBodyBytesMax} bytes`) };
+  if (!isUtf8(body.bytes)) return { ok: false, failure: invalid("the body must be a JSON object: it is not valid UTF-8", "body") };
   try {
-    return { ok: true, value: JSON.parse(body.bytes.toString("utf8")) };
+    const value: unknown = JSON.parse(body.bytes.toString("utf8"));
+    if (isDeeper(value, adminBodyDepthMax)) return { ok: false, failure: invalid(`the body must be a JSON object: it is nested more than ${adminBodyDepthMax} deep`, "body") };
+    return { ok: true, value };
   } catch (error) {
     return { ok: false, failure: invalid(`the body must be a JSON object: ${error instanceof Error ? error.message : String(error)}`, "body") };
   }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 type Listed = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly failure: Failure };

@@ -37,6 +37,7 @@ export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange
         else log.warn({ socket: config.socket, failure_mode: config.failureMode }, "lost the limiter daemon");
         onLinkChange(linked);
       },
+      onSilent: () => log.warn({ socket: config.socket, failure_mode: config.failureMode }, "the limiter daemon doesn't answer in time"),
       onDropped: (settles) => log.error({ settles }, "too many settles wait for the limiter daemon: the oldest was dropped"),
     },
     config,
@@ -53,7 +54,7 @@ export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange
       const grammatical = reader!.feed(bytes, (frame) => {
         const message = fromDaemonFromWire(frame);
         if (message === null) log.error({ socket: config.socket }, "the limiter daemon sent a frame that can't be read");
-        else if (message.kind === "failed" && !client.linked) tellOnce(message.failure.message, "the limiter daemon refuses this proxy");
+        else if (message.kind === "failed" && !client.reachable) tellOnce(message.failure.message, "the limiter daemon refuses this proxy");
         if (message !== null) client.link.received(message);
       });
       if (!grammatical) peer.close();

@@ -14,6 +14,8 @@ export interface Exchange {
   readonly rawHeaders: readonly string[];
   /** By lower-case name; repeated ones joined as HTTP says. */
   header(name: string): string | undefined;
+  /** Whether a header, by lower-case name, came more than once. */
+  isRepeated(name: string): boolean;
   /** Reads the whole body once, up to `bytesMax`. */
   readBody(bytesMax: number): Promise<BodyResult>;
   /** Whether the client left before the response was complete. */

@@ -78,7 +78,7 @@ class Forwarding implements UpstreamSink {
     this.#status = status;
     this.#firstByteMonoMs = this.#what.monoMs();
     const headers = forwardResponseHeaders(rawHeaders);
-    const contentType = headerOf(headers, "content-type");
+    const contentType = headerOf(headers, "content-type").toLowerCase();
     this.#retryAfter = headerOf(headers, "retry-after");
     headers.push("x-request-id", this.#exchange.id, ...this.#what.headers);
     this.#headers = headers;
@@ -138,8 +138,10 @@ class Forwarding implements UpstreamSink {
     if (this.#status >= 300) return this.#endWithError(this.#status, text);
     const parsed = this.#isJson ? parseJson(text) : undefined;
     if (errorInsideSuccess(parsed) && !this.#exchange.begun) return this.#endWithError(this.#status, text);
+    const charged = this.#charged(readUsage(fieldOf(parsed, "usage")), this.#bytes);
     this.#done({
-      ...this.#charged(readUsage(fieldOf(parsed, "usage")), this.#bytes),
+      ...charged,
+      note: this.#kept === null ? `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes` : charged.note,
       status: this.#status,
       outcome: "complete",
       finish: () => (this.#exchange.begun ? this.#exchange.end() : this.#exchange.reply(this.#status, this.#headers, text, "latin1")),
@@ -164,14 +166,14 @@ class Forwarding implements UpstreamSink {
     if (!this.#exchange.begun) {
       return this.#fail(unansweredFailure(this.#what.provider, this.#status !== 0, reason), this.#status === 0 ? "upstream_error" : "upstream_cut", reason.reason);
     }
-    this.#done({ ...this.#charged(this.#tap?.usage ?? { kind: "absent" }, this.#tap?.contentChars ?? this.#bytes), status: this.#status, outcome: "upstream_cut", note: reason.reason, finish: () => this.#exchange.cut() });
+    this.#done({ ...this.#chargedCut(), status: this.#status, outcome: "upstream_cut", note: reason.reason, finish: () => this.#exchange.cut() });
   }
 
   #onGone(): void {
     if (this.#ended) return;
     this.#call?.abort();
     const sent = this.#status >= 200 && this.#status < 300;
-    const charged = sent ? this.#charged(this.#tap?.usage ?? { kind: "absent" }, this.#tap?.contentChars ?? this.#bytes) : { tokens: 0, estimated: false, note: null };
+    const charged = sent ? this.#chargedCut() : { tokens: 0, estimated: false, note: null };
     this.#done({ ...charged, status: 499, outcome: "client_gone", finish: () => {} });
   }
 
@@ -183,6 +185,12 @@ class Forwarding implements UpstreamSink {
   #fail(what: Failure, outcome: "upstream_error" | "upstream_cut", note: string | null): void {
     const headers = this.#retryAfter === "" ? this.#what.headers : ["retry-after", this.#retryAfter, ...this.#what.headers];
     this.#done({ tokens: 0, estimated: false, status: what.status, outcome, note, finish: () => replyFailure(this.#exchange, "model", what, headers) });
+  }
+
+  /** What was seen of a response that was cut, always marked: its last usage, if it told any, may have been an interim one. */
+  #chargedCut(): { tokens: number; estimated: boolean; note: string | null } {
+    const seen = this.#charged(this.#tap?.usage ?? { kind: "absent" }, this.#tap?.contentChars ?? this.#bytes);
+    return { ...seen, estimated: true };
   }
 
   /** Usage as told; a guess when none was; nothing for nonsense. */

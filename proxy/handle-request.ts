@@ -35,7 +35,7 @@ function dispatch(gateway: Gateway, exchange: Exchange, record: RequestRecord): 
     record.end(match.endpoint === "health" ? replyHealth(gateway, exchange) : replyReady(gateway, exchange), "answered");
     return undefined;
   }
-  const authentication = authenticate(gateway.credentials, match.area, (name) => exchange.header(name));
+  const authentication = authenticate(gateway.credentials, match.area, (name) => exchange.header(name), (name) => exchange.isRepeated(name));
   if (!authentication.ok) {
     const { failure } = authentication;
     record.end(failure.status, "refused");

@@ -8,9 +8,9 @@ import { replyJson } from "./respond.js";
 export function replyHealth(gateway: Gateway, exchange: Exchange): number {
   const { limiter, config } = gateway;
   replyJson(exchange, 200, {
-    status: limiter.linked ? "ok" : "degraded",
+    status: limiter.reachable ? "ok" : "degraded",
     version,
-    limiter: { reachable: limiter.linked, failure_mode: config.limiter.failureMode, unsettled: limiter.unsettled },
+    limiter: { reachable: limiter.reachable, failure_mode: config.limiter.failureMode, unsettled: limiter.unsettled },
   });
   return 200;
 }
@@ -18,7 +18,7 @@ export function replyHealth(gateway: Gateway, exchange: Exchange): number {
 /** Ready to serve: not stopping, and the daemon is there or may be done without. Returns the status. */
 export function replyReady(gateway: Gateway, exchange: Exchange): number {
   const { limiter, config } = gateway;
-  const waitsFor = gateway.stopping() ? "stopping" : !limiter.linked && config.limiter.failureMode === "closed" ? "limiter" : null;
+  const waitsFor = gateway.stopping() ? "stopping" : !limiter.reachable && config.limiter.failureMode === "closed" ? "limiter" : null;
   const status = waitsFor === null ? 200 : 503;
   replyJson(exchange, status, waitsFor === null ? { status: "ready" } : { status: "not ready", reason: waitsFor });
   return status;

@@ -4,8 +4,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { requestIdCharsMax } from "../shared/bounds.js";
 import type { BodyResult, Exchange } from "./exchange.js";
+import { headerBytesMax, refuseUnreadable } from "./refuse-unreadable.js";
 
 export interface ListenerOptions {
   /** An address, or a listening socket that a supervisor hands over. */
@@ -23,8 +25,9 @@ export interface HttpListener {
   close(graceMs: number): Promise<void>;
 }
 
-/** Header bytes of a request: Node's own default, stated. */
-const headerBytesMax = 16 * 1024;
+/** What is read of a body that is refused. */
+const discardedBytesMax = 64 * 1024 * 1024;
+const discardMs = 500;
 /** A request's header must be whole by then, its body too: slow senders don't hold sockets. */
 const headersTimeoutMs = 30_000;
 const requestTimeoutMs = 300_000;
@@ -39,6 +42,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     options.handle(new NodeExchange(request, response, options.stalledClientMs));
   });
   server.maxConnections = connectionsMax;
+  server.on("clientError", refuseUnreadable);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.listen, () => {
@@ -68,7 +72,8 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
     server.close(() => {
       clearTimeout(cut);
       clearInterval(idle);
-      resolve();
+      // The last sockets tell their requests of their end when this turn of the event loop closes.
+      setImmediate(() => setImmediate(resolve));
     });
     server.closeIdleConnections();
   });
@@ -84,6 +89,8 @@ class NodeExchange implements Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #stalledClientMs: number;
+  readonly #socket: Socket;
+  #onClose: (() => void) | null = null;
   #stalled: NodeJS.Timeout | null = null;
   #drain: (() => void) | null = null;
 
@@ -91,6 +98,7 @@ class NodeExchange implements Exchange {
     this.#request = request;
     this.#response = response;
     this.#stalledClientMs = stalledClientMs;
+    this.#socket = request.socket;
     const given = request.headers["x-request-id"];
     this.id = typeof given === "string" && saneRequestId.test(given) ? given : `req_${randomUUID()}`;
     this.method = request.method ?? "GET";
@@ -103,6 +111,12 @@ class NodeExchange implements Exchange {
   header(name: string): string | undefined {
     const value = this.#request.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  isRepeated(name: string): boolean {
+    let times = 0;
+    for (let i = 0; i < this.rawHeaders.length; i += 2) if (this.rawHeaders[i]!.toLowerCase() === name) times++;
+    return times > 1;
   }
 
   readBody(bytesMax: number): Promise<BodyResult> {
@@ -123,21 +137,55 @@ class NodeExchange implements Exchange {
     });
   }
 
-  /** The rest of the body isn't read: the connection ends with the answer. */
-  #tooLarge(): BodyResult {
+  /**
+   * The connection ends with the answer, but not before a client that writes all before it reads had its
+   * chance: a reset would take the answer with it. What comes meanwhile is thrown away, not without end.
+   */
+  #tooLarge(): Promise<BodyResult> {
+    const request = this.#request;
     this.#response.setHeader("connection", "close");
-    return { ok: false, reason: "too_large" };
+    return new Promise((resolve) => {
+      let discarded = 0;
+      const done = (): void => {
+        clearTimeout(timer);
+        resolve({ ok: false, reason: "too_large" });
+      };
+      const timer = setTimeout(done, discardMs);
+      request.on("end", done);
+      request.on("close", done);
+      request.on("data", (chunk: Buffer) => {
+        discarded += chunk.length;
+        if (discarded > discardedBytesMax) done();
+      });
+    });
   }
 
   get gone(): boolean {
-    return this.#response.destroyed || this.#response.errored != null;
+    return this.#socket.destroyed || this.#response.destroyed;
   }
 
+  /** The socket is asked, not the response: one that waits behind another on its connection hears of nothing. */
   onGone(run: () => void): void {
-    this.#response.on("close", () => {
+    const onClose = (): void => {
+      this.#onClose = null;
       if (this.#stalled !== null) clearTimeout(this.#stalled);
-      if (!this.#response.writableEnded) run();
-    });
+      run();
+    };
+    this.#onClose = onClose;
+    this.#socket.on("close", onClose);
+  }
+
+  /** The response is whole: what becomes of the socket is no longer this request's affair. */
+  #leaveSocket(): void {
+    if (this.#onClose !== null) this.#socket.off("close", this.#onClose);
+    this.#onClose = null;
+    if (this.#stalled !== null) clearTimeout(this.#stalled);
+    this.#stalled = null;
+    if (this.#response.writableLength === 0 || this.#response.socket === null) return;
+    // What is left lies in our memory until the client reads it.
+    const timer = setTimeout(() => this.#socket.destroy(), this.#stalledClientMs);
+    const forget = (): void => clearTimeout(timer);
+    this.#response.once("close", forget);
   }
 
   get begun(): boolean {
@@ -173,17 +221,19 @@ class NodeExchange implements Exchange {
 
   end(): void {
     this.#response.end();
+    this.#leaveSocket();
   }
 
   reply(status: number, headers: readonly string[], body: string, encoding: "latin1" | "utf8"): void {
-    if (this.#response.destroyed) return;
+    if (this.gone) return;
     const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
     this.#response.writeHead(status, [...headers, "content-length", String(bytes)]);
     if (this.method === "HEAD") this.#response.end();
     else this.#response.end(body, encoding);
+    this.#leaveSocket();
   }
 
   cut(): void {
-    this.#response.destroy();
+    this.#socket.destroy();
   }
 }

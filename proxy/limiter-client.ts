@@ -5,13 +5,13 @@
  * not here.
  */
 import type { FailureMode } from "../shared/config/config.js";
-import { admissionsWaitingMax, leasesPerHello } from "../shared/bounds.js";
+import { admissionsWaitingMax } from "../shared/bounds.js";
 import { assert, isCount } from "../shared/assert.js";
-import { wireVersion } from "../shared/version.js";
+import { helloMessages } from "./hello.js";
 import { createDaemonCalls } from "./daemon-calls.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "./limiter.js";
 import { createUnsettledQueue, type Unsettled } from "./unsettled.js";
-import type { Admitted, FromDaemon, Lease, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
+import type { Admitted, FromDaemon, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
 
 export interface LimiterClientPorts {
   readonly proxyId: string;
@@ -21,6 +21,8 @@ export interface LimiterClientPorts {
   /** Runs `run` when what was sent in this turn of the event loop has left. */
   afterTurn(run: () => void): void;
   onLinkChange(linked: boolean): void;
+  /** The connection stands, but an admission got no answer in time. */
+  onSilent(): void;
   onDropped(settles: number): void;
 }
 
@@ -52,6 +54,8 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   let send: ((message: ToDaemon) => void) | null = null;
   let linked = false;
   let limited = true;
+  /** False from an admission that expired on a standing connection until the daemon says anything. */
+  let answering = true;
   let lostMonoMs = ports.monoMs();
   let lastId = 0;
   let watching = false;
@@ -101,6 +105,10 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     for (const [id, request] of waiting) {
       if (request.deadlineMonoMs > now) break;
       waiting.delete(id);
+      if (linked && answering) {
+        answering = false;
+        ports.onSilent();
+      }
       const outcome = withoutDaemon(request.userPath, request.targets, request.startedMonoMs);
       if (outcome.kind === "admitted" && linked && late.size < admissionsWaitingMax) {
         outcome.admission.lease = id;
@@ -172,11 +180,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
 
   function connected(to: (message: ToDaemon) => void): void {
     send = to;
-    const leases: Lease[] = [...held.values()].map(({ lease, userPath, target, admittedAtMs, lsn }) => ({ lease, userPath, ...target, admittedAtMs, lsn }));
-    do {
-      const told = leases.splice(0, leasesPerHello);
-      to({ kind: "hello", id: ++lastId, wireVersion, role: "proxy", proxyId: ports.proxyId, leases: told, more: leases.length > 0 });
-    } while (leases.length > 0);
+    for (const hello of helloMessages(ports.proxyId, [...held.values()], () => ++lastId)) to(hello);
   }
 
   /** Settles first: what they give back is there for the admissions behind them. */
@@ -209,6 +213,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   }
 
   function received(message: FromDaemon): void {
+    answering = true;
     switch (message.kind) {
       case "admitted": return onAdmitted(message);
       case "refused": return onRefused(message);
@@ -225,7 +230,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
 
   return {
     link: { connected, received, lost },
-    get linked() { return linked; },
+    get reachable() { return linked && answering; },
     get unsettled() { return unsettled.items.length; },
     admit,
     settle,

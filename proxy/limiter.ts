@@ -26,8 +26,8 @@ export interface Spent {
 
 /** The daemon, from where the proxy stands. */
 export interface Limiter {
-  /** Whether the daemon is there and has welcomed this proxy. */
-  readonly linked: boolean;
+  /** Whether the daemon is there, has welcomed this proxy, and answers in time. */
+  readonly reachable: boolean;
   readonly unsettled: number;
   /** Asks for one request; at once, without the daemon, when no rule exists. Never rejects, ends within the deadline. */
   admit(userPath: string, targets: readonly Target[]): Promise<AdmissionOutcome>;

@@ -91,7 +91,7 @@ function makeDirectory(path: string, mode: number): void {
 function startServer(server: IPCModule["server"], options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     const socketMode = options.groupAccess ? 0o660 : 0o600;
-    server.on("error", (error: Error) => reject(error));
+    server.on("error", (error: NodeJS.ErrnoException) => reject(error.code === "EADDRINUSE" ? new SocketTakenError(`another daemon listens on ${options.path}`) : error));
     server.on("start", () => {
       chmodSync(options.path, socketMode);
       resolve();

@@ -25,6 +25,7 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "proxy/http-listener.ts": { kind: "adapter", why: "the exchange port on node:http" },
   "proxy/http-upstream.ts": { kind: "adapter", why: "the upstream port on undici" },
   "proxy/main.ts": { kind: "main", why: "wires the proxy: its clock, constant-time comparison, loopback" },
+  "proxy/refuse-unreadable.ts": { kind: "adapter", why: "answers on a bare socket, with a random request id" },
   "proxy/simulated-upstream.ts": { kind: "adapter", why: "the upstream port on timers and a clock, without a network" },
   "shared/config/parse-shape.ts": { kind: "adapter", why: "valibot, the checker of the file's shape; no I/O" },
   "shared/config/parse-yaml.ts": { kind: "adapter", why: "yaml, the parser; no I/O" },

@@ -38,6 +38,12 @@ export function parseYaml(text: string): { readonly document: unknown; readonly 
       understood = false;
     }
   }
+  if (understood) {
+    for (const offset of endlessAliases(parsed)) {
+      problems.push(`${where(offset)}: ${sentence("BAD_ALIAS", "an alias within its own anchor", "")}`);
+      understood = false;
+    }
+  }
   if (!understood) return { document: undefined, problems };
   return toValues(parsed, problems);
 }
@@ -48,6 +54,18 @@ function danglingAliases(parsed: Document): readonly number[] {
   visit(parsed, {
     Alias: (_, alias) => {
       if (alias.resolve(parsed) === undefined) offsets.push(alias.range?.[0] ?? 0);
+    },
+  });
+  return offsets;
+}
+
+/** Where aliases stand within what they stand for: a value without an end. */
+function endlessAliases(parsed: Document): readonly number[] {
+  const offsets: number[] = [];
+  visit(parsed, {
+    Alias: (_, alias, ancestors) => {
+      const source = alias.resolve(parsed);
+      if (ancestors.some((node) => node === source)) offsets.push(alias.range?.[0] ?? 0);
     },
   });
   return offsets;

@@ -74,6 +74,8 @@ t.test("what is wrong is refused by name, and changes nothing", async (t) => {
     t.equal(answer.status, status, name);
     t.match(answer.body, { message, param, status_code: status, type: status === 403 ? "permission_error" : "invalid_request_error", code: status === 403 ? "quota_templates_not_entitled" : null, provider: null }, name);
   }
+  for (const body of ["[".repeat(8000) + "]".repeat(8000), `[${"0.1,".repeat(4000)}1]`, { limit_key: { period: [[[]]] } }]) t.equal((await admin(url, "PUT", "/rate-limits", body)).status, 400, "a body that no rule has");
+  t.equal((await admin(url, "PUT", "/rate-limits", "x".repeat(20_000))).status, 413);
   t.match(await admin(url, "POST", "/rate-limits/reset", { confirmation: "yes" }), { status: 400, body: { message: "confirmation must be reset" } });
   t.same((await admin(url, "GET", "/rate-limits")).body.rate_limits.map((rule) => rule.subject), before.body.rate_limits.map((rule) => rule.subject));
 });

@@ -122,6 +122,20 @@ t.test("without the daemon, closed: 503 past the deadline, and /health says so",
   t.match(await (await fetch(`${proxy.ready}/health`)).json(), { status: "ok", limiter: { reachable: true } });
 });
 
+t.test("a daemon that stands still is away too: 503, and /health says so until it goes on", async (t) => {
+  const { site } = await begin(t, "limiter: { deadline_ms: 100 }\n");
+  const daemon = await site.startDaemon();
+  const proxy = await site.startProxy();
+  daemon.child.kill("SIGSTOP");
+  t.equal((await chat(proxy.ready, { path: "/team" })).status, 503);
+  t.match(await (await fetch(`${proxy.ready}/health`)).json(), { status: "degraded", limiter: { reachable: false } });
+  t.equal((await fetch(`${proxy.ready}/ready`)).status, 503);
+  daemon.child.kill("SIGCONT");
+  await until(() => chat(proxy.ready, { path: "/team" }), (response) => response.status === 200);
+  t.match(await (await fetch(`${proxy.ready}/health`)).json(), { status: "ok" });
+  t.match(await until(() => ruleNow(proxy.ready, "/team", 0), (rule) => rule.in_flight === 0), { in_flight: 0 }, "what it admitted too late was given back");
+});
+
 t.test("without the daemon, open: callers pass, and are counted when it is back", async (t) => {
   const { upstream, site } = await begin(t, "limiter: { deadline_ms: 100 }\n", { LIMITER_FAILURE_MODE: "open" });
   const daemon = await site.startDaemon();

@@ -144,3 +144,22 @@ t.test("a client that stops reading is held back, then cut, and its slot is give
   await once(socket, "close");
   await atRest();
 });
+
+t.test("a client that pipelines and leaves gives every slot back, also those of requests that never got the socket", async () => {
+  upstream.answer = (call) => {
+    const to = beginStream(call);
+    const more = (): void => {
+      while (to.write(chunk("x".repeat(60_000))));
+      to.once("drain", more);
+    };
+    more();
+  };
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  const body = '{"model":"test/m","messages":[],"stream":true}';
+  const before = upstream.calls.length;
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`.repeat(3));
+  socket.pause();
+  await until(async () => upstream.calls.length, (now) => now >= before + 2);
+  socket.destroy();
+  await atRest();
+});

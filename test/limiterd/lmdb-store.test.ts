@@ -94,7 +94,7 @@ for (const [name, make] of stores) {
   t.test(`${name}: it has a name for messages, and a size`, async (t) => {
     const store = await make(t);
     t.match(store.file, /\S/);
-    t.ok(store.sizeBytes() >= 0);
+    t.ok(store.sizeBytes()! >= 0);
   });
 }
 

@@ -204,7 +204,8 @@ t.test("a child that was idle for two periods is forgotten, one that is used or 
   t.same(forget(now + 1000), ["/team/idle 0", "/team/used 0"], "a gauge at zero remembers nothing");
   t.same(forget(now + 2 * minute - 1), []);
   charge(book, [used[1]!], { atMs: now + 2 * minute, requests: 1, tokens: 0 }, now + 2 * minute);
-  t.same(forget(now + 2 * minute), ["/team/idle 60"], "what changed isn't written yet, what is in flight is held");
+  t.same(forget(now + 2 * minute), ["/team/idle 60"], "what is in flight is held");
+  t.same(forget(now + 4 * minute), [], "what changed isn't written yet");
   for (const counter of book.takeDirty()) counter.dirty = false;
   t.same(forget(now + 4 * minute), ["/team/used 60"]);
   release(busy);
@@ -223,6 +224,14 @@ t.test("idle children are looked for a slice at a time, until all have been look
     found.push(...names(slice));
   }
   t.equal(new Set(found).size, 50);
+});
+
+t.test("children of a template that is deleted aren't looked at any more", async (t) => {
+  const template = rule("user_path", "/team", 60, { perChild: true });
+  const book = bookOf(template);
+  book.matchPath("/team/app", now);
+  book.delete(template);
+  t.same(book.forgetIdle(now + 2 * minute, 10), []);
 });
 
 t.test("a restored rule is as it was, and one with this identity is found whatever the case", async (t) => {

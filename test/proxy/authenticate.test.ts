@@ -97,6 +97,13 @@ t.test("a path that doesn't normalize is refused by its header's name", async (t
   }
 });
 
+t.test("a path that is given twice is refused: joined, the two would be a third that no rule covers", async (t) => {
+  const twice = (joined: string, repeated: boolean): Authentication => authenticate(open, "model", (name) => (name === "x-sluice-user-path" ? joined : undefined), (name) => repeated && name === "x-sluice-user-path");
+  t.match(twice("/a, /b", true), { ok: false, failure: { status: 400, message: "invalid X-Sluice-User-Path header" } });
+  t.match(twice("/a, /a", true), { ok: false });
+  t.same(twice("/a,b", false), { ok: true, caller: { userPath: "/a,b" } }, "a comma in one header is a character");
+});
+
 t.test("the header may have another name, which is then the only one that is read and told", async (t) => {
   const renamed = { ...open, userPathHeader: "x-team-path" };
   t.equal(said(ask(renamed, { "x-team-path": "/a", "x-sluice-user-path": "/b" })), "/a");

@@ -36,6 +36,10 @@ export class FakeExchange implements Exchange {
     return undefined;
   }
 
+  isRepeated(name: string): boolean {
+    return this.rawHeaders.filter((raw, i) => i % 2 === 0 && raw.toLowerCase() === name).length > 1;
+  }
+
   sent(name: string): string | undefined {
     for (let i = 0; i < this.headers.length; i += 2) if (this.headers[i]!.toLowerCase() === name) return this.headers[i + 1];
     return undefined;

@@ -283,7 +283,7 @@ t.test("a stream that is cut is cut for the client too, and charged with what wa
   t.match(await seen.finished(), { status: 200, tokens: guess(8), estimated: true, outcome: "upstream_cut", note: "ECONNRESET" });
   t.equal(seen.exchange.ended, "cut");
   const counted = new Forwarding().head(200, eventStream).data(chunk("12345678"), usageChunk(9)).fail("silent", "UND_ERR_BODY_TIMEOUT");
-  t.match(await counted.finished(), { tokens: 9, estimated: false, outcome: "upstream_cut" });
+  t.match(await counted.finished(), { tokens: 9, estimated: true, outcome: "upstream_cut" }, "its last usage may have been an interim one");
 });
 
 t.test("a large plain answer that is cut after it began is cut for the client too", async (t) => {
@@ -307,7 +307,7 @@ t.test("a client that leaves in the middle ends the upstream and is charged with
   t.match(await stream.finished(), { status: 499, tokens: guess(8), estimated: true, outcome: "client_gone" });
   const counted = new Forwarding().head(200, eventStream).data(usageChunk(9));
   counted.exchange.leave();
-  t.match(await counted.finished(), { tokens: 9, estimated: false, outcome: "client_gone" });
+  t.match(await counted.finished(), { tokens: 9, estimated: true, outcome: "client_gone" });
   const plain = new Forwarding().head(200).data("1234");
   plain.exchange.leave();
   t.match(await plain.finished(), { tokens: guess(4), estimated: true, outcome: "client_gone" });

@@ -20,6 +20,7 @@ class Bench {
   readonly sent: ToDaemon[] = [];
   readonly links: boolean[] = [];
   dropped = 0;
+  silences = 0;
   readonly client: LimiterClient;
   #timers: { readonly atMs: number; readonly run: () => void }[] = [];
   #afterTurn: (() => void)[] = [];
@@ -33,6 +34,7 @@ class Bench {
         schedule: (ms, run) => void this.#timers.push({ atMs: this.nowMs + ms, run }),
         afterTurn: (run) => void this.#afterTurn.push(run),
         onLinkChange: (linked) => void this.links.push(linked),
+        onSilent: () => void this.silences++,
         onDropped: (settles) => void (this.dropped += settles),
       },
       { deadlineMs, failureMode: "closed", ...options },
@@ -550,16 +552,36 @@ t.test("answers to nobody's question do no harm", async (t) => {
   t.equal(bench.client.unsettled, 1);
 });
 
-t.test("the client says whether it is linked, and tells of each change", async (t) => {
+t.test("the daemon is reachable from its welcome until the connection is lost, and each change is told", async (t) => {
   const bench = new Bench();
-  t.equal(bench.client.linked, false);
+  t.equal(bench.client.reachable, false);
   bench.connect();
-  t.equal(bench.client.linked, false, "connected isn't welcomed");
+  t.equal(bench.client.reachable, false, "connected isn't welcomed");
   bench.welcome();
-  t.equal(bench.client.linked, true);
+  t.equal(bench.client.reachable, true);
   bench.lose();
-  t.equal(bench.client.linked, false);
+  t.equal(bench.client.reachable, false);
   t.same(bench.links, [true, false]);
+});
+
+t.test("a daemon that doesn't answer in time is told of once, and isn't reachable until it says anything", async (t) => {
+  const bench = linkedBench();
+  bench.ask();
+  bench.ask();
+  bench.advance(deadlineMs + lookMs);
+  t.same([bench.client.reachable, bench.silences], [false, 1]);
+  bench.ask();
+  bench.advance(deadlineMs + lookMs);
+  t.equal(bench.silences, 1);
+  bench.hear({ kind: "settled", seq: 0 });
+  t.equal(bench.client.reachable, true);
+  bench.ask();
+  bench.advance(deadlineMs + lookMs);
+  t.same([bench.client.reachable, bench.silences], [false, 2]);
+  bench.lose();
+  bench.ask();
+  bench.advance(deadlineMs + lookMs);
+  t.equal(bench.silences, 2, "a daemon that is away isn't silent");
 });
 
 /** A client and the daemon's real steps, with frames that lie between them until they are delivered, and are lost with the connection. */

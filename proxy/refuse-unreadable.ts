@@ -1,0 +1,19 @@
+/** Answers to what isn't a request: bytes that Node's parser refuses, which never become an exchange. */
+import { randomUUID } from "node:crypto";
+import type { Duplex } from "node:stream";
+
+/** Header bytes of a request: Node's own default, stated. */
+export const headerBytesMax = 16 * 1024;
+
+/** For the server's "clientError": answers in the shape of all errors, and ends the connection. */
+export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable) return void socket.destroy();
+  const [status, reason, message] = unreadable[error.code ?? ""] ?? [400, "Bad Request", "the request is not valid HTTP/1.1"];
+  const body = JSON.stringify({ error: { type: "invalid_request_error", message, code: null, param: null } });
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\nx-request-id: req_${randomUUID()}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);
+}
+
+const unreadable: Readonly<Record<string, readonly [status: number, reason: string, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", `the header is larger than ${headerBytesMax} bytes`],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not come in time"],
+};
