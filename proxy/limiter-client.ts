@@ -157,8 +157,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     admission.settled = true;
     if (admission.lease !== 0) held.delete(admission.lease);
     const { lease, userPath, target, admittedAtMs, lsn, startedMonoMs } = admission;
-    const { tokens, estimated } = spent;
-    const item = unsettled.add({ lease, userPath, provider: target.provider, model: target.model, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs(), tokens, estimated });
+    const item = unsettled.add({ ...spent, lease, userPath, ...target, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
     if (linked) sendSettle(item, item.endedMonoMs);
     finishers.push(then);
     if (finishers.length === 1) ports.afterTurn(finish);
@@ -195,9 +194,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     ports.onLinkChange(true);
   }
 
-  function sendCalls(): void {
-    calls.unsent((id, op, body) => send!({ kind: "admin", id, op, body }));
-  }
+  const sendCalls = (): void => calls.unsent((id, op, body) => send!({ kind: "admin", id, op, body }));
 
   function lost(): void {
     const wasLinked = linked;
