@@ -14,9 +14,14 @@ export async function snapshot(state: DaemonState, nowMs: number): Promise<void>
   const { book, writer } = state;
   const dirty = book.takeDirty();
   const proxies = state.proxies.takeDirty();
-  state.lastSnapshotAtMs = nowMs;
   // At rest no number is used up and nothing is written.
-  if (dirty.length === 0 && proxies.length === 0 && writer.journalBytes === 0) return;
+  const atRest = dirty.length === 0 && proxies.length === 0 && writer.journalBytes === 0;
+  if (!atRest) await writeAll(state, dirty, proxies, nowMs);
+  state.lastSnapshotAtMs = nowMs;
+}
+
+async function writeAll(state: DaemonState, dirty: readonly Counter[], proxies: readonly Proxy[], nowMs: number): Promise<void> {
+  const { writer } = state;
   const coveredLsn = writer.closeBatch();
   for (let i = 0; i < dirty.length; i += windowsPerSlice) {
     await writer.write(windowChanges(state, dirty.slice(i, i + windowsPerSlice), writer.closeBatch()));
