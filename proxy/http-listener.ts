@@ -164,15 +164,17 @@ class NodeExchange implements Exchange {
     return this.#socket.destroyed || this.#response.destroyed;
   }
 
-  /** The socket is asked, not the response: one that waits behind another on its connection hears of nothing. */
+  /** A response that waits behind another on its connection has no socket yet and hears of nothing: then the socket itself is asked. */
   onGone(run: () => void): void {
     const onClose = (): void => {
+      if (this.#onClose === null) return;
       this.#onClose = null;
       if (this.#stalled !== null) clearTimeout(this.#stalled);
       run();
     };
     this.#onClose = onClose;
-    this.#socket.on("close", onClose);
+    if (this.#response.socket === null) this.#socket.on("close", onClose);
+    else this.#response.on("close", onClose);
   }
 
   /** The response is whole: what becomes of the socket is no longer this request's affair. */
