@@ -28,6 +28,8 @@ export interface HttpListener {
 /** What is read of a body that is refused. */
 const discardedBytesMax = 64 * 1024 * 1024;
 const discardMs = 500;
+/** What may wait for a client that has its whole response: the operating system takes as much off our hands. A timer for every small reply would cost more than it saves. */
+const unreadBytesMax = 64 * 1024;
 /** A request's header must be whole by then, its body too: slow senders don't hold sockets. */
 const headersTimeoutMs = 30_000;
 const requestTimeoutMs = 300_000;
@@ -183,7 +185,7 @@ class NodeExchange implements Exchange {
     this.#onClose = null;
     if (this.#stalled !== null) clearTimeout(this.#stalled);
     this.#stalled = null;
-    if (this.#response.writableLength === 0 || this.#response.socket === null) return;
+    if (this.#response.writableLength <= unreadBytesMax || this.#response.socket === null) return;
     // What is left lies in our memory until the client reads it.
     const timer = setTimeout(() => this.#socket.destroy(), this.#stalledClientMs);
     const forget = (): void => clearTimeout(timer);

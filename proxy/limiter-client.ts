@@ -157,7 +157,8 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     admission.settled = true;
     if (admission.lease !== 0) held.delete(admission.lease);
     const { lease, userPath, target, admittedAtMs, lsn, startedMonoMs } = admission;
-    const item = unsettled.add({ ...spent, lease, userPath, ...target, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
+    const { tokens, estimated } = spent;
+    const item = unsettled.add({ tokens, estimated, lease, userPath, ...target, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
     if (linked) sendSettle(item, item.endedMonoMs);
     finishers.push(then);
     if (finishers.length === 1) ports.afterTurn(finish);
