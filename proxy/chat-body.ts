@@ -9,6 +9,7 @@
  * same, and it takes a tenth of the time of decoding UTF-8 first when the text is Chinese (the same for
  * English). What is taken out as text is decoded on its own.
  */
+import { isObject } from "../shared/assert.js";
 import { subjectBytesMax } from "../shared/bounds.js";
 import { type Failure, invalid } from "../shared/error-code.js";
 import { utf8Bytes } from "../shared/user-path.js";
@@ -199,10 +200,6 @@ function isUtf8Text(bytes: Buffer): boolean {
 
 function refuse(message: string, param: string): ChatBodyResult {
   return { ok: false, failure: invalid(message, param) };
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isAbsent(value: unknown): value is null | undefined {

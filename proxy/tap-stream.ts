@@ -9,6 +9,7 @@
  * Not here: sockets, back-pressure, and what the readings are charged to. Lines end in LF or CRLF; a
  * stream with bare CRs, which no upstream sends, passes unread.
  */
+import { isObject } from "../shared/assert.js";
 import { streamEventBytesMax } from "../shared/bounds.js";
 import { ByteStore } from "../shared/byte-store.js";
 import { absentUsage, readUsage, type UsageReading } from "./read-usage.js";
@@ -238,8 +239,4 @@ function dataOf(event: string): string {
   const data: string[] = [];
   for (const line of event.split("\n")) if (line.startsWith("data:")) data.push(line.slice(5));
   return data.join("\n");
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

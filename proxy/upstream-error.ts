@@ -4,6 +4,7 @@
  *
  * Not here: an upstream that couldn't be reached, trying another target, and writing the answer.
  */
+import { isObject } from "../shared/assert.js";
 import { errorTypeForUpstreamStatus, type Failure } from "../shared/error-code.js";
 
 /** An upstream's message, code or param, in bytes: enough for every honest one. */
@@ -112,7 +113,3 @@ const statusTexts: ReadonlyMap<number, string> = new Map([
   [500, "Internal Server Error"], [501, "Not Implemented"], [502, "Bad Gateway"], [503, "Service Unavailable"], [504, "Gateway Timeout"],
   [520, "Unknown Error"], [521, "Web Server Is Down"], [522, "Connection Timed Out"], [524, "A Timeout Occurred"], [529, "Site Is Overloaded"],
 ]);
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -17,3 +17,8 @@ export function unreachable(value: never): never {
 export function isCount(value: unknown, min = 0): value is number {
   return Number.isSafeInteger(value) && (value as number) >= min;
 }
+
+/** Whether a value from outside is an object with fields: neither null nor a list. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
