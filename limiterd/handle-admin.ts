@@ -3,7 +3,6 @@
  * its body whole before it changes anything, and answers once the change is committed.
  */
 import { unreachable } from "../shared/assert.js";
-import { windowsPerSlice } from "../shared/bounds.js";
 import { type Failure, failure, invalid } from "../shared/error-code.js";
 import { type Checked, parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel } from "../shared/rule.js";
 import type { Admin } from "../shared/wire/message.js";
@@ -12,6 +11,7 @@ import type { Rule } from "./rule-book.js";
 import { type DaemonState, isLimited } from "./state.js";
 import { daemonStatus } from "./status.js";
 import { type Change, ruleToStored, windowKey } from "./store.js";
+import { writeSlices } from "./writer.js";
 
 export interface AdminPorts {
   answer(body: unknown): void;
@@ -106,7 +106,5 @@ function windowRemovals(rule: Rule): Change[] {
 }
 
 function commit(state: DaemonState, changes: readonly Change[], then: () => void): void {
-  const slices: Promise<void>[] = [];
-  for (let i = 0; i < changes.length; i += windowsPerSlice) slices.push(state.writer.write(changes.slice(i, i + windowsPerSlice)));
-  void Promise.all(slices).then(then);
+  void writeSlices(state.writer, changes).then(then);
 }

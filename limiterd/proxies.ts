@@ -1,7 +1,7 @@
 /**
  * What the daemon knows of each proxy across its connections: the last settle that was applied, and
  * which requests of an earlier daemon's life it has counted again. What a connection holds is in
- * `peer.ts`.
+ * `state.ts`.
  */
 import type { PeerState } from "./state.js";
 import type { StoredProxy } from "./store.js";

@@ -8,6 +8,7 @@ import type { Counter } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
 import type { DaemonState } from "./state.js";
 import { type Change, proxyToStored, windowKey, windowToStored } from "./store.js";
+import { writeSlices } from "./writer.js";
 
 /** Resolved: everything that had happened at the call is in the store. One runs at a time; the caller sees to that. */
 export async function snapshot(state: DaemonState, nowMs: number): Promise<void> {
@@ -27,8 +28,7 @@ async function writeAll(state: DaemonState, dirty: readonly Counter[], proxies: 
     await writer.write(windowChanges(state, dirty.slice(i, i + windowsPerSlice), writer.closeBatch()));
   }
   writer.closeBatch();
-  const last = [...proxyChanges(state, proxies, nowMs), ...writer.removeJournal(coveredLsn)];
-  for (let i = 0; i < last.length; i += windowsPerSlice) await writer.write(last.slice(i, i + windowsPerSlice));
+  await writeSlices(writer, [...proxyChanges(state, proxies, nowMs), ...writer.removeJournal(coveredLsn)]);
 }
 
 function windowChanges(state: DaemonState, counters: readonly Counter[], lsn: number): Change[] {

@@ -159,3 +159,10 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     },
   };
 }
+
+/** Queues changes of any number in slices, in their order, so that none of their commits stalls the loop. */
+export async function writeSlices(writer: Writer, changes: readonly Change[]): Promise<void> {
+  const slices: Promise<void>[] = [];
+  for (let i = 0; i < changes.length; i += windowsPerSlice) slices.push(writer.write(changes.slice(i, i + windowsPerSlice)));
+  await Promise.all(slices);
+}

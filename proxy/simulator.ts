@@ -5,6 +5,7 @@
  * Not here: sending the events with their pauses (the adapter that has timers), and checking the body
  * (`chat-body.ts` has done it; here anything that can't be read is left out).
  */
+import { isObject } from "../shared/assert.js";
 
 export interface SimulatedChat {
   /** The body of a plain answer. */
@@ -125,8 +126,4 @@ function hex(value: number): string {
 
 function event(data: string): Buffer {
   return Buffer.from(`data: ${data}\n\n`);
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

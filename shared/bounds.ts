@@ -59,7 +59,7 @@ export const settledRetentionMs = 7 * 24 * 3600 * 1000;
 export const tokensPerResponseMax = 1_000_000_000;
 /** A plain answer up to this size is held until it is whole, then sent in one write after its settle. */
 export const heldResponseBytesMax = 1024 * 1024;
-/** A plain answer is kept up to this size to read its usage; a larger one passes uncounted, with a log line. */
+/** A plain answer is kept up to this size to read its usage; a larger one is charged by an estimate, with a note in its log line. */
 export const readableResponseBytesMax = 32 * 1024 * 1024;
 /** One event of a stream that is looked at; a longer one passes unread. */
 export const streamEventBytesMax = 1024 * 1024;
