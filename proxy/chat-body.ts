@@ -21,8 +21,8 @@ export interface ChatBody {
   readonly stream: boolean;
   /** Whether the client itself asked for the usage chunk of a stream. */
   readonly includeUsage: boolean;
-  /** Where the top-level members stand, for `rewriteChatBody`. */
-  readonly members: readonly JsonMember[];
+  /** Where the top-level members stand, for `rewriteChatBody`; null when nobody has had to look. */
+  readonly members: readonly JsonMember[] | null;
 }
 
 export type ChatBodyResult = { readonly ok: true; readonly body: ChatBody } | { readonly ok: false; readonly failure: Failure };
@@ -50,10 +50,10 @@ export function parseChatBody(bytes: Buffer, isUtf8: (bytes: Buffer) => boolean 
   if (!ascii && !isUtf8(bytes)) return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
   const refusal = checkFields(value);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
-  const members = scanObject(text);
-  const repeated = repeatedKey(members, ["model", "stream", "stream_options"]) ?? repeatedOption(text, members);
+  const members = !ascii || mayRepeat(text) ? scanObject(text) : null;
+  const repeated = members === null ? null : (repeatedKey(members, ["model", "stream", "stream_options"]) ?? repeatedOption(text, members));
   if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
-  const model = ascii ? (value["model"] as string) : decodeString(bytes, lastMember(members, "model")!);
+  const model = ascii ? (value["model"] as string) : decodeString(bytes, lastMember(members!, "model")!);
   if (model.trim() === "") return refuse("model must not be empty", "model");
   if (utf8Bytes(model) > subjectBytesMax) return refuse(`model must be at most ${subjectBytesMax} bytes`, "model");
   const options = value["stream_options"] as Fields | null | undefined;
@@ -87,7 +87,7 @@ export interface ChatBodyEdits {
  * same; without an edit that changes something the very same Buffer comes back. `bytes` must be a body
  * that `parseChatBody` accepted; its `members` spare a second scan.
  */
-export function rewriteChatBody(bytes: Buffer, edits: ChatBodyEdits, members?: readonly JsonMember[]): Buffer {
+export function rewriteChatBody(bytes: Buffer, edits: ChatBodyEdits, members: readonly JsonMember[] | null = null): Buffer {
   if (edits.model === undefined && edits.includeUsage === undefined) return bytes;
   members ??= scanObject(bytes.toString("latin1"));
   const splices: Splice[] = [];
@@ -142,6 +142,17 @@ function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
   bytes.copy(result, written, read);
   return result;
 }
+
+/**
+ * Whether a key that matters may stand there twice. A quote within a text is escaped, so each of these
+ * found once is one key, unless a key is spelt with escapes. Most bodies are done with this search, which
+ * is native; looking at each member takes longer the longer the conversation is.
+ */
+function mayRepeat(text: string): boolean {
+  return text.includes("\\u") || decisiveKeys.some((key) => text.indexOf(key) !== text.lastIndexOf(key));
+}
+
+const decisiveKeys = ['"model"', '"stream"', '"stream_options"', '"include_usage"'] as const;
 
 function repeatedKey(members: readonly JsonMember[], keys: readonly string[]): string | null {
   for (const key of keys) {

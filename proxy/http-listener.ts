@@ -2,7 +2,7 @@
  * Node's HTTP server as exchanges: bounds on sockets, headers and time, request ids, the reading of
  * bodies and the writing of responses. It decides nothing about a request.
  */
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { requestIdCharsMax } from "../shared/bounds.js";
@@ -39,9 +39,10 @@ const connectionsMax = 10_000;
 
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
   let closing = false;
+  const newId = createIds();
   const server = createServer({ maxHeaderSize: headerBytesMax, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveMs, noDelay: true }, (request, response) => {
     if (closing) response.setHeader("connection", "close");
-    options.handle(new NodeExchange(request, response, options.stalledClientMs));
+    options.handle(new NodeExchange(request, response, newId, options.stalledClientMs));
   });
   server.maxConnections = connectionsMax;
   server.on("clientError", refuseUnreadable);
@@ -83,6 +84,13 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
 
 const saneRequestId = new RegExp(`^[A-Za-z0-9._:/+=@-]{1,${requestIdCharsMax}}$`);
 
+/** Ids for requests that bring none: unique among all proxies by 96 random bits per process, and counted within it. */
+function createIds(): () => string {
+  const process_ = randomBytes(12).toString("base64url");
+  let counted = 0;
+  return () => `req_${process_}${(++counted).toString(36).padStart(6, "0")}`;
+}
+
 class NodeExchange implements Exchange {
   readonly id: string;
   readonly method: string;
@@ -96,13 +104,13 @@ class NodeExchange implements Exchange {
   #stalled: NodeJS.Timeout | null = null;
   #drain: (() => void) | null = null;
 
-  constructor(request: IncomingMessage, response: ServerResponse, stalledClientMs: number) {
+  constructor(request: IncomingMessage, response: ServerResponse, newId: () => string, stalledClientMs: number) {
     this.#request = request;
     this.#response = response;
     this.#stalledClientMs = stalledClientMs;
     this.#socket = request.socket;
     const given = request.headers["x-request-id"];
-    this.id = typeof given === "string" && saneRequestId.test(given) ? given : `req_${randomUUID()}`;
+    this.id = typeof given === "string" && saneRequestId.test(given) ? given : newId();
     this.method = request.method ?? "GET";
     const url = request.url ?? "/";
     const query = url.indexOf("?");

@@ -158,7 +158,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     if (admission.lease !== 0) held.delete(admission.lease);
     const { lease, userPath, target, admittedAtMs, lsn, startedMonoMs } = admission;
     const { tokens, estimated } = spent;
-    const item = unsettled.add({ tokens, estimated, lease, userPath, ...target, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
+    const item = unsettled.add({ tokens, estimated, lease, userPath, provider: target.provider, model: target.model, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
     if (linked) sendSettle(item, item.endedMonoMs);
     finishers.push(then);
     if (finishers.length === 1) ports.afterTurn(finish);

@@ -52,7 +52,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   ipc.serve(options.path, () => {});
   const server = ipc.server;
   server.on("connect", (socket: net.Socket) => {
-    const peer = new SocketPeer(socket, (bytes) => server.emit(socket, bytes));
+    const peer = new SocketPeer(socket);
     peers.set(socket, peer);
     // node-ipc's own event names any socket that has ended, not always the one that just did.
     socket.once("close", () => {
@@ -159,7 +159,7 @@ export function dial(options: DialOptions): { close(): void } {
   ipc.connectTo(id, options.path, () => {});
   const client = ipc.of[id]!;
   client.on("connect", () => {
-    peer = new SocketPeer(client.socket, (bytes) => client.emit(bytes));
+    peer = new SocketPeer(client.socket);
     options.onConnect(peer);
   });
   client.on("data", (bytes: Buffer) => {
@@ -199,13 +199,11 @@ function newIpc(): IPCModule {
 class SocketPeer implements Peer {
   closed = false;
   readonly #socket: net.Socket;
-  readonly #write: (bytes: Buffer) => void;
   #queue: Buffer[] = [];
   #scheduled = false;
 
-  constructor(socket: net.Socket, write: (bytes: Buffer) => void) {
+  constructor(socket: net.Socket) {
     this.#socket = socket;
-    this.#write = write;
   }
 
   send(frame: Buffer): void {
@@ -222,7 +220,8 @@ class SocketPeer implements Peer {
     const frames = this.#queue;
     this.#queue = [];
     if (this.closed || !this.#socket.writable) return;
-    this.#write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
+    // In raw mode node-ipc's own `emit` does the same after copying the bytes and making a message that it drops.
+    this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
     if (this.#socket.writableLength > peerBacklogBytesMax) this.close();
   }
 

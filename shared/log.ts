@@ -13,22 +13,43 @@ export interface Log extends Logger {
 /** Lines that wait while whoever reads standard output is slow; beyond it they are dropped rather than kept in memory without end. */
 const heldBytesMax = 8 * 1024 * 1024;
 
+/** Between a request's line and its way to standard output. The destination measures all that it holds at each write, which is too dear for each turn of the event loop. */
+const gatherMs = 20;
+const gatherCharsMax = 8 * 1024;
+
 /** A logger for one process. Lines are gathered and written a few times a second; `flush` writes what is left. */
 export function createLog(process_: "proxy" | "limiterd" | "up", level: Config["logLevel"]): Log {
   const destination = pino.destination({ dest: 1, sync: false, minLength: 16 * 1024, maxWrite: 64 * 1024, maxLength: heldBytesMax, periodicFlush: 100 });
   const timestamp = createTimestamp();
-  const logger = pino({ level, base: { process: process_ }, timestamp, formatters: { level: (label) => ({ level: label }) } }, destination);
-  // The destination measures all that it holds at each write, so the lines of one turn of the event loop are one write.
   let lines = "";
-  const writeLines = (): void => {
+  let gathering = false;
+  const handOver = (): void => {
+    gathering = false;
+    if (lines === "") return;
     destination.write(lines);
     lines = "";
   };
+  // What was gathered goes first, so that lines stand in the order in which they were logged.
+  const stream = {
+    write(text: string): void {
+      handOver();
+      destination.write(text);
+    },
+    flush(done?: (error?: Error) => void): void {
+      handOver();
+      destination.flush(done);
+    },
+  };
+  const logger = pino({ level, base: { process: process_ }, timestamp, formatters: { level: (label) => ({ level: label }) } }, stream);
   return Object.assign(logger, {
     line(lineLevel: "info" | "debug", fields: string, message: string) {
       if (!logger.isLevelEnabled(lineLevel)) return;
-      if (lines === "") setImmediate(writeLines);
       lines += `{"level":"${lineLevel}"${timestamp()},"process":"${process_}",${fields},"msg":"${message}"}\n`;
+      if (lines.length > gatherCharsMax) handOver();
+      else if (!gathering) {
+        gathering = true;
+        setTimeout(handOver, gatherMs);
+      }
     },
   });
 }

@@ -129,7 +129,7 @@ t.test("the caller's request id is kept when it is sane, else another is made, u
   const made = new Set<string>();
   for (const other of [[], ["X-Request-ID:"], ["X-Request-ID: a b"], [`X-Request-ID: ${"x".repeat(requestIdCharsMax + 1)}`], ["X-Request-ID: <script>"], ['X-Request-ID: a"b'], ["X-Request-ID: caf\u00e9"], ["X-Request-ID: a", "X-Request-ID: b"], ["X-Request-ID: a,b"]]) {
     const id = await idOf(...other);
-    t.match(id, /^req_[0-9a-f-]{36}$/, JSON.stringify(other));
+    t.match(id, /^req_[\w-]{22}$/, JSON.stringify(other));
     made.add(id);
   }
   t.equal(made.size, 9);
