@@ -41,7 +41,7 @@ export function usageFailure(problems: readonly { readonly message: string; read
 
 /** The daemon answered, with a refusal. `remark` adds what the daemon can't know. */
 export function refusal(refused: Failure, remark = ""): CommandFailure {
-  const exitCode = refused.code === "rate_limit_not_found" ? exitCodes.notFound : exitCodes.failed;
+  const exitCode = refused.status === 404 ? exitCodes.notFound : exitCodes.failed;
   const message = refused.message + remark;
   return new CommandFailure({ exitCode, lines: [`error: ${message}`], error: errorObject({ ...refused, message }) });
 }

@@ -1,6 +1,7 @@
 /** The command line `sluice`: its commands and the flags they all take. Each command is a file in `commands/`. */
 import type { Command } from "commander";
 import { addConfig } from "./commands/config-check.js";
+import { addExplain } from "./commands/explain.js";
 import { addLimits } from "./commands/limits.js";
 import { addStatus } from "./commands/status.js";
 import { addUp } from "./commands/up.js";
@@ -30,6 +31,7 @@ export function createProgram(session: Session): Command {
     .addHelpText("afterAll", exitCodeHelp());
   addUp(program, session);
   addLimits(program, session);
+  addExplain(program, session);
   addStatus(program, session);
   addConfig(program, session);
   return program;

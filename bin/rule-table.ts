@@ -22,13 +22,13 @@ const columns: readonly Column[] = [
   { title: "SOURCE", align: "left" },
 ];
 
-/** The table of `limits list`, and below it the rules that can't be enforced; one sentence when there is nothing to show. */
+/** The table of `limits list`, and below it the rules that do nothing; one sentence when there is nothing to show. */
 export function renderRules(list: RuleList): string {
   if (list.rate_limits.length === 0) return "no rules";
   const nowMs = Date.parse(list.server_time);
   const table = renderTable(columns, list.rate_limits.map((rule) => ruleRow(rule, nowMs)));
   const inert = list.rate_limits.filter((rule) => typeof rule["inert"] === "string");
-  return [table, ...inert.map((rule) => `not enforced: ${String(rule["scope"])} ${String(rule["subject"])} ${String(rule["period_label"])}: ${String(rule["inert"])}`)].join("\n");
+  return [table, ...inert.map((rule) => `inert: ${String(rule["scope"])} ${String(rule["subject"])} ${String(rule["period_label"])}: ${String(rule["inert"])}`)].join("\n");
 }
 
 /** The part of the list that a filter leaves. */
@@ -72,12 +72,13 @@ function ruleRow(rule: ListedRule, nowMs: number): readonly string[] {
 }
 
 /** `12/100`; `-` without a cap. A template has no counter of its own: `-/100`. */
-function usedOf(used: unknown, cap: unknown, template: boolean): string {
+export function usedOf(used: unknown, cap: unknown, template: boolean): string {
   if (typeof cap !== "number") return "-";
   return `${template || typeof used !== "number" ? "-" : used}/${cap}`;
 }
 
-function untilReset(windowEnd: unknown, nowMs: number): string {
+/** Until the end of a window, `-` without one. */
+export function untilReset(windowEnd: unknown, nowMs: number): string {
   const endMs = typeof windowEnd === "string" ? Date.parse(windowEnd) : Number.NaN;
   return Number.isNaN(endMs - nowMs) ? "-" : formatDuration((endMs - nowMs) / 1000);
 }

@@ -1,7 +1,8 @@
 /**
  * The verdict on one request (CONTRACT sections 4 and 5): all matching rules are looked at, nothing
  * moves unless all admit, and what is reported is the breach with the longest wait. One synchronous
- * step; the clock is an argument.
+ * step; the clock is an argument. `judge` decides, `admit` counts: whoever only wants to know what
+ * would happen (`explain.ts`) judges copies.
  */
 import { compareRules } from "../shared/rule.js";
 import type { Breach, Dimension, SuccessHeaders, Target } from "../shared/wire/message.js";
@@ -14,9 +15,18 @@ export interface AdmissionRequest {
   readonly targets: readonly Target[];
 }
 
-export type Verdict =
-  | { readonly admitted: true; readonly target: number; readonly counters: readonly Counter[]; readonly headers: SuccessHeaders | null }
-  | { readonly admitted: false; readonly breach: Breach };
+interface Refusal {
+  readonly admitted: false;
+  readonly breach: Breach;
+}
+
+/** What is decided before anything is counted: the index of the target, and the counters that a request to it moves. */
+export type Judgement = { readonly admitted: true; readonly target: number; readonly counters: readonly Counter[] } | Refusal;
+
+export type Verdict = { readonly admitted: true; readonly target: number; readonly counters: readonly Counter[]; readonly headers: SuccessHeaders | null } | Refusal;
+
+/** Where `judge` finds the counters of a request: the rule book, or a copy of what it would find there. */
+export type Matching = Pick<RuleBook, "matchPath" | "matchTarget">;
 
 export interface AdmissionOptions {
   readonly nowMs: number;
@@ -33,44 +43,67 @@ interface Found {
 
 /** Admits a request to the first target that has room and counts it, or says which rule refuses and for how long. */
 export function admit(book: RuleBook, request: AdmissionRequest, options: AdmissionOptions): Verdict {
-  const ofPath = book.matchPath(request.userPath, options.nowMs);
+  const judgement = judge(book, request, options);
+  if (!judgement.admitted) return judgement;
+  const { target, counters } = judgement;
+  countRequest(book, counters, options.nowMs);
+  return { admitted: true, target, counters, headers: successHeaders(counters, options) };
+}
+
+/** The decision alone. It brings the windows that it looks at to now and changes no count. */
+export function judge(matching: Matching, request: AdmissionRequest, options: AdmissionOptions): Judgement {
+  const ofPath = matching.matchPath(request.userPath, options.nowMs);
   const pathBreach = longestBreach(ofPath, options);
   let targetBreach: Found | null = null;
   for (let i = 0; i < request.targets.length; i++) {
-    const ofTarget = book.matchTarget(request.targets[i]!, options.nowMs);
+    const ofTarget = matching.matchTarget(request.targets[i]!, options.nowMs);
     const breach = longestBreach(ofTarget, options);
-    if (breach === null) {
-      if (pathBreach !== null) return { admitted: false, breach: report(pathBreach) };
-      const counters = inOrder(ofTarget, ofPath);
-      countRequest(book, counters, options.nowMs);
-      return { admitted: true, target: i, counters, headers: successHeaders(counters, options) };
-    }
+    if (breach === null) return pathBreach === null ? { admitted: true, target: i, counters: inOrder(ofTarget, ofPath) } : { admitted: false, breach: report(pathBreach) };
     if (targetBreach === null || breach.waitSeconds < targetBreach.waitSeconds || (breach.waitSeconds === targetBreach.waitSeconds && before(breach, targetBreach))) targetBreach = breach;
   }
   const worst = targetBreach === null ? pathBreach : pathBreach === null ? targetBreach : longer(targetBreach, pathBreach);
   return { admitted: false, breach: report(worst!) };
 }
 
+/** The breach that a request to these counters alone would be told, or null when all of them admit it. */
+export function breachOf(counters: readonly Counter[], options: AdmissionOptions): Breach | null {
+  const found = longestBreach(counters, options);
+  return found === null ? null : report(found);
+}
+
 /** The breach with the longest wait among counters in order; the first of them on a tie, requests before tokens. */
 function longestBreach(counters: readonly Counter[], options: AdmissionOptions): Found | null {
   let longest: Found | null = null;
   for (const counter of counters) {
-    const { definition, periodMs } = counter.rule;
-    const { maxRequests, maxTokens } = definition;
-    if (periodMs === 0) {
-      if (counter.inFlight >= maxRequests!) longest = keepLonger(longest, counter, "concurrent", maxRequests!, 1);
+    const { maxRequests, maxTokens } = counter.rule.definition;
+    if (counter.rule.periodMs === 0) {
+      if (isFull(counter)) longest = keepLonger(longest, counter, "concurrent", maxRequests!, 1);
       continue;
     }
-    const { window } = counter;
-    rollWindow(window, periodMs, options.nowMs);
-    if (maxRequests !== null && estimateRequests(window, periodMs, options.nowMs) >= maxRequests) {
-      longest = keepLonger(longest, counter, "requests", maxRequests, waitForRequests(window, periodMs, options.nowMs, maxRequests));
-    }
-    if (maxTokens !== null && options.tokensEnforced && estimateTokens(window, periodMs, options.nowMs) >= maxTokens) {
-      longest = keepLonger(longest, counter, "tokens", maxTokens, waitForTokens(window, periodMs, options.nowMs, maxTokens));
-    }
+    rollWindow(counter.window, counter.rule.periodMs, options.nowMs);
+    const requestsWait = waitOfRequests(counter, options);
+    if (requestsWait > 0) longest = keepLonger(longest, counter, "requests", maxRequests!, requestsWait);
+    const tokensWait = waitOfTokens(counter, options);
+    if (tokensWait > 0) longest = keepLonger(longest, counter, "tokens", maxTokens!, tokensWait);
   }
   return longest;
+}
+
+/** Whether a gauge of requests in flight has reached its cap. */
+export function isFull({ rule, inFlight }: Counter): boolean {
+  return inFlight >= rule.definition.maxRequests!;
+}
+
+/** Seconds until a rolled window has room for a request; 0 when it has, or when requests aren't capped. */
+export function waitOfRequests({ rule, window }: Counter, { nowMs }: AdmissionOptions): number {
+  const { maxRequests } = rule.definition;
+  return maxRequests !== null && estimateRequests(window, rule.periodMs, nowMs) >= maxRequests ? waitForRequests(window, rule.periodMs, nowMs, maxRequests) : 0;
+}
+
+/** As `waitOfRequests`, for tokens; 0 too while they aren't enforced. */
+export function waitOfTokens({ rule, window }: Counter, { nowMs, tokensEnforced }: AdmissionOptions): number {
+  const { maxTokens } = rule.definition;
+  return maxTokens !== null && tokensEnforced && estimateTokens(window, rule.periodMs, nowMs) >= maxTokens ? waitForTokens(window, rule.periodMs, nowMs, maxTokens) : 0;
 }
 
 function keepLonger(longest: Found | null, counter: Counter, dimension: Dimension, cap: number, waitSeconds: number): Found {

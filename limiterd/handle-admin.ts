@@ -6,7 +6,9 @@ import { unreachable } from "../shared/assert.js";
 import { type Failure, failure, invalid } from "../shared/error-code.js";
 import { type Checked, parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel } from "../shared/rule.js";
 import type { Admin } from "../shared/wire/message.js";
-import { inertReason, listRules } from "./list-rules.js";
+import { handleExplain } from "./handle-explain.js";
+import { inertRuleName } from "./inert-rule.js";
+import { listRules } from "./list-rules.js";
 import type { Rule } from "./rule-book.js";
 import { type DaemonState, isLimited } from "./state.js";
 import { daemonStatus } from "./status.js";
@@ -18,6 +20,8 @@ export interface AdminPorts {
   fail(failure: Failure): void;
   /** Called after a change of the set of rules, with what `isLimited` said before it. */
   limitedMayHaveChanged(before: boolean): void;
+  /** Called after the number of inert rules has changed. */
+  inertRulesChanged(): void;
 }
 
 export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, ports: AdminPorts): void {
@@ -36,6 +40,10 @@ export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, p
     case "rate-limits.delete": return remove(state, body, ports);
     case "rate-limits.reset-one": return resetOne(state, body, nowMs, ports);
     case "rate-limits.reset": return resetAll(state, body, nowMs, ports);
+    case "explain": {
+      const answer = valueOf(handleExplain(state, body, nowMs), ports);
+      return answer === null ? undefined : ports.answer(answer);
+    }
     default: return unreachable(op);
   }
 }
@@ -50,7 +58,7 @@ function valueOf<T>(checked: Checked<T>, ports: AdminPorts): T | null {
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const after = (body as { after?: unknown } | null)?.after ?? null;
   if (after !== null && typeof after !== "string") return ports.fail(invalid("after must be the next of the page before", "after"));
-  ports.answer(listRules(state.book, { nowMs, usageEnabled: state.settings.usageEnabled, after }));
+  ports.answer(listRules(state.book, { nowMs, inertReason: state.settings.inertReason, after }));
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
@@ -58,10 +66,13 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   if (definition === null) return;
   const before = isLimited(state);
   const known = state.book.find(definition);
+  const wasInert = known !== null && isInert(state, known);
   const stale = known !== null && known.definition.perChild !== definition.perChild ? windowRemovals(known) : [];
   const { rule } = state.book.put(definition, { source: "manual", nowMs, lsn: state.writer.closeBatch() });
   ports.limitedMayHaveChanged(before);
-  const inert = inertReason(rule, state.settings.usageEnabled);
+  const inert = state.settings.inertReason(rule.definition);
+  if (inert !== null) state.onInertRule(inertRuleName(rule.definition, inert));
+  countInert(state, Number(inert !== null) - Number(wasInert), ports);
   commit(state, [...stale, ruleChange(rule)], () => ports.answer(inert === null ? {} : { inert }));
 }
 
@@ -72,7 +83,18 @@ function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
   const rule = state.book.delete(key);
   if (rule === null) return ports.fail(failure("rate_limit_not_found", `no ${periodLabel(key.periodSeconds)} rule on ${key.scope} ${key.subject}`));
   ports.limitedMayHaveChanged(before);
+  countInert(state, -Number(isInert(state, rule)), ports);
   commit(state, [{ table: "rules", key: rule.id, value: undefined }, ...windowRemovals(rule)], () => ports.answer({}));
+}
+
+function isInert({ settings }: DaemonState, rule: Rule): boolean {
+  return settings.inertReason(rule.definition) !== null;
+}
+
+function countInert(state: DaemonState, change: number, ports: AdminPorts): void {
+  if (change === 0) return;
+  state.inertRules += change;
+  ports.inertRulesChanged();
 }
 
 function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -5,7 +5,7 @@
  */
 import { leasesPerPeerMax, tokensPerResponseMax } from "../shared/bounds.js";
 import { plainFailure } from "../shared/error-code.js";
-import { type Admin, type Admit, type Hello, type Settle, type Target, type ToDaemon, toDaemonFromWire } from "../shared/wire/message.js";
+import { type Admin, type Admit, type FromDaemon, type Hello, type RefusalNote, type Settle, type Target, type ToDaemon, toDaemonFromWire } from "../shared/wire/message.js";
 import { wireVersion } from "../shared/version.js";
 import { unreachable } from "../shared/assert.js";
 import { admit } from "./admit.js";
@@ -27,6 +27,7 @@ function handleMessage(state: DaemonState, peer: PeerState, message: ToDaemon, n
     case "admit": return onAdmit(state, peer, message, nowMs);
     case "settle": return onSettle(state, peer, message, nowMs);
     case "hello": return onHello(state, peer, message, nowMs);
+    case "refusal": return onRefusalNote(state, peer, message);
     case "admin": return onAdmin(state, peer, message, nowMs);
     default: return unreachable(message);
   }
@@ -103,7 +104,7 @@ export function endReunion(state: DaemonState): void {
 
 function welcome(state: DaemonState, peer: PeerState): void {
   peer.welcomed = true;
-  peer.send({ kind: "welcome", id: peer.helloId, daemonVersion: state.settings.version, settledSeq: peer.proxy?.durableSeq ?? 0, limited: isLimited(state) });
+  peer.send({ kind: "welcome", id: peer.helloId, daemonVersion: state.settings.version, settledSeq: peer.proxy?.durableSeq ?? 0, limited: isLimited(state), inertRules: state.inertRules });
 }
 
 function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: number): boolean {
@@ -122,8 +123,15 @@ function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: num
     peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers });
   } else {
     counts.refused++;
+    state.refusals.add({ atMs: nowMs, proxyId: peer.proxy!.id, admitId: message.id, userPath: message.userPath, targets: message.targets, breach: verdict.breach });
     peer.send({ kind: "refused", id: message.id, ...verdict.breach });
   }
+  return true;
+}
+
+function onRefusalNote(state: DaemonState, peer: PeerState, message: RefusalNote): boolean {
+  if (peer.role !== "proxy" || !peer.welcomed || peer.proxy === null) return false;
+  state.refusals.name(peer.proxy.id, message.id, message);
   return true;
 }
 
@@ -183,6 +191,7 @@ function onAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: num
     answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
     limitedMayHaveChanged: (before) => announceLimited(state, before),
+    inertRulesChanged: () => announce(state, { kind: "event", name: "inert_rules", value: state.inertRules }),
   });
   return true;
 }
@@ -190,6 +199,9 @@ function onAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: num
 /** Tells every proxy when the first rule comes or the last one goes. */
 function announceLimited(state: DaemonState, before: boolean): void {
   const value = isLimited(state);
-  if (value === before) return;
-  for (const peer of state.peers) if (peer.role === "proxy" && peer.welcomed) peer.send({ kind: "event", name: "limited", value });
+  if (value !== before) announce(state, { kind: "event", name: "limited", value });
+}
+
+function announce(state: DaemonState, event: FromDaemon): void {
+  for (const peer of state.peers) if (peer.role === "proxy" && peer.welcomed) peer.send(event);
 }

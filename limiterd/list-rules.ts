@@ -3,7 +3,8 @@ import { effectiveSubject, periodLabel } from "../shared/rule.js";
 import { formatMillis, formatSeconds } from "../shared/time.js";
 import { rulesPerPage } from "../shared/bounds.js";
 import { compareRules, type RuleKey } from "../shared/rule.js";
-import type { Rule, RuleBook } from "./rule-book.js";
+import type { InertReason } from "./inert-rule.js";
+import type { Counter, Rule, RuleBook } from "./rule-book.js";
 import { estimateRequests, estimateTokens, rollWindow } from "./window.js";
 
 export interface RuleList {
@@ -15,7 +16,7 @@ export interface RuleList {
 
 export interface ListOptions {
   readonly nowMs: number;
-  readonly usageEnabled: boolean;
+  readonly inertReason: InertReason;
   /** The `next` of the page before, or null to begin. */
   readonly after: string | null;
 }
@@ -46,12 +47,7 @@ function firstAfter(sorted: readonly Rule[], after: string): number {
   return low;
 }
 
-/** Why a rule can't be enforced, or null: limits that are loaded but do nothing must be seen. */
-export function inertReason(rule: Rule, usageEnabled: boolean): string | null {
-  return rule.definition.maxTokens !== null && !usageEnabled ? "token limits need usage tracking, which is off" : null;
-}
-
-function listItem(rule: Rule, { nowMs, usageEnabled }: ListOptions): Record<string, unknown> {
+function listItem(rule: Rule, { nowMs, inertReason }: ListOptions): Record<string, unknown> {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
   const item: Record<string, unknown> = { scope, subject, effective_subject: effectiveSubject(scope, subject) };
   if (scope === "user_path") item["user_path"] = subject;
@@ -60,8 +56,8 @@ function listItem(rule: Rule, { nowMs, usageEnabled }: ListOptions): Record<stri
   item["period_seconds"] = periodSeconds;
   if (maxRequests !== null) item["max_requests"] = maxRequests;
   if (maxTokens !== null) item["max_tokens"] = maxTokens;
-  Object.assign(item, rule.own === null ? { requests_used: 0, tokens_used: 0, in_flight: 0 } : liveCounts(rule, nowMs));
-  const inert = inertReason(rule, usageEnabled);
+  Object.assign(item, rule.own === null ? { requests_used: 0, tokens_used: 0, in_flight: 0 } : liveCounts(rule.own, nowMs));
+  const inert = inertReason(rule.definition);
   if (inert !== null) item["inert"] = inert;
   item["source"] = rule.source;
   item["created_at"] = formatSeconds(rule.createdAtMs);
@@ -69,8 +65,8 @@ function listItem(rule: Rule, { nowMs, usageEnabled }: ListOptions): Record<stri
   return item;
 }
 
-function liveCounts(rule: Rule, nowMs: number): Record<string, unknown> {
-  const { window, inFlight } = rule.own!;
+/** What a counter stands at, in the names of the API. Its window is brought to now. */
+export function liveCounts({ rule, window, inFlight }: Counter, nowMs: number): Record<string, unknown> {
   const { maxRequests, maxTokens } = rule.definition;
   if (rule.periodMs === 0) {
     return { requests_used: inFlight, requests_remaining: Math.max(0, maxRequests! - inFlight), tokens_used: 0, in_flight: inFlight };

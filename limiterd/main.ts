@@ -10,11 +10,13 @@ import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../shared/wire/codec.js";
 import { toWire } from "../shared/wire/to-wire.js";
 import { endReunion, handleClose, handleFrame } from "./handle-message.js";
+import { createInertReason } from "./inert-rule.js";
 import { openLmdbStore } from "./lmdb-store.js";
+import { createRefusals } from "./refusals.js";
 import { restore } from "./restore.js";
 import { snapshot, sweepChildren } from "./snapshot.js";
 import { type DaemonState, newCounts, type PeerState } from "./state.js";
-import { inertRules } from "./status.js";
+import { countInert, inertRules } from "./status.js";
 import type { Store } from "./store.js";
 import { createWriter } from "./writer.js";
 
@@ -109,6 +111,7 @@ async function startState(store: Store, config: Config, log: Log, nowMs: () => n
     },
     { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs, retryMs: tickMs },
   );
+  const inertReason = createInertReason(config);
   const state: DaemonState = {
     settings: {
       version,
@@ -116,6 +119,7 @@ async function startState(store: Store, config: Config, log: Log, nowMs: () => n
       rateLimitsEnabled: config.rateLimits.enabled,
       usageEnabled: config.usageEnabled,
       quotaTemplatesEntitled: config.quotaTemplatesEntitled,
+      inertReason,
     },
     book: restored.book,
     proxies: restored.proxies,
@@ -125,11 +129,14 @@ async function startState(store: Store, config: Config, log: Log, nowMs: () => n
     startedAtMs,
     awaited: restored.awaited.size > 0 ? restored.awaited : null,
     store,
+    refusals: createRefusals(),
+    inertRules: countInert(restored.book, inertReason),
+    onInertRule: (rule) => log.warn({ rule }, "inert rule: it is loaded and limits nothing"),
     counts: newCounts(),
     lastSnapshotAtMs: null,
   };
   await writer.write(restored.changes);
-  for (const rule of inertRules(state)) log.warn({ rule }, "rule can't be enforced");
+  for (const rule of inertRules(state)) state.onInertRule(rule);
   return state;
 }
 

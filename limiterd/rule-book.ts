@@ -5,6 +5,7 @@
  */
 import { compareRules, effectiveSubject, ruleId, type RuleDefinition, type RuleKey, type RuleSource } from "../shared/rule.js";
 import type { Target } from "../shared/wire/message.js";
+import { copyCounter, newChild, newCounter } from "./counter.js";
 import { newWindow, type Window } from "./window.js";
 
 /** One window and gauge: a rule's own, or that of one direct child of a template. */
@@ -52,8 +53,10 @@ export interface RuleBook {
   /** Clears a rule's windows; gauges stay, and are released as their requests end. */
   reset(rule: Rule, at: { readonly nowMs: number; readonly lsn: number }): void;
   find(key: RuleKey): Rule | null;
-  /** The counters of the user-path rules that cover a path, in the order of CONTRACT section 4. */
+  /** The counters of the user-path rules that cover a path, in the order of CONTRACT section 4; a child that isn't there is made. */
   matchPath(userPath: string, nowMs: number): Counter[];
+  /** The same without changing anything: copies, and for a child that isn't there the one that would be made. */
+  copyPath(userPath: string, nowMs: number): Counter[];
   /** The counters of the model rules, then of the provider rules, that cover a target. */
   matchTarget(target: Target, nowMs: number): Counter[];
   /** The counter of one child of a template; it is made when it isn't there. */
@@ -116,10 +119,14 @@ export function createRuleBook(): RuleBook {
   function childOf(rule: Rule, child: string, nowMs: number): Counter {
     const known = rule.children.get(child);
     if (known !== undefined) return known;
-    const parent = rule.definition.subject;
-    const counter = newCounter(rule, parent === "/" ? `/${child}` : `${parent}/${child}`, child, nowMs);
+    const counter = newChild(rule, child, nowMs);
     rule.children.set(child, counter);
     return counter;
+  }
+
+  /** As `childOf`, but a child that isn't there stays away. */
+  function knownOrNewChild(rule: Rule, child: string, nowMs: number): Counter {
+    return rule.children.get(child) ?? newChild(rule, child, nowMs);
   }
 
   function* children(): Generator<Counter> {
@@ -143,13 +150,26 @@ export function createRuleBook(): RuleBook {
     return forgotten;
   }
 
-  function collect(list: readonly Rule[], userPath: string, childFrom: number, nowMs: number, into: Counter[]): void {
+  function collect(list: readonly Rule[], userPath: string, childFrom: number, nowMs: number, into: Counter[], child: typeof childOf): void {
     for (const rule of list) {
       if (rule.own !== null) into.push(rule.own);
       else if (childFrom < userPath.length) {
         const end = userPath.indexOf("/", childFrom);
-        into.push(childOf(rule, end === -1 ? userPath.slice(childFrom) : userPath.slice(childFrom, end), nowMs));
+        into.push(child(rule, end === -1 ? userPath.slice(childFrom) : userPath.slice(childFrom, end), nowMs));
       }
+    }
+  }
+
+  function matchPath(userPath: string, nowMs: number, child: typeof childOf): Counter[] {
+    if (byPath.size === 0) return nothing;
+    const matched: Counter[] = [];
+    const atRoot = byPath.get("/");
+    if (atRoot !== undefined) collect(atRoot, userPath, 1, nowMs, matched, child);
+    if (userPath.length === 1) return matched;
+    for (let end = userPath.indexOf("/", 1); ; end = userPath.indexOf("/", end + 1)) {
+      const list = byPath.get(end === -1 ? userPath : userPath.slice(0, end));
+      if (list !== undefined) collect(list, userPath, end === -1 ? userPath.length : end + 1, nowMs, matched, child);
+      if (end === -1) return matched;
     }
   }
 
@@ -197,18 +217,8 @@ export function createRuleBook(): RuleBook {
       }
     },
     find: (key) => rules.get(ruleId(key)) ?? null,
-    matchPath(userPath, nowMs) {
-      if (byPath.size === 0) return nothing;
-      const matched: Counter[] = [];
-      const atRoot = byPath.get("/");
-      if (atRoot !== undefined) collect(atRoot, userPath, 1, nowMs, matched);
-      if (userPath.length === 1) return matched;
-      for (let end = userPath.indexOf("/", 1); ; end = userPath.indexOf("/", end + 1)) {
-        const list = byPath.get(end === -1 ? userPath : userPath.slice(0, end));
-        if (list !== undefined) collect(list, userPath, end === -1 ? userPath.length : end + 1, nowMs, matched);
-        if (end === -1) return matched;
-      }
-    },
+    matchPath: (userPath, nowMs) => matchPath(userPath, nowMs, childOf),
+    copyPath: (userPath, nowMs) => matchPath(userPath, nowMs, knownOrNewChild).map(copyCounter),
     matchTarget(target) {
       if (byModel.size === 0 && byProvider.size === 0) return nothing;
       const matched: Counter[] = [];
@@ -230,10 +240,6 @@ export function createRuleBook(): RuleBook {
       return sorted;
     },
   };
-}
-
-function newCounter(rule: Rule, subject: string, child: string, nowMs: number): Counter {
-  return { rule, subject, child, window: newWindow(rule.periodMs, nowMs), inFlight: 0, dirty: false, restoredLsn: 0 };
 }
 
 /** A request with the counters it met, for the order of messages: model and provider rules sort before path rules. */

@@ -3,6 +3,8 @@
  * each part may do is said where it is made; here is only who is there.
  */
 import type { FromDaemon, Role, Target } from "../shared/wire/message.js";
+import type { InertReason } from "./inert-rule.js";
+import type { Refusals } from "./refusals.js";
 import type { Counter, RuleBook } from "./rule-book.js";
 import type { Proxies, Proxy } from "./proxies.js";
 import type { Store } from "./store.js";
@@ -38,6 +40,8 @@ export interface DaemonSettings {
   readonly rateLimitsEnabled: boolean;
   readonly usageEnabled: boolean;
   readonly quotaTemplatesEntitled: boolean;
+  /** Which rules do nothing under this configuration. */
+  readonly inertReason: InertReason;
 }
 
 export interface DaemonState {
@@ -52,6 +56,11 @@ export interface DaemonState {
   readonly startedAtMs: number;
   /** Proxies that were connected when the last daemon ended and haven't said hello yet; null once nobody is waited for. */
   awaited: Set<string> | null;
+  readonly refusals: Refusals;
+  /** How many rules do nothing; told to the proxies for /health. */
+  inertRules: number;
+  /** Told of each rule that is written and does nothing, for the log. */
+  readonly onInertRule: (rule: string) => void;
   readonly counts: DaemonCounts;
   /** When a snapshot was last complete. */
   lastSnapshotAtMs: number | null;

@@ -1,7 +1,7 @@
 /** What `sluice status` and /health show of the daemon. */
 import { formatSeconds } from "../shared/time.js";
-import { periodLabel } from "../shared/rule.js";
-import { inertReason } from "./list-rules.js";
+import { type InertReason, inertRuleName } from "./inert-rule.js";
+import type { RuleBook } from "./rule-book.js";
 import type { DaemonState } from "./state.js";
 
 /** A plain object, ready for the wire. */
@@ -20,6 +20,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
     enabled: settings.rateLimitsEnabled,
     usage_enabled: settings.usageEnabled,
     rules: book.rules.size,
+    inert_rules: state.inertRules,
     inert: inertRules(state),
     proxies,
     in_flight: leases,
@@ -40,14 +41,22 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
   };
 }
 
-/** Names of the rules that are loaded but can't be enforced, at most 100. */
+/** The rules that are loaded but do nothing, each with its reason; at most 100. */
 export function inertRules(state: DaemonState): string[] {
   const names: string[] = [];
-  for (const rule of state.book.rules.values()) {
-    const reason = inertReason(rule, state.settings.usageEnabled);
+  if (state.inertRules === 0) return names;
+  for (const { definition } of state.book.rules.values()) {
+    const reason = state.settings.inertReason(definition);
     if (reason === null) continue;
-    names.push(`${rule.definition.scope} ${rule.definition.subject} ${periodLabel(rule.definition.periodSeconds)}: ${reason}`);
+    names.push(inertRuleName(definition, reason));
     if (names.length === 100) break;
   }
   return names;
+}
+
+/** How many rules of a book do nothing. */
+export function countInert(book: RuleBook, inertReason: InertReason): number {
+  let inert = 0;
+  for (const { definition } of book.rules.values()) if (inertReason(definition) !== null) inert++;
+  return inert;
 }

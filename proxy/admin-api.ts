@@ -20,16 +20,16 @@ export async function handleAdmin(gateway: Gateway, exchange: Exchange, endpoint
   const op = operation(exchange.method, endpoint);
   if (op !== "rate-limits.list") {
     const body = await readJson(exchange, gateway.isUtf8);
-    if (!body.ok) return fail(exchange, record, body.failure);
+    if (!body.ok) return failAdmin(exchange, record, body.failure);
     const done = await gateway.limiter.call(op, body.value);
-    if (!done.ok) return fail(exchange, record, done.failure);
+    if (!done.ok) return failAdmin(exchange, record, done.failure);
     if (op === "rate-limits.reset") {
       record.end(200, "answered");
       return replyJson(exchange, 200, { status: "ok" });
     }
   }
   const list = await listAll(gateway);
-  if (!list.ok) return fail(exchange, record, list.failure);
+  if (!list.ok) return failAdmin(exchange, record, list.failure);
   record.end(200, "answered");
   replyJson(exchange, 200, list.body);
 }
@@ -40,14 +40,16 @@ function operation(method: string, endpoint: AdminEndpoint): AdminOp {
   return method === "PUT" ? "rate-limits.put" : method === "DELETE" ? "rate-limits.delete" : "rate-limits.list";
 }
 
-function fail(exchange: Exchange, record: RequestRecord, what: Failure): void {
+/** Answers with a failure in the shape of /admin. */
+export function failAdmin(exchange: Exchange, record: RequestRecord, what: Failure): void {
   record.end(what.status, "refused");
   replyFailure(exchange, "admin", what);
 }
 
 type JsonBody = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly failure: Failure };
 
-async function readJson(exchange: Exchange, isUtf8: (bytes: Buffer) => boolean): Promise<JsonBody> {
+/** The body of an admin request as a JSON value: bounded in bytes and in depth. */
+export async function readJson(exchange: Exchange, isUtf8: (bytes: Buffer) => boolean): Promise<JsonBody> {
   const body = await exchange.readBody(adminBodyBytesMax);
   if (!body.ok) return { ok: false, failure: failure("request_too_large", `the body is larger than ${adminBodyBytesMax} bytes`) };
   if (!isUtf8(body.bytes)) return { ok: false, failure: invalid("the body must be a JSON object: it is not valid UTF-8", "body") };

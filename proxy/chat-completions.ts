@@ -1,5 +1,6 @@
 /** POST /v1/chat/completions, in the order in which it happens: read, resolve, admit, forward, settle. */
 import { failure, plainFailure } from "../shared/error-code.js";
+import { refusalMessage } from "../shared/refusal-message.js";
 import type { Caller } from "./authenticate.js";
 import { type ChatBody, parseChatBody, rewriteChatBody } from "./chat-body.js";
 import { forwardRequestHeaders } from "./copy-headers.js";
@@ -9,7 +10,7 @@ import { limiterUnavailable } from "./daemon-calls.js";
 import type { Admission } from "./limiter.js";
 import type { Gateway, RequestRecord } from "./gateway.js";
 import { resolveModel, type Route } from "./resolve-model.js";
-import { replyFailure, replyRefused, refusalMessage, successHeaders } from "./respond.js";
+import { replyFailure, replyRefused, successHeaders } from "./respond.js";
 
 /** Answers the exchange; the record learns what the log line tells. Never rejects. */
 export async function chatCompletions(gateway: Gateway, exchange: Exchange, caller: Caller, record: RequestRecord): Promise<void> {
@@ -39,6 +40,7 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
   if (outcome.kind === "refused") {
     record.end(429, "rate_limited");
     record.note = refusalMessage(outcome.breach);
+    limiter.noteRefusal(outcome.id, exchange.id, chat.body.model);
     return replyRefused(exchange, outcome.breach);
   }
   const { admission } = outcome;

@@ -4,6 +4,7 @@ import { unreachable } from "../shared/assert.js";
 import { handleAdmin } from "./admin-api.js";
 import { authenticate, type Caller } from "./authenticate.js";
 import { chatCompletions } from "./chat-completions.js";
+import { explainRequest } from "./explain-request.js";
 import type { Exchange } from "./exchange.js";
 import { type Gateway, RequestRecord } from "./gateway.js";
 import { replyHealth, replyReady } from "./health.js";
@@ -55,6 +56,7 @@ function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller:
     case "rate-limits":
     case "rate-limits-reset-one":
     case "rate-limits-reset": return handleAdmin(gateway, exchange, endpoint, record);
+    case "explain": return explainRequest(gateway, exchange, record);
     case "health":
     case "ready": throw new Error("assertion failed: health is answered before credentials are asked for");
     default: return unreachable(endpoint);

@@ -10,7 +10,7 @@ import { assert, isCount } from "../shared/assert.js";
 import { helloMessages } from "./hello.js";
 import { createDaemonCalls } from "./daemon-calls.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "./limiter.js";
-import { createUnsettledQueue, type Unsettled } from "./unsettled.js";
+import { createUnsettledQueue, settleMessage } from "./unsettled.js";
 import type { Admitted, FromDaemon, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
 
 export interface LimiterClientPorts {
@@ -54,6 +54,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   let send: ((message: ToDaemon) => void) | null = null;
   let linked = false;
   let limited = true;
+  let inertRules: number | null = null;
   /** False from an admission that expired on a standing connection until the daemon says anything. */
   let answering = true;
   let lostMonoMs = ports.monoMs();
@@ -147,7 +148,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     late.delete(message.id);
     // It went on all the same, and is counted with its settle.
     if (known !== undefined && !known.settled) known.lease = 0;
-    waiting.get(message.id)?.resolve({ kind: "refused", breach: message });
+    waiting.get(message.id)?.resolve({ kind: "refused", id: message.id, breach: message });
     waiting.delete(message.id);
   }
 
@@ -159,7 +160,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     const { lease, userPath, target, admittedAtMs, lsn, startedMonoMs } = admission;
     const { tokens, estimated } = spent;
     const item = unsettled.add({ tokens, estimated, lease, userPath, provider: target.provider, model: target.model, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
-    if (linked) sendSettle(item, item.endedMonoMs);
+    if (linked) send!(settleMessage(item, item.endedMonoMs));
     finishers.push(then);
     if (finishers.length === 1) ports.afterTurn(finish);
   }
@@ -168,14 +169,6 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     const run = finishers;
     finishers = [];
     for (const then of run) then();
-  }
-
-  function sendSettle(item: Unsettled, now: number): void {
-    const { seq, lease, userPath, provider, model, admittedAtMs, lsn, tokens, estimated } = item;
-    send!({
-      kind: "settle", seq, lease, userPath, provider, model, admittedAtMs, lsn,
-      startedAgoMs: ago(item.startedMonoMs, now), endedAgoMs: ago(item.endedMonoMs, now), tokens, estimated,
-    });
   }
 
   function connected(to: (message: ToDaemon) => void): void {
@@ -187,9 +180,10 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   function onWelcome(message: Welcome): void {
     linked = true;
     limited = message.limited;
+    inertRules = message.inertRules;
     unsettled.acknowledge(message.settledSeq);
     const now = ports.monoMs();
-    for (const item of unsettled.items) sendSettle(item, now);
+    for (const item of unsettled.items) send!(settleMessage(item, now));
     for (const [id, { userPath, targets }] of waiting) send!({ kind: "admit", id, userPath, targets });
     sendCalls();
     ports.onLinkChange(true);
@@ -218,7 +212,8 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
       case "settled": return unsettled.acknowledge(message.seq);
       case "welcome": return onWelcome(message);
       case "event": {
-        limited = message.value;
+        if (message.name === "limited") limited = message.value;
+        else inertRules = message.value;
         return;
       }
       case "answer": return calls.answer(message.id, { ok: true, body: message.body });
@@ -230,8 +225,12 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     link: { connected, received, lost },
     get reachable() { return linked && answering; },
     get unsettled() { return unsettled.items.length; },
+    get inertRules() { return inertRules; },
     admit,
     settle,
+    noteRefusal(id, requestId, model) {
+      if (linked) send!({ kind: "refusal", id, requestId, model });
+    },
     call(op, body) {
       // As for admissions: who calls while the daemon is away waits for it, but not longer than anybody else.
       const deadlineMonoMs = linked ? ports.monoMs() + callDeadlineMs : lostMonoMs + options.deadlineMs;
@@ -254,7 +253,3 @@ const callDeadlineMs = 5_000;
 
 /** Stands for the target of a request that has been answered without one. */
 const nobody: Target = { provider: "none", model: "none" };
-
-function ago(thenMonoMs: number, nowMonoMs: number): number {
-  return Math.max(0, Math.round(nowMonoMs - thenMonoMs));
-}

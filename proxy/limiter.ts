@@ -15,7 +15,8 @@ export interface Admission {
 
 export type AdmissionOutcome =
   | { readonly kind: "admitted"; readonly admission: Admission; readonly headers: SuccessHeaders | null }
-  | { readonly kind: "refused"; readonly breach: Breach }
+  /** `id`: what the daemon knows the refusal by. */
+  | { readonly kind: "refused"; readonly id: number; readonly breach: Breach }
   | { readonly kind: "unavailable" };
 
 /** What a request used. */
@@ -29,10 +30,14 @@ export interface Limiter {
   /** Whether the daemon is there, has welcomed this proxy, and answers in time. */
   readonly reachable: boolean;
   readonly unsettled: number;
+  /** How many rules are loaded and do nothing, as the daemon said last; null before it said anything. */
+  readonly inertRules: number | null;
   /** Asks for one request; at once, without the daemon, when no rule exists. Never rejects, ends within the deadline. */
   admit(userPath: string, targets: readonly Target[]): Promise<AdmissionOutcome>;
   /** Ends an admission, exactly once; `then` runs when the settle has left the process. */
   settle(admission: Admission, spent: Spent, then: () => void): void;
+  /** Tells which request a refusal answered, so that it can be explained by that id. Lost when the daemon is away, as the refusal itself is. */
+  noteRefusal(id: number, requestId: string, model: string): void;
   /** An admin operation; ends within the deadline. */
   call(op: AdminOp, body: unknown): Promise<CallOutcome>;
   /** Resolved when nothing is unsettled, or after `ms`. */

@@ -1,6 +1,6 @@
 /** Which endpoint a request is for (CONTRACT sections 1 and 5). A table; nothing is done here. */
 
-export type Endpoint = "chat-completions" | "models" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "health" | "ready";
+export type Endpoint = "chat-completions" | "models" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "explain" | "health" | "ready";
 
 export type RouteMatch =
   | { readonly kind: "endpoint"; readonly endpoint: Endpoint; readonly area: Area }
@@ -21,6 +21,7 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["/admin/rate-limits", { area: "admin", methods: { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" } }],
   ["/admin/rate-limits/reset-one", { area: "admin", methods: { POST: "rate-limits-reset-one" } }],
   ["/admin/rate-limits/reset", { area: "admin", methods: { POST: "rate-limits-reset" } }],
+  ["/admin/explain", { area: "admin", methods: { POST: "explain" } }],
   ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],
 ]);

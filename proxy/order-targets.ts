@@ -11,23 +11,24 @@ import type { Route, VirtualRoute, WeightedTarget } from "./resolve-model.js";
 export interface TargetOrder {
   /** The route's targets, best first. The answer is shared: it must not be changed. */
   order(route: Route): readonly Target[];
+  /** What the next `order` will answer; nobody's turn is taken. */
+  peek(route: Route): readonly Target[];
 }
 
 /** Remembers whose turn it is for each virtual model with weights; nothing else, so it is as large as the configuration. */
 export function createTargetOrder(): TargetOrder {
   const turns = new Map<string, Turn>();
-  return {
-    order(route) {
-      if (route.kind === "direct") return route.targets;
-      switch (route.strategy) {
-        case "failover": return route.targets;
-        // No prices are known yet. Unpriced targets come last, in the written order: all of them, that is.
-        case "cost": return route.targets;
-        case "round_robin": return nextTurn(turns, route);
-        default: return unreachable(route.strategy);
-      }
-    },
+  const order = (route: Route, take: boolean): readonly Target[] => {
+    if (route.kind === "direct") return route.targets;
+    switch (route.strategy) {
+      case "failover": return route.targets;
+      // No prices are known yet. Unpriced targets come last, in the written order: all of them, that is.
+      case "cost": return route.targets;
+      case "round_robin": return nextTurn(turns, route, take);
+      default: return unreachable(route.strategy);
+    }
   };
+  return { order: (route) => order(route, true), peek: (route) => order(route, false) };
 }
 
 interface Turn {
@@ -40,13 +41,14 @@ interface Turn {
 }
 
 /** Smooth weighted round robin, as nginx does it: in each run of as many picks as the weights sum to, every target is first as often as its weight says, evenly spread. */
-function nextTurn(turns: Map<string, Turn>, { source, targets }: VirtualRoute): readonly Target[] {
+function nextTurn(turns: Map<string, Turn>, { source, targets }: VirtualRoute, take: boolean): readonly Target[] {
   let turn = turns.get(source);
   if (turn === undefined || turn.targets !== targets) {
     turn = newTurn(targets);
     turns.set(source, turn);
   }
-  const { current, orders, weightSum } = turn;
+  const { orders, weightSum } = turn;
+  const current = take ? turn.current : [...turn.current];
   let best = -1;
   for (let i = 0; i < targets.length; i++) {
     const { weight } = targets[i]!;

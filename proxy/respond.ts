@@ -4,7 +4,7 @@
  */
 import type { Failure } from "../shared/error-code.js";
 import { failure } from "../shared/error-code.js";
-import { periodLabel } from "../shared/rule.js";
+import { refusalMessage } from "../shared/refusal-message.js";
 import type { Breach, SuccessHeaders } from "../shared/wire/message.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
@@ -26,13 +26,6 @@ export function replyFailure(exchange: Exchange, area: Area, what: Failure, head
 /** The 429 of a rule, with an honest wait (CONTRACT section 4). */
 export function replyRefused(exchange: Exchange, breach: Breach): void {
   replyFailure(exchange, "model", failure("rate_limit_exceeded", refusalMessage(breach)), refusalHeaders(breach));
-}
-
-/** `rate limit exceeded for <who>: <label> request limit of <n> reached`. */
-export function refusalMessage(breach: Breach): string {
-  const who = breach.scope === "user_path" ? breach.subject : `${breach.scope} ${breach.subject}`;
-  const limit = breach.dimension === "concurrent" ? "concurrent request" : `${periodLabel(breach.periodSeconds)} ${breach.dimension === "tokens" ? "token" : "request"}`;
-  return `rate limit exceeded for ${who}: ${limit} limit of ${breach.cap} reached`;
 }
 
 /** The official SDKs drop waits over a minute and would retry at once: they are told not to. */

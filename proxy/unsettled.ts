@@ -3,7 +3,7 @@
  * what they mean, is the limiter client's.
  */
 import { unsettledMax } from "../shared/bounds.js";
-import type { Lease } from "../shared/wire/message.js";
+import type { Lease, Settle } from "../shared/wire/message.js";
 
 /** Only what the settle says: whatever else hung on it would stay in memory until the acknowledgement. */
 export interface Unsettled extends Lease {
@@ -55,4 +55,17 @@ export function createUnsettledQueue(onDropped: (settles: number) => void): Unse
       else waiters.push(run);
     },
   };
+}
+
+/** A settle as it is told at `nowMonoMs`: how long ago things were, so that the two clocks needn't agree. */
+export function settleMessage(item: Unsettled, nowMonoMs: number): Settle {
+  const { seq, lease, userPath, provider, model, admittedAtMs, lsn, tokens, estimated } = item;
+  return {
+    kind: "settle", seq, lease, userPath, provider, model, admittedAtMs, lsn,
+    startedAgoMs: ago(item.startedMonoMs, nowMonoMs), endedAgoMs: ago(item.endedMonoMs, nowMonoMs), tokens, estimated,
+  };
+}
+
+function ago(thenMonoMs: number, nowMonoMs: number): number {
+  return Math.max(0, Math.round(nowMonoMs - thenMonoMs));
 }

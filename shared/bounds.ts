@@ -42,6 +42,11 @@ export const unsettledMax = 200_000;
 /** Admissions that wait in a proxy for the daemon. */
 export const admissionsWaitingMax = 20_000;
 
+/** Refusals that the daemon can explain by their request id; the oldest goes. */
+export const refusalsMax = 10_000;
+/** Names of targets kept of one refusal, in bytes: a dozen of usual length. With path, model and id a refusal is 3.7 kB at most, all of them 37 MB. */
+export const refusalBytesMax = 2048;
+
 /** Windows written per slice of a snapshot: 10,000 at once stall the loop by 12 ms. */
 export const windowsPerSlice = 500;
 /** Children of templates looked at per second: a million are seen in under a minute, at a millisecond each time. */

@@ -26,9 +26,9 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
     }
     case "settled": return { kind: "settled", seq: id };
     case "welcome": {
-      const [, , daemonVersion, settledSeq, limited] = frame as unknown[];
-      if (typeof daemonVersion !== "string" || !isCount(settledSeq) || typeof limited !== "boolean") return null;
-      return { kind: "welcome", id, daemonVersion, settledSeq, limited };
+      const [, , daemonVersion, settledSeq, limited, inertRules] = frame as unknown[];
+      if (typeof daemonVersion !== "string" || !isCount(settledSeq) || typeof limited !== "boolean" || !isCount(inertRules)) return null;
+      return { kind: "welcome", id, daemonVersion, settledSeq, limited, inertRules };
     }
     case "answer": return { kind: "answer", id, body: (frame as unknown[])[2] };
     case "failed": {
@@ -37,7 +37,8 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
     }
     case "event": {
       const [, , name, value] = frame as unknown[];
-      return name === "limited" && typeof value === "boolean" ? { kind: "event", name, value } : null;
+      if (name === "limited") return typeof value === "boolean" ? { kind: "event", name, value } : null;
+      return name === "inert_rules" && isCount(value) ? { kind: "event", name, value } : null;
     }
     default: return null;
   }

@@ -9,17 +9,20 @@
  *   admit    id userPath targets                          targets: [provider, model, provider, model, …] in order of preference
  *   settle   seq lease userPath provider model admittedAtMs lsn startedAgoMs endedAgoMs tokens estimated
  *                                                         lease 0: let through unasked; its request is counted now
+ *   refusal  id requestId model                           id: of the refused admit; which request that was, to explain it later
  *   admin    id op body                                   op: an `AdminOp`; body: what the HTTP API takes
  *
  * From the daemon:
  *
- *   welcome  id daemonVersion settledSeq limited          settledSeq: the last settle of this proxy that is durable
+ *   welcome  id daemonVersion settledSeq limited inertRules
+ *                                                         settledSeq: the last settle of this proxy that is durable; the rest as in the events
  *   admitted id target admittedAtMs lsn headers           target: index into the admission's targets; headers: [] or six counts
  *   refused  id scope subject periodSeconds dimension cap waitSeconds
  *   settled  seq                                          every settle up to seq is durable
  *   answer   id body                                      to admin
  *   failed   id failure                                   to admin, and to a hello that can't be welcomed
  *   event    0 name value                                 `limited`: whether any rule exists, so whether admissions must be asked for
+ *                                                         `inert_rules`: how many rules are loaded and do nothing
  *
  * A lease is named by the id of its `admit`, which is unique within a proxy's life. `lsn` is the
  * daemon's log sequence number at the admission: handed back later, it tells a restarted daemon
@@ -27,7 +30,7 @@
  * and travel in that order, so a repeat is known by its number alone.
  */
 import { isCount } from "../assert.js";
-import { candidatesMax, leasesPerHello, subjectBytesMax } from "../bounds.js";
+import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../bounds.js";
 import type { Failure } from "../error-code.js";
 import type { Scope } from "../rule.js";
 import { isNormalUserPath } from "../user-path.js";
@@ -75,7 +78,17 @@ export interface Settle extends Lease {
   readonly estimated: boolean;
 }
 
-export const adminOps = ["rate-limits.list", "rate-limits.put", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset", "status"] as const;
+/** Sent after a `refused`, so that the daemon can explain the refusal by its request id. Nothing is answered. */
+export interface RefusalNote {
+  readonly kind: "refusal";
+  /** Of the `admit` that was refused. */
+  readonly id: number;
+  readonly requestId: string;
+  /** As the caller named it. */
+  readonly model: string;
+}
+
+export const adminOps = ["rate-limits.list", "rate-limits.put", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset", "explain", "status"] as const;
 export type AdminOp = (typeof adminOps)[number];
 
 export interface Admin {
@@ -85,7 +98,7 @@ export interface Admin {
   readonly body: unknown;
 }
 
-export type ToDaemon = Hello | Admit | Settle | Admin;
+export type ToDaemon = Hello | Admit | Settle | RefusalNote | Admin;
 
 /** The six counts of the success headers; null where no rule gives that triple. Resets are whole seconds. */
 export interface SuccessHeaders {
@@ -99,6 +112,7 @@ export interface Welcome {
   readonly daemonVersion: string;
   readonly settledSeq: number;
   readonly limited: boolean;
+  readonly inertRules: number;
 }
 
 export interface Admitted {
@@ -150,7 +164,13 @@ export interface LimitedEvent {
   readonly value: boolean;
 }
 
-export type FromDaemon = Welcome | Admitted | Refused | Settled | Answer | Failed | LimitedEvent;
+export interface InertRulesEvent {
+  readonly kind: "event";
+  readonly name: "inert_rules";
+  readonly value: number;
+}
+
+export type FromDaemon = Welcome | Admitted | Refused | Settled | Answer | Failed | LimitedEvent | InertRulesEvent;
 
 /** What a frame towards the daemon holds, or null when it breaks the grammar: the peer is then closed. */
 export function toDaemonFromWire(frame: unknown): ToDaemon | null {
@@ -160,6 +180,7 @@ export function toDaemonFromWire(frame: unknown): ToDaemon | null {
   switch (frame[0]) {
     case "admit": return frame.length === 4 ? admitFromWire(id, frame[2], frame[3]) : null;
     case "settle": return frame.length === 12 ? settleFromWire(id, frame) : null;
+    case "refusal": return frame.length === 4 && isRequestId(frame[2]) && isName(frame[3]) ? { kind: "refusal", id, requestId: frame[2], model: frame[3] } : null;
     case "admin": {
       const op = adminOps.find((known) => known === frame[2]);
       return frame.length === 4 && op !== undefined ? { kind: "admin", id, op, body: frame[3] as unknown } : null;
@@ -213,6 +234,11 @@ function leaseFromWire(flat: readonly unknown[]): Lease | null {
   return { lease, userPath, provider, model, admittedAtMs, lsn };
 }
 
-function isName(value: unknown): value is string {
+function isRequestId(value: unknown): value is string {
+  return typeof value === "string" && value.length > 0 && value.length <= requestIdCharsMax;
+}
+
+/** What may stand as a provider's or a model's name in a frame. */
+export function isName(value: unknown): value is string {
   return typeof value === "string" && value.length > 0 && value.length <= subjectBytesMax;
 }

@@ -11,7 +11,8 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
     case "refused": return ["refused", message.id, message.scope, message.subject, message.periodSeconds, message.dimension, message.cap, message.waitSeconds];
     case "settled": return ["settled", message.seq];
     case "hello": return ["hello", message.id, message.wireVersion, message.role, message.proxyId, message.leases.map(flattenLease), message.more];
-    case "welcome": return ["welcome", message.id, message.daemonVersion, message.settledSeq, message.limited];
+    case "welcome": return ["welcome", message.id, message.daemonVersion, message.settledSeq, message.limited, message.inertRules];
+    case "refusal": return ["refusal", message.id, message.requestId, message.model];
     case "admin": return ["admin", message.id, message.op, message.body ?? null];
     case "answer": return ["answer", message.id, message.body];
     case "failed": return ["failed", message.id, message.failure];

@@ -4,7 +4,8 @@ import { admit } from "../../limiterd/admit.js";
 import { charge, release } from "../../limiterd/charge.js";
 import { listRules } from "../../limiterd/list-rules.js";
 import { type Counter, createRuleBook } from "../../limiterd/rule-book.js";
-import { refusalHeaders, refusalMessage, successHeaders } from "../../proxy/respond.js";
+import { refusalHeaders, successHeaders } from "../../proxy/respond.js";
+import { refusalMessage } from "../../shared/refusal-message.js";
 import type { Scope } from "../../shared/rule.js";
 import { type CaseGateway, type CaseRule, limiterCases, playCase } from "../conformance/cases.js";
 
@@ -44,7 +45,7 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
       end(open.get(name)!);
       open.delete(name);
     },
-    list: async () => listRules(book, { nowMs, usageEnabled: true, after: null }).rate_limits,
+    list: async () => listRules(book, { nowMs, inertReason: () => null, after: null }).rate_limits,
   };
 }
 

@@ -1,9 +1,13 @@
 /** A daemon's memory and steps without sockets and timers, for tests: peers are arrays, time is set, commits run when asked. */
 import { handleClose, handleFrame } from "../../limiterd/handle-message.js";
+import { createInertReason } from "../../limiterd/inert-rule.js";
+import { createRefusals } from "../../limiterd/refusals.js";
 import { restore } from "../../limiterd/restore.js";
 import { snapshot } from "../../limiterd/snapshot.js";
 import { type DaemonState, newCounts, type PeerState } from "../../limiterd/state.js";
+import { countInert } from "../../limiterd/status.js";
 import { createWriter } from "../../limiterd/writer.js";
+import type { ProviderConfig } from "../../shared/config/config.js";
 import type { RuleDefinition } from "../../shared/rule.js";
 import { wireVersion } from "../../shared/version.js";
 import type { FromDaemon, Lease, Settle, ToDaemon } from "../../shared/wire/message.js";
@@ -22,6 +26,8 @@ export interface TestDaemon {
   readonly state: DaemonState;
   readonly store: MemoryStore;
   nowMs: number;
+  /** The inert rules that were told for the log. */
+  readonly inertTold: readonly string[];
   connect(): TestPeer;
   /** A proxy that has said hello, holding `leases`. */
   proxy(proxyId: string, leases?: readonly Lease[]): TestPeer;
@@ -34,12 +40,14 @@ export const pathRule = (subject: string, periodSeconds: number, caps: { request
   scope: "user_path", subject, periodSeconds, maxRequests: caps.requests ?? null, maxTokens: caps.tokens ?? null, perChild: false,
 });
 
-export function startDaemon(rules: readonly RuleDefinition[], { store = createMemoryStore(), nowMs = 1_767_225_600_000, usageEnabled = true } = {}): TestDaemon {
+export function startDaemon(rules: readonly RuleDefinition[], { store = createMemoryStore(), nowMs = 1_767_225_600_000, usageEnabled = true, providers = [] as readonly ProviderConfig[] } = {}): TestDaemon {
   const timers: (() => void)[] = [];
+  const inertTold: string[] = [];
+  const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rules, nowMs);
   const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000 });
   const state: DaemonState = {
-    settings: { version: "test", pid: 1, rateLimitsEnabled: true, usageEnabled, quotaTemplatesEntitled: false },
+    settings: { version: "test", pid: 1, rateLimitsEnabled: true, usageEnabled, quotaTemplatesEntitled: true, inertReason },
     book: restored.book,
     proxies: restored.proxies,
     writer,
@@ -48,6 +56,9 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     bornLsn: restored.bornLsn,
     startedAtMs: nowMs,
     awaited: restored.awaited.size > 0 ? restored.awaited : null,
+    refusals: createRefusals(),
+    inertRules: countInert(restored.book, inertReason),
+    onInertRule: (rule) => void inertTold.push(rule),
     counts: newCounts(),
     lastSnapshotAtMs: null,
   };
@@ -56,6 +67,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     state,
     store,
     nowMs,
+    inertTold,
     connect() {
       const heard: FromDaemon[] = [];
       const peer: PeerState = { connectedAtMs: daemon.nowMs, send: (message) => heard.push(message), close: () => {}, role: null, proxy: null, welcomed: false, helloId: 0, leases: new Map() };

@@ -45,8 +45,8 @@ class Bench {
     this.client.link.connected((message) => void this.sent.push(message));
   }
 
-  welcome({ settledSeq = 0, limited = true } = {}): void {
-    this.hear({ kind: "welcome", id: 1, daemonVersion: "0.1.0", settledSeq, limited });
+  welcome({ settledSeq = 0, limited = true, inertRules = 0 } = {}): void {
+    this.hear({ kind: "welcome", id: 1, daemonVersion: "0.1.0", settledSeq, limited, inertRules });
   }
 
   hear(message: FromDaemon): void {

@@ -1,6 +1,7 @@
 import t from "tap";
-import { refusalHeaders, refusalMessage, replyFailure, replyJson, replyRefused, successHeaders } from "../../proxy/respond.js";
+import { refusalHeaders, replyFailure, replyJson, replyRefused, successHeaders } from "../../proxy/respond.js";
 import { failure, invalid, plainFailure } from "../../shared/error-code.js";
+import { refusalMessage } from "../../shared/refusal-message.js";
 import type { Breach } from "../../shared/wire/message.js";
 import { FakeExchange } from "./fake-exchange.js";
 

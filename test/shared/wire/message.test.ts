@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
-import { candidatesMax, leasesPerHello, subjectBytesMax } from "../../../shared/bounds.js";
+import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../../../shared/bounds.js";
 import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { scopes } from "../../../shared/rule.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
@@ -22,17 +22,18 @@ const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemo
   hello: fc.record({ kind: fc.constant("hello"), id: count, wireVersion: count, role: fc.constantFrom("proxy", "cli"), proxyId: fc.stringMatching(/^[\w-]{1,64}$/), leases: fc.array(held, { maxLength: 4 }), more: fc.boolean() }),
   admit: fc.record({ kind: fc.constant("admit"), id: count, userPath, targets: fc.array(fc.record({ provider: name, model: name }), { minLength: 1, maxLength: 5 }) }),
   settle: fc.tuple(lease, fc.record({ kind: fc.constant("settle"), seq: count.map((n) => Math.max(1, n)), startedAgoMs: count, endedAgoMs: count, tokens: count, estimated: fc.boolean() })).map(([of, rest]) => ({ ...of, ...rest })),
+  refusal: fc.record({ kind: fc.constant("refusal"), id: count, requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/), model: name }),
   admin: fc.record({ kind: fc.constant("admin"), id: count, op: fc.constantFrom(...adminOps), body: json }),
 };
 
 const fromDaemon: { readonly [K in FromDaemon["kind"]]: fc.Arbitrary<Extract<FromDaemon, { kind: K }>> } = {
-  welcome: fc.record({ kind: fc.constant("welcome"), id: count, daemonVersion: name, settledSeq: count, limited: fc.boolean() }),
+  welcome: fc.record({ kind: fc.constant("welcome"), id: count, daemonVersion: name, settledSeq: count, limited: fc.boolean(), inertRules: count }),
   admitted: fc.record({ kind: fc.constant("admitted"), id: count, target: count, admittedAtMs: count, lsn: count, headers: fc.option(fc.record({ requests: triple, tokens: triple })) }),
   refused: fc.record({ kind: fc.constant("refused"), id: count, scope: fc.constantFrom(...scopes), subject: name, periodSeconds: count, dimension: fc.constantFrom("requests", "tokens", "concurrent"), cap: count, waitSeconds: count.map((n) => Math.max(1, n)) }),
   settled: fc.record({ kind: fc.constant("settled"), seq: count }),
   answer: fc.record({ kind: fc.constant("answer"), id: count, body: json }),
   failed: fc.record({ kind: fc.constant("failed"), id: count, failure: fc.oneof(name.map((text) => invalid(text, "field")), name.map((text) => failure("rate_limit_not_found", text)), name.map((text) => plainFailure(400, "internal_error", text))) }),
-  event: fc.record({ kind: fc.constant("event"), name: fc.constant("limited"), value: fc.boolean() }),
+  event: fc.oneof(fc.record({ kind: fc.constant("event" as const), name: fc.constant("limited" as const), value: fc.boolean() }), fc.record({ kind: fc.constant("event" as const), name: fc.constant("inert_rules" as const), value: count })),
 };
 
 /** What the other end decodes. */
@@ -77,6 +78,7 @@ const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
   hello: ["hello", 1, 1, "proxy", "p", [[5, "/team", "openai", "gpt-4o", 7, 8]], false],
   admit: ["admit", 3, "/team", ["openai", "gpt-4o"]],
   settle: ["settle", 1, 5, "/team", "openai", "gpt-4o", 7, 8, 9, 2, 30, true],
+  refusal: ["refusal", 3, "req_1", "gpt-4o"],
   admin: ["admin", 4, "status", null],
 };
 
@@ -102,6 +104,9 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     ["hello", 4, ["", "a b", "é", "x".repeat(65), null, 5]],
     ["hello", 5, [null, {}, "[]", Array(leasesPerHello + 1).fill((good["hello"][5] as unknown[])[0]), [[]], [null], [[5, "/team", "openai", "gpt-4o", 7]], [[5, "/team", "openai", "gpt-4o", 7, 8, 9]], ...[0, ...notCounts].map((value) => oneLease(0, value)), ...notPaths.map((value) => oneLease(1, value)), ...notNames.flatMap((value) => [oneLease(2, value), oneLease(3, value)]), ...notCounts.flatMap((value) => [oneLease(4, value), oneLease(5, value)])]],
     ["hello", 6, [0, 1, null, "false"]],
+    ["refusal", 1, notCounts],
+    ["refusal", 2, ["", "x".repeat(requestIdCharsMax + 1), 5, null, {}]],
+    ["refusal", 3, notNames],
     ["admin", 1, notCounts],
     ["admin", 2, ["rate-limits.drop", "", null, "toString", ["status"]]],
   ];
@@ -169,5 +174,5 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
   t.match(fromDaemonFromWire(refused), { kind: "refused", waitSeconds: 61 });
   const change = (at: number, value: unknown): unknown => refused.map((item, i) => (i === at ? value : item));
   for (const [at, value] of [[2, "team"], [3, 5], [4, -60], [5, "cost"], [6, 1.5], [7, 0], [7, "61"]] as const) t.equal(fromDaemonFromWire(change(at, value)), null, `${at} ${value}`);
-  for (const frame of [["welcome", 1, "0.1.0", 0], ["welcome", 1, "0.1.0", -1, true], ["admitted", 1, 0, 0, 0], ["admitted", 1, -1, 0, 0, []], ["event", 0, "closed", true], ["event", 0, "limited", 1], ["settled", "1"], ["admit", 1, "/", ["a", "b"]]]) t.equal(fromDaemonFromWire(frame), null, JSON.stringify(frame));
+  for (const frame of [["welcome", 1, "0.1.0", 0, true], ["welcome", 1, "0.1.0", -1, true, 0], ["welcome", 1, "0.1.0", 0, true, -1], ["admitted", 1, 0, 0, 0], ["admitted", 1, -1, 0, 0, []], ["event", 0, "closed", true], ["event", 0, "limited", 1], ["event", 0, "inert_rules", true], ["event", 0, "inert_rules", -1], ["settled", "1"], ["admit", 1, "/", ["a", "b"]]]) t.equal(fromDaemonFromWire(frame), null, JSON.stringify(frame));
 });

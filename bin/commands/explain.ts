@@ -1,0 +1,57 @@
+/** `sluice explain`: what would happen to a request now and why, or why one was refused. It consumes nothing. */
+import type { Command } from "commander";
+import { normalizeUserPath } from "../../shared/user-path.js";
+import { usageFailure } from "../command-failure.js";
+import { requireConfiguration } from "../configuration.js";
+import { renderExplanation } from "../explanation-text.js";
+import { answered } from "../list-rules.js";
+import { resolveTargets } from "../resolve-targets.js";
+import type { Problem } from "../rule-flags.js";
+import type { Session } from "../terminal.js";
+import { withDaemon } from "../with-daemon.js";
+import { type CommandFlags, jsonOption } from "./command-flags.js";
+
+interface ExplainFlags extends CommandFlags {
+  readonly path?: string;
+  readonly model?: string;
+  readonly request?: string;
+}
+
+/** Adds `explain` to the program. */
+export function addExplain(program: Command, session: Session): void {
+  program
+    .command("explain")
+    .description("which rules a request meets, what each stands at, and what would happen now; nothing is consumed")
+    .option("--path <path>", "the caller's user path (default: /)")
+    .option("--model <model>", "the model as the request would name it")
+    .option("--request <id>", "the X-Request-ID of a refused request, in place of --path and --model")
+    .addOption(jsonOption("print what POST /admin/explain answers"))
+    .action((_options, command: Command) => explainCommand(session, command.optsWithGlobals<ExplainFlags>()));
+}
+
+/** The model is resolved here, from the configuration, as a proxy would; with `--request` the daemon knows the targets. */
+async function explainCommand(session: Session, flags: ExplainFlags): Promise<void> {
+  const path = checkFlags(flags);
+  const { model, request } = flags;
+  const body = request === undefined ? { user_path: path, targets: targetsOf(session, flags, model!) } : { request_id: request };
+  const explanation = await withDaemon(session, flags, async (client) => answered(await client.call("explain", body)));
+  const whole = request === undefined ? { model, ...(explanation as object) } : (explanation as object);
+  session.terminal.out(flags.json === true ? JSON.stringify(whole) : renderExplanation(whole as Readonly<Record<string, unknown>>));
+}
+
+function targetsOf(session: Session, flags: ExplainFlags, model: string): readonly object[] {
+  const resolved = resolveTargets(requireConfiguration(session, flags, () => {}), model);
+  if (!resolved.ok) throw usageFailure([{ message: resolved.reason, param: "--model" }]);
+  return resolved.targets;
+}
+
+/** The normal path; problems are thrown together. */
+function checkFlags({ path: typed, model, request }: ExplainFlags): string {
+  const problems: Problem[] = [];
+  const path = normalizeUserPath(typed ?? "/");
+  if (!path.ok) problems.push({ message: `--path ${path.reason}, not ${JSON.stringify(typed)}`, param: "--path" });
+  if (request === undefined && (model ?? "").trim() === "") problems.push({ message: "--model or --request is required", param: "--model" });
+  if (request !== undefined && (model !== undefined || typed !== undefined)) problems.push({ message: "--request can't be combined with --path and --model: the daemon knows them", param: "--request" });
+  if (problems.length > 0) throw usageFailure(problems);
+  return path.ok ? path.path : "/";
+}

@@ -1,0 +1,64 @@
+/**
+ * The admin operation `explain`: a user path and its candidate targets, or the id of a request that was
+ * refused. The model was resolved by whoever asks; rules and refusals are here.
+ */
+import { isObject } from "../shared/assert.js";
+import { candidatesMax } from "../shared/bounds.js";
+import { invalid, plainFailure } from "../shared/error-code.js";
+import { type Checked, show } from "../shared/rule.js";
+import { formatMillis } from "../shared/time.js";
+import { normalizeUserPath } from "../shared/user-path.js";
+import { isName, type Target } from "../shared/wire/message.js";
+import type { AdmissionRequest } from "./admit.js";
+import { explain, explainBreach } from "./explain.js";
+import type { Refusal } from "./refusals.js";
+import type { DaemonState } from "./state.js";
+
+/** Changes nothing. The body is `{user_path, targets: [{provider, model}]}` or `{request_id}`. */
+export function handleExplain(state: DaemonState, body: unknown, nowMs: number): Checked<unknown> {
+  if (!isObject(body)) return wrong("the body must be an object", "body");
+  const requestId = body["request_id"];
+  if (requestId !== undefined) return explainRefusal(state, requestId, nowMs);
+  const request = readRequest(body);
+  return request.ok ? { ok: true, value: explainNow(state, request.value, nowMs) } : request;
+}
+
+function explainNow({ book, settings }: DaemonState, request: AdmissionRequest, nowMs: number): ReturnType<typeof explain> {
+  return explain(book, request, { nowMs, tokensEnforced: settings.usageEnabled });
+}
+
+function explainRefusal(state: DaemonState, requestId: unknown, nowMs: number): Checked<unknown> {
+  if (typeof requestId !== "string") return wrong(`request_id must be a text, not ${show(requestId)}`, "request_id");
+  const refusal = state.refusals.find(requestId);
+  if (refusal === null) return { ok: false, failure: { ...plainFailure(404, "not_found_error", `no refusal of a request ${show(requestId)} is known: the daemon remembers the last ${state.refusals.max} since its start`), param: "request_id" } };
+  return { ok: true, value: { refusal: whatHappened(requestId, refusal), ...explainNow(state, refusal, nowMs) } };
+}
+
+function whatHappened(requestId: string, { atMs, userPath, model, targets, targetsLeftOut, breach }: Refusal): Readonly<Record<string, unknown>> {
+  return {
+    request_id: requestId,
+    refused_at: formatMillis(atMs),
+    user_path: userPath,
+    model,
+    targets: targets.map((target) => `${target.provider}/${target.model}`),
+    ...(targetsLeftOut > 0 ? { targets_left_out: targetsLeftOut } : {}),
+    ...explainBreach(breach),
+    admitted_at: formatMillis(atMs + breach.waitSeconds * 1000),
+  };
+}
+
+function readRequest({ user_path: userPath, targets }: Readonly<Record<string, unknown>>): Checked<AdmissionRequest> {
+  const path = typeof userPath === "string" ? normalizeUserPath(userPath) : null;
+  if (path === null) return wrong(`user_path must be a path such as /team/app, not ${show(userPath)}`, "user_path");
+  if (!path.ok) return wrong(`user_path ${path.reason}`, "user_path");
+  if (!Array.isArray(targets) || targets.length === 0 || targets.length > candidatesMax || !targets.every(isTarget)) return wrong(`targets must be 1 to ${candidatesMax} objects with provider and model`, "targets");
+  return { ok: true, value: { userPath: path.path, targets: targets.map(({ provider, model }) => ({ provider, model })) } };
+}
+
+function isTarget(value: unknown): value is Target {
+  return isObject(value) && isName(value["provider"]) && isName(value["model"]);
+}
+
+function wrong(message: string, param: string): Checked<never> {
+  return { ok: false, failure: invalid(message, param) };
+}

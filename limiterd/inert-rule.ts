@@ -1,0 +1,43 @@
+/**
+ * Which rules are loaded but do nothing, and why: limits that can't be enforced must be seen. Judged by
+ * the configuration alone, so a rule that waits for its first request isn't one of them.
+ */
+import type { Config } from "../shared/config/config.js";
+import { periodLabel, type RuleDefinition } from "../shared/rule.js";
+
+/** Why a rule does nothing, or null: it can be enforced. */
+export type InertReason = (rule: RuleDefinition) => string | null;
+
+/** What `models: ["*"]` holds: any id. */
+const anyId = "*";
+
+/** The reasons under one configuration. Names are compared without case, as matching does. */
+export function createInertReason({ usageEnabled, providers, virtualModels }: Pick<Config, "usageEnabled" | "providers" | "virtualModels">): InertReason {
+  const providerNames = new Set(providers.map(({ name }) => name.toLowerCase()));
+  /** Whether any id may turn out to be a model: a provider takes all of them, or tells its list to running proxies alone. */
+  const anyModel = providers.some(({ models }) => models === null || models.includes(anyId));
+  const models = new Set<string>();
+  const add = (provider: string, model: string): void => {
+    models.add(model.toLowerCase());
+    models.add(`${provider}/${model}`.toLowerCase());
+  };
+  for (const { name, models: listed } of providers) for (const id of listed ?? []) add(name, id);
+  for (const { targets } of virtualModels) for (const { provider, model } of targets) add(provider, model);
+
+  return (rule) => {
+    const subject = rule.subject.toLowerCase();
+    if (rule.scope === "provider" && !providerNames.has(subject)) return `no provider ${rule.subject} is configured`;
+    if (rule.scope === "model" && !anyModel && !models.has(subject)) return "no configured provider lists this model and no virtual model targets it: only a request for it as provider/model would meet the rule";
+    return tokensInert(rule, usageEnabled);
+  };
+}
+
+/** Why a rule's token limit isn't enforced, or null (SPEC "Limits", 10). */
+export function tokensInert({ maxTokens }: RuleDefinition, usageEnabled: boolean): string | null {
+  return maxTokens !== null && !usageEnabled ? "token limits need usage tracking, which is off" : null;
+}
+
+/** A rule and why it does nothing, on one line. */
+export function inertRuleName({ scope, subject, periodSeconds }: RuleDefinition, reason: string): string {
+  return `${scope} ${subject} ${periodLabel(periodSeconds)}: ${reason}`;
+}
