@@ -22,7 +22,7 @@ t.test("the table shows used of cap, the gauge of concurrency rules and the time
 
 t.test("a rule that can't be enforced is named below the table", async (t) => {
   const text = renderRules({ rate_limits: [{ ...listed(minute), inert: "usage tracking is off" }], server_time: serverTime });
-  t.equal(text.split("\n").at(-1), "not enforced: user_path /team minute: usage tracking is off");
+  t.equal(text.split("\n").at(-1), "inert: user_path /team minute: usage tracking is off");
 });
 
 t.test("no rules are a sentence", async (t) => {

@@ -1,6 +1,6 @@
 import t from "tap";
 import { charge, hold } from "../../limiterd/charge.js";
-import { createInertReason } from "../../limiterd/inert-rule.js";
+import { tokensInert } from "../../limiterd/inert-rule.js";
 import { listRules } from "../../limiterd/list-rules.js";
 import { createRuleBook, type RuleBook } from "../../limiterd/rule-book.js";
 import { rulesPerPage } from "../../shared/bounds.js";
@@ -17,7 +17,7 @@ function bookOf(rules: readonly RuleDefinition[]): RuleBook {
   return book;
 }
 
-const list = (book: RuleBook, nowMs: number, { usageEnabled = true, after = null }: { usageEnabled?: boolean; after?: string | null } = {}): ReturnType<typeof listRules> => listRules(book, { nowMs, inertReason: createInertReason({ usageEnabled, providers: [], virtualModels: [] }), after });
+const list = (book: RuleBook, nowMs: number, { usageEnabled = true, after = null }: { usageEnabled?: boolean; after?: string | null } = {}): ReturnType<typeof listRules> => listRules(book, { nowMs, inertReason: (of) => tokensInert(of, usageEnabled), after });
 
 t.test("an item holds what the rule is, what it counts now and how its window lies", async (t) => {
   const book = bookOf([rule("user_path", "/team", 60, { requests: 10, tokens: 1000 })]);

@@ -1,0 +1,66 @@
+import t from "tap";
+import { createInertReason } from "../../limiterd/inert-rule.js";
+import type { ProviderConfig } from "../../shared/config/config.js";
+import type { RuleDefinition, Scope } from "../../shared/rule.js";
+import { pathRule, startDaemon } from "./daemon.js";
+
+const provider = (name: string, models: readonly string[] | null): ProviderConfig => ({ name, type: "openai", baseUrl: "http://127.0.0.1:1/v1", apiKey: null, models, connectTimeoutMs: 1, firstByteTimeoutMs: 1, idleTimeoutMs: 1, connectionsMax: 1 });
+const rule = (scope: Scope, subject: string): RuleDefinition => ({ scope, subject, periodSeconds: 60, maxRequests: 1, maxTokens: null, perChild: false });
+const virtual = { source: "smart", strategy: "failover", targets: [{ provider: "openai", model: "o3", weight: 1 }] } as const;
+
+t.test("a provider rule does nothing without that provider, a model rule when nothing routes to the model; names compare without case", async (t) => {
+  const listed = createInertReason({ usageEnabled: true, providers: [provider("openai", ["gpt-4o", "meta/llama-3"]), provider("azure", [])], virtualModels: [virtual] });
+  const learning = createInertReason({ usageEnabled: true, providers: [provider("openai", ["gpt-4o"]), provider("groq", null)], virtualModels: [] });
+  const anything = createInertReason({ usageEnabled: true, providers: [provider("local", ["x", "*"])], virtualModels: [] });
+  const nobody = createInertReason({ usageEnabled: true, providers: [], virtualModels: [] });
+  const table: readonly (readonly [name: string, reason: (of: RuleDefinition) => string | null, scope: Scope, subject: string, inert: boolean])[] = [
+    ["a configured provider", listed, "provider", "OpenAI", false],
+    ["another", listed, "provider", "opnai", true],
+    ["a provider that lists nothing", listed, "provider", "azure", false],
+    ["a listed model", listed, "model", "GPT-4o", false],
+    ["the same, qualified", listed, "model", "OPENAI/gpt-4o", false],
+    ["another provider's", listed, "model", "azure/gpt-4o", true],
+    ["a listed id with a slash", listed, "model", "meta/llama-3", false],
+    ["the same, qualified", listed, "model", "openai/meta/llama-3", false],
+    ["a virtual model's target", listed, "model", "o3", false],
+    ["the same, qualified", listed, "model", "openai/O3", false],
+    ["a virtual model's name is no model", listed, "model", "smart", true],
+    ["a misspelt model", listed, "model", "gpt-4oo", true],
+    ["any path", listed, "user_path", "/nobody", false],
+    ["whatever a provider may yet list", learning, "model", "llama-9", false],
+    ["the same, as a qualified id", learning, "model", "groq/llama-9", false],
+    ["a provider is known at once", learning, "provider", "grok", true],
+    ["whatever a provider takes", anything, "model", "y", false],
+    ["no provider at all", nobody, "model", "gpt-4o", true],
+  ];
+  for (const [name, reason, scope, subject, inert] of table) t.equal(reason(rule(scope, subject)) !== null, inert, `${name}: ${scope} ${subject}`);
+  t.match(listed(rule("provider", "Opnai")), "no provider Opnai is configured");
+});
+
+t.test("a token rule does nothing while usage is off, a rule with a request cap too says so", async (t) => {
+  const off = createInertReason({ usageEnabled: false, providers: [], virtualModels: [] });
+  t.match(off(pathRule("/a", 60, { tokens: 1 })), /usage tracking/);
+  t.match(off(pathRule("/a", 60, { tokens: 1, requests: 1 })), /token limits need/);
+  t.equal(off(pathRule("/a", 60, { requests: 1 })), null);
+});
+
+t.test("inert rules are counted as they come and go; the log and every proxy are told", async (t) => {
+  const daemon = startDaemon([pathRule("/a", 60, { tokens: 1 })], { usageEnabled: false, providers: [provider("openai", ["gpt-4o"])] });
+  const peer = daemon.proxy("p1");
+  t.match(peer.heard[0], { kind: "welcome", inertRules: 1 });
+  let id = 10;
+  const admin = async (op: "rate-limits.put" | "rate-limits.delete" | "status", body: unknown): Promise<unknown> => {
+    const from = peer.heard.length;
+    peer.say({ kind: "admin", id: ++id, op, body });
+    await daemon.commit();
+    return peer.heard.slice(from);
+  };
+  const typo = { scope: "provider", subject: "opnai", limit_key: { period: "minute" } };
+  t.match(await admin("rate-limits.put", { ...typo, max_requests: 1 }), [{ name: "inert_rules", value: 2 }, { kind: "answer", body: { inert: "no provider opnai is configured" } }]);
+  t.same(daemon.inertTold, ["provider opnai minute: no provider opnai is configured"]);
+  t.match(await admin("rate-limits.put", { ...typo, max_requests: 2 }), [{ kind: "answer" }], "an edit doesn't count it twice");
+  t.match(await admin("rate-limits.put", { user_path: "/a", limit_key: { period: "minute" }, max_requests: 5 }), [{ name: "inert_rules", value: 1 }, { kind: "answer", body: {} }], "the token cap is gone");
+  t.match(await admin("status", null), [{ body: { inert_rules: 1, inert: ["provider opnai minute: no provider opnai is configured"] } }]);
+  t.match(await admin("rate-limits.delete", typo), [{ name: "inert_rules", value: 0 }, { kind: "answer" }]);
+  t.match(await admin("status", null), [{ body: { inert_rules: 0, inert: [] } }]);
+});
