@@ -41,7 +41,7 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
     record.end(429, "rate_limited");
     record.note = refusalMessage(outcome.breach);
     limiter.noteRefusal(outcome.id, exchange.id, chat.body.model);
-    return replyRefused(exchange, outcome.breach);
+    return replyRefused(exchange, outcome.breach, { requestIdInBody: config.server.requestIdInRefusals });
   }
   const { admission } = outcome;
   record.target = admission.target;

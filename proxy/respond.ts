@@ -20,12 +20,20 @@ export function replyJson(exchange: Exchange, status: number, body: unknown, hea
 export function replyFailure(exchange: Exchange, area: Area, what: Failure, headers: readonly string[] = []): void {
   const { status, type, message, code, param, provider } = what;
   if (area === "admin") return replyJson(exchange, status, { code, message, param, provider, status_code: status, type }, headers);
-  replyJson(exchange, status, { error: { type, message, code, param, ...(provider === null ? {} : { provider }) } }, headers);
+  replyJson(exchange, status, envelope(what), headers);
 }
 
-/** The 429 of a rule, with an honest wait (CONTRACT section 4). */
-export function replyRefused(exchange: Exchange, breach: Breach): void {
-  replyFailure(exchange, "model", failure("rate_limit_exceeded", refusalMessage(breach)), refusalHeaders(breach));
+function envelope({ type, message, code, param, provider }: Failure): { readonly error: object } {
+  return { error: { type, message, code, param, ...(provider === null ? {} : { provider }) } };
+}
+
+/**
+ * The 429 of a rule, with an honest wait (CONTRACT section 4). The contract fixes its body, so the request
+ * id, by which the refusal can be explained, stands in the header alone unless the operator wants it in both.
+ */
+export function replyRefused(exchange: Exchange, breach: Breach, options: { readonly requestIdInBody: boolean }): void {
+  const refused = failure("rate_limit_exceeded", refusalMessage(breach));
+  replyJson(exchange, refused.status, { ...envelope(refused), ...(options.requestIdInBody ? { request_id: exchange.id } : {}) }, refusalHeaders(breach));
 }
 
 /** The official SDKs drop waits over a minute and would retry at once: they are told not to. */

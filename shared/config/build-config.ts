@@ -66,6 +66,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       bodyBytesMax: values.bodyBytesMax,
       drainMs: values.drainMs,
       stalledClientMs: values.stalledClientMs,
+      requestIdInRefusals: values.requestIdInRefusals,
     },
     limiter,
     providers,

@@ -45,6 +45,8 @@ export interface Config {
     readonly drainMs: number;
     /** How long a client may leave a response unread. */
     readonly stalledClientMs: number;
+    /** Whether the body of a 429 carries the request id, as its header always does. */
+    readonly requestIdInRefusals: boolean;
   };
   readonly limiter: {
     readonly socket: string;

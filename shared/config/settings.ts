@@ -68,6 +68,10 @@ export const settings = {
     path: "server.stalled_client_seconds", env: null, flag: null, kind: seconds({ min: 0.1, max: 3600, zero: false }), fallback: 60_000, shown: "60", unit: "seconds",
     meaning: "How long a client may leave a response unread before its connection is closed.",
   }),
+  requestIdInRefusals: setting({
+    path: "server.request_id_in_refusals", env: null, flag: null, kind: boolean, fallback: false, shown: "false", unit: null,
+    meaning: "Adds request_id beside error to the body of a 429 of ours, for callers that log bodies and no headers.",
+  }),
   socket: setting({
     path: "limiter.socket", env: "SLUICE_SOCKET", flag: "socket", kind: filePath, fallback: null, shown: "see below", unit: null,
     meaning: "The Unix socket between the proxies and the limiter daemon, at most 107 bytes long.",

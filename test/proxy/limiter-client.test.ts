@@ -133,10 +133,33 @@ t.test("a refusal is resolved with its breach, and nothing is left of it", async
   const { id } = bench.take()[0] as { id: number };
   bench.hear({ kind: "refused", id, scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61 });
   await settledPromises();
-  t.match(asked.outcome, { kind: "refused", breach: { subject: "/team", waitSeconds: 61 } });
+  t.match(asked.outcome, { kind: "refused", id, breach: { subject: "/team", waitSeconds: 61 } });
+  bench.client.noteRefusal(id, "req_1", "smart");
+  t.same(bench.take(), [{ kind: "refusal", id, requestId: "req_1", model: "smart" }]);
   bench.lose();
   bench.connect();
   t.match(bench.take(), [{ kind: "hello", leases: [], more: false }]);
+});
+
+t.test("which request was refused is told to the daemon that knows of it, and to no other", async (t) => {
+  const bench = linkedBench();
+  bench.lose();
+  bench.client.noteRefusal(1, "req_1", "smart");
+  bench.connect();
+  bench.welcome();
+  t.same(kinds(bench.take()), ["hello"]);
+});
+
+t.test("the number of inert rules is the one that the daemon said last", async (t) => {
+  const bench = new Bench();
+  t.equal(bench.client.inertRules, null);
+  bench.connect();
+  bench.welcome({ inertRules: 2 });
+  t.equal(bench.client.inertRules, 2);
+  bench.hear({ kind: "event", name: "inert_rules", value: 3 });
+  t.equal(bench.client.inertRules, 3);
+  bench.lose();
+  t.equal(bench.client.inertRules, 3);
 });
 
 t.test("many admissions wait side by side, and each gets its own answer in whatever order they come", async (t) => {

@@ -9,6 +9,7 @@ const endpoints: readonly (readonly [method: string, path: string, endpoint: str
   ["DELETE", "/admin/rate-limits", "rate-limits", "admin"],
   ["POST", "/admin/rate-limits/reset-one", "rate-limits-reset-one", "admin"],
   ["POST", "/admin/rate-limits/reset", "rate-limits-reset", "admin"],
+  ["POST", "/admin/explain", "explain", "admin"],
   ["GET", "/health", "health", "health"],
   ["HEAD", "/health", "health", "health"],
   ["GET", "/ready", "ready", "health"],

@@ -27,6 +27,18 @@ t.test("failover and, without prices, cost keep the written order", async (t) =>
   for (const strategy of ["failover", "cost"] as const) t.same(picks(virtual(strategy, [1, 5, 2]), 3), ["abc", "abc", "abc"], strategy);
 });
 
+t.test("a look at the order takes nobody's turn", async (t) => {
+  for (const strategy of ["round_robin", "failover", "cost"] as const) {
+    const route = virtual(strategy, [2, 1, 3]);
+    const order = createTargetOrder();
+    for (let i = 0; i < 12; i++) {
+      const seen = [models(order.peek(route)), models(order.peek(route))];
+      t.same(seen, Array(2).fill(picks(route, 1, order)[0]), `${strategy} ${i}`);
+    }
+    t.same(picks(route, 12, order), picks(route, 12), "as if nobody had looked");
+  }
+});
+
 t.test("round robin takes turns by weight, evenly spread", async (t) => {
   t.same(picks(virtual("round_robin", [1, 1, 1]), 4), ["abc", "bca", "cab", "abc"]);
   t.same(picks(virtual("round_robin", [5, 1, 1]), 7).map((order) => order[0]), ["a", "a", "b", "a", "c", "a", "a"], "nginx's own example");

@@ -78,10 +78,14 @@ t.test("a refusal tells its wait in both units, the breached dimension, and long
 
 t.test("a refused request is a 429 with its code, in the envelope", async (t) => {
   const exchange = new FakeExchange();
-  replyRefused(exchange, breach);
+  replyRefused(exchange, breach, { requestIdInBody: false });
   t.equal(exchange.status, 429);
   t.same(bodyOf(exchange), { error: { type: "rate_limit_error", message: refusalMessage(breach), code: "rate_limit_exceeded", param: null } });
   t.same([exchange.sent("retry-after"), exchange.sent("x-request-id"), exchange.sent("x-ratelimit-limit-requests")], ["61", "req_test", "10"]);
+  const named = new FakeExchange();
+  replyRefused(named, breach, { requestIdInBody: true });
+  t.same(bodyOf(named), { ...(bodyOf(exchange) as object), request_id: "req_test" }, "and with its request id, where the operator wants it");
+  t.same(named.headers, exchange.headers);
 });
 
 t.test("success headers hold the triples that there are", async (t) => {

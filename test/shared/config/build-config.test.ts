@@ -4,7 +4,7 @@ import { accepted, refused, samplePath } from "./build-sample.js";
 
 const builtIn: Config = {
   file: null,
-  server: { host: "127.0.0.1", port: 8080, masterKey: null, allowOpen: false, userPathHeader: "x-sluice-user-path", bodyBytesMax: 33_554_432, drainMs: 25_000, stalledClientMs: 60_000 },
+  server: { host: "127.0.0.1", port: 8080, masterKey: null, allowOpen: false, userPathHeader: "x-sluice-user-path", bodyBytesMax: 33_554_432, drainMs: 25_000, stalledClientMs: 60_000, requestIdInRefusals: false },
   limiter: { socket: "/tmp/sluice-1000/limiterd.sock", socketGroupAccess: false, dataDir: "/home/a/.local/state/sluice", failureMode: "closed", deadlineMs: 2000 },
   providers: [{ name: "simulator", type: "simulator", baseUrl: "", apiKey: null, models: ["sim-fast", "sim-slow"], connectTimeoutMs: 5000, firstByteTimeoutMs: 120_000, idleTimeoutMs: 60_000, connectionsMax: 4096 }],
   virtualModels: [],
@@ -25,7 +25,7 @@ t.test("without a file, and with an empty one, there is the built-in default", a
 
 t.test("the sections of a file, the environment and the flags end in one configuration", async (t) => {
   const text = `
-server: { host: "::1", port: "\${MY_PORT}", master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, drain_seconds: 0, stalled_client_seconds: 1.5 }
+server: { host: "::1", port: "\${MY_PORT}", master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, drain_seconds: 0, stalled_client_seconds: 1.5, request_id_in_refusals: yes }
 limiter: { socket: run/l.sock, data_dir: ./data, socket_group_access: true, failure_mode: open, deadline_ms: 5 }
 usage: { enabled: false }
 entitlements: [quota_templates]
@@ -36,7 +36,7 @@ log_level: warn
   t.same(config, {
     ...builtIn,
     file: samplePath,
-    server: { host: "0.0.0.0", port: 81, masterKey: null, allowOpen: true, userPathHeader: "x-path", bodyBytesMax: 1024, drainMs: 0, stalledClientMs: 1500 },
+    server: { host: "0.0.0.0", port: 81, masterKey: null, allowOpen: true, userPathHeader: "x-path", bodyBytesMax: 1024, drainMs: 0, stalledClientMs: 1500, requestIdInRefusals: true },
     limiter: { socket: "/srv/run/l.sock", socketGroupAccess: true, dataDir: "/flag", failureMode: "open", deadlineMs: 5 },
     usageEnabled: false,
     quotaTemplatesEntitled: true,

@@ -34,6 +34,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     bodyBytesMax: ["", 2048, 2048],
     drainMs: ["", 0.5, 500],
     stalledClientMs: ["", 2, 2000],
+    requestIdInRefusals: ["", true, true],
     socket: ["/a", "/b", "/a"],
     socketGroupAccess: ["", true, true],
     dataDir: ["/c", "/d", "/c"],
