@@ -33,61 +33,46 @@ export interface Refusals {
   find(requestId: string): Refusal | null;
 }
 
-/** Keeps the last `max` refusals. */
+/**
+ * Keeps the last `max` refusals. There are no indexes: a proxy tells the request right after the refusal,
+ * so it is found among the newest, and nobody looks by request id but a person. Two maps would cost each
+ * refusal of a storm several times what the ring does.
+ */
 export function createRefusals(max = refusalsMax): Refusals {
   const ring: Refusal[] = [];
-  let oldest = 0;
-  /** Those that wait for their request id, by proxy and admission. */
-  const unnamed = new Map<string, Map<number, Refusal>>();
-  const byRequestId = new Map<string, Refusal>();
+  let next = 0;
 
-  function takeUnnamed(proxyId: string, admitId: number): Refusal | null {
-    const ofProxy = unnamed.get(proxyId);
-    const refusal = ofProxy?.get(admitId);
-    if (ofProxy === undefined || refusal === undefined) return null;
-    ofProxy.delete(admitId);
-    if (ofProxy.size === 0) unnamed.delete(proxyId);
-    return refusal;
-  }
-
-  function forget(refusal: Refusal): void {
-    const { requestId, proxyId, admitId } = refusal;
-    if (requestId === null) {
-      // A proxy that reconnected may have asked again under the same id: then the entry is the later refusal's.
-      if (unnamed.get(proxyId)?.get(admitId) === refusal) takeUnnamed(proxyId, admitId);
-    } else if (byRequestId.get(requestId) === refusal) byRequestId.delete(requestId);
+  /** The newest that satisfies. */
+  function newest(satisfies: (refusal: Refusal) => boolean): Refusal | null {
+    for (let back = 1; back <= ring.length; back++) {
+      const refusal = ring[(next - back + ring.length) % ring.length]!;
+      if (satisfies(refusal)) return refusal;
+    }
+    return null;
   }
 
   return {
     max,
-    add({ targets, ...refused }) {
+    add({ atMs, proxyId, admitId, userPath, targets, breach }) {
       const kept = withinBytes(targets, refusalBytesMax);
-      const refusal: Refusal = { ...refused, targets: kept, targetsLeftOut: targets.length - kept.length, requestId: null, model: null };
-      if (ring.length < max) ring.push(refusal);
-      else {
-        forget(ring[oldest]!);
-        ring[oldest] = refusal;
-        oldest = (oldest + 1) % max;
-      }
-      const ofProxy = unnamed.get(refusal.proxyId);
-      if (ofProxy === undefined) unnamed.set(refusal.proxyId, new Map([[refusal.admitId, refusal]]));
-      else ofProxy.set(refusal.admitId, refusal);
+      ring[next] = { atMs, proxyId, admitId, userPath, targets: kept, targetsLeftOut: targets.length - kept.length, breach, requestId: null, model: null };
+      next = (next + 1) % max;
     },
     name(proxyId, admitId, { requestId, model }) {
-      const refusal = takeUnnamed(proxyId, admitId);
+      const refusal = newest((known) => known.admitId === admitId && known.proxyId === proxyId);
       if (refusal === null) return;
       refusal.requestId = requestId;
       refusal.model = model;
-      byRequestId.set(requestId, refusal);
     },
-    find: (requestId) => byRequestId.get(requestId) ?? null,
+    find: (requestId) => newest((refusal) => refusal.requestId === requestId),
   };
 }
 
 /** The first targets that fit, at least one. */
 function withinBytes(targets: readonly Target[], bytesMax: number): readonly Target[] {
   let bytes = 0;
-  for (const [i, { provider, model }] of targets.entries()) {
+  for (let i = 0; i < targets.length; i++) {
+    const { provider, model } = targets[i]!;
     bytes += utf8Bytes(provider) + utf8Bytes(model);
     if (i > 0 && bytes > bytesMax) return targets.slice(0, i);
   }
