@@ -131,7 +131,7 @@ async function startState(store: Store, config: Config, log: Log, nowMs: () => n
     store,
     refusals: createRefusals(),
     inertRules: countInert(restored.book, inertReason),
-    onInertRule: (rule) => log.warn({ rule }, "inert rule: it is loaded and limits nothing"),
+    onInertRule: (rule) => log.warn({ rule }, "inert rule: it is loaded, but not enforced as it is written"),
     counts: newCounts(),
     lastSnapshotAtMs: null,
   };
