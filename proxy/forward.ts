@@ -8,7 +8,7 @@ import { type Failure, failure, plainFailure } from "../shared/error-code.js";
 import { forwardResponseHeaders } from "./copy-headers.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import type { Exchange } from "./exchange.js";
-import { readUsage, type UsageReading } from "./read-usage.js";
+import { findUsage, readUsage, type UsageReading } from "./read-usage.js";
 import { replyFailure } from "./respond.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
@@ -146,7 +146,7 @@ class Forwarding implements UpstreamSink {
     if (this.#status >= 300) return this.#endWithError(this.#status, text);
     const parsed = this.#isJson ? parseJson(text) : undefined;
     if (errorInsideSuccess(parsed) && !this.#exchange.begun) return this.#endWithError(this.#status, text);
-    const charged = this.#charged(readUsage(fieldOf(parsed, "usage")), this.#bytes);
+    const charged = this.#charged(readUsage(findUsage(parsed)), this.#bytes);
     if (this.#kept === null) charged.note = `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes`;
     this.#done(charged, {
       status: this.#status,
@@ -201,12 +201,15 @@ class Forwarding implements UpstreamSink {
     return charged;
   }
 
-  /** Usage as told; a guess when none was; nothing for nonsense. */
+  /** Usage as told; a guess when none was, and instead of nonsense: a provider's mistake must not lift the caller's limits. */
   #charged(usage: UsageReading, seenBytes: number): Charged {
     switch (usage.kind) {
-      case "usage": return { tokens: usage.totalTokens, estimated: false, note: null };
-      case "absent": return { tokens: estimateTokens({ promptBytes: this.#what.promptBytes, contentChars: seenBytes }), estimated: true, note: null };
-      case "absurd": return { tokens: 0, estimated: false, note: `usage not charged: ${usage.reason}` };
+      case "usage": return { tokens: usage.totalTokens, estimated: false, note: usage.note };
+      case "absent":
+      case "absurd": {
+        const tokens = estimateTokens({ promptBytes: this.#what.promptBytes, contentChars: seenBytes });
+        return { tokens, estimated: true, note: usage.kind === "absurd" ? `usage not charged: ${usage.reason}` : null };
+      }
     }
   }
 
@@ -220,10 +223,6 @@ class Forwarding implements UpstreamSink {
 function headerOf(flat: readonly string[], name: string): string {
   for (let i = 0; i < flat.length; i += 2) if (flat[i]!.toLowerCase() === name) return flat[i + 1]!;
   return "";
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 function parseJson(text: string): unknown {

@@ -7,6 +7,7 @@ import type { Forwarded } from "./forward.js";
 import type { Limiter } from "./limiter.js";
 import type { ModelCatalog } from "./model-catalog.js";
 import type { createTargetOrder } from "./order-targets.js";
+import type { PriceTable } from "./price-table.js";
 import type { Upstream } from "./upstream.js";
 
 export interface Gateway {
@@ -18,6 +19,7 @@ export interface Gateway {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly targetOrder: ReturnType<typeof createTargetOrder>;
   readonly models: ModelCatalog;
+  readonly prices: PriceTable;
   /** Whether the proxy is on its way out. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;

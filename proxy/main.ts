@@ -11,6 +11,8 @@ import { listenHttp } from "./http-listener.js";
 import { createHttpUpstream } from "./http-upstream.js";
 import { createModelCatalog } from "./model-catalog.js";
 import { createTargetOrder } from "./order-targets.js";
+import { loadPriceList } from "./price-list.js";
+import { createPriceTable, needsPriceList } from "./price-table.js";
 import { createSimulatedUpstream } from "./simulated-upstream.js";
 import type { Upstream } from "./upstream.js";
 
@@ -56,6 +58,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     onLearned: (provider, count) => log.info({ provider, models: count }, "learned a provider's models"),
     onFailed: (provider, reason) => log.warn({ provider, reason }, "a provider's models can't be learned"),
   });
+  const prices = createPriceTable(config, { list: needsPriceList(config) ? await loadPriceList() : null, nowMs: () => Date.now() });
   let stopping = false;
   const gateway: Gateway = {
     config,
@@ -63,8 +66,9 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     credentials: { masterKey: config.server.masterKey, userPathHeader: config.server.userPathHeader, adminOpen: open && loopback, sameSecret },
     limiter: limiter.client,
     upstreams,
-    targetOrder: createTargetOrder(),
+    targetOrder: createTargetOrder(prices.costOf),
     models,
+    prices,
     stopping: () => stopping,
     monoMs: () => performance.now(),
     isUtf8,

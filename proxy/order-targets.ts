@@ -15,20 +15,30 @@ export interface TargetOrder {
   peek(route: Route): readonly Target[];
 }
 
-/** Remembers whose turn it is for each virtual model with weights; nothing else, so it is as large as the configuration. */
-export function createTargetOrder(): TargetOrder {
+/**
+ * Remembers whose turn it is for each virtual model with weights; nothing else, so it is as large as the
+ * configuration. `costOf` is a target's price as one figure, or null for an unpriced one.
+ */
+export function createTargetOrder(costOf: (target: Target) => number | null): TargetOrder {
   const turns = new Map<string, Turn>();
   const order = (route: Route, take: boolean): readonly Target[] => {
     if (route.kind === "direct") return route.targets;
     switch (route.strategy) {
       case "failover": return route.targets;
-      // No prices are known yet. Unpriced targets come last, in the written order: all of them, that is.
-      case "cost": return route.targets;
+      case "cost": return cheapestFirst(route.targets, costOf);
       case "round_robin": return nextTurn(turns, route, take);
       default: return unreachable(route.strategy);
     }
   };
   return { order: (route) => order(route, true), peek: (route) => order(route, false) };
+}
+
+/** Unpriced ones come last; of equals the one that is written first. Sorted each time: there are few of them, and prices change by the hour. */
+function cheapestFirst(targets: readonly WeightedTarget[], costOf: (target: Target) => number | null): readonly Target[] {
+  return targets
+    .map((target) => ({ target, cost: costOf(target) ?? Infinity }))
+    .sort((a, b) => (a.cost === b.cost ? 0 : a.cost - b.cost))
+    .map(({ target }) => target);
 }
 
 interface Turn {

@@ -12,7 +12,7 @@
 import { isObject } from "../shared/assert.js";
 import { streamEventBytesMax } from "../shared/bounds.js";
 import { ByteStore } from "../shared/byte-store.js";
-import { absentUsage, readUsage, type UsageReading } from "./read-usage.js";
+import { findUsage, mergeUsage, readUsage, type UsageReading } from "./read-usage.js";
 import { stringEnd } from "./scan-json.js";
 
 export interface StreamTap {
@@ -20,7 +20,7 @@ export interface StreamTap {
   push(chunk: Buffer): Buffer | readonly Buffer[] | null;
   /** After the last chunk: what was held and must still go out. */
   end(): Buffer | null;
-  /** The last usage that an event reported. */
+  /** The last usage that the events reported, put together where it came in two parts. */
   readonly usage: UsageReading;
   /**
    * How much text the deltas carried (content, reasoning, refusal, tool arguments), for an estimate:
@@ -185,11 +185,16 @@ const places = /"(?:(?:usage|error)"\s*:\s*\{|finish_reason"\s*:\s*"(?!")|(?:con
 
 /** Reads whole events and remembers what they said. */
 class EventReader {
-  usage: UsageReading = absentUsage;
   contentChars = 0;
   done = false;
   errorSeen = false;
   finished = false;
+  /** As it came; read when it is asked for, which is once. */
+  #usage: unknown = null;
+
+  get usage(): UsageReading {
+    return readUsage(this.#usage);
+  }
 
   /** `lines` of the event aren't blank. True for an event that carries usage and nothing else. */
   read(event: string, lines: number): boolean {
@@ -227,8 +232,8 @@ class EventReader {
     if (!isObject(value)) return false;
     const failed = isObject(value["error"]);
     if (failed) this.errorSeen = true;
-    const reading = readUsage(value["usage"]);
-    if (reading.kind !== "absent") this.usage = reading;
+    const usage = findUsage(value);
+    if (readUsage(usage).kind !== "absent") this.#usage = mergeUsage(this.#usage, usage);
     const choices = value["choices"];
     return !failed && isObject(value["usage"]) && Array.isArray(choices) && choices.length === 0;
   }

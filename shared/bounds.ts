@@ -70,3 +70,16 @@ export const readableResponseBytesMax = 32 * 1024 * 1024;
 export const streamEventBytesMax = 1024 * 1024;
 /** What a caller may send as X-Request-ID. */
 export const requestIdCharsMax = 128;
+/** What one response may cost, in pico-dollars: 9,000 USD, the largest round amount that is a safe integer. More is nonsense and isn't charged. */
+export const costPicoUsdMax = 9_000_000_000_000_000;
+/** Targets whose price a proxy remembers; callers choose the names, so the memory must end somewhere. */
+export const pricedTargetsMax = 10_000;
+/** A bearer token that is looked at as a JWT. A Kubernetes token has about 1 KiB. */
+export const jwtBytesMax = 8 * 1024;
+/** Verified tokens that a proxy remembers, and for how long at most: a key that is withdrawn is refused after that. */
+export const verifiedTokensMax = 10_000;
+export const verifiedTokenMs = 60_000;
+/** A key set of an issuer. */
+export const keySetBytesMax = 1024 * 1024;
+/** How long loading a key set may take; requests that need it wait as long. */
+export const keySetLoadMs = 5_000;

@@ -25,6 +25,7 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "proxy/http-listener.ts": { kind: "adapter", why: "the exchange port on node:http" },
   "proxy/http-upstream.ts": { kind: "adapter", why: "the upstream port on undici" },
   "proxy/main.ts": { kind: "main", why: "wires the proxy: its clock, constant-time comparison, loopback" },
+  "proxy/price-list.ts": { kind: "adapter", why: "the price list of @pydantic/genai-prices, loaded when it is needed; no I/O of its own" },
   "proxy/refuse-unreadable.ts": { kind: "adapter", why: "answers on a bare socket, with a random request id" },
   "proxy/simulated-upstream.ts": { kind: "adapter", why: "the upstream port on timers and a clock, without a network" },
   "shared/config/parse-shape.ts": { kind: "adapter", why: "valibot, the checker of the file's shape; no I/O" },
@@ -43,6 +44,8 @@ const soleImporters = {
   undici: "proxy/http-upstream.ts",
   pino: "shared/log.ts",
   msgpackr: "shared/wire/codec.ts",
+  jose: "proxy/verify-jwt.ts",
+  "@pydantic/genai-prices": "proxy/price-list.ts",
 };
 
 /** What a file of each directory may import of ours. */

@@ -5,14 +5,16 @@
 import { utf8Bytes } from "../user-path.js";
 import type { Config } from "./config.js";
 import type { ConfigFile } from "./config-file.js";
-import { providerRuleWarnings, tokenRuleWarnings, variableWarnings } from "./config-warnings.js";
+import { priceWarnings, providerRuleWarnings, tokenRuleWarnings, variableWarnings } from "./config-warnings.js";
 import { absolutePath, defaultDataDir, defaultSocket } from "./default-paths.js";
 import { socketPathBytesMax } from "../bounds.js";
 import { readEnvRules } from "./env-rules.js";
 import type { Environment } from "./environment.js";
 import { mergeRules, readFileRules } from "./file-rules.js";
+import { buildIssuers } from "./jwt-issuers.js";
 import { parseShape } from "./parse-shape.js";
 import { parseYaml } from "./parse-yaml.js";
+import { buildPrices } from "./prices.js";
 import { buildProviders } from "./provider-configs.js";
 import { decidedBy, resolveSettings } from "./resolve-settings.js";
 import { type Flags, settings, type SettingValues } from "./settings.js";
@@ -48,6 +50,8 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   const limiter = buildLimiter(values, shape, sources, problems);
   const { providers, names, warnings } = buildProviders(shape.providers, env, problems);
   const virtualModels = buildVirtualModels(shape.virtualModels, names, problems);
+  const prices = buildPrices(shape.prices, problems);
+  const jwtIssuers = buildIssuers(shape.issuers, sources.cwd, problems);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const fileRules = readFileRules(shape.rules, { perChildEntitled: quotaTemplatesEntitled }, problems);
   const envRules = readEnvRules(env, { perChildEntitled: quotaTemplatesEntitled });
@@ -71,6 +75,8 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     limiter,
     providers,
     virtualModels,
+    prices,
+    jwtIssuers,
     usageEnabled: values.usageEnabled,
     quotaTemplatesEntitled,
     rateLimits: { enabled: values.rateLimitsEnabled, flushIntervalMs: values.flushIntervalMs, rules },
@@ -79,7 +85,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   return {
     ok: true,
     config,
-    warnings: [...variableWarnings(env), ...warnings, ...tokenRuleWarnings(rules, values.usageEnabled), ...providerRuleWarnings(rules, names)],
+    warnings: [...variableWarnings(env), ...warnings, ...tokenRuleWarnings(rules, values.usageEnabled), ...providerRuleWarnings(rules, names), ...priceWarnings(prices, names)],
   };
 }
 

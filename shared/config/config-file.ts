@@ -4,6 +4,8 @@
  * have been told.
  */
 import type { Strategy } from "./config.js";
+import type { JwtFields } from "./jwt-settings.js";
+import type { PriceFields, TierFields } from "./price-settings.js";
 import type { Mapping } from "./read-mapping.js";
 import type { ProviderFields } from "./provider-settings.js";
 
@@ -38,10 +40,25 @@ export interface DeclaredRules {
   readonly limits: readonly { readonly at: string; readonly fields: Mapping }[];
 }
 
+export interface DeclaredPrice {
+  readonly at: string;
+  /** `provider/model` or `provider/*`, as it was written. */
+  readonly name: string;
+  readonly fields: PriceFields | null;
+  readonly tiers: readonly { readonly at: string; readonly fields: TierFields | null }[];
+}
+
+export interface DeclaredIssuer {
+  readonly at: string;
+  readonly fields: JwtFields | null;
+}
+
 export interface ConfigFile {
   /** The raw values of the scalar settings, by their paths. */
   readonly settings: ReadonlyMap<string, unknown>;
   readonly providers: readonly DeclaredProvider[];
   readonly virtualModels: readonly DeclaredVirtualModel[];
   readonly rules: readonly DeclaredRules[];
+  readonly prices: readonly DeclaredPrice[];
+  readonly issuers: readonly DeclaredIssuer[];
 }

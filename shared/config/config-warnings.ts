@@ -1,5 +1,6 @@
 /** What doesn't stop a start but would otherwise go wrong in silence. Each warning is one log line. */
 import type { RuleDefinition } from "../rule.js";
+import type { PriceConfig } from "./config.js";
 import { closestName, nameHint } from "./closest-name.js";
 import { providerPrefix, userPathPrefix } from "./env-rules.js";
 import { type Environment, variable } from "./environment.js";
@@ -19,6 +20,15 @@ export function providerRuleWarnings(rules: readonly RuleDefinition[], providerN
   return [...missing].map((subject) => {
     const close = closestName(subject, providerNames);
     return `the rules for the provider ${subject} limit nothing: no such provider is configured${close === null ? "" : `; did you mean ${close}?`}`;
+  });
+}
+
+/** Prices for providers that nobody configured price nothing. */
+export function priceWarnings(prices: readonly PriceConfig[], providerNames: readonly string[]): readonly string[] {
+  const missing = new Set(prices.map(({ provider }) => provider).filter((provider) => !providerNames.includes(provider.toLowerCase())));
+  return [...missing].map((provider) => {
+    const close = closestName(provider, providerNames);
+    return `the prices for the provider ${provider} price nothing: no such provider is configured${close === null ? "" : `; did you mean ${close}?`}`;
   });
 }
 

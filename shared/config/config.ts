@@ -2,6 +2,7 @@
  * What a checked configuration holds, after file, environment and flags are merged (CONTRACT
  * section 9). Both processes read the same one and take their part.
  */
+import type { Price } from "../price.js";
 import type { RuleDefinition } from "../rule.js";
 
 export type FailureMode = "closed" | "open";
@@ -28,6 +29,25 @@ export interface VirtualModelConfig {
   readonly source: string;
   readonly strategy: Strategy;
   readonly targets: readonly { readonly provider: string; readonly model: string; readonly weight: number }[];
+}
+
+/** A price that the operator gives; it wins over the price list. */
+export interface PriceConfig {
+  readonly provider: string;
+  /** Null: every model of the provider that has no price of its own here. */
+  readonly model: string | null;
+  readonly price: Price;
+}
+
+/** Who may sign tokens for callers (CONTRACT section 2). */
+export interface JwtIssuerConfig {
+  readonly issuer: string;
+  /** A token's `aud` must hold one of these. */
+  readonly audience: readonly string[];
+  readonly algorithms: readonly string[];
+  readonly keys: { readonly kind: "file"; readonly path: string } | { readonly kind: "url"; readonly url: string } | { readonly kind: "secret"; readonly secret: string };
+  /** A claim's name, or a path with claims in braces. */
+  readonly userPath: string;
 }
 
 export interface Config {
@@ -58,6 +78,8 @@ export interface Config {
   };
   readonly providers: readonly ProviderConfig[];
   readonly virtualModels: readonly VirtualModelConfig[];
+  readonly prices: readonly PriceConfig[];
+  readonly jwtIssuers: readonly JwtIssuerConfig[];
   readonly usageEnabled: boolean;
   readonly quotaTemplatesEntitled: boolean;
   readonly rateLimits: {

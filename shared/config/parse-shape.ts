@@ -6,8 +6,10 @@
 import * as v from "valibot";
 import { candidatesMax } from "../bounds.js";
 import { show } from "../rule.js";
-import type { ConfigFile, DeclaredProvider, DeclaredRules, DeclaredTarget, DeclaredVirtualModel } from "./config-file.js";
+import type { ConfigFile, DeclaredIssuer, DeclaredPrice, DeclaredProvider, DeclaredRules, DeclaredTarget, DeclaredVirtualModel } from "./config-file.js";
+import { type JwtFields, jwtSettings } from "./jwt-settings.js";
 import { limitKeys } from "./limit-fields.js";
+import { type PriceFields, priceSettings, type TierFields, tierSettings } from "./price-settings.js";
 import { type ProviderFields, providerSettings } from "./provider-settings.js";
 import { isMapping, keyPath, type Mapping, readMapping } from "./read-mapping.js";
 import { boolean, integer, kindProblem, type ValueKind } from "./setting-kind.js";
@@ -74,7 +76,7 @@ function readFields<S extends Schemas>(schemas: S, raw: unknown, at: string, pro
 /** Takes a document apart. An empty one (null) is the default configuration. */
 export function parseShape(document: unknown, problems: string[]): ConfigFile {
   const scalars = new Map<string, unknown>();
-  const top = readSection(document ?? {}, "", ["providers", "virtual_models", "server", "limiter", "usage", "rate_limits"], scalars, problems);
+  const top = readSection(document ?? {}, "", ["providers", "virtual_models", "server", "limiter", "usage", "rate_limits", "prices", "jwt"], scalars, problems);
   for (const section of ["server", "limiter", "usage"]) readSection(top[section] ?? {}, section, [], scalars, problems);
   const rateLimits = readSection(top["rate_limits"] ?? {}, "rate_limits", ["user_paths", "providers", "models"], scalars, problems);
   return {
@@ -86,6 +88,8 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
       ...readRules("provider", "name", rateLimits["providers"], "rate_limits.providers", problems),
       ...readRules("model", "model", rateLimits["models"], "rate_limits.models", problems),
     ],
+    prices: readNamed(top["prices"], "prices", problems).map(([name, raw, at]) => readPrice(name, raw, at, problems)),
+    issuers: readItems(top["jwt"], "jwt", problems).map(([raw, at]) => readIssuer(raw, at, problems)),
   };
 }
 
@@ -104,6 +108,47 @@ function readNamed(raw: unknown, at: string, problems: string[]): readonly (read
   if (isMapping(raw)) return Object.entries(raw).map(([name, value]) => [name, value, keyPath(at, name)]);
   problems.push(`${at} must be a mapping of names, not ${show(raw)}`);
   return [];
+}
+
+/** The items of a list, with their paths. */
+function readItems(raw: unknown, at: string, problems: string[]): readonly (readonly [raw: unknown, at: string])[] {
+  if (raw === undefined || raw === null) return [];
+  if (Array.isArray(raw)) return raw.map((item: unknown, index) => [item, `${at}[${index}]`]);
+  problems.push(`${at} must be a list, not ${show(raw)}`);
+  return [];
+}
+
+/** One row of a table of settings as a schema; a required one has no default to show. */
+function ofSetting({ kind, shown }: { readonly kind: ValueKind<unknown>; readonly shown: string | null }, required: boolean): v.GenericSchema {
+  if (shown !== null || !required) return v.nullish(ofKind<unknown>(kind), null);
+  return v.pipe(v.unknown(), v.check((raw) => raw !== undefined && raw !== null, "is required"), ofKind<unknown>(kind));
+}
+
+function schemasOf(table: Readonly<Record<string, { readonly kind: ValueKind<unknown>; readonly shown: string | null }>>, required: boolean): Schemas {
+  return Object.fromEntries(Object.entries(table).map(([key, row]) => [key, ofSetting(row, required)]));
+}
+
+/** All fields of a table, or null when one of them is wrong. The table gave both the schemas and the type. */
+function wholeFields<T>(schemas: Schemas, fields: Readonly<Record<string, unknown>> | null): T | null {
+  return fields !== null && Object.keys(schemas).every((key) => fields[key] !== undefined) ? (fields as T) : null;
+}
+
+const priceSchemas = schemasOf(priceSettings, true);
+const tierSchemas = schemasOf(tierSettings, true);
+const tierList = v.nullish(listOf("must be a list of tiers", { min: 0, max: 100, what: "tiers" }), []);
+
+function readPrice(name: string, raw: unknown, at: string, problems: string[]): DeclaredPrice {
+  const schemas = { ...priceSchemas, tiers: tierList };
+  const fields = readFields(schemas, raw, at, problems);
+  const tiers = readItems(fields?.tiers, `${at}.tiers`, problems).map(([item, tierAt]) => ({ at: tierAt, fields: wholeFields<TierFields>(tierSchemas, readFields(tierSchemas, item, tierAt, problems)) }));
+  return { at, name, fields: wholeFields<PriceFields>(schemas, fields), tiers };
+}
+
+// What an issuer must have depends on its type: `jwt-issuers.ts` says what is missing.
+const issuerSchemas = schemasOf(jwtSettings, false);
+
+function readIssuer(raw: unknown, at: string, problems: string[]): DeclaredIssuer {
+  return { at, fields: wholeFields<JwtFields>(issuerSchemas, readFields(issuerSchemas, raw, at, problems)) };
 }
 
 function readProvider(name: string, raw: unknown, at: string, problems: string[]): DeclaredProvider {

@@ -193,3 +193,48 @@ export const baseUrl: ValueKind<string | null> = {
     return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
   },
 };
+
+export const text: ValueKind<string> = {
+  label: "text",
+  expected: "must be a text",
+  quotable: always,
+  parse: textOf,
+};
+
+/** One or more texts, as a list or as a text with commas. */
+export const list: ValueKind<readonly string[]> = {
+  label: "list",
+  expected: "must be a text or a list of texts",
+  quotable: always,
+  parse: (raw) => {
+    const given = listOf(raw)?.map(textOf);
+    return given === undefined || given.length === 0 || given.includes(undefined) ? undefined : given.filter((item) => item !== undefined);
+  },
+};
+
+/** An address that is fetched as it stands. */
+export const webUrl: ValueKind<string> = {
+  label: "URL",
+  expected: "must be an http or https URL without credentials or fragment",
+  quotable: (raw) => typeof raw === "string" && /[.:/]/.test(raw) && !/[@?#]/.test(raw),
+  parse: (raw) => {
+    const given = textOf(raw);
+    if (given === undefined || !/^https?:\/\//i.test(given) || !URL.canParse(given)) return undefined;
+    const { username, password, href } = new URL(given);
+    return username !== "" || password !== "" || given.includes("#") ? undefined : href;
+  },
+};
+
+/** RFC 7518 wants a key at least as long as the hash: 32 bytes for the shortest. */
+const keySecretCharsMin = 32;
+
+/** A secret that signs. Taken as it is, in UTF-8, but for white space around it. */
+export const keySecret: ValueKind<string> = {
+  label: "secret",
+  expected: `must be a text of at least ${keySecretCharsMin} characters`,
+  quotable: never,
+  parse: (raw) => {
+    const given = textOf(raw);
+    return given !== undefined && given.length >= keySecretCharsMin ? given : undefined;
+  },
+};
