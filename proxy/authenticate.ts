@@ -1,14 +1,18 @@
 /**
- * Who is calling, and on which user path (CONTRACT section 2): the master key, or anybody while the
- * gateway is open. Whether it may be open at all is decided at the start, in `main.ts`.
+ * Who is calling, and on which user path (CONTRACT section 2): the master key, a JWT, or anybody while
+ * the gateway is open. Whether it may be open at all is decided at the start, in `main.ts`.
  */
 import { type Failure, invalid, plainFailure } from "../shared/error-code.js";
 import { normalizeUserPath } from "../shared/user-path.js";
+import { looksLikeJwt } from "./jwt-path.js";
+import type { JwtVerifier } from "./jwt-verifier.js";
 import type { Area } from "./match-route.js";
 
 export interface Credentials {
-  /** Null: the gateway is open. */
+  /** With neither a master key nor JWT issuers the gateway is open. */
   readonly masterKey: string | null;
+  /** Null: no issuer is configured. */
+  readonly jwt: JwtVerifier | null;
   /** Lower case. */
   readonly userPathHeader: string;
   /** Whether /admin is open too: only while the gateway is open on loopback. */
@@ -21,17 +25,34 @@ export interface Caller {
   readonly userPath: string;
 }
 
-export type Authentication = { readonly ok: true; readonly caller: Caller } | { readonly ok: false; readonly failure: Failure };
+export type Authentication =
+  | { readonly ok: true; readonly caller: Caller }
+  /** `note` is for the log alone: callers learn nothing from a refusal. */
+  | { readonly ok: false; readonly failure: Failure; readonly note?: string };
 
-/** The caller of a request to `area`, or the refusal. `header` reads a request header by its lower-case name, `isRepeated` tells whether it came twice. */
-export function authenticate(credentials: Credentials, area: Area, header: (name: string) => string | undefined, isRepeated: (name: string) => boolean = () => false): Authentication {
-  const { masterKey } = credentials;
-  if (masterKey !== null) {
-    const refused = checkToken(credentials, masterKey, header);
-    if (refused !== null) return { ok: false, failure: refused };
-  } else if (area === "admin" && !credentials.adminOpen) {
-    return denied("/admin needs a master key: set SLUICE_MASTER_KEY");
+type Header = (name: string) => string | undefined;
+
+/**
+ * The caller of a request to `area`, or the refusal; later only for a JWT that wasn't seen lately. `header`
+ * reads a request header by its lower-case name, `isRepeated` tells whether it came twice.
+ */
+export function authenticate(credentials: Credentials, area: Area, header: Header, isRepeated: (name: string) => boolean = () => false): Authentication | Promise<Authentication> {
+  const { masterKey, jwt } = credentials;
+  if (masterKey === null && jwt === null) {
+    if (area === "admin" && !credentials.adminOpen) return denied("/admin needs a master key: set SLUICE_MASTER_KEY");
+    return headerCaller(credentials, area, header, isRepeated);
   }
+  const token = bearerToken(header);
+  if (typeof token !== "string") return { ok: false, failure: token };
+  if (masterKey !== null && credentials.sameSecret(token, masterKey)) return headerCaller(credentials, area, header, isRepeated);
+  if (jwt === null || !looksLikeJwt(token)) return { ok: false, failure: unauthorized("authentication failed") };
+  const verified = jwt.verify(token);
+  if (area !== "admin") return verified;
+  return verified instanceof Promise ? verified.then(deniedOnAdmin) : deniedOnAdmin(verified);
+}
+
+/** Who may name its user path itself. */
+function headerCaller(credentials: Credentials, area: Area, header: Header, isRepeated: (name: string) => boolean): Authentication {
   if (area === "admin") return { ok: true, caller: { userPath: "/" } };
   const given = header(credentials.userPathHeader);
   if (given === undefined) return { ok: true, caller: { userPath: "/" } };
@@ -42,7 +63,7 @@ export function authenticate(credentials: Credentials, area: Area, header: (name
   return { ok: false, failure: invalid(`invalid ${name} header`, name) };
 }
 
-function checkToken(credentials: Credentials, masterKey: string, header: (name: string) => string | undefined): Failure | null {
+function bearerToken(header: Header): string | Failure {
   const authorization = header("authorization");
   let token = header("x-api-key");
   if (authorization !== undefined) {
@@ -50,8 +71,11 @@ function checkToken(credentials: Credentials, masterKey: string, header: (name: 
     if (bearer === null) return unauthorized("malformed credentials: expected Authorization: Bearer <token>");
     token = bearer[1]!;
   }
-  if (token === undefined || token === "") return unauthorized("missing credentials");
-  return credentials.sameSecret(token, masterKey) ? null : unauthorized("authentication failed");
+  return token === undefined || token === "" ? unauthorized("missing credentials") : token;
+}
+
+function deniedOnAdmin(verified: Authentication): Authentication {
+  return verified.ok ? denied("a JWT does not open /admin: use the master key") : verified;
 }
 
 function unauthorized(message: string): Failure {

@@ -2,7 +2,7 @@
 import { plainFailure } from "../shared/error-code.js";
 import { unreachable } from "../shared/assert.js";
 import { handleAdmin } from "./admin-api.js";
-import { authenticate, type Caller } from "./authenticate.js";
+import { authenticate, type Authentication, type Caller } from "./authenticate.js";
 import { chatCompletions } from "./chat-completions.js";
 import { explainRequest } from "./explain-request.js";
 import type { Exchange } from "./exchange.js";
@@ -37,10 +37,18 @@ function dispatch(gateway: Gateway, exchange: Exchange, record: RequestRecord): 
     return undefined;
   }
   const authentication = authenticate(gateway.credentials, match.area, (name) => exchange.header(name), (name) => exchange.isRepeated(name));
+  if (authentication instanceof Promise) return authentication.then((later) => serveCaller(gateway, exchange, match, later, record));
+  return serveCaller(gateway, exchange, match, authentication, record);
+}
+
+type Match = Extract<ReturnType<typeof matchRoute>, { readonly kind: "endpoint" }>;
+
+function serveCaller(gateway: Gateway, exchange: Exchange, match: Match, authentication: Authentication, record: RequestRecord): Promise<void> | undefined {
   if (!authentication.ok) {
-    const { failure } = authentication;
+    const { failure, note } = authentication;
     record.end(failure.status, "refused");
-    return void replyFailure(exchange, match.area, failure, failure.status === 401 ? ["www-authenticate", "Bearer"] : []);
+    record.note = note ?? null;
+    return void replyFailure(exchange, match.area, failure, failure.status === 401 ? ["www-authenticate", "Bearer"] : failure.status === 503 ? ["retry-after", "1"] : []);
   }
   record.userPath = authentication.caller.userPath;
   return serve(gateway, exchange, match.endpoint, authentication.caller, record);

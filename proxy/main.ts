@@ -9,12 +9,14 @@ import type { Gateway } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { listenHttp } from "./http-listener.js";
 import { createHttpUpstream } from "./http-upstream.js";
+import { createJwtVerifier } from "./jwt-verifier.js";
 import { createModelCatalog } from "./model-catalog.js";
 import { createTargetOrder } from "./order-targets.js";
 import { loadPriceList } from "./price-list.js";
 import { createPriceTable, needsPriceList } from "./price-table.js";
 import { createSimulatedUpstream } from "./simulated-upstream.js";
 import type { Upstream } from "./upstream.js";
+import { createJwtIssuers, digestToken } from "./verify-jwt.js";
 
 export interface ProxyOptions {
   readonly config: Config;
@@ -23,7 +25,7 @@ export interface ProxyOptions {
 
 export interface Proxy {
   readonly url: string;
-  /** Whether anybody may call: there is no master key. */
+  /** Whether anybody may call: there is no master key and no JWT issuer. */
   readonly open: boolean;
   /** Lets requests end, settles them, and leaves. */
   stop(): Promise<void>;
@@ -41,10 +43,10 @@ const firstLinkMs = 2_000;
 
 /** Starts a proxy; resolved, it answers. Rejects with `OpenGatewayError`, or when the address is taken. */
 export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> {
-  const open = config.server.masterKey === null;
+  const open = config.server.masterKey === null && config.jwtIssuers.length === 0;
   const loopback = isLoopback(config.server.host);
   if (open && !loopback && !config.server.allowOpen) {
-    throw new OpenGatewayError(`server.host ${config.server.host} is not loopback and no master key is set: anybody could call. Set SLUICE_MASTER_KEY, or SLUICE_ALLOW_OPEN=true if that is what you want`);
+    throw new OpenGatewayError(`server.host ${config.server.host} is not loopback and no master key is set: anybody could call. Set SLUICE_MASTER_KEY, configure a jwt issuer, or SLUICE_ALLOW_OPEN=true if that is what you want`);
   }
   let linkedOnce: () => void = () => {};
   const firstLink = new Promise<void>((resolve) => {
@@ -58,12 +60,13 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     onLearned: (provider, count) => log.info({ provider, models: count }, "learned a provider's models"),
     onFailed: (provider, reason) => log.warn({ provider, reason }, "a provider's models can't be learned"),
   });
+  const jwt = config.jwtIssuers.length === 0 ? null : createJwtVerifier(await createJwtIssuers(config.jwtIssuers, log), { nowMs: () => Date.now(), digest: digestToken });
   const prices = createPriceTable(config, { list: needsPriceList(config) ? await loadPriceList() : null, nowMs: () => Date.now() });
   let stopping = false;
   const gateway: Gateway = {
     config,
     log,
-    credentials: { masterKey: config.server.masterKey, userPathHeader: config.server.userPathHeader, adminOpen: open && loopback, sameSecret },
+    credentials: { masterKey: config.server.masterKey, jwt, userPathHeader: config.server.userPathHeader, adminOpen: open && loopback, sameSecret },
     limiter: limiter.client,
     upstreams,
     targetOrder: createTargetOrder(prices.costOf),

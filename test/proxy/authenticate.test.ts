@@ -1,11 +1,13 @@
 import t from "tap";
 import { authenticate, type Authentication, type Credentials } from "../../proxy/authenticate.js";
 import type { Area } from "../../proxy/match-route.js";
+import { jwtBytesMax } from "../../shared/bounds.js";
 
 const key = "master-key-1";
 const compared: (readonly [given: string, expected: string])[] = [];
 const closed: Credentials = {
   masterKey: key,
+  jwt: null,
   userPathHeader: "x-sluice-user-path",
   adminOpen: false,
   sameSecret(given, expected) {
@@ -16,7 +18,13 @@ const closed: Credentials = {
 const open: Credentials = { ...closed, masterKey: null };
 
 function ask(credentials: Credentials, headers: Readonly<Record<string, string>>, area: Area = "model"): Authentication {
-  return authenticate(credentials, area, (name) => headers[name]);
+  return atOnce(authenticate(credentials, area, (name) => headers[name]));
+}
+
+/** Only a JWT is ever answered later. */
+function atOnce(authentication: Authentication | Promise<Authentication>): Authentication {
+  if (authentication instanceof Promise) throw new Error("the answer is not there yet");
+  return authentication;
 }
 
 /** The user path, or status and message of the refusal. */
@@ -98,7 +106,7 @@ t.test("a path that doesn't normalize is refused by its header's name", async (t
 });
 
 t.test("a path that is given twice is refused: joined, the two would be a third that no rule covers", async (t) => {
-  const twice = (joined: string, repeated: boolean): Authentication => authenticate(open, "model", (name) => (name === "x-sluice-user-path" ? joined : undefined), (name) => repeated && name === "x-sluice-user-path");
+  const twice = (joined: string, repeated: boolean): Authentication => atOnce(authenticate(open, "model", (name) => (name === "x-sluice-user-path" ? joined : undefined), (name) => repeated && name === "x-sluice-user-path"));
   t.match(twice("/a, /b", true), { ok: false, failure: { status: 400, message: "invalid X-Sluice-User-Path header" } });
   t.match(twice("/a, /a", true), { ok: false });
   t.same(twice("/a,b", false), { ok: true, caller: { userPath: "/a,b" } }, "a comma in one header is a character");
@@ -123,4 +131,49 @@ t.test("header bytes that are UTF-8 are read as that, others as Node gives them"
   const asNode = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
   t.equal(said(ask(open, { "x-sluice-user-path": asNode("/größe/日本/🙂") })), "/größe/日本/🙂");
   t.equal(said(ask(open, { "x-sluice-user-path": "/caf\u00e9" })), "/café", "a byte that is no UTF-8");
+});
+
+const jwtLike = "e30.e30.sig";
+const seen: string[] = [];
+const byJwt: Credentials = {
+  ...closed,
+  jwt: {
+    verify(token) {
+      seen.push(token);
+      return { ok: true, caller: { userPath: "/from/token" } };
+    },
+  },
+};
+
+t.test("a JWT's path is the token's, whatever header is sent", async (t) => {
+  for (const header of ["/other", "/..", "", "a:b"]) t.equal(said(ask(byJwt, { authorization: `Bearer ${jwtLike}`, "x-sluice-user-path": header })), "/from/token", header);
+  t.equal(said(ask(byJwt, { "x-api-key": jwtLike })), "/from/token");
+});
+
+t.test("only what looks like a JWT gets to the verifier, and the master key never does", async (t) => {
+  seen.length = 0;
+  t.equal(said(ask(byJwt, { authorization: `Bearer ${key}` })), "/");
+  for (const token of ["wrong", "a.b", "a.b.c.d", "a.b.c.d.e", "..", "a b.c.d", `e30.e30.${"x".repeat(jwtBytesMax)}`, "e30.e30.sig="]) t.match(said(ask(byJwt, { "x-api-key": token })), /^401 authentication failed$/, token.slice(0, 20));
+  t.same(seen, []);
+  t.equal(said(ask(byJwt, { "x-api-key": "e30.e30." })), "/from/token", "an unsigned one is the verifier's to refuse");
+  t.equal(said(ask(closed, { "x-api-key": jwtLike })), "401 authentication failed", "and without issuers there is no verifier");
+});
+
+t.test("with JWT issuers and no master key nobody gets in without a token, and nobody to admin", async (t) => {
+  const noMaster: Credentials = { ...byJwt, masterKey: null, adminOpen: false };
+  for (const area of ["model", "admin"] as const) {
+    t.equal(said(ask(noMaster, {}, area)), "401 missing credentials");
+    t.equal(said(ask(noMaster, { "x-api-key": key }, area)), "401 authentication failed");
+  }
+  t.equal(said(ask(noMaster, { "x-api-key": jwtLike })), "/from/token");
+  t.match(ask(noMaster, { "x-api-key": jwtLike }, "admin"), { ok: false, failure: { status: 403, type: "permission_error", code: null } });
+});
+
+t.test("a JWT never opens admin; a wrong one is told to be wrong there too", async (t) => {
+  t.match(ask(byJwt, { "x-api-key": jwtLike }, "admin"), { ok: false, failure: { status: 403, type: "permission_error", message: /JWT/ } });
+  const later: Credentials = { ...closed, jwt: { verify: (token) => Promise.resolve(token === jwtLike ? { ok: true, caller: { userPath: "/t" } } : { ok: false, failure: { status: 401, type: "authentication_error", message: "authentication failed", code: null, param: null, provider: null } }) } };
+  const answer = (token: string, area: Area): Promise<Authentication> => Promise.resolve(authenticate(later, area, (name) => (name === "x-api-key" ? token : undefined)));
+  t.equal(said(await answer(jwtLike, "model")), "/t");
+  t.match(said(await answer(jwtLike, "admin")), /^403 /);
+  t.equal(said(await answer("e30.e30.wrong", "admin")), "401 authentication failed");
 });

@@ -1,29 +1,78 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
 import t from "tap";
-import { readUsage, type UsageReading } from "../../proxy/read-usage.js";
-import { tokensPerResponseMax } from "../../shared/bounds.js";
+import { findUsage, mergeUsage, readUsage, type Usage, type UsageReading } from "../../proxy/read-usage.js";
+import { costPicoUsdMax, tokensPerResponseMax } from "../../shared/bounds.js";
+import { root } from "../support/source-tree.js";
 
-function usage(inputTokens: number, outputTokens: number, totalTokens: number): UsageReading {
-  return { kind: "usage", inputTokens, outputTokens, totalTokens };
+type Split = Partial<Usage> & { readonly note?: string };
+
+function usage(inputTokens: number, outputTokens: number, more: Split = {}): UsageReading {
+  return { kind: "usage", inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, cachedInputTokens: 0, cacheWriteInputTokens: 0, reportedCost: null, note: null, ...more };
 }
 
-t.test("the total is charged, else the sum of its parts", async (t) => {
+t.test("each row of the page's table is what is read", async (t) => {
+  const page = readFileSync(join(root, "docs/usage.md"), "utf8");
+  const rows = [...page.matchAll(/^\| ([^|]+) \| `(\{[^`]+\})` \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$/gm)];
+  t.equal(rows.length, 11);
+  for (const [, provider = "", json = "", input, output, total, cached, written] of rows) {
+    t.match(readUsage(JSON.parse(json)), { inputTokens: Number(input), outputTokens: Number(output), totalTokens: Number(total), cachedInputTokens: Number(cached), cacheWriteInputTokens: Number(written), note: null }, provider);
+  }
+});
+
+t.test("a count that is missing or nonsense is what the total leaves for it; a total that can't be is the sum", async (t) => {
   const cases: readonly (readonly [unknown, UsageReading])[] = [
-    [{ prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }, usage(10, 5, 15)],
-    [{ prompt_tokens: 10, completion_tokens: 5, total_tokens: 40, completion_tokens_details: { reasoning_tokens: 25 } }, usage(10, 5, 40)],
-    [{ prompt_tokens: 10, completion_tokens: 5 }, usage(10, 5, 15)],
-    [{ prompt_tokens: 10, completion_tokens: 5, total_tokens: null }, usage(10, 5, 15)],
-    [{ input_tokens: 7, output_tokens: 2 }, usage(7, 2, 9)],
-    [{ prompt_tokens: 7 }, usage(7, 0, 7)],
-    [{ completion_tokens: 3, prompt_tokens: null }, usage(0, 3, 3)],
-    [{ total_tokens: 12 }, usage(0, 0, 12)],
-    [{ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, usage(0, 0, 0)],
-    [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: 0 }, usage(4, 5, 9)],
-    [{ total_tokens: tokensPerResponseMax }, usage(0, 0, tokensPerResponseMax)],
-    [{ prompt_tokens: -4, completion_tokens: 5, total_tokens: 9 }, usage(0, 5, 9)],
-    [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: -9 }, usage(4, 5, 9)],
-    [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: "9" }, usage(4, 5, 9)],
+    [{ prompt_tokens: 10, completion_tokens: 5 }, usage(10, 5)],
+    [{ prompt_tokens: 10, completion_tokens: 5, total_tokens: null }, usage(10, 5)],
+    [{ prompt_tokens: 7 }, usage(7, 0)],
+    [{ completion_tokens: 3, prompt_tokens: null }, usage(0, 3)],
+    [{ total_tokens: 12 }, usage(12, 0)],
+    [{ completion_tokens: 3, total_tokens: 12 }, usage(9, 3)],
+    [{ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, usage(0, 0)],
+    [{ total_tokens: 0 }, usage(0, 0)],
+    [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: 0 }, usage(4, 5)],
+    [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: 6 }, usage(4, 5)],
+    [{ prompt_tokens: 10, completion_tokens: 5, total_tokens: 40 }, usage(10, 30)],
+    [{ total_tokens: tokensPerResponseMax }, usage(tokensPerResponseMax, 0)],
+    [{ prompt_tokens: -4, completion_tokens: 5, total_tokens: 9 }, usage(4, 5)],
+    [{ prompt_tokens: 4, completion_tokens: 2 ** 60, total_tokens: 9 }, usage(4, 5)],
+    [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: -9 }, usage(4, 5)],
+    [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: "9" }, usage(4, 5)],
+    [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: 2 ** 60 }, usage(4, 5)],
   ];
   for (const [value, expected] of cases) t.same(readUsage(value), expected, JSON.stringify(value));
+});
+
+t.test("details that can't be are taken as nothing or cut, and the note says so", async (t) => {
+  const of = (details: object, more: object = {}): UsageReading => readUsage({ prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: details, ...more });
+  t.match(of({ cached_tokens: 11 }), { ...usage(10, 5, { cachedInputTokens: 10 }), note: /^cached tokens cut to the 10 of the input: 11 read, 0 written$/ });
+  t.match(of({ cached_tokens: 8, cache_write_tokens: 8 }), { ...usage(10, 5, { cachedInputTokens: 8, cacheWriteInputTokens: 2 }), note: /8 read, 8 written/ });
+  for (const wrong of [-1, 1.5, "many", tokensPerResponseMax + 1, {}]) t.match(of({ cached_tokens: wrong }), { ...usage(10, 5), note: /^cached tokens must be an integer .*: taken as 0$/ }, JSON.stringify(wrong));
+  t.same(of({ cached_tokens: null, cache_write_tokens: null }), usage(10, 5));
+  t.same(readUsage({ prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: "none" }), usage(10, 5));
+  t.same(readUsage({ input_tokens: 1, output_tokens: 1, cache_read_input_tokens: tokensPerResponseMax }), { kind: "absurd", reason: `the sum of prompt_tokens and completion_tokens must be an integer from 0 to ${tokensPerResponseMax}, not ${tokensPerResponseMax + 2}` });
+});
+
+t.test("the cost that a provider reports is read in its unit; nonsense is ignored with a note", async (t) => {
+  const of = (more: object): UsageReading => readUsage({ prompt_tokens: 10, completion_tokens: 5, ...more });
+  const cases: readonly (readonly [object, number])[] = [
+    [{ cost: 0.00014 }, 140_000_000],
+    [{ cost: 0 }, 0],
+    [{ cost: 0.95, cost_details: { upstream_inference_cost: 19 } }, 950_000_000_000],
+    [{ cost: 0.95, is_byok: false, cost_details: { upstream_inference_cost: 19 } }, 950_000_000_000],
+    [{ cost: 0.95, is_byok: true, cost_details: { upstream_inference_cost: 19 } }, 19_950_000_000_000],
+    [{ cost: 0.95, is_byok: true, cost_details: { upstream_inference_cost: null } }, 950_000_000_000],
+    [{ cost: { input_tokens_cost: 0.001, output_tokens_cost: 0.002, total_cost: 0.008 } }, 8_000_000_000],
+    [{ cost_in_usd_ticks: 37_756_000 }, 3_775_600_000],
+  ];
+  for (const [more, reportedCost] of cases) t.same(of(more), usage(10, 5, { reportedCost }), JSON.stringify(more));
+  for (const more of [{ cost: -1 }, { cost: "0.1" }, { cost: 9001 }, { cost: { total_cost: -1 } }, { cost: 1, is_byok: true, cost_details: { upstream_inference_cost: -1 } }, { cost_in_usd_ticks: 1.5 }, { cost_in_usd_ticks: costPicoUsdMax }]) {
+    t.match(of(more), { ...usage(10, 5), note: /^the reported cost is ignored: / }, JSON.stringify(more));
+  }
+  t.same(of({ cost: null, cost_in_usd_ticks: null }), usage(10, 5));
+  t.same(of({ cost: {} }), usage(10, 5));
 });
 
 t.test("no usage, null and an object without counts are absent", async (t) => {
@@ -47,4 +96,33 @@ t.test("nonsense is named and not charged", async (t) => {
     [12, `usage ${range}, not 12`],
   ];
   for (const [value, reason] of cases) t.same(readUsage(value), { kind: "absurd", reason }, JSON.stringify(value));
+});
+
+const anything = fc.oneof(fc.integer(), fc.double(), fc.constant(null), fc.constant(undefined), fc.string({ maxLength: 3 }), fc.integer({ min: 0, max: 2 ** 53 - 1 }), fc.nat(1000), fc.dictionary(fc.constantFrom("total_cost", "cached_tokens", "upstream_inference_cost"), fc.oneof(fc.nat(), fc.double())));
+const names = ["prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "total_tokens", "prompt_tokens_details", "input_tokens_details", "cache_read_input_tokens", "cache_creation_input_tokens", "prompt_cache_hit_tokens", "cost", "cost_in_usd_ticks", "cost_details", "is_byok"];
+
+t.test("whatever an upstream sends, a reading adds up and stays in its bounds", async () => {
+  fc.assert(fc.property(fc.record(Object.fromEntries(names.map((name) => [name, anything])), { requiredKeys: [] }), (fields) => {
+    const reading = readUsage(fields);
+    if (reading.kind !== "usage") return;
+    const { inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteInputTokens, reportedCost } = reading;
+    for (const count of [inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteInputTokens]) assert.ok(Number.isSafeInteger(count) && count >= 0 && count <= tokensPerResponseMax);
+    assert.equal(inputTokens + outputTokens, totalTokens);
+    assert.ok(cachedInputTokens + cacheWriteInputTokens <= inputTokens);
+    assert.ok(reportedCost === null || (Number.isSafeInteger(reportedCost) && reportedCost >= 0 && reportedCost <= costPicoUsdMax));
+  }), { numRuns: 500 });
+});
+
+t.test("usage is found at the top, and where streams put it", async (t) => {
+  const inner = { total_tokens: 1 };
+  for (const value of [{ usage: inner }, { x_groq: { usage: inner } }, { response: { usage: inner } }, { message: { usage: inner } }, { usage: null, x_groq: { usage: inner } }]) t.equal(findUsage(value), inner, JSON.stringify(value));
+  for (const value of [null, [], "usage", {}, { usage: null }, { x_groq: null }, { response: {} }]) t.notOk(findUsage(value), JSON.stringify(value));
+  t.equal(findUsage({ usage: 12 }), 12, "nonsense is found too, to be refused");
+});
+
+t.test("two parts of a stream's usage are put together, whole ones replace each other", async (t) => {
+  t.same(mergeUsage({ input_tokens: 3, output_tokens: 1 }, { output_tokens: 9 }), { input_tokens: 3, output_tokens: 9 });
+  t.same(mergeUsage({ prompt_tokens: 3, cost: 1 }, { prompt_tokens: 4 }), { prompt_tokens: 4 });
+  t.same(mergeUsage(null, { total_tokens: 4 }), { total_tokens: 4 });
+  t.equal(mergeUsage({ total_tokens: 4 }, 12), 12, "and nonsense isn't mended");
 });

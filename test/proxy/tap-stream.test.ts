@@ -11,7 +11,8 @@ function chunk(delta: object, finishReason: string | null = null, usage: object 
 
 const usageEvent = `data: ${JSON.stringify({ id: "chatcmpl-1", choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } })}\n\n`;
 const doneEvent = "data: [DONE]\n\n";
-const seven = { kind: "usage", inputTokens: 3, outputTokens: 4, totalTokens: 7 };
+const noDetails = { cachedInputTokens: 0, cacheWriteInputTokens: 0, reportedCost: null, note: null };
+const seven = { kind: "usage", inputTokens: 3, outputTokens: 4, totalTokens: 7, ...noDetails };
 
 /** What went out, read as Latin-1, so that a cut inside of a character does no harm. */
 function output(out: Buffer | readonly Buffer[] | null): string {
@@ -120,9 +121,9 @@ t.test("the last usage wins, and events without one don't take it back", async (
   const tap = createStreamTap({ hideUsageChunk: false });
   t.same(tap.usage, { kind: "absent" });
   tap.push(Buffer.from(chunk({ content: "a" }, null, { prompt_tokens: 3, completion_tokens: 1 })));
-  t.same(tap.usage, { kind: "usage", inputTokens: 3, outputTokens: 1, totalTokens: 4 });
+  t.same(tap.usage, { kind: "usage", inputTokens: 3, outputTokens: 1, totalTokens: 4, ...noDetails });
   tap.push(Buffer.from(chunk({ content: "a" }, null, { prompt_tokens: 3, completion_tokens: 2 }) + chunk({}, "stop", {}) + doneEvent));
-  t.same(tap.usage, { kind: "usage", inputTokens: 3, outputTokens: 2, totalTokens: 5 });
+  t.same(tap.usage, { kind: "usage", inputTokens: 3, outputTokens: 2, totalTokens: 5, ...noDetails });
   tap.push(Buffer.from(chunk({}, null, { total_tokens: -1 })));
   t.equal(tap.usage.kind, "absurd");
 });
@@ -265,4 +266,20 @@ t.test("whatever the events and the cuts, exactly the usage chunks after a finis
     }),
     { numRuns: 5000 },
   );
+});
+
+t.test("the split comes from wherever a stream has it: Groq, the Responses API, and Anthropic's two parts", async (t) => {
+  const last = (...events: object[]): unknown => {
+    const tap = createStreamTap({ hideUsageChunk: false });
+    for (const event of events) tap.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+    return tap.usage;
+  };
+  const counts = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, prompt_tokens_details: { cached_tokens: 4 } };
+  const split = { inputTokens: 10, outputTokens: 2, totalTokens: 12, cachedInputTokens: 4 };
+  t.match(last({ choices: [], usage: counts }), split);
+  t.match(last({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }], x_groq: { id: "req_1", usage: counts } }), split, "Groq");
+  t.match(last({ type: "response.completed", response: { usage: { input_tokens: 10, output_tokens: 2, input_tokens_details: { cached_tokens: 4 } } } }), split, "Responses");
+  const start = { type: "message_start", message: { usage: { input_tokens: 3, cache_read_input_tokens: 100, cache_creation_input_tokens: 20, output_tokens: 1 } } };
+  t.match(last(start, { type: "message_delta", usage: { output_tokens: 50 } }), { inputTokens: 123, outputTokens: 50, totalTokens: 173, cachedInputTokens: 100, cacheWriteInputTokens: 20 }, "Anthropic");
+  t.match(last(start, { type: "message_delta", usage: { input_tokens: 3, cache_read_input_tokens: 90, output_tokens: 5 } }), { inputTokens: 93, outputTokens: 5, cacheWriteInputTokens: 0 }, "a later whole one stands alone");
 });

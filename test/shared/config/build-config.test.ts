@@ -8,6 +8,8 @@ const builtIn: Config = {
   limiter: { socket: "/tmp/sluice-1000/limiterd.sock", socketGroupAccess: false, dataDir: "/home/a/.local/state/sluice", failureMode: "closed", deadlineMs: 2000 },
   providers: [{ name: "simulator", type: "simulator", baseUrl: "", apiKey: null, models: ["sim-fast", "sim-slow"], connectTimeoutMs: 5000, firstByteTimeoutMs: 120_000, idleTimeoutMs: 60_000, connectionsMax: 4096 }],
   virtualModels: [],
+  prices: [],
+  jwtIssuers: [],
   usageEnabled: true,
   quotaTemplatesEntitled: false,
   rateLimits: { enabled: true, flushIntervalMs: 1000, rules: [] },

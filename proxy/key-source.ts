@@ -1,0 +1,85 @@
+/**
+ * The keys of one issuer, kept fresh: loaded at the start, again when they are old, and again at once
+ * for a token whose key isn't among them (a rotation), but not at every such token's wish.
+ *
+ * Keys that were loaded once stay good when loading fails later: an issuer's outage must not lock its
+ * callers out. Not here: where keys are loaded from, and what is verified with them (`verify-jwt.ts`).
+ */
+
+export interface KeySource<K> {
+  /** The keys, or null while none could be loaded. Waits at most as long as `load` does. */
+  current(): Promise<K | null>;
+  /** Other keys than these, or null when there are none now. */
+  newer(than: K): Promise<K | null>;
+}
+
+export interface KeySourcePorts<K> {
+  /** The key set's text. Rejects with what is wrong, within `keySetLoadMs`. */
+  load(): Promise<string>;
+  /** Throws for a text that is no key set. */
+  parse(text: string): K;
+  monoMs(): number;
+  onLoaded(first: boolean): void;
+  onFailed(reason: string, keptOld: boolean): void;
+}
+
+export interface KeySourceAges {
+  /** Older keys are loaded again. */
+  readonly freshMs: number;
+  /** Whether a request waits for that, or is judged by the old ones meanwhile. */
+  readonly waitForFresh: boolean;
+  /** Between two loads for keys that aren't known. */
+  readonly cooldownMs: number;
+}
+
+/** After a failure. */
+const retryMs = 1_000;
+
+/** Loads at once. */
+export function createKeySource<K>(ages: KeySourceAges, ports: KeySourcePorts<K>): KeySource<K> {
+  let held: { readonly text: string; readonly keys: K } | null = null;
+  let loading: Promise<void> | null = null;
+  let nextLoadMonoMs = 0;
+  let nextForcedMonoMs = 0;
+
+  function reload(): Promise<void> {
+    loading ??= load().finally(() => (loading = null));
+    return loading;
+  }
+
+  async function load(): Promise<void> {
+    try {
+      const text = await ports.load();
+      if (text !== held?.text) {
+        const keys = ports.parse(text);
+        const first = held === null;
+        held = { text, keys };
+        ports.onLoaded(first);
+      }
+      nextLoadMonoMs = ports.monoMs() + ages.freshMs;
+    } catch (error) {
+      nextLoadMonoMs = ports.monoMs() + Math.max(retryMs, Math.min(ages.freshMs, ages.cooldownMs));
+      ports.onFailed(error instanceof Error ? error.message : String(error), held !== null);
+    }
+  }
+
+  void reload();
+  return {
+    async current() {
+      if (held === null && loading !== null) await loading;
+      if (ports.monoMs() >= nextLoadMonoMs) {
+        const fresh = reload();
+        if (held === null || ages.waitForFresh) await fresh;
+      }
+      return held?.keys ?? null;
+    },
+    async newer(than) {
+      if (held !== null && held.keys !== than) return held.keys;
+      const nowMonoMs = ports.monoMs();
+      if (loading === null && nowMonoMs < nextForcedMonoMs) return null;
+      nextForcedMonoMs = nowMonoMs + ages.cooldownMs;
+      await reload();
+      return held !== null && held.keys !== than ? held.keys : null;
+    },
+  };
+}
