@@ -171,7 +171,7 @@ t.test("events that aren't JSON, or not what they seem, pass without harm", asyn
 t.test("a broken event doesn't hide what the next one says", async (t) => {
   const tap = createStreamTap({ hideUsageChunk: false });
   run(tap, ['data: {"padding":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","content":"never ends\n\n', 'data: {"usage":{"total_tokens":7}}\n\n']);
-  t.same(tap.usage, { kind: "usage", inputTokens: 0, outputTokens: 0, totalTokens: 7 });
+  t.same(tap.usage, { kind: "usage", inputTokens: 7, outputTokens: 0, totalTokens: 7, ...noDetails });
 });
 
 t.test("an event that is too large ends the inspection, whatever the pieces", async (t) => {
@@ -262,7 +262,7 @@ t.test("whatever the events and the cuts, exactly the usage chunks after a finis
       const cuts = [0, ...at.map((share) => Math.floor(share * bytes.length)).sort((a, b) => a - b), bytes.length];
       const pieces = cuts.slice(1).map((cut, i) => bytes.subarray(cuts[i], cut));
       assert.equal(run(tap, pieces).join(""), Buffer.from(expected).toString("latin1"));
-      assert.deepEqual(tap.usage, usage === null ? { kind: "absent" } : { kind: "usage", inputTokens: 0, outputTokens: 0, totalTokens: usage });
+      assert.deepEqual(tap.usage, usage === null ? { kind: "absent" } : { kind: "usage", inputTokens: usage, outputTokens: 0, totalTokens: usage, ...noDetails });
     }),
     { numRuns: 5000 },
   );

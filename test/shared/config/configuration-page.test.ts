@@ -2,7 +2,9 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { buildConfig } from "../../../shared/config/build-config.js";
+import { jwtSettings, publicKeyAlgorithms, secretAlgorithms } from "../../../shared/config/jwt-settings.js";
 import { baseUrlVariable, modelsVariable, presets } from "../../../shared/config/presets.js";
+import { priceSettings, tierSettings } from "../../../shared/config/price-settings.js";
 import { problemReport } from "../../../shared/config/problem-report.js";
 import { providerSettings } from "../../../shared/config/provider-settings.js";
 import { configFileVariable, flagName, settings } from "../../../shared/config/settings.js";
@@ -37,6 +39,19 @@ t.test("each field of a provider has its row in the page", async (t) => {
   }
 });
 
+t.test("each field of a price, of a tier and of an issuer has its row in the page, below its own heading", async (t) => {
+  const below = (heading: string): ReadonlySet<string> => new Set(page.slice(page.indexOf(heading)).split("\n## ")[0]?.split("\n"));
+  const tables = [["\n## Prices", priceSettings], ["\nAn entry of `tiers`:", tierSettings], ["\n## JWT issuers", jwtSettings]] as const;
+  for (const [heading, table] of tables) {
+    for (const [key, { kind, shown, meaning }] of Object.entries(table)) {
+      const fallback = shown === null ? "required" : shownDefault({ shown, unit: null });
+      const row = `| ${code(key)} | ${kind.label} | ${fallback} | ${meaning} |`;
+      t.ok(below(heading).has(row), row);
+    }
+  }
+  for (const algorithm of [...publicKeyAlgorithms, ...secretAlgorithms]) t.match(page, new RegExp(`\\b${algorithm}\\b`));
+});
+
 t.test("each preset has its row in the page", async (t) => {
   for (const preset of presets) {
     const row = `| ${code(preset.name)} | ${code(preset.keyVariable)} | ${code(baseUrlVariable(preset))} | ${code(modelsVariable(preset))} | ${preset.baseUrl} |`;
@@ -49,8 +64,9 @@ t.test("the example in the page is the example file, which shows every key but t
   const { config, warnings } = accepted(example);
   t.same(warnings, []);
   t.equal(config.rateLimits.rules.length, 5);
-  const keys = [...Object.values(settings).map(({ path }) => path.split(".").at(-1) ?? ""), ...Object.keys(providerSettings)];
-  for (const key of keys) t.match(example, new RegExp(`^\\s*(?:# )?${key}:`, "m"), key);
+  const keys = [...Object.values(settings).map(({ path }) => path.split(".").at(-1) ?? ""), ...Object.keys(providerSettings), ...Object.keys(priceSettings), ...Object.keys(tierSettings), "tiers"];
+  for (const key of keys) t.match(example, new RegExp(`^\\s*(?:# |- )?${key}:`, "m"), key);
+  for (const key of Object.keys(jwtSettings)) t.match(example, new RegExp(`^# +(?:- )?${key}:`, "m"), key);
 });
 
 t.test("the values of the example that repeat a default repeat it right", async (t) => {
