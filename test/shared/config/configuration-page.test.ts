@@ -41,7 +41,7 @@ t.test("each field of a provider has its row in the page", async (t) => {
 
 t.test("each field of a price, of a tier and of an issuer has its row in the page, below its own heading", async (t) => {
   const below = (heading: string): ReadonlySet<string> => new Set(page.slice(page.indexOf(heading)).split("\n## ")[0]?.split("\n"));
-  const tables = [["\n## Prices", priceSettings], ["\nAn entry of `tiers`:", tierSettings], ["\n## JWT issuers", jwtSettings]] as const;
+  const tables = [["## Prices\n", priceSettings], ["An entry of `tiers`:", tierSettings], ["## JWT issuers\n", jwtSettings]] as const;
   for (const [heading, table] of tables) {
     for (const [key, { kind, shown, meaning }] of Object.entries(table)) {
       const fallback = shown === null ? "required" : shownDefault({ shown, unit: null });
