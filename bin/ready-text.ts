@@ -22,7 +22,8 @@ export function readyText(options: { readonly url: string; readonly open: boolea
 /** One line that works by copy and paste; the key is left to the shell, so that it doesn't stand on the screen. */
 function curlLine(url: string, config: Config): string {
   const body = JSON.stringify({ model: exampleModel(config) ?? "MODEL", messages: [{ role: "user", content: "Hello!" }] });
-  const key = config.server.masterKey === null ? "" : ` -H "Authorization: Bearer $SLUICE_MASTER_KEY"`;
+  const token = config.server.masterKey !== null ? "$SLUICE_MASTER_KEY" : config.jwtIssuers.length > 0 ? "$TOKEN" : null;
+  const key = token === null ? "" : ` -H "Authorization: Bearer ${token}"`;
   return `curl ${url}/v1/chat/completions${key} -H 'Content-Type: application/json' -d ${shellQuote(body)}`;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Judges JWTs with `jose`: signature, algorithm, issuer, audience, `exp` and `nbf`. This file alone knows
- * the package, and where keys come from: a file, an address, a secret. It is loaded, with the 8 MB that
- * it takes, only when an issuer is configured.
+ * the package, and where keys come from: a file, an address, a secret. The package is loaded only when
+ * an issuer is configured.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";

@@ -32,6 +32,11 @@ t.test("with a master key the request carries it by the variable's name, never b
   t.notMatch(text, /Note:/);
 });
 
+t.test("with JWT issuers alone the request carries a token", async (t) => {
+  const issuer = { issuer: "me", audience: ["sluice"], algorithms: ["RS256"], userPath: "team", keys: { kind: "file", path: "/keys" } } as const;
+  t.match(readyText({ url, open: false, config: { ...simulator, jwtIssuers: [issuer] } }), ` -H "Authorization: Bearer $TOKEN" `);
+});
+
 t.test("the example is the first model that the configuration names", async (t) => {
   const [provider] = simulator.providers;
   const named = (models: readonly string[] | null): Config["providers"][number] => ({ ...provider!, type: "openai", models });
