@@ -33,14 +33,14 @@ export function addExplain(program: Command, session: Session): void {
 async function explainCommand(session: Session, flags: ExplainFlags): Promise<void> {
   const path = checkFlags(flags);
   const { model, request } = flags;
-  const body = request === undefined ? { user_path: path, targets: targetsOf(session, flags, model!) } : { request_id: request };
+  const body = request === undefined ? { user_path: path, targets: await targetsOf(session, flags, model!) } : { request_id: request };
   const explanation = await withDaemon(session, flags, async (client) => answered(await client.call("explain", body)));
   const whole = request === undefined ? { model, ...(explanation as object) } : (explanation as object);
   session.terminal.out(flags.json === true ? JSON.stringify(whole) : renderExplanation(whole as Readonly<Record<string, unknown>>));
 }
 
-function targetsOf(session: Session, flags: ExplainFlags, model: string): readonly object[] {
-  const resolved = resolveTargets(requireConfiguration(session, flags, () => {}), model);
+async function targetsOf(session: Session, flags: ExplainFlags, model: string): Promise<readonly object[]> {
+  const resolved = await resolveTargets(requireConfiguration(session, flags, () => {}), model);
   if (!resolved.ok) throw usageFailure([{ message: resolved.reason, param: "--model" }]);
   return resolved.targets;
 }

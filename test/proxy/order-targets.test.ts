@@ -30,7 +30,7 @@ t.test("failover and, without prices, cost keep the written order", async (t) =>
 t.test("a look at the order takes nobody's turn", async (t) => {
   for (const strategy of ["round_robin", "failover", "cost"] as const) {
     const route = virtual(strategy, [2, 1, 3]);
-    const order = createTargetOrder();
+    const order = createTargetOrder(() => null);
     for (let i = 0; i < 12; i++) {
       const seen = [models(order.peek(route)), models(order.peek(route))];
       t.same(seen, Array(2).fill(picks(route, 1, order)[0]), `${strategy} ${i}`);
