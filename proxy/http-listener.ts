@@ -40,12 +40,17 @@ const connectionsMax = 10_000;
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
   let closing = false;
   const newId = createIds();
+  const sockets = new Set<Socket>();
   const server = createServer({ maxHeaderSize: headerBytesMax, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveMs, noDelay: true }, (request, response) => {
     if (closing) response.setHeader("connection", "close");
     options.handle(new NodeExchange(request, response, newId, options.stalledClientMs));
   });
   server.maxConnections = connectionsMax;
   server.on("clientError", refuseUnreadable);
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.listen, () => {
@@ -57,7 +62,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     url: addressOf(server),
     close: (graceMs) => {
       closing = true;
-      return closeServer(server, graceMs);
+      return closeServer(server, sockets, graceMs);
     },
   };
 }
@@ -68,10 +73,14 @@ function addressOf(server: Server): string {
   return `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`;
 }
 
-function closeServer(server: Server, graceMs: number): Promise<void> {
+function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-    const idle = setInterval(() => server.closeIdleConnections(), 100);
+    const idle = setInterval(() => {
+      server.closeIdleConnections();
+      // One that never said anything isn't idle to Node but on the way to its first request: clients open them ahead.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    }, 100);
     server.close(() => {
       clearTimeout(cut);
       clearInterval(idle);

@@ -223,6 +223,14 @@ t.test("requests of one client share its connection until the listener closes", 
   await t.rejects(fetch(listener.url), "nobody listens any more");
 });
 
+t.test("a connection that never said anything doesn't hold up a close", async (t) => {
+  const { listener, port } = await listening(t);
+  const client = new RawClient(t, port);
+  await once(client.socket, "connect");
+  await listener.close(60_000);
+  await client.until(() => client.closed);
+});
+
 t.test("a request in flight is let end at a close, its connection with it", async (t) => {
   const { listener, port, next } = await listening(t);
   const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
