@@ -48,6 +48,7 @@ export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdO
   const store = await openLmdbStore(config.limiter.dataDir);
   const state = await startState(store, config, log, nowMs).catch(closing(store));
   const connections = new Map<Peer, Connection>();
+  let stopping = false;
   const listener = await listen({
     path: config.limiter.socket,
     groupAccess: config.limiter.socketGroupAccess,
@@ -58,7 +59,8 @@ export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdO
     },
     onBytes(peer, bytes) {
       const connection = connections.get(peer);
-      if (connection !== undefined) receive(state, connection, bytes, nowMs);
+      // What a stopping daemon still counted might be on disk and its verdict not arrive: all is left to the next one, to whom it is said again.
+      if (connection !== undefined && !stopping) receive(state, connection, bytes, nowMs);
     },
     onClose(peer) {
       const connection = connections.get(peer);
@@ -70,6 +72,7 @@ export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdO
   const timers = startTimers(state, config, log, nowMs);
   return {
     async stop() {
+      stopping = true;
       timers.stop();
       // Written while the proxies are still there, so that the next life of the daemon waits for them.
       const written = await within(stopWriteMs, timers.lastSnapshot());
