@@ -24,7 +24,8 @@ export interface Site {
   startDaemon(): Promise<Part>;
   /** A daemon whose wall clock is what `setClock` says. */
   startClockedDaemon(nowMs: number): Promise<Part & { setClock(nowMs: number): Promise<void> }>;
-  startProxy(): Promise<Part>;
+  /** A proxy on the daemon's socket, or on another that leads to it. */
+  startProxy(socket?: string): Promise<Part>;
 }
 
 const compiled = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -58,7 +59,7 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
     configFile,
     socket,
     startDaemon: () => start("bin/sluice-limiterd.js"),
-    startProxy: () => start("bin/sluice-proxy.js"),
+    startProxy: (to = socket) => start("bin/sluice-proxy.js", ["--socket", to]),
     async startClockedDaemon(nowMs) {
       const part = await start("test/support/clocked-limiterd.js", [String(nowMs)]);
       return {

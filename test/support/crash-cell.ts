@@ -1,0 +1,196 @@
+/**
+ * One cell of the crash matrix, played with real processes: a site of its own, two proxies under load,
+ * a moment that is reached and not waited for, a crash, a restart. It tells what should be counted, and
+ * what is; the judgement is the test's.
+ */
+import { once } from "node:events";
+import { watch } from "node:fs";
+import { join } from "node:path";
+import type { Test } from "tap";
+import { admin, type RuleItem, ruleNow, until } from "./client.js";
+import { createTruth, type Life, type OpenStream, type Seat, startLoad, type Truth } from "./crash-load.js";
+import { makeSite, type Part, type Site } from "./processes.js";
+import { startScriptedUpstream } from "./scripted-upstream.js";
+import { startRelay } from "./socket-relay.js";
+
+export const victims = ["proxy", "daemon", "both"] as const;
+export const signals = ["SIGTERM", "SIGKILL"] as const;
+export const moments = ["idle", "mid-admit", "mid-stream", "mid-settle", "mid-snapshot"] as const;
+
+export interface Cell {
+  readonly dies: (typeof victims)[number];
+  readonly signal: (typeof signals)[number];
+  readonly moment: (typeof moments)[number];
+  readonly round: number;
+}
+
+/** A window without an end in our time: no boundary is crossed while a cell is played. */
+export const ages = 3_000_000_000;
+export const tightCap = 20;
+export const slotsCap = 3;
+export const heldCap = 3;
+/** As many windows as one path may have: a snapshot of more than two slices. */
+const wideRules = 1_000;
+const wideAges = 2_000_000_000;
+const flushSeconds = 0.25;
+
+export interface CellOutcome {
+  readonly truth: Truth;
+  readonly lives: readonly Life[];
+  readonly exitCodes: readonly (number | null)[];
+  /** Slots of `/held` as listed when the dead part was back. */
+  readonly heldAfter: number;
+  readonly heldExpected: number;
+  /** As listed at rest. */
+  readonly rules: readonly RuleItem[];
+}
+
+function configuration(baseUrl: string, { moment }: Cell): string {
+  const huge = "max_requests: 1000000, max_tokens: 1000000000";
+  const wide = Array.from({ length: wideRules }, (_, i) => `        - { period_seconds: ${wideAges + i}, ${huge} }`).join("\n");
+  return `
+providers: { test: { type: openai, base_url: "${baseUrl}", api_key: none, models: ["*"] } }
+limiter: { deadline_ms: 60000 }
+rate_limits:
+  flush_interval: ${flushSeconds}
+  user_paths:
+    - { path: /count, limits: [{ period_seconds: ${ages}, ${huge} }] }
+    - { path: /tight, limits: [{ period_seconds: ${ages}, max_requests: ${tightCap}, max_tokens: 1000000000 }] }
+    - { path: /slots, limits: [{ period: concurrent, max_requests: ${slotsCap} }, { period_seconds: ${ages}, ${huge} }] }
+    - { path: /held, limits: [{ period: concurrent, max_requests: ${heldCap} }, { period_seconds: ${ages}, ${huge} }] }
+${moment === "mid-snapshot" ? `    - path: /wide\n      limits:\n${wide}\n` : ""}`;
+}
+
+interface Stage {
+  readonly site: Site;
+  readonly truth: Truth;
+  readonly lives: Life[];
+  readonly first: Seat;
+  readonly second: Seat;
+}
+
+async function newLife({ site, lives }: Pick<Stage, "site" | "lives">): Promise<Life> {
+  const relay = await startRelay(join(site.directory, `proxy-${lives.length}.sock`), site.socket);
+  const life: Life = { relay, part: await site.startProxy(relay.socket), fate: "living" };
+  lives.push(life);
+  return life;
+}
+
+const never = new Promise<void>(() => {});
+
+/** Plays it from the start of its processes to the last count. */
+export async function playCell(t: Test, cell: Cell): Promise<CellOutcome> {
+  const upstream = await startScriptedUpstream();
+  const site = makeSite(t, configuration(upstream.baseUrl, cell));
+  const lives: Life[] = [];
+  t.teardown(async () => {
+    await Promise.all(lives.map(({ relay }) => relay.close()));
+    await upstream.close();
+  });
+  let daemon = await site.startDaemon();
+  const first: Seat = { life: await newLife({ site, lives }), next: never };
+  const second: Seat = { life: await newLife({ site, lives }), next: never };
+  const stage: Stage = { site, truth: createTruth(upstream), lives, first, second };
+  const start = () => startLoad(stage.truth, [first, second], { paths: ["/count", "/tight", "/slots", "/count"], clientsPerSeat: 3 });
+  let load = start();
+  await load.answered(24);
+  const quiet = cell.moment === "idle" || cell.moment === "mid-snapshot";
+  if (quiet) await load.stop();
+
+  const open = await reach(stage, cell);
+  const { life } = first;
+  const proxyDies = cell.dies !== "daemon";
+  let born: () => void = () => {};
+  if (proxyDies) {
+    first.next = new Promise((resolve) => (born = resolve));
+    if (cell.signal === "SIGKILL") stage.truth.killed(life);
+    else life.fate = "doomed";
+  }
+  const dying: Part[] = [...(cell.dies === "proxy" ? [] : [daemon]), ...(proxyDies ? [life.part] : [])];
+  for (const { child } of dying) child.kill(cell.signal);
+  const proxyDrains = proxyDies && cell.signal === "SIGTERM";
+  if (cell.dies !== "proxy") {
+    await ended(daemon);
+    daemon = await site.startDaemon();
+  }
+  if (proxyDies && !proxyDrains) await ended(life.part);
+  life.relay.letGo();
+
+  const stillOpen = open.filter(({ sent }) => sent.life.fate !== "killed" && !sent.left);
+  const heldExpected = stillOpen.filter(({ sent }) => sent.path === "/held").length;
+  const held = await until(() => ruleNow(second.life.part.ready, "/held", 0), ({ in_flight: slots }) => slots === heldExpected);
+  await Promise.all(stillOpen.map((stream) => stream.finish()));
+  if (proxyDies) {
+    await ended(life.part);
+    first.life = await newLife(stage);
+    born();
+  }
+  if (quiet) load = start();
+  await load.answered(24);
+  await load.stop();
+  while ((await stage.truth.ask(second.life, "/tight")) === 200);
+  for (const { relay, fate } of lives) if (fate !== "killed") await relay.settled();
+  const { body } = await admin(second.life.part.ready, "GET", "/rate-limits");
+  const rules = body.rate_limits;
+  return { truth: stage.truth, lives, exitCodes: dying.map(({ child }) => child.exitCode), heldAfter: held.in_flight, heldExpected, rules };
+}
+
+async function ended({ child }: Part): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}
+
+/** Brings the system to the moment; what it leaves open is returned. */
+async function reach({ site, truth, first, second }: Stage, cell: Cell): Promise<readonly OpenStream[]> {
+  const { relay } = first.life;
+  if (cell.moment === "idle") {
+    for (const { life } of [first, second]) await life.relay.settled();
+    return [];
+  }
+  const open = await Promise.all([first, first, second].map(({ life }) => truth.open(life, "/held")));
+  switch (cell.moment) {
+    case "mid-stream": break;
+    case "mid-admit": {
+      // One verdict has been given and not read, one question asked and not read.
+      const verdict = relay.hold("down", "admitted");
+      void truth.ask(first.life, "/count");
+      await verdict;
+      const question = relay.hold("up", "admit");
+      void truth.ask(first.life, "/count");
+      await question;
+      break;
+    }
+    case "mid-settle": {
+      // One settle is durable and its acknowledgement not read, one is not read itself.
+      const triggers = await Promise.all([0, 1].map(() => truth.open(first.life, "/count")));
+      const acknowledgement = relay.hold("down", "settled");
+      void triggers[0]!.finish();
+      await acknowledgement;
+      const settle = relay.hold("up", "settle");
+      void triggers[1]!.finish();
+      await settle;
+      break;
+    }
+    case "mid-snapshot": {
+      // No settle is on its way, so what is written next is a slice of a snapshot.
+      do open.push(...(await Promise.all([first, second].map(({ life }) => truth.open(life, "/wide")))));
+      while (!(await writes(site, 1 + (cell.round % 4))));
+      break;
+    }
+  }
+  open[0]!.leave();
+  return open;
+}
+
+/** True when the store's file has been written this often; false when that doesn't happen, because a snapshot has just been. */
+function writes(site: Site, times: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    let seen = 0;
+    const end = (reached: boolean): void => {
+      watcher.close();
+      clearTimeout(missed);
+      resolve(reached);
+    };
+    const watcher = watch(join(site.directory, "data"), () => ++seen === times && end(true));
+    const missed = setTimeout(end, 2 * flushSeconds * 1000, false);
+  });
+}
