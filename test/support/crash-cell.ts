@@ -91,9 +91,9 @@ export async function playCell(t: Test, cell: Cell): Promise<CellOutcome> {
   const first: Seat = { life: await newLife({ site, lives }), next: never };
   const second: Seat = { life: await newLife({ site, lives }), next: never };
   const stage: Stage = { site, truth: createTruth(upstream), lives, first, second };
-  const start = () => startLoad(stage.truth, [first, second], { paths: ["/count", "/tight", "/slots", "/count"], clientsPerSeat: 3 });
+  const start = () => startLoad(stage.truth, [first, second], { paths: ["/count", "/tight", "/slots", "/count"], clientsPerSeat: 2 });
   let load = start();
-  await load.answered(24);
+  await load.answered(16);
   const quiet = cell.moment === "idle" || cell.moment === "mid-snapshot";
   if (quiet) await load.stop();
 
@@ -126,7 +126,7 @@ export async function playCell(t: Test, cell: Cell): Promise<CellOutcome> {
     born();
   }
   if (quiet) load = start();
-  await load.answered(24);
+  await load.answered(16);
   await load.stop();
   while ((await stage.truth.ask(second.life, "/tight")) === 200);
   for (const { relay, fate } of lives) if (fate !== "killed") await relay.settled();

@@ -9,7 +9,7 @@ import { beginStream, chunk, completion, type ScriptedUpstream, type UpstreamCal
 import type { Relay } from "./socket-relay.js";
 
 /** A provider's time to answer: so that requests overlap, and the load is the system's and not the test's. */
-const answerMs = 10;
+const answerMs = 25;
 
 /** One proxy process from its start to its end. */
 export interface Life {
