@@ -1,4 +1,4 @@
-/** The user-path cases over HTTP: a real daemon with a set clock, a real proxy, a scripted provider. */
+/** All 28 cases over HTTP: a real daemon with a set clock, a real proxy, a scripted provider. */
 import t from "tap";
 import { type CaseGateway, type CaseRequest, type LimiterCase, limiterCases, playCase } from "../conformance/cases.js";
 import { makeSite, type Part } from "../support/processes.js";
@@ -17,6 +17,7 @@ const cases = limiterCases("all");
 const daemon = await site.startClockedDaemon(cases[0]!.given.clock_base * 1000);
 const proxy = await site.startProxy();
 
+t.equal(cases.length, 28, "none is left out");
 for (const item of cases) {
   await t.test(`${item.id}: ${item.given.title}`, async (t) => {
     const gateway = httpGateway(daemon, proxy, upstream);

@@ -31,7 +31,7 @@ t.setTimeout(240_000 * rounds);
 t.jobs = 4;
 for (const cell of cells) {
   const name = `${cell.dies}, ${cell.signal}, ${cell.moment}`;
-  void t.test(name, { buffered: true, timeout: 60_000 * rounds }, async (t) => {
+  void t.test(name, { buffered: true, timeout: 120_000 * rounds }, async (t) => {
     const tally: Tally = { rounds: 0, requests: 0, repeatedSettles: 0, unknownRequests: 0, unknownTokens: 0 };
     results.set(name, tally);
     for (let round = 0; round < rounds; round++) {

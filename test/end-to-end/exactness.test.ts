@@ -10,6 +10,7 @@ import { admin, chat } from "../support/client.js";
 import { makeSite, type Part } from "../support/processes.js";
 import { beginStream, chunk, startScriptedUpstream, type UpstreamCallSeen, usageChunk } from "../support/scripted-upstream.js";
 
+t.setTimeout(240_000);
 const nowMs = 1_767_225_600_000 + 12_345;
 const model = { provider: "test", model: "model" };
 const minute = 60;

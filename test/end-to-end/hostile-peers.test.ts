@@ -12,6 +12,7 @@ import { ruleNow } from "../support/client.js";
 import { admitFrame, connectPeer, framed, helloFrame, type HostilePeer, settleFrame, startWitness } from "../support/hostile-peer.js";
 import { makeSite } from "../support/processes.js";
 
+t.setTimeout(240_000);
 const ages = 3_000_000_000;
 const site = makeSite(t, `
 rate_limits:
