@@ -76,7 +76,7 @@ export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdO
       timers.stop();
       // Written while the proxies are still there, so that the next life of the daemon waits for them.
       const written = await within(stopWriteMs, timers.lastSnapshot());
-      listener.close();
+      await listener.close();
       if (!written || !(await within(stopWriteMs, state.writer.close()))) {
         log.error({ reason: state.writer.failing?.message ?? "it takes too long" }, "limiter daemon stopped without writing all: the store can't be written");
         return;

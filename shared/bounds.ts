@@ -22,6 +22,8 @@ export const socketPathBytesMax = 107;
 export const helloDeadlineMs = 5_000;
 /** How long a daemon that starts after a crash waits for the proxies it knew, so that their slots are held before anything new is admitted. */
 export const reunionMs = 500;
+/** How long a stopping daemon lets its peers read what it said last; one that reads slower may have a request counted twice. */
+export const lingerMs = 500;
 /** Between two attempts of a proxy to reach the daemon. A Unix connect costs microseconds, and the reunion above must not be missed. */
 export const reconnectMs = 100;
 

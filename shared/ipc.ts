@@ -8,7 +8,7 @@ import { chmodSync, mkdirSync, statSync, unlinkSync } from "node:fs";
 import net from "node:net";
 import { dirname } from "node:path";
 import { IPCModule } from "node-ipc";
-import { peerBacklogBytesMax, peersMax, reconnectMs, socketPathBytesMax } from "./bounds.js";
+import { lingerMs, peerBacklogBytesMax, peersMax, reconnectMs, socketPathBytesMax } from "./bounds.js";
 
 /** One end of a connection. */
 export interface Peer {
@@ -33,8 +33,8 @@ export interface ListenOptions extends PeerHandlers {
 }
 
 export interface Listener {
-  /** Stops listening, closes every peer and removes the socket if it is still ours. */
-  close(): void;
+  /** Stops listening and removes the socket if it is still ours. Each peer reads what was sent to it before it is closed; resolved when all are gone. */
+  close(): Promise<void>;
 }
 
 /** Why the daemon can't have its socket. */
@@ -69,11 +69,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   await startServer(server, options);
   const inode = statSync(options.path).ino;
   return {
-    close() {
+    async close() {
       // Closing removes whatever stands at the path: it is left to the process's end when that is another daemon's.
       if (isStillOurs(options.path, inode)) server.server.close();
       else server.server.unref();
-      for (const peer of peers.values()) peer.close();
+      await Promise.all([...peers.values()].map((peer) => peer.end()));
     },
   };
 }
@@ -223,6 +223,21 @@ class SocketPeer implements Peer {
     // In raw mode node-ipc's own `emit` does the same after copying the bytes and making a message that it drops.
     this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
     if (this.#socket.writableLength > peerBacklogBytesMax) this.close();
+  }
+
+  /** Closes once the other end has read everything: a write of its own to a socket that is gone already would take the unread bytes with it. */
+  end(): Promise<void> {
+    if (this.closed) return Promise.resolve();
+    this.flush();
+    this.closed = true;
+    return new Promise((resolve) => {
+      const deadline = setTimeout(() => this.#socket.destroy(), lingerMs);
+      this.#socket.once("close", () => {
+        clearTimeout(deadline);
+        resolve();
+      });
+      this.#socket.end();
+    });
   }
 
   close(): void {

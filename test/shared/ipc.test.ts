@@ -349,6 +349,31 @@ t.test("a client that retries comes when the daemon comes, and comes back after 
   t.equal(client.count("close 0"), 1);
 });
 
+t.test("a listener that closes lets its peers read what it said, though they still speak; one that doesn't is cut", async (t) => {
+  const path = join(temporary(t), "limiterd.sock");
+  const server = await listening(t, path);
+  const slow = await rawClient(t, path);
+  slow.pause();
+  await server.until(() => server.count("connect") === 1);
+  server.peers[0]!.send(Buffer.from("the last word"));
+  const closed = server.listener.close();
+  server.peers[0]!.send(Buffer.from("never"));
+  await new Promise<void>((resolve, reject) => slow.write("a question", (error) => (error ? reject(error) : resolve())));
+  const heard: Buffer[] = [];
+  slow.on("data", (bytes) => heard.push(bytes));
+  slow.resume();
+  await closed;
+  t.equal(Buffer.concat(heard).toString(), "the last word");
+  t.equal(server.count("close 0"), 1);
+  t.equal(server.bytes.length, 0, "what comes then is thrown away");
+  const second = await listening(t, path);
+  const deaf = await rawClient(t, path);
+  deaf.pause();
+  await second.until(() => second.count("connect") === 1);
+  await second.listener.close();
+  t.equal(second.count("close 0"), 1);
+});
+
 t.test("a link that was closed doesn't come back", async (t) => {
   const path = join(temporary(t), "limiterd.sock");
   const server = await listening(t, path);
