@@ -8,7 +8,7 @@ import t from "tap";
 import { helloDeadlineMs, peersMax } from "../../shared/bounds.js";
 import { encodeFrame } from "../../shared/wire/codec.js";
 import { wireVersion } from "../../shared/version.js";
-import { ruleNow } from "../support/client.js";
+import { ruleNow, until } from "../support/client.js";
 import { admitFrame, connectPeer, framed, helloFrame, type HostilePeer, settleFrame, startWitness } from "../support/hostile-peer.js";
 import { makeSite } from "../support/processes.js";
 
@@ -209,12 +209,24 @@ t.test("fifty megabytes of bombs leave memory where it was", async (t) => {
   t.ok(served > 0);
 });
 
+/** The system turns a connection away (EAGAIN) while the daemon hasn't taken the ones before it. */
+async function connectInTurn(): Promise<HostilePeer> {
+  for (;;) {
+    try {
+      return await connectPeer(site.socket);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
 t.test(`more than ${peersMax} connections aren't taken, those that are there stay, and there is room again when they go`, async (t) => {
   const peers: HostilePeer[] = [];
   let closed = 0;
   const served = await witness.whileItIsServed(async () => {
     while (peers.length < peersMax + 50) {
-      const more = await Promise.all(Array.from({ length: 50 }, () => connectPeer(site.socket)));
+      const more = await Promise.all(Array.from({ length: 50 }, () => connectInTurn()));
       for (const peer of more) void peer.closed.then(() => closed++);
       peers.push(...more);
     }
@@ -235,7 +247,7 @@ t.test("a peer that says nothing is closed at its deadline", async (t) => {
 
 t.test("after all of it the witness was counted to the request, and nobody holds a slot", async (t) => {
   witness.end();
-  const rule = await ruleNow(proxy.ready, "/witness", ages);
+  const rule = await until(() => ruleNow(proxy.ready, "/witness", ages), ({ in_flight: slots }) => slots === 0);
   t.equal(rule.requests_used, rule.tokens_used, "a token for each request");
   t.ok(rule.requests_used > 100);
   t.equal(daemon.child.exitCode, null);

@@ -100,6 +100,6 @@ export async function startWitness(path: string, userPath: string): Promise<Witn
       await ask();
       return served + 1;
     },
-    end: () => peer.socket.destroy(),
+    end: () => void peer.socket.end(),
   };
 }
