@@ -65,6 +65,19 @@ export function judge(matching: Matching, request: AdmissionRequest, options: Ad
   return { admitted: false, breach: report(worst!) };
 }
 
+/**
+ * Admits a request whose target has failed to the first of `targets` with room. Only that target's rules
+ * count it: `ofPath`, which it has held since its admission, is neither judged nor counted again.
+ */
+export function readmit(book: RuleBook, ofPath: readonly Counter[], targets: readonly Target[], options: AdmissionOptions): Verdict {
+  const judgement = judge({ matchPath: () => [], matchTarget: book.matchTarget }, { userPath: "/", targets }, options);
+  if (!judgement.admitted) return judgement;
+  countRequest(book, judgement.counters, options.nowMs);
+  for (const { rule, window } of ofPath) rollWindow(window, rule.periodMs, options.nowMs);
+  const counters = inOrder(judgement.counters, ofPath);
+  return { admitted: true, target: judgement.target, counters, headers: successHeaders(counters, options) };
+}
+
 /** The breach that a request to these counters alone would be told, or null when all of them admit it. */
 export function breachOf(counters: readonly Counter[], options: AdmissionOptions): Breach | null {
   const found = longestBreach(counters, options);

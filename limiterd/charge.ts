@@ -6,9 +6,18 @@ import type { Target } from "../shared/wire/message.js";
 import { type Counter, inOrder, type RuleBook } from "./rule-book.js";
 import { addToWindow, rollWindow } from "./window.js";
 
-/** All counters that a request to this target meets now. */
-export function matchAll(book: RuleBook, userPath: string, target: Target, nowMs: number): readonly Counter[] {
-  return inOrder(book.matchTarget(target, nowMs), book.matchPath(userPath, nowMs));
+/** All counters that a request to this target meets now; the user path's alone while it has none. */
+export function matchAll(book: RuleBook, userPath: string, target: Target | null, nowMs: number): readonly Counter[] {
+  return inOrder(matchTarget(book, target, nowMs), book.matchPath(userPath, nowMs));
+}
+
+/** The target's alone; none while there is no target. */
+export function matchTarget(book: RuleBook, target: Target | null, nowMs: number): readonly Counter[] {
+  return target === null ? [] : book.matchTarget(target, nowMs);
+}
+
+export function isSameTarget(a: Target | null, b: Target | null): boolean {
+  return a === b || (a !== null && b !== null && a.provider === b.provider && a.model === b.model);
 }
 
 export function hold(counters: readonly Counter[]): void {
@@ -21,6 +30,7 @@ export function release(counters: readonly Counter[]): void {
 
 export interface Charge {
   readonly atMs: number;
+  /** −1 takes back what was counted. */
   readonly requests: number;
   readonly tokens: number;
 }

@@ -5,16 +5,19 @@
  */
 import { leasesPerPeerMax, tokensPerResponseMax } from "../shared/bounds.js";
 import { plainFailure } from "../shared/error-code.js";
-import { type Admin, type Admit, type FromDaemon, type Hello, type RefusalNote, type Settle, type Target, type ToDaemon, toDaemonFromWire } from "../shared/wire/message.js";
+import { type Admin, type Admit, type FromDaemon, type Hello, type RefusalNote, type Reroute, type Settle, type ToDaemon } from "../shared/wire/message.js";
+import { toDaemonFromWire } from "../shared/wire/to-daemon.js";
 import { wireVersion } from "../shared/version.js";
 import { unreachable } from "../shared/assert.js";
-import { admit } from "./admit.js";
-import { charge, hold, matchAll, release } from "./charge.js";
+import { admit, readmit } from "./admit.js";
+import { hold, isSameTarget, matchTarget, release } from "./charge.js";
+import { countSettle, recountLease } from "./count-settle.js";
 import { handleAdmin } from "./handle-admin.js";
 import { proxyChange } from "./snapshot.js";
-import type { Counter } from "./rule-book.js";
+import { inOrder } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
-import { type DaemonState, isLimited, type PeerState } from "./state.js";
+import { type DaemonState, type HeldLease, isLimited, type PeerState } from "./state.js";
+import type { JournalEntry } from "./store.js";
 
 /** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
 export function handleFrame(state: DaemonState, peer: PeerState, frame: unknown, nowMs: number): boolean {
@@ -26,6 +29,7 @@ function handleMessage(state: DaemonState, peer: PeerState, message: ToDaemon, n
   switch (message.kind) {
     case "admit": return onAdmit(state, peer, message, nowMs);
     case "settle": return onSettle(state, peer, message, nowMs);
+    case "reroute": return onReroute(state, peer, message, nowMs);
     case "hello": return onHello(state, peer, message, nowMs);
     case "refusal": return onRefusalNote(state, peer, message);
     case "admin": return onAdmin(state, peer, message, nowMs);
@@ -68,13 +72,13 @@ function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: num
   }
   for (const lease of message.leases) {
     if (peer.leases.has(lease.lease)) return false;
-    const counters = matchAll(state.book, lease.userPath, lease, nowMs);
+    const ofPath = state.book.matchPath(lease.userPath, nowMs);
+    const ofTarget = matchTarget(state.book, lease.target, nowMs);
+    const counters = inOrder(ofTarget, ofPath);
     hold(counters);
-    peer.leases.set(lease.lease, { target: lease, counters, bookVersion: state.book.version });
-    if (lease.lsn < state.bornLsn && !proxy.recounted.has(lease.lease)) {
-      proxy.recounted.add(lease.lease);
-      recount(state, counters, lease.lsn, lease.admittedAtMs, nowMs);
-    }
+    const { target, admittedAtMs, lsn, targetAtMs, targetLsn } = lease;
+    peer.leases.set(lease.lease, { target, admittedAtMs, lsn, targetAtMs, targetLsn, counters, bookVersion: state.book.version });
+    recountLease(state, proxy, lease, { ofPath, ofTarget }, nowMs);
   }
   if (message.more) return true;
   peer.role = "proxy";
@@ -83,11 +87,6 @@ function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: num
   if (state.awaited === null) welcome(state, peer);
   else if (state.awaited.size === 0) endReunion(state);
   return true;
-}
-
-/** A request of an earlier daemon's life is counted by each window that was written before it was admitted. */
-function recount(state: DaemonState, counters: readonly Counter[], lsn: number, admittedAtMs: number, nowMs: number): void {
-  charge(state.book, counters, { atMs: Math.min(admittedAtMs, nowMs), requests: 1, tokens: 0 }, nowMs, (counter) => lsn > Math.max(counter.restoredLsn, counter.rule.sinceLsn));
 }
 
 /** Welcomes everybody who waited for the others: from now on admissions are answered. */
@@ -112,14 +111,14 @@ function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: num
   if (peer.leases.has(message.id) || peer.leases.size >= leasesPerPeerMax) return false;
   const { book, counts, writer, settings } = state;
   if (!settings.rateLimitsEnabled) {
-    peer.leases.set(message.id, { target: message.targets[0]!, counters: [], bookVersion: book.version });
+    peer.leases.set(message.id, { target: message.targets[0]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: [], bookVersion: book.version });
     peer.send({ kind: "admitted", id: message.id, target: 0, admittedAtMs: nowMs, lsn: writer.lsn, headers: null });
     return true;
   }
   const verdict = admit(book, message, { nowMs, tokensEnforced: settings.usageEnabled });
   if (verdict.admitted) {
     counts.admitted++;
-    peer.leases.set(message.id, { target: message.targets[verdict.target]!, counters: verdict.counters, bookVersion: book.version });
+    peer.leases.set(message.id, { target: message.targets[verdict.target]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: verdict.counters, bookVersion: book.version });
     peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers });
   } else {
     counts.refused++;
@@ -135,14 +134,46 @@ function onRefusalNote(state: DaemonState, peer: PeerState, message: RefusalNote
   return true;
 }
 
+/** One step: what is left of the failed target's slot is given back, and the next target with room counts the request. The user path holds its slot all the while. */
+function onReroute(state: DaemonState, peer: PeerState, message: Reroute, nowMs: number): boolean {
+  const held = peer.leases.get(message.lease);
+  if (peer.role !== "proxy" || !peer.welcomed || message.id === 0 || held === undefined) return false;
+  const { book, writer, settings } = state;
+  const onPath = withoutTarget(held);
+  const verdict = settings.rateLimitsEnabled
+    ? readmit(book, onPath.counters, message.targets, { nowMs, tokensEnforced: settings.usageEnabled })
+    : { admitted: true as const, target: 0, counters: onPath.counters, headers: null };
+  if (verdict.admitted) {
+    const target = message.targets[verdict.target]!;
+    peer.leases.set(message.lease, { ...onPath, target, targetAtMs: nowMs, targetLsn: writer.lsn, counters: verdict.counters });
+    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers });
+  } else {
+    peer.leases.set(message.lease, onPath);
+    peer.send({ kind: "refused", id: message.id, ...verdict.breach });
+  }
+  return true;
+}
+
+/** Gives the target's slot back; the user path's stays. */
+function withoutTarget(held: HeldLease): HeldLease {
+  if (held.target === null) return held;
+  release(held.counters.filter(({ rule }) => rule.definition.scope !== "user_path"));
+  return { ...held, target: null, targetAtMs: 0, targetLsn: 0, counters: held.counters.filter(({ rule }) => rule.definition.scope === "user_path") };
+}
+
 function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: number): boolean {
   const { proxy } = peer;
   if (peer.role !== "proxy" || !peer.welcomed || proxy === null || message.tokens > tokensPerResponseMax) return false;
-  const { book, counts, writer, settings } = state;
+  const { counts, writer, settings } = state;
   const held = message.lease === 0 ? undefined : peer.leases.get(message.lease);
   if (held !== undefined) {
-    peer.leases.delete(message.lease);
-    release(held.counters);
+    if (message.of === "attempt") {
+      // A repeat may come when the next target is already at work.
+      if (isSameTarget(held.target, message.target)) peer.leases.set(message.lease, withoutTarget(held));
+    } else {
+      peer.leases.delete(message.lease);
+      release(held.counters);
+    }
   }
   if (message.seq <= proxy.settledSeq) {
     counts.repeatedSettles++;
@@ -151,28 +182,28 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
   }
   proxy.settledSeq = message.seq;
   counts.settled++;
-  const endedAtMs = Math.max(0, nowMs - message.endedAgoMs);
-  // A lease that was never granted: the request went on without an answer that turned out to be a refusal.
-  const unasked = message.lease === 0 || (held === undefined && message.lsn === 0);
-  const requestAtMs = unasked ? Math.max(0, nowMs - message.startedAgoMs) : message.admittedAtMs;
-  const tokens = settings.usageEnabled ? message.tokens : 0;
-  if (settings.rateLimitsEnabled) {
-    const counters = held !== undefined && held.bookVersion === book.version && isSameTarget(held.target, message) ? held.counters : matchAll(book, message.userPath, message, nowMs);
-    if (unasked) charge(book, counters, { atMs: requestAtMs, requests: 1, tokens: 0 }, nowMs);
-    else if (message.lsn < state.bornLsn && !proxy.recounted.delete(message.lease)) recount(state, counters, message.lsn, message.admittedAtMs, nowMs);
-    charge(book, counters, { atMs: endedAtMs, requests: 0, tokens }, nowMs);
-  }
+  const { seq, of, userPath, target } = message;
+  // Settled before the proxy had the answer: only the daemon knows when it was admitted. Without a lease it was let through unasked, or refused and let through all the same.
+  const request = message.lsn === 0 && held !== undefined ? held : message;
+  const attempt = message.targetLsn === 0 && held !== undefined && isSameTarget(held.target, target) ? held : message;
+  const startedAtMs = Math.max(0, nowMs - message.startedAgoMs);
+  const entry: JournalEntry = {
+    proxyId: proxy.id, seq, of, userPath,
+    lsn: request.lsn,
+    requestAtMs: request.lsn === 0 ? startedAtMs : request.admittedAtMs,
+    target,
+    targetLsn: attempt.targetLsn,
+    targetAtMs: attempt.targetLsn === 0 ? startedAtMs : attempt.targetAtMs,
+    endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
+    tokens: settings.usageEnabled ? message.tokens : 0,
+  };
+  if (settings.rateLimitsEnabled) countSettle(state, proxy, message.lease, entry, held, nowMs);
   state.proxies.markDirty(proxy);
-  const { seq, lsn, userPath, provider, model } = message;
-  writer.journal({ proxyId: proxy.id, seq, lease: unasked ? 0 : message.lease, lsn, requestAtMs, endedAtMs, userPath, provider, model, tokens }, () => {
+  writer.journal(entry, () => {
     if (seq > proxy.durableSeq) proxy.durableSeq = seq;
     acknowledge(proxy, seq);
   });
   return true;
-}
-
-function isSameTarget(a: Target, b: Target): boolean {
-  return a.provider === b.provider && a.model === b.model;
 }
 
 /** Owes an acknowledgement up to `seq`; those of one commit leave as one frame. */

@@ -3,6 +3,7 @@
  * which requests of an earlier daemon's life it has counted again. What a connection holds is in
  * `state.ts`.
  */
+import type { Target } from "../shared/wire/message.js";
 import type { PeerState } from "./state.js";
 import type { StoredProxy } from "./store.js";
 
@@ -18,8 +19,8 @@ export interface Proxy {
   ackSeq: number;
   seenAtMs: number;
   dirty: boolean;
-  /** Leases from before a restart whose requests were counted into the restored windows when they were told. */
-  readonly recounted: Set<number>;
+  /** Leases from before a restart that were counted into the restored windows when they were told, each with the target that they had then. */
+  readonly recounted: Map<number, Target | null>;
 }
 
 export interface Proxies {
@@ -37,7 +38,7 @@ export function createProxies(): Proxies {
   let dirty: Proxy[] = [];
 
   function add(id: string, settledSeq: number, seenAtMs: number): Proxy {
-    const proxy: Proxy = { id, settledSeq, durableSeq: settledSeq, peer: null, ackSeq: 0, seenAtMs, dirty: false, recounted: new Set() };
+    const proxy: Proxy = { id, settledSeq, durableSeq: settledSeq, peer: null, ackSeq: 0, seenAtMs, dirty: false, recounted: new Map() };
     all.set(id, proxy);
     return proxy;
   }

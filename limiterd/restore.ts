@@ -3,7 +3,7 @@
  * that were written before it; and puts the configuration's rules in their place (CONTRACT section 9).
  */
 import { isCount } from "../shared/assert.js";
-import { charge, matchAll } from "./charge.js";
+import { replaySettle } from "./count-settle.js";
 import { createProxies, type Proxies } from "./proxies.js";
 import { createRuleBook, type RuleBook } from "./rule-book.js";
 import { type RuleDefinition, ruleId } from "../shared/rule.js";
@@ -84,10 +84,7 @@ function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: nu
       proxy.settledSeq = Math.max(proxy.settledSeq, entry.seq);
       proxy.durableSeq = proxy.settledSeq;
       proxies.markDirty(proxy);
-      const counters = matchAll(book, entry.userPath, entry, nowMs);
-      const requestLsn = entry.lease === 0 ? batchLsn : entry.lsn;
-      charge(book, counters, { atMs: Math.min(entry.requestAtMs, nowMs), requests: 1, tokens: 0 }, nowMs, (counter) => requestLsn > Math.max(counter.restoredLsn, counter.rule.sinceLsn));
-      charge(book, counters, { atMs: Math.min(entry.endedAtMs, nowMs), requests: 0, tokens: entry.tokens }, nowMs, (counter) => batchLsn > Math.max(counter.restoredLsn, counter.rule.sinceLsn));
+      replaySettle(book, entry, batchLsn, nowMs);
     }
   }
   return batches;

@@ -27,8 +27,14 @@ export interface PeerState {
 }
 
 export interface HeldLease {
-  /** Where it was admitted to; a proxy that gave up waiting may have gone elsewhere. */
-  readonly target: Target;
+  readonly admittedAtMs: number;
+  readonly lsn: number;
+  /** Where it was admitted to; a proxy that gave up waiting may have gone elsewhere. Null between a failed target and the next one. */
+  readonly target: Target | null;
+  /** As in `Lease`. */
+  readonly targetAtMs: number;
+  readonly targetLsn: number;
+  /** The target's, as long as it has one, then the user path's. */
   readonly counters: readonly Counter[];
   /** The rule book's version at the match: while it stands, the same counters are charged. */
   readonly bookVersion: number;

@@ -5,6 +5,7 @@
 import { isCount } from "../shared/assert.js";
 import { type RuleDefinition, type RuleSource, scopes } from "../shared/rule.js";
 import { isNormalUserPath } from "../shared/user-path.js";
+import { type SettledPart, settledParts, type Target } from "../shared/wire/message.js";
 
 export const tables = ["rules", "windows", "journal", "proxies", "lives"] as const;
 export type Table = (typeof tables)[number];
@@ -98,30 +99,37 @@ export function windowFromStored(value: readonly unknown[]): StoredWindow | null
 export interface JournalEntry {
   readonly proxyId: string;
   readonly seq: number;
-  /** 0: the request was let through unasked and is counted with this entry. */
-  readonly lease: number;
+  readonly of: SettledPart;
+  readonly userPath: string;
+  /** The admission's. 0: the request was let through unasked and is counted with this entry. */
   readonly lsn: number;
   readonly requestAtMs: number;
+  readonly target: Target | null;
+  /** The attempt's, at this target; 0 as above. */
+  readonly targetLsn: number;
+  readonly targetAtMs: number;
   readonly endedAtMs: number;
-  readonly userPath: string;
-  readonly provider: string;
-  readonly model: string;
   readonly tokens: number;
 }
 
 /** `journal`: the settles of one commit, by log sequence number. */
 export function journalToStored(entries: readonly JournalEntry[]): readonly unknown[] {
-  return entries.map((entry) => [entry.proxyId, entry.seq, entry.lease, entry.lsn, entry.requestAtMs, entry.endedAtMs, entry.userPath, entry.provider, entry.model, entry.tokens]);
+  return entries.map(({ proxyId, seq, of, userPath, lsn, requestAtMs, target, targetLsn, targetAtMs, endedAtMs, tokens }) => [
+    proxyId, seq, of, userPath, lsn, requestAtMs, target?.provider ?? null, target?.model ?? null, targetLsn, targetAtMs, endedAtMs, tokens,
+  ]);
 }
 
 export function journalFromStored(value: readonly unknown[]): JournalEntry[] | null {
   const entries: JournalEntry[] = [];
   for (const item of value) {
     if (!Array.isArray(item)) return null;
-    const [proxyId, seq, lease, lsn, requestAtMs, endedAtMs, userPath, provider, model, tokens] = item as unknown[];
-    if (typeof proxyId !== "string" || !isCount(seq) || !isCount(lease) || !isCount(lsn) || !isCount(requestAtMs) || !isCount(endedAtMs)) return null;
-    if (typeof userPath !== "string" || !isNormalUserPath(userPath) || typeof provider !== "string" || typeof model !== "string" || !isCount(tokens)) return null;
-    entries.push({ proxyId, seq, lease, lsn, requestAtMs, endedAtMs, userPath, provider, model, tokens });
+    const [proxyId, seq, rawOf, userPath, lsn, requestAtMs, provider, model, targetLsn, targetAtMs, endedAtMs, tokens] = item as unknown[];
+    const of = settledParts.find((known) => known === rawOf);
+    if (typeof proxyId !== "string" || !isCount(seq) || of === undefined || typeof userPath !== "string" || !isNormalUserPath(userPath)) return null;
+    if (!isCount(lsn) || !isCount(requestAtMs) || !isCount(targetLsn) || !isCount(targetAtMs) || !isCount(endedAtMs) || !isCount(tokens)) return null;
+    const target = typeof provider === "string" && typeof model === "string" ? { provider, model } : null;
+    if (target === null && (provider !== null || model !== null)) return null;
+    entries.push({ proxyId, seq, of, userPath, lsn, requestAtMs, target, targetLsn, targetAtMs, endedAtMs, tokens });
   }
   return entries;
 }

@@ -57,9 +57,9 @@ export function addToWindow(window: Window, periodMs: number, atMs: number, requ
   }
 }
 
-/** Counts stay safe integers: at 2^53 − 1 they stop, which is above every cap. */
+/** Counts stay safe integers: at 2^53 − 1 they stop, which is above every cap; and at 0, when a request is withdrawn that a reset has forgotten. */
 function bounded(count: number): number {
-  return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : count;
+  return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : count < 0 ? 0 : count;
 }
 
 /** Milliseconds of the previous window that still weigh at `nowMs`. */

@@ -1,16 +1,18 @@
-/** POST /v1/chat/completions, in the order in which it happens: read, resolve, admit, forward, settle. */
+/** POST /v1/chat/completions, in the order in which it happens: read, resolve, admit, forward, fail over, settle. */
+import { assert } from "../shared/assert.js";
 import { failure, plainFailure } from "../shared/error-code.js";
 import { refusalMessage } from "../shared/refusal-message.js";
+import type { Target } from "../shared/wire/message.js";
 import type { Caller } from "./authenticate.js";
 import { type ChatBody, parseChatBody, rewriteChatBody } from "./chat-body.js";
 import { forwardRequestHeaders } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
+import { failOver } from "./fail-over.js";
 import { type Forwarded, forward } from "./forward.js";
 import { limiterUnavailable } from "./daemon-calls.js";
-import type { Admission } from "./limiter.js";
 import type { Gateway, RequestRecord } from "./gateway.js";
 import { resolveModel, type Route } from "./resolve-model.js";
-import { replyFailure, replyRefused, successHeaders } from "./respond.js";
+import { replyFailure, replyRefused, successHeaders, targetHeader } from "./respond.js";
 
 /** Answers the exchange; the record learns what the log line tells. Never rejects. */
 export async function chatCompletions(gateway: Gateway, exchange: Exchange, caller: Caller, record: RequestRecord): Promise<void> {
@@ -32,7 +34,8 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
     record.end(404, "refused");
     return replyFailure(exchange, "model", failure("model_not_found", `the model ${JSON.stringify(chat.body.model)} does not exist: GET /v1/models lists those that do`, "model"));
   }
-  const outcome = await limiter.admit(caller.userPath, gateway.targetOrder.order(route));
+  const targets = gateway.targetOrder.order(route);
+  const outcome = await limiter.admit(caller.userPath, targets);
   if (outcome.kind === "unavailable") {
     record.end(503, "limiter_unavailable");
     return replyFailure(exchange, "model", limiterUnavailable(), ["retry-after", "1"]);
@@ -44,12 +47,19 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
     return replyRefused(exchange, outcome.breach, { requestIdInBody: config.server.requestIdInRefusals });
   }
   const { admission } = outcome;
-  record.target = admission.target;
+  const { target } = admission;
+  assert(target !== null, "who is admitted has a target");
+  record.target = target;
   if (exchange.gone) {
     record.end(499, "client_gone");
     return limiter.settle(admission, { tokens: 0, estimated: false }, () => {});
   }
-  const forwarded = await send(gateway, exchange, { admission, bytes: body.bytes, chat: chat.body, headers: successHeaders(outcome.headers) });
+  const standIn = targets.length > 1;
+  let forwarded = await send(gateway, exchange, { target, bytes: body.bytes, chat: chat.body, headers: successHeaders(outcome.headers), standIn });
+  if (standIn && forwarded.failed !== null) {
+    const again = (next: Target, headers: string[], more: boolean): Promise<Forwarded> => send(gateway, exchange, { target: next, bytes: body.bytes, chat: chat.body, headers, standIn: more });
+    forwarded = await failOver({ limiter, exchange, admission, targets, record, send: again }, forwarded);
+  }
   record.forwarded(forwarded);
   limiter.settle(admission, forwarded, forwarded.finish);
 }
@@ -61,22 +71,26 @@ async function resolveOnceLearned(gateway: Gateway, name: string): Promise<Route
 }
 
 interface Sending {
-  readonly admission: Admission;
+  readonly target: Target;
   readonly bytes: Buffer;
   readonly chat: ChatBody;
-  readonly headers: readonly string[];
+  /** Those of the limits; the target is added to them. */
+  readonly headers: string[];
+  /** Whether another target is left. */
+  readonly standIn: boolean;
 }
 
 function send(gateway: Gateway, exchange: Exchange, what: Sending): Promise<Forwarded> {
-  const { provider, model } = what.admission.target;
+  const { provider, model } = what.target;
   const upstream = gateway.upstreams.get(provider);
   const { chat } = what;
   const askUsage = chat.stream && !chat.includeUsage;
   const body = rewriteChatBody(what.bytes, { ...(model === chat.model ? {} : { model }), ...(askUsage ? { includeUsage: true } : {}) }, chat.members);
   if (upstream === undefined) {
     const finish = (): void => replyFailure(exchange, "model", plainFailure(500, "internal_error", `provider ${provider} is not configured`));
-    return Promise.resolve({ status: 500, tokens: 0, estimated: false, outcome: "upstream_error", firstByteMonoMs: null, note: null, finish });
+    return Promise.resolve({ status: 500, tokens: 0, estimated: false, outcome: "upstream_error", firstByteMonoMs: null, note: null, failed: null, finish });
   }
+  what.headers.push("x-sluice-target", targetHeader(what.target));
   return forward(exchange, {
     upstream,
     provider,
@@ -84,6 +98,7 @@ function send(gateway: Gateway, exchange: Exchange, what: Sending): Promise<Forw
     headers: what.headers,
     hideUsageChunk: askUsage,
     promptBytes: what.bytes.length,
+    standIn: what.standIn,
     monoMs: gateway.monoMs,
   });
 }

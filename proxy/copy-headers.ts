@@ -20,9 +20,9 @@ const droppedFromRequests = createNameTable(
 );
 
 const droppedFromResponses = createNameTable(
-  // The caller sets its own length, id, date and limits; the rest speaks of the provider's own site.
+  // The caller sets its own length, id, date, limits and target; the rest speaks of the provider's own site.
   [...hopByHop, "content-length", "set-cookie", "x-request-id", "alt-svc", "strict-transport-security", "server", "date", "via"],
-  ["proxy-", "x-ratelimit-"],
+  ["proxy-", "x-ratelimit-", "x-sluice-"],
 );
 
 /** The headers for the upstream, as a flat list of names and values. `userPathHeader` is the name that the operator gave to the user-path header. */

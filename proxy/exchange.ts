@@ -20,7 +20,7 @@ export interface Exchange {
   readBody(bytesMax: number): Promise<BodyResult>;
   /** Whether the client left before the response was complete. */
   readonly gone: boolean;
-  /** Runs once if the client leaves before the response is complete. */
+  /** Runs once if the client leaves before the response is complete; asked for again, the later one alone runs. */
   onGone(run: () => void): void;
   /** Whether a response has begun. */
   readonly begun: boolean;

@@ -4,15 +4,16 @@
  * client leaves. What the request is charged is returned, not acted on.
  */
 import { heldResponseBytesMax, readableResponseBytesMax } from "../shared/bounds.js";
-import { type Failure, failure, plainFailure } from "../shared/error-code.js";
+import type { Failure } from "../shared/error-code.js";
 import { forwardResponseHeaders } from "./copy-headers.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import type { Exchange } from "./exchange.js";
+import { failoverReason, type TargetFailure } from "./failover-reason.js";
 import { findUsage, readUsage, type UsageReading } from "./read-usage.js";
 import { replyFailure } from "./respond.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
-import { errorInsideSuccess, mapUpstreamError } from "./upstream-error.js";
+import { errorInEvents, errorInsideSuccess, mapUpstreamError, unansweredFailure } from "./upstream-error.js";
 
 export interface ForwardRequest {
   readonly upstream: Upstream;
@@ -23,6 +24,8 @@ export interface ForwardRequest {
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: number;
+  /** Another target can take over: the head of a stream waits for its first bytes, so that nothing is out before they are. */
+  readonly standIn: boolean;
   readonly monoMs: () => number;
 }
 
@@ -36,6 +39,8 @@ export interface Forwarded {
   readonly firstByteMonoMs: number | null;
   /** What a log line should say beside the outcome. */
   readonly note: string | null;
+  /** Set when another target may answer instead: nothing has gone to the client, and this one has failed. */
+  readonly failed: TargetFailure | null;
   readonly finish: () => void;
 }
 
@@ -66,6 +71,8 @@ class Forwarding implements UpstreamSink {
   #firstByteMonoMs: number | null = null;
   /** Set for a stream of events. */
   #tap: StreamTap | null = null;
+  /** Whether a stream's head still waits for its first bytes. */
+  #headHeld = false;
   /** The body of a plain answer, as far as it is kept to be read; null once it is too large. */
   #kept: Buffer[] | null = [];
   #bytes = 0;
@@ -93,7 +100,8 @@ class Forwarding implements UpstreamSink {
     this.#isJson = contentType === "" || contentType.includes("json");
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.#tap = createStreamTap({ hideUsageChunk: this.#what.hideUsageChunk });
-      this.#begin();
+      if (this.#what.standIn) this.#headHeld = true;
+      else this.#begin();
     }
   }
 
@@ -105,6 +113,12 @@ class Forwarding implements UpstreamSink {
     this.#bytes += chunk.length;
     if (this.#tap !== null) {
       const out = this.#tap.push(chunk);
+      if (this.#headHeld) {
+        if (this.#tap.errorSeen) return this.#endBeforeBegin(errorInEvents(chunk.toString("latin1")));
+        if (out === null) return;
+        this.#headHeld = false;
+        this.#begin();
+      }
       if (out === null) return;
       if (Buffer.isBuffer(out)) this.#write(out);
       else for (const piece of out) this.#write(piece);
@@ -125,6 +139,12 @@ class Forwarding implements UpstreamSink {
     }
     this.#begin();
     for (const kept of this.#kept!) this.#write(kept);
+  }
+
+  /** A stream that says first of all that it has failed. */
+  #endBeforeBegin(error: string): void {
+    this.#call?.abort();
+    this.#endWithError(this.#status, error);
   }
 
   #keep(chunk: Buffer): void {
@@ -156,6 +176,7 @@ class Forwarding implements UpstreamSink {
   }
 
   #endStream(tap: StreamTap): void {
+    if (this.#headHeld) return this.onFailure({ kind: "broken", reason: "an empty stream" });
     const rest = tap.end();
     this.#done(this.#charged(tap.usage, tap.contentChars), {
       status: this.#status,
@@ -170,7 +191,7 @@ class Forwarding implements UpstreamSink {
   onFailure(reason: UpstreamFailure): void {
     if (this.#ended) return;
     if (!this.#exchange.begun) {
-      return this.#fail(unansweredFailure(this.#what.provider, this.#status !== 0, reason), this.#status === 0 ? "upstream_error" : "upstream_cut", reason.reason);
+      return this.#fail(unansweredFailure(this.#what.provider, this.#status !== 0, reason), { outcome: this.#status === 0 ? "upstream_error" : "upstream_cut", note: reason.reason, why: reason.reason });
     }
     const charged = this.#chargedCut();
     charged.note = reason.reason;
@@ -186,12 +207,15 @@ class Forwarding implements UpstreamSink {
 
   #endWithError(status: number, latin1: string): void {
     const body = this.#what.upstream.redact(latin1);
-    this.#fail(mapUpstreamError(this.#what.provider, status, Buffer.from(body, "latin1")), "upstream_error", null);
+    const said = mapUpstreamError(this.#what.provider, status, Buffer.from(body, "latin1"));
+    this.#fail(said, { outcome: "upstream_error", note: null, why: failoverReason(said) });
   }
 
-  #fail(what: Failure, outcome: "upstream_error" | "upstream_cut", note: string | null): void {
+  /** Nothing has gone to the client. `why` is null when no other target would do better. */
+  #fail(what: Failure, { outcome, note, why }: { readonly outcome: "upstream_error" | "upstream_cut"; readonly note: string | null; readonly why: string | null }): void {
+    const failed = why === null ? null : { why, status: what.status, retryAfter: this.#retryAfter };
     const headers = this.#retryAfter === "" ? this.#what.headers : ["retry-after", this.#retryAfter, ...this.#what.headers];
-    this.#done({ tokens: 0, estimated: false, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) });
+    this.#done({ tokens: 0, estimated: false, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) }, failed);
   }
 
   /** What was seen of a response that was cut, always marked: its last usage, if it told any, may have been an interim one. */
@@ -214,9 +238,9 @@ class Forwarding implements UpstreamSink {
   }
 
   /** Field by field: with spreads V8 makes a new hidden class for each request, which cost a twentieth of the proxy's CPU. */
-  #done({ tokens, estimated, note }: Charged, { status, outcome, finish }: End): void {
+  #done({ tokens, estimated, note }: Charged, { status, outcome, finish }: End, failed: TargetFailure | null = null): void {
     this.#ended = true;
-    this.#resolve({ status, tokens, estimated, outcome, firstByteMonoMs: this.#firstByteMonoMs, note, finish });
+    this.#resolve({ status, tokens, estimated, outcome, firstByteMonoMs: this.#firstByteMonoMs, note, failed, finish });
   }
 }
 
@@ -232,11 +256,4 @@ function parseJson(text: string): unknown {
     // Not ours to judge: the client gets what the provider sent, and the tokens are estimated.
     return undefined;
   }
-}
-
-/** A provider that gave no answer: 502 when it can't be reached or broke off, 504 when it was silent past its deadline. */
-function unansweredFailure(provider: string, begun: boolean, reason: UpstreamFailure): Failure {
-  if (reason.kind === "silent") return { ...plainFailure(504, "provider_error", `provider ${provider} was silent past its deadline`), provider };
-  const what = begun || reason.kind === "broken" ? "broke off its answer" : "can't be reached";
-  return { ...failure("provider_unavailable", `provider ${provider} ${what} (${reason.reason})`), provider };
 }

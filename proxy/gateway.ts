@@ -28,11 +28,22 @@ export interface Gateway {
 
 export type Outcome = Forwarded["outcome"] | "answered" | "refused" | "rate_limited" | "limiter_unavailable";
 
+/** A target that failed, and why: a status, or what the network said. */
+export interface Tried {
+  readonly target: Target;
+  readonly why: string;
+}
+
 /** What the log line of a request says. Filled on the way, written once at the end. */
 export class RequestRecord {
   userPath: string | null = null;
   model: string | null = null;
+  /** Where the answer is from. */
   target: Target | null = null;
+  /** The attempts that failed so that another target could answer instead, in order; null when none did, or there was no other. */
+  tried: Tried[] | null = null;
+  /** How many targets it was sent to, when there is `tried`. */
+  tries = 0;
   note: string | null = null;
   status = 0;
   outcome: Outcome = "answered";

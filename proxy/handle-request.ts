@@ -79,6 +79,7 @@ function logRequest(gateway: Gateway, exchange: Exchange, record: RequestRecord,
   if (record.userPath !== null) fields += `,"user_path":${text(record.userPath)}`;
   if (record.model !== null) fields += `,"model":${text(record.model)}`;
   if (record.target !== null) fields += `,"target":${text(`${record.target.provider}/${record.target.model}`)}`;
+  if (record.tried !== null) fields += `,"tries":${record.tries},"tried":${text(record.tried.map(({ target, why }) => ({ target: `${target.provider}/${target.model}`, why })))}`;
   if (record.firstByteMonoMs !== null) fields += `,"first_byte_ms":${sinceMs(startedMonoMs, record.firstByteMonoMs)}`;
   if (record.tokens !== null) fields += `,"tokens":${record.tokens}`;
   if (record.estimated) fields += ',"estimated":true';

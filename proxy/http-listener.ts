@@ -110,6 +110,7 @@ class NodeExchange implements Exchange {
   readonly #stalledClientMs: number;
   readonly #socket: Socket;
   #onClose: (() => void) | null = null;
+  #onGone: () => void = () => {};
   #stalled: NodeJS.Timeout | null = null;
   #drain: (() => void) | null = null;
 
@@ -185,11 +186,13 @@ class NodeExchange implements Exchange {
 
   /** A response that waits behind another on its connection has no socket yet and hears of nothing: then the socket itself is asked. */
   onGone(run: () => void): void {
+    this.#onGone = run;
+    if (this.#onClose !== null) return;
     const onClose = (): void => {
       if (this.#onClose === null) return;
       this.#onClose = null;
       if (this.#stalled !== null) clearTimeout(this.#stalled);
-      run();
+      this.#onGone();
     };
     this.#onClose = onClose;
     if (this.#response.socket === null) this.#socket.on("close", onClose);

@@ -97,6 +97,6 @@ function asFailure(error: Error & { code?: string }): UpstreamFailure {
   const reason = code === "" ? error.message : code;
   if (silent.has(code)) return { kind: "silent", reason };
   // A TLS failure or a reset before the response is no connection either; after the head the caller treats every kind as a cut.
-  if (unreachable.has(code) || /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return { kind: "unreachable", reason };
+  if (unreachable.has(code) || /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return { kind: "unreachable", reason };
   return { kind: "broken", reason };
 }

@@ -10,8 +10,9 @@ import { assert, isCount } from "../shared/assert.js";
 import { helloMessages } from "./hello.js";
 import { createDaemonCalls } from "./daemon-calls.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "./limiter.js";
-import { createUnsettledQueue, settleMessage } from "./unsettled.js";
-import type { Admitted, FromDaemon, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
+import { type Asking, createOpenQuestions, granted, letThrough, questionMessage } from "./open-questions.js";
+import { createUnsettledQueue, settleMessage, type Unsettled } from "./unsettled.js";
+import type { Admitted, FromDaemon, Lease, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
 
 export interface LimiterClientPorts {
   readonly proxyId: string;
@@ -42,14 +43,6 @@ export interface LimiterClient extends Limiter {
   readonly link: LimiterLink;
 }
 
-interface Waiting {
-  readonly userPath: string;
-  readonly targets: readonly Target[];
-  readonly deadlineMonoMs: number;
-  readonly startedMonoMs: number;
-  readonly resolve: (outcome: AdmissionOutcome) => void;
-}
-
 export function createLimiterClient(ports: LimiterClientPorts, options: LimiterClientOptions): LimiterClient {
   let send: ((message: ToDaemon) => void) | null = null;
   let linked = false;
@@ -61,95 +54,98 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   let lastId = 0;
   let watching = false;
   let finishers: (() => void)[] = [];
-  const waiting = new Map<number, Waiting>();
+  const questions = createOpenQuestions();
   const calls = createDaemonCalls();
   const held = new Map<number, Admission>();
-  /** Let through after the deadline (`open`) while the daemon may still answer; under the lease that it will know them by. */
-  const late = new Map<number, Admission>();
   const unsettled = createUnsettledQueue(ports.onDropped);
 
-  function unasked(userPath: string, targets: readonly Target[], startedMonoMs: number): Admission {
-    return { lease: 0, admittedAtMs: 0, lsn: 0, userPath, target: targets[0]!, startedMonoMs, settled: false };
-  }
-
-  function admit(userPath: string, targets: readonly Target[]): Promise<AdmissionOutcome> {
+  function ask(userPath: string, targets: readonly Target[], rerouted: Admission | null): Promise<AdmissionOutcome> {
     assert(targets.length > 0, "an admission has a target");
-    const now = ports.monoMs();
-    if (linked && !limited) return Promise.resolve({ kind: "admitted", admission: unasked(userPath, targets, now), headers: null });
-    const deadlineMonoMs = (linked ? now : Math.min(now, lostMonoMs)) + options.deadlineMs;
-    if (deadlineMonoMs <= now || waiting.size >= admissionsWaitingMax) return Promise.resolve(withoutDaemon(userPath, targets, now));
+    const startedMonoMs = ports.monoMs();
+    // What has no number wasn't asked for, or has no answer yet: the daemon knows of no lease to reroute.
+    if ((linked && !limited) || rerouted?.lsn === 0) return Promise.resolve({ kind: "admitted", admission: letThrough({ userPath, targets, rerouted, startedMonoMs }), headers: null });
+    const deadlineMonoMs = (linked ? startedMonoMs : Math.min(startedMonoMs, lostMonoMs)) + options.deadlineMs;
+    if (deadlineMonoMs <= startedMonoMs || questions.size >= admissionsWaitingMax) return Promise.resolve(withoutDaemon({ userPath, targets, rerouted, startedMonoMs }));
     const id = ++lastId;
     return new Promise((resolve) => {
-      waiting.set(id, { userPath, targets, deadlineMonoMs, startedMonoMs: now, resolve });
-      if (linked) send!({ kind: "admit", id, userPath, targets });
+      const question = { userPath, targets, rerouted, deadlineMonoMs, startedMonoMs, resolve };
+      questions.add(id, question);
+      if (linked) send!(questionMessage(id, question));
       watch();
     });
   }
 
-  function withoutDaemon(userPath: string, targets: readonly Target[], startedMonoMs: number): AdmissionOutcome {
-    if (options.failureMode === "closed") return { kind: "unavailable" };
-    return { kind: "admitted", admission: unasked(userPath, targets, startedMonoMs), headers: null };
+  function withoutDaemon(asking: Asking): AdmissionOutcome {
+    return options.failureMode === "closed" ? { kind: "unavailable" } : { kind: "admitted", admission: letThrough(asking), headers: null };
   }
 
-  /** One timer for all deadlines: they are as long as each other, so the first that waits is the first to expire. */
+  /** One timer for all deadlines. */
   function watch(): void {
     if (watching) return;
     watching = true;
     ports.schedule(Math.max(10, options.deadlineMs / 10), () => {
       watching = false;
       expire(ports.monoMs());
-      if (waiting.size > 0 || calls.size > 0) watch();
+      if (questions.size > 0 || calls.size > 0) watch();
     });
   }
 
   function expire(now: number): void {
-    for (const [id, request] of waiting) {
-      if (request.deadlineMonoMs > now) break;
-      waiting.delete(id);
+    for (const [id, question] of questions.expired(now)) {
       if (linked && answering) {
         answering = false;
         ports.onSilent();
       }
-      const outcome = withoutDaemon(request.userPath, request.targets, request.startedMonoMs);
-      if (outcome.kind === "admitted" && linked && late.size < admissionsWaitingMax) {
-        outcome.admission.lease = id;
-        late.set(id, outcome.admission);
-      }
-      request.resolve(outcome);
+      const outcome = withoutDaemon(question);
+      const admission = outcome.kind === "admitted" ? outcome.admission : null;
+      // The lease that the daemon will know it by.
+      if (linked && questions.addLate(id, { question, admission }) && admission !== null && question.rerouted === null) admission.lease = id;
+      question.resolve(outcome);
     }
     calls.expire(now);
   }
 
   function onAdmitted(message: Admitted): void {
-    const request = waiting.get(message.id);
-    if (request === undefined) return onLateAdmitted(message);
-    waiting.delete(message.id);
-    const target = request.targets[message.target];
-    assert(target !== undefined, "the daemon chose one of the targets");
-    const admission: Admission = { lease: message.id, admittedAtMs: message.admittedAtMs, lsn: message.lsn, userPath: request.userPath, target, startedMonoMs: request.startedMonoMs, settled: false };
-    held.set(message.id, admission);
-    request.resolve({ kind: "admitted", admission, headers: message.headers });
+    const question = questions.take(message.id);
+    if (question === undefined) return onLateAdmitted(message);
+    const admission = granted(question, message);
+    held.set(admission.lease, admission);
+    question.resolve({ kind: "admitted", admission, headers: message.headers });
   }
 
-  /** An answer after the deadline: whoever went on without it holds the lease now, else it is given back. */
-  function onLateAdmitted({ id, admittedAtMs, lsn }: Admitted): void {
-    const known = late.get(id);
-    late.delete(id);
-    const admission = known ?? unasked("/", [nobody], ports.monoMs());
-    Object.assign(admission, { lease: id, admittedAtMs, lsn });
+  /** An answer after the deadline: whoever went on without it holds the lease now. If nobody did, an admission is withdrawn; a reroute is, by its settle. */
+  function onLateAdmitted({ id, target: index, admittedAtMs, lsn }: Admitted): void {
+    const known = questions.takeLate(id);
+    const target = known?.question.targets[index] ?? nobody;
+    const admission = known?.admission ?? null;
+    const isReroute = known !== undefined && known.question.rerouted !== null;
+    if (admission === null) return isReroute ? undefined : withdraw({ lease: id, userPath: known?.question.userPath ?? "/", admittedAtMs, lsn, target, targetAtMs: admittedAtMs, targetLsn: lsn });
     // Settled meanwhile, under this very lease: the daemon has it behind its own answer.
     if (admission.settled) return;
-    held.set(id, admission);
-    if (known === undefined) settle(admission, { tokens: 0, estimated: false }, () => {});
+    if (!isReroute) {
+      Object.assign(admission, { admittedAtMs, lsn });
+      held.set(id, admission);
+    }
+    if (admission.target === target && admission.targetLsn === 0) Object.assign(admission, { targetAtMs: admittedAtMs, targetLsn: lsn });
   }
 
   function onRefused(message: Refused): void {
-    const known = late.get(message.id);
-    late.delete(message.id);
+    const late = questions.takeLate(message.id);
     // It went on all the same, and is counted with its settle.
-    if (known !== undefined && !known.settled) known.lease = 0;
-    waiting.get(message.id)?.resolve({ kind: "refused", id: message.id, breach: message });
-    waiting.delete(message.id);
+    if (late !== undefined && late.question.rerouted === null && late.admission !== null && !late.admission.settled) late.admission.lease = 0;
+    questions.take(message.id)?.resolve({ kind: "refused", id: message.id, breach: message });
+  }
+
+  function withdraw(lease: Lease): void {
+    const now = ports.monoMs();
+    keep({ ...lease, of: "withdrawn", tokens: 0, estimated: false, startedMonoMs: now, endedMonoMs: now });
+  }
+
+  function reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome> {
+    assert(!admission.settled && admission.target !== null, "what is rerouted has a target that failed");
+    keep({ ...admission, of: "attempt", tokens: 0, estimated: false, endedMonoMs: ports.monoMs() });
+    Object.assign(admission, { target: null, targetAtMs: 0, targetLsn: 0 });
+    return ask(admission.userPath, targets, admission);
   }
 
   function settle(admission: Admission, spent: Spent, then: () => void): void {
@@ -157,12 +153,16 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     assert(isCount(spent.tokens), "tokens are counted whole");
     admission.settled = true;
     if (admission.lease !== 0) held.delete(admission.lease);
-    const { lease, userPath, target, admittedAtMs, lsn, startedMonoMs } = admission;
-    const { tokens, estimated } = spent;
-    const item = unsettled.add({ tokens, estimated, lease, userPath, provider: target.provider, model: target.model, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
-    if (linked) send!(settleMessage(item, item.endedMonoMs));
+    const { lease, userPath, target, targetAtMs, targetLsn, admittedAtMs, lsn, startedMonoMs } = admission;
+    keep({ of: "request", tokens: spent.tokens, estimated: spent.estimated, lease, userPath, target, targetAtMs, targetLsn, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
     finishers.push(then);
     if (finishers.length === 1) ports.afterTurn(finish);
+  }
+
+  /** Kept until it is acknowledged. */
+  function keep(settled: Omit<Unsettled, "seq">): void {
+    const item = unsettled.add(settled);
+    if (linked) send!(settleMessage(item, item.endedMonoMs));
   }
 
   function finish(): void {
@@ -184,7 +184,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     unsettled.acknowledge(message.settledSeq);
     const now = ports.monoMs();
     for (const item of unsettled.items) send!(settleMessage(item, now));
-    for (const [id, { userPath, targets }] of waiting) send!({ kind: "admit", id, userPath, targets });
+    for (const [id, question] of questions.waiting) send!(questionMessage(id, question));
     sendCalls();
     ports.onLinkChange(true);
   }
@@ -196,8 +196,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     send = null;
     linked = false;
     limited = true;
-    for (const admission of late.values()) if (!admission.settled) admission.lease = 0;
-    late.clear();
+    for (const admission of questions.lost()) if (!admission.settled) admission.lease = 0;
     if (!wasLinked) return;
     lostMonoMs = ports.monoMs();
     calls.lost();
@@ -226,7 +225,8 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     get reachable() { return linked && answering; },
     get unsettled() { return unsettled.items.length; },
     get inertRules() { return inertRules; },
-    admit,
+    admit: (userPath, targets) => ask(userPath, targets, null),
+    reroute,
     settle,
     noteRefusal(id, requestId, model) {
       if (linked) send!({ kind: "refusal", id, requestId, model });

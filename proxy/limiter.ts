@@ -8,7 +8,11 @@ export interface Admission {
   admittedAtMs: number;
   lsn: number;
   readonly userPath: string;
-  readonly target: Target;
+  /** Where it may go now; null from the failure of a target until another one takes over. */
+  target: Target | null;
+  /** As in `Lease`: 0 while the target's rules weren't asked. */
+  targetAtMs: number;
+  targetLsn: number;
   readonly startedMonoMs: number;
   settled: boolean;
 }
@@ -34,6 +38,12 @@ export interface Limiter {
   readonly inertRules: number | null;
   /** Asks for one request; at once, without the daemon, when no rule exists. Never rejects, ends within the deadline. */
   admit(userPath: string, targets: readonly Target[]): Promise<AdmissionOutcome>;
+  /**
+   * The target of an admission has failed: its attempt ends here, and the first of `targets` with room
+   * takes over. Admitted, it is the same admission, with the headers of the new verdict. Otherwise it
+   * has no target any more, and is to be settled. Never rejects, ends within the deadline.
+   */
+  reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome>;
   /** Ends an admission, exactly once; `then` runs when the settle has left the process. */
   settle(admission: Admission, spent: Spent, then: () => void): void;
   /** Tells which request a refusal answered, so that it can be explained by that id. Lost when the daemon is away, as the refusal itself is. */

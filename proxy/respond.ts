@@ -5,7 +5,7 @@
 import type { Failure } from "../shared/error-code.js";
 import { failure } from "../shared/error-code.js";
 import { refusalMessage } from "../shared/refusal-message.js";
-import type { Breach, SuccessHeaders } from "../shared/wire/message.js";
+import type { Breach, SuccessHeaders, Target } from "../shared/wire/message.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
 
@@ -47,6 +47,16 @@ export function refusalHeaders(breach: Breach): string[] {
   const { dimension } = breach;
   headers.push(`x-ratelimit-limit-${dimension}`, String(breach.cap), `x-ratelimit-remaining-${dimension}`, "0", `x-ratelimit-reset-${dimension}`, wait);
   return headers;
+}
+
+/** `provider/model` as a header's value: what isn't plain ASCII is written in percent form. */
+export function targetHeader({ provider, model }: Target): string {
+  const text = `${provider}/${model}`;
+  return /^[\x21-\x7e]*$/.test(text) ? text : text.replace(/[^\x21-\x7e]+/g, percentForm);
+}
+
+function percentForm(piece: string): string {
+  return Buffer.from(piece).toString("hex").toUpperCase().replace(/../g, "%$&");
 }
 
 /** The headers of the most constrained rule, for every response to an admitted request. */

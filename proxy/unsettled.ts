@@ -3,11 +3,12 @@
  * what they mean, is the limiter client's.
  */
 import { unsettledMax } from "../shared/bounds.js";
-import type { Lease, Settle } from "../shared/wire/message.js";
+import type { Lease, Settle, SettledPart } from "../shared/wire/message.js";
 
 /** Only what the settle says: whatever else hung on it would stay in memory until the acknowledgement. */
 export interface Unsettled extends Lease {
   readonly seq: number;
+  readonly of: SettledPart;
   readonly startedMonoMs: number;
   readonly endedMonoMs: number;
   readonly tokens: number;
@@ -32,8 +33,8 @@ export function createUnsettledQueue(onDropped: (settles: number) => void): Unse
   return {
     items,
     add(settle) {
-      const { lease, userPath, provider, model, admittedAtMs, lsn, startedMonoMs, endedMonoMs, tokens, estimated } = settle;
-      const item: Unsettled = { seq: ++lastSeq, lease, userPath, provider, model, admittedAtMs, lsn, startedMonoMs, endedMonoMs, tokens, estimated };
+      const { of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated } = settle;
+      const item: Unsettled = { seq: ++lastSeq, of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated };
       items.push(item);
       if (items.length > unsettledMax) {
         items.shift();
@@ -59,9 +60,9 @@ export function createUnsettledQueue(onDropped: (settles: number) => void): Unse
 
 /** A settle as it is told at `nowMonoMs`: how long ago things were, so that the two clocks needn't agree. */
 export function settleMessage(item: Unsettled, nowMonoMs: number): Settle {
-  const { seq, lease, userPath, provider, model, admittedAtMs, lsn, tokens, estimated } = item;
+  const { seq, of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, tokens, estimated } = item;
   return {
-    kind: "settle", seq, lease, userPath, provider, model, admittedAtMs, lsn,
+    kind: "settle", seq, of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn,
     startedAgoMs: ago(item.startedMonoMs, nowMonoMs), endedAgoMs: ago(item.endedMonoMs, nowMonoMs), tokens, estimated,
   };
 }

@@ -2,10 +2,11 @@
  * What an upstream said went wrong, as a failure of ours (CONTRACT section 1): its status, message,
  * code and param, in our envelope.
  *
- * Not here: an upstream that couldn't be reached, trying another target, and writing the answer.
+ * Not here: trying another target, and writing the answer.
  */
 import { isObject } from "../shared/assert.js";
-import { errorTypeForUpstreamStatus, type Failure } from "../shared/error-code.js";
+import { errorTypeForUpstreamStatus, type Failure, failure, plainFailure } from "../shared/error-code.js";
+import type { UpstreamFailure } from "./upstream.js";
 
 /** An upstream's message, code or param, in bytes: enough for every honest one. */
 const textBytesMax = 4096;
@@ -35,6 +36,21 @@ export function errorInsideSuccess(value: unknown): boolean {
   if (!isObject(value) || !isObject(value["error"])) return false;
   const choices = value["choices"];
   return !Array.isArray(choices) || choices.length === 0;
+}
+
+/** The data of the event that says so, in the first bytes of a stream whose reader has seen an error; the whole text when it can't be told. */
+export function errorInEvents(text: string): string {
+  for (const line of text.split("\n")) {
+    if (line.startsWith("data:") && line.includes('"error"')) return line.slice(5).trim();
+  }
+  return text;
+}
+
+/** A provider that gave no answer: 502 when it can't be reached or broke off, 504 when it was silent past its deadline. */
+export function unansweredFailure(provider: string, begun: boolean, reason: UpstreamFailure): Failure {
+  if (reason.kind === "silent") return { ...plainFailure(504, "provider_error", `provider ${provider} was silent past its deadline`), provider };
+  const what = begun || reason.kind === "broken" ? "broke off its answer" : "can't be reached";
+  return { ...failure("provider_unavailable", `provider ${provider} ${what} (${reason.reason})`), provider };
 }
 
 interface Said {

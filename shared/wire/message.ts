@@ -1,14 +1,16 @@
 /**
  * What proxy, command line and daemon say to each other. Each frame is `u32be length` + one msgpack
- * array `[kind, id, …]`; `to-wire.ts` makes the array, `codec.ts`
- * the bytes; frames towards the daemon are checked here, those from it in `from-daemon.ts`.
+ * array `[kind, id, …]`; `to-wire.ts` makes the array, `codec.ts` the bytes; frames towards the daemon
+ * are checked in `to-daemon.ts`, those from it in `from-daemon.ts`.
  *
  * Towards the daemon:
  *
  *   hello    id wireVersion role proxyId leases more      first on each connection; `more`: another hello with further leases follows
  *   admit    id userPath targets                          targets: [provider, model, provider, model, …] in order of preference
- *   settle   seq lease userPath provider model admittedAtMs lsn startedAgoMs endedAgoMs tokens estimated
- *                                                         lease 0: let through unasked; its request is counted now
+ *   reroute  id lease targets                             the lease's target has failed: the first of these with room is to take over
+ *   settle   seq of lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens estimated
+ *                                                         of: `request`, it has ended; `attempt`, its target failed and the request goes
+ *                                                         on; `withdrawn`, it was never made. lease 0: let through unasked
  *   refusal  id requestId model                           id: of the refused admit; which request that was, to explain it later
  *   admin    id op body                                   op: an `AdminOp`; body: what the HTTP API takes
  *
@@ -16,7 +18,7 @@
  *
  *   welcome  id daemonVersion settledSeq limited inertRules
  *                                                         settledSeq: the last settle of this proxy that is durable; the rest as in the events
- *   admitted id target admittedAtMs lsn headers           target: index into the admission's targets; headers: [] or six counts
+ *   admitted id target admittedAtMs lsn headers           to admit and reroute; target: index into its targets; headers: [] or six counts
  *   refused  id scope subject periodSeconds dimension cap waitSeconds
  *   settled  seq                                          every settle up to seq is durable
  *   answer   id body                                      to admin
@@ -24,16 +26,16 @@
  *   event    0 name value                                 `limited`: whether any rule exists, so whether admissions must be asked for
  *                                                         `inert_rules`: how many rules are loaded and do nothing
  *
- * A lease is named by the id of its `admit`, which is unique within a proxy's life. `lsn` is the
- * daemon's log sequence number at the admission: handed back later, it tells a restarted daemon
- * whether its restored windows already hold the request. Settles of one proxy carry ascending `seq`
- * and travel in that order, so a repeat is known by its number alone.
+ * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it is
+ * `[lease, userPath, admittedAtMs, lsn, attempt]`. `lsn` is the daemon's log sequence number at the
+ * admission: handed back later, it tells a restarted daemon whether its restored windows already hold
+ * the request. An attempt is `[provider, model, atMs, lsn]`, with the number under which its target
+ * counted it: that of the admission, or of the reroute; or `[]` when no target is at work. Whatever
+ * was let through unasked has the number 0 and is counted with its settle. Settles of one proxy carry
+ * ascending `seq` and travel in that order, so a repeat is known by its number alone.
  */
-import { isCount } from "../assert.js";
-import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../bounds.js";
 import type { Failure } from "../error-code.js";
 import type { Scope } from "../rule.js";
-import { isNormalUserPath } from "../user-path.js";
 
 /** Where a request may go: a provider instance and the model's id there. */
 export interface Target {
@@ -42,11 +44,16 @@ export interface Target {
 }
 
 /** What a proxy holds of an admitted request, and all that it takes to hold it again. */
-export interface Lease extends Target {
+export interface Lease {
   readonly lease: number;
   readonly userPath: string;
   readonly admittedAtMs: number;
   readonly lsn: number;
+  /** Where it is being tried; null between a failed target and the next one. */
+  readonly target: Target | null;
+  /** When the target's rules counted it, and under which number; 0 when they weren't asked. */
+  readonly targetAtMs: number;
+  readonly targetLsn: number;
 }
 
 export type Role = "proxy" | "cli";
@@ -68,10 +75,26 @@ export interface Admit {
   readonly targets: readonly Target[];
 }
 
+/** The target of a lease has failed: the first of `targets` with room takes over. */
+export interface Reroute {
+  readonly kind: "reroute";
+  readonly id: number;
+  readonly lease: number;
+  readonly targets: readonly Target[];
+}
+
+/**
+ * What a settle ends. `request`: all of it. `attempt`: what one target did, which has failed, while the
+ * request goes on. `withdrawn`: an admission that nobody waited for any more, so that nothing was sent.
+ */
+export const settledParts = ["request", "attempt", "withdrawn"] as const;
+export type SettledPart = (typeof settledParts)[number];
+
 /** Everything it takes to charge a request, even for a daemon that has forgotten the lease. Times are relative, so that the two clocks needn't agree. */
 export interface Settle extends Lease {
   readonly kind: "settle";
   readonly seq: number;
+  readonly of: SettledPart;
   readonly startedAgoMs: number;
   readonly endedAgoMs: number;
   readonly tokens: number;
@@ -98,7 +121,7 @@ export interface Admin {
   readonly body: unknown;
 }
 
-export type ToDaemon = Hello | Admit | Settle | RefusalNote | Admin;
+export type ToDaemon = Hello | Admit | Reroute | Settle | RefusalNote | Admin;
 
 /** The six counts of the success headers; null where no rule gives that triple. Resets are whole seconds. */
 export interface SuccessHeaders {
@@ -171,74 +194,3 @@ export interface InertRulesEvent {
 }
 
 export type FromDaemon = Welcome | Admitted | Refused | Settled | Answer | Failed | LimitedEvent | InertRulesEvent;
-
-/** What a frame towards the daemon holds, or null when it breaks the grammar: the peer is then closed. */
-export function toDaemonFromWire(frame: unknown): ToDaemon | null {
-  if (!Array.isArray(frame)) return null;
-  const id: unknown = frame[1];
-  if (!isCount(id)) return null;
-  switch (frame[0]) {
-    case "admit": return frame.length === 4 ? admitFromWire(id, frame[2], frame[3]) : null;
-    case "settle": return frame.length === 12 ? settleFromWire(id, frame) : null;
-    case "refusal": return frame.length === 4 && isRequestId(frame[2]) && isName(frame[3]) ? { kind: "refusal", id, requestId: frame[2], model: frame[3] } : null;
-    case "admin": {
-      const op = adminOps.find((known) => known === frame[2]);
-      return frame.length === 4 && op !== undefined ? { kind: "admin", id, op, body: frame[3] as unknown } : null;
-    }
-    case "hello": return frame.length === 7 ? helloFromWire(id, frame) : null;
-    default: return null;
-  }
-}
-
-function admitFromWire(id: number, userPath: unknown, flat: unknown): Admit | null {
-  if (typeof userPath !== "string" || !isNormalUserPath(userPath)) return null;
-  if (!Array.isArray(flat) || flat.length < 2 || flat.length % 2 !== 0 || flat.length > candidatesMax * 2) return null;
-  const targets: Target[] = [];
-  for (let i = 0; i < flat.length; i += 2) {
-    const provider: unknown = flat[i];
-    const model: unknown = flat[i + 1];
-    if (!isName(provider) || !isName(model)) return null;
-    targets.push({ provider, model });
-  }
-  return { kind: "admit", id, userPath, targets };
-}
-
-function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
-  const lease = leaseFromWire([frame[2], frame[3], frame[4], frame[5], frame[6], frame[7]]);
-  const startedAgoMs = frame[8];
-  const endedAgoMs = frame[9];
-  const tokens = frame[10];
-  const estimated = frame[11];
-  if (seq < 1 || lease === null || !isCount(startedAgoMs) || !isCount(endedAgoMs) || !isCount(tokens) || typeof estimated !== "boolean") return null;
-  return { kind: "settle", seq, ...lease, startedAgoMs, endedAgoMs, tokens, estimated };
-}
-
-function helloFromWire(id: number, frame: readonly unknown[]): Hello | null {
-  const [, , theirVersion, role, proxyId, flat, more] = frame;
-  if (!isCount(theirVersion) || (role !== "proxy" && role !== "cli") || typeof more !== "boolean") return null;
-  if (typeof proxyId !== "string" || !/^[\w-]{1,64}$/.test(proxyId)) return null;
-  if (!Array.isArray(flat) || flat.length > leasesPerHello) return null;
-  const leases: Lease[] = [];
-  for (const item of flat as unknown[]) {
-    const lease = Array.isArray(item) && item.length === 6 ? leaseFromWire(item) : null;
-    if (lease === null || lease.lease === 0) return null;
-    leases.push(lease);
-  }
-  return { kind: "hello", id, wireVersion: theirVersion, role, proxyId, leases, more };
-}
-
-function leaseFromWire(flat: readonly unknown[]): Lease | null {
-  const [lease, userPath, provider, model, admittedAtMs, lsn] = flat;
-  if (!isCount(lease) || !isCount(admittedAtMs) || !isCount(lsn)) return null;
-  if (typeof userPath !== "string" || !isNormalUserPath(userPath) || !isName(provider) || !isName(model)) return null;
-  return { lease, userPath, provider, model, admittedAtMs, lsn };
-}
-
-function isRequestId(value: unknown): value is string {
-  return typeof value === "string" && value.length > 0 && value.length <= requestIdCharsMax;
-}
-
-/** What may stand as a provider's or a model's name in a frame. */
-export function isName(value: unknown): value is string {
-  return typeof value === "string" && value.length > 0 && value.length <= subjectBytesMax;
-}

@@ -6,7 +6,8 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
   switch (message.kind) {
     case "admit": return ["admit", message.id, message.userPath, flattenTargets(message.targets)];
     case "settle":
-      return ["settle", message.seq, message.lease, message.userPath, message.provider, message.model, message.admittedAtMs, message.lsn, message.startedAgoMs, message.endedAgoMs, message.tokens, message.estimated];
+      return ["settle", message.seq, message.of, message.lease, message.userPath, message.admittedAtMs, message.lsn, flattenAttempt(message), message.startedAgoMs, message.endedAgoMs, message.tokens, message.estimated];
+    case "reroute": return ["reroute", message.id, message.lease, flattenTargets(message.targets)];
     case "admitted": return ["admitted", message.id, message.target, message.admittedAtMs, message.lsn, flattenHeaders(message.headers)];
     case "refused": return ["refused", message.id, message.scope, message.subject, message.periodSeconds, message.dimension, message.cap, message.waitSeconds];
     case "settled": return ["settled", message.seq];
@@ -36,5 +37,9 @@ function flattenHeaders(headers: SuccessHeaders | null): number[] {
 }
 
 function flattenLease(lease: Lease): unknown[] {
-  return [lease.lease, lease.userPath, lease.provider, lease.model, lease.admittedAtMs, lease.lsn];
+  return [lease.lease, lease.userPath, lease.admittedAtMs, lease.lsn, flattenAttempt(lease)];
+}
+
+function flattenAttempt({ target, targetAtMs, targetLsn }: Lease): unknown[] {
+  return target === null ? [] : [target.provider, target.model, targetAtMs, targetLsn];
 }

@@ -73,8 +73,8 @@ class DaemonPort implements AdmissionPort {
   settle(slot: number): void {
     const held = this.#slots[slot]!;
     const settle = {
-      kind: "settle", seq: ++this.#lastSeq, lease: held.lease, userPath: held.userPath, provider, model,
-      admittedAtMs: held.admittedAtMs, lsn: held.lsn, startedAgoMs: 1, endedAgoMs: 0, tokens: tokensPerSettle, estimated: false,
+      kind: "settle", seq: ++this.#lastSeq, of: "request", lease: held.lease, userPath: held.userPath, target: targets[0]!,
+      admittedAtMs: held.admittedAtMs, lsn: held.lsn, targetAtMs: held.admittedAtMs, targetLsn: held.lsn, startedAgoMs: 1, endedAgoMs: 0, tokens: tokensPerSettle, estimated: false,
     } as const;
     this.#peer.send(encodeFrame(toWire(settle)));
   }

@@ -7,7 +7,8 @@ import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
 import { listen, type Peer } from "../../shared/ipc.js";
 import { type Checked, compareRules, parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel, type RuleDefinition, ruleId } from "../../shared/rule.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
-import { type Admin, type FromDaemon, toDaemonFromWire, type ToDaemon } from "../../shared/wire/message.js";
+import type { Admin, FromDaemon, ToDaemon } from "../../shared/wire/message.js";
+import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 
 export interface FakeDaemonOptions {

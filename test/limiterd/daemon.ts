@@ -96,11 +96,11 @@ export const target = { provider: "openai", model: "gpt-4o" };
 export function askFor(peer: TestPeer, id: number, userPath: string): Lease | null {
   peer.say({ kind: "admit", id, userPath, targets: [target] });
   const answer = peer.heard.at(-1);
-  return answer?.kind === "admitted" ? { lease: id, userPath, ...target, admittedAtMs: answer.admittedAtMs, lsn: answer.lsn } : null;
+  return answer?.kind === "admitted" ? { lease: id, userPath, admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn } : null;
 }
 
 export function settleOf(lease: Lease, seq: number, tokens: number, ago: { started?: number; ended?: number } = {}): Settle {
-  return { kind: "settle", seq, ...lease, startedAgoMs: ago.started ?? 0, endedAgoMs: ago.ended ?? 0, tokens, estimated: false };
+  return { kind: "settle", seq, of: "request", ...lease, startedAgoMs: ago.started ?? 0, endedAgoMs: ago.ended ?? 0, tokens, estimated: false };
 }
 
 /** Requests and tokens that a rule's window counts, both halves. */

@@ -130,7 +130,7 @@ t.test("a request that was let through unasked is counted when it is told, in th
   const daemon = startDaemon([minute]);
   const peer = daemon.proxy("p1");
   daemon.nowMs += 90_000;
-  peer.say(settleOf({ lease: 0, userPath: "/team", ...target, admittedAtMs: 0, lsn: 0 }, 1, 9, { started: 40_000, ended: 1_000 }));
+  peer.say(settleOf({ lease: 0, userPath: "/team", admittedAtMs: 0, lsn: 0, target, targetAtMs: 0, targetLsn: 0 }, 1, 9, { started: 40_000, ended: 1_000 }));
   const { window } = daemon.state.book.find(minute)!.own!;
   t.match(window, { previousRequests: 1, currentRequests: 0, previousTokens: 0, currentTokens: 9 });
   await daemon.commit();
@@ -148,7 +148,7 @@ t.test("tokens aren't charged while usage is off", (t) => {
 
 t.test("whoever breaks the grammar is to be closed", (t) => {
   const hello = { kind: "hello", id: 1, wireVersion, role: "proxy", proxyId: "p", leases: [], more: false } as const;
-  const lease = { lease: 5, userPath: "/team", ...target, admittedAtMs: 0, lsn: 0 };
+  const lease = { lease: 5, userPath: "/team", admittedAtMs: 0, lsn: 0, target, targetAtMs: 0, targetLsn: 0 };
   t.notOk(startDaemon([]).connect().say({ kind: "admit", id: 1, userPath: "/", targets: [target] }), "an admission before the hello");
   t.notOk(startDaemon([]).proxy("p").say(hello), "a second hello");
   t.notOk(startDaemon([]).proxy("p").say({ kind: "admit", id: 0, userPath: "/", targets: [target] }), "the lease 0");

@@ -3,7 +3,7 @@ import type { Change, JournalEntry, Store } from "../../limiterd/store.js";
 import { createWriter } from "../../limiterd/writer.js";
 
 function entry(seq: number): JournalEntry {
-  return { proxyId: "p", seq, lease: seq, lsn: 1, requestAtMs: 0, endedAtMs: 0, userPath: "/", provider: "a", model: "b", tokens: 1 };
+  return { proxyId: "p", seq, of: "request", userPath: "/", lsn: 1, requestAtMs: 0, target: { provider: "a", model: "b" }, targetLsn: 1, targetAtMs: 0, endedAtMs: 0, tokens: 1 };
 }
 
 interface Disk {

@@ -44,6 +44,7 @@ class Forwarding {
       headers: limits,
       hideUsageChunk: false,
       promptBytes,
+      standIn: false,
       monoMs: () => 77,
       ...what,
     });
@@ -259,6 +260,62 @@ t.test("an error page without an end isn't read to it", async (t) => {
   t.ok(forwarding.exchange.body.length < 10_000);
 });
 
+t.test("with another target to go to, a stream's head waits for its first bytes, which wait for nothing", async (t) => {
+  const forwarding = new Forwarding({ standIn: true }).head(200, eventStream);
+  t.same(forwarding.exchange.calls, []);
+  forwarding.data("d");
+  t.same(forwarding.exchange.calls, ["begin", "write"]);
+  forwarding.data("ata: x").end();
+  t.match(await forwarding.finished(), { outcome: "complete", failed: null });
+  t.equal(forwarding.exchange.body.toString(), "data: x");
+});
+
+t.test("what fails before anything is out could be answered by another target, and says why", async (t) => {
+  const overloaded = 'data: {"error":{"message":"overloaded sk-secret","code":503}}\n\n';
+  const table: readonly (readonly [what: string, fails: (forwarding: Forwarding) => void, why: string | null, status: number])[] = [
+    ["no connection", (it) => void it.fail("unreachable", "ECONNREFUSED"), "ECONNREFUSED", 502],
+    ["silence", (it) => void it.fail("silent", "UND_ERR_HEADERS_TIMEOUT"), "UND_ERR_HEADERS_TIMEOUT", 504],
+    ["a plain answer that breaks off", (it) => void it.head(200).data('{"cho').fail("broken"), "ECONNRESET", 502],
+    ["a plain answer that stops", (it) => void it.head(200).data('{"cho').fail("silent", "UND_ERR_BODY_TIMEOUT"), "UND_ERR_BODY_TIMEOUT", 504],
+    ["a server error", (it) => void it.head(503).data("{}").end(), "503", 503],
+    ["too many requests", (it) => void it.head(429, [...json, "retry-after", "7"]).data("{}").end(), "429", 429],
+    ["an error inside a 200", (it) => void it.head(200).data('{"error":{"message":"odd"}}').end(), "502", 502],
+    ["a stream that breaks off before its first byte", (it) => void it.head(200, eventStream).fail("broken"), "ECONNRESET", 502],
+    ["a stream that is silent", (it) => void it.head(200, eventStream).fail("silent", "UND_ERR_BODY_TIMEOUT"), "UND_ERR_BODY_TIMEOUT", 504],
+    ["an empty stream", (it) => void it.head(200, eventStream).end(), "an empty stream", 502],
+    ["a stream that begins with an error", (it) => void it.head(200, eventStream).data(overloaded), "503", 503],
+    ["a wrong request", (it) => void it.head(400).data("{}").end(), null, 400],
+    ["a wrong key", (it) => void it.head(401).data("{}").end(), null, 401],
+  ];
+  for (const [what, fails, why, status] of table) {
+    const forwarding = new Forwarding({ standIn: true });
+    fails(forwarding);
+    t.ok(await forwarding.isOver(), what);
+    t.same(forwarding.exchange.calls, [], what);
+    const { failed, tokens } = forwarding.forwarded!;
+    t.match({ failed, tokens }, { failed: why === null ? null : { why, status, retryAfter: status === 429 ? "7" : "" }, tokens: 0 }, what);
+    await forwarding.finished();
+    t.equal(forwarding.exchange.status, status, `${what}: or the client is told`);
+    t.notMatch(forwarding.exchange.body.toString(), /sk-secret/);
+  }
+});
+
+t.test("after its first byte a failure is the client's, and so is the client's own leaving", async (t) => {
+  const table: readonly ((forwarding: Forwarding) => void)[] = [
+    (it) => void it.head(200, eventStream).data(chunk("a")).fail("broken"),
+    (it) => void it.head(200, eventStream).data(": waiting\n\n").fail("silent"),
+    (it) => void it.head(200, eventStream).data(chunk("a"), 'data: {"error":{"message":"x"}}\n\n').end(),
+    (it) => void it.head(200).data("x".repeat(heldResponseBytesMax + 1)).fail("broken"),
+    (it) => it.exchange.leave(),
+    (it) => (it.head(200, eventStream), it.exchange.leave()),
+  ];
+  for (const fails of table) {
+    const forwarding = new Forwarding({ standIn: true });
+    fails(forwarding);
+    t.equal((await forwarding.finished()).failed, null);
+  }
+});
+
 t.test("a provider that can't be reached or breaks off is a 502, one that is silent a 504", async (t) => {
   const table = [
     ["unreachable", 502, "provider_unavailable", /^provider openai can't be reached \(ECONNREFUSED\)$/],
@@ -350,13 +407,14 @@ const script = fc.record({
   ending: fc.constantFrom("end" as const, "end" as const, "broken" as const, "silent" as const, "none" as const),
   leavesAt: fc.option(fc.nat(9)),
   hideUsageChunk: fc.boolean(),
+  standIn: fc.boolean(),
 });
 
 t.test("whatever comes in which order, a request ends once, with one response or none, and everything is let go", async (t) => {
   const outcomes = new Map<string, number>();
   await fc.assert(
-    fc.asyncProperty(script, async ({ head, pieces, ending, leavesAt, hideUsageChunk }) => {
-      const forwarding = new Forwarding({ hideUsageChunk });
+    fc.asyncProperty(script, async ({ head, pieces, ending, leavesAt, hideUsageChunk, standIn }) => {
+      const forwarding = new Forwarding({ hideUsageChunk, standIn });
       const { exchange } = forwarding;
       const ends = ending === "end" ? () => void (head !== null ? forwarding.end() : forwarding.fail("broken")) : ending === "none" ? () => {} : () => void forwarding.fail(ending);
       const steps: (() => void)[] = [

@@ -39,6 +39,18 @@ t.test("a look at the order takes nobody's turn", async (t) => {
   }
 });
 
+t.test("cost puts the cheapest first, what has no price last, and equals as they are written", async (t) => {
+  const prices: Record<string, number> = {};
+  const order = createTargetOrder(({ model }) => prices[model] ?? null);
+  const route = virtual("cost", [1, 1, 1, 1]);
+  const now = (): string | undefined => picks(route, 1, order)[0];
+  t.equal(now(), "abcd");
+  Object.assign(prices, { b: 3, d: 1 });
+  t.equal(now(), "dbac");
+  Object.assign(prices, { a: 3, c: 0 });
+  t.equal(now(), "cdab", "a price that changes is the one that counts; nothing at all is the cheapest");
+});
+
 t.test("round robin takes turns by weight, evenly spread", async (t) => {
   t.same(picks(virtual("round_robin", [1, 1, 1]), 4), ["abc", "bca", "cab", "abc"]);
   t.same(picks(virtual("round_robin", [5, 1, 1]), 7).map((order) => order[0]), ["a", "a", "b", "a", "c", "a", "a"], "nginx's own example");

@@ -1,5 +1,5 @@
 import t from "tap";
-import { refusalHeaders, replyFailure, replyJson, replyRefused, successHeaders } from "../../proxy/respond.js";
+import { refusalHeaders, replyFailure, replyJson, replyRefused, successHeaders, targetHeader } from "../../proxy/respond.js";
 import { failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { refusalMessage } from "../../shared/refusal-message.js";
 import type { Breach } from "../../shared/wire/message.js";
@@ -98,4 +98,10 @@ t.test("success headers hold the triples that there are", async (t) => {
   t.same(asRecord(successHeaders({ requests, tokens: null })), ofRequests);
   t.same(asRecord(successHeaders({ requests: null, tokens })), ofTokens);
   t.same(asRecord(successHeaders({ requests, tokens })), { ...ofRequests, ...ofTokens });
+});
+
+t.test("a target's name is a header's value, whatever it holds", async (t) => {
+  t.equal(targetHeader({ provider: "openrouter", model: "meta-llama/llama-3:free" }), "openrouter/meta-llama/llama-3:free");
+  t.equal(targetHeader({ provider: "p", model: "größe 日本\r\nx: y" }), "p/gr%C3%B6%C3%9Fe%20%E6%97%A5%E6%9C%AC%0D%0Ax:%20y");
+  t.equal(targetHeader({ provider: "p", model: "half \ud800" }), "p/half%20%EF%BF%BD");
 });

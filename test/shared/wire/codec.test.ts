@@ -4,7 +4,7 @@ import fc from "fast-check";
 import t from "tap";
 import { frameBytesMaxFromDaemon, frameBytesMaxToDaemon } from "../../../shared/bounds.js";
 import { createFrameReader, decodeValue, encodeFrame, encodeValue, type FrameReader } from "../../../shared/wire/codec.js";
-import { toDaemonFromWire } from "../../../shared/wire/message.js";
+import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
 
 const bytesMax = frameBytesMaxToDaemon;
 

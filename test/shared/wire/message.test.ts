@@ -6,13 +6,15 @@ import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { scopes } from "../../../shared/rule.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
-import { adminOps, type FromDaemon, type Lease, type ToDaemon, toDaemonFromWire } from "../../../shared/wire/message.js";
+import { adminOps, type FromDaemon, type Lease, settledParts, type ToDaemon } from "../../../shared/wire/message.js";
+import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 
 const count = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs));
 const name = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 });
 const userPath = fc.array(fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/), { maxLength: 6 }).map((segments) => `/${segments.join("/")}`);
-const lease: fc.Arbitrary<Lease> = fc.record({ lease: count, userPath, provider: name, model: name, admittedAtMs: count, lsn: count });
+const target = fc.record({ provider: name, model: name });
+const lease: fc.Arbitrary<Lease> = fc.tuple(fc.record({ lease: count, userPath, admittedAtMs: count, lsn: count }), fc.option(fc.record({ target, targetAtMs: count, targetLsn: count }))).map(([of, attempt]) => ({ ...of, ...(attempt ?? { target: null, targetAtMs: 0, targetLsn: 0 }) }));
 /** msgpackr gives the key `__proto__` another name, which is what it should do. */
 const json = fc.jsonValue().filter((value) => !JSON.stringify(value).includes("__proto__"));
 const held = lease.map((item) => ({ ...item, lease: Math.max(1, item.lease) }));
@@ -20,8 +22,9 @@ const triple = fc.option(fc.record({ limit: count.map((n) => Math.max(1, n)), re
 
 const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemon, { kind: K }>> } = {
   hello: fc.record({ kind: fc.constant("hello"), id: count, wireVersion: count, role: fc.constantFrom("proxy", "cli"), proxyId: fc.stringMatching(/^[\w-]{1,64}$/), leases: fc.array(held, { maxLength: 4 }), more: fc.boolean() }),
-  admit: fc.record({ kind: fc.constant("admit"), id: count, userPath, targets: fc.array(fc.record({ provider: name, model: name }), { minLength: 1, maxLength: 5 }) }),
-  settle: fc.tuple(lease, fc.record({ kind: fc.constant("settle"), seq: count.map((n) => Math.max(1, n)), startedAgoMs: count, endedAgoMs: count, tokens: count, estimated: fc.boolean() })).map(([of, rest]) => ({ ...of, ...rest })),
+  admit: fc.record({ kind: fc.constant("admit"), id: count, userPath, targets: fc.array(target, { minLength: 1, maxLength: 5 }) }),
+  reroute: fc.record({ kind: fc.constant("reroute"), id: count, lease: count.map((n) => Math.max(1, n)), targets: fc.array(target, { minLength: 1, maxLength: 5 }) }),
+  settle: fc.tuple(lease, fc.record({ kind: fc.constant("settle"), seq: count.map((n) => Math.max(1, n)), startedAgoMs: count, endedAgoMs: count, tokens: count, estimated: fc.boolean(), of: fc.constantFrom(...settledParts) })).map(([of, rest]) => ({ ...of, ...rest, of: of.target === null ? "request" as const : rest.of })),
   refusal: fc.record({ kind: fc.constant("refusal"), id: count, requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/), model: name }),
   admin: fc.record({ kind: fc.constant("admin"), id: count, op: fc.constantFrom(...adminOps), body: json }),
 };
@@ -62,11 +65,14 @@ t.test("every kind of message from the daemon comes back as it was", async (t) =
 
 t.test("a message begins with its kind and its id, as the grammar says", async (t) => {
   const targets = [{ provider: "openai", model: "gpt-4o" }, { provider: "local", model: "llama" }];
-  const of = { lease: 5, userPath: "/team", provider: "openai", model: "gpt-4o", admittedAtMs: 7, lsn: 8 };
+  const of = { lease: 5, userPath: "/team", admittedAtMs: 7, lsn: 8, target: targets[0]!, targetAtMs: 9, targetLsn: 10 };
+  const between = { ...of, target: null, targetAtMs: 0, targetLsn: 0 };
   const table: readonly (readonly [message: ToDaemon | FromDaemon, wire: readonly unknown[]])[] = [
     [{ kind: "admit", id: 3, userPath: "/team", targets }, ["admit", 3, "/team", ["openai", "gpt-4o", "local", "llama"]]],
-    [{ kind: "settle", seq: 1, ...of, startedAgoMs: 9, endedAgoMs: 2, tokens: 30, estimated: true }, ["settle", 1, 5, "/team", "openai", "gpt-4o", 7, 8, 9, 2, 30, true]],
-    [{ kind: "hello", id: 1, wireVersion: 1, role: "proxy", proxyId: "p", leases: [of], more: false }, ["hello", 1, 1, "proxy", "p", [[5, "/team", "openai", "gpt-4o", 7, 8]], false]],
+    [{ kind: "reroute", id: 4, lease: 3, targets }, ["reroute", 4, 3, ["openai", "gpt-4o", "local", "llama"]]],
+    [{ kind: "settle", seq: 1, of: "attempt", ...of, startedAgoMs: 9, endedAgoMs: 2, tokens: 30, estimated: true }, ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true]],
+    [{ kind: "settle", seq: 1, of: "request", ...between, startedAgoMs: 9, endedAgoMs: 2, tokens: 0, estimated: false }, ["settle", 1, "request", 5, "/team", 7, 8, [], 9, 2, 0, false]],
+    [{ kind: "hello", id: 1, wireVersion: 1, role: "proxy", proxyId: "p", leases: [of, between], more: false }, ["hello", 1, 1, "proxy", "p", [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10]], [5, "/team", 7, 8, []]], false]],
     [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: null }, ["admitted", 3, 0, 7, 8, []]],
     [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: { requests: { limit: 1, remaining: 0, resetSeconds: 5 }, tokens: null } }, ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0]]],
     [{ kind: "event", name: "limited", value: true }, ["event", 0, "limited", true]],
@@ -75,9 +81,10 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
 });
 
 const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
-  hello: ["hello", 1, 1, "proxy", "p", [[5, "/team", "openai", "gpt-4o", 7, 8]], false],
+  hello: ["hello", 1, 1, "proxy", "p", [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10]]], false],
+  reroute: ["reroute", 4, 3, ["openai", "gpt-4o"]],
   admit: ["admit", 3, "/team", ["openai", "gpt-4o"]],
-  settle: ["settle", 1, 5, "/team", "openai", "gpt-4o", 7, 8, 9, 2, 30, true],
+  settle: ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true],
   refusal: ["refusal", 3, "req_1", "gpt-4o"],
   admin: ["admin", 4, "status", null],
 };
@@ -87,22 +94,28 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   const notCounts = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "1", null, true, [1], 1n];
   const notPaths = ["", "team", "/team/", "/a//b", "/..", "/a:b", "/a\u0000", " /team", `/${"x".repeat(1100)}`, `/${Array(33).fill("a").join("/")}`, 5, null, ["/team"]];
   const notNames = ["", "x".repeat(subjectBytesMax + 1), 5, null, {}];
-  const oneLease = (at: number, value: unknown): unknown => [[5, "/team", "openai", "gpt-4o", 7, 8].map((item, i) => (i === at ? value : item))];
+  const oneLease = (at: number, value: unknown): unknown => [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10]].map((item, i) => (i === at ? value : item))];
+  const oneOf = (at: number, values: readonly unknown[]): unknown[] => values.map((value) => ["openai", "gpt-4o", 9, 10].map((item, i) => (i === at ? value : item)));
+  const notAttempts = [null, "openai", {}, ["openai"], ["openai", "gpt-4o"], ["openai", "gpt-4o", 9], ["openai", "gpt-4o", 9, 10, 11], ...oneOf(0, notNames), ...oneOf(1, notNames), ...oneOf(2, notCounts), ...oneOf(3, notCounts)];
+  const notTargets = [[], ["openai"], ["openai", "a", "b"], "openai", null, {}, Array(candidatesMax * 2 + 2).fill("a"), ...notNames.flatMap((value) => [[value, "m"], ["p", value], ["p", "m", "p", value]])];
   const table: readonly (readonly [kind: ToDaemon["kind"], at: number, values: readonly unknown[]])[] = [
     ["admit", 1, notCounts],
     ["admit", 2, notPaths],
-    ["admit", 3, [[], ["openai"], ["openai", "a", "b"], "openai", null, {}, Array(candidatesMax * 2 + 2).fill("a"), ...notNames.flatMap((value) => [[value, "m"], ["p", value], ["p", "m", "p", value]])]],
+    ["admit", 3, notTargets],
+    ["reroute", 1, notCounts],
+    ["reroute", 2, [0, ...notCounts]],
+    ["reroute", 3, notTargets],
     ["settle", 1, [0, ...notCounts]],
-    ...[2, 6, 7, 8, 9, 10].map((at) => ["settle", at, notCounts] as const),
-    ["settle", 3, notPaths],
-    ["settle", 4, notNames],
-    ["settle", 5, notNames],
+    ...[3, 5, 6, 8, 9, 10].map((at) => ["settle", at, notCounts] as const),
+    ["settle", 2, ["", "Request", null, 0, "toString", ["request"]]],
+    ["settle", 4, notPaths],
+    ["settle", 7, [[], ...notAttempts]],
     ["settle", 11, [0, 1, "true", null]],
     ["hello", 1, notCounts],
     ["hello", 2, notCounts],
     ["hello", 3, ["daemon", "", null, 1]],
     ["hello", 4, ["", "a b", "é", "x".repeat(65), null, 5]],
-    ["hello", 5, [null, {}, "[]", Array(leasesPerHello + 1).fill((good["hello"][5] as unknown[])[0]), [[]], [null], [[5, "/team", "openai", "gpt-4o", 7]], [[5, "/team", "openai", "gpt-4o", 7, 8, 9]], ...[0, ...notCounts].map((value) => oneLease(0, value)), ...notPaths.map((value) => oneLease(1, value)), ...notNames.flatMap((value) => [oneLease(2, value), oneLease(3, value)]), ...notCounts.flatMap((value) => [oneLease(4, value), oneLease(5, value)])]],
+    ["hello", 5, [null, {}, "[]", Array(leasesPerHello + 1).fill((good["hello"][5] as unknown[])[0]), [[]], [null], [[5, "/team", 7, 8]], [[5, "/team", 7, 8, [], 9]], ...[0, ...notCounts].map((value) => oneLease(0, value)), ...notPaths.map((value) => oneLease(1, value)), ...notAttempts.map((value) => oneLease(4, value)), ...notCounts.flatMap((value) => [oneLease(2, value), oneLease(3, value)])]],
     ["hello", 6, [0, 1, null, "false"]],
     ["refusal", 1, notCounts],
     ["refusal", 2, ["", "x".repeat(requestIdCharsMax + 1), 5, null, {}]],

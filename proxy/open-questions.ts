@@ -1,0 +1,106 @@
+/**
+ * Admissions and reroutes that the daemon has been asked for: who waits for the answer and until when,
+ * and who went on, or was turned away, without it while it may still come. What an answer does is the
+ * limiter client's.
+ */
+import { admissionsWaitingMax } from "../shared/bounds.js";
+import { assert } from "../shared/assert.js";
+import type { Admitted, Target, ToDaemon } from "../shared/wire/message.js";
+import type { Admission, AdmissionOutcome } from "./limiter.js";
+
+export interface Asking {
+  readonly userPath: string;
+  readonly targets: readonly Target[];
+  /** The admission whose target failed; null for a request that isn't admitted yet. */
+  readonly rerouted: Admission | null;
+  readonly startedMonoMs: number;
+}
+
+export interface Question extends Asking {
+  readonly deadlineMonoMs: number;
+  readonly resolve: (outcome: AdmissionOutcome) => void;
+}
+
+/** A question whose answer came too late, or comes yet. */
+export interface LateQuestion {
+  readonly question: Question;
+  /** Who went on without the answer; null when nobody did. */
+  readonly admission: Admission | null;
+}
+
+export interface OpenQuestions {
+  /** How many wait. */
+  readonly size: number;
+  readonly waiting: ReadonlyMap<number, Question>;
+  add(id: number, question: Question): void;
+  /** Takes who waits for this answer. */
+  take(id: number): Question | undefined;
+  takeLate(id: number): LateQuestion | undefined;
+  /** Keeps in mind what became of a question that nobody waits for any more; false when there is no room. */
+  addLate(id: number, late: LateQuestion): boolean;
+  /** Those whose deadline has passed, taken out. They are as long as each other, so the first that waits is the first to expire. */
+  expired(nowMonoMs: number): readonly (readonly [id: number, question: Question])[];
+  /** No answer comes any more to what was asked; returns who went on without one. Who waits is asked for again. */
+  lost(): readonly Admission[];
+}
+
+export function createOpenQuestions(): OpenQuestions {
+  const waiting = new Map<number, Question>();
+  const late = new Map<number, LateQuestion>();
+
+  return {
+    get size() { return waiting.size; },
+    waiting,
+    add: (id, question) => void waiting.set(id, question),
+    take(id) {
+      const question = waiting.get(id);
+      if (question !== undefined) waiting.delete(id);
+      return question;
+    },
+    takeLate(id) {
+      const known = late.get(id);
+      late.delete(id);
+      return known;
+    },
+    addLate(id, known) {
+      if (late.size >= admissionsWaitingMax) return false;
+      late.set(id, known);
+      return true;
+    },
+    expired(now) {
+      const gone: (readonly [number, Question])[] = [];
+      for (const entry of waiting) {
+        if (entry[1].deadlineMonoMs > now) break;
+        gone.push(entry);
+      }
+      for (const [id] of gone) waiting.delete(id);
+      return gone;
+    },
+    lost() {
+      const went: Admission[] = [];
+      for (const { question, admission } of late.values()) if (admission !== null && question.rerouted === null) went.push(admission);
+      late.clear();
+      return went;
+    },
+  };
+}
+
+/** The admission that the daemon granted, or the one that it rerouted. */
+export function granted({ userPath, targets, rerouted, startedMonoMs }: Question, { id, target: index, admittedAtMs, lsn }: Admitted): Admission {
+  const target = targets[index];
+  assert(target !== undefined, "the daemon chose one of the targets");
+  if (rerouted !== null) return Object.assign(rerouted, { target, targetAtMs: admittedAtMs, targetLsn: lsn });
+  return { lease: id, admittedAtMs, lsn, userPath, target, targetAtMs: admittedAtMs, targetLsn: lsn, startedMonoMs, settled: false };
+}
+
+/** The admission of a request that goes to its first target unasked. */
+export function letThrough({ userPath, targets, rerouted, startedMonoMs }: Asking): Admission {
+  const target = targets[0]!;
+  if (rerouted !== null) return Object.assign(rerouted, { target, targetAtMs: 0, targetLsn: 0 });
+  return { lease: 0, admittedAtMs: 0, lsn: 0, userPath, target, targetAtMs: 0, targetLsn: 0, startedMonoMs, settled: false };
+}
+
+/** How a question is put. */
+export function questionMessage(id: number, { userPath, targets, rerouted }: Question): ToDaemon {
+  return rerouted === null ? { kind: "admit", id, userPath, targets } : { kind: "reroute", id, lease: rerouted.lease, targets };
+}

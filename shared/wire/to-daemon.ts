@@ -1,0 +1,92 @@
+/** Frames towards the daemon, checked: whoever sends one that breaks the grammar (`message.ts`) is closed. */
+import { isCount } from "../assert.js";
+import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../bounds.js";
+import { isNormalUserPath } from "../user-path.js";
+import { type Admit, adminOps, type Hello, type Lease, type Reroute, type Settle, settledParts, type Target, type ToDaemon } from "./message.js";
+
+/** What a frame towards the daemon holds, or null when it breaks the grammar: the peer is then closed. */
+export function toDaemonFromWire(frame: unknown): ToDaemon | null {
+  if (!Array.isArray(frame)) return null;
+  const id: unknown = frame[1];
+  if (!isCount(id)) return null;
+  switch (frame[0]) {
+    case "admit": return frame.length === 4 ? admitFromWire(id, frame[2], frame[3]) : null;
+    case "settle": return frame.length === 12 ? settleFromWire(id, frame) : null;
+    case "refusal": return frame.length === 4 && isRequestId(frame[2]) && isName(frame[3]) ? { kind: "refusal", id, requestId: frame[2], model: frame[3] } : null;
+    case "reroute": return frame.length === 4 ? rerouteFromWire(id, frame[2], frame[3]) : null;
+    case "admin": {
+      const op = adminOps.find((known) => known === frame[2]);
+      return frame.length === 4 && op !== undefined ? { kind: "admin", id, op, body: frame[3] as unknown } : null;
+    }
+    case "hello": return frame.length === 7 ? helloFromWire(id, frame) : null;
+    default: return null;
+  }
+}
+
+function admitFromWire(id: number, userPath: unknown, flat: unknown): Admit | null {
+  if (typeof userPath !== "string" || !isNormalUserPath(userPath)) return null;
+  const targets = targetsFromWire(flat);
+  return targets === null ? null : { kind: "admit", id, userPath, targets };
+}
+
+function rerouteFromWire(id: number, lease: unknown, flat: unknown): Reroute | null {
+  const targets = targetsFromWire(flat);
+  return targets === null || !isCount(lease, 1) ? null : { kind: "reroute", id, lease, targets };
+}
+
+function targetsFromWire(flat: unknown): Target[] | null {
+  if (!Array.isArray(flat) || flat.length < 2 || flat.length % 2 !== 0 || flat.length > candidatesMax * 2) return null;
+  const targets: Target[] = [];
+  for (let i = 0; i < flat.length; i += 2) {
+    const provider: unknown = flat[i];
+    const model: unknown = flat[i + 1];
+    if (!isName(provider) || !isName(model)) return null;
+    targets.push({ provider, model });
+  }
+  return targets;
+}
+
+function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
+  const of = settledParts.find((known) => known === frame[2]);
+  const lease = leaseFromWire([frame[3], frame[4], frame[5], frame[6], frame[7]]);
+  const startedAgoMs = frame[8];
+  const endedAgoMs = frame[9];
+  const tokens = frame[10];
+  const estimated = frame[11];
+  if (seq < 1 || of === undefined || lease === null || !isCount(startedAgoMs) || !isCount(endedAgoMs) || !isCount(tokens) || typeof estimated !== "boolean") return null;
+  if (of !== "request" && lease.target === null) return null;
+  return { kind: "settle", seq, of, ...lease, startedAgoMs, endedAgoMs, tokens, estimated };
+}
+
+function helloFromWire(id: number, frame: readonly unknown[]): Hello | null {
+  const [, , theirVersion, role, proxyId, flat, more] = frame;
+  if (!isCount(theirVersion) || (role !== "proxy" && role !== "cli") || typeof more !== "boolean") return null;
+  if (typeof proxyId !== "string" || !/^[\w-]{1,64}$/.test(proxyId)) return null;
+  if (!Array.isArray(flat) || flat.length > leasesPerHello) return null;
+  const leases: Lease[] = [];
+  for (const item of flat as unknown[]) {
+    const lease = Array.isArray(item) && item.length === 5 ? leaseFromWire(item) : null;
+    if (lease === null || lease.lease === 0) return null;
+    leases.push(lease);
+  }
+  return { kind: "hello", id, wireVersion: theirVersion, role, proxyId, leases, more };
+}
+
+function leaseFromWire(flat: readonly unknown[]): Lease | null {
+  const [lease, userPath, admittedAtMs, lsn, attempt] = flat;
+  if (!isCount(lease) || !isCount(admittedAtMs) || !isCount(lsn)) return null;
+  if (typeof userPath !== "string" || !isNormalUserPath(userPath) || !Array.isArray(attempt)) return null;
+  if (attempt.length === 0) return { lease, userPath, admittedAtMs, lsn, target: null, targetAtMs: 0, targetLsn: 0 };
+  const [provider, model, targetAtMs, targetLsn] = attempt as unknown[];
+  if (attempt.length !== 4 || !isName(provider) || !isName(model) || !isCount(targetAtMs) || !isCount(targetLsn)) return null;
+  return { lease, userPath, admittedAtMs, lsn, target: { provider, model }, targetAtMs, targetLsn };
+}
+
+function isRequestId(value: unknown): value is string {
+  return typeof value === "string" && value.length > 0 && value.length <= requestIdCharsMax;
+}
+
+/** What may stand as a provider's or a model's name in a frame. */
+export function isName(value: unknown): value is string {
+  return typeof value === "string" && value.length > 0 && value.length <= subjectBytesMax;
+}
