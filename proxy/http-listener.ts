@@ -2,12 +2,11 @@
  * Node's HTTP server as exchanges: bounds on sockets, headers and time, request ids, the reading of
  * bodies and the writing of responses. It decides nothing about a request.
  */
-import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { requestIdCharsMax } from "../shared/bounds.js";
 import type { BodyResult, Exchange } from "./exchange.js";
 import { headerBytesMax, refuseUnreadable } from "./refuse-unreadable.js";
+import { createRequestIds } from "./request-id.js";
 
 export interface ListenerOptions {
   /** An address, or a listening socket that a supervisor hands over. */
@@ -39,11 +38,11 @@ const connectionsMax = 10_000;
 
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
   let closing = false;
-  const newId = createIds();
+  const idOf = createRequestIds();
   const sockets = new Set<Socket>();
   const server = createServer({ maxHeaderSize: headerBytesMax, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveMs, noDelay: true }, (request, response) => {
     if (closing) response.setHeader("connection", "close");
-    options.handle(new NodeExchange(request, response, newId, options.stalledClientMs));
+    options.handle(new NodeExchange(request, response, idOf, options.stalledClientMs));
   });
   server.maxConnections = connectionsMax;
   server.on("clientError", refuseUnreadable);
@@ -91,15 +90,6 @@ function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: numb
   });
 }
 
-const saneRequestId = new RegExp(`^[A-Za-z0-9._:/+=@-]{1,${requestIdCharsMax}}$`);
-
-/** Ids for requests that bring none: unique among all proxies by 96 random bits per process, and counted within it. */
-function createIds(): () => string {
-  const process_ = randomBytes(12).toString("base64url");
-  let counted = 0;
-  return () => `req_${process_}${(++counted).toString(36).padStart(6, "0")}`;
-}
-
 class NodeExchange implements Exchange {
   readonly id: string;
   readonly method: string;
@@ -114,13 +104,12 @@ class NodeExchange implements Exchange {
   #stalled: NodeJS.Timeout | null = null;
   #drain: (() => void) | null = null;
 
-  constructor(request: IncomingMessage, response: ServerResponse, newId: () => string, stalledClientMs: number) {
+  constructor(request: IncomingMessage, response: ServerResponse, idOf: (given: unknown) => string, stalledClientMs: number) {
     this.#request = request;
     this.#response = response;
     this.#stalledClientMs = stalledClientMs;
     this.#socket = request.socket;
-    const given = request.headers["x-request-id"];
-    this.id = typeof given === "string" && saneRequestId.test(given) ? given : newId();
+    this.id = idOf(request.headers["x-request-id"]);
     this.method = request.method ?? "GET";
     const url = request.url ?? "/";
     const query = url.indexOf("?");

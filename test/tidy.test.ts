@@ -29,6 +29,7 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "proxy/price-list.ts": { kind: "adapter", why: "the price list of @pydantic/genai-prices, loaded when it is needed; no I/O of its own" },
   "proxy/refuse-unreadable.ts": { kind: "adapter", why: "answers on a bare socket, with a random request id" },
   "proxy/simulated-upstream.ts": { kind: "adapter", why: "the upstream port on timers and a clock, without a network" },
+  "proxy/request-id.ts": { kind: "adapter", why: "random bits for new ids" },
   "proxy/verify-jwt.ts": { kind: "adapter", why: "JWTs by jose; key sets from the file system and by node:http; SHA-256" },
   "shared/config/parse-shape.ts": { kind: "adapter", why: "valibot, the checker of the file's shape; no I/O" },
   "shared/config/parse-yaml.ts": { kind: "adapter", why: "yaml, the parser; no I/O" },
