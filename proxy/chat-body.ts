@@ -50,7 +50,7 @@ export function parseChatBody(bytes: Buffer, isUtf8: (bytes: Buffer) => boolean 
   if (!ascii && !isUtf8(bytes)) return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
   const refusal = checkFields(value);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
-  const members = !ascii || mayRepeat(text) ? scanObject(text) : null;
+  const members = !ascii || mayRepeat(text, value) ? scanObject(text) : null;
   const repeated = members === null ? null : (repeatedKey(members, ["model", "stream", "stream_options"]) ?? repeatedOption(text, members));
   if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
   const model = ascii ? (value["model"] as string) : decodeString(bytes, lastMember(members!, "model")!);
@@ -148,11 +148,16 @@ function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
  * found once is one key, unless a key is spelt with escapes. Most bodies are done with this search, which
  * is native; looking at each member takes longer the longer the conversation is.
  */
-function mayRepeat(text: string): boolean {
-  return text.includes("\\u") || decisiveKeys.some((key) => text.indexOf(key) !== text.lastIndexOf(key));
+function mayRepeat(text: string, fields: Fields): boolean {
+  if (isTwice(text, '"model"') || text.includes("\\u")) return true;
+  if (fields["stream"] !== undefined && isTwice(text, '"stream"')) return true;
+  return fields["stream_options"] !== undefined && (isTwice(text, '"stream_options"') || isTwice(text, '"include_usage"'));
 }
 
-const decisiveKeys = ['"model"', '"stream"', '"stream_options"', '"include_usage"'] as const;
+function isTwice(text: string, key: string): boolean {
+  const first = text.indexOf(key);
+  return first !== -1 && text.indexOf(key, first + key.length) !== -1;
+}
 
 function repeatedKey(members: readonly JsonMember[], keys: readonly string[]): string | null {
   for (const key of keys) {

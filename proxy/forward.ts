@@ -9,7 +9,7 @@ import { forwardResponseHeaders } from "./copy-headers.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import type { Exchange } from "./exchange.js";
 import { failoverReason, type TargetFailure } from "./failover-reason.js";
-import { findUsage, readUsage, type UsageReading } from "./read-usage.js";
+import { findUsage, readUsage, usageAtEnd, type UsageReading } from "./read-usage.js";
 import { replyFailure } from "./respond.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
@@ -164,7 +164,7 @@ class Forwarding implements UpstreamSink {
     // Latin-1 keeps every byte as it came, and what is looked for is ASCII.
     const text = this.#kept === null ? "" : (this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept)).toString("latin1");
     if (this.#status >= 300) return this.#endWithError(this.#status, text);
-    const parsed = this.#isJson ? parseJson(text) : undefined;
+    const parsed = this.#isJson ? (usageAtEnd(text) ?? parseJson(text)) : undefined;
     if (errorInsideSuccess(parsed) && !this.#exchange.begun) return this.#endWithError(this.#status, text);
     const charged = this.#charged(readUsage(findUsage(parsed)), this.#bytes);
     if (this.#kept === null) charged.note = `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes`;

@@ -49,6 +49,23 @@ export function findUsage(value: unknown): unknown {
 }
 
 /**
+ * The usage at the end of a whole answer without parsing all of it: `{ usage, … }`, the members from
+ * there on; null when the answer has to be parsed to know. A quote within a text is escaped, so what is
+ * found is a key or a value; only behind a key of the outermost object are all braces closed again.
+ * An answer that may hold an error is parsed, since an error decides what the answer is.
+ */
+export function usageAtEnd(text: string): unknown {
+  const at = text.lastIndexOf('"usage"');
+  if (at === -1 || text.includes('"error"')) return null;
+  try {
+    return JSON.parse(`{${text.slice(at)}`);
+  } catch {
+    // It stands deeper, or is a value.
+    return null;
+  }
+}
+
+/**
  * Reads a usage object. Counts that are sane stand; a missing or nonsensical one is what the total
  * leaves for it. A total above the parts means output that isn't in them (reasoning, at xAI and
  * Gemini); one below them isn't believed. A detail that is nonsense counts as 0, one that is larger
