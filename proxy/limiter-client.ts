@@ -7,6 +7,7 @@
 import type { FailureMode } from "../shared/config/config.js";
 import { admissionsWaitingMax } from "../shared/bounds.js";
 import { assert, isCount } from "../shared/assert.js";
+import { IdMap } from "../shared/id-map.js";
 import { helloMessages } from "./hello.js";
 import { createDaemonCalls } from "./daemon-calls.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "./limiter.js";
@@ -56,7 +57,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   let finishers: (() => void)[] = [];
   const questions = createOpenQuestions();
   const calls = createDaemonCalls();
-  const held = new Map<number, Admission>();
+  const held = new IdMap<Admission>();
   const unsettled = createUnsettledQueue(ports.onDropped);
 
   function ask(userPath: string, targets: readonly Target[], rerouted: Admission | null): Promise<AdmissionOutcome> {
@@ -152,7 +153,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     assert(!admission.settled, "one settle per admission");
     assert(isCount(spent.tokens), "tokens are counted whole");
     admission.settled = true;
-    if (admission.lease !== 0) held.delete(admission.lease);
+    if (admission.lease !== 0) held.take(admission.lease);
     const { lease, userPath, target, targetAtMs, targetLsn, admittedAtMs, lsn, startedMonoMs } = admission;
     keep({ of: "request", tokens: spent.tokens, estimated: spent.estimated, lease, userPath, target, targetAtMs, targetLsn, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
     finishers.push(then);
@@ -173,7 +174,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
 
   function connected(to: (message: ToDaemon) => void): void {
     send = to;
-    for (const hello of helloMessages(ports.proxyId, [...held.values()], () => ++lastId)) to(hello);
+    for (const hello of helloMessages(ports.proxyId, held.entries().map(([, admission]) => admission), () => ++lastId)) to(hello);
   }
 
   /** Settles first: what they give back is there for the admissions behind them. */
@@ -184,7 +185,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     unsettled.acknowledge(message.settledSeq);
     const now = ports.monoMs();
     for (const item of unsettled.items) send!(settleMessage(item, now));
-    for (const [id, question] of questions.waiting) send!(questionMessage(id, question));
+    for (const [id, question] of questions.waiting()) send!(questionMessage(id, question));
     sendCalls();
     ports.onLinkChange(true);
   }

@@ -5,6 +5,7 @@
  */
 import { admissionsWaitingMax } from "../shared/bounds.js";
 import { assert } from "../shared/assert.js";
+import { IdMap } from "../shared/id-map.js";
 import type { Admitted, Target, ToDaemon } from "../shared/wire/message.js";
 import type { Admission, AdmissionOutcome } from "./limiter.js";
 
@@ -31,32 +32,29 @@ export interface LateQuestion {
 export interface OpenQuestions {
   /** How many wait. */
   readonly size: number;
-  readonly waiting: ReadonlyMap<number, Question>;
+  /** Who waits, in the order of asking. */
+  waiting(): readonly (readonly [id: number, question: Question])[];
   add(id: number, question: Question): void;
   /** Takes who waits for this answer. */
   take(id: number): Question | undefined;
   takeLate(id: number): LateQuestion | undefined;
   /** Keeps in mind what became of a question that nobody waits for any more; false when there is no room. */
   addLate(id: number, late: LateQuestion): boolean;
-  /** Those whose deadline has passed, taken out. They are as long as each other, so the first that waits is the first to expire. */
+  /** Those whose deadline has passed, taken out. */
   expired(nowMonoMs: number): readonly (readonly [id: number, question: Question])[];
   /** No answer comes any more to what was asked; returns who went on without one. Who waits is asked for again. */
   lost(): readonly Admission[];
 }
 
 export function createOpenQuestions(): OpenQuestions {
-  const waiting = new Map<number, Question>();
+  const waiting = new IdMap<Question>();
   const late = new Map<number, LateQuestion>();
 
   return {
     get size() { return waiting.size; },
-    waiting,
-    add: (id, question) => void waiting.set(id, question),
-    take(id) {
-      const question = waiting.get(id);
-      if (question !== undefined) waiting.delete(id);
-      return question;
-    },
+    waiting: () => waiting.entries(),
+    add: (id, question) => waiting.set(id, question),
+    take: (id) => waiting.take(id),
     takeLate(id) {
       const known = late.get(id);
       late.delete(id);
@@ -68,12 +66,8 @@ export function createOpenQuestions(): OpenQuestions {
       return true;
     },
     expired(now) {
-      const gone: (readonly [number, Question])[] = [];
-      for (const entry of waiting) {
-        if (entry[1].deadlineMonoMs > now) break;
-        gone.push(entry);
-      }
-      for (const [id] of gone) waiting.delete(id);
+      const gone = waiting.entries().filter(([, { deadlineMonoMs }]) => deadlineMonoMs <= now);
+      for (const [id] of gone) waiting.take(id);
       return gone;
     },
     lost() {
