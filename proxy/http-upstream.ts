@@ -1,6 +1,7 @@
 /** A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. */
 import { type Dispatcher, Pool } from "undici";
 import type { ProviderConfig } from "../shared/config/config.js";
+import { lookEveryMs, patienceFor, SilenceWatch, type Watched } from "./silence-watch.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
 
 /** An upstream for an OpenAI-compatible base URL. */
@@ -10,20 +11,59 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
   const pool = new Pool(base.origin, {
     connections: provider.connectionsMax,
     connectTimeout: provider.connectTimeoutMs,
-    headersTimeout: provider.firstByteTimeoutMs,
-    bodyTimeout: provider.idleTimeoutMs,
+    // These two deadlines are ours.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     keepAliveTimeout: 30_000,
   });
+  const deadlines = createDeadlines(provider);
   const credentials = provider.apiKey === null ? [] : ["authorization", `Bearer ${provider.apiKey}`];
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
-      const call = new HttpCall(sink);
+      const call = new HttpCall(sink, deadlines);
       pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers: [...request.headers, ...credentials], body: request.body }, call);
       return call;
     },
     redact: (text) => (provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]")),
     // Whatever is still open at the end of the process is not waited for.
-    close: () => pool.destroy(),
+    close() {
+      deadlines.stop();
+      return pool.destroy();
+    },
+  };
+}
+
+/** How long the calls of one provider may be silent, and who watches them. */
+interface Deadlines {
+  readonly firstByte: number;
+  readonly idle: number;
+  readonly firstByteTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  watch(call: HttpCall): void;
+  unwatch(call: HttpCall): void;
+  stop(): void;
+}
+
+/** The timer runs from the first call until a look finds none, so that a quick call costs none of its own. */
+function createDeadlines({ firstByteTimeoutMs, idleTimeoutMs }: ProviderConfig): Deadlines {
+  const watch = new SilenceWatch();
+  const everyMs = lookEveryMs([firstByteTimeoutMs, idleTimeoutMs]);
+  let timer: NodeJS.Timeout | null = null;
+  const stop = (): void => {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
+  };
+  return {
+    firstByte: patienceFor(firstByteTimeoutMs, everyMs),
+    idle: patienceFor(idleTimeoutMs, everyMs),
+    firstByteTimeoutMs,
+    idleTimeoutMs,
+    watch(call) {
+      watch.add(call);
+      timer ??= setInterval(() => (watch.size === 0 ? stop() : watch.look()), everyMs).unref();
+    },
+    unwatch: (call) => watch.remove(call),
+    stop,
   };
 }
 
@@ -36,66 +76,93 @@ class AbortedError extends Error {
  * a wrapper around this one that makes an object of the headers and a controller for each request: a
  * tenth of the proxy's CPU, for headers that are wanted flat. undici 8 has only the newer form.
  */
-class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall {
+class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, Watched {
+  looks = 0;
+  patience = Infinity;
+  place = -1;
   readonly #sink: UpstreamSink;
+  readonly #deadlines: Deadlines;
   #abort: ((error?: Error) => void) | null = null;
   #resume: (() => void) | null = null;
+  #begun = false;
   #paused = false;
   #aborted = false;
 
-  constructor(sink: UpstreamSink) {
+  constructor(sink: UpstreamSink, deadlines: Deadlines) {
     this.#sink = sink;
+    this.#deadlines = deadlines;
   }
 
+  /** A connection has it now: until then it waited for its turn, which isn't the provider's silence. */
   onConnect(abort: (error?: Error) => void): void {
     this.#abort = abort;
-    if (this.#aborted) abort(new AbortedError());
+    if (this.#aborted) return abort(new AbortedError());
+    this.patience = this.#deadlines.firstByte;
+    this.#deadlines.watch(this);
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     this.#resume = resume;
+    this.looks = 0;
     // An informational response: the real one follows.
-    if (status >= 200 && !this.#aborted) this.#sink.onHead(status, rawHeaders);
+    if (status >= 200) {
+      this.#begun = true;
+      this.patience = this.#deadlines.idle;
+      if (!this.#aborted) this.#sink.onHead(status, rawHeaders);
+    }
     return !this.#paused;
   }
 
   onData(chunk: Buffer): boolean {
+    this.looks = 0;
     if (!this.#aborted) this.#sink.onData(chunk);
     return !this.#paused;
   }
 
   onComplete(): void {
+    this.#deadlines.unwatch(this);
     if (!this.#aborted) this.#sink.onEnd();
   }
 
   onError(error: Error): void {
+    this.#deadlines.unwatch(this);
     if (!this.#aborted) this.#sink.onFailure(asFailure(error));
   }
 
+  onSilent(): void {
+    this.abort();
+    const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
+    this.#sink.onFailure({ kind: "silent", reason: this.#begun ? `nothing for ${idleTimeoutMs} ms` : `no response for ${firstByteTimeoutMs} ms` });
+  }
+
+  /** A client that doesn't read is not the provider's silence. */
   pause(): void {
     this.#paused = true;
+    this.patience = Infinity;
   }
 
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
+    this.looks = 0;
+    this.patience = this.#deadlines.idle;
     this.#resume?.();
   }
 
   abort(): void {
     this.#aborted = true;
+    this.#deadlines.unwatch(this);
     this.#abort?.(new AbortedError());
   }
 }
 
 const unreachable = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
-const silent = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "ETIMEDOUT"]);
 
 /** errno and undici codes to our three kinds. */
 function asFailure(error: Error & { code?: string }): UpstreamFailure {
   const code = error.code ?? "";
   const reason = code === "" ? error.message : code;
-  if (silent.has(code)) return { kind: "silent", reason };
+  if (code === "ETIMEDOUT") return { kind: "silent", reason };
   // A TLS failure or a reset before the response is no connection either; after the head the caller treats every kind as a cut.
   if (unreachable.has(code) || /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return { kind: "unreachable", reason };
   return { kind: "broken", reason };

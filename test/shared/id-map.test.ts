@@ -33,7 +33,7 @@ t.test("many pass through while one stays", async (t) => {
     if (id >= 50) ids.take(id - 40);
   }
   t.same([ids.get(7), ids.take(99_999), ids.take(99_999)], [-7, 99_999, undefined]);
-  t.equal(ids.size, 43, "8 and 9 were never taken");
+  t.equal(ids.size, 42, "7, 8 and 9 were never taken, and 39 of the last 40");
 });
 
 t.test("an id below 1 is our own mistake", async (t) => {
