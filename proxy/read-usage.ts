@@ -58,7 +58,9 @@ export function usageAtEnd(text: string): unknown {
   const at = text.lastIndexOf('"usage"');
   if (at === -1 || text.includes('"error"')) return null;
   try {
-    return JSON.parse(`{${text.slice(at)}`);
+    const end = JSON.parse(`{${text.slice(at)}`) as Fields;
+    // A null may stand beside the real one, elsewhere.
+    return isObject(end["usage"]) ? end : null;
   } catch {
     // It stands deeper, or is a value.
     return null;

@@ -119,7 +119,7 @@ t.test("another wire version is refused by name, and closed", async (t) => {
 t.test("numbers as wild as the grammar allows harm nobody else", async (t) => {
   const peer = await greeted();
   const wild = Number.MAX_SAFE_INTEGER;
-  peer.socket.write(encodeFrame(["settle", wild, wild, "/hostile", "test", "model", wild, wild, wild, wild, 1_000_000_000, true]));
+  peer.socket.write(settleFrame(wild, wild, "/hostile", 1_000_000_000, wild));
   await peer.heard("settled");
   peer.socket.write(encodeFrame(["admin", 9, "rate-limits.put", { user_path: "/x", limit_key: { period: "minute" }, max_requests: 1e300 }]));
   t.match(await peer.heard("failed"), ["failed", 9, { status: 400 }], "a wrong admin call is answered");

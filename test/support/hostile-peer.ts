@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import net from "node:net";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
+import { toWire } from "../../shared/wire/to-wire.js";
 import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
 import { wireVersion } from "../../shared/version.js";
 
@@ -17,7 +18,12 @@ export interface HostilePeer {
 
 export const helloFrame = (proxyId: string): Buffer => encodeFrame(["hello", 1, wireVersion, "proxy", proxyId, [], false]);
 export const admitFrame = (id: number, path: string): Buffer => encodeFrame(["admit", id, path, ["test", "model"]]);
-export const settleFrame = (seq: number, lease: number, path: string, tokens: number): Buffer => encodeFrame(["settle", seq, lease, path, "test", "model", 0, 0, 0, 0, tokens, false]);
+
+/** A settle with any numbers; `times` stands for each of its moments. */
+export function settleFrame(seq: number, lease: number, path: string, tokens: number, times = 0): Buffer {
+  const target = { provider: "test", model: "model" };
+  return encodeFrame(toWire({ kind: "settle", of: "request", seq, lease, userPath: path, admittedAtMs: times, lsn: times, target, targetAtMs: times, targetLsn: times, startedAgoMs: times, endedAgoMs: times, tokens, estimated: false }));
+}
 
 /** Msgpack bytes behind their length word. */
 export function framed(body: Buffer | readonly number[]): Buffer {

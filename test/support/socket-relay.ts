@@ -6,6 +6,7 @@
 import { once } from "node:events";
 import net from "node:net";
 import { decodeValue } from "../../shared/wire/codec.js";
+import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 
 /** `up` is towards the daemon. */
 export type Direction = "up" | "down";
@@ -69,7 +70,9 @@ export async function startRelay(socket: string, daemonSocket: string): Promise<
     if (isSettled()) for (const resolve of waiters.splice(0)) resolve();
     if (kind !== "settle") return;
     if (settles.has(id)) ledger.repeatedSettles++;
-    settles.set(id, { userPath: frame[3] as string, tokens: frame[10] as number, estimated: frame[11] as boolean });
+    const settle = toDaemonFromWire(frame);
+    if (settle?.kind !== "settle") throw new Error(`a settle that can't be read: ${JSON.stringify(frame)}`);
+    settles.set(id, { userPath: settle.userPath, tokens: settle.tokens, estimated: settle.estimated });
   };
   const server = net.createServer({ allowHalfOpen: true }, (fromProxy) => {
     const toDaemon = net.connect({ path: daemonSocket, allowHalfOpen: true });
