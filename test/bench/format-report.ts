@@ -3,6 +3,7 @@ import type { Ratio, Report, Row } from "./report.js";
 
 const labels: Readonly<Record<string, string>> = {
   "sluice": "Sluice proxy, 2 rules",
+  "sluice-unlimited": "Sluice proxy, no rules",
   "undici": "undici forwarder",
   "http-proxy": "http-proxy forwarder",
   "nginx": "nginx, 1 worker",

@@ -41,7 +41,8 @@ export async function measureProxy(context: RunContext, connections: number): Pr
   const missing = sluiceMissing();
   if (missing !== null) skipped["sluice"] = missing;
   const sluice = missing === null ? await startSluice(context, upstream.url) : null;
-  const peers = [...(sluice === null ? [] : [sluice.peer]), ...(await startForwarders(context, upstream.url, skipped))];
+  const unlimited = missing === null ? asPeer("sluice-unlimited", await startFresh(context, upstream.url, "unlimited", "no rules")) : null;
+  const peers = [...(sluice === null ? [] : [sluice.peer]), ...(unlimited === null ? [] : [unlimited]), ...(await startForwarders(context, upstream.url, skipped))];
   for (const peer of peers) await checkAnswer(peer);
   const generator = await processes.node(ourProgram("http-load.js"), []);
   const contenders = peers.map(({ name, ...peer }) => ({
@@ -56,17 +57,17 @@ export async function measureProxy(context: RunContext, connections: number): Pr
 /** As often as there are rounds, each time with a data directory of its own; the last one stays. */
 async function startSluice(context: RunContext, upstreamUrl: string): Promise<{ readonly peer: HttpPeer; readonly start: StartMeasures }> {
   context.say("starting Sluice");
-  let pair = await startFresh(context, upstreamUrl, 0);
+  let pair = await startFresh(context, upstreamUrl, "pair-0", "two rules");
   const readyMs = [pair.readyMs];
   while (readyMs.length < context.rounds) {
     await Promise.all([context.processes.stop(pair.proxy), context.processes.stop(pair.daemon)]);
-    pair = await startFresh(context, upstreamUrl, readyMs.length);
+    pair = await startFresh(context, upstreamUrl, `pair-${readyMs.length}`, "two rules");
     readyMs.push(pair.readyMs);
   }
   await delay(idleSeconds * 1000);
   const { proxy, daemon } = pair;
   return {
-    peer: { name: "sluice", url: proxy.url, pids: [proxy.pid], besidePids: [daemon.pid] },
+    peer: asPeer("sluice", pair),
     start: { readyMs, proxyIdleBytes: residentBytes(proxy.pid), daemonIdleBytes: residentBytes(daemon.pid) },
   };
 }
@@ -88,10 +89,14 @@ async function startForwarders({ processes, dir }: RunContext, upstreamUrl: stri
   return [...peers, { name: "nginx", url: nginx.url, pids: withChildren(nginx.pid), besidePids: [] }];
 }
 
-function startFresh(context: RunContext, upstreamUrl: string, n: number): Promise<SluicePair> {
-  const dir = join(context.dir, `pair-${n}`);
+function startFresh(context: RunContext, upstreamUrl: string, name: string, rules: "two rules" | "no rules"): Promise<SluicePair> {
+  const dir = join(context.dir, name);
   mkdirSync(dir, { mode: 0o700 });
-  return startPair(context.processes, dir, upstreamUrl);
+  return startPair(context.processes, dir, upstreamUrl, rules);
+}
+
+function asPeer(name: string, { daemon, proxy }: SluicePair): HttpPeer {
+  return { name, url: proxy.url, pids: [proxy.pid], besidePids: [daemon.pid] };
 }
 
 /** One request by an ordinary client: what is measured must be the real thing. */
@@ -101,6 +106,7 @@ async function checkAnswer(peer: HttpPeer): Promise<void> {
   if (response.status !== 200) throw new Error(`${peer.name} answered ${response.status}: ${text.slice(0, 300)}`);
   if (text.length < responseBody.length / 2 || !text.includes("total_tokens")) throw new Error(`${peer.name} answered with something else than the provider's completion: ${text.slice(0, 300)}`);
   if (peer.name === "sluice" && !response.headers.has("x-ratelimit-limit-tokens")) throw new Error("Sluice's answer has no x-ratelimit-limit-tokens: its rules aren't in force");
+  if (peer.name === "sluice-unlimited" && response.headers.has("x-ratelimit-limit-requests")) throw new Error("Sluice without rules has rate limit headers");
 }
 
 function ourProgram(file: string): string {

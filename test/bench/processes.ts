@@ -8,7 +8,8 @@ import net from "node:net";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-const startDeadlineMs = 20_000;
+/** A daemon with 100,000 rules in its configuration needs some seconds. */
+const startDeadlineMs = 120_000;
 const stopDeadlineMs = 5_000;
 
 export interface Running {

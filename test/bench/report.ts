@@ -58,6 +58,8 @@ export function buildReport(head: Head, proxy: ProxyMeasures | null, daemon: Rou
   const busiest = inFlightLevels[inFlightLevels.length - 1]!;
   const toUndici = ratio("proxy CPU ÷ undici forwarder CPU", http["sluice"], http["undici"], (phase) => phase.cpuUs);
   const toHttpProxy = ratio("proxy CPU ÷ http-proxy forwarder CPU", http["sluice"], http["http-proxy"], (phase) => phase.cpuUs);
+  const toUnlimited = ratio("proxy CPU ÷ its CPU without rules", http["sluice"], http["sluice-unlimited"], (phase) => phase.cpuUs);
+  const waitToUnlimited = ratio("proxy p50 ÷ its p50 without rules", http["sluice"], http["sluice-unlimited"], (phase) => phase.p50Us);
   const perAdmission = inFlightLevels.map((level) => spread(`daemon CPU per admission + settle, ${level} in flight`, (admissions[atLevel("daemon", level)] ?? []).map((phase) => phase.cpuUs), "µs"));
   const toRedis = inFlightLevels.map((level) =>
     ratio(`daemon admissions/s ÷ Redis admissions/s, ${level} in flight`, admissions[atLevel("daemon", level)], admissions[atLevel("redis", level)], (phase) => phase.perSecond));
@@ -73,7 +75,7 @@ export function buildReport(head: Head, proxy: ProxyMeasures | null, daemon: Rou
   return {
     head, ...rows, start, reach,
     skipped: { ...proxy?.rounds.skipped, ...daemon?.skipped },
-    ratios: [toUndici, toHttpProxy, ...perAdmission, ...toRedis].filter((value) => value !== null),
+    ratios: [toUndici, toHttpProxy, toUnlimited, waitToUnlimited, ...perAdmission, ...toRedis].filter((value) => value !== null),
     complaints: [...rows.proxy, ...rows.daemon].filter(({ errors }) => errors > 0).map(({ name, errors, lastError }) => `${name}: ${errors} failed, the last with ${lastError ?? "no reason"}`),
   };
 }

@@ -22,12 +22,12 @@ export function sluiceMissing(): string | null {
   return missing.length === 0 ? null : `not built: ${missing.join(", ")}`;
 }
 
-/** Both processes, started at the same moment, with two rules that match every request of the benchmark. */
-export async function startPair(processes: Processes, dir: string, upstreamUrl: string): Promise<SluicePair> {
+/** Both processes, started at the same moment, with two rules that match every request of the benchmark, or with none. */
+export async function startPair(processes: Processes, dir: string, upstreamUrl: string, rules: "two rules" | "no rules"): Promise<SluicePair> {
   const config = writeConfig(dir, {
     providers: { bench: { type: "openai", base_url: `${upstreamUrl}/v1`, api_key: "none", models: [benchModel] } },
     rate_limits: {
-      user_paths: [
+      user_paths: rules === "no rules" ? [] : [
         { path: "/", limits: [{ period: "minute", max_requests: 1_000_000_000 }] },
         { path: "/bench", limits: [{ period: "hour", max_requests: 1_000_000_000, max_tokens: 1_000_000_000_000 }] },
       ],
