@@ -1,4 +1,5 @@
 /** The five /admin/rate-limits endpoints over HTTP (CONTRACT section 6), and who may call them (section 2). */
+import { writeFileSync } from "node:fs";
 import t from "tap";
 import { admin, chat } from "../support/client.js";
 import { makeSite } from "../support/processes.js";
@@ -141,6 +142,23 @@ t.test("with rate limits disabled nothing is enforced, and the admin API says so
   const proxy = await disabled.startProxy();
   for (let i = 0; i < 3; i++) t.equal((await chat(proxy.ready)).status, 200);
   t.match(await admin(proxy.ready, "GET", "/rate-limits"), { status: 503, body: { code: "feature_unavailable", status_code: 503 } });
+});
+
+t.test("a template in the configuration without the entitlement stops the start of both processes, naming the path", async (t) => {
+  const site = makeSite(t, `${providers}rate_limits: { user_paths: [ { path: /team, per_child: true, limits: [ { period: minute, max_requests: 1 } ] } ] }\n`);
+  await t.rejects(site.startDaemon(), /per_child on \/team requires the entitlement quota_templates/);
+  await t.rejects(site.startProxy(), /per_child on \/team requires the entitlement quota_templates/);
+});
+
+t.test("a list of more rules than a page leaves in pieces and is whole", async (t) => {
+  const site = makeSite(t, providers, { SLUICE_ENTITLEMENTS: "quota_templates" });
+  writeFileSync(site.configFile, JSON.stringify({ rate_limits: { user_paths: Array.from({ length: 1200 }, (_, i) => ({ path: `/many/${i}`, limits: [{ period: "minute", max_requests: i + 1 }] })) }, providers: { test: { type: "simulator" } } }));
+  await site.startDaemon();
+  const { ready } = await site.startProxy();
+  const { status, body } = await admin(ready, "GET", "/rate-limits");
+  t.equal(status, 200);
+  t.same(body.rate_limits.map(({ max_requests: cap }) => cap).sort((a, b) => Number(a) - Number(b)), Array.from({ length: 1200 }, (_, i) => i + 1));
+  t.match(body["server_time"], /Z$/);
 });
 
 t.test("an open gateway refuses to listen beyond loopback", async (t) => {
