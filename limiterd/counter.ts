@@ -1,18 +1,57 @@
-/** How counters are made and copied. Whose they are, and which of them a request meets, is in `rule-book.ts`. */
-import type { Counter, Rule } from "./rule-book.js";
-import { newWindow } from "./window.js";
+/** A window and a gauge with the rule that they count for. How counters are found and kept is in `rule-book.ts` and `children.ts`. */
+import type { RuleDefinition, RuleSource } from "../shared/rule.js";
+import type { Children } from "./children.js";
+import type { Window } from "./window.js";
 
-export function newCounter(rule: Rule, subject: string, child: string, nowMs: number): Counter {
-  return { rule, subject, child, window: newWindow(rule.periodMs, nowMs), inFlight: 0, dirty: false, restoredLsn: 0 };
+export interface Rule {
+  readonly id: string;
+  /** Caps may be edited in place: everything else is the rule's identity. */
+  definition: RuleDefinition;
+  readonly periodMs: number;
+  source: RuleSource;
+  createdAtMs: number;
+  updatedAtMs: number;
+  /** Charges up to this log sequence number don't count for this rule: it was made, or reset, then. */
+  sinceLsn: number;
+  /** How many resets of all rules have been applied to it. */
+  resets: number;
+  /** Null for a template. */
+  own: Counter | null;
+  /** Those of a template; empty for any other rule. */
+  children: Children;
+  /** Children that a reset dropped and that haven't been gone through yet: one whose requests still run comes back from here. */
+  former: readonly Children[];
 }
 
-/** The counter of a direct child of a template; it isn't added to the template here. */
-export function newChild(rule: Rule, child: string, nowMs: number): Counter {
-  const parent = rule.definition.subject;
-  return newCounter(rule, parent === "/" ? `/${child}` : `${parent}/${child}`, child, nowMs);
+/** One window and gauge: a rule's own, or that of one direct child of a template. */
+export class Counter {
+  readonly rule: Rule;
+  /** The child's segment below the template; empty for a rule's own counter. */
+  readonly child: string;
+  readonly window: Window;
+  inFlight = 0;
+  /** Changed since it was last handed to a snapshot. */
+  dirty = false;
+  /** Charges up to this log sequence number stand in the restored window. Set at restore, 0 otherwise. */
+  restoredLsn: number;
+
+  constructor(rule: Rule, child: string, window: Window, restoredLsn = 0) {
+    this.rule = rule;
+    this.child = child;
+    this.window = window;
+    this.restoredLsn = restoredLsn;
+  }
+
+  /** Who it counts, as messages say it: the rule's subject as it was written last, or the child's path. */
+  get subject(): string {
+    const { subject } = this.rule.definition;
+    return this.rule.own !== null ? subject : subject === "/" ? `/${this.child}` : `${subject}/${this.child}`;
+  }
 }
 
 /** A counter to look at: its window may be brought to now without a trace in the book. The rule stays shared. */
-export function copyCounter(counter: Counter): Counter {
-  return { ...counter, window: { ...counter.window } };
+export function copyCounter({ rule, child, window, inFlight, restoredLsn }: Counter): Counter {
+  const copy = new Counter(rule, child, { ...window }, restoredLsn);
+  copy.inFlight = inFlight;
+  return copy;
 }

@@ -12,8 +12,7 @@ import { listRules } from "./list-rules.js";
 import type { Rule } from "./rule-book.js";
 import { type DaemonState, isLimited } from "./state.js";
 import { daemonStatus } from "./status.js";
-import { type Change, ruleToStored, windowKey } from "./store.js";
-import { writeSlices } from "./writer.js";
+import { type Change, resetKey, ruleRemoved, ruleWritten } from "./store.js";
 
 export interface AdminPorts {
   answer(body: unknown): void;
@@ -38,8 +37,8 @@ export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, p
     case "rate-limits.list": return list(state, body, nowMs, ports);
     case "rate-limits.put": return put(state, body, nowMs, ports);
     case "rate-limits.delete": return remove(state, body, ports);
-    case "rate-limits.reset-one": return resetOne(state, body, nowMs, ports);
-    case "rate-limits.reset": return resetAll(state, body, nowMs, ports);
+    case "rate-limits.reset-one": return resetOne(state, body, ports);
+    case "rate-limits.reset": return resetAll(state, body, ports);
     case "explain": {
       const answer = valueOf(handleExplain(state, body, nowMs), ports);
       return answer === null ? undefined : ports.answer(answer);
@@ -67,13 +66,12 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   const before = isLimited(state);
   const known = state.book.find(definition);
   const wasInert = known !== null && isInert(state, known);
-  const stale = known !== null && known.definition.perChild !== definition.perChild ? windowRemovals(known) : [];
-  const { rule } = state.book.put(definition, { source: "manual", nowMs, lsn: state.writer.closeBatch() });
+  const rule = state.book.put(definition, { source: "manual", nowMs, lsn: state.writer.closeBatch() });
   ports.limitedMayHaveChanged(before);
   const inert = state.settings.inertReason(rule.definition);
   if (inert !== null) state.onInertRule(inertRuleName(rule.definition, inert));
   countInert(state, Number(inert !== null) - Number(wasInert), ports);
-  commit(state, [...stale, ruleChange(rule)], () => ports.answer(inert === null ? {} : { inert }));
+  commit(state, [ruleWritten(rule)], () => ports.answer(inert === null ? {} : { inert }));
 }
 
 function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
@@ -84,7 +82,7 @@ function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
   if (rule === null) return ports.fail(failure("rate_limit_not_found", `no ${periodLabel(key.periodSeconds)} rule on ${key.scope} ${key.subject}`));
   ports.limitedMayHaveChanged(before);
   countInert(state, -Number(isInert(state, rule)), ports);
-  commit(state, [{ table: "rules", key: rule.id, value: undefined }, ...windowRemovals(rule)], () => ports.answer({}));
+  commit(state, ruleRemoved(rule.id), () => ports.answer({}));
 }
 
 function isInert({ settings }: DaemonState, rule: Rule): boolean {
@@ -97,36 +95,23 @@ function countInert(state: DaemonState, change: number, ports: AdminPorts): void
   ports.inertRulesChanged();
 }
 
-function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+function resetOne(state: DaemonState, body: unknown, ports: AdminPorts): void {
   const key = valueOf(parseResetOne(body), ports);
   if (key === null) return;
   const rule = state.book.find(key);
   if (rule === null) return ports.answer({});
-  commit(state, resetChanges(state, rule, nowMs), () => ports.answer({}));
+  state.book.reset(rule, state.writer.closeBatch());
+  commit(state, [ruleWritten(rule)], () => ports.answer({}));
 }
 
-function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+/** One number in the store, however many rules there are: windows up to it are void. */
+function resetAll(state: DaemonState, body: unknown, ports: AdminPorts): void {
   if (valueOf(parseConfirmation(body), ports) === null) return;
-  const changes: Change[] = [];
-  for (const rule of state.book.rules.values()) changes.push(...resetChanges(state, rule, nowMs));
-  commit(state, changes, () => ports.answer({}));
-}
-
-function resetChanges(state: DaemonState, rule: Rule, nowMs: number): Change[] {
-  const removals = windowRemovals(rule);
-  state.book.reset(rule, { nowMs, lsn: state.writer.closeBatch() });
-  return [...removals, ruleChange(rule)];
-}
-
-function ruleChange(rule: Rule): Change {
-  return { table: "rules", key: rule.id, value: ruleToStored(rule) };
-}
-
-function windowRemovals(rule: Rule): Change[] {
-  const children = [...rule.children.keys()];
-  return (rule.own === null ? children : ["", ...children]).map((child) => ({ table: "windows", key: windowKey(rule.id, child), value: undefined }));
+  const lsn = state.writer.closeBatch();
+  state.book.resetAll(lsn);
+  commit(state, [{ table: "lives", key: resetKey, value: [lsn] }], () => ports.answer({}));
 }
 
 function commit(state: DaemonState, changes: readonly Change[], then: () => void): void {
-  void writeSlices(state.writer, changes).then(then);
+  void state.writer.write(changes).then(then);
 }

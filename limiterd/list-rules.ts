@@ -2,9 +2,10 @@
 import { effectiveSubject, periodLabel } from "../shared/rule.js";
 import { formatMillis, formatSeconds } from "../shared/time.js";
 import { rulesPerPage } from "../shared/bounds.js";
-import { compareRules, type RuleKey } from "../shared/rule.js";
+import type { RuleKey } from "../shared/rule.js";
 import type { InertReason } from "./inert-rule.js";
 import type { Counter, Rule, RuleBook } from "./rule-book.js";
+import { firstAfter } from "./sorted-rules.js";
 import { estimateRequests, estimateTokens, rollWindow } from "./window.js";
 
 export interface RuleList {
@@ -24,27 +25,20 @@ export interface ListOptions {
 /** One page of all rules in the order scope, subject, period. Pages stay right when rules come and go between them. */
 export function listRules(book: RuleBook, options: ListOptions): RuleList {
   const sorted = book.sorted();
-  const from = options.after === null ? 0 : firstAfter(sorted, options.after);
+  const from = options.after === null ? 0 : firstAfter(sorted, keyOf(options.after));
   const page = sorted.slice(from, from + rulesPerPage);
   const last = page.at(-1);
   return {
-    rate_limits: page.map((rule) => listItem(rule, options)),
+    rate_limits: page.map((rule) => listItem(book.fresh(rule), options)),
     server_time: formatMillis(options.nowMs),
     next: last !== undefined && from + page.length < sorted.length ? last.id : null,
   };
 }
 
-function firstAfter(sorted: readonly Rule[], after: string): number {
+/** The key that a page's `next` names. */
+function keyOf(after: string): RuleKey {
   const [scope, subject, periodSeconds] = after.split("\n");
-  const key = { scope, subject: subject ?? "", periodSeconds: Number(periodSeconds) } as RuleKey;
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compareRules(sorted[middle]!.definition, key) <= 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return { scope, subject: subject ?? "", periodSeconds: Number(periodSeconds) } as RuleKey;
 }
 
 function listItem(rule: Rule, { nowMs, inertReason }: ListOptions): Record<string, unknown> {

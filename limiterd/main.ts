@@ -171,6 +171,7 @@ function receive(state: DaemonState, connection: Connection, bytes: Buffer, nowM
 
 function startTimers(state: DaemonState, config: Config, log: Log, nowMs: () => number): { stop(): void; lastSnapshot(): Promise<void> } {
   let running: Promise<void> | null = null;
+  let sweeping: Promise<void> | null = null;
   const takeSnapshot = (): Promise<void> => {
     running ??= snapshot(state, nowMs()).finally(() => {
       running = null;
@@ -183,7 +184,9 @@ function startTimers(state: DaemonState, config: Config, log: Log, nowMs: () => 
   timers.push(setInterval(() => {
     if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
     closeSilentPeers(state, nowMs());
-    sweepChildren(state, nowMs());
+    sweeping ??= sweepChildren(state, nowMs(), nextTurn).finally(() => {
+      sweeping = null;
+    });
   }, tickMs));
   if (state.awaited !== null) {
     timers.push(setTimeout(() => {
@@ -198,6 +201,10 @@ function startTimers(state: DaemonState, config: Config, log: Log, nowMs: () => 
       await takeSnapshot();
     },
   };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function closeSilentPeers(state: DaemonState, nowMs: number): void {

@@ -7,7 +7,7 @@ import { replaySettle } from "./count-settle.js";
 import { createProxies, type Proxies } from "./proxies.js";
 import { createRuleBook, type RuleBook } from "./rule-book.js";
 import { type RuleDefinition, ruleId } from "../shared/rule.js";
-import { bornKey, type Change, journalFromStored, proxyFromStored, ruleFromStored, ruleToStored, splitWindowKey, type Store, StoreUnreadableError, windowFromStored, windowKey } from "./store.js";
+import { bornKey, type Change, journalFromStored, proxyFromStored, resetKey, ruleFromStored, ruleRemoved, ruleWritten, splitWindowKey, type Store, StoreUnreadableError, windowFromStored } from "./store.js";
 
 export interface Restored {
   readonly book: RuleBook;
@@ -29,9 +29,16 @@ const lsnGap = 1_000_000;
 export function restore(store: Store, configured: readonly RuleDefinition[] | null, nowMs: number): Restored {
   const book = createRuleBook();
   let lastLsn = 0;
+  let resetLsn = 0;
+  for (const { key, value } of store.entries("lives")) {
+    const [lsn] = value;
+    if (!isCount(lsn)) damaged(store, "lives", key);
+    lastLsn = Math.max(lastLsn, lsn);
+    if (key === resetKey) resetLsn = lsn;
+  }
   for (const { key, value } of store.entries("rules")) {
     const rule = ruleFromStored(value) ?? damaged(store, "rules", key);
-    book.restore({ ...rule }, nowMs);
+    book.restore({ ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) }, nowMs);
     lastLsn = Math.max(lastLsn, rule.sinceLsn);
   }
   const orphans: Change[] = [];
@@ -40,7 +47,8 @@ export function restore(store: Store, configured: readonly RuleDefinition[] | nu
     lastLsn = Math.max(lastLsn, window.lsn);
     const { ruleId: id, child } = splitWindowKey(String(key));
     const rule = book.rules.get(id);
-    if (rule === undefined || (rule.own !== null) !== (child === "")) {
+    // Of no rule, of what was a template then or is one now, or from before the rule was made or reset.
+    if (rule === undefined || (rule.own !== null) !== (child === "") || window.lsn <= rule.sinceLsn) {
       orphans.push({ table: "windows", key, value: undefined });
       continue;
     }
@@ -48,18 +56,17 @@ export function restore(store: Store, configured: readonly RuleDefinition[] | nu
     const counter = rule.own ?? book.childOf(rule, child, nowMs);
     Object.assign(counter.window, counts);
     counter.restoredLsn = lsn;
+    rule.children.pack(counter);
   }
   const { proxies, awaited } = restoreProxies(store);
   const journaled = replayJournal(store, book, proxies, nowMs);
   lastLsn = Math.max(lastLsn, journaled.at(-1) ?? 0);
-  for (const { key, value } of store.entries("lives")) {
-    const [born] = value;
-    if (!isCount(born)) damaged(store, "lives", key);
-    lastLsn = Math.max(lastLsn, born);
-  }
   const bornLsn = lastLsn + lsnGap;
   const life: Change = { table: "lives", key: bornKey, value: [bornLsn] };
-  return { book, proxies, awaited, bornLsn, journaled, changes: [life, ...orphans, ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: bornLsn - 1 }))] };
+  const changes = [life, ...orphans, ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: bornLsn - 1 }))];
+  // Now, while nobody waits: the first list of 100,000 rules would stand still for it.
+  book.sorted();
+  return { book, proxies, awaited, bornLsn, journaled, changes };
 }
 
 function restoreProxies(store: Store): { proxies: Proxies; awaited: Set<string> } {
@@ -97,17 +104,13 @@ function applyConfigured(book: RuleBook, configured: readonly RuleDefinition[], 
   for (const rule of [...book.rules.values()]) {
     if (rule.source !== "config" || declared.has(rule.id)) continue;
     book.delete(rule.definition);
-    changes.push({ table: "rules", key: rule.id, value: undefined });
-    for (const child of rule.own === null ? rule.children.keys() : [""]) changes.push({ table: "windows", key: windowKey(rule.id, child), value: undefined });
+    changes.push(...ruleRemoved(rule.id));
   }
   for (const definition of configured) {
     const known = book.find(definition);
     if (known?.source === "manual") continue;
     if (known !== null && JSON.stringify(known.definition) === JSON.stringify({ ...known.definition, ...definition })) continue;
-    const children = known !== null && known.definition.perChild !== definition.perChild ? (known.own === null ? [...known.children.keys()] : [""]) : [];
-    const { rule } = book.put(definition, { source: "config", ...at });
-    for (const child of children) changes.push({ table: "windows", key: windowKey(rule.id, child), value: undefined });
-    changes.push({ table: "rules", key: rule.id, value: ruleToStored(rule) });
+    changes.push(ruleWritten(book.put(definition, { source: "config", ...at })));
   }
   return changes;
 }

@@ -3,40 +3,15 @@
  * costs as much as the path is deep, however many rules there are. Verdicts are not here (`admit.ts`),
  * nor is what is written to the store (`snapshot.ts`).
  */
-import { compareRules, effectiveSubject, ruleId, type RuleDefinition, type RuleKey, type RuleSource } from "../shared/rule.js";
+import { effectiveSubject, ruleId, type RuleDefinition, type RuleKey, type RuleSource } from "../shared/rule.js";
 import type { Target } from "../shared/wire/message.js";
-import { copyCounter, newChild, newCounter } from "./counter.js";
-import { newWindow, type Window } from "./window.js";
+import { Children } from "./children.js";
+import { copyCounter, Counter, type Rule } from "./counter.js";
+import { createSortedRules } from "./sorted-rules.js";
+import { createTemplates, type Forgotten, type Templates } from "./templates.js";
+import { clearWindow, newWindow } from "./window.js";
 
-/** One window and gauge: a rule's own, or that of one direct child of a template. */
-export interface Counter {
-  readonly rule: Rule;
-  /** Who it counts, as messages say it: the rule's subject as it was written last, or the child's path. */
-  subject: string;
-  /** The child's segment below the template; empty for a rule's own counter. */
-  readonly child: string;
-  readonly window: Window;
-  inFlight: number;
-  /** Changed since it was last handed to a snapshot. */
-  dirty: boolean;
-  /** Charges up to this log sequence number stand in the restored window. Set at restore, 0 otherwise. */
-  restoredLsn: number;
-}
-
-export interface Rule {
-  readonly id: string;
-  /** Caps may be edited in place: everything else is the rule's identity. */
-  definition: RuleDefinition;
-  readonly periodMs: number;
-  source: RuleSource;
-  createdAtMs: number;
-  updatedAtMs: number;
-  /** Charges up to this log sequence number don't count for this rule: it was made, or reset, then. */
-  sinceLsn: number;
-  /** Null for a template. */
-  own: Counter | null;
-  readonly children: Map<string, Counter>;
-}
+export type { Counter, Rule } from "./counter.js";
 
 export interface RuleBook {
   readonly rules: ReadonlyMap<string, Rule>;
@@ -46,31 +21,43 @@ export interface RuleBook {
   takeDirty(): Counter[];
   markDirty(counter: Counter): void;
   /** Creates a rule, or replaces the caps of the one with this identity; live counters stay unless `perChild` changes. */
-  put(definition: RuleDefinition, at: { readonly source: RuleSource; readonly nowMs: number; readonly lsn: number }): { readonly rule: Rule; readonly cleared: boolean };
+  put(definition: RuleDefinition, at: { readonly source: RuleSource; readonly nowMs: number; readonly lsn: number }): Rule;
   /** A rule from the store, as it was. */
-  restore(rule: Omit<Rule, "id" | "periodMs" | "own" | "children">, nowMs: number): Rule;
+  restore(rule: RuleFields, nowMs: number): Rule;
   delete(key: RuleKey): Rule | null;
-  /** Clears a rule's windows; gauges stay, and are released as their requests end. */
-  reset(rule: Rule, at: { readonly nowMs: number; readonly lsn: number }): void;
+  /** Clears a rule's windows; gauges stay, and are released as their requests end. However many children it has, it is done at once. */
+  reset(rule: Rule, lsn: number): void;
+  /** As `reset`, for all rules there are: each is cleared when it is next met, looked at or written. */
+  resetAll(lsn: number): void;
+  /** The rule, after the last reset of all if there was one. */
+  fresh(rule: Rule): Rule;
   find(key: RuleKey): Rule | null;
   /** The counters of the user-path rules that cover a path, in the order of CONTRACT section 4; a child that isn't there is made. */
   matchPath(userPath: string, nowMs: number): Counter[];
-  /** The same without changing anything: copies, and for a child that isn't there the one that would be made. */
+  /** The same to look at: copies, and for a child that isn't there the one that would be made. */
   copyPath(userPath: string, nowMs: number): Counter[];
   /** The counters of the model rules, then of the provider rules, that cover a target. */
   matchTarget(target: Target, nowMs: number): Counter[];
   /** The counter of one child of a template; it is made when it isn't there. */
   childOf(rule: Rule, child: string, nowMs: number): Counter;
+  /** Whether this is still the counter that a request would meet. */
+  isCurrent(counter: Counter): boolean;
+  /** Children of all templates, those that were dropped and are still here included. */
+  readonly childCount: number;
   /**
    * Looks at up to `examined` children, goes on there at the next call, and forgets those that nothing
-   * holds or counts any more: idle for two periods. Returns them.
+   * holds or counts any more: dropped by a reset or a deletion, or idle for two periods. Returns them.
    */
-  forgetIdle(nowMs: number, examined: number): Counter[];
+  forgetIdle(nowMs: number, examined: number): Forgotten[];
   /** All rules in the order (scope, subject, period). */
   sorted(): readonly Rule[];
 }
 
+/** What a rule is made of. */
+type RuleFields = Pick<Rule, "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceLsn">;
+
 const nothing: Counter[] = [];
+const noChildren: readonly Children[] = [];
 
 /** An empty book. */
 export function createRuleBook(): RuleBook {
@@ -81,9 +68,10 @@ export function createRuleBook(): RuleBook {
   const indexes = { user_path: byPath, provider: byProvider, model: byModel };
   let dirty: Counter[] = [];
   let version = 0;
-  const templates = new Set<Rule>();
-  let sweep: Iterator<Counter> | null = null;
-  let sorted: readonly Rule[] | null = null;
+  const sorted = createSortedRules();
+  let resets = 0;
+  let lastResetLsn = 0;
+  const templates = createTemplates({ current: (id) => rules.get(id), fresh });
 
   function index(rule: Rule): void {
     const subject = effectiveSubject(rule.definition.scope, rule.definition.subject);
@@ -94,7 +82,7 @@ export function createRuleBook(): RuleBook {
     rules.set(rule.id, rule);
     if (rule.definition.perChild) templates.add(rule);
     version++;
-    sorted = null;
+    sorted.add(rule);
   }
 
   function unindex(rule: Rule): void {
@@ -104,55 +92,36 @@ export function createRuleBook(): RuleBook {
     if (rest.length === 0) map.delete(subject);
     else map.set(subject, rest);
     rules.delete(rule.id);
-    templates.delete(rule);
     version++;
-    sorted = null;
+    sorted.remove(rule);
+    templates.remove(rule);
   }
 
-  function make(fields: Omit<Rule, "id" | "periodMs" | "own" | "children">, nowMs: number): Rule {
-    const rule: Rule = { ...fields, id: ruleId(fields.definition), periodMs: fields.definition.periodSeconds * 1000, own: null, children: new Map() };
-    if (!fields.definition.perChild) rule.own = newCounter(rule, fields.definition.subject, "", nowMs);
+  function make(fields: RuleFields, nowMs: number): Rule {
+    const made: Omit<Rule, "children"> = { ...fields, id: ruleId(fields.definition), periodMs: fields.definition.periodSeconds * 1000, resets, own: null, former: noChildren };
+    const rule = made as Rule;
+    rule.children = new Children(rule);
+    if (!fields.definition.perChild) rule.own = new Counter(rule, "", newWindow(rule.periodMs, nowMs));
     index(rule);
     return rule;
   }
 
-  function childOf(rule: Rule, child: string, nowMs: number): Counter {
-    const known = rule.children.get(child);
-    if (known !== undefined) return known;
-    const counter = newChild(rule, child, nowMs);
-    rule.children.set(child, counter);
-    return counter;
+  function clear(rule: Rule, lsn: number): void {
+    rule.sinceLsn = Math.max(rule.sinceLsn, lsn);
+    if (rule.own !== null) clearWindow(rule.own.window);
+    templates.drop(rule);
   }
 
-  /** As `childOf`, but a child that isn't there stays away. */
-  function knownOrNewChild(rule: Rule, child: string, nowMs: number): Counter {
-    return rule.children.get(child) ?? newChild(rule, child, nowMs);
+  function fresh(rule: Rule): Rule {
+    if (rule.resets === resets) return rule;
+    rule.resets = resets;
+    clear(rule, lastResetLsn);
+    return rule;
   }
 
-  function* children(): Generator<Counter> {
-    for (const rule of templates) yield* rule.children.values();
-  }
-
-  function forgetIdle(nowMs: number, examined: number): Counter[] {
-    const forgotten: Counter[] = [];
-    sweep ??= children();
-    for (let i = 0; i < examined; i++) {
-      const next = sweep.next();
-      if (next.done === true) {
-        sweep = null;
-        break;
-      }
-      const counter = next.value;
-      if (counter.inFlight > 0 || counter.dirty || nowMs < counter.window.startMs + 2 * counter.rule.periodMs) continue;
-      counter.rule.children.delete(counter.child);
-      forgotten.push(counter);
-    }
-    return forgotten;
-  }
-
-  function collect(list: readonly Rule[], userPath: string, childFrom: number, nowMs: number, into: Counter[], child: typeof childOf): void {
+  function collect(list: readonly Rule[], userPath: string, childFrom: number, nowMs: number, into: Counter[], child: Templates["childOf"]): void {
     for (const rule of list) {
-      if (rule.own !== null) into.push(rule.own);
+      if (fresh(rule).own !== null) into.push(rule.own!);
       else if (childFrom < userPath.length) {
         const end = userPath.indexOf("/", childFrom);
         into.push(child(rule, end === -1 ? userPath.slice(childFrom) : userPath.slice(childFrom, end), nowMs));
@@ -160,7 +129,7 @@ export function createRuleBook(): RuleBook {
     }
   }
 
-  function matchPath(userPath: string, nowMs: number, child: typeof childOf): Counter[] {
+  function matchPath(userPath: string, nowMs: number, child: Templates["childOf"]): Counter[] {
     if (byPath.size === 0) return nothing;
     const matched: Counter[] = [];
     const atRoot = byPath.get("/");
@@ -189,17 +158,16 @@ export function createRuleBook(): RuleBook {
     put(definition, { source, nowMs, lsn }) {
       const known = rules.get(ruleId(definition));
       if (known === undefined) {
-        return { rule: make({ definition, source, createdAtMs: nowMs, updatedAtMs: nowMs, sinceLsn: lsn }, nowMs), cleared: true };
+        return make({ definition, source, createdAtMs: nowMs, updatedAtMs: nowMs, sinceLsn: lsn }, nowMs);
       }
-      if (known.definition.perChild === definition.perChild) {
+      if (fresh(known).definition.perChild === definition.perChild) {
         known.definition = definition;
-        if (known.own !== null) known.own.subject = definition.subject;
         known.source = source;
         known.updatedAtMs = nowMs;
-        return { rule: known, cleared: false };
+        return known;
       }
       unindex(known);
-      return { rule: make({ definition, source, createdAtMs: known.createdAtMs, updatedAtMs: nowMs, sinceLsn: lsn }, nowMs), cleared: true };
+      return make({ definition, source, createdAtMs: known.createdAtMs, updatedAtMs: nowMs, sinceLsn: lsn }, nowMs);
     },
     restore: make,
     delete(key) {
@@ -208,17 +176,23 @@ export function createRuleBook(): RuleBook {
       unindex(rule);
       return rule;
     },
-    reset(rule, { nowMs, lsn }) {
-      rule.sinceLsn = lsn;
-      if (rule.own !== null) Object.assign(rule.own.window, newWindow(rule.periodMs, nowMs));
-      for (const [child, counter] of rule.children) {
-        Object.assign(counter.window, newWindow(rule.periodMs, nowMs));
-        if (counter.inFlight === 0) rule.children.delete(child);
-      }
+    reset(rule, lsn) {
+      clear(fresh(rule), lsn);
+      // A settle of a request that is in flight must find the counter that counts now.
+      version++;
     },
-    find: (key) => rules.get(ruleId(key)) ?? null,
-    matchPath: (userPath, nowMs) => matchPath(userPath, nowMs, childOf),
-    copyPath: (userPath, nowMs) => matchPath(userPath, nowMs, knownOrNewChild).map(copyCounter),
+    resetAll(lsn) {
+      lastResetLsn = lsn;
+      resets++;
+      version++;
+    },
+    fresh,
+    find(key) {
+      const rule = rules.get(ruleId(key));
+      return rule === undefined ? null : fresh(rule);
+    },
+    matchPath: (userPath, nowMs) => matchPath(userPath, nowMs, templates.childOf),
+    copyPath: (userPath, nowMs) => matchPath(userPath, nowMs, templates.copyOf).map(copyCounter),
     matchTarget(target) {
       if (byModel.size === 0 && byProvider.size === 0) return nothing;
       const matched: Counter[] = [];
@@ -227,18 +201,20 @@ export function createRuleBook(): RuleBook {
         const bare = target.model.toLowerCase();
         const qualified = `${provider}/${bare}`;
         const [first, second] = bare < qualified ? [bare, qualified] : [qualified, bare];
-        for (const rule of byModel.get(first) ?? []) matched.push(rule.own!);
-        for (const rule of byModel.get(second) ?? []) matched.push(rule.own!);
+        for (const rule of byModel.get(first) ?? []) matched.push(fresh(rule).own!);
+        for (const rule of byModel.get(second) ?? []) matched.push(fresh(rule).own!);
       }
-      for (const rule of byProvider.get(provider) ?? []) matched.push(rule.own!);
+      for (const rule of byProvider.get(provider) ?? []) matched.push(fresh(rule).own!);
       return matched;
     },
-    childOf,
-    forgetIdle,
-    sorted() {
-      sorted ??= [...rules.values()].sort((a, b) => compareRules(a.definition, b.definition));
-      return sorted;
+    childOf: templates.childOf,
+    isCurrent: (counter) => {
+      const { rule } = counter;
+      return rules.get(rule.id) === fresh(rule) && (rule.own === null ? rule.children.holds(counter) : rule.own === counter);
     },
+    get childCount() { return templates.childCount; },
+    forgetIdle: templates.forgetIdle,
+    sorted: () => sorted.all(rules),
   };
 }
 

@@ -3,7 +3,7 @@
  * settled, and then removes the journal that all of it now covers. A window carries the log sequence
  * number up to which it holds every charge, so a crash between two slices loses and doubles nothing.
  */
-import { childrenPerSweep, settledRetentionMs, windowsPerSlice } from "../shared/bounds.js";
+import { childrenPerSweep, secondsToSweepAll, settledRetentionMs, windowsPerSlice } from "../shared/bounds.js";
 import type { Counter } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
 import type { DaemonState } from "./state.js";
@@ -35,19 +35,29 @@ function windowChanges(state: DaemonState, counters: readonly Counter[], lsn: nu
   const changes: Change[] = [];
   for (const counter of counters) {
     counter.dirty = false;
-    const { rule } = counter;
-    // Deleted meanwhile, or a child that a reset dropped: its entry is gone and must stay gone.
-    if (state.book.rules.get(rule.id) !== rule || (rule.own ?? rule.children.get(counter.child)) !== counter) continue;
-    changes.push({ table: "windows", key: windowKey(rule.id, counter.child), value: windowToStored({ ...counter.window, lsn }) });
+    const { rule, child, window } = counter;
+    // Deleted meanwhile, or a child that a reset dropped: its entry is void or gone and must stay so.
+    if (!state.book.isCurrent(counter)) continue;
+    changes.push({ table: "windows", key: windowKey(rule.id, child), value: windowToStored({ ...window, lsn }) });
+    rule.children.pack(counter);
   }
   return changes;
 }
 
-/** Forgets idle children in memory and in the store, a slice at a call. */
-export function sweepChildren(state: DaemonState, nowMs: number): void {
-  const forgotten = state.book.forgetIdle(nowMs, childrenPerSweep);
-  if (forgotten.length === 0) return;
-  void state.writer.write(forgotten.map(({ rule, child }) => ({ table: "windows", key: windowKey(rule.id, child), value: undefined })));
+/** How many children a sweep looks at. It runs once a second. */
+export function examinedPerSweep(childCount: number): number {
+  return Math.max(childrenPerSweep, Math.ceil(childCount / secondsToSweepAll));
+}
+
+/** Forgets idle and dropped children in memory and in the store, in slices. Resolved: they are gone from both. One runs at a time; the caller sees to that. `pause` lets others have their turn. */
+export async function sweepChildren(state: DaemonState, nowMs: number, pause: () => Promise<void>): Promise<void> {
+  const { book, writer } = state;
+  const examined = examinedPerSweep(book.childCount);
+  for (let i = 0; i < examined; i += windowsPerSlice) {
+    const forgotten = book.forgetIdle(nowMs, windowsPerSlice);
+    if (forgotten.length === 0) await pause();
+    else await writer.write(forgotten.map(({ rule, child }) => ({ table: "windows", key: windowKey(rule.id, child), value: undefined })));
+  }
 }
 
 function proxyChanges(state: DaemonState, dirty: readonly Proxy[], nowMs: number): Change[] {

@@ -137,6 +137,19 @@ export function journalFromStored(value: readonly unknown[]): JournalEntry[] | n
 /** `lives`: [bornLsn] under `lsn`: the first log sequence number of the last life, so that the next one's lies above all that it gave out. */
 export const bornKey = "lsn";
 
+/** `lives`: [lsn] under `reset`: the last reset of all rules. It stands for the `sinceLsn` of each of them. */
+export const resetKey = "reset";
+
+/** What writes a rule. */
+export function ruleWritten(rule: StoredRule & { readonly id: string }): Change {
+  return { table: "rules", key: rule.id, value: ruleToStored(rule) };
+}
+
+/** What removes a rule and its own window. Its children's windows go as they are forgotten. */
+export function ruleRemoved(id: string): Change[] {
+  return [{ table: "rules", key: id, value: undefined }, { table: "windows", key: windowKey(id, ""), value: undefined }];
+}
+
 /** `proxies`: [settledSeq, connected, seenAtMs] by proxy id. */
 export interface StoredProxy {
   readonly settledSeq: number;

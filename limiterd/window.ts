@@ -21,6 +21,14 @@ export function newWindow(periodMs: number, nowMs: number): Window {
   return { startMs: alignedStart(periodMs, nowMs), previousRequests: 0, currentRequests: 0, previousTokens: 0, currentTokens: 0 };
 }
 
+/** Forgets all counts; the bounds are brought to now when it is next rolled. */
+export function clearWindow(window: Window): void {
+  window.previousRequests = 0;
+  window.currentRequests = 0;
+  window.previousTokens = 0;
+  window.currentTokens = 0;
+}
+
 /** A gauge's rule has no window: its start is 0 for good. */
 function alignedStart(periodMs: number, nowMs: number): number {
   return periodMs === 0 ? 0 : nowMs - (nowMs % periodMs);

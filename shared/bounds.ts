@@ -51,8 +51,10 @@ export const refusalBytesMax = 2048;
 
 /** Windows written per slice of a snapshot: 10,000 at once stall the loop by 12 ms. */
 export const windowsPerSlice = 500;
-/** Children of templates looked at per second: a million are seen in under a minute, at a millisecond each time. */
+/** Children of templates looked at per second, at the least: a millisecond or two. */
 export const childrenPerSweep = 20_000;
+/** However many children there are, all are looked at within this time, so that those that come can't outrun those that go. */
+export const secondsToSweepAll = 60;
 /** A settle waits this long for others to share its commit. Nobody waits for the acknowledgement but the proxy's memory. */
 export const commitDelayMs = 10;
 /** Journal bytes that force a snapshot when the periodic one is off (`RATE_LIMITS_FLUSH_INTERVAL=0`). */

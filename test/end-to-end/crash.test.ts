@@ -136,6 +136,17 @@ t.test("a daemon that stands still is away too: 503, and /health says so until i
   t.match(await until(() => ruleNow(proxy.ready, "/team", 0), (rule) => rule.in_flight === 0), { in_flight: 0 }, "what it admitted too late was given back");
 });
 
+t.test("with no rule a request doesn't wait for a daemon that stands still", async (t) => {
+  const upstream = await startScriptedUpstream();
+  t.teardown(() => upstream.close());
+  const site = makeSite(t, `limiter: { deadline_ms: 60000 }\nproviders: { test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] } }\n`);
+  const daemon = await site.startDaemon();
+  const proxy = await site.startProxy();
+  daemon.child.kill("SIGSTOP");
+  for (let i = 0; i < 3; i++) t.equal((await (await chat(proxy.ready, { path: "/team" })).json() as { object: string }).object, "chat.completion");
+  daemon.child.kill("SIGCONT");
+});
+
 t.test("without the daemon, open: callers pass, and are counted when it is back", async (t) => {
   const { upstream, site } = await begin(t, "limiter: { deadline_ms: 100 }\n", { LIMITER_FAILURE_MODE: "open" });
   const daemon = await site.startDaemon();

@@ -168,7 +168,7 @@ t.test("a clock that steps back admits no more than before, and never makes a wa
 
 /** Everything that an admission may move, to put it back; children that it made are taken away. */
 function remember(book: RuleBook): () => void {
-  const all = (): Counter[] => [...book.rules.values()].flatMap(({ own, children }) => (own === null ? [...children.values()] : [own]));
+  const all = (): Counter[] => [...book.rules.values()].flatMap(({ own, children }) => (own === null ? [...children.keys()].map((name) => children.get(name)!) : [own]));
   const before = new Map(all().map((counter) => [counter, { window: { ...counter.window }, inFlight: counter.inFlight }]));
   return () => {
     for (const counter of all()) {
@@ -252,7 +252,7 @@ function difference(definitions: readonly OracleRule[], steps: readonly (readonl
     };
     if (waitSeconds > 1 && after(waitSeconds - 1)) return `step ${index}: admitted a second before ${waitSeconds} were over`;
     // Time frees no slot: while a gauge is full, no wait can be promised for what it takes part in.
-    const slotsFull = [...book.rules.values()].some(({ periodMs, own, children, definition }) => periodMs === 0 && (own === null ? [...children.values()] : [own]).some(({ inFlight }) => inFlight >= definition.maxRequests!));
+    const slotsFull = [...book.rules.values()].some(({ periodMs, own, children, definition }) => periodMs === 0 && (own === null ? [...children.keys()].map((name) => children.get(name)!) : [own]).some(({ inFlight }) => inFlight >= definition.maxRequests!));
     if (!slotsFull && !after(waitSeconds)) return `step ${index}: not admitted after the ${waitSeconds} seconds that it was told`;
     tally.waited++;
   }

@@ -4,7 +4,7 @@ import t from "tap";
 import { admit } from "../../limiterd/admit.js";
 import { charge, release } from "../../limiterd/charge.js";
 import { explain, type Explanation } from "../../limiterd/explain.js";
-import { type Counter, createRuleBook, type RuleBook } from "../../limiterd/rule-book.js";
+import { type Counter, createRuleBook, type Rule, type RuleBook } from "../../limiterd/rule-book.js";
 import type { RuleDefinition, Scope } from "../../shared/rule.js";
 import type { Target } from "../../shared/wire/message.js";
 
@@ -102,7 +102,16 @@ t.test("a template is explained for the child, and an unknown child isn't made",
 /** Everything that a book holds, deep. */
 function stateOf(book: RuleBook): unknown {
   const counter = ({ rule: _, ...rest }: Counter): unknown => structuredClone(rest);
-  return [book.version, book.sorted().map(({ own, children, ...rest }) => [structuredClone(rest), own === null ? null : counter(own), [...children].map(([name, child]) => [name, counter(child)])])];
+  const all = (children: Rule["children"]): unknown => [...children.keys()].map((name) => [name, counter(children.copy(name)!)]);
+  return [book.version, book.childCount, book.sorted().map(book.fresh).map(({ own, children, former, ...rest }) => [structuredClone(rest), own === null ? null : counter(own), all(children), former.map(all)])];
+}
+
+/** What a snapshot does in memory: what is written rests. */
+function settleDown(book: RuleBook): void {
+  for (const counter of book.takeDirty()) {
+    counter.dirty = false;
+    counter.rule.children.pack(counter);
+  }
 }
 
 const cap = fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) }, { weight: 1, arbitrary: fc.integer({ min: 5, max: 1000 }) });
@@ -114,6 +123,7 @@ const step = fc.record({
   userPath: fc.constantFrom("/", "/a", "/a/b", "/a/b/c", "/a/x", "/z"),
   targets: fc.uniqueArray(fc.constantFrom(gpt, llama, { provider: "azure", model: "GPT-4o" }), { minLength: 1, maxLength: 3 }),
   ends: fc.option(fc.record({ which: fc.nat(), tokens: fc.nat(6) })),
+  also: fc.oneof({ weight: 6, arbitrary: fc.constant("nothing") }, { weight: 2, arbitrary: fc.constant("snapshot") }, { weight: 1, arbitrary: fc.constantFrom("reset one", "reset all", "sweep") }),
 });
 
 t.test("whatever the rules and whatever happened, explaining changes nothing and says what the admission right after it says", async (t) => {
@@ -123,8 +133,12 @@ t.test("whatever the rules and whatever happened, explaining changes nothing and
       const book = bookOf(...definitions);
       const open: (readonly Counter[])[] = [];
       let nowMs = begin;
-      for (const { pauseMs, userPath, targets, ends } of steps) {
+      for (const { pauseMs, userPath, targets, ends, also } of steps) {
         nowMs += pauseMs;
+        if (also === "snapshot") settleDown(book);
+        else if (also === "sweep") book.forgetIdle(nowMs, 3);
+        else if (also === "reset one") book.reset(book.sorted()[0]!, 0);
+        else if (also === "reset all") book.resetAll(0);
         if (ends !== null && open.length > 0) {
           const [counters] = open.splice(ends.which % open.length, 1);
           release(counters!);

@@ -57,7 +57,7 @@ class Site {
     const rule = this.daemon.state.book.find({ scope: "user_path", subject, periodSeconds });
     if (rule === null) return null;
     const counted = ({ window, inFlight }: NonNullable<typeof rule.own>): readonly number[] => [window.previousRequests + window.currentRequests, window.previousTokens + window.currentTokens, inFlight];
-    return rule.own === null ? Object.fromEntries([...rule.children].map(([child, counter]) => [child, counted(counter)])) : counted(rule.own);
+    return rule.own === null ? Object.fromEntries([...rule.children.keys()].map((child) => [child, counted(rule.children.get(child)!)])) : counted(rule.own);
   }
 }
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { charge, hold, release } from "../../limiterd/charge.js";
 import { type Counter, createRuleBook, inOrder, type RuleBook } from "../../limiterd/rule-book.js";
+import type { Forgotten } from "../../limiterd/templates.js";
 import type { RuleDefinition, Scope } from "../../shared/rule.js";
 
 const now = 1_767_225_600_000;
@@ -23,6 +24,8 @@ function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
 
 /** Counters as `subject period`. */
 const names = (counters: readonly Counter[]): string[] => counters.map(({ subject, rule }) => `${subject} ${rule.definition.periodSeconds}`);
+/** Forgotten children likewise. */
+const gone = (forgotten: readonly Forgotten[]): string[] => forgotten.map(({ rule, child }) => `${rule.definition.subject}/${child} ${rule.definition.periodSeconds}`);
 
 t.test("a path meets the rules on itself and on every path above it, in order, and no others", async (t) => {
   const book = bookOf(rule("user_path", "/team/app", 60), rule("user_path", "/team", 3600), rule("user_path", "/team", 60), rule("user_path", "/", 86_400), rule("user_path", "/team/app/x"), rule("user_path", "/teams"), rule("user_path", "/Team"), rule("user_path", "/te"));
@@ -98,8 +101,7 @@ t.test("writing a rule again replaces both caps and keeps what is counted and in
   hold([counter!]);
   charge(book, [counter!], { atMs: now, requests: 1, tokens: 30 }, now);
   const { version } = book;
-  const { rule: written, cleared } = book.put({ ...rule("user_path", "/team"), maxRequests: null, maxTokens: 5 }, { source: "config", nowMs: now + 5, lsn: 9 });
-  t.equal(cleared, false);
+  const written = book.put({ ...rule("user_path", "/team"), maxRequests: null, maxTokens: 5 }, { source: "config", nowMs: now + 5, lsn: 9 });
   t.match(written, { definition: { maxRequests: null, maxTokens: 5 }, source: "config", createdAtMs: now, updatedAtMs: now + 5, sinceLsn: 1 });
   t.equal(book.matchPath("/team", now)[0], counter, "the same counter");
   t.match(counter, { inFlight: 1, window: { currentRequests: 1, currentTokens: 30 } });
@@ -156,8 +158,7 @@ t.test("a rule that becomes a template, or stops being one, starts anew; its age
   const [before] = book.matchPath("/team/app", now);
   charge(book, [before!], { atMs: now, requests: 5, tokens: 0 }, now);
   const { version } = book;
-  const { rule: template, cleared } = book.put(rule("user_path", "/team", 60, { perChild: true }), { source: "manual", nowMs: now + 9, lsn: 4 });
-  t.equal(cleared, true);
+  const template = book.put(rule("user_path", "/team", 60, { perChild: true }), { source: "manual", nowMs: now + 9, lsn: 4 });
   t.match(template, { createdAtMs: now, updatedAtMs: now + 9, sinceLsn: 4, own: null });
   t.not(book.version, version, "what was matched before must be matched again");
   t.same(book.matchPath("/team/app", now).map(({ subject, window }) => [subject, window.currentRequests]), [["/team/app", 0]]);
@@ -171,7 +172,7 @@ t.test("a reset clears windows and never a gauge, children included", async (t) 
   const idle = book.matchPath("/team/idle", now)[1]!;
   hold(met);
   charge(book, [...met, idle], { atMs: now, requests: 3, tokens: 40 }, now);
-  for (const definition of book.sorted()) book.reset(definition, { nowMs: now + 1, lsn: 7 });
+  for (const definition of book.sorted()) book.reset(definition, 7);
   t.same(book.matchPath("/team/app", now), met, "the counters are the same");
   for (const { window, inFlight, rule } of met) t.match({ window, inFlight, sinceLsn: rule.sinceLsn }, { window: { currentRequests: 0, previousRequests: 0, currentTokens: 0, previousTokens: 0 }, inFlight: 1, sinceLsn: 7 });
   t.same([...book.find(rule("user_path", "/team", 3600))!.children.keys()], ["app"], "an idle child is forgotten");
@@ -200,10 +201,10 @@ t.test("a child that was idle for two periods is forgotten, one that is used or 
   hold(busy);
   charge(book, [...used, ...idle], { atMs: now, requests: 1, tokens: 0 }, now);
   for (const counter of book.takeDirty()) counter.dirty = false;
-  const forget = (nowMs: number): string[] => names(book.forgetIdle(nowMs, 100)).sort();
+  const forget = (nowMs: number): string[] => gone(book.forgetIdle(nowMs, 100)).sort();
   t.same(forget(now + 1000), ["/team/idle 0", "/team/used 0"], "a gauge at zero remembers nothing");
   t.same(forget(now + 2 * minute - 1), []);
-  charge(book, [used[1]!], { atMs: now + 2 * minute, requests: 1, tokens: 0 }, now + 2 * minute);
+  charge(book, [book.childOf(book.find(rule("user_path", "/team"))!, "used", now + 2 * minute)], { atMs: now + 2 * minute, requests: 1, tokens: 0 }, now + 2 * minute);
   t.same(forget(now + 2 * minute), ["/team/idle 60"], "what is in flight is held");
   t.same(forget(now + 4 * minute), [], "what changed isn't written yet");
   for (const counter of book.takeDirty()) counter.dirty = false;
@@ -221,17 +222,94 @@ t.test("idle children are looked for a slice at a time, until all have been look
   for (let i = 0; i < 6; i++) {
     const slice = book.forgetIdle(now + 2 * minute, 10);
     t.ok(slice.length <= 10);
-    found.push(...names(slice));
+    found.push(...gone(slice));
   }
   t.equal(new Set(found).size, 50);
 });
 
-t.test("children of a template that is deleted aren't looked at any more", async (t) => {
+t.test("children of a template that is deleted are forgotten whether they were idle or not, and those of its successor stay", async (t) => {
   const template = rule("user_path", "/team", 60, { perChild: true });
   const book = bookOf(template);
-  book.matchPath("/team/app", now);
+  for (const path of ["/team/app", "/team/other"]) charge(book, book.matchPath(path, now), { atMs: now, requests: 1, tokens: 0 }, now);
   book.delete(template);
-  t.same(book.forgetIdle(now + 2 * minute, 10), []);
+  book.put(template, { source: "manual", nowMs: now, lsn: 2 });
+  charge(book, book.matchPath("/team/other", now), { atMs: now, requests: 1, tokens: 0 }, now);
+  t.equal(book.childCount, 3);
+  t.same(gone(book.forgetIdle(now, 10)), ["/team/app 60"], "what the store holds of the other is the successor's");
+  t.equal(book.childCount, 1);
+  t.equal(book.matchPath("/team/other", now)[0]!.window.currentRequests, 1);
+});
+
+t.test("a reset of a template drops its children at once; those in flight come back when they are met or gone through, with their gauge", async (t) => {
+  const template = rule("user_path", "/team", 60, { perChild: true });
+  const book = bookOf(template);
+  const [met] = book.matchPath("/team/met", now);
+  const [passed] = book.matchPath("/team/passed", now);
+  const [idle] = book.matchPath("/team/idle", now);
+  hold([met!, passed!]);
+  for (const counter of [met!, passed!, idle!]) charge(book, [counter], { atMs: now, requests: 1, tokens: 9 }, now);
+  const { version } = book;
+  book.reset(book.find(template)!, 5);
+  t.not(book.version, version, "what was matched before must be matched again");
+  t.same([met, passed, idle].map((counter) => book.isCurrent(counter!)), [false, false, false]);
+  t.equal(book.matchPath("/team/met", now)[0], met);
+  t.match(met, { inFlight: 1, window: { currentRequests: 0, currentTokens: 0 } });
+  book.reset(book.find(template)!, 6);
+  t.same(gone(book.forgetIdle(now, 10)).sort(), ["/team/idle 60"]);
+  t.same([met, passed, idle].map((counter) => book.isCurrent(counter!)), [true, true, false], "over two resets");
+  t.match(passed, { inFlight: 1, window: { currentRequests: 0, currentTokens: 0 } });
+  release([met!, passed!]);
+  t.same([met!, passed!].map(({ inFlight }) => inFlight), [0, 0]);
+  t.equal(book.childCount, 2);
+});
+
+t.test("a reset of all rules reaches each of them, whichever way it is met first", async (t) => {
+  const definitions = [rule("user_path", "/team"), rule("user_path", "/team", 3600, { perChild: true }), rule("provider", "openai"), rule("model", "gpt-4o")];
+  const ways: Readonly<Record<string, (book: RuleBook) => unknown>> = {
+    "by a request": (book) => [book.matchPath("/team/app", now), book.matchTarget({ provider: "openai", model: "gpt-4o" }, now)],
+    "by its key": (book) => definitions.map((definition) => book.find(definition)),
+    "by a list": (book) => book.sorted().map((each) => book.fresh(each)),
+    "by an edit": (book) => definitions.map((definition) => book.put({ ...definition, maxRequests: 3 }, { source: "manual", nowMs: now, lsn: 9 })),
+    "by a second reset": (book) => book.resetAll(7),
+  };
+  for (const [name, meet] of Object.entries(ways)) {
+    const book = bookOf(...definitions);
+    const met = [...book.matchPath("/team/app", now), ...book.matchTarget({ provider: "openai", model: "gpt-4o" }, now)];
+    hold(met);
+    charge(book, met, { atMs: now, requests: 2, tokens: 5 }, now);
+    book.resetAll(6);
+    meet(book);
+    const counted = [...book.matchPath("/team/app", now), ...book.matchTarget({ provider: "openai", model: "gpt-4o" }, now)];
+    t.same(counted.map(({ window }) => window.currentRequests + window.currentTokens), [0, 0, 0, 0], name);
+    t.same(counted.map(({ inFlight }) => inFlight), [1, 1, 1, 1], `${name}: gauges stay`);
+    t.ok(counted.every(({ rule: of }) => of.sinceLsn >= 6), `${name}: what was before is void in the store`);
+  }
+});
+
+t.test("a rule that comes after a reset of all isn't reset by it", async (t) => {
+  const book = bookOf(rule("user_path", "/"));
+  book.resetAll(6);
+  book.put(rule("user_path", "/team"), { source: "manual", nowMs: now, lsn: 8 });
+  charge(book, book.matchPath("/team", now), { atMs: now, requests: 1, tokens: 0 }, now);
+  t.same(book.matchPath("/team", now).map(({ window, rule: of }) => [window.currentRequests, of.sinceLsn]), [[1, 6], [1, 8]]);
+});
+
+t.test("a request meets the same counters whatever else is in the book, by one look-up per segment", async (t) => {
+  const definitions = [rule("user_path", "/"), rule("user_path", "/team"), rule("user_path", "/team", 3600, { perChild: true }), rule("user_path", "/team/app")];
+  const beside = Array.from({ length: 100_000 }, (_, i) => (i % 4 === 0 ? rule("model", `m${i}`) : i % 4 === 1 ? rule("provider", `p${i}`) : rule("user_path", `/beside/${i}`, 60, { perChild: i % 4 === 2 })));
+  const [small, large] = [bookOf(...definitions), bookOf(...beside.slice(50_000), ...definitions, ...beside.slice(0, 50_000))];
+  t.equal(large.rules.size, 100_004);
+  for (const path of ["/", "/team", "/team/app", "/team/app/x", "/other/team"]) t.same(names(large.matchPath(path, now)), names(small.matchPath(path, now)), path);
+  const { get } = Map.prototype;
+  let looked = 0;
+  t.intercept(Map.prototype, "get", { value: function (this: Map<unknown, unknown>, key: unknown) { looked++; return get.call(this, key); } });
+  const lookUps = (book: RuleBook, path: string): number => {
+    const before = looked;
+    book.matchPath(path, now);
+    return looked - before;
+  };
+  for (const path of ["/", "/team", "/team/app", "/team/app/x/y/z"]) t.equal(lookUps(large, path), lookUps(small, path), path);
+  t.equal(lookUps(large, "/none/of/them/has/a/rule"), 7, "six segments and the root");
 });
 
 t.test("a restored rule is as it was, and one with this identity is found whatever the case", async (t) => {

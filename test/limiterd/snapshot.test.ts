@@ -17,10 +17,10 @@ t.test("an idle child is forgotten after two periods, in memory and in the store
   t.same(children(), ["idle", "busy"]);
   t.equal(stored(), 2);
   daemon.nowMs += 119_000;
-  sweepChildren(daemon.state, daemon.nowMs);
+  await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
   t.same(children(), ["idle", "busy"], "a second too early");
   daemon.nowMs += 60_000;
-  sweepChildren(daemon.state, daemon.nowMs);
+  await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
   await daemon.commit();
   t.same(children(), ["busy"], "its request still runs");
   t.equal(stored(), 1);
@@ -36,7 +36,7 @@ t.test("a hundred thousand children come and go in bounded memory", async (t) =>
     if (i % 1000 !== 0) continue;
     daemon.nowMs += 10_000;
     await daemon.snapshot();
-    sweepChildren(daemon.state, daemon.nowMs);
+    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
     most = Math.max(most, daemon.state.book.find(template)!.children.size);
   }
   t.ok(most < 25_000, `at most ${most} at once`);
