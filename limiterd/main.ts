@@ -14,7 +14,7 @@ import { createInertReason } from "./inert-rule.js";
 import { openLmdbStore } from "./lmdb-store.js";
 import { createRefusals } from "./refusals.js";
 import { restore } from "./restore.js";
-import { snapshot, sweepChildren } from "./snapshot.js";
+import { removeVoid, snapshot, sweepChildren } from "./snapshot.js";
 import { type DaemonState, newCounts, type PeerState } from "./state.js";
 import { countInert, inertRules } from "./status.js";
 import type { Store } from "./store.js";
@@ -46,7 +46,7 @@ const stopWriteMs = 5_000;
 /** Starts a daemon; resolved, it answers on its socket. Rejects with `SocketTakenError`, `StoreLockedError` or `StoreUnreadableError`. */
 export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdOptions): Promise<Limiterd> {
   const store = await openLmdbStore(config.limiter.dataDir);
-  const state = await startState(store, config, log, nowMs).catch(closing(store));
+  const { state, voidWindows } = await startState(store, config, log, nowMs).catch(closing(store));
   const connections = new Map<Peer, Connection>();
   let stopping = false;
   const listener = await listen({
@@ -69,7 +69,7 @@ export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdO
     },
   }).catch(closing(store));
   log.info({ socket: config.limiter.socket, store: store.file, rules: state.book.rules.size }, "limiter daemon listens");
-  const timers = startTimers(state, config, log, nowMs);
+  const timers = startTimers(state, voidWindows, config, log, nowMs);
   return {
     async stop() {
       stopping = true;
@@ -99,7 +99,7 @@ function closing(store: Store): (error: unknown) => Promise<never> {
   };
 }
 
-async function startState(store: Store, config: Config, log: Log, nowMs: () => number): Promise<DaemonState> {
+async function startState(store: Store, config: Config, log: Log, nowMs: () => number): Promise<{ readonly state: DaemonState; readonly voidWindows: readonly string[] }> {
   const startedAtMs = nowMs();
   const restored = restore(store, config.rateLimits.enabled ? config.rateLimits.rules : null, startedAtMs);
   const writer = createWriter(
@@ -140,7 +140,7 @@ async function startState(store: Store, config: Config, log: Log, nowMs: () => n
   };
   await writer.write(restored.changes);
   for (const rule of inertRules(state)) state.onInertRule(rule);
-  return state;
+  return { state, voidWindows: restored.voidWindows };
 }
 
 function connect(peer: Peer, nowMs: number): Connection {
@@ -169,24 +169,28 @@ function receive(state: DaemonState, connection: Connection, bytes: Buffer, nowM
   connection.peer.close();
 }
 
-function startTimers(state: DaemonState, config: Config, log: Log, nowMs: () => number): { stop(): void; lastSnapshot(): Promise<void> } {
+function startTimers(state: DaemonState, voidWindows: readonly string[], config: Config, log: Log, nowMs: () => number): { stop(): void; lastSnapshot(): Promise<void> } {
   let running: Promise<void> | null = null;
   let sweeping: Promise<void> | null = null;
+  const sweep = (run: () => Promise<void>): void => {
+    sweeping ??= run().finally(() => {
+      sweeping = null;
+    });
+  };
   const takeSnapshot = (): Promise<void> => {
     running ??= snapshot(state, nowMs()).finally(() => {
       running = null;
     });
     return running;
   };
+  sweep(() => removeVoid(state, voidWindows));
   const intervalMs = config.rateLimits.flushIntervalMs;
   const timers: NodeJS.Timeout[] = [];
   if (intervalMs > 0) timers.push(setInterval(() => void takeSnapshot(), intervalMs));
   timers.push(setInterval(() => {
     if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
     closeSilentPeers(state, nowMs());
-    sweeping ??= sweepChildren(state, nowMs(), nextTurn).finally(() => {
-      sweeping = null;
-    });
+    sweep(() => sweepChildren(state, nowMs(), nextTurn));
   }, tickMs));
   if (state.awaited !== null) {
     timers.push(setTimeout(() => {

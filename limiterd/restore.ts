@@ -18,6 +18,8 @@ export interface Restored {
   readonly bornLsn: number;
   /** The batches of the journal that were applied, ascending. */
   readonly journaled: readonly number[];
+  /** Keys of windows that nothing counts any more; to be removed when nobody waits, for there may be a million. */
+  readonly voidWindows: readonly string[];
   /** To be committed before anybody is answered: this life's number, and what the configuration changes. */
   readonly changes: readonly Change[];
 }
@@ -41,7 +43,7 @@ export function restore(store: Store, configured: readonly RuleDefinition[] | nu
     book.restore({ ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) }, nowMs);
     lastLsn = Math.max(lastLsn, rule.sinceLsn);
   }
-  const orphans: Change[] = [];
+  const voidWindows: string[] = [];
   for (const { key, value } of store.entries("windows")) {
     const window = windowFromStored(value) ?? damaged(store, "windows", key);
     lastLsn = Math.max(lastLsn, window.lsn);
@@ -49,7 +51,7 @@ export function restore(store: Store, configured: readonly RuleDefinition[] | nu
     const rule = book.rules.get(id);
     // Of no rule, of what was a template then or is one now, or from before the rule was made or reset.
     if (rule === undefined || (rule.own !== null) !== (child === "") || window.lsn <= rule.sinceLsn) {
-      orphans.push({ table: "windows", key, value: undefined });
+      voidWindows.push(String(key));
       continue;
     }
     const { lsn, ...counts } = window;
@@ -63,10 +65,10 @@ export function restore(store: Store, configured: readonly RuleDefinition[] | nu
   lastLsn = Math.max(lastLsn, journaled.at(-1) ?? 0);
   const bornLsn = lastLsn + lsnGap;
   const life: Change = { table: "lives", key: bornKey, value: [bornLsn] };
-  const changes = [life, ...orphans, ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: bornLsn - 1 }))];
+  const changes = [life, ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: bornLsn - 1 }))];
   // Now, while nobody waits: the first list of 100,000 rules would stand still for it.
   book.sorted();
-  return { book, proxies, awaited, bornLsn, journaled, changes };
+  return { book, proxies, awaited, bornLsn, journaled, voidWindows, changes };
 }
 
 function restoreProxies(store: Store): { proxies: Proxies; awaited: Set<string> } {

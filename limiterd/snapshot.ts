@@ -7,7 +7,7 @@ import { childrenPerSweep, secondsToSweepAll, settledRetentionMs, windowsPerSlic
 import type { Counter } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
 import type { DaemonState } from "./state.js";
-import { type Change, proxyToStored, windowKey, windowToStored } from "./store.js";
+import { type Change, proxyToStored, splitWindowKey, windowKey, windowToStored } from "./store.js";
 import { writeSlices } from "./writer.js";
 
 /** Resolved: everything that had happened at the call is in the store. One runs at a time; the caller sees to that. */
@@ -57,6 +57,18 @@ export async function sweepChildren(state: DaemonState, nowMs: number, pause: ()
     const forgotten = book.forgetIdle(nowMs, windowsPerSlice);
     if (forgotten.length === 0) await pause();
     else await writer.write(forgotten.map(({ rule, child }) => ({ table: "windows", key: windowKey(rule.id, child), value: undefined })));
+  }
+}
+
+/** Removes windows that restore found void, in slices. Resolved: they are gone. One that is counted again by then is left: it is written over in its time. */
+export async function removeVoid({ book, writer }: DaemonState, keys: readonly string[]): Promise<void> {
+  for (let i = 0; i < keys.length; i += windowsPerSlice) {
+    const gone = keys.slice(i, i + windowsPerSlice).filter((key) => {
+      const { ruleId, child } = splitWindowKey(key);
+      const rule = book.rules.get(ruleId);
+      return rule === undefined || (child === "" ? rule.own === null : !rule.children.has(child));
+    });
+    await writer.write(gone.map((key) => ({ table: "windows", key, value: undefined })));
   }
 }
 

@@ -28,7 +28,7 @@ export interface Writer {
   journal(entry: JournalEntry, onDurable: () => void): void;
   /** Closes the open batch, queues it, and returns its lsn: everything until now is at or below it. */
   closeBatch(): number;
-  /** Queues changes behind all that is queued. Resolved: they are committed. */
+  /** Queues changes behind all that is queued. Resolved: they are committed. After `close` they are dropped, and it never is. */
   write(changes: readonly Change[]): Promise<void>;
   /** Commits all that is queued; what comes later is not taken. Never resolved while the store fails. */
   close(): Promise<void>;
@@ -135,6 +135,7 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     closeBatch,
     write(changes) {
       return new Promise((resolve) => {
+        if (closed) return;
         jobs.push({ changes, done: resolve });
         pump();
       });

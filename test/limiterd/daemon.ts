@@ -3,7 +3,7 @@ import { handleClose, handleFrame } from "../../limiterd/handle-message.js";
 import { createInertReason } from "../../limiterd/inert-rule.js";
 import { createRefusals } from "../../limiterd/refusals.js";
 import { restore } from "../../limiterd/restore.js";
-import { snapshot } from "../../limiterd/snapshot.js";
+import { removeVoid, snapshot } from "../../limiterd/snapshot.js";
 import { type DaemonState, newCounts, type PeerState } from "../../limiterd/state.js";
 import { countInert } from "../../limiterd/status.js";
 import { createWriter } from "../../limiterd/writer.js";
@@ -63,6 +63,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     lastSnapshotAtMs: null,
   };
   void writer.write(restored.changes);
+  void removeVoid(state, restored.voidWindows);
   const daemon: TestDaemon = {
     state,
     store,

@@ -1,5 +1,6 @@
 /** SPEC "Effects of operations on a rule's counters", row by row; each again after a daemon's end, by SIGTERM and by kill −9 after a snapshot. */
 import t, { type Test } from "tap";
+import { sweepChildren } from "../../limiterd/snapshot.js";
 import type { AdminOp } from "../../shared/wire/message.js";
 import { createMemoryStore } from "../support/memory-store.js";
 import { askFor, settleOf, startDaemon, type TestDaemon, type TestPeer } from "./daemon.js";
@@ -170,6 +171,7 @@ row("reset of a template clears the windows of all its children; their slots are
   const end = await site.hold("/kids/ann/phone");
   await site.daemon.snapshot();
   await site.admin("rate-limits.reset-one", { scope: "user_path", subject: "/kids", period: "day" });
+  await sweepChildren(site.daemon.state, site.daemon.nowMs, () => Promise.resolve());
   t.same(site.at("/kids"), { ann: [0, 0, 1] }, "only a child with a request in flight is still there");
   end();
   await site.daemon.commit();

@@ -95,6 +95,23 @@ t.test("what is counted after a reset isn't taken away with what was before, tho
   t.same(ofChild(next, template, "ann"), [1, 9, 0]);
 });
 
+t.test("void windows that a crash left are removed in slices after the start; a child that counts again by then keeps its entry", async (t) => {
+  const daemon = startDaemon([template]);
+  const peer = daemon.proxy("p1");
+  for (let i = 0; i < 1200; i++) peer.say(settleOf(askFor(peer, i + 2, `/users/u${i}`)!, i + 1, 7));
+  await daemon.snapshot();
+  await admin(daemon, "rate-limits.reset-one", { user_path: "/users", period: "minute" });
+  t.equal(windows(daemon).length, 1200, "answered before they are gone");
+  const next = startDaemon([template], { store: daemon.store.crash(), nowMs: daemon.nowMs });
+  t.equal(windows(next).length, 1200);
+  const again = next.proxy("p1");
+  for (const i of [0, 1199]) again.say(settleOf(askFor(again, i + 2, `/users/u${i}`)!, 2000 + i, 9));
+  await next.snapshot();
+  await next.commit();
+  t.same(windows(next), ["u0", "u1199"]);
+  t.same(["u0", "u600", "u1199"].map((child) => ofChild(startDaemon([template], { store: next.store.crash(), nowMs: next.nowMs }), template, child)), [[1, 9, 0], [0, 0, 0], [1, 9, 0]]);
+});
+
 t.test("a deleted template leaves nothing behind, and made again it begins at zero; running requests give their slots back", async (t) => {
   const daemon = startDaemon([]);
   daemon.state.book.put(template, { source: "manual", nowMs: daemon.nowMs, lsn: 1 });

@@ -77,3 +77,15 @@ t.test("the journal is removed up to what is covered, batches of an earlier life
   t.same(writer.removeJournal(covered).map((change) => change.key), [7, 8, 100]);
   t.ok(writer.journalBytes === 0, "the open batch isn't counted yet");
 });
+
+t.test("what comes after the close is dropped: the store may be closed by then", async (t) => {
+  const self = disk();
+  const writer = createWriter({ store: self.store, schedule: () => {}, onStoreState: () => {} }, { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000 });
+  const before = writer.write([{ table: "rules", key: "a", value: [1] }]);
+  await Promise.all([before, writer.close()]);
+  let told = false;
+  void writer.write([{ table: "rules", key: "b", value: [2] }]).then(() => (told = true));
+  await settled();
+  t.same(self.written.flat().map((change) => change.key), ["a"]);
+  t.notOk(told);
+});
