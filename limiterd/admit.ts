@@ -73,9 +73,10 @@ export function readmit(book: RuleBook, ofPath: readonly Counter[], targets: rea
   const judgement = judge({ matchPath: () => [], matchTarget: book.matchTarget }, { userPath: "/", targets }, options);
   if (!judgement.admitted) return judgement;
   countRequest(book, judgement.counters, options.nowMs);
-  for (const { rule, window } of ofPath) rollWindow(window, rule.periodMs, options.nowMs);
-  const counters = inOrder(judgement.counters, ofPath);
-  return { admitted: true, target: judgement.target, counters, headers: successHeaders(counters, options) };
+  // What a reset or a deletion has dropped meanwhile is held on, and no longer told.
+  const told = ofPath.filter(book.isCurrent);
+  for (const { rule, window } of told) rollWindow(window, rule.periodMs, options.nowMs);
+  return { admitted: true, target: judgement.target, counters: inOrder(judgement.counters, ofPath), headers: successHeaders(inOrder(judgement.counters, told), options) };
 }
 
 /** The breach that a request to these counters alone would be told, or null when all of them admit it. */

@@ -44,8 +44,9 @@ export function duplicateProblems(rules: readonly PlacedRule[]): readonly string
   const first = new Map<string, string>();
   const problems: string[] = [];
   for (const { rule, at } of rules) {
-    const earlier = first.get(ruleId(rule));
-    if (earlier === undefined) first.set(ruleId(rule), at);
+    const id = ruleId(rule);
+    const earlier = first.get(id);
+    if (earlier === undefined) first.set(id, at);
     else problems.push(`${at} declares the same rule as ${earlier} (${ruleName(rule)}): keep one of them`);
   }
   return problems;

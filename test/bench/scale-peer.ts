@@ -88,7 +88,8 @@ function converse(send: (message: ToDaemon) => void): Pick<ScalePeer, "run" | "a
         asked.delete(message.id);
         slowestMs = Math.max(slowestMs, performance.now() - atMs);
         verdicts++;
-        send({ kind: "settle", seq: ++lastSeq, lease: message.id, userPath, ...scaleTarget, admittedAtMs: message.admittedAtMs, lsn: message.lsn, startedAgoMs: 1, endedAgoMs: 0, tokens: 100, estimated: false });
+        const { id: lease, admittedAtMs, lsn } = message;
+        send({ kind: "settle", seq: ++lastSeq, of: "request", lease, userPath, target: scaleTarget, admittedAtMs, lsn, targetAtMs: admittedAtMs, targetLsn: lsn, startedAgoMs: 1, endedAgoMs: 0, tokens: 100, estimated: false });
         next();
       };
       for (let i = 0; i < inFlight; i++) next();
