@@ -52,6 +52,7 @@ export function examinedPerSweep(childCount: number): number {
 /** Forgets idle and dropped children in memory and in the store, in slices. Resolved: they are gone from both. One runs at a time; the caller sees to that. `pause` lets others have their turn. */
 export async function sweepChildren(state: DaemonState, nowMs: number, pause: () => Promise<void>): Promise<void> {
   const { book, writer } = state;
+  if (book.childCount === 0) return;
   const examined = examinedPerSweep(book.childCount);
   for (let i = 0; i < examined; i += windowsPerSlice) {
     const forgotten = book.forgetIdle(nowMs, windowsPerSlice);

@@ -86,6 +86,19 @@ t.test("the headers of a reroute are those of the path and the new target", (t) 
   t.end();
 });
 
+t.test("the headers of a reroute don't tell what a reset has cleared, nor a rule that is gone", (t) => {
+  for (const [what, remaining] of [["reset", 4], ["deleted", 49]] as const) {
+    const daemon = startDaemon([pathRule("/team", 60, { requests: 4 }), ofModel("a", { requests: 3 }), ofModel("b", { requests: 50 })]);
+    const peer = daemon.proxy("p1");
+    const first = admitted(peer, [a, b]);
+    if (what === "reset") daemon.state.book.resetAll(daemon.state.writer.closeBatch());
+    else daemon.state.book.delete(pathRule("/team", 60, {}));
+    rerouted(peer, first, [b]);
+    t.match(peer.heard.at(-1), { kind: "admitted", headers: { requests: { remaining } } }, what);
+  }
+  t.end();
+});
+
 t.test("a connection that ends at any moment of a reroute frees every slot, once", (t) => {
   for (const steps of [1, 2, 3]) {
     const daemon = startDaemon(rules);
