@@ -202,7 +202,7 @@ async function run(): Promise<void> {
   print(`\n${options.children} children come and go`);
   for (let round = 1; round <= options.rounds; round++) {
     await under(large, `round ${round}: they come`, () => load(busy(large), options.children, (n) => childPath(round * options.children + n)));
-      await watch(large, { forwardMs: threeHoursMs });
+    await watch(large, { forwardMs: threeHoursMs });
     await under(large, `round ${round}: they are forgotten`, () => untilChildren(large, activeChildren));
     const after = await liveBytes(large);
     print(`  afterwards ${fixed((after.live - ofRules.live) / mb)} MB live more than at the start, ${fixed(after.rss / mb, 0)} MB of RSS in all, store file ${storeMb(large)} MB`);
