@@ -57,6 +57,8 @@ export interface DaemonState {
   readonly writer: Writer;
   readonly store: Store;
   readonly peers: Set<PeerState>;
+  /** Told to stop: it listens to nobody any more. */
+  stopping: boolean;
   /** The first log sequence number of this daemon's life. */
   readonly bornLsn: number;
   readonly startedAtMs: number;

@@ -53,6 +53,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     writer,
     store,
     peers: new Set(),
+    stopping: false,
     bornLsn: restored.bornLsn,
     startedAtMs: nowMs,
     awaited: restored.awaited.size > 0 ? restored.awaited : null,

@@ -1,0 +1,66 @@
+/** From the store to a daemon that may answer: what was kept is restored, and this life of the daemon is written down. */
+import { commitDelayMs } from "../shared/bounds.js";
+import type { RuleDefinition } from "../shared/rule.js";
+import { createRefusals } from "./refusals.js";
+import { restore } from "./restore.js";
+import { type DaemonSettings, type DaemonState, newCounts } from "./state.js";
+import { countInert, inertRules } from "./status.js";
+import type { Store } from "./store.js";
+import { createWriter } from "./writer.js";
+
+export interface StartPorts {
+  readonly store: Store;
+  /** Runs `run` after `ms`. */
+  schedule(ms: number, run: () => void): void;
+  /** Told each time a commit fails, and with null when one succeeds after that. */
+  onStoreState(error: Error | null): void;
+  /** Told of each rule that is there, or is written later, and does nothing. */
+  onInertRule(rule: string): void;
+}
+
+export interface StartOptions {
+  readonly settings: DaemonSettings;
+  /** The rules of the configuration. */
+  readonly rules: readonly RuleDefinition[];
+  readonly nowMs: number;
+}
+
+/** Between two attempts to write to a store that fails. */
+const retryMs = 1000;
+
+export interface Started {
+  readonly state: DaemonState;
+  /** Keys of windows in the store that count no more; the timers' first task. */
+  readonly voidWindows: readonly string[];
+}
+
+/** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
+export async function startState({ store, schedule, onStoreState, onInertRule }: StartPorts, { settings, rules, nowMs }: StartOptions): Promise<Started> {
+  const restored = restore(store, settings.rateLimitsEnabled ? rules : null, nowMs);
+  const counts = newCounts();
+  const told = (error: Error | null): void => {
+    if (error !== null) counts.failedCommits++;
+    onStoreState(error);
+  };
+  const writer = createWriter({ store, schedule, onStoreState: told }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs, retryMs });
+  const state: DaemonState = {
+    settings,
+    book: restored.book,
+    proxies: restored.proxies,
+    writer,
+    peers: new Set(),
+    stopping: false,
+    bornLsn: restored.bornLsn,
+    startedAtMs: nowMs,
+    awaited: restored.awaited.size > 0 ? restored.awaited : null,
+    store,
+    refusals: createRefusals(),
+    inertRules: countInert(restored.book, settings.inertReason),
+    onInertRule,
+    counts,
+    lastSnapshotAtMs: null,
+  };
+  await writer.write(restored.changes);
+  for (const rule of inertRules(state)) onInertRule(rule);
+  return { state, voidWindows: restored.voidWindows };
+}

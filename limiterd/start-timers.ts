@@ -1,0 +1,82 @@
+/** What the daemon does by the clock: snapshots, the sweep of idle children, the end of the reunion; and the order in which it stops. */
+import { journalBytesMax, reunionMs } from "../shared/bounds.js";
+import { closeSilentPeers } from "./connection.js";
+import { endReunion } from "./handle-message.js";
+import { removeVoid, snapshot, sweepChildren } from "./snapshot.js";
+import type { Started } from "./start-state.js";
+
+export interface TimerPorts {
+  /** Wall time in ms since the epoch. */
+  nowMs(): number;
+  /** Runs `run` every `ms`; returns what ends it. */
+  every(ms: number, run: () => void): () => void;
+  /** Runs `run` once after `ms`; returns what prevents it. */
+  after(ms: number, run: () => void): () => void;
+  /** Resolved once whatever else waits in the event loop has had its turn. */
+  nextTurn(): Promise<void>;
+  /** So many proxies of the last run haven't come back in time. */
+  onMissing(proxies: number): void;
+  /** Stops listening and closes every peer, once it has read what was sent to it. */
+  closeListener(): Promise<void>;
+}
+
+export interface Timers {
+  /** Writes everything and closes every peer. False: the store can't be written, and something is lost. */
+  stop(): Promise<boolean>;
+}
+
+/** Between two looks at silent peers, idle children and the journal's size. */
+const tickMs = 1000;
+/** How long a stopping daemon tries to write to its store. */
+const stopWriteMs = 5_000;
+
+/** `flushIntervalMs` 0: no snapshot but the last, and those that the journal's size forces. */
+export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, flushIntervalMs: number): Timers {
+  let running: Promise<void> | null = null;
+  let sweeping: Promise<void> | null = null;
+  const sweep = (run: () => Promise<void>): void => {
+    sweeping ??= run().finally(() => {
+      sweeping = null;
+    });
+  };
+  const takeSnapshot = (): Promise<void> => {
+    running ??= snapshot(state, ports.nowMs()).finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  sweep(() => removeVoid(state, voidWindows));
+  const stops: (() => void)[] = [];
+  if (flushIntervalMs > 0) stops.push(ports.every(flushIntervalMs, () => void takeSnapshot()));
+  stops.push(ports.every(tickMs, () => {
+    if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
+    closeSilentPeers(state, ports.nowMs());
+    sweep(() => sweepChildren(state, ports.nowMs(), ports.nextTurn));
+  }));
+  if (state.awaited !== null) {
+    stops.push(ports.after(reunionMs, () => {
+      if (state.awaited !== null) ports.onMissing(state.awaited.size);
+      endReunion(state);
+    }));
+  }
+  /** False: it wasn't done by then. */
+  const within = (ms: number, done: Promise<void>): Promise<boolean> =>
+    new Promise((resolve, reject) => {
+      const cancel = ports.after(ms, () => resolve(false));
+      done.finally(cancel).then(() => resolve(true), reject);
+    });
+  const lastSnapshot = async (): Promise<void> => {
+    await running;
+    await takeSnapshot();
+  };
+  return {
+    async stop() {
+      state.stopping = true;
+      for (const stop of stops) stop();
+      // Written while the proxies are still there, so that the next life of the daemon waits for them.
+      const written = await within(stopWriteMs, lastSnapshot());
+      await ports.closeListener();
+      return written && (await within(stopWriteMs, state.writer.close()));
+    },
+  };
+}
