@@ -6,7 +6,8 @@ import { charge, release } from "../../limiterd/charge.js";
 import { type Counter, createRuleBook, type RuleBook } from "../../limiterd/rule-book.js";
 import type { RuleDefinition, Scope } from "../../shared/rule.js";
 import type { Target } from "../../shared/wire/message.js";
-import { createOracle, type OracleRule } from "./oracle.js";
+import { estimateRequests, estimateTokens, newWindow, rollWindow } from "../../limiterd/window.js";
+import { counted, createOracle, type OracleRequest, type OracleRule } from "./oracle.js";
 
 const begin = 1_767_225_600_000;
 const gpt: Target = { provider: "openai", model: "gpt-4o" };
@@ -209,13 +210,41 @@ interface Tally {
   waited: number;
 }
 
+/** The first counter that says something else than the oracle does, or null. */
+function counterDifference(book: RuleBook, oracle: ReturnType<typeof createOracle>, asked: readonly OracleRequest[], nowMs: number): string | null {
+  for (const rule of book.sorted()) {
+    const { definition, own, children, periodMs } = rule;
+    for (const who of new Set(asked.map((of) => counted(definition, of)).filter((who) => who !== null))) {
+      const counter = own ?? children.get(who.slice(who.lastIndexOf("/") + 1));
+      const inFlight = Number(oracle.estimate(definition, who, "concurrent", nowMs));
+      if ((counter?.inFlight ?? 0) !== inFlight) return `${definition.scope} ${who} has ${counter?.inFlight} in flight, not ${inFlight}`;
+      if (periodMs === 0) continue;
+      const expected = [oracle.estimate(definition, who, "requests", nowMs), oracle.estimate(definition, who, "tokens", nowMs)].map(Number);
+      const window = { ...(counter?.window ?? newWindow(periodMs, nowMs)) };
+      rollWindow(window, periodMs, nowMs);
+      const told = [estimateRequests(window, periodMs, nowMs), estimateTokens(window, periodMs, nowMs)];
+      if (!isDeepStrictEqual(told, expected)) return `${definition.scope} ${who} ${definition.periodSeconds} counts ${told.join(" and ")}, not ${expected.join(" and ")}`;
+    }
+  }
+  return null;
+}
+
+/** Sequences up to this length are compared counter by counter after each step, longer ones at their end: shrunk, they are short. */
+const comparedSteps = 12;
+
 /** Plays the steps against both; the first difference is the answer, or null. */
 function difference(definitions: readonly OracleRule[], steps: readonly (readonly [pauseMs: number, what: StepOf])[], startMs: number, tally: Tally): string | null {
   const book = createRuleBook();
   for (const definition of definitions) book.put(definition, { source: "manual", nowMs: startMs, lsn: 0 });
   const oracle = createOracle(definitions);
   const open: { readonly of: Target & { path: string }; readonly counters: readonly Counter[] }[] = [];
+  const everyOne: OracleRequest[] = [];
   let nowMs = startMs;
+  const compared = (index: number): string | null => {
+    if (steps.length > comparedSteps && index < steps.length - 1) return null;
+    const found = counterDifference(book, oracle, everyOne, nowMs);
+    return found === null ? null : `after step ${index}: ${found}`;
+  };
   for (const [index, [pauseMs, what]] of steps.entries()) {
     nowMs += pauseMs;
     if (what.kind === "settle") {
@@ -224,6 +253,8 @@ function difference(definitions: readonly OracleRule[], steps: readonly (readonl
       release(ended!.counters);
       charge(book, ended!.counters, { atMs: nowMs, requests: 0, tokens: what.tokens }, nowMs);
       oracle.end(ended!.of, what.tokens, nowMs);
+      const found = compared(index);
+      if (found !== null) return found;
       continue;
     }
     const { path, targets } = what;
@@ -231,6 +262,7 @@ function difference(definitions: readonly OracleRule[], steps: readonly (readonl
     const expected = oracle.ask(path, targets, nowMs);
     const putBack = remember(book);
     const verdict = admit(book, asked, { nowMs, tokensEnforced: true });
+    everyOne.push(...targets.map((target) => ({ path, ...target })));
     if (verdict.admitted) {
       tally.admitted++;
       if (expected.target !== verdict.target) return `step ${index}: admitted to ${verdict.target}, but ${JSON.stringify(expected)}`;
@@ -239,11 +271,15 @@ function difference(definitions: readonly OracleRule[], steps: readonly (readonl
       const triples = oracle.begin(of, nowMs);
       const told = { requests: asTriple(verdict.headers?.requests), tokens: asTriple(verdict.headers?.tokens) };
       if (!isDeepStrictEqual(told, triples)) return `step ${index}: headers ${JSON.stringify(told)}, not ${JSON.stringify(triples)}`;
+      const found = compared(index);
+      if (found !== null) return found;
       continue;
     }
     tally.refused++;
     const { waitSeconds, ...breach } = verdict.breach;
     if (!isDeepStrictEqual({ ...breach, wait: waitSeconds }, expected.refused)) return `step ${index}: ${JSON.stringify(verdict.breach)}, but ${JSON.stringify(expected)}`;
+    const found = compared(index);
+    if (found !== null) return found;
     const after = (seconds: number): boolean => {
       putBack();
       const { admitted } = admit(book, asked, { nowMs: nowMs + seconds * 1000, tokensEnforced: true });
@@ -265,7 +301,7 @@ function asTriple(told: { readonly limit: number; readonly remaining: number; re
   return told === null || told === undefined ? null : [told.limit, told.remaining, told.resetSeconds];
 }
 
-t.test("whatever the rules and whatever happens, the oracle gives the same verdict, rule, wait and headers", async (t) => {
+t.test("whatever the rules and whatever happens, the oracle gives the same verdict, rule, wait, headers and counters", async (t) => {
   const tally: Tally = { admitted: 0, refused: 0, waited: 0 };
   fc.assert(
     fc.property(rules, fc.array(fc.tuple(pause, step), { minLength: 1, maxLength: 60, size: "max" }), fc.integer({ min: 90_000_000, max: 2 ** 41 }), (definitions, steps, startMs) => {

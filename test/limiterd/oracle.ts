@@ -19,18 +19,18 @@ export interface OracleRequest {
   readonly model: string;
 }
 
-type Kind = "requests" | "tokens" | "concurrent";
+export type OracleKind = "requests" | "tokens" | "concurrent";
 
 interface OracleBreach {
   readonly place: number;
   readonly subject: string;
-  readonly dimension: Kind;
+  readonly dimension: OracleKind;
   readonly cap: number;
   readonly wait: number;
 }
 
 /** Whom a rule counts this request for: itself, a child of its path, or nobody (null). */
-function counted(rule: OracleRule, { path, provider, model }: OracleRequest): string | null {
+export function counted(rule: OracleRule, { path, provider, model }: OracleRequest): string | null {
   if (rule.scope === "provider") return provider.toLowerCase() === rule.subject.toLowerCase() ? rule.subject : null;
   if (rule.scope === "model") return [model, `${provider}/${model}`].some((id) => id.toLowerCase() === rule.subject.toLowerCase()) ? rule.subject : null;
   const above = rule.subject === "/" ? "/" : `${rule.subject}/`;
@@ -39,29 +39,24 @@ function counted(rule: OracleRule, { path, provider, model }: OracleRequest): st
   return !rule.perChild ? rule.subject : child === "" ? null : above + child;
 }
 
-export function createOracle(unordered: readonly OracleRule[]) {
+/** What a rule counts for somebody at a moment. */
+export type Estimate<Rule> = (rule: Rule, who: string, kind: OracleKind, nowMs: number) => bigint;
+
+/** Verdicts and headers from what is counted, whoever counts it. */
+export function createJudge<Rule extends OracleRule>(unordered: readonly Rule[], estimate: Estimate<Rule>) {
   const key = (rule: OracleRule): string => `${rule.scope}\n${rule.scope === "user_path" ? rule.subject : rule.subject.toLowerCase()}\n${String(rule.periodSeconds).padStart(10, "0")}`;
   const rules = [...unordered].sort((a, b) => (key(a) < key(b) ? -1 : 1));
-  const log: { readonly atMs: number; readonly of: OracleRequest; readonly kind: Kind; readonly amount: bigint }[] = [];
-  const open: OracleRequest[] = [];
-
-  function estimate(rule: OracleRule, who: string, kind: Kind, nowMs: number): bigint {
-    if (kind === "concurrent") return BigInt(open.filter((of) => counted(rule, of) === who).length);
-    const [period, now] = [BigInt(rule.periodSeconds) * 1000n, BigInt(nowMs)];
-    const start = now - (now % period);
-    const sum = (from: bigint, to: bigint): bigint => log.filter(({ atMs, of, kind: of2 }) => of2 === kind && atMs >= from && atMs < to && counted(rule, of) === who).reduce((total, { amount }) => total + amount, 0n);
-    return (sum(start - period, start) * (start + period - now)) / period + sum(start, now + 1n);
-  }
 
   /** Every breach of these rules, with the seconds after which it would be none. */
   function breaches(of: OracleRequest, nowMs: number, scopes: readonly string[]): OracleBreach[] {
     return rules.flatMap((rule, place) => {
       const subject = counted(rule, of);
       if (subject === null || !scopes.includes(rule.scope)) return [];
-      const caps: readonly (readonly [Kind, number | null])[] = rule.periodSeconds === 0 ? [["concurrent", rule.maxRequests]] : [["requests", rule.maxRequests], ["tokens", rule.maxTokens]];
+      const caps: readonly (readonly [OracleKind, number | null])[] = rule.periodSeconds === 0 ? [["concurrent", rule.maxRequests]] : [["requests", rule.maxRequests], ["tokens", rule.maxTokens]];
       return caps.flatMap(([dimension, cap]) => {
         if (cap === null || estimate(rule, subject, dimension, nowMs) < cap) return [];
-        let [low, high] = [0, dimension === "concurrent" ? 1 : 2 * rule.periodSeconds + 1];
+        // Two periods on, nothing weighs any more; three, where the clock has stepped back by one.
+        let [low, high] = [0, dimension === "concurrent" ? 1 : 3 * rule.periodSeconds + 1];
         while (high - low > 1) {
           const middle = (low + high) >> 1;
           if (estimate(rule, subject, dimension, nowMs + middle * 1000) < cap) high = middle;
@@ -97,10 +92,30 @@ export function createOracle(unordered: readonly OracleRule[]) {
       const { place, ...breach } = longest([ofPath, shortest].filter((found) => found !== null))!;
       return { refused: { scope: rules[place]!.scope, periodSeconds: rules[place]!.periodSeconds, ...breach } };
     },
+    triples: (of: OracleRequest, nowMs: number) => ({ requests: triple(of, "requests", nowMs), tokens: triple(of, "tokens", nowMs) }),
+  };
+}
+
+export function createOracle(rules: readonly OracleRule[]) {
+  const log: { readonly atMs: number; readonly of: OracleRequest; readonly kind: OracleKind; readonly amount: bigint }[] = [];
+  const open: OracleRequest[] = [];
+
+  function estimate(rule: OracleRule, who: string, kind: OracleKind, nowMs: number): bigint {
+    if (kind === "concurrent") return BigInt(open.filter((of) => counted(rule, of) === who).length);
+    const [period, now] = [BigInt(rule.periodSeconds) * 1000n, BigInt(nowMs)];
+    const start = now - (now % period);
+    const sum = (from: bigint, to: bigint): bigint => log.filter(({ atMs, of, kind: of2 }) => of2 === kind && atMs >= from && atMs < to && counted(rule, of) === who).reduce((total, { amount }) => total + amount, 0n);
+    return (sum(start - period, start) * (start + period - now)) / period + sum(start, now + 1n);
+  }
+
+  const judge = createJudge(rules, estimate);
+  return {
+    ask: judge.ask,
+    estimate,
     begin(of: OracleRequest, nowMs: number) {
       log.push({ atMs: nowMs, of, kind: "requests", amount: 1n });
       open.push(of);
-      return { requests: triple(of, "requests", nowMs), tokens: triple(of, "tokens", nowMs) };
+      return judge.triples(of, nowMs);
     },
     end(of: OracleRequest, tokens: number, nowMs: number) {
       open.splice(open.indexOf(of), 1);
