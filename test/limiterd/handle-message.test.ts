@@ -95,6 +95,17 @@ t.test("a crash loses no settle that was acknowledged, and no request that its p
   t.same(counts(last, minute), { requests: 3, tokens: 47, inFlight: 0 }, "and a second crash changes nothing");
 });
 
+t.test("a request that was settled before its proxy had the answer is still counted after a crash", async (t) => {
+  const daemon = startDaemon([minute]);
+  const peer = daemon.proxy("p1");
+  const lease = askFor(peer, 2, "/team")!;
+  peer.say(settleOf({ ...lease, admittedAtMs: 0, lsn: 0 }, 1, 40));
+  t.same(counts(daemon, minute), { requests: 1, tokens: 40, inFlight: 0 });
+  await daemon.commit();
+  const next = startDaemon([minute], { store: daemon.store.crash(), nowMs: daemon.nowMs });
+  t.same(counts(next, minute), { requests: 1, tokens: 40, inFlight: 0 });
+});
+
 t.test("a crash between journal and snapshot counts everything once, whatever was written", async (t) => {
   const daemon = startDaemon([minute]);
   const peer = daemon.proxy("p1");
