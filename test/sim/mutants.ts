@@ -1,0 +1,48 @@
+/**
+ * Bugs planted on purpose, to prove that the simulation can fail: each is a text of a compiled file and
+ * what stands there instead. The product has no hooks for them. A text that is gone, because the code has
+ * changed, is a failed test: the mutant must be written anew.
+ */
+export interface Mutant {
+  readonly name: string;
+  /** Below `dist/`. */
+  readonly file: string;
+  /** Occurs exactly once. */
+  readonly find: string;
+  readonly put: string;
+  /** Caught in a quarter of the seeds or more: `npm test` may plant it too, the others are left to `npm run sim -- --mutants`. */
+  readonly often: boolean;
+}
+
+const messages = "limiterd/handle-message.js";
+const client = "proxy/limiter-client.js";
+
+export const mutants: readonly Mutant[] = [
+  { name: "repeated settle counts again", file: messages, find: "if (message.seq <= proxy.settledSeq) {", put: "if (message.seq <= 0) {", often: false },
+  { name: "slots stay taken when a connection ends", file: messages, find: "release(lease.counters);", put: ";", often: true },
+  { name: "settle acknowledged before its commit", file: "limiterd/writer.js", find: "batchDone.push(onDurable);", put: "batchDone.push(() => {}); onDurable();", often: true },
+  { name: "leases not told again", file: client, find: "helloMessages(ports.proxyId, [...held.values()],", put: "helloMessages(ports.proxyId, [],", often: true },
+  { name: "told lease counted whatever the windows hold", file: messages, find: "(counter) => lsn > Math.max(counter.restoredLsn, counter.rule.sinceLsn)", put: "() => true", often: false },
+  { name: "told lease counted again by its settle", file: messages, find: " && !proxy.recounted.delete(message.lease)", put: "", often: false },
+  { name: "told lease not counted", file: messages, find: "            recount(state, counters, lease.lsn, lease.admittedAtMs, nowMs);", put: "", often: false },
+  { name: "settle takes the proxy's word for when it was admitted", file: messages, find: "= held ?? message;", put: "= message;", often: false },
+  { name: "journal not replayed", file: "limiterd/restore.js", find: "const journaled = replayJournal(store, book, proxies, nowMs);", put: "const journaled = [];", often: true },
+  { name: "journal replayed into windows that hold it", file: "limiterd/restore.js", find: "(counter) => batchLsn > Math.max(counter.restoredLsn, counter.rule.sinceLsn)", put: "() => true", often: false },
+  { name: "journal removed before the windows are written", file: "limiterd/snapshot.js", find: "const coveredLsn = writer.closeBatch();", put: "const coveredLsn = writer.closeBatch(); void writer.write(writer.removeJournal(coveredLsn));", often: false },
+  { name: "journal removed beyond the snapshot", file: "limiterd/snapshot.js", find: "writer.removeJournal(coveredLsn)", put: "writer.removeJournal(writer.lsn)", often: false },
+  { name: "window claims the batch that is still open", file: "limiterd/snapshot.js", find: "dirty.slice(i, i + windowsPerSlice), writer.closeBatch())", put: "dirty.slice(i, i + windowsPerSlice), writer.closeBatch() + 1)", often: false },
+  { name: "window written once and never again", file: "limiterd/snapshot.js", find: "counter.dirty = false;", put: "", often: true },
+  { name: "last settle's number forgotten over a restart", file: "limiterd/restore.js", find: "proxies.restore(String(key), proxy);", put: "proxies.restore(String(key), { ...proxy, settledSeq: 0 });", often: true },
+  { name: "numbers of a new life overlap the old one's", file: "limiterd/restore.js", find: "const lsnGap = 1_000_000;", put: "const lsnGap = 1;", often: false },
+  { name: "failed commit lets later ones pass", file: "limiterd/writer.js", find: "ports.schedule(options.retryMs, () => void commit(taken));", put: "committing = false; ports.schedule(options.retryMs, () => { jobs.push(...taken); pump(); }); pump();", often: false },
+  { name: "admin operation answered before its commit", file: "limiterd/handle-admin.js", find: "void writeSlices(state.writer, changes).then(then);", put: "void writeSlices(state.writer, changes); then();", often: true },
+  { name: "reset doesn't say since when the rule counts", file: "limiterd/rule-book.js", find: "rule.sinceLsn = lsn;", put: "", often: false },
+  { name: "reset drops a child's gauge in use", file: "limiterd/rule-book.js", find: "if (counter.inFlight === 0)", put: "", often: true },
+  { name: "sweep drops a child's gauge in use", file: "limiterd/rule-book.js", find: "if (counter.inFlight > 0 || counter.dirty ||", put: "if (", often: false },
+  { name: "refused request leaves a gauge raised", file: "limiterd/admit.js", find: "const { scope, periodSeconds } = found.counter.rule.definition;", put: "found.counter.inFlight++; const { scope, periodSeconds } = found.counter.rule.definition;", often: true },
+  { name: "window rolls when the clock steps back", file: "limiterd/window.js", find: "if (ageMs < periodMs) {", put: "if (ageMs >= 0 && ageMs < periodMs) {", often: false },
+  { name: "reunion ends with the first proxy", file: messages, find: "else if (state.awaited.size === 0)", put: "else", often: false },
+  { name: "late admission never given back", file: client, find: "settle(admission, { tokens: 0, estimated: false }, () => { });", put: ";", often: false },
+  { name: "settles not sent again after a reconnect", file: client, find: "send(settleMessage(item, now));", put: ";", often: true },
+  { name: "acknowledgement drops one settle too many", file: "proxy/unsettled.js", find: "items[covered].seq <= seq)", put: "items[covered].seq <= seq + 1)", often: true },
+];

@@ -1,0 +1,149 @@
+/**
+ * The proxy's limiter client, wired to a simulated socket and clock as `proxy/connect-limiter.ts` wires it
+ * to real ones, and the requests that the proxy serves: each is asked for, runs for a while if it may,
+ * and is settled.
+ */
+import type { FailureMode } from "../../shared/config/config.js";
+import { frameBytesMaxFromDaemon, reconnectMs } from "../../shared/bounds.js";
+import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
+import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
+import { toWire } from "../../shared/wire/to-wire.js";
+import type { Admission, AdmissionOutcome } from "../../proxy/limiter.js";
+import { createLimiterClient, type LimiterClient } from "../../proxy/limiter-client.js";
+import type { PeerState } from "../../limiterd/state.js";
+import type { DaemonProcess } from "./daemon-process.js";
+import { connectSockets, type Connection, type SocketFaults } from "./stream-socket.js";
+import type { SimulatedRequest } from "./workload.js";
+import type { Process, World } from "./world.js";
+
+export interface ProxyOptions {
+  readonly world: World;
+  readonly id: string;
+  readonly failureMode: FailureMode;
+  readonly socketFaults: SocketFaults;
+  /** Whoever is the daemon now. */
+  daemon(): DaemonProcess;
+}
+
+/** A request as its proxy has served it. */
+export interface Served {
+  readonly request: SimulatedRequest;
+  outcome: AdmissionOutcome["kind"] | null;
+  ended: boolean;
+}
+
+export interface ProxyProcess {
+  readonly id: string;
+  readonly process: Process;
+  readonly client: LimiterClient;
+  readonly connection: Connection | null;
+  readonly served: readonly Served[];
+  serve(request: SimulatedRequest): void;
+  /** A lease that runs here, on a standing and welcomed connection, but that the daemon doesn't hold; or null. */
+  unheldLease(): number | null;
+  quiet(): boolean;
+}
+
+const deadlineMs = 2_000;
+/** Deadlines are looked at ten times in their length. */
+const answerMsMax = deadlineMs + deadlineMs / 10 + 1;
+
+export function startProxyProcess({ world, id, failureMode, socketFaults, daemon }: ProxyOptions): ProxyProcess {
+  const owner = world.process(id);
+  const served: Served[] = [];
+  const running = new Set<Admission>();
+  let connection: Connection | null = null;
+  let welcomed = false;
+  let asked = 0;
+  let left = 0;
+  world.trace(`${id} starts`);
+
+  const client = createLimiterClient(
+    {
+      proxyId: id,
+      monoMs: () => world.nowMs,
+      schedule: (ms, run) => void world.after(ms, owner, run),
+      afterTurn: (run) => world.afterTurn(owner, run),
+      onLinkChange(linked) {
+        welcomed = linked;
+        world.trace(`${id} is ${linked ? "linked" : "not linked"}`);
+      },
+      onSilent: () => world.count("daemon silent"),
+      onDropped: () => world.fail(`${id} drops a settle`),
+    },
+    { deadlineMs, failureMode },
+  );
+
+  function dial(): void {
+    const listener = daemon();
+    if (!listener.listening) {
+      world.after(reconnectMs, owner, dial);
+      return;
+    }
+    const made = connectSockets(world, [owner, listener.process], socketFaults);
+    const [end, theirs] = made.ends;
+    const reader = createFrameReader(frameBytesMaxFromDaemon);
+    connection = made;
+    end.onBytes = (bytes) => {
+      const grammatical = reader.feed(bytes, (frame) => {
+        const message = fromDaemonFromWire(frame);
+        if (message === null) return world.fail(`the daemon sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`);
+        client.link.received(message);
+      });
+      if (!grammatical) world.fail("the daemon's frames can't be read");
+    };
+    end.onClose = () => {
+      connection = null;
+      client.link.lost();
+      world.after(reconnectMs, owner, dial);
+    };
+    listener.accept(theirs);
+    client.link.connected((message) => end.send(encodeFrame(toWire(message))));
+  }
+
+  function serve(request: SimulatedRequest): void {
+    const entry: Served = { request, outcome: null, ended: false };
+    served.push(entry);
+    asked++;
+    const startedMs = world.nowMs;
+    const pausedBefore = owner.pausedUntilMs;
+    void client.admit(request.path, request.targets).then((outcome) => {
+      if (!owner.alive) return;
+      if (entry.outcome !== null) world.fail(`request ${request.number} is answered twice`);
+      entry.outcome = outcome.kind;
+      asked--;
+      world.count(`request ${outcome.kind}`);
+      world.trace(`${id} request ${request.number} ${outcome.kind}`);
+      if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > answerMsMax) world.fail(`request ${request.number} waited ${world.nowMs - startedMs} ms for its answer`);
+      if (outcome.kind === "refused") client.noteRefusal(outcome.id, `request-${request.number}`, request.targets[0]!.model);
+      if (outcome.kind !== "admitted") return;
+      const { admission } = outcome;
+      running.add(admission);
+      world.after(request.lastsMs, owner, () => {
+        running.delete(admission);
+        entry.ended = true;
+        left++;
+        client.settle(admission, { tokens: request.tokens, estimated: request.cut }, () => left--);
+      });
+    });
+  }
+
+  world.after(world.random.between(0, 20), owner, dial);
+  return {
+    id,
+    process: owner,
+    client,
+    get connection() { return connection; },
+    served,
+    serve,
+    unheldLease() {
+      if (!owner.alive || connection === null || !welcomed) return null;
+      const theirs = connection.ends[1];
+      const peer: PeerState | undefined = theirs.open ? daemon().peerOf(theirs) : undefined;
+      if (peer === undefined) return null;
+      for (const { lease, lsn } of running) if (lsn !== 0 && !peer.leases.has(lease)) return lease;
+      return null;
+    },
+    quiet: () => asked === 0 && running.size === 0 && left === 0 && client.unsettled === 0 && client.reachable,
+  };
+}

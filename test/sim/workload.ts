@@ -1,0 +1,97 @@
+/** What is asked of the gateway: rules, requests and admin operations, all from the seed. A new kind of traffic is a new entry here. */
+import { type RuleDefinition, type Scope } from "../../shared/rule.js";
+import type { AdminOp, Target } from "../../shared/wire/message.js";
+import { ledgerSeconds } from "./compare-counters.js";
+import type { Random } from "./random.js";
+
+export interface SimulatedRequest {
+  readonly number: number;
+  readonly path: string;
+  readonly targets: readonly Target[];
+  readonly lastsMs: number;
+  readonly tokens: number;
+  /** Ended before its end: by its client, or by the provider. */
+  readonly cut: boolean;
+}
+
+const paths = ["/", "/a", "/a/b", "/a/b/c", "/a/x", "/a/y/z", "/b", "/b/c", "/ab"] as const;
+const targets: readonly Target[] = [
+  { provider: "openai", model: "gpt-4o" },
+  { provider: "OpenAI", model: "o3" },
+  { provider: "local", model: "Llama" },
+  { provider: "azure", model: "gpt-4o" },
+];
+const subjects: Readonly<Record<Scope, readonly string[]>> = {
+  user_path: ["/", "/a", "/a", "/a/b", "/a/b/c", "/b", "/ab"],
+  provider: ["openai", "local", "Azure"],
+  model: ["gpt-4o", "openai/gpt-4o", "LLAMA", "local/llama"],
+};
+const periods = [0, 0, 1, 2, 5, 30, 60, 3600];
+
+/** Rules of so long a period that they count everything, of each scope and of a template's children. */
+export const ledgers: readonly RuleDefinition[] = [
+  ledger("user_path", "/", 0, false),
+  ledger("user_path", "/a", 1, true),
+  ledger("user_path", "/a/b", 0, false),
+  ledger("provider", "openai", 0, false),
+  ledger("model", "gpt-4o", 0, false),
+];
+
+function ledger(scope: Scope, subject: string, shorter: number, perChild: boolean): RuleDefinition {
+  return { scope, subject, periodSeconds: ledgerSeconds - shorter, maxRequests: Number.MAX_SAFE_INTEGER, maxTokens: Number.MAX_SAFE_INTEGER, perChild };
+}
+
+export function someRule(random: Random): RuleDefinition {
+  const scope = random.pick(["user_path", "user_path", "user_path", "provider", "model"] as const);
+  const periodSeconds = random.pick(periods);
+  const both = random.chance(0.3);
+  const tokensOnly = !both && random.chance(0.3) && periodSeconds !== 0;
+  return {
+    scope,
+    subject: random.pick(subjects[scope]),
+    periodSeconds,
+    maxRequests: tokensOnly ? null : random.int(1, periodSeconds === 0 ? 12 : 60),
+    maxTokens: periodSeconds !== 0 && (both || tokensOnly) ? random.int(500, 40_000) : null,
+    perChild: scope === "user_path" && random.chance(0.4),
+  };
+}
+
+/** Rules of the configuration, no two of one identity. */
+export function someRules(random: Random, count: number): RuleDefinition[] {
+  const rules = new Map<string, RuleDefinition>();
+  for (let i = 0; i < count; i++) {
+    const rule = someRule(random);
+    rules.set(`${rule.scope} ${rule.subject.toLowerCase()} ${rule.periodSeconds}`, rule);
+  }
+  return [...rules.values()];
+}
+
+export function someRequest(random: Random, number: number): SimulatedRequest {
+  const cut = random.chance(0.15);
+  const first = random.int(0, targets.length - 1);
+  const candidates = random.chance(0.7) ? 1 : random.int(2, 3);
+  return {
+    number,
+    path: random.pick(paths),
+    targets: Array.from({ length: candidates }, (_, i) => targets[(first + i) % targets.length]!),
+    lastsMs: random.chance(0.03) ? random.between(1500, 3500) : random.skewed(0.5, 1200),
+    tokens: cut && random.chance(0.5) ? 0 : random.int(0, 2000),
+    cut,
+  };
+}
+
+/** An operation and its body; `bare`: of a world that may have no rules at all. */
+export function someOperation(random: Random, { bare }: { readonly bare: boolean }): { readonly op: AdminOp; readonly body: Readonly<Record<string, unknown>> } {
+  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = someRule(random);
+  const key = { scope, subject, limit_key: { period_seconds: periodSeconds } };
+  const op = random.pick(["rate-limits.put", "rate-limits.put", "rate-limits.put", "rate-limits.delete", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset-one", "rate-limits.list", "status", "explain", bare ? "rate-limits.delete" : "rate-limits.reset"] as const);
+  switch (op) {
+    case "rate-limits.put":
+      return { op, body: { ...key, ...(maxRequests === null ? {} : { max_requests: maxRequests }), ...(maxTokens === null ? {} : { max_tokens: maxTokens }), per_child: perChild } };
+    case "rate-limits.delete": return { op, body: key };
+    case "rate-limits.reset-one": return { op, body: { scope, subject, period: String(periodSeconds) } };
+    case "rate-limits.reset": return { op, body: { confirmation: "reset" } };
+    case "explain": return { op, body: { user_path: random.pick(paths), targets: [random.pick(targets), random.pick(targets)] } };
+    default: return { op, body: {} };
+  }
+}

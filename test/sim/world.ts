@@ -1,0 +1,201 @@
+/**
+ * Virtual time and what happens in it. One event runs at a time; after it all its promises run, then
+ * the ends of its turn (where sockets write), then the checks. A process can be paused, so that its
+ * events come late, or killed, so that they never come; nothing here knows what a process does.
+ */
+import { createRandom, type Random } from "./random.js";
+
+/** An invariant didn't hold, or a step threw. */
+export class Violation extends Error {
+  override name = "Violation";
+}
+
+export interface Process {
+  readonly name: string;
+  alive: boolean;
+  pausedUntilMs: number;
+  /** Dies at the end of its next event, before what it wrote has left. */
+  doomed: boolean;
+  /** What the world sees when it dies: its sockets close, its commit hangs in the air. */
+  readonly onDeath: (() => void)[];
+}
+
+interface Event {
+  readonly atMs: number;
+  readonly order: number;
+  readonly owner: Process | null;
+  readonly run: () => void;
+  cancelled: boolean;
+}
+
+export interface World {
+  readonly random: Random;
+  /** Milliseconds since the beginning; never steps. */
+  readonly nowMs: number;
+  readonly events: number;
+  /** How often each kind of fault, and of thing worth counting, has happened. */
+  readonly tally: Map<string, number>;
+  readonly lines: readonly string[];
+  readonly traceHash: number;
+  process(name: string): Process;
+  kill(process: Process): void;
+  pause(process: Process, ms: number): void;
+  /** Runs `run` after `ms`, unless its owner is dead by then; returns what prevents it. */
+  after(ms: number, owner: Process | null, run: () => void): () => void;
+  every(ms: number, owner: Process, run: () => void): () => void;
+  /** Runs `run` at the end of this event, behind all promises. */
+  afterTurn(owner: Process, run: () => void): void;
+  count(kind: string, by?: number): void;
+  trace(line: string): void;
+  fail(message: string): never;
+  /** Runs all events up to a time; `check` after each. Throws a `Violation`. */
+  run(untilMs: number, check: () => void): Promise<void>;
+}
+
+const linesKept = 80;
+/** Fifty times what a seed takes. */
+const eventsMax = 200_000;
+
+export function createWorld(seed: number): World {
+  const random = createRandom(seed);
+  const heap: Event[] = [];
+  const turnEnds: { readonly owner: Process; readonly run: () => void }[] = [];
+  const lines: string[] = [];
+  const tally = new Map<string, number>();
+  let nowMs = 0;
+  let order = 0;
+  let events = 0;
+  let traceHash = 0x811c9dc5;
+  let failed: Violation | null = null;
+
+  const earlier = (a: Event, b: Event): boolean => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+
+  function push(event: Event): void {
+    let at = heap.push(event) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (earlier(heap[parent]!, event)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = event;
+  }
+
+  function pop(): Event {
+    const first = heap[0]!;
+    const last = heap.pop()!;
+    if (heap.length === 0) return first;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && earlier(heap[child + 1]!, heap[child]!)) child++;
+      if (earlier(last, heap[child]!)) break;
+      heap[at] = heap[child]!;
+      at = child;
+    }
+    heap[at] = last;
+    return first;
+  }
+
+  function after(ms: number, owner: Process | null, run: () => void): () => void {
+    const event: Event = { atMs: nowMs + ms, order: ++order, owner, run, cancelled: false };
+    push(event);
+    return () => {
+      event.cancelled = true;
+    };
+  }
+
+  function kill(process: Process): void {
+    if (!process.alive) return;
+    process.alive = false;
+    trace(`${process.name} is dead`);
+    for (const run of process.onDeath.splice(0)) run();
+  }
+
+  function trace(line: string): void {
+    const text = `${nowMs.toFixed(3)} ${line}`;
+    for (let i = 0; i < text.length; i++) traceHash = Math.imul(traceHash ^ text.charCodeAt(i), 0x01000193);
+    lines.push(text);
+    if (lines.length > 2 * linesKept) lines.splice(0, linesKept);
+  }
+
+  async function happen({ owner, run }: Event): Promise<void> {
+    events++;
+    run();
+    await allPromises();
+    if (owner?.doomed) kill(owner);
+    while (turnEnds.length > 0) {
+      for (const end of turnEnds.splice(0)) if (end.owner.alive) end.run();
+      await allPromises();
+    }
+  }
+
+  return {
+    random,
+    get nowMs() { return nowMs; },
+    get events() { return events; },
+    tally,
+    get lines() { return lines.slice(-linesKept); },
+    get traceHash() { return traceHash >>> 0; },
+    process: (name) => ({ name, alive: true, pausedUntilMs: 0, doomed: false, onDeath: [] }),
+    kill,
+    pause(process, ms) {
+      process.pausedUntilMs = Math.max(process.pausedUntilMs, nowMs + ms);
+    },
+    after,
+    every(ms, owner, run) {
+      let cancel = (): void => {};
+      const again = (): void => {
+        cancel = after(ms, owner, () => {
+          again();
+          run();
+        });
+      };
+      again();
+      return () => cancel();
+    },
+    afterTurn: (owner, run) => void turnEnds.push({ owner, run }),
+    count: (kind, by = 1) => void tally.set(kind, (tally.get(kind) ?? 0) + by),
+    trace,
+    fail(message) {
+      // Kept, because whoever asked for it may catch what is thrown.
+      failed ??= new Violation(message);
+      throw failed;
+    },
+    async run(untilMs, check) {
+      // What is thrown where nobody waits for it: in a promise of a step, in a microtask.
+      const rejected: unknown[] = [];
+      const onRejection = (reason: unknown): void => void rejected.push(reason);
+      process.on("unhandledRejection", onRejection);
+      process.on("uncaughtException", onRejection);
+      try {
+        while (heap.length > 0 && heap[0]!.atMs <= untilMs) {
+          if (events > eventsMax) throw new Violation(`it doesn't come to rest within ${eventsMax} events`);
+          const event = pop();
+          nowMs = event.atMs;
+          const { owner } = event;
+          if (event.cancelled || owner?.alive === false) continue;
+          if (owner !== null && owner.pausedUntilMs > nowMs) {
+            // As the same event, so that whoever cancels it still can, and before those that come later.
+            push(Object.assign(event, { atMs: owner.pausedUntilMs }));
+            continue;
+          }
+          await happen(event);
+          if (failed !== null) throw failed;
+          if (rejected.length > 0) throw rejected[0];
+          check();
+        }
+        nowMs = untilMs;
+      } finally {
+        process.off("unhandledRejection", onRejection);
+        process.off("uncaughtException", onRejection);
+      }
+    },
+  };
+}
+
+/** By the event loop's next turn every promise that can go on has gone on; nothing else waits there. */
+function allPromises(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
