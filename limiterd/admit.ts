@@ -67,16 +67,17 @@ export function judge(matching: Matching, request: AdmissionRequest, options: Ad
 
 /**
  * Admits a request whose target has failed to the first of `targets` with room. Only that target's rules
- * count it: `ofPath`, which it has held since its admission, is neither judged nor counted again.
+ * count it, and only theirs are the counters told: the path's, which it has held since its admission,
+ * are neither judged nor counted again. The headers are of both, as the rules are now.
  */
-export function readmit(book: RuleBook, ofPath: readonly Counter[], targets: readonly Target[], options: AdmissionOptions): Verdict {
+export function readmit(book: RuleBook, userPath: string, targets: readonly Target[], options: AdmissionOptions): Verdict {
   const judgement = judge({ matchPath: () => [], matchTarget: book.matchTarget }, { userPath: "/", targets }, options);
   if (!judgement.admitted) return judgement;
   countRequest(book, judgement.counters, options.nowMs);
-  // What a reset or a deletion has dropped meanwhile is held on, and no longer told.
-  const told = ofPath.filter(book.isCurrent);
-  for (const { rule, window } of told) rollWindow(window, rule.periodMs, options.nowMs);
-  return { admitted: true, target: judgement.target, counters: inOrder(judgement.counters, ofPath), headers: successHeaders(inOrder(judgement.counters, told), options) };
+  const ofPath = book.matchPath(userPath, options.nowMs);
+  for (const { rule, window } of ofPath) rollWindow(window, rule.periodMs, options.nowMs);
+  const { target, counters } = judgement;
+  return { admitted: true, target, counters, headers: successHeaders(inOrder(counters, ofPath), options) };
 }
 
 /** The breach that a request to these counters alone would be told, or null when all of them admit it. */

@@ -76,8 +76,8 @@ function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: num
     const ofTarget = matchTarget(state.book, lease.target, nowMs);
     const counters = inOrder(ofTarget, ofPath);
     hold(counters);
-    const { target, admittedAtMs, lsn, targetAtMs, targetLsn } = lease;
-    peer.leases.set(lease.lease, { target, admittedAtMs, lsn, targetAtMs, targetLsn, counters, bookVersion: state.book.version });
+    const { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn } = lease;
+    peer.leases.set(lease.lease, { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn, counters, bookVersion: state.book.version });
     recountLease(state, proxy, lease, { ofPath, ofTarget }, nowMs);
   }
   if (message.more) return true;
@@ -111,14 +111,14 @@ function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: num
   if (peer.leases.has(message.id) || peer.leases.size >= leasesPerPeerMax) return false;
   const { book, counts, writer, settings } = state;
   if (!settings.rateLimitsEnabled) {
-    peer.leases.set(message.id, { target: message.targets[0]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: [], bookVersion: book.version });
+    peer.leases.set(message.id, { userPath: message.userPath, target: message.targets[0]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: [], bookVersion: book.version });
     peer.send({ kind: "admitted", id: message.id, target: 0, admittedAtMs: nowMs, lsn: writer.lsn, headers: null });
     return true;
   }
   const verdict = admit(book, message, { nowMs, tokensEnforced: settings.usageEnabled });
   if (verdict.admitted) {
     counts.admitted++;
-    peer.leases.set(message.id, { target: message.targets[verdict.target]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: verdict.counters, bookVersion: book.version });
+    peer.leases.set(message.id, { userPath: message.userPath, target: message.targets[verdict.target]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: verdict.counters, bookVersion: book.version });
     peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers });
   } else {
     counts.refused++;
@@ -141,11 +141,11 @@ function onReroute(state: DaemonState, peer: PeerState, message: Reroute, nowMs:
   const { book, writer, settings } = state;
   const onPath = withoutTarget(held);
   const verdict = settings.rateLimitsEnabled
-    ? readmit(book, onPath.counters, message.targets, { nowMs, tokensEnforced: settings.usageEnabled })
-    : { admitted: true as const, target: 0, counters: onPath.counters, headers: null };
+    ? readmit(book, onPath.userPath, message.targets, { nowMs, tokensEnforced: settings.usageEnabled })
+    : { admitted: true as const, target: 0, counters: [], headers: null };
   if (verdict.admitted) {
     const target = message.targets[verdict.target]!;
-    peer.leases.set(message.lease, { ...onPath, target, targetAtMs: nowMs, targetLsn: writer.lsn, counters: verdict.counters });
+    peer.leases.set(message.lease, { ...onPath, target, targetAtMs: nowMs, targetLsn: writer.lsn, counters: inOrder(verdict.counters, onPath.counters) });
     peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers });
   } else {
     peer.leases.set(message.lease, onPath);

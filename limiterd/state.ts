@@ -27,6 +27,7 @@ export interface PeerState {
 }
 
 export interface HeldLease {
+  readonly userPath: string;
   readonly admittedAtMs: number;
   readonly lsn: number;
   /** Where it was admitted to; a proxy that gave up waiting may have gone elsewhere. Null between a failed target and the next one. */

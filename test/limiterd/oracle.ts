@@ -82,10 +82,10 @@ export function createJudge<Rule extends OracleRule>(unordered: readonly Rule[],
   }
 
   return {
-    /** Looks only: the target that admits, or who refuses and for how long. */
-    ask(path: string, targets: readonly Omit<OracleRequest, "path">[], nowMs: number) {
-      const ofPath = longest(breaches({ path, ...targets[0]! }, nowMs, ["user_path"]));
-      const ofTargets = targets.map((target) => longest(breaches({ path, ...target }, nowMs, ["provider", "model"])));
+    /** Looks only: the target that admits, or who refuses and for how long. Path null: only the targets are asked. */
+    ask(path: string | null, targets: readonly Omit<OracleRequest, "path">[], nowMs: number) {
+      const ofPath = path === null ? null : longest(breaches({ path, ...targets[0]! }, nowMs, ["user_path"]));
+      const ofTargets = targets.map((target) => longest(breaches({ path: "/", ...target }, nowMs, ["provider", "model"])));
       const target = ofTargets.indexOf(null);
       if (target !== -1 && ofPath === null) return { target };
       const shortest = target !== -1 ? null : (ofTargets as OracleBreach[]).sort((a, b) => a.wait - b.wait || a.place - b.place)[0]!;

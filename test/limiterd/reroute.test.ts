@@ -99,6 +99,21 @@ t.test("the headers of a reroute don't tell what a reset has cleared, nor a rule
   t.end();
 });
 
+t.test("the headers of a reroute know the rules that were written and deleted since the admission", async (t) => {
+  const daemon = startDaemon([pathRule("/team", 60, { requests: 100 }), pathRule("/team", 3600, { requests: 4 })]);
+  const peer = daemon.proxy("p1");
+  const lease = admitted(peer);
+  t.match(peer.heard.at(-1), { headers: { requests: { limit: 4, remaining: 3 } } });
+  peer.say({ kind: "admin", id: 90, op: "rate-limits.delete", body: { scope: "user_path", subject: "/team", limit_key: { period: "hour" } } });
+  const second = rerouted(peer, lease, [b, c]);
+  t.match(peer.heard.at(-1), { headers: { requests: { limit: 100, remaining: 99 } } });
+  peer.say({ kind: "admin", id: 91, op: "rate-limits.put", body: { user_path: "/team", limit_key: { period: "day" }, max_requests: 7 } });
+  const third = rerouted(peer, second, [c], 2);
+  t.match(peer.heard.at(-1), { headers: { requests: { limit: 7, remaining: 7 } } });
+  peer.say(settleOf(third, 3, 30));
+  t.same(counts(daemon, pathRule("/team", 60, { requests: 100 })), { requests: 1, tokens: 30, inFlight: 0 });
+});
+
 t.test("a connection that ends at any moment of a reroute frees every slot, once", (t) => {
   for (const steps of [1, 2, 3]) {
     const daemon = startDaemon(rules);

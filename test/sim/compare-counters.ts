@@ -3,7 +3,9 @@
  * Where a window can't be known exactly (after a clock step, or while a request is doubtful) a verdict is
  * derived from the window itself; that the window lies where it may has been checked before.
  */
-import type { Counter, Rule, RuleBook } from "../../limiterd/rule-book.js";
+import { copyCounter, type Counter, type Rule } from "../../limiterd/counter.js";
+import type { RuleBook } from "../../limiterd/rule-book.js";
+import { clearWindow } from "../../limiterd/window.js";
 import { ruleId, type RuleDefinition } from "../../shared/rule.js";
 import type { OracleKind } from "../limiterd/oracle.js";
 import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
@@ -11,15 +13,30 @@ import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
 /** So long a period that no step of the clock leaves it: it counts everything since its rule was made. */
 export const ledgerSeconds = 3_153_600_000;
 
-const nothing: Cell = { requests: 0, doubtful: 0, tokens: 0 };
+const nothing: Cell = { requests: 0, doubtful: 0, overdrawn: 0, tokens: 0 };
 
 function cellAt({ cells }: Generation, who: string, period: number): Cell {
   return cells.get(period)?.get(who) ?? nothing;
 }
 
 /** The counter of whom a rule counts, as the truth names them: a child's path, or empty. */
-function counterOf({ own, children }: Rule, who: string): Counter | undefined {
-  return own === null ? children.get(who.slice(who.lastIndexOf("/") + 1)) : own;
+function counterOf(rule: Rule, who: string): Counter | undefined {
+  return rule.own === null ? childOf(rule, who.slice(who.lastIndexOf("/") + 1)) : rule.own;
+}
+
+/** A copy of a child's counter. One that was dropped by a reset while its requests run will come back with its gauge and a cleared window. */
+function childOf(rule: Rule, name: string): Counter | undefined {
+  const known = rule.children.copy(name);
+  if (known !== undefined) return known;
+  const busy = rule.former.map((former) => former.busy(name)).find((former) => former !== null);
+  if (busy === undefined || busy === null) return undefined;
+  const back = copyCounter(busy);
+  clearWindow(back.window);
+  return back;
+}
+
+function childNames({ children, former }: Rule): Set<string> {
+  return new Set([...children.keys(), ...former.flatMap((dropped) => [...dropped.keys()].filter((name) => dropped.busy(name) !== null))]);
 }
 
 export interface CompareOptions {
@@ -32,7 +49,8 @@ export interface CompareOptions {
 export function counterDifference(truth: Truth, book: RuleBook, options: CompareOptions): string | null {
   if (book.rules.size !== truth.generations.size) return `the daemon has ${book.rules.size} rules, not ${truth.generations.size}`;
   for (const [id, generation] of truth.generations) {
-    const rule = book.rules.get(id);
+    const known = book.rules.get(id);
+    const rule = known === undefined ? undefined : book.fresh(known);
     const name = id.replaceAll("\n", " ");
     if (rule === undefined) return `the daemon has no rule ${name}`;
     const { maxRequests, maxTokens, perChild } = generation.definition;
@@ -45,9 +63,10 @@ export function counterDifference(truth: Truth, book: RuleBook, options: Compare
 }
 
 /** Looks at each counter of a rule until one differs. */
-function firstDifference({ own, children }: Rule, look: (who: string, counter: Counter) => string | null): string | null {
-  if (own !== null) return look("", own);
-  for (const counter of children.values()) {
+function firstDifference(rule: Rule, look: (who: string, counter: Counter) => string | null): string | null {
+  if (rule.own !== null) return look("", rule.own);
+  for (const name of childNames(rule)) {
+    const counter = childOf(rule, name)!;
     const found = look(counter.subject, counter);
     if (found !== null) return found;
   }
@@ -63,8 +82,8 @@ function windowDifference(generation: Generation, rule: Rule, nowMs: number): st
   const { periodMs } = rule;
   const now = periodOf(generation.definition, nowMs);
   for (const period of [now - 1, now]) {
-    for (const [who, { requests, tokens }] of generation.cells.get(period) ?? []) {
-      if (requests === 0 && tokens === 0) continue;
+    for (const [who, { requests, overdrawn, tokens }] of generation.cells.get(period) ?? []) {
+      if (requests <= overdrawn && tokens === 0) continue;
       const counter = counterOf(rule, who);
       if (counter === undefined || counter.window.startMs / periodMs < period) return `${who} counts nothing for period ${period}, not ${requests} requests and ${tokens} tokens`;
     }
@@ -79,8 +98,8 @@ function windowDifference(generation: Generation, rule: Rule, nowMs: number): st
   });
 }
 
-function cellDifference({ requests, doubtful, tokens }: Cell, requestsCounted: number, tokensCounted: number): string | null {
-  if (requestsCounted < requests || requestsCounted > requests + doubtful) return `${requestsCounted} requests, not ${requests}${doubtful > 0 ? ` to ${requests + doubtful}` : ""}`;
+function cellDifference({ requests, doubtful, overdrawn, tokens }: Cell, requestsCounted: number, tokensCounted: number): string | null {
+  if (requestsCounted < requests - overdrawn || requestsCounted > requests + doubtful) return `${requestsCounted} requests, not ${doubtful + overdrawn === 0 ? requests : `${requests - overdrawn} to ${requests + doubtful}`}`;
   return tokensCounted === tokens ? null : `${tokensCounted} tokens, not ${tokens}`;
 }
 
@@ -91,8 +110,8 @@ export function estimateFrom(truth: Truth, book: RuleBook, { nowMs, clockStepped
     const generation = truth.generations.get(ruleId(definition))!;
     if (kind === "concurrent") return BigInt(generation.slots.get(who) ?? 0);
     const [periodMs, now] = [definition.periodSeconds * 1000, periodOf(definition, nowMs)];
-    const exact = !clockStepped && cellAt(generation, who, now).doubtful === 0 && cellAt(generation, who, now - 1).doubtful === 0;
-    const counter = counterOf(book.rules.get(ruleId(definition))!, who);
+    const exact = !clockStepped && isKnown(cellAt(generation, who, now)) && isKnown(cellAt(generation, who, now - 1));
+    const counter = counterOf(book.fresh(book.rules.get(ruleId(definition))!), who);
     if (exact || counter === undefined) {
       const period = periodOf(definition, atMs);
       return weighed(cellAt(generation, who, period - 1)[kind], cellAt(generation, who, period)[kind], (period + 1) * periodMs - atMs, periodMs);
@@ -107,6 +126,10 @@ export function estimateFrom(truth: Truth, book: RuleBook, { nowMs, clockStepped
   };
 }
 
+function isKnown({ doubtful, overdrawn }: Cell): boolean {
+  return doubtful === 0 && overdrawn === 0;
+}
+
 function weighed(previous: number, current: number, leftMs: number, periodMs: number): bigint {
   return (BigInt(previous) * BigInt(leftMs)) / BigInt(periodMs) + BigInt(current);
 }
@@ -117,7 +140,7 @@ export function isExact(truth: Truth, nowMs: number, clockStepped: boolean): boo
   for (const { cells, definition } of truth.generations.values()) {
     if (definition.periodSeconds === 0) continue;
     const now = periodOf(definition, nowMs);
-    for (const period of [now - 1, now]) for (const { doubtful } of cells.get(period)?.values() ?? []) if (doubtful > 0) return false;
+    for (const period of [now - 1, now]) for (const cell of cells.get(period)?.values() ?? []) if (!isKnown(cell)) return false;
   }
   return true;
 }

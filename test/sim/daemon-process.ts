@@ -7,7 +7,7 @@ import type { DaemonState, PeerState } from "../../limiterd/state.js";
 import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
 import type { RuleDefinition } from "../../shared/rule.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../shared/wire/codec.js";
-import { toDaemonFromWire } from "../../shared/wire/message.js";
+import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import type { Disk } from "./disk.js";
 import type { End } from "./stream-socket.js";
@@ -58,8 +58,8 @@ export function startDaemonProcess({ world, disk, witness, rules, flushIntervalM
     const settings = { version: "simulated", pid: 1, rateLimitsEnabled: true, usageEnabled: true, quotaTemplatesEntitled: true, inertReason: () => null };
     const started = await startState({ store, schedule: (ms, run) => void world.after(ms, owner, run), onStoreState: () => {}, onInertRule: () => {} }, { settings, rules, nowMs: nowMs() });
     if (!owner.alive) return;
-    state = started;
-    witness.started(started, isAlive);
+    state = started.state;
+    witness.started(started.state, isAlive);
     timers = startTimers(
       started,
       {
@@ -70,6 +70,7 @@ export function startDaemonProcess({ world, disk, witness, rules, flushIntervalM
         },
         every: (ms, run) => world.every(ms, owner, ms === flushIntervalMs ? () => flush(run) : run),
         after: (ms, run) => world.after(ms, owner, run),
+        nextTurn: () => new Promise((resolve) => world.after(0, owner, resolve)),
         onMissing: (proxies) => world.count("proxy missing at the reunion", proxies),
         closeListener() {
           listening = false;

@@ -1,10 +1,15 @@
 /** A message as one line of the trace. */
-import type { FromDaemon, ToDaemon } from "../../shared/wire/message.js";
+import type { FromDaemon, Target, ToDaemon } from "../../shared/wire/message.js";
+
+export function describeTarget(target: Target | null): string {
+  return target === null ? "no target" : `${target.provider}/${target.model}`;
+}
 
 export function describeMessage(message: ToDaemon | FromDaemon): string {
   switch (message.kind) {
-    case "admit": return `admit ${message.id} ${message.userPath} ${message.targets.map(({ provider, model }) => `${provider}/${model}`).join(",")}`;
-    case "settle": return `settle ${message.seq} of lease ${message.lease}: ${message.tokens} tokens`;
+    case "admit": return `admit ${message.id} ${message.userPath} ${message.targets.map(describeTarget).join(",")}`;
+    case "reroute": return `reroute ${message.id} of lease ${message.lease} to ${message.targets.map(describeTarget).join(",")}`;
+    case "settle": return `settle ${message.seq} of ${message.of} of lease ${message.lease} at ${describeTarget(message.target)}: ${message.tokens} tokens`;
     case "hello": return `hello ${message.proxyId} with ${message.leases.length} leases`;
     case "admin": return `${message.op} ${JSON.stringify(message.body)}`;
     case "admitted": return `admitted ${message.id} to ${message.target}, lsn ${message.lsn}`;

@@ -15,6 +15,7 @@ export interface Mutant {
 }
 
 const messages = "limiterd/handle-message.js";
+const settles = "limiterd/count-settle.js";
 const client = "proxy/limiter-client.js";
 
 export const mutants: readonly Mutant[] = [
@@ -22,12 +23,18 @@ export const mutants: readonly Mutant[] = [
   { name: "slots stay taken when a connection ends", file: messages, find: "release(lease.counters);", put: ";", often: true },
   { name: "settle acknowledged before its commit", file: "limiterd/writer.js", find: "batchDone.push(onDurable);", put: "batchDone.push(() => {}); onDurable();", often: true },
   { name: "leases not told again", file: client, find: "helloMessages(ports.proxyId, [...held.values()],", put: "helloMessages(ports.proxyId, [],", often: true },
-  { name: "told lease counted whatever the windows hold", file: messages, find: "(counter) => lsn > Math.max(counter.restoredLsn, counter.rule.sinceLsn)", put: "() => true", often: false },
-  { name: "told lease counted again by its settle", file: messages, find: " && !proxy.recounted.delete(message.lease)", put: "", often: false },
-  { name: "told lease not counted", file: messages, find: "            recount(state, counters, lease.lsn, lease.admittedAtMs, nowMs);", put: "", often: false },
-  { name: "settle takes the proxy's word for when it was admitted", file: messages, find: "= held ?? message;", put: "= message;", often: false },
+  { name: "told request counted whatever the windows hold", file: settles, find: "(counter) => isAfter(lsn, counter)", put: "() => true", often: false },
+  { name: "told lease counted again by its settle", file: settles, find: "again: proxy.recounted.delete(lease)", put: "again: false", often: false },
+  { name: "told lease not counted", file: settles, find: "    recount(state.book, counters.ofPath, lease.lsn, lease.admittedAtMs, nowMs);", put: "", often: false },
+  { name: "settle takes the proxy's word for when it was admitted", file: messages, find: "message.lsn === 0 && held !== undefined ? held : message", put: "message", often: false },
+  { name: "failed target's slot not given back", file: messages, find: "release(held.counters.filter(", put: "void (held.counters.filter(", often: true },
+  { name: "reroute counts at the path again", file: "limiterd/admit.js", find: "for (const { rule, window } of ofPath)", put: "for (const { window } of ofPath) window.currentRequests++; for (const { rule, window } of ofPath)", often: true },
+  { name: "target's number not told again", file: "proxy/hello.js", find: "target, targetAtMs, targetLsn }));", put: "target, targetAtMs, targetLsn: 0 }));", often: false },
+  { name: "failed attempt not settled", file: client, find: "keep({ ...admission, of: \"attempt\",", put: "void ({ ...admission, of: \"attempt\",", often: true },
+  { name: "repeated attempt takes the next target's slot", file: messages, find: "if (isSameTarget(held.target, message.target))", put: "if (true)", often: false },
+  { name: "target of a late reroute stays counted", file: settles, find: "!sameTarget && held.targetLsn >= bornLsn", put: "false", often: false },
   { name: "journal not replayed", file: "limiterd/restore.js", find: "const journaled = replayJournal(store, book, proxies, nowMs);", put: "const journaled = [];", often: true },
-  { name: "journal replayed into windows that hold it", file: "limiterd/restore.js", find: "(counter) => batchLsn > Math.max(counter.restoredLsn, counter.rule.sinceLsn)", put: "() => true", often: false },
+  { name: "journal replayed into windows that hold it", file: settles, find: "(counter) => isAfter(batchLsn, counter)", put: "() => true", often: false },
   { name: "journal removed before the windows are written", file: "limiterd/snapshot.js", find: "const coveredLsn = writer.closeBatch();", put: "const coveredLsn = writer.closeBatch(); void writer.write(writer.removeJournal(coveredLsn));", often: false },
   { name: "journal removed beyond the snapshot", file: "limiterd/snapshot.js", find: "writer.removeJournal(coveredLsn)", put: "writer.removeJournal(writer.lsn)", often: false },
   { name: "window claims the batch that is still open", file: "limiterd/snapshot.js", find: "dirty.slice(i, i + windowsPerSlice), writer.closeBatch())", put: "dirty.slice(i, i + windowsPerSlice), writer.closeBatch() + 1)", often: false },
@@ -42,7 +49,7 @@ export const mutants: readonly Mutant[] = [
   { name: "refused request leaves a gauge raised", file: "limiterd/admit.js", find: "const { scope, periodSeconds } = found.counter.rule.definition;", put: "found.counter.inFlight++; const { scope, periodSeconds } = found.counter.rule.definition;", often: true },
   { name: "window rolls when the clock steps back", file: "limiterd/window.js", find: "if (ageMs < periodMs) {", put: "if (ageMs >= 0 && ageMs < periodMs) {", often: false },
   { name: "reunion ends with the first proxy", file: messages, find: "else if (state.awaited.size === 0)", put: "else", often: false },
-  { name: "late admission never given back", file: client, find: "settle(admission, { tokens: 0, estimated: false }, () => { });", put: ";", often: false },
+  { name: "late admission never given back", file: client, find: "isReroute ? undefined : withdraw(", put: "true ? undefined : withdraw(", often: false },
   { name: "settles not sent again after a reconnect", file: client, find: "send(settleMessage(item, now));", put: ";", often: true },
   { name: "acknowledgement drops one settle too many", file: "proxy/unsettled.js", find: "items[covered].seq <= seq)", put: "items[covered].seq <= seq + 1)", often: true },
 ];

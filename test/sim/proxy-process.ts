@@ -1,13 +1,15 @@
 /**
  * The proxy's limiter client, wired to a simulated socket and clock as `proxy/connect-limiter.ts` wires it
  * to real ones, and the requests that the proxy serves: each is asked for, runs for a while if it may,
- * and is settled.
+ * goes to another target when one fails, as in `proxy/fail-over.ts`, and is settled.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { FailureMode } from "../../shared/config/config.js";
 import { frameBytesMaxFromDaemon, reconnectMs } from "../../shared/bounds.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
+import type { SettledPart, Target } from "../../shared/wire/message.js";
 import type { Admission, AdmissionOutcome } from "../../proxy/limiter.js";
 import { createLimiterClient, type LimiterClient } from "../../proxy/limiter-client.js";
 import type { PeerState } from "../../limiterd/state.js";
@@ -29,7 +31,8 @@ export interface ProxyOptions {
 export interface Served {
   readonly request: SimulatedRequest;
   outcome: AdmissionOutcome["kind"] | null;
-  ended: boolean;
+  /** What must have been charged: an attempt at each target that has failed, then the request. */
+  readonly settles: { readonly part: SettledPart; readonly target: Target | null; readonly tokens: number }[];
 }
 
 export interface ProxyProcess {
@@ -39,7 +42,7 @@ export interface ProxyProcess {
   readonly connection: Connection | null;
   readonly served: readonly Served[];
   serve(request: SimulatedRequest): void;
-  /** A lease that runs here, on a standing and welcomed connection, but that the daemon doesn't hold; or null. */
+  /** A lease that runs here, on a standing and welcomed connection, but that the daemon doesn't hold, or not at its target; or null. */
   unheldLease(): number | null;
   quiet(): boolean;
 }
@@ -101,31 +104,52 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
     client.link.connected((message) => end.send(encodeFrame(toWire(message))));
   }
 
-  function serve(request: SimulatedRequest): void {
-    const entry: Served = { request, outcome: null, ended: false };
-    served.push(entry);
+  /** Waits for the daemon's answer, which must come in time. */
+  function ask(what: string, asking: Promise<AdmissionOutcome>, then: (outcome: AdmissionOutcome) => void): void {
     asked++;
     const startedMs = world.nowMs;
     const pausedBefore = owner.pausedUntilMs;
-    void client.admit(request.path, request.targets).then((outcome) => {
+    void asking.then((outcome) => {
       if (!owner.alive) return;
+      asked--;
+      world.count(`${what.split(" ")[0]!} ${outcome.kind}`);
+      world.trace(`${id} ${what} ${outcome.kind}`);
+      if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > answerMsMax) world.fail(`${what} waited ${world.nowMs - startedMs} ms for its answer`);
+      then(outcome);
+    });
+  }
+
+  function serve(request: SimulatedRequest): void {
+    const entry: Served = { request, outcome: null, settles: [] };
+    served.push(entry);
+    ask(`request ${request.number}`, client.admit(request.path, request.targets), (outcome) => {
       if (entry.outcome !== null) world.fail(`request ${request.number} is answered twice`);
       entry.outcome = outcome.kind;
-      asked--;
-      world.count(`request ${outcome.kind}`);
-      world.trace(`${id} request ${request.number} ${outcome.kind}`);
-      if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > answerMsMax) world.fail(`request ${request.number} waited ${world.nowMs - startedMs} ms for its answer`);
       if (outcome.kind === "refused") client.noteRefusal(outcome.id, `request-${request.number}`, request.targets[0]!.model);
       if (outcome.kind !== "admitted") return;
-      const { admission } = outcome;
-      running.add(admission);
-      world.after(request.lastsMs, owner, () => {
-        running.delete(admission);
-        entry.ended = true;
-        left++;
-        client.settle(admission, { tokens: request.tokens, estimated: request.cut }, () => left--);
-      });
+      running.add(outcome.admission);
+      tryTarget(entry, outcome.admission, request.targets);
     });
+  }
+
+  function tryTarget(entry: Served, admission: Admission, targets: readonly Target[]): void {
+    const { request, settles } = entry;
+    const failsMs = request.failsMs[settles.length];
+    if (failsMs === undefined) return void world.after(request.lastsMs, owner, () => end(entry, admission, request.tokens));
+    world.after(failsMs, owner, () => {
+      const { target } = admission;
+      const untried = targets.filter((other) => other !== target);
+      if (untried.length === 0) return end(entry, admission, 0);
+      settles.push({ part: "attempt", target, tokens: 0 });
+      ask(`reroute of request ${request.number}`, client.reroute(admission, untried), ({ kind }) => (kind === "admitted" ? tryTarget(entry, admission, untried) : end(entry, admission, 0)));
+    });
+  }
+
+  function end({ request, settles }: Served, admission: Admission, tokens: number): void {
+    running.delete(admission);
+    settles.push({ part: "request", target: admission.target, tokens });
+    left++;
+    client.settle(admission, { tokens, estimated: request.cut }, () => left--);
   }
 
   world.after(world.random.between(0, 20), owner, dial);
@@ -141,7 +165,10 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
       const theirs = connection.ends[1];
       const peer: PeerState | undefined = theirs.open ? daemon().peerOf(theirs) : undefined;
       if (peer === undefined) return null;
-      for (const { lease, lsn } of running) if (lsn !== 0 && !peer.leases.has(lease)) return lease;
+      for (const { lease, lsn, target, targetLsn } of running) {
+        const held = peer.leases.get(lease);
+        if (lsn !== 0 && (held === undefined || (targetLsn !== 0 && !isDeepStrictEqual(held.target, target)))) return lease;
+      }
       return null;
     },
     quiet: () => asked === 0 && running.size === 0 && left === 0 && client.unsettled === 0 && client.reachable,

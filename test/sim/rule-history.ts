@@ -3,7 +3,7 @@
  * one of them, and none that is older than what was answered.
  */
 import type { DaemonState, PeerState } from "../../limiterd/state.js";
-import { ruleFromStored } from "../../limiterd/store.js";
+import { resetKey, ruleFromStored } from "../../limiterd/store.js";
 import { type RuleDefinition, ruleId, type Scope } from "../../shared/rule.js";
 import type { Admin } from "../../shared/wire/message.js";
 import type { Disk } from "./disk.js";
@@ -42,11 +42,18 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
 
   const asText = (rules: readonly (readonly [RuleDefinition, number])[]): string =>
     JSON.stringify(rules.map(([{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild }, since]) => [scope, subject, periodSeconds, maxRequests, maxTokens, perChild, since].join(" ")).sort());
-  const onDisk = () => disk.entries("rules").map(({ value }) => ruleFromStored(value)!);
+  /** The rules as a restart would find them: the last reset of all stands for each that is older. */
+  const onDisk = () => {
+    const resetLsn = Number(disk.entries("lives").find(({ key }) => key === resetKey)?.value[0] ?? 0);
+    return disk.entries("rules").map(({ value }) => {
+      const rule = ruleFromStored(value)!;
+      return { ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) };
+    });
+  };
   const diskText = (): string => asText(onDisk().map(({ definition, sinceLsn }) => [definition, sinceLsn]));
 
   function made(id: string, generation: Generation, tick: number, state: DaemonState): void {
-    const { sinceLsn } = state.book.rules.get(id)!;
+    const { sinceLsn } = state.book.fresh(state.book.rules.get(id)!);
     sinceLsns.set(generation, sinceLsn);
     sinceTicks.set(`${id} ${sinceLsn}`, tick);
   }

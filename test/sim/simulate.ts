@@ -4,7 +4,9 @@
  * more after a restart.
  */
 import type { RuleDefinition } from "../../shared/rule.js";
+import type { SettledPart, Target } from "../../shared/wire/message.js";
 import { type DaemonProcess, startDaemonProcess } from "./daemon-process.js";
+import { describeTarget } from "./describe-message.js";
 import { createDisk } from "./disk.js";
 import { scheduleFaults, someFaults } from "./faults.js";
 import { type ProxyProcess, startProxyProcess } from "./proxy-process.js";
@@ -98,7 +100,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     if (daemon.state !== null) witness.check(nowMs());
     for (const proxy of proxies) {
       const lease = proxy.unheldLease();
-      if (lease !== null) world.fail(`lease ${lease} runs on ${proxy.id}, but the daemon has given its slot away`);
+      if (lease !== null) world.fail(`lease ${lease} runs on ${proxy.id}, but the daemon has given its slot away, or its target's`);
     }
   }
 
@@ -125,19 +127,22 @@ export async function simulate(seed: number): Promise<SimulationResult> {
 
   function mustBeCharged({ id, process, served }: ProxyProcess): void {
     const charged = new Map<string, number>();
-    for (const { proxyId, of, tokens } of witness.charges) {
-      if (proxyId !== id || of.provider === "none") continue;
-      const key = `${of.path} ${tokens}`;
+    const keyOf = (part: SettledPart, path: string | null, target: Target | null, tokens: number): string => `${part} ${path ?? ""} at ${describeTarget(target)} with ${tokens}`;
+    for (const { proxyId, part, of, tokens } of witness.charges) {
+      // What was admitted too late was never served.
+      if (proxyId !== id || part === "withdrawn") continue;
+      const key = keyOf(part, of.path, of.target, tokens);
       charged.set(key, (charged.get(key) ?? 0) + 1);
     }
-    for (const { request, ended, outcome } of served) {
+    for (const { request, settles, outcome } of served) {
       if (process.alive && outcome === null) world.fail(`request ${request.number} was never answered`);
-      if (!ended) continue;
-      const key = `${request.path} ${request.tokens}`;
-      const times = charged.get(key) ?? 0;
-      // What a proxy took with it was never acknowledged.
-      if (times === 0 && process.alive) world.fail(`request ${request.number} has ended and isn't charged: ${key}`);
-      charged.set(key, times - 1);
+      for (const { part, target, tokens } of settles) {
+        const key = keyOf(part, part === "attempt" ? null : request.path, target, tokens);
+        const times = charged.get(key) ?? 0;
+        // What a proxy took with it was never acknowledged.
+        if (times === 0 && process.alive) world.fail(`request ${request.number} has ended and isn't charged: ${key}`);
+        charged.set(key, times - 1);
+      }
     }
     for (const [key, times] of charged) if (times > 0) world.fail(`${id} is charged ${times} times too often: ${key}`);
   }

@@ -4,19 +4,28 @@
  * count lies in the period of its moment. A request is certain, or after a crash doubtful: it may be in
  * a window or not, until whoever knows of it has told of it again.
  */
-import { counted, type OracleRequest } from "../limiterd/oracle.js";
+import { counted } from "../limiterd/oracle.js";
 import { type RuleDefinition, ruleId } from "../../shared/rule.js";
+import type { Target } from "../../shared/wire/message.js";
 
-/** One admission, or one request that was let through unasked. */
+/** Whose rules count something: a path's, a target's, or both. */
+export interface Place {
+  readonly path: string | null;
+  readonly target: Target | null;
+}
+
+/** A request at its path, or one attempt at its target. */
 export interface CountedRequest {
-  readonly of: OracleRequest;
+  readonly of: Place;
   readonly tick: number;
   readonly atMs: number;
   certain: boolean;
+  /** Taken back: certain, it is in no window; doubtful, it may have been taken from one that never held it. */
+  withdrawn: boolean;
 }
 
 export interface CountedTokens {
-  readonly of: OracleRequest;
+  readonly of: Place;
   readonly tick: number;
   readonly atMs: number;
   readonly tokens: number;
@@ -24,7 +33,10 @@ export interface CountedTokens {
 
 export interface Cell {
   requests: number;
+  /** There may be up to so many more. */
   doubtful: number;
+  /** There may be up to so many fewer. */
+  overdrawn: number;
   tokens: number;
 }
 
@@ -45,20 +57,31 @@ export interface Truth {
   readonly version: number;
   addRequest(request: CountedRequest): void;
   addTokens(charge: CountedTokens): void;
-  /** A doubtful request has been told of again. */
-  makeCertain(request: CountedRequest): void;
+  /** Lets `change` change what is known of a request. */
+  restate(request: CountedRequest, change: () => void): void;
   setRule(definition: RuleDefinition, sinceTick: number): Generation;
   removeRule(id: string): void;
   reset(generation: Generation, sinceTick: number): void;
   /** After a crash: these requests and charges are what is left, and no rule counts anybody in flight. */
   startOver(requests: readonly CountedRequest[], charges: readonly CountedTokens[]): void;
   /** Who is counted by which rules; `release` takes it back. */
-  hold(of: OracleRequest): () => void;
+  hold(of: Place): () => void;
 }
 
 /** Which period of a rule a moment lies in. */
 export function periodOf(definition: RuleDefinition, atMs: number): number {
   return Math.floor(atMs / (definition.periodSeconds * 1000));
+}
+
+/** Whom a rule counts there: itself, a child of its path, or nobody (null). */
+function countedAt(definition: RuleDefinition, { path, target }: Place): string | null {
+  if (definition.scope === "user_path") return path === null ? null : counted(definition, { path, provider: "", model: "" });
+  return target === null ? null : counted(definition, { path: "/", ...target });
+}
+
+function addTo(cell: Cell, { certain, withdrawn }: CountedRequest, times: 1 | -1): void {
+  if (!withdrawn) cell[certain ? "requests" : "doubtful"] += times;
+  else if (!certain) cell.overdrawn += times;
 }
 
 export function createTruth(): Truth {
@@ -67,7 +90,7 @@ export function createTruth(): Truth {
   let charges: CountedTokens[] = [];
   let version = 0;
 
-  function cellsOf(of: OracleRequest, tick: number, atMs: number): Cell[] {
+  function cellsOf(of: Place, tick: number, atMs: number): Cell[] {
     const found: Cell[] = [];
     for (const generation of generations.values()) {
       const cell = cellOf(generation, of, tick, atMs);
@@ -76,24 +99,24 @@ export function createTruth(): Truth {
     return found;
   }
 
-  function cellOf({ definition, sinceTick, cells }: Generation, of: OracleRequest, tick: number, atMs: number): Cell | null {
+  function cellOf({ definition, sinceTick, cells }: Generation, of: Place, tick: number, atMs: number): Cell | null {
     if (definition.periodSeconds === 0 || tick <= sinceTick) return null;
-    const who = counted(definition, of);
+    const who = countedAt(definition, of);
     if (who === null) return null;
     const period = periodOf(definition, atMs);
     const ofPeriod = cells.get(period) ?? new Map<string, Cell>();
     cells.set(period, ofPeriod);
     const key = definition.perChild ? who : "";
-    const known = ofPeriod.get(key) ?? { requests: 0, doubtful: 0, tokens: 0 };
+    const known = ofPeriod.get(key) ?? { requests: 0, doubtful: 0, overdrawn: 0, tokens: 0 };
     ofPeriod.set(key, known);
     return known;
   }
 
   function fill(generation: Generation): void {
     generation.cells.clear();
-    for (const { of, tick, atMs, certain } of requests) {
-      const cell = cellOf(generation, of, tick, atMs);
-      if (cell !== null) cell[certain ? "requests" : "doubtful"]++;
+    for (const request of requests) {
+      const cell = cellOf(generation, request.of, request.tick, request.atMs);
+      if (cell !== null) addTo(cell, request, 1);
     }
     for (const { of, tick, atMs, tokens } of charges) {
       const cell = cellOf(generation, of, tick, atMs);
@@ -106,19 +129,17 @@ export function createTruth(): Truth {
     get version() { return version; },
     addRequest(request) {
       requests.push(request);
-      for (const cell of cellsOf(request.of, request.tick, request.atMs)) cell[request.certain ? "requests" : "doubtful"]++;
+      for (const cell of cellsOf(request.of, request.tick, request.atMs)) addTo(cell, request, 1);
     },
     addTokens(charge) {
       charges.push(charge);
       for (const cell of cellsOf(charge.of, charge.tick, charge.atMs)) cell.tokens += charge.tokens;
     },
-    makeCertain(request) {
-      if (request.certain) return;
-      request.certain = true;
-      for (const cell of cellsOf(request.of, request.tick, request.atMs)) {
-        cell.doubtful--;
-        cell.requests++;
-      }
+    restate(request, change) {
+      const cells = cellsOf(request.of, request.tick, request.atMs);
+      for (const cell of cells) addTo(cell, request, -1);
+      change();
+      for (const cell of cells) addTo(cell, request, 1);
     },
     setRule(definition, sinceTick) {
       version++;
@@ -149,7 +170,7 @@ export function createTruth(): Truth {
     hold(of) {
       const held: { readonly slots: Map<string, number>; readonly who: string }[] = [];
       for (const { definition, slots } of generations.values()) {
-        const who = counted(definition, of);
+        const who = countedAt(definition, of);
         if (who !== null) held.push({ slots, who: definition.perChild ? who : "" });
       }
       for (const { slots, who } of held) slots.set(who, (slots.get(who) ?? 0) + 1);

@@ -3,16 +3,16 @@
  * that reaches the disk, and holds it against the truth. What was certain and what becomes doubtful at a
  * crash is decided in `crash-toll.ts`.
  */
-import { isDeepStrictEqual } from "node:util";
 import type { DaemonState, PeerState } from "../../limiterd/state.js";
 import type { Change } from "../../limiterd/store.js";
 import { reunionMs } from "../../shared/bounds.js";
-import type { Admit, Admitted, FromDaemon, Hello, Refused, Settle, ToDaemon } from "../../shared/wire/message.js";
-import { createJudge } from "../limiterd/oracle.js";
-import { counterDifference, estimateFrom, isExact } from "./compare-counters.js";
-import { survivors, type WitnessedCharge, type WitnessedRequest } from "./crash-toll.js";
+import type { Admit, Admitted, FromDaemon, Hello, Refused, Reroute, Settle, ToDaemon } from "../../shared/wire/message.js";
+import { counterDifference } from "./compare-counters.js";
+import type { WitnessedCharge } from "./crash-toll.js";
 import { describeMessage } from "./describe-message.js";
 import type { Disk } from "./disk.js";
+import { createExpectation } from "./expect-verdict.js";
+import { createLeaseAccount, type HeldLeases, type Moment } from "./lease-account.js";
 import { createRuleHistory } from "./rule-history.js";
 import { createTruth } from "./truth.js";
 import type { World } from "./world.js";
@@ -37,22 +37,16 @@ export interface Witness {
   readonly doubtful: number;
 }
 
-interface Held {
-  readonly release: () => void;
-  readonly request: WitnessedRequest;
-}
-
 interface SeenPeer {
   proxyId: string;
-  readonly leases: Map<number, Held>;
+  readonly leases: HeldLeases;
 }
 
 export function createWitness(world: World, disk: Disk): Witness {
   const truth = createTruth();
   const rules = createRuleHistory(world, disk, truth);
-  let charges: WitnessedCharge[] = [];
-  let requests: WitnessedRequest[] = [];
-  const byLease = new Map<string, WitnessedRequest>();
+  const account = createLeaseAccount(world, truth);
+  const expect = createExpectation(truth);
   /** The last settle of each proxy: told as durable, on the disk, and counted in this life. */
   const acknowledged = new Map<string, number>();
   const durable = new Map<string, number>();
@@ -67,34 +61,9 @@ export function createWitness(world: World, disk: Disk): Witness {
   let snapshots = { started: 0, startedTick: 0, coveredTick: 0, completeAtMs: null as number | null };
   let awaited: { readonly proxyId: string; readonly isAlive: () => boolean }[] = [];
   let replies: FromDaemon[] = [];
-  let judged = { version: -1, judge: createJudge([], () => 0n) };
-  let estimate: ReturnType<typeof estimateFrom> = () => 0n;
 
   const lastOf = (map: ReadonlyMap<string, number>, proxyId: string): number => map.get(proxyId) ?? 0;
-  const leaseKey = (proxyId: string, lease: number, lsn: number): string => `${proxyId} ${lease} ${lsn}`;
-
-  function judge() {
-    if (judged.version !== truth.version) {
-      const definitions = [...truth.generations.values()].map(({ definition }) => definition);
-      judged = { version: truth.version, judge: createJudge(definitions, (...args) => estimate(...args)) };
-    }
-    return judged.judge;
-  }
-
-  function addRequest(fields: Pick<WitnessedRequest, "of" | "atMs" | "proxyId" | "lease" | "lsn" | "unasked">): WitnessedRequest {
-    const request: WitnessedRequest = { ...fields, tick, certain: true, life, countedLife: life, countedTick: tick, late: false, lost: false, elsewhere: null, seq: 0 };
-    requests.push(request);
-    truth.addRequest(request);
-    return request;
-  }
-
-  /** A request of an earlier life is told of again: it must be counted now, if it wasn't. */
-  function tellAgain(request: WitnessedRequest): void {
-    if (request.certain || request.elsewhere !== null || request.lost) return;
-    truth.makeCertain(request);
-    Object.assign(request, { countedLife: life, countedTick: tick, late: snapshots.started > 0 });
-    world.count("request told again after a crash");
-  }
+  const moment = (nowMs: number): Moment => ({ tick, life, nowMs, late: snapshots.started > 0 });
 
   /** What a snapshot covers counts from its end on; the next may begin in the same event. */
   function noteSnapshot({ lastSnapshotAtMs }: DaemonState): void {
@@ -103,81 +72,66 @@ export function createWitness(world: World, disk: Disk): Witness {
     snapshots.coveredTick = snapshots.startedTick;
   }
 
-  function onAdmit(seen: SeenPeer, message: Admit, nowMs: number, handle: () => void): void {
-    const options = { nowMs, clockStepped: witness.clockStepped };
-    estimate = estimateFrom(truth, state!.book, options);
-    const expected = judge().ask(message.userPath, message.targets, nowMs);
-    const exact = isExact(truth, nowMs, witness.clockStepped);
+  /** Lets the daemon answer and holds the answer against what must be; `count` counts an admission. */
+  function mustAnswer(asked: { readonly what: string; readonly id: number; readonly path: string | null; readonly targets: Admit["targets"] }, nowMs: number, handle: () => void, count: (answer: Admitted) => string): void {
+    const expected = expect(state!.book, { ...asked, nowMs, clockStepped: witness.clockStepped });
     handle();
-    const reply = replies.find((said): said is Admitted | Refused => (said.kind === "admitted" || said.kind === "refused") && said.id === message.id);
-    if (reply === undefined) return world.fail(`admission ${message.id} of ${seen.proxyId} isn't answered at once`);
-    world.count(exact ? `${reply.kind}, exact` : reply.kind);
-    if (reply.kind === "refused") {
-      const { kind: _, id, waitSeconds, ...breach } = reply;
-      if (!isDeepStrictEqual({ ...breach, wait: waitSeconds }, expected.refused)) world.fail(`admission ${id} is refused with ${JSON.stringify(reply)}, but ${JSON.stringify(expected)}`);
-      return;
-    }
-    if (reply.target !== expected.target) world.fail(`admission ${reply.id} goes to target ${reply.target}, but ${JSON.stringify(expected)}`);
-    const waitsFor = world.nowMs - beganMs < reunionMs ? awaited.find(({ isAlive }) => isAlive()) : undefined;
-    if (waitsFor !== undefined) world.fail(`an admission before ${waitsFor.proxyId} could tell its leases`);
-    const of = { path: message.userPath, ...message.targets[reply.target]! };
-    const request = addRequest({ of, atMs: reply.admittedAtMs, proxyId: seen.proxyId, lease: reply.id, lsn: reply.lsn, unasked: false });
-    byLease.set(leaseKey(seen.proxyId, reply.id, reply.lsn), request);
-    seen.leases.set(reply.id, { release: truth.hold(of), request });
-    if (!exact) return;
-    const told = (triple: { limit: number; remaining: number; resetSeconds: number } | null | undefined): unknown => (triple ? [triple.limit, triple.remaining, triple.resetSeconds] : null);
-    const headers = { requests: told(reply.headers?.requests), tokens: told(reply.headers?.tokens) };
-    if (!isDeepStrictEqual(headers, judge().triples(of, nowMs))) world.fail(`admission ${reply.id} has the headers ${JSON.stringify(headers)}, not ${JSON.stringify(judge().triples(of, nowMs))}`);
+    const answer = replies.find((said): said is Admitted | Refused => (said.kind === "admitted" || said.kind === "refused") && said.id === asked.id);
+    if (answer === undefined) return world.fail(`${asked.what} isn't answered at once`);
+    const kind = asked.path === null ? `reroute ${answer.kind}` : answer.kind;
+    world.count(expected.exact ? `${kind}, exact` : kind);
+    const wrong = expected.verdict(answer);
+    if (wrong !== null) return world.fail(`${asked.what} ${wrong}`);
+    if (answer.kind === "refused") return;
+    const path = count(answer);
+    const wrongHeaders = expected.exact ? expected.headers(answer, path) : null;
+    if (wrongHeaders !== null) world.fail(`${asked.what} ${wrongHeaders}`);
   }
 
-  function onHello(seen: SeenPeer, message: Hello, handle: () => void): void {
+  function onAdmit({ proxyId, leases }: SeenPeer, message: Admit, nowMs: number, handle: () => void): void {
+    mustAnswer({ what: `admission ${message.id} of ${proxyId}`, id: message.id, path: message.userPath, targets: message.targets }, nowMs, handle, (answer) => {
+      const waitsFor = world.nowMs - beganMs < reunionMs ? awaited.find(({ isAlive }) => isAlive()) : undefined;
+      if (waitsFor !== undefined) world.fail(`an admission before ${waitsFor.proxyId} could tell its leases`);
+      account.admitted(proxyId, leases, message, answer, moment(nowMs));
+      return message.userPath;
+    });
+  }
+
+  function onReroute({ proxyId, leases }: SeenPeer, message: Reroute, nowMs: number, handle: () => void): void {
+    const held = leases.get(message.lease);
+    if (held === undefined) return world.fail(`${proxyId} reroutes the lease ${message.lease}, which the daemon doesn't hold`);
+    if (held.target !== null) world.count("reroute from a target that was never tried");
+    account.leaveTarget(held);
+    mustAnswer({ what: `reroute ${message.id} of ${proxyId}`, id: message.id, path: null, targets: message.targets }, nowMs, handle, (answer) => {
+      account.rerouted(proxyId, leases, message, answer, moment(nowMs));
+      return held.path;
+    });
+  }
+
+  function onHello(seen: SeenPeer, message: Hello, nowMs: number, handle: () => void): void {
     seen.proxyId = message.proxyId;
     if (!message.more) awaited = awaited.filter(({ proxyId }) => proxyId !== message.proxyId);
-    for (const { lease, lsn, userPath, provider, model } of message.leases) {
-      const request = byLease.get(leaseKey(message.proxyId, lease, lsn));
-      if (request === undefined) return world.fail(`${message.proxyId} tells a lease ${lease} that it was never granted`);
-      world.count("lease told again");
-      seen.leases.set(lease, { release: truth.hold({ path: userPath, provider, model }), request });
-      if (request.life !== life) tellAgain(request);
-    }
+    for (const lease of message.leases) account.told(message.proxyId, seen.leases, lease, moment(nowMs));
     handle();
   }
 
-  function onSettle(seen: SeenPeer, message: Settle, nowMs: number, handle: () => void): void {
-    const { proxyId } = seen;
-    const { lease, lsn, seq, userPath: path, provider, model, tokens } = message;
-    const held = seen.leases.get(lease);
-    held?.release();
-    seen.leases.delete(lease);
+  function onSettle({ proxyId, leases }: SeenPeer, message: Settle, nowMs: number, handle: () => void): void {
+    const { seq } = message;
     if (seq <= lastOf(settled, proxyId)) {
       world.count("settle repeated");
+      account.repeated(leases, message);
       return handle();
     }
     if (seq !== lastOf(settled, proxyId) + 1) world.fail(`settle ${seq} of ${proxyId} follows ${lastOf(settled, proxyId)}`);
     settled.set(proxyId, seq);
-    const of = { path, provider, model };
-    const unasked = lease === 0 || (held === undefined && lsn === 0);
-    const request = unasked
-      ? addRequest({ of, atMs: Math.max(0, nowMs - message.startedAgoMs), proxyId, lease, lsn, unasked })
-      : (held?.request ?? byLease.get(leaseKey(proxyId, lease, lsn)));
-    if (request === undefined) return world.fail(`settle ${seq} of ${proxyId} ends a lease ${lease} that was never granted`);
-    if (request.seq !== 0 && request.seq !== seq) world.fail(`lease ${lease} of ${proxyId} is settled twice, by ${request.seq} and ${seq}`);
-    request.seq = seq;
-    if (request.of.path !== path || request.of.provider !== provider) {
-      world.count("request went elsewhere");
-      request.elsewhere = of;
-    }
-    if (request.life !== life) tellAgain(request);
-    const charge = { of, tick, atMs: Math.max(0, nowMs - message.endedAgoMs), tokens, proxyId, seq };
-    charges.push(charge);
-    truth.addTokens(charge);
+    account.settled(proxyId, leases, message, moment(nowMs));
     handle();
   }
 
   const witness: Witness = {
     clockStepped: false,
-    get charges() { return charges; },
-    get doubtful() { return requests.filter(({ certain }) => !certain).length; },
+    get charges() { return account.charges; },
+    get doubtful() { return account.doubtful; },
     starting: () => rules.mustBeWhatWasAnswered(),
     started(next, isAlive) {
       state = next;
@@ -193,10 +147,7 @@ export function createWitness(world: World, disk: Disk): Witness {
     dead() {
       if (state === null) return;
       state = null;
-      const left = survivors(requests, charges, { life, hasSnapshots: snapshots.started > 0, coveredTick: snapshots.coveredTick, durable: (proxyId) => lastOf(durable, proxyId) });
-      [requests, charges] = [left.requests, left.charges];
-      for (const request of left.gone) byLease.delete(leaseKey(request.proxyId, request.lease, request.lsn));
-      truth.startOver(requests, charges);
+      account.died({ life, hasSnapshots: snapshots.started > 0, coveredTick: snapshots.coveredTick, durable: (proxyId) => lastOf(durable, proxyId) });
     },
     snapshotStarts() {
       noteSnapshot(state!);
@@ -206,13 +157,14 @@ export function createWitness(world: World, disk: Disk): Witness {
     frame(peer, message, nowMs, handle) {
       tick++;
       replies = [];
-      const seen = peers.get(peer) ?? { proxyId: "?", leases: new Map<number, Held>() };
+      const seen = peers.get(peer) ?? { proxyId: "?", leases: new Map() };
       peers.set(peer, seen);
       world.trace(`daemon ← ${seen.proxyId} ${describeMessage(message)}`);
       switch (message.kind) {
         case "admit": return onAdmit(seen, message, nowMs, handle);
+        case "reroute": return onReroute(seen, message, nowMs, handle);
         case "settle": return onSettle(seen, message, nowMs, handle);
-        case "hello": return onHello(seen, message, handle);
+        case "hello": return onHello(seen, message, nowMs, handle);
         case "refusal": return handle();
         case "admin": {
           handle();
@@ -236,7 +188,7 @@ export function createWitness(world: World, disk: Disk): Witness {
       const seen = peers.get(peer);
       peers.delete(peer);
       world.trace(`daemon lost ${seen?.proxyId ?? "?"} with ${seen?.leases.size ?? 0} leases`);
-      for (const { release } of seen?.leases.values() ?? []) release();
+      if (seen !== undefined) account.closed(seen.leases);
     },
     applied(changes) {
       for (const { table, value } of changes) {

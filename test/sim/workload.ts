@@ -8,6 +8,8 @@ export interface SimulatedRequest {
   readonly number: number;
   readonly path: string;
   readonly targets: readonly Target[];
+  /** After how long its first targets fail, one after the other; it ends at the first that doesn't. */
+  readonly failsMs: readonly number[];
   readonly lastsMs: number;
   readonly tokens: number;
   /** Ended before its end: by its client, or by the provider. */
@@ -74,6 +76,7 @@ export function someRequest(random: Random, number: number): SimulatedRequest {
     number,
     path: random.pick(paths),
     targets: Array.from({ length: candidates }, (_, i) => targets[(first + i) % targets.length]!),
+    failsMs: Array.from({ length: random.pick([0, 0, 1, 1, 2, 3]) }, () => random.skewed(0.1, 400)),
     lastsMs: random.chance(0.03) ? random.between(1500, 3500) : random.skewed(0.5, 1200),
     tokens: cut && random.chance(0.5) ? 0 : random.int(0, 2000),
     cut,
