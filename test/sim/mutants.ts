@@ -22,7 +22,7 @@ export const mutants: readonly Mutant[] = [
   { name: "repeated settle counts again", file: messages, find: "if (message.seq <= proxy.settledSeq) {", put: "if (message.seq <= 0) {", often: false },
   { name: "slots stay taken when a connection ends", file: messages, find: "release(lease.counters);", put: ";", often: true },
   { name: "settle acknowledged before its commit", file: "limiterd/writer.js", find: "batchDone.push(onDurable);", put: "batchDone.push(() => {}); onDurable();", often: true },
-  { name: "leases not told again", file: client, find: "helloMessages(ports.proxyId, [...held.values()],", put: "helloMessages(ports.proxyId, [],", often: true },
+  { name: "leases not told again", file: client, find: "held.entries().map(([, admission]) => admission)", put: "[]", often: true },
   { name: "told request counted whatever the windows hold", file: settles, find: "(counter) => isAfter(lsn, counter)", put: "() => true", often: false },
   { name: "told lease counted again by its settle", file: settles, find: "again: proxy.recounted.delete(lease)", put: "again: false", often: false },
   { name: "told lease not counted", file: settles, find: "    recount(state.book, counters.ofPath, lease.lsn, lease.admittedAtMs, nowMs);", put: "", often: false },
