@@ -141,7 +141,7 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
       const untried = targets.filter((other) => other !== target);
       if (untried.length === 0) return end(entry, admission, 0);
       settles.push({ part: "attempt", target, tokens: 0 });
-      ask(`reroute of request ${request.number}`, client.reroute(admission, untried), ({ kind }) => (kind === "admitted" ? tryTarget(entry, admission, untried) : end(entry, admission, 0)));
+      ask(`failover of request ${request.number}`, client.reroute(admission, untried), ({ kind }) => (kind === "admitted" ? tryTarget(entry, admission, untried) : end(entry, admission, 0)));
     });
   }
 
