@@ -3,10 +3,11 @@
  * its body whole before it changes anything, and answers once the change is committed.
  */
 import { unreachable } from "../shared/assert.js";
-import { type Failure, failure, invalid } from "../shared/error-code.js";
+import { failure, invalid } from "../shared/error-code.js";
 import { type Checked, parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel } from "../shared/rule.js";
 import type { Admin } from "../shared/wire/message.js";
 import { handleExplain } from "./handle-explain.js";
+import { handleKeys, type KeyPorts } from "./handle-keys.js";
 import { inertRuleName } from "./inert-rule.js";
 import { listRules } from "./list-rules.js";
 import type { Rule } from "./rule-book.js";
@@ -14,9 +15,7 @@ import { type DaemonState, isLimited } from "./state.js";
 import { daemonStatus } from "./status.js";
 import { type Change, resetKey, ruleRemoved, ruleWritten } from "./store.js";
 
-export interface AdminPorts {
-  answer(body: unknown): void;
-  fail(failure: Failure): void;
+export interface AdminPorts extends KeyPorts {
   /** Called after a change of the set of rules, with what `isLimited` said before it. */
   limitedMayHaveChanged(before: boolean): void;
   /** Called after the number of inert rules has changed. */
@@ -29,6 +28,7 @@ export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, p
     ports.answer(daemonStatus(state, nowMs));
     return;
   }
+  if (op === "keys.issue" || op === "keys.list" || op === "keys.deactivate") return handleKeys(state, op, body, nowMs, ports);
   if (!state.settings.rateLimitsEnabled) {
     ports.fail(failure("feature_unavailable", "rate limits are disabled: RATE_LIMITS_ENABLED is false"));
     return;

@@ -1,6 +1,6 @@
 /**
- * The admin operation `explain`: a user path and its candidate targets, or the id of a request that was
- * refused. The model was resolved by whoever asks; rules and refusals are here.
+ * The admin operation `explain`: a user path or a managed key and the candidate targets, or the id of a
+ * request that was refused. The model was resolved by whoever asks; rules and refusals are here.
  */
 import { isObject } from "../shared/assert.js";
 import { candidatesMax } from "../shared/bounds.js";
@@ -12,16 +12,31 @@ import type { Target } from "../shared/wire/message.js";
 import { isName } from "../shared/wire/to-daemon.js";
 import type { AdmissionRequest } from "./admit.js";
 import { explain, explainBreach } from "./explain.js";
+import { findKey, unknownKey } from "./handle-keys.js";
+import { keyStatus, type ManagedKey } from "./key-ring.js";
 import type { Refusal } from "./refusals.js";
 import type { DaemonState } from "./state.js";
 
-/** Changes nothing. The body is `{user_path, targets: [{provider, model}]}` or `{request_id}`. */
+/** Changes nothing. The body is `{user_path, key?: {id} or {key_hash}, targets: [{provider, model}]}` or `{request_id}`. */
 export function handleExplain(state: DaemonState, body: unknown, nowMs: number): Checked<unknown> {
   if (!isObject(body)) return wrong("the body must be an object", "body");
   const requestId = body["request_id"];
   if (requestId !== undefined) return explainRefusal(state, requestId, nowMs);
   const request = readRequest(body);
-  return request.ok ? { ok: true, value: explainNow(state, request.value, nowMs) } : request;
+  if (!request.ok || body["key"] === undefined) return request.ok ? { ok: true, value: explainNow(state, request.value, nowMs) } : request;
+  const key = readKey(state, body["key"], nowMs);
+  if (!key.ok) return key;
+  const { id, userPath } = key.value;
+  return { ok: true, value: { key: id, ...explainNow(state, { ...request.value, userPath: userPath ?? request.value.userPath }, nowMs) } };
+}
+
+/** A key whose requests get as far as the rules. */
+function readKey(state: DaemonState, given: unknown, nowMs: number): Checked<ManagedKey> {
+  const fields = isObject(given) ? given : {};
+  const key = findKey(state, fields);
+  if (key === undefined) return { ok: false, failure: { ...unknownKey(fields), param: "key" } };
+  const status = keyStatus(key, nowMs);
+  return status === "active" ? { ok: true, value: key } : wrong(`the key ${key.id} is ${status}: its requests are answered with 401`, "key");
 }
 
 function explainNow({ book, settings }: DaemonState, request: AdmissionRequest, nowMs: number): ReturnType<typeof explain> {
@@ -35,11 +50,12 @@ function explainRefusal(state: DaemonState, requestId: unknown, nowMs: number): 
   return { ok: true, value: { refusal: whatHappened(requestId, refusal), ...explainNow(state, refusal, nowMs) } };
 }
 
-function whatHappened(requestId: string, { atMs, userPath, model, targets, targetsLeftOut, breach }: Refusal): Readonly<Record<string, unknown>> {
+function whatHappened(requestId: string, { atMs, userPath, keyId, model, targets, targetsLeftOut, breach }: Refusal): Readonly<Record<string, unknown>> {
   return {
     request_id: requestId,
     refused_at: formatMillis(atMs),
     user_path: userPath,
+    ...(keyId === "" ? {} : { key: keyId }),
     model,
     targets: targets.map((target) => `${target.provider}/${target.model}`),
     ...(targetsLeftOut > 0 ? { targets_left_out: targetsLeftOut } : {}),

@@ -10,9 +10,11 @@ import { toDaemonFromWire } from "../shared/wire/to-daemon.js";
 import { wireVersion } from "../shared/version.js";
 import { unreachable } from "../shared/assert.js";
 import { admit, readmit } from "./admit.js";
+import { authorize, deny } from "./authorize.js";
 import { hold, isSameTarget, matchTarget, release } from "./charge.js";
 import { countSettle, recountLease } from "./count-settle.js";
 import { handleAdmin } from "./handle-admin.js";
+import { identifyCaller, keyOf } from "./identify-caller.js";
 import { proxyChange } from "./snapshot.js";
 import { inOrder } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
@@ -30,6 +32,7 @@ function handleMessage(state: DaemonState, peer: PeerState, message: ToDaemon, n
     case "admit": return onAdmit(state, peer, message, nowMs);
     case "settle": return onSettle(state, peer, message, nowMs);
     case "reroute": return onReroute(state, peer, message, nowMs);
+    case "authorize": return authorize(state, peer, message, nowMs);
     case "hello": return onHello(state, peer, message, nowMs);
     case "refusal": return onRefusalNote(state, peer, message);
     case "admin": return onAdmin(state, peer, message, nowMs);
@@ -103,27 +106,31 @@ export function endReunion(state: DaemonState): void {
 
 function welcome(state: DaemonState, peer: PeerState): void {
   peer.welcomed = true;
-  peer.send({ kind: "welcome", id: peer.helloId, daemonVersion: state.settings.version, settledSeq: peer.proxy?.durableSeq ?? 0, limited: isLimited(state), inertRules: state.inertRules });
+  peer.send({ kind: "welcome", id: peer.helloId, daemonVersion: state.settings.version, settledSeq: peer.proxy?.durableSeq ?? 0, limited: isLimited(state), inertRules: state.inertRules, keyed: state.keys.size > 0 });
 }
 
 function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: number): boolean {
   if (peer.role !== "proxy" || !peer.welcomed || message.id === 0) return false;
   if (peer.leases.has(message.id) || peer.leases.size >= leasesPerPeerMax) return false;
   const { book, counts, writer, settings } = state;
+  const caller = identifyCaller(state.keys, message, nowMs);
+  if (caller === null) return deny(state, peer, message.id);
+  const { userPath } = caller;
+  const key = keyOf(caller);
   if (!settings.rateLimitsEnabled) {
-    peer.leases.set(message.id, { userPath: message.userPath, target: message.targets[0]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: [], bookVersion: book.version });
-    peer.send({ kind: "admitted", id: message.id, target: 0, admittedAtMs: nowMs, lsn: writer.lsn, headers: null });
+    peer.leases.set(message.id, { userPath, target: message.targets[0]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: [], bookVersion: book.version });
+    peer.send({ kind: "admitted", id: message.id, target: 0, admittedAtMs: nowMs, lsn: writer.lsn, headers: null, key });
     return true;
   }
-  const verdict = admit(book, message, { nowMs, tokensEnforced: settings.usageEnabled });
+  const verdict = admit(book, { userPath, targets: message.targets }, { nowMs, tokensEnforced: settings.usageEnabled });
   if (verdict.admitted) {
     counts.admitted++;
-    peer.leases.set(message.id, { userPath: message.userPath, target: message.targets[verdict.target]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: verdict.counters, bookVersion: book.version });
-    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers });
+    peer.leases.set(message.id, { userPath, target: message.targets[verdict.target]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: verdict.counters, bookVersion: book.version });
+    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers, key });
   } else {
     counts.refused++;
-    state.refusals.add({ atMs: nowMs, proxyId: peer.proxy!.id, admitId: message.id, userPath: message.userPath, targets: message.targets, breach: verdict.breach });
-    peer.send({ kind: "refused", id: message.id, ...verdict.breach });
+    state.refusals.add({ atMs: nowMs, proxyId: peer.proxy!.id, admitId: message.id, userPath, keyId: key?.keyId ?? "", targets: message.targets, breach: verdict.breach });
+    peer.send({ kind: "refused", id: message.id, ...verdict.breach, key });
   }
   return true;
 }
@@ -146,10 +153,10 @@ function onReroute(state: DaemonState, peer: PeerState, message: Reroute, nowMs:
   if (verdict.admitted) {
     const target = message.targets[verdict.target]!;
     peer.leases.set(message.lease, { ...onPath, target, targetAtMs: nowMs, targetLsn: writer.lsn, counters: inOrder(verdict.counters, onPath.counters) });
-    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers });
+    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers, key: null });
   } else {
     peer.leases.set(message.lease, onPath);
-    peer.send({ kind: "refused", id: message.id, ...verdict.breach });
+    peer.send({ kind: "refused", id: message.id, ...verdict.breach, key: null });
   }
   return true;
 }
@@ -223,6 +230,7 @@ function onAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: num
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
     limitedMayHaveChanged: (before) => announceLimited(state, before),
     inertRulesChanged: () => announce(state, { kind: "event", name: "inert_rules", value: state.inertRules }),
+    becameKeyed: () => announce(state, { kind: "event", name: "keyed", value: true }),
   });
   return true;
 }

@@ -12,6 +12,8 @@ export interface Refusal {
   /** The id of the `admit` that was refused. */
   readonly admitId: number;
   readonly userPath: string;
+  /** Empty for a caller without a managed key. */
+  readonly keyId: string;
   /** In the order in which they were judged; those beyond the bound in bytes are left out. */
   readonly targets: readonly Target[];
   readonly targetsLeftOut: number;
@@ -26,7 +28,7 @@ export interface Refusals {
   /** How many are kept. */
   readonly max: number;
   /** Keeps a refusal; beyond the bound the oldest goes. */
-  add(refused: Pick<Refusal, "atMs" | "proxyId" | "admitId" | "userPath" | "targets" | "breach">): void;
+  add(refused: Pick<Refusal, "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "breach">): void;
   /** Which request a refusal answered; nothing when it has gone already. */
   name(proxyId: string, admitId: number, request: { readonly requestId: string; readonly model: string }): void;
   /** The latest refusal with this request id: callers may choose their ids, so it needn't be the only one. */
@@ -53,9 +55,9 @@ export function createRefusals(max = refusalsMax): Refusals {
 
   return {
     max,
-    add({ atMs, proxyId, admitId, userPath, targets, breach }) {
+    add({ atMs, proxyId, admitId, userPath, keyId, targets, breach }) {
       const kept = withinBytes(targets, refusalBytesMax);
-      ring[next] = { atMs, proxyId, admitId, userPath, targets: kept, targetsLeftOut: targets.length - kept.length, breach, requestId: null, model: null };
+      ring[next] = { atMs, proxyId, admitId, userPath, keyId, targets: kept, targetsLeftOut: targets.length - kept.length, breach, requestId: null, model: null };
       next = (next + 1) % max;
     },
     name(proxyId, admitId, { requestId, model }) {

@@ -4,14 +4,17 @@
  */
 import { isCount } from "../shared/assert.js";
 import { replaySettle } from "./count-settle.js";
+import type { KeyRing } from "./key-ring.js";
 import { createProxies, type Proxies } from "./proxies.js";
 import { createRuleBook, type RuleBook } from "./rule-book.js";
 import { type RuleDefinition, ruleId } from "../shared/rule.js";
+import { restoreKeys } from "./stored-key.js";
 import { bornKey, type Change, journalFromStored, proxyFromStored, resetKey, ruleFromStored, ruleRemoved, ruleWritten, splitWindowKey, type Store, StoreUnreadableError, windowFromStored } from "./store.js";
 
 export interface Restored {
   readonly book: RuleBook;
   readonly proxies: Proxies;
+  readonly keys: KeyRing;
   /** Proxies that were connected when the last daemon ended. */
   readonly awaited: Set<string>;
   /** The first log sequence number that no earlier life of the daemon can have given out. */
@@ -68,7 +71,7 @@ export function restore(store: Store, configured: readonly RuleDefinition[] | nu
   const changes = [life, ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: bornLsn - 1 }))];
   // Now, while nobody waits: the first list of 100,000 rules would stand still for it.
   book.sorted();
-  return { book, proxies, awaited, bornLsn, journaled, voidWindows, changes };
+  return { book, proxies, keys: restoreKeys(store), awaited, bornLsn, journaled, voidWindows, changes };
 }
 
 function restoreProxies(store: Store): { proxies: Proxies; awaited: Set<string> } {

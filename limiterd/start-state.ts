@@ -47,6 +47,7 @@ export async function startState({ store, schedule, onStoreState, onInertRule }:
     settings,
     book: restored.book,
     proxies: restored.proxies,
+    keys: restored.keys,
     writer,
     peers: new Set(),
     stopping: false,

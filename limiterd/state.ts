@@ -4,6 +4,7 @@
  */
 import type { FromDaemon, Role, Target } from "../shared/wire/message.js";
 import type { InertReason } from "./inert-rule.js";
+import type { KeyRing } from "./key-ring.js";
 import type { Refusals } from "./refusals.js";
 import type { Counter, RuleBook } from "./rule-book.js";
 import type { Proxies, Proxy } from "./proxies.js";
@@ -54,6 +55,7 @@ export interface DaemonSettings {
 export interface DaemonState {
   readonly settings: DaemonSettings;
   readonly book: RuleBook;
+  readonly keys: KeyRing;
   readonly proxies: Proxies;
   readonly writer: Writer;
   readonly store: Store;
@@ -79,6 +81,8 @@ export interface DaemonState {
 export interface DaemonCounts {
   admitted: number;
   refused: number;
+  /** Admissions and inquiries with an unknown, expired or deactivated key, or without one where one is needed. */
+  denied: number;
   settled: number;
   /** Settles that came again and were not counted again. */
   repeatedSettles: number;
@@ -88,7 +92,7 @@ export interface DaemonCounts {
 }
 
 export function newCounts(): DaemonCounts {
-  return { admitted: 0, refused: 0, settled: 0, repeatedSettles: 0, closedPeers: 0, failedCommits: 0 };
+  return { admitted: 0, refused: 0, denied: 0, settled: 0, repeatedSettles: 0, closedPeers: 0, failedCommits: 0 };
 }
 
 /** Whether admissions must be asked for: with no rule there is nothing to say. */

@@ -1,9 +1,10 @@
 /** POST /v1/chat/completions, in the order in which it happens: read, resolve, admit, forward, fail over, settle. */
 import { assert } from "../shared/assert.js";
-import { failure, plainFailure } from "../shared/error-code.js";
+import { type Failure, failure, plainFailure } from "../shared/error-code.js";
 import { refusalMessage } from "../shared/refusal-message.js";
 import type { Target } from "../shared/wire/message.js";
 import type { Caller } from "./authenticate.js";
+import { authorizeCaller, refuseCaller } from "./authorize-caller.js";
 import { type ChatBody, parseChatBody, rewriteChatBody } from "./chat-body.js";
 import { forwardRequestHeaders } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
@@ -17,29 +18,25 @@ import { replyFailure, replyRefused, successHeaders, targetHeader } from "./resp
 /** Answers the exchange; the record learns what the log line tells. Never rejects. */
 export async function chatCompletions(gateway: Gateway, exchange: Exchange, caller: Caller, record: RequestRecord): Promise<void> {
   const { limiter, config } = gateway;
+  const refuse = (what: Failure): Promise<void> => refuseBeforeAdmission(gateway, exchange, caller, record, what);
   const body = await exchange.readBody(config.server.bodyBytesMax);
   if (!body.ok) {
     if (body.reason === "gone") return record.end(499, "client_gone");
-    record.end(413, "refused");
-    return replyFailure(exchange, "model", failure("request_too_large", `the body is larger than ${config.server.bodyBytesMax} bytes`));
+    return refuse(failure("request_too_large", `the body is larger than ${config.server.bodyBytesMax} bytes`));
   }
   const chat = parseChatBody(body.bytes, gateway.isUtf8);
-  if (!chat.ok) {
-    record.end(400, "refused");
-    return replyFailure(exchange, "model", chat.failure);
-  }
+  if (!chat.ok) return refuse(chat.failure);
   record.model = chat.body.model;
   const route = resolveModel(gateway.models.current(), chat.body.model) ?? (await resolveOnceLearned(gateway, chat.body.model));
-  if (route === null) {
-    record.end(404, "refused");
-    return replyFailure(exchange, "model", failure("model_not_found", `the model ${JSON.stringify(chat.body.model)} does not exist: GET /v1/models lists those that do`, "model"));
-  }
+  if (route === null) return refuse(failure("model_not_found", `the model ${JSON.stringify(chat.body.model)} does not exist: GET /v1/models lists those that do`, "model"));
   const targets = gateway.targetOrder.order(route);
-  const outcome = await limiter.admit(caller.userPath, targets);
+  const outcome = await limiter.admit(caller, targets);
   if (outcome.kind === "unavailable") {
     record.end(503, "limiter_unavailable");
     return replyFailure(exchange, "model", limiterUnavailable(), ["retry-after", "1"]);
   }
+  if (outcome.kind === "denied") return refuseCaller(exchange, "model", record, { ok: false, failure: caller.denial });
+  record.identified(outcome.kind === "admitted" ? outcome.admission : (outcome.key ?? { userPath: caller.userPath, keyId: "" }));
   if (outcome.kind === "refused") {
     record.end(429, "rate_limited");
     record.note = refusalMessage(outcome.breach);
@@ -62,6 +59,15 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
   }
   record.forwarded(forwarded);
   limiter.settle(admission, forwarded, forwarded.finish);
+}
+
+/** Before the admission nobody has judged the caller's key yet: a wrong one gets its 401, whatever else is wrong. */
+async function refuseBeforeAdmission(gateway: Gateway, exchange: Exchange, caller: Caller, record: RequestRecord, what: Failure): Promise<void> {
+  const authorized = await authorizeCaller(gateway.limiter, caller, "model");
+  if (!authorized.ok) return refuseCaller(exchange, "model", record, authorized);
+  record.identified(authorized.caller);
+  record.end(what.status, "refused");
+  replyFailure(exchange, "model", what);
 }
 
 /** A bare id may be one that a provider is just being asked about. */

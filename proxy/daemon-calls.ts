@@ -1,26 +1,26 @@
 /**
- * Admin operations on their way to the daemon and back: sent at once or with the next welcome, answered,
- * lost or expired. The connection is the limiter client's.
+ * Admin operations and questions about callers on their way to the daemon and back: sent at once or with
+ * the next welcome, answered, lost or expired. The connection is the limiter client's.
  */
 import { type Failure, failure } from "../shared/error-code.js";
-import type { AdminOp } from "../shared/wire/message.js";
+import type { Admin, Authorize } from "../shared/wire/message.js";
 
 export type CallOutcome = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly failure: Failure };
 
 export interface DaemonCalls {
   readonly size: number;
-  add(id: number, op: AdminOp, body: unknown, deadlineMonoMs: number): Promise<CallOutcome>;
+  /** An answer's body is the operation's, or for a question about a caller the answer itself. */
+  add(message: Admin | Authorize, deadlineMonoMs: number): Promise<CallOutcome>;
   /** Hands over, once each, those that no daemon has been sent yet. */
-  unsent(send: (id: number, op: AdminOp, body: unknown) => void): void;
+  unsent(send: (message: Admin | Authorize) => void): void;
   answer(id: number, outcome: CallOutcome): void;
-  /** Fails those that were sent: the daemon that is gone may have done them, so they aren't sent again. */
+  /** Fails operations that were sent: the daemon that is gone may have done them, so they aren't sent again. Questions are. */
   lost(): void;
   expire(nowMonoMs: number): void;
 }
 
 interface Call {
-  readonly op: AdminOp;
-  readonly body: unknown;
+  readonly message: Admin | Authorize;
   readonly deadlineMonoMs: number;
   readonly resolve: (outcome: CallOutcome) => void;
   sent: boolean;
@@ -45,16 +45,19 @@ export function createDaemonCalls(): DaemonCalls {
 
   return {
     get size() { return calls.size; },
-    add: (id, op, body, deadlineMonoMs) => new Promise((resolve) => calls.set(id, { op, body, deadlineMonoMs, resolve, sent: false })),
+    add: (message, deadlineMonoMs) => new Promise((resolve) => calls.set(message.id, { message, deadlineMonoMs, resolve, sent: false })),
     unsent(send) {
-      for (const [id, call] of calls) {
+      for (const call of calls.values()) {
         if (call.sent) continue;
         call.sent = true;
-        send(id, call.op, call.body);
+        send(call.message);
       }
     },
     answer,
-    lost: () => failWhere((call) => call.sent),
+    lost() {
+      failWhere((call) => call.sent && call.message.kind === "admin");
+      for (const call of calls.values()) call.sent = false;
+    },
     expire: (now) => failWhere((call) => call.deadlineMonoMs <= now),
   };
 }

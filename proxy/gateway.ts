@@ -1,5 +1,6 @@
 /** What every request handler of the proxy shares, made once in `main.ts`; and what one request leaves in the log. */
 import type { Config } from "../shared/config/config.js";
+import type { NewKey } from "../shared/key-secret.js";
 import type { Log } from "../shared/log.js";
 import type { Target } from "../shared/wire/message.js";
 import type { Credentials } from "./authenticate.js";
@@ -23,6 +24,8 @@ export interface Gateway {
   /** Whether the proxy is on its way out. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;
+  /** Makes a managed key. */
+  readonly newKey: () => NewKey;
   readonly isUtf8: (bytes: Buffer) => boolean;
 }
 
@@ -36,7 +39,10 @@ export interface Tried {
 
 /** What the log line of a request says. Filled on the way, written once at the end. */
 export class RequestRecord {
+  /** Null as long as it isn't known for sure. */
   userPath: string | null = null;
+  /** Empty without a managed key. */
+  keyId = "";
   model: string | null = null;
   /** Where the answer is from. */
   target: Target | null = null;
@@ -50,6 +56,12 @@ export class RequestRecord {
   tokens: number | null = null;
   estimated = false;
   firstByteMonoMs: number | null = null;
+
+  /** Who called, once that is sure. */
+  identified({ userPath, keyId }: { readonly userPath: string; readonly keyId: string }): void {
+    this.userPath = userPath;
+    this.keyId = keyId;
+  }
 
   end(status: number, outcome: Outcome): void {
     this.status = status;

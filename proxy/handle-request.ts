@@ -1,8 +1,11 @@
 /** The proxy's table of contents: route, caller, handler, log line. */
 import { plainFailure } from "../shared/error-code.js";
 import { unreachable } from "../shared/assert.js";
+import { redactKeys } from "../shared/managed-key.js";
 import { handleAdmin } from "./admin-api.js";
+import { handleAuthKeys } from "./auth-keys-api.js";
 import { authenticate, type Authentication, type Caller } from "./authenticate.js";
+import { authorizeCaller, mustAuthorizeFirst, refuseCaller } from "./authorize-caller.js";
 import { chatCompletions } from "./chat-completions.js";
 import { explainRequest } from "./explain-request.js";
 import type { Exchange } from "./exchange.js";
@@ -44,14 +47,20 @@ function dispatch(gateway: Gateway, exchange: Exchange, record: RequestRecord): 
 type Match = Extract<ReturnType<typeof matchRoute>, { readonly kind: "endpoint" }>;
 
 function serveCaller(gateway: Gateway, exchange: Exchange, match: Match, authentication: Authentication, record: RequestRecord): Promise<void> | undefined {
-  if (!authentication.ok) {
-    const { failure, note } = authentication;
-    record.end(failure.status, "refused");
-    record.note = note ?? null;
-    return void replyFailure(exchange, match.area, failure, failure.status === 401 ? ["www-authenticate", "Bearer"] : failure.status === 503 ? ["retry-after", "1"] : []);
-  }
-  record.userPath = authentication.caller.userPath;
-  return serve(gateway, exchange, match.endpoint, authentication.caller, record);
+  if (!authentication.ok) return void refuseCaller(exchange, match.area, record, authentication);
+  const { caller } = authentication;
+  if (caller.credential === "vouched") record.identified(caller);
+  // What goes through an admission is judged there, in the same step as the limits.
+  if (match.endpoint === "chat-completions" && !mustAuthorizeFirst(gateway.limiter, caller, exchange)) return serve(gateway, exchange, match.endpoint, caller, record);
+  const authorized = authorizeCaller(gateway.limiter, caller, match.area);
+  if (authorized instanceof Promise) return authorized.then((later) => serveAuthorized(gateway, exchange, match, later, record));
+  return serveAuthorized(gateway, exchange, match, authorized, record);
+}
+
+function serveAuthorized(gateway: Gateway, exchange: Exchange, match: Match, authorized: Authentication, record: RequestRecord): Promise<void> | undefined {
+  if (!authorized.ok) return void refuseCaller(exchange, match.area, record, authorized);
+  record.identified(authorized.caller);
+  return serve(gateway, exchange, match.endpoint, authorized.caller, record);
 }
 
 function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller: Caller, record: RequestRecord): Promise<void> | undefined {
@@ -64,6 +73,8 @@ function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller:
     case "rate-limits":
     case "rate-limits-reset-one":
     case "rate-limits-reset": return handleAdmin(gateway, exchange, endpoint, record);
+    case "auth-keys":
+    case "auth-keys-deactivate": return handleAuthKeys(gateway, exchange, endpoint, record);
     case "explain": return explainRequest(gateway, exchange, record);
     case "health":
     case "ready": throw new Error("assertion failed: health is answered before credentials are asked for");
@@ -75,8 +86,9 @@ function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller:
 function logRequest(gateway: Gateway, exchange: Exchange, record: RequestRecord, startedMonoMs: number): void {
   const level = record.outcome === "answered" && (exchange.path === "/health" || exchange.path === "/ready") ? "debug" : "info";
   const text = JSON.stringify;
-  let fields = `"request_id":"${exchange.id}","method":"${exchange.method}","path":${text(exchange.path)},"status":${record.status},"outcome":"${record.outcome}","ms":${sinceMs(startedMonoMs, gateway.monoMs())}`;
+  let fields = `"request_id":"${exchange.id}","method":"${exchange.method}","path":${text(redactKeys(exchange.path))},"status":${record.status},"outcome":"${record.outcome}","ms":${sinceMs(startedMonoMs, gateway.monoMs())}`;
   if (record.userPath !== null) fields += `,"user_path":${text(record.userPath)}`;
+  if (record.keyId !== "") fields += `,"key":"${record.keyId}"`;
   if (record.model !== null) fields += `,"model":${text(record.model)}`;
   if (record.target !== null) fields += `,"target":${text(`${record.target.provider}/${record.target.model}`)}`;
   if (record.tried !== null) fields += `,"tries":${record.tries},"tried":${text(record.tried.map(({ target, why }) => ({ target: `${target.provider}/${target.model}`, why })))}`;

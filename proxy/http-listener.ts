@@ -240,7 +240,7 @@ class NodeExchange implements Exchange {
   reply(status: number, headers: readonly string[], body: string, encoding: "latin1" | "utf8"): void {
     if (this.gone) return;
     const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
-    this.#response.writeHead(status, [...headers, "content-length", String(bytes)]);
+    this.#response.writeHead(status, status === 204 ? (headers as string[]) : [...headers, "content-length", String(bytes)]);
     if (this.method === "HEAD") this.#response.end();
     else this.#response.end(body, encoding);
     this.#leaveSocket();

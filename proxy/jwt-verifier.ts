@@ -4,7 +4,7 @@
  */
 import { verifiedTokenMs, verifiedTokensMax } from "../shared/bounds.js";
 import { plainFailure } from "../shared/error-code.js";
-import type { Authentication } from "./authenticate.js";
+import { type Authentication, vouchedCaller, wrongToken } from "./authenticate.js";
 import { claimedIssuer, pathFromClaims } from "./jwt-path.js";
 
 export type Judgement =
@@ -63,13 +63,13 @@ export function createJwtVerifier(issuers: readonly JwtIssuer[], { nowMs, digest
           wrong = `its claims give no user path for ${issuer.userPath}`;
           continue;
         }
-        const authentication: Authentication = { ok: true, caller: { userPath } };
+        const authentication: Authentication = { ok: true, caller: vouchedCaller(userPath) };
         remember(key, authentication, Math.min(judgement.claims.exp * 1000, now + verifiedTokenMs));
         return authentication;
       }
     }
     if (unavailable !== null) return { ok: false, failure: plainFailure(503, "internal_error", "the keys of the token's issuer can't be loaded"), note: unavailable };
-    return { ok: false, failure: plainFailure(401, "authentication_error", "authentication failed"), note: `JWT refused: ${wrong}` };
+    return { ok: false, failure: wrongToken, note: `JWT refused: ${wrong}` };
   }
 
   return {

@@ -4,41 +4,17 @@
  * applies the failure mode when the daemon is away past its deadline. What a verdict means for HTTP is
  * not here.
  */
-import type { FailureMode } from "../shared/config/config.js";
 import { admissionsWaitingMax } from "../shared/bounds.js";
 import { assert, isCount } from "../shared/assert.js";
 import { IdMap } from "../shared/id-map.js";
 import { helloMessages } from "./hello.js";
-import { createDaemonCalls } from "./daemon-calls.js";
-import type { Admission, AdmissionOutcome, Limiter, Spent } from "./limiter.js";
-import { type Asking, createOpenQuestions, granted, letThrough, questionMessage } from "./open-questions.js";
+import { type CallOutcome, createDaemonCalls } from "./daemon-calls.js";
+import { createNotices, heardEvent, heardWelcome } from "./daemon-notices.js";
+import type { Admission, AdmissionOutcome, AuthorizeOutcome, Limiter, Spent } from "./limiter.js";
+import type { LimiterClientOptions, LimiterClientPorts, LimiterLink } from "./limiter-link.js";
+import { type Asking, createOpenQuestions, granted, letThrough, nobody, questionMessage, showsKey } from "./open-questions.js";
 import { createUnsettledQueue, settleMessage, type Unsettled } from "./unsettled.js";
-import type { Admitted, FromDaemon, Lease, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
-
-export interface LimiterClientPorts {
-  readonly proxyId: string;
-  /** Monotonic milliseconds. */
-  monoMs(): number;
-  schedule(ms: number, run: () => void): void;
-  /** Runs `run` when what was sent in this turn of the event loop has left. */
-  afterTurn(run: () => void): void;
-  onLinkChange(linked: boolean): void;
-  /** The connection stands, but an admission got no answer in time. */
-  onSilent(): void;
-  onDropped(settles: number): void;
-}
-
-export interface LimiterClientOptions {
-  readonly deadlineMs: number;
-  readonly failureMode: FailureMode;
-}
-
-/** What the socket's owner calls. */
-export interface LimiterLink {
-  connected(send: (message: ToDaemon) => void): void;
-  received(message: FromDaemon): void;
-  lost(): void;
-}
+import type { Admin, Admitted, Authorize, Authorized, Claimed, Denied, FromDaemon, Lease, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
 
 export interface LimiterClient extends Limiter {
   readonly link: LimiterLink;
@@ -47,8 +23,7 @@ export interface LimiterClient extends Limiter {
 export function createLimiterClient(ports: LimiterClientPorts, options: LimiterClientOptions): LimiterClient {
   let send: ((message: ToDaemon) => void) | null = null;
   let linked = false;
-  let limited = true;
-  let inertRules: number | null = null;
+  const notices = createNotices();
   /** False from an admission that expired on a standing connection until the daemon says anything. */
   let answering = true;
   let lostMonoMs = ports.monoMs();
@@ -60,16 +35,16 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   const held = new IdMap<Admission>();
   const unsettled = createUnsettledQueue(ports.onDropped);
 
-  function ask(userPath: string, targets: readonly Target[], rerouted: Admission | null): Promise<AdmissionOutcome> {
+  function ask(caller: Claimed, targets: readonly Target[], rerouted: Admission | null): Promise<AdmissionOutcome> {
     assert(targets.length > 0, "an admission has a target");
     const startedMonoMs = ports.monoMs();
     // What has no number wasn't asked for, or has no answer yet: the daemon knows of no lease to reroute.
-    if ((linked && !limited) || rerouted?.lsn === 0) return Promise.resolve({ kind: "admitted", admission: letThrough({ userPath, targets, rerouted, startedMonoMs }), headers: null });
+    if ((linked && !notices.limited && !showsKey(caller)) || rerouted?.lsn === 0) return Promise.resolve({ kind: "admitted", admission: letThrough({ caller, targets, rerouted, startedMonoMs }), headers: null });
     const deadlineMonoMs = (linked ? startedMonoMs : Math.min(startedMonoMs, lostMonoMs)) + options.deadlineMs;
-    if (deadlineMonoMs <= startedMonoMs || questions.size >= admissionsWaitingMax) return Promise.resolve(withoutDaemon({ userPath, targets, rerouted, startedMonoMs }));
+    if (deadlineMonoMs <= startedMonoMs || questions.size >= admissionsWaitingMax) return Promise.resolve(withoutDaemon({ caller, targets, rerouted, startedMonoMs }));
     const id = ++lastId;
     return new Promise((resolve) => {
-      const question = { userPath, targets, rerouted, deadlineMonoMs, startedMonoMs, resolve };
+      const question = { caller, targets, rerouted, deadlineMonoMs, startedMonoMs, resolve };
       questions.add(id, question);
       if (linked) send!(questionMessage(id, question));
       watch();
@@ -77,7 +52,8 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   }
 
   function withoutDaemon(asking: Asking): AdmissionOutcome {
-    return options.failureMode === "closed" ? { kind: "unavailable" } : { kind: "admitted", admission: letThrough(asking), headers: null };
+    const known = !showsKey(asking.caller) && (asking.caller.credential === "vouched" || notices.keyed === false);
+    return options.failureMode === "closed" || !known ? { kind: "unavailable" } : { kind: "admitted", admission: letThrough(asking), headers: null };
   }
 
   /** One timer for all deadlines. */
@@ -115,12 +91,12 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   }
 
   /** An answer after the deadline: whoever went on without it holds the lease now. If nobody did, an admission is withdrawn; a reroute is, by its settle. */
-  function onLateAdmitted({ id, target: index, admittedAtMs, lsn }: Admitted): void {
+  function onLateAdmitted({ id, target: index, admittedAtMs, lsn, key }: Admitted): void {
     const known = questions.takeLate(id);
     const target = known?.question.targets[index] ?? nobody;
     const admission = known?.admission ?? null;
     const isReroute = known !== undefined && known.question.rerouted !== null;
-    if (admission === null) return isReroute ? undefined : withdraw({ lease: id, userPath: known?.question.userPath ?? "/", admittedAtMs, lsn, target, targetAtMs: admittedAtMs, targetLsn: lsn });
+    if (admission === null) return isReroute ? undefined : withdraw({ lease: id, userPath: key?.userPath ?? known?.question.caller.userPath ?? "/", admittedAtMs, lsn, target, targetAtMs: admittedAtMs, targetLsn: lsn });
     // Settled meanwhile, under this very lease: the daemon has it behind its own answer.
     if (admission.settled) return;
     if (!isReroute) {
@@ -130,11 +106,12 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     if (admission.target === target && admission.targetLsn === 0) Object.assign(admission, { targetAtMs: admittedAtMs, targetLsn: lsn });
   }
 
-  function onRefused(message: Refused): void {
+  function onRefused(message: Refused | Denied): void {
+    if (message.kind === "denied") calls.answer(message.id, { ok: true, body: message });
     const late = questions.takeLate(message.id);
     // It went on all the same, and is counted with its settle.
     if (late !== undefined && late.question.rerouted === null && late.admission !== null && !late.admission.settled) late.admission.lease = 0;
-    questions.take(message.id)?.resolve({ kind: "refused", id: message.id, breach: message });
+    questions.take(message.id)?.resolve(message.kind === "denied" ? { kind: "denied" } : { kind: "refused", id: message.id, breach: message, key: message.key });
   }
 
   function withdraw(lease: Lease): void {
@@ -146,7 +123,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     assert(!admission.settled && admission.target !== null, "what is rerouted has a target that failed");
     keep({ ...admission, of: "attempt", tokens: 0, estimated: false, endedMonoMs: ports.monoMs() });
     Object.assign(admission, { target: null, targetAtMs: 0, targetLsn: 0 });
-    return ask(admission.userPath, targets, admission);
+    return ask({ userPath: admission.userPath, credential: "vouched" }, targets, admission);
   }
 
   function settle(admission: Admission, spent: Spent, then: () => void): void {
@@ -180,8 +157,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   /** Settles first: what they give back is there for the admissions behind them. */
   function onWelcome(message: Welcome): void {
     linked = true;
-    limited = message.limited;
-    inertRules = message.inertRules;
+    heardWelcome(notices, message);
     unsettled.acknowledge(message.settledSeq);
     const now = ports.monoMs();
     for (const item of unsettled.items) send!(settleMessage(item, now));
@@ -190,13 +166,28 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     ports.onLinkChange(true);
   }
 
-  const sendCalls = (): void => calls.unsent((id, op, body) => send!({ kind: "admin", id, op, body }));
+  const sendCalls = (): void => calls.unsent((message) => send!(message));
+
+  /** As for admissions: who calls while the daemon is away waits for it, but not longer than anybody else. */
+  function call(message: Admin | Authorize, deadlineMs: number): Promise<CallOutcome> {
+    const outcome = calls.add(message, linked ? ports.monoMs() + deadlineMs : lostMonoMs + options.deadlineMs);
+    if (linked) sendCalls();
+    watch();
+    return outcome;
+  }
+
+  async function authorize(credential: string): Promise<AuthorizeOutcome> {
+    const givenUp = !linked && lostMonoMs + options.deadlineMs <= ports.monoMs();
+    if (givenUp || calls.size >= admissionsWaitingMax) return { kind: "unavailable" };
+    const outcome = await call({ kind: "authorize", id: ++lastId, credential }, options.deadlineMs);
+    return outcome.ok ? (outcome.body as Authorized | Denied) : { kind: "unavailable" };
+  }
 
   function lost(): void {
     const wasLinked = linked;
     send = null;
     linked = false;
-    limited = true;
+    notices.limited = true;
     for (const admission of questions.lost()) if (!admission.settled) admission.lease = 0;
     if (!wasLinked) return;
     lostMonoMs = ports.monoMs();
@@ -208,14 +199,12 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     answering = true;
     switch (message.kind) {
       case "admitted": return onAdmitted(message);
-      case "refused": return onRefused(message);
+      case "refused":
+      case "denied": return onRefused(message);
+      case "authorized": return calls.answer(message.id, { ok: true, body: message });
       case "settled": return unsettled.acknowledge(message.seq);
       case "welcome": return onWelcome(message);
-      case "event": {
-        if (message.name === "limited") limited = message.value;
-        else inertRules = message.value;
-        return;
-      }
+      case "event": return heardEvent(notices, message);
       case "answer": return calls.answer(message.id, { ok: true, body: message.body });
       case "failed": return calls.answer(message.id, { ok: false, failure: message.failure });
     }
@@ -225,21 +214,16 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     link: { connected, received, lost },
     get reachable() { return linked && answering; },
     get unsettled() { return unsettled.items.length; },
-    get inertRules() { return inertRules; },
-    admit: (userPath, targets) => ask(userPath, targets, null),
+    get inertRules() { return notices.inertRules; },
+    get keyed() { return notices.keyed; },
+    admit: (caller, targets) => ask(caller, targets, null),
+    authorize,
     reroute,
     settle,
     noteRefusal(id, requestId, model) {
       if (linked) send!({ kind: "refusal", id, requestId, model });
     },
-    call(op, body) {
-      // As for admissions: who calls while the daemon is away waits for it, but not longer than anybody else.
-      const deadlineMonoMs = linked ? ports.monoMs() + callDeadlineMs : lostMonoMs + options.deadlineMs;
-      const outcome = calls.add(++lastId, op, body, deadlineMonoMs);
-      if (linked) sendCalls();
-      watch();
-      return outcome;
-    },
+    call: (op, body) => call({ kind: "admin", id: ++lastId, op, body }, callDeadlineMs),
     drained(ms) {
       return new Promise((resolve) => {
         unsettled.whenEmpty(resolve);
@@ -251,6 +235,3 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
 
 /** An admin operation waits for a commit, which an admission does not. */
 const callDeadlineMs = 5_000;
-
-/** Stands for the target of a request that has been answered without one. */
-const nobody: Target = { provider: "none", model: "none" };

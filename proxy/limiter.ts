@@ -1,5 +1,5 @@
 /** The port to the limiter: what the proxy's steps ask and tell. `limiter-client.ts` answers it over the wire. */
-import type { AdminOp, Breach, SuccessHeaders, Target } from "../shared/wire/message.js";
+import type { AdminOp, Breach, Claimed, KeyOfCaller, SuccessHeaders, Target } from "../shared/wire/message.js";
 import type { CallOutcome } from "./daemon-calls.js";
 
 /** A request that may go to its target, until it is settled. `lease` 0: it was let through unasked. */
@@ -7,7 +7,10 @@ export interface Admission {
   lease: number;
   admittedAtMs: number;
   lsn: number;
+  /** The effective one. */
   readonly userPath: string;
+  /** Of the managed key that the request was admitted by; empty without one. */
+  readonly keyId: string;
   /** Where it may go now; null from the failure of a target until another one takes over. */
   target: Target | null;
   /** As in `Lease`: 0 while the target's rules weren't asked. */
@@ -20,7 +23,15 @@ export interface Admission {
 export type AdmissionOutcome =
   | { readonly kind: "admitted"; readonly admission: Admission; readonly headers: SuccessHeaders | null }
   /** `id`: what the daemon knows the refusal by. */
-  | { readonly kind: "refused"; readonly id: number; readonly breach: Breach }
+  | { readonly kind: "refused"; readonly id: number; readonly breach: Breach; readonly key: KeyOfCaller | null }
+  /** Nobody with these credentials may call. */
+  | { readonly kind: "denied" }
+  | { readonly kind: "unavailable" };
+
+/** What the daemon says of a caller. `userPath`: what its key is bound to; empty when it is bound to none, or there is none. */
+export type AuthorizeOutcome =
+  | { readonly kind: "authorized"; readonly userPath: string; readonly keyId: string }
+  | { readonly kind: "denied" }
   | { readonly kind: "unavailable" };
 
 /** What a request used. */
@@ -36,14 +47,21 @@ export interface Limiter {
   readonly unsettled: number;
   /** How many rules are loaded and do nothing, as the daemon said last; null before it said anything. */
   readonly inertRules: number | null;
-  /** Asks for one request; at once, without the daemon, when no rule exists. Never rejects, ends within the deadline. */
-  admit(userPath: string, targets: readonly Target[]): Promise<AdmissionOutcome>;
+  /** Whether a managed key exists, as the daemon said last; null before it said anything. */
+  readonly keyed: boolean | null;
+  /**
+   * Asks for one request; at once, without the daemon, when no rule exists and no key is to be looked up.
+   * Never rejects, ends within the deadline. Without the daemon, who shows a key is never let through.
+   */
+  admit(caller: Claimed, targets: readonly Target[]): Promise<AdmissionOutcome>;
   /**
    * The target of an admission has failed: its attempt ends here, and the first of `targets` with room
    * takes over. Admitted, it is the same admission, with the headers of the new verdict. Otherwise it
    * has no target any more, and is to be settled. Never rejects, ends within the deadline.
    */
   reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome>;
+  /** Asks whether a caller with this `credential` (see `Claimed`) is known. Never rejects, ends within the deadline. */
+  authorize(credential: string): Promise<AuthorizeOutcome>;
   /** Ends an admission, exactly once; `then` runs when the settle has left the process. */
   settle(admission: Admission, spent: Spent, then: () => void): void;
   /** Tells which request a refusal answered, so that it can be explained by that id. Lost when the daemon is away, as the refusal itself is. */

@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { BlockList, isIP } from "node:net";
 import type { Config } from "../shared/config/config.js";
+import { hashKey, newKey } from "../shared/key-secret.js";
 import type { Log } from "../shared/log.js";
 import { connectLimiter } from "./connect-limiter.js";
 import type { Gateway } from "./gateway.js";
@@ -25,7 +26,7 @@ export interface ProxyOptions {
 
 export interface Proxy {
   readonly url: string;
-  /** Whether anybody may call: there is no master key and no JWT issuer. */
+  /** Whether anybody may call: there is no master key, no JWT issuer and, as far as is known, no managed key. */
   readonly open: boolean;
   /** Lets requests end, settles them, and leaves. */
   stop(): Promise<void>;
@@ -43,16 +44,23 @@ const firstLinkMs = 2_000;
 
 /** Starts a proxy; resolved, it answers. Rejects with `OpenGatewayError`, or when the address is taken. */
 export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> {
-  const open = config.server.masterKey === null && config.jwtIssuers.length === 0;
+  const unlocked = config.server.masterKey === null && config.jwtIssuers.length === 0;
   const loopback = isLoopback(config.server.host);
-  if (open && !loopback && !config.server.allowOpen) {
-    throw new OpenGatewayError(`server.host ${config.server.host} is not loopback and no master key is set: anybody could call. Set SLUICE_MASTER_KEY, configure a jwt issuer, or SLUICE_ALLOW_OPEN=true if that is what you want`);
-  }
+  const open = unlocked && (loopback || config.server.allowOpen);
   let linkedOnce: () => void = () => {};
   const firstLink = new Promise<void>((resolve) => {
     linkedOnce = resolve;
   });
   const limiter = connectLimiter(config.limiter, log, () => linkedOnce());
+  const linkedInTime = Promise.race([firstLink, new Promise<void>((resolve) => setTimeout(resolve, firstLinkMs).unref())]);
+  if (unlocked && !open) {
+    // Only the daemon knows whether a managed key keeps strangers out. Should its store be exchanged later, nobody is let in by that.
+    await linkedInTime;
+    if (limiter.client.keyed !== true) {
+      limiter.close();
+      throw new OpenGatewayError(`server.host ${config.server.host} is not loopback and no master key is set: anybody could call. Set SLUICE_MASTER_KEY, configure a jwt issuer, issue a key (sluice keys issue), or set SLUICE_ALLOW_OPEN=true if that is what you want`);
+    }
+  }
   const upstreams = new Map<string, Upstream>(config.providers.map((provider) => [provider.name, provider.type === "simulator" ? createSimulatedUpstream() : createHttpUpstream(provider)]));
   const models = createModelCatalog(config, {
     upstreams,
@@ -66,7 +74,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
   const gateway: Gateway = {
     config,
     log,
-    credentials: { masterKey: config.server.masterKey, jwt, userPathHeader: config.server.userPathHeader, adminOpen: open && loopback, sameSecret },
+    credentials: { masterKey: config.server.masterKey, jwt, userPathHeader: config.server.userPathHeader, open, adminOpen: open && loopback, sameSecret, hashKey },
     limiter: limiter.client,
     upstreams,
     targetOrder: createTargetOrder(prices.costOf),
@@ -74,6 +82,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     prices,
     stopping: () => stopping,
     monoMs: () => performance.now(),
+    newKey,
     isUtf8,
   };
   const closeAll = async (): Promise<void> => {
@@ -89,11 +98,12 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     await closeAll();
     throw error;
   });
-  await Promise.race([firstLink, new Promise((resolve) => setTimeout(resolve, firstLinkMs).unref())]);
-  log.info({ url: listener.url, providers: config.providers.map((provider) => provider.name), open }, open ? "proxy listens; it is open: no master key is set" : "proxy listens");
+  await linkedInTime;
+  const openNow = open && limiter.client.keyed !== true;
+  log.info({ url: listener.url, providers: config.providers.map((provider) => provider.name), open: openNow }, openNow ? "proxy listens; it is open: there is neither a master key nor a managed key" : "proxy listens");
   return {
     url: listener.url,
-    open,
+    open: openNow,
     async stop() {
       stopping = true;
       await listener.close(config.server.drainMs);

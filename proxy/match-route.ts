@@ -1,6 +1,6 @@
 /** Which endpoint a request is for (CONTRACT sections 1 and 5). A table; nothing is done here. */
 
-export type Endpoint = "chat-completions" | "models" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "explain" | "health" | "ready";
+export type Endpoint = "chat-completions" | "models" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
 
 export type RouteMatch =
   | { readonly kind: "endpoint"; readonly endpoint: Endpoint; readonly area: Area }
@@ -21,13 +21,22 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["/admin/rate-limits", { area: "admin", methods: { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" } }],
   ["/admin/rate-limits/reset-one", { area: "admin", methods: { POST: "rate-limits-reset-one" } }],
   ["/admin/rate-limits/reset", { area: "admin", methods: { POST: "rate-limits-reset" } }],
+  ["/admin/auth-keys", { area: "admin", methods: { GET: "auth-keys", POST: "auth-keys" } }],
   ["/admin/explain", { area: "admin", methods: { POST: "explain" } }],
   ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],
 ]);
 
+const deactivation = /^\/admin\/auth-keys\/([^/]+)\/deactivate$/;
+const deactivationRoute: Route = { area: "admin", methods: { POST: "auth-keys-deactivate" } };
+
+/** The id in the path of a key's deactivation, as it was written. */
+export function keyInPath(path: string): string {
+  return deactivation.exec(path)?.[1] ?? "";
+}
+
 export function matchRoute(method: string, path: string): RouteMatch {
-  const route = routes.get(path);
+  const route = routes.get(path) ?? (deactivation.test(path) ? deactivationRoute : undefined);
   if (route === undefined) return { kind: "unknown", area: path === "/admin" || path.startsWith("/admin/") ? "admin" : "model" };
   const endpoint = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
   if (endpoint === undefined) return { kind: "wrong-method", allow: Object.keys(route.methods).join(", "), area: route.area };

@@ -6,11 +6,11 @@
 import { admissionsWaitingMax } from "../shared/bounds.js";
 import { assert } from "../shared/assert.js";
 import { IdMap } from "../shared/id-map.js";
-import type { Admitted, Target, ToDaemon } from "../shared/wire/message.js";
+import type { Admitted, Claimed, Target, ToDaemon } from "../shared/wire/message.js";
 import type { Admission, AdmissionOutcome } from "./limiter.js";
 
 export interface Asking {
-  readonly userPath: string;
+  readonly caller: Claimed;
   readonly targets: readonly Target[];
   /** The admission whose target failed; null for a request that isn't admitted yet. */
   readonly rerouted: Admission | null;
@@ -80,21 +80,29 @@ export function createOpenQuestions(): OpenQuestions {
 }
 
 /** The admission that the daemon granted, or the one that it rerouted. */
-export function granted({ userPath, targets, rerouted, startedMonoMs }: Question, { id, target: index, admittedAtMs, lsn }: Admitted): Admission {
+export function granted({ caller, targets, rerouted, startedMonoMs }: Question, { id, target: index, admittedAtMs, lsn, key }: Admitted): Admission {
   const target = targets[index];
   assert(target !== undefined, "the daemon chose one of the targets");
   if (rerouted !== null) return Object.assign(rerouted, { target, targetAtMs: admittedAtMs, targetLsn: lsn });
-  return { lease: id, admittedAtMs, lsn, userPath, target, targetAtMs: admittedAtMs, targetLsn: lsn, startedMonoMs, settled: false };
+  return { lease: id, admittedAtMs, lsn, userPath: key?.userPath ?? caller.userPath, keyId: key?.keyId ?? "", target, targetAtMs: admittedAtMs, targetLsn: lsn, startedMonoMs, settled: false };
 }
 
 /** The admission of a request that goes to its first target unasked. */
-export function letThrough({ userPath, targets, rerouted, startedMonoMs }: Asking): Admission {
+export function letThrough({ caller, targets, rerouted, startedMonoMs }: Asking): Admission {
   const target = targets[0]!;
   if (rerouted !== null) return Object.assign(rerouted, { target, targetAtMs: 0, targetLsn: 0 });
-  return { lease: 0, admittedAtMs: 0, lsn: 0, userPath, target, targetAtMs: 0, targetLsn: 0, startedMonoMs, settled: false };
+  return { lease: 0, admittedAtMs: 0, lsn: 0, userPath: caller.userPath, keyId: "", target, targetAtMs: 0, targetLsn: 0, startedMonoMs, settled: false };
 }
 
 /** How a question is put. */
-export function questionMessage(id: number, { userPath, targets, rerouted }: Question): ToDaemon {
-  return rerouted === null ? { kind: "admit", id, userPath, targets } : { kind: "reroute", id, lease: rerouted.lease, targets };
+export function questionMessage(id: number, { caller, targets, rerouted }: Question): ToDaemon {
+  return rerouted === null ? { kind: "admit", id, userPath: caller.userPath, credential: caller.credential, targets } : { kind: "reroute", id, lease: rerouted.lease, targets };
 }
+
+/** Whether the daemon has to look the caller's key up. */
+export function showsKey({ credential }: Claimed): boolean {
+  return credential !== "vouched" && credential !== "none";
+}
+
+/** Stands for the target of a request that has been answered without one. */
+export const nobody: Target = { provider: "none", model: "none" };

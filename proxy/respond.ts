@@ -16,6 +16,11 @@ export function replyJson(exchange: Exchange, status: number, body: unknown, hea
   exchange.reply(status, ["content-type", json, "x-request-id", exchange.id, ...headers], JSON.stringify(body), "utf8");
 }
 
+/** 204: it is done, and there is nothing to say. */
+export function replyNothing(exchange: Exchange): void {
+  exchange.reply(204, ["x-request-id", exchange.id], "", "latin1");
+}
+
 /** A failure in the shape of its area: the envelope on model paths, the flat body on /admin. */
 export function replyFailure(exchange: Exchange, area: Area, what: Failure, headers: readonly string[] = []): void {
   const { status, type, message, code, param, provider } = what;

@@ -87,3 +87,13 @@ export const verifiedTokenMs = 60_000;
 export const keySetBytesMax = 1024 * 1024;
 /** How long loading a key set may take; requests that need it wait as long. */
 export const keySetLoadMs = 5_000;
+/** Managed keys that a daemon keeps in memory, at about 500 bytes each without labels. Beyond it none is issued: keys are deactivated, not deleted. */
+export const keysMax = 200_000;
+/** Keys in one page of a list: at their longest they fill a third of a frame. */
+export const keysPerPage = 500;
+export const keyNameBytesMax = 128;
+/** Each label is one more sum that a request's usage is added to. */
+export const labelsPerKeyMax = 8;
+export const labelBytesMax = 64;
+/** A body up to this size is read before its key is looked up together with the limits; for a longer one, or one of unknown size, the key is asked about first, so that a stranger's upload isn't kept. */
+export const unauthorizedBodyBytesMax = 256 * 1024;

@@ -25,7 +25,7 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "proxy/connect-limiter.ts": { kind: "adapter", why: "the limiter client's ports: monotonic clock, timers, the proxy's id" },
   "proxy/http-listener.ts": { kind: "adapter", why: "the exchange port on node:http" },
   "proxy/http-upstream.ts": { kind: "adapter", why: "the upstream port on undici" },
-  "proxy/main.ts": { kind: "main", why: "wires the proxy: its clock, constant-time comparison, loopback" },
+  "proxy/main.ts": { kind: "main", why: "wires the proxy: its clock, constant-time comparison, the makers of keys, loopback" },
   "proxy/price-list.ts": { kind: "adapter", why: "the price list of @pydantic/genai-prices, loaded when it is needed; no I/O of its own" },
   "proxy/refuse-unreadable.ts": { kind: "adapter", why: "answers on a bare socket, with a random request id" },
   "proxy/simulated-upstream.ts": { kind: "adapter", why: "the upstream port on timers and a clock, without a network" },
@@ -36,6 +36,7 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "shared/config/read-config-file.ts": { kind: "adapter", why: "looks for the configuration file and reads it" },
   "shared/daemon-client.ts": { kind: "adapter", why: "one conversation over the socket, with a random id and deadlines" },
   "shared/ipc.ts": { kind: "adapter", why: "the Unix socket, by node-ipc" },
+  "shared/key-secret.ts": { kind: "adapter", why: "random bytes and SHA-256, by node:crypto" },
   "shared/log.ts": { kind: "adapter", why: "standard output and timestamps, by pino" },
   "shared/wire/codec.ts": { kind: "adapter", why: "frames to bytes, by msgpackr; no I/O" },
 };

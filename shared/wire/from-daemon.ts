@@ -2,7 +2,7 @@
 import { isCount } from "../assert.js";
 import { errorTypes, type Failure } from "../error-code.js";
 import { scopes } from "../rule.js";
-import type { Dimension, FromDaemon, SuccessHeaders } from "./message.js";
+import type { Dimension, FromDaemon, KeyOfCaller, SuccessHeaders } from "./message.js";
 
 const dimensions: readonly Dimension[] = ["requests", "tokens", "concurrent"];
 
@@ -13,22 +13,29 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
   if (!isCount(id)) return null;
   switch (frame[0]) {
     case "admitted": {
-      const [, , target, admittedAtMs, lsn, flat] = frame as unknown[];
-      if (!isCount(target) || !isCount(admittedAtMs) || !isCount(lsn) || !Array.isArray(flat)) return null;
-      return { kind: "admitted", id, target, admittedAtMs, lsn, headers: headersFromWire(flat) };
+      const [, , target, admittedAtMs, lsn, flat, rawKey] = frame as unknown[];
+      const key = keyFromWire(rawKey);
+      if (!isCount(target) || !isCount(admittedAtMs) || !isCount(lsn) || !Array.isArray(flat) || key === undefined) return null;
+      return { kind: "admitted", id, target, admittedAtMs, lsn, headers: headersFromWire(flat), key };
     }
     case "refused": {
-      const [, , rawScope, subject, periodSeconds, rawDimension, cap, waitSeconds] = frame as unknown[];
+      const [, , rawScope, subject, periodSeconds, rawDimension, cap, waitSeconds, rawKey] = frame as unknown[];
       const scope = scopes.find((known) => known === rawScope);
       const dimension = dimensions.find((known) => known === rawDimension);
-      if (scope === undefined || dimension === undefined || typeof subject !== "string" || !isCount(periodSeconds) || !isCount(cap) || !isCount(waitSeconds, 1)) return null;
-      return { kind: "refused", id, scope, subject, periodSeconds, dimension, cap, waitSeconds };
+      const key = keyFromWire(rawKey);
+      if (key === undefined || scope === undefined || dimension === undefined || typeof subject !== "string" || !isCount(periodSeconds) || !isCount(cap) || !isCount(waitSeconds, 1)) return null;
+      return { kind: "refused", id, scope, subject, periodSeconds, dimension, cap, waitSeconds, key };
+    }
+    case "denied": return { kind: "denied", id };
+    case "authorized": {
+      const [, , userPath, keyId] = frame as unknown[];
+      return typeof userPath === "string" && typeof keyId === "string" ? { kind: "authorized", id, userPath, keyId } : null;
     }
     case "settled": return { kind: "settled", seq: id };
     case "welcome": {
-      const [, , daemonVersion, settledSeq, limited, inertRules] = frame as unknown[];
-      if (typeof daemonVersion !== "string" || !isCount(settledSeq) || typeof limited !== "boolean" || !isCount(inertRules)) return null;
-      return { kind: "welcome", id, daemonVersion, settledSeq, limited, inertRules };
+      const [, , daemonVersion, settledSeq, limited, inertRules, keyed] = frame as unknown[];
+      if (typeof daemonVersion !== "string" || !isCount(settledSeq) || typeof limited !== "boolean" || !isCount(inertRules) || typeof keyed !== "boolean") return null;
+      return { kind: "welcome", id, daemonVersion, settledSeq, limited, inertRules, keyed };
     }
     case "answer": return { kind: "answer", id, body: (frame as unknown[])[2] };
     case "failed": {
@@ -37,11 +44,20 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
     }
     case "event": {
       const [, , name, value] = frame as unknown[];
+      if (name === "keyed") return value === true ? { kind: "event", name, value } : null;
       if (name === "limited") return typeof value === "boolean" ? { kind: "event", name, value } : null;
       return name === "inert_rules" && isCount(value) ? { kind: "event", name, value } : null;
     }
     default: return null;
   }
+}
+
+/** Undefined for what isn't one. */
+function keyFromWire(flat: unknown): KeyOfCaller | null | undefined {
+  if (!Array.isArray(flat)) return undefined;
+  if (flat.length === 0) return null;
+  const [userPath, keyId] = flat as unknown[];
+  return typeof userPath === "string" && typeof keyId === "string" ? { userPath, keyId } : undefined;
 }
 
 function failureFromWire(value: unknown): Failure | null {

@@ -6,7 +6,9 @@
  * Towards the daemon:
  *
  *   hello    id wireVersion role proxyId leases more      first on each connection; `more`: another hello with further leases follows
- *   admit    id userPath targets                          targets: [provider, model, provider, model, …] in order of preference
+ *   admit    id userPath credential targets               credential: see `Claimed`; targets: [provider, model, provider, model, …] in order
+ *                                                         of preference
+ *   authorize id credential                               whether a caller who asks for nothing that is limited is known
  *   reroute  id lease targets                             the lease's target has failed: the first of these with room is to take over
  *   settle   seq of lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens estimated
  *                                                         of: `request`, it has ended; `attempt`, its target failed and the request goes
@@ -16,15 +18,19 @@
  *
  * From the daemon:
  *
- *   welcome  id daemonVersion settledSeq limited inertRules
+ *   welcome  id daemonVersion settledSeq limited inertRules keyed
  *                                                         settledSeq: the last settle of this proxy that is durable; the rest as in the events
- *   admitted id target admittedAtMs lsn headers           to admit and reroute; target: index into its targets; headers: [] or six counts
- *   refused  id scope subject periodSeconds dimension cap waitSeconds
+ *   admitted id target admittedAtMs lsn headers key       to admit and reroute; target: index into its targets; headers: [] or six counts;
+ *                                                         key: [userPath, keyId] of a caller with a managed key, else []
+ *   refused  id scope subject periodSeconds dimension cap waitSeconds key
+ *   denied   id                                           to admit and authorize: nobody with this credential may call
+ *   authorized id userPath keyId                          to authorize; userPath: what the key is bound to, else ""
  *   settled  seq                                          every settle up to seq is durable
  *   answer   id body                                      to admin
  *   failed   id failure                                   to admin, and to a hello that can't be welcomed
  *   event    0 name value                                 `limited`: whether any rule exists, so whether admissions must be asked for
  *                                                         `inert_rules`: how many rules are loaded and do nothing
+ *                                                         `keyed`: a managed key exists, so that nobody calls without credentials any more
  *
  * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it is
  * `[lease, userPath, admittedAtMs, lsn, attempt]`. `lsn` is the daemon's log sequence number at the
@@ -68,11 +74,35 @@ export interface Hello {
   readonly more: boolean;
 }
 
-export interface Admit {
+/**
+ * Who a request claims to be from. `vouched`: the proxy has checked the caller, who is on `userPath`.
+ * `none`: the caller showed no credentials, which is well as long as no key exists. Else the SHA-256 of
+ * a managed key; `userPath` then counts only if the key is bound to none.
+ */
+export interface Claimed {
+  readonly userPath: string;
+  readonly credential: string;
+}
+
+/** A caller's managed key, as the daemon knows it. */
+export interface KeyOfCaller {
+  /** The caller's effective user path. */
+  readonly userPath: string;
+  readonly keyId: string;
+}
+
+export interface Admit extends Claimed {
   readonly kind: "admit";
   readonly id: number;
-  readonly userPath: string;
   readonly targets: readonly Target[];
+}
+
+/** Answered with `authorized` or `denied`; nothing is counted. */
+export interface Authorize {
+  readonly kind: "authorize";
+  readonly id: number;
+  /** As in `Claimed`. */
+  readonly credential: string;
 }
 
 /** The target of a lease has failed: the first of `targets` with room takes over. */
@@ -111,7 +141,7 @@ export interface RefusalNote {
   readonly model: string;
 }
 
-export const adminOps = ["rate-limits.list", "rate-limits.put", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset", "explain", "status"] as const;
+export const adminOps = ["rate-limits.list", "rate-limits.put", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset", "keys.issue", "keys.list", "keys.deactivate", "explain", "status"] as const;
 export type AdminOp = (typeof adminOps)[number];
 
 export interface Admin {
@@ -121,7 +151,7 @@ export interface Admin {
   readonly body: unknown;
 }
 
-export type ToDaemon = Hello | Admit | Reroute | Settle | RefusalNote | Admin;
+export type ToDaemon = Hello | Admit | Authorize | Reroute | Settle | RefusalNote | Admin;
 
 /** The six counts of the success headers; null where no rule gives that triple. Resets are whole seconds. */
 export interface SuccessHeaders {
@@ -136,6 +166,7 @@ export interface Welcome {
   readonly settledSeq: number;
   readonly limited: boolean;
   readonly inertRules: number;
+  readonly keyed: boolean;
 }
 
 export interface Admitted {
@@ -145,6 +176,8 @@ export interface Admitted {
   readonly admittedAtMs: number;
   readonly lsn: number;
   readonly headers: SuccessHeaders | null;
+  /** Null for a caller without a managed key, and in answer to a reroute. */
+  readonly key: KeyOfCaller | null;
 }
 
 export type Dimension = "requests" | "tokens" | "concurrent";
@@ -162,6 +195,22 @@ export interface Breach {
 export interface Refused extends Breach {
   readonly kind: "refused";
   readonly id: number;
+  /** As in `Admitted`. */
+  readonly key: KeyOfCaller | null;
+}
+
+export interface Denied {
+  readonly kind: "denied";
+  readonly id: number;
+}
+
+export interface Authorized {
+  readonly kind: "authorized";
+  readonly id: number;
+  /** What the key is bound to; empty when it is bound to none, or there is none. */
+  readonly userPath: string;
+  /** Empty without a key. */
+  readonly keyId: string;
 }
 
 export interface Settled {
@@ -193,4 +242,10 @@ export interface InertRulesEvent {
   readonly value: number;
 }
 
-export type FromDaemon = Welcome | Admitted | Refused | Settled | Answer | Failed | LimitedEvent | InertRulesEvent;
+export interface KeyedEvent {
+  readonly kind: "event";
+  readonly name: "keyed";
+  readonly value: true;
+}
+
+export type FromDaemon = Welcome | Admitted | Refused | Denied | Authorized | Settled | Answer | Failed | LimitedEvent | InertRulesEvent | KeyedEvent;

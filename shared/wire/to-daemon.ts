@@ -1,6 +1,7 @@
 /** Frames towards the daemon, checked: whoever sends one that breaks the grammar (`message.ts`) is closed. */
 import { isCount } from "../assert.js";
 import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../bounds.js";
+import { isKeyHash } from "../managed-key.js";
 import { isNormalUserPath } from "../user-path.js";
 import { type Admit, adminOps, type Hello, type Lease, type Reroute, type Settle, settledParts, type Target, type ToDaemon } from "./message.js";
 
@@ -10,9 +11,10 @@ export function toDaemonFromWire(frame: unknown): ToDaemon | null {
   const id: unknown = frame[1];
   if (!isCount(id)) return null;
   switch (frame[0]) {
-    case "admit": return frame.length === 4 ? admitFromWire(id, frame[2], frame[3]) : null;
+    case "admit": return frame.length === 5 ? admitFromWire(id, frame[2], frame[3], frame[4]) : null;
     case "settle": return frame.length === 12 ? settleFromWire(id, frame) : null;
     case "refusal": return frame.length === 4 && isRequestId(frame[2]) && isName(frame[3]) ? { kind: "refusal", id, requestId: frame[2], model: frame[3] } : null;
+    case "authorize": return frame.length === 3 && isCredential(frame[2]) ? { kind: "authorize", id, credential: frame[2] } : null;
     case "reroute": return frame.length === 4 ? rerouteFromWire(id, frame[2], frame[3]) : null;
     case "admin": {
       const op = adminOps.find((known) => known === frame[2]);
@@ -23,10 +25,14 @@ export function toDaemonFromWire(frame: unknown): ToDaemon | null {
   }
 }
 
-function admitFromWire(id: number, userPath: unknown, flat: unknown): Admit | null {
-  if (typeof userPath !== "string" || !isNormalUserPath(userPath)) return null;
+function admitFromWire(id: number, userPath: unknown, credential: unknown, flat: unknown): Admit | null {
+  if (typeof userPath !== "string" || !isNormalUserPath(userPath) || !isCredential(credential)) return null;
   const targets = targetsFromWire(flat);
-  return targets === null ? null : { kind: "admit", id, userPath, targets };
+  return targets === null ? null : { kind: "admit", id, userPath, credential, targets };
+}
+
+function isCredential(value: unknown): value is string {
+  return value === "vouched" || value === "none" || isKeyHash(value);
 }
 
 function rerouteFromWire(id: number, lease: unknown, flat: unknown): Reroute | null {

@@ -67,7 +67,7 @@ class DaemonPort implements AdmissionPort {
     const userPath = tenantPath(tenant);
     this.#slots[slot] = { userPath, lease: id, admittedAtMs: 0, lsn: 0 };
     this.#slotOfId.set(id, slot);
-    this.#peer.send(encodeFrame(toWire({ kind: "admit", id, userPath, targets })));
+    this.#peer.send(encodeFrame(toWire({ kind: "admit", id, userPath, credential: "vouched", targets })));
   }
 
   settle(slot: number): void {

@@ -50,6 +50,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     settings: { version: "test", pid: 1, rateLimitsEnabled: true, usageEnabled, quotaTemplatesEntitled: true, inertReason },
     book: restored.book,
     proxies: restored.proxies,
+    keys: restored.keys,
     writer,
     store,
     peers: new Set(),
@@ -96,7 +97,7 @@ export const target = { provider: "openai", model: "gpt-4o" };
 
 /** Asks for one request; returns the lease, or null when it was refused. */
 export function askFor(peer: TestPeer, id: number, userPath: string): Lease | null {
-  peer.say({ kind: "admit", id, userPath, targets: [target] });
+  peer.say({ kind: "admit", id, userPath, credential: "vouched", targets: [target] });
   const answer = peer.heard.at(-1);
   return answer?.kind === "admitted" ? { lease: id, userPath, admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn } : null;
 }

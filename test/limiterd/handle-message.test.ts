@@ -160,17 +160,17 @@ t.test("tokens aren't charged while usage is off", (t) => {
 t.test("whoever breaks the grammar is to be closed", (t) => {
   const hello = { kind: "hello", id: 1, wireVersion, role: "proxy", proxyId: "p", leases: [], more: false } as const;
   const lease = { lease: 5, userPath: "/team", admittedAtMs: 0, lsn: 0, target, targetAtMs: 0, targetLsn: 0 };
-  t.notOk(startDaemon([]).connect().say({ kind: "admit", id: 1, userPath: "/", targets: [target] }), "an admission before the hello");
+  t.notOk(startDaemon([]).connect().say({ kind: "admit", id: 1, userPath: "/", credential: "vouched", targets: [target] }), "an admission before the hello");
   t.notOk(startDaemon([]).proxy("p").say(hello), "a second hello");
-  t.notOk(startDaemon([]).proxy("p").say({ kind: "admit", id: 0, userPath: "/", targets: [target] }), "the lease 0");
-  t.notOk(startDaemon([]).proxy("p").say({ kind: "admit", id: 9, userPath: "/a//b", targets: [target] }), "a path that isn't normal");
-  t.notOk(startDaemon([]).proxy("p").say({ kind: "admit", id: 9, userPath: "/", targets: [] }), "no target");
+  t.notOk(startDaemon([]).proxy("p").say({ kind: "admit", id: 0, userPath: "/", credential: "vouched", targets: [target] }), "the lease 0");
+  t.notOk(startDaemon([]).proxy("p").say({ kind: "admit", id: 9, userPath: "/a//b", credential: "vouched", targets: [target] }), "a path that isn't normal");
+  t.notOk(startDaemon([]).proxy("p").say({ kind: "admit", id: 9, userPath: "/", credential: "vouched", targets: [] }), "no target");
   t.notOk(startDaemon([]).proxy("p").say(settleOf(lease, 1, 1e12)), "absurd tokens");
   t.notOk(startDaemon([]).proxy("p").say(settleOf(lease, 0, 1)), "a settle without a number");
   t.notOk(startDaemon([]).connect().say({ ...hello, leases: [lease, lease] }), "a lease told twice");
   const taken = startDaemon([]).proxy("p");
   askFor(taken, 7, "/");
-  t.notOk(taken.say({ kind: "admit", id: 7, userPath: "/", targets: [target] }), "a lease asked for twice");
+  t.notOk(taken.say({ kind: "admit", id: 7, userPath: "/", credential: "vouched", targets: [target] }), "a lease asked for twice");
   const old = startDaemon([]).connect();
   t.notOk(old.say({ ...hello, wireVersion: 999 }), "another version");
   t.match(old.heard[0], { kind: "failed", failure: { message: /wire version/ } });

@@ -7,7 +7,7 @@ const breach: Breach = { scope: "user_path", subject: "/team", periodSeconds: 60
 const gpt: Target = { provider: "openai", model: "gpt-4o" };
 
 function refuse(refusals: Refusals, admitId: number, { proxyId = "p1", atMs = admitId, targets = [gpt] as readonly Target[] } = {}): void {
-  refusals.add({ atMs, proxyId, admitId, userPath: "/team", targets, breach });
+  refusals.add({ atMs, proxyId, admitId, userPath: "/team", keyId: "", targets, breach });
 }
 
 t.test("a refusal is found by its request id once the proxy has told it, with all that was known", async (t) => {

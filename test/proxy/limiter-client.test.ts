@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
-import { createLimiterClient, type LimiterClient, type LimiterClientOptions } from "../../proxy/limiter-client.js";
+import { createLimiterClient, type LimiterClient } from "../../proxy/limiter-client.js";
+import type { LimiterClientOptions } from "../../proxy/limiter-link.js";
 import type { Admission, AdmissionOutcome } from "../../proxy/limiter.js";
 import { admissionsWaitingMax, frameBytesMaxToDaemon, leasesPerHello, unsettledMax } from "../../shared/bounds.js";
 import { invalid } from "../../shared/error-code.js";
@@ -47,8 +48,8 @@ class Bench {
     this.client.link.connected((message) => void this.sent.push(message));
   }
 
-  welcome({ settledSeq = 0, limited = true, inertRules = 0 } = {}): void {
-    this.hear({ kind: "welcome", id: 1, daemonVersion: "0.1.0", settledSeq, limited, inertRules });
+  welcome({ settledSeq = 0, limited = true, inertRules = 0, keyed = false } = {}): void {
+    this.hear({ kind: "welcome", id: 1, daemonVersion: "0.1.0", settledSeq, limited, inertRules, keyed });
   }
 
   hear(message: FromDaemon): void {
@@ -83,9 +84,9 @@ class Bench {
   }
 
   /** Asks for a request; what it is told shows up in `outcome`. */
-  ask(userPath = "/team", targets: readonly Target[] = [gpt]): { outcome: AdmissionOutcome | null } {
+  ask(userPath = "/team", targets: readonly Target[] = [gpt], credential = "vouched"): { outcome: AdmissionOutcome | null } {
     const asked: { outcome: AdmissionOutcome | null } = { outcome: null };
-    void this.client.admit(userPath, targets).then((outcome) => (asked.outcome = outcome));
+    void this.client.admit({ userPath, credential }, targets).then((outcome) => (asked.outcome = outcome));
     return asked;
   }
 
@@ -93,7 +94,7 @@ class Bench {
   async granted(userPath = "/team"): Promise<Admission> {
     const asked = this.ask(userPath);
     const { id } = this.sent.at(-1) as { id: number };
-    this.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100_000 + id, lsn: 70 + id, headers: null });
+    this.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100_000 + id, lsn: 70 + id, headers: null, key: null });
     await settledPromises();
     return admissionOf(asked);
   }
@@ -124,7 +125,7 @@ t.test("an admission is asked for and resolved with the target, the headers and 
   const [admit] = bench.take();
   t.match(admit, { kind: "admit", userPath: "/team/app", targets: [gpt, llama] });
   const headers: SuccessHeaders = { requests: { limit: 10, remaining: 9, resetSeconds: 60 }, tokens: null };
-  bench.hear({ kind: "admitted", id: (admit as { id: number }).id, target: 1, admittedAtMs: 123, lsn: 9, headers });
+  bench.hear({ kind: "admitted", id: (admit as { id: number }).id, target: 1, admittedAtMs: 123, lsn: 9, headers, key: null });
   await settledPromises();
   t.match(asked.outcome, { kind: "admitted", headers, admission: { target: llama, userPath: "/team/app", admittedAtMs: 123, lsn: 9, settled: false } });
 });
@@ -133,7 +134,7 @@ t.test("a refusal is resolved with its breach, and nothing is left of it", async
   const bench = linkedBench();
   const asked = bench.ask();
   const { id } = bench.take()[0] as { id: number };
-  bench.hear({ kind: "refused", id, scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61 });
+  bench.hear({ kind: "refused", id, scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61, key: null });
   await settledPromises();
   t.match(asked.outcome, { kind: "refused", id, breach: { subject: "/team", waitSeconds: 61 } });
   bench.client.noteRefusal(id, "req_1", "smart");
@@ -169,7 +170,7 @@ t.test("many admissions wait side by side, and each gets its own answer in whate
   const asked = Array.from({ length: 5 }, (_, i) => bench.ask(`/${i}`));
   const ids = bench.take().map((message) => (message as { id: number }).id);
   t.equal(new Set(ids).size, 5);
-  for (const i of [3, 0, 4, 1, 2]) bench.hear({ kind: "admitted", id: ids[i]!, target: 0, admittedAtMs: i, lsn: i, headers: null });
+  for (const i of [3, 0, 4, 1, 2]) bench.hear({ kind: "admitted", id: ids[i]!, target: 0, admittedAtMs: i, lsn: i, headers: null, key: null });
   await settledPromises();
   t.same(asked.map((one) => admissionOf(one).admittedAtMs), [0, 1, 2, 3, 4]);
   t.same(asked.map((one) => admissionOf(one).userPath), ["/0", "/1", "/2", "/3", "/4"]);
@@ -231,7 +232,7 @@ t.test("who waits while the daemon is away is asked for when it is back", async 
   bench.welcome();
   const [admit] = bench.take();
   t.match(admit, { kind: "admit", userPath: "/team" });
-  bench.hear({ kind: "admitted", id: (admit as { id: number }).id, target: 0, admittedAtMs: 1, lsn: 1, headers: null });
+  bench.hear({ kind: "admitted", id: (admit as { id: number }).id, target: 0, admittedAtMs: 1, lsn: 1, headers: null, key: null });
   await settledPromises();
   t.match(asked.outcome, { kind: "admitted" });
 });
@@ -241,7 +242,7 @@ t.test("closed: an answer after the deadline is given back at once, so that its 
   bench.ask();
   const { id } = bench.take()[0] as { id: number };
   bench.advance(deadlineMs + lookMs);
-  bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null });
+  bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null, key: null });
   t.match(bench.take(), [{ kind: "settle", seq: 1, of: "withdrawn", lease: id, userPath: "/team", lsn: 5, admittedAtMs: 100, target: gpt, targetLsn: 5, tokens: 0 }]);
   bench.lose();
   bench.connect();
@@ -255,7 +256,7 @@ t.test("closed: a refusal after the deadline changes nothing", async (t) => {
   const asked = bench.ask();
   const { id } = bench.take()[0] as { id: number };
   bench.advance(deadlineMs + lookMs);
-  bench.hear({ kind: "refused", id, scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61 });
+  bench.hear({ kind: "refused", id, scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61, key: null });
   await settledPromises();
   t.same([asked.outcome, bench.take(), bench.client.unsettled], [{ kind: "unavailable" }, [], 0]);
 });
@@ -266,7 +267,7 @@ t.test("open: a late answer is adopted by the request that went on, told after a
   const { id } = bench.take()[0] as { id: number };
   bench.advance(deadlineMs + lookMs);
   await settledPromises();
-  bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null });
+  bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null, key: null });
   t.same(bench.take(), [], "it isn't given back");
   bench.lose();
   bench.connect();
@@ -283,7 +284,7 @@ t.test("open: a request that is settled before the late answer is settled once, 
   bench.advance(deadlineMs + lookMs);
   await settledPromises();
   bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false }, () => {});
-  bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null });
+  bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null, key: null });
   const settles = bench.take();
   t.equal(settles.reduce((tokens, message) => tokens + (message as { tokens: number }).tokens, 0), 7);
   t.ok(settles.some((message) => (message as { lease: number }).lease === id), "the lease is named by one of them");
@@ -298,7 +299,7 @@ t.test("open: a request that a daemon refuses late went on all the same, and is 
   const { id } = bench.take()[0] as { id: number };
   bench.advance(deadlineMs + lookMs);
   await settledPromises();
-  bench.hear({ kind: "refused", id, scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61 });
+  bench.hear({ kind: "refused", id, scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61, key: null });
   bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false }, () => {});
   t.match(bench.take(), [{ kind: "settle", lease: 0, tokens: 7, startedAgoMs: deadlineMs + lookMs, endedAgoMs: 0 }]);
 });
@@ -322,7 +323,7 @@ t.test("after a loss: the leases that are held, then the settles, then who waits
   const ended = await bench.granted("/ended");
   bench.client.settle(ended, { tokens: 5, estimated: false }, () => {});
   bench.lose();
-  const while_ = await Promise.race([bench.client.admit("/waits", [gpt]), Promise.resolve("waits")]);
+  const while_ = await Promise.race([bench.client.admit({ userPath: "/waits", credential: "vouched" }, [gpt]), Promise.resolve("waits")]);
   t.equal(while_, "waits");
   void bench.client.call("status", null);
   bench.take();
@@ -394,7 +395,7 @@ t.test("times in a settle are how long ago, at each sending anew", async (t) => 
 t.test("at the bound of settles the oldest is dropped and told, and the others keep their numbers", async (t) => {
   const open = new Bench({ failureMode: "open", deadlineMs: 0 });
   for (let i = 0; i < unsettledMax + 3; i++) {
-    const outcome = await open.client.admit("/team", [gpt]);
+    const outcome = await open.client.admit({ userPath: "/team", credential: "vouched" }, [gpt]);
     if (outcome.kind === "admitted") open.client.settle(outcome.admission, { tokens: i, estimated: false }, () => {});
   }
   t.equal(open.dropped, 3);
@@ -440,7 +441,7 @@ t.test("with no rule a request doesn't wait for the daemon; its settle says that
   const asked = bench.ask();
   await settledPromises();
   t.same(bench.take(), []);
-  t.match(asked.outcome, { kind: "admitted", headers: null });
+  t.match(asked.outcome, { kind: "admitted", headers: null, key: null });
   bench.advance(40);
   bench.client.settle(admissionOf(asked), { tokens: 3, estimated: false }, () => {});
   t.match(bench.take(), [{ kind: "settle", of: "request", lease: 0, userPath: "/team", target: gpt, startedAgoMs: 40, tokens: 3 }]);
@@ -578,7 +579,7 @@ t.test("answers to nobody's question do no harm", async (t) => {
   const bench = linkedBench();
   const admission = await bench.granted();
   bench.take();
-  bench.hear({ kind: "refused", id: 999, scope: "user_path", subject: "/", periodSeconds: 60, dimension: "requests", cap: 1, waitSeconds: 1 });
+  bench.hear({ kind: "refused", id: 999, scope: "user_path", subject: "/", periodSeconds: 60, dimension: "requests", cap: 1, waitSeconds: 1, key: null });
   bench.hear({ kind: "answer", id: 999, body: null });
   bench.hear({ kind: "failed", id: 999, failure: invalid("x") });
   bench.hear({ kind: "settled", seq: 999 });
@@ -631,9 +632,9 @@ t.test("a target that failed: its attempt is settled, then another is asked for;
   t.match(reroute, { kind: "reroute", lease, targets: [llama] });
   t.equal(admission.target, null);
   const headers: SuccessHeaders = { requests: { limit: 10, remaining: 9, resetSeconds: 60 }, tokens: null };
-  bench.hear({ kind: "admitted", id: (reroute as { id: number }).id, target: 0, admittedAtMs: 500, lsn: 99, headers });
+  bench.hear({ kind: "admitted", id: (reroute as { id: number }).id, target: 0, admittedAtMs: 500, lsn: 99, headers, key: null });
   const outcome = await rerouting;
-  t.match(outcome, { kind: "admitted", headers });
+  t.match(outcome, { kind: "admitted", headers, key: null });
   t.equal(admissionOf({ outcome }), admission);
   bench.lose();
   bench.connect();
@@ -649,11 +650,11 @@ t.test("a reroute that is refused, or that a closed client gets no answer to, le
     const admission = await bench.granted();
     const rerouting = bench.client.reroute(admission, [llama]);
     const { id } = bench.take().at(-1) as { id: number };
-    if (refused) bench.hear({ kind: "refused", id, scope: "model", subject: "llama-3", periodSeconds: 0, dimension: "concurrent", cap: 1, waitSeconds: 1 });
+    if (refused) bench.hear({ kind: "refused", id, scope: "model", subject: "llama-3", periodSeconds: 0, dimension: "concurrent", cap: 1, waitSeconds: 1, key: null });
     else bench.advance(deadlineMs + lookMs);
     t.match(await rerouting, refused ? { kind: "refused", breach: { subject: "llama-3" } } : { kind: "unavailable" });
     // Late, and nobody's: the settle below tells the daemon so.
-    if (!refused) bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 500, lsn: 99, headers: null });
+    if (!refused) bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 500, lsn: 99, headers: null, key: null });
     t.same(bench.take(), []);
     bench.client.settle(admission, nothing, () => {});
     t.match(bench.take(), [{ kind: "settle", seq: 2, of: "request", lease: admission.lease, target: null, targetLsn: 0 }]);
@@ -668,7 +669,7 @@ t.test("open: a reroute without an answer goes on; a late answer for the same ta
     const { id } = bench.take().at(-1) as { id: number };
     bench.advance(deadlineMs + lookMs);
     t.match(await rerouting, { kind: "admitted", headers: null, admission: { target: llama, targetLsn: 0 } });
-    bench.hear({ kind: "admitted", id, target: chosen, admittedAtMs: 500, lsn: 99, headers: null });
+    bench.hear({ kind: "admitted", id, target: chosen, admittedAtMs: 500, lsn: 99, headers: null, key: null });
     bench.client.settle(admission, { tokens: 3, estimated: false }, () => {});
     t.match(bench.take(), [{ kind: "settle", of: "request", lease: admission.lease, lsn: admission.lsn, target: llama, targetLsn, tokens: 3 }]);
   }
@@ -686,7 +687,7 @@ t.test("a daemon that goes while a reroute is under way is told the lease withou
   bench.welcome();
   const said = bench.take();
   t.match(said, [{ kind: "settle", of: "attempt", target: gpt }, { kind: "reroute", lease: admission.lease, targets: [llama] }]);
-  bench.hear({ kind: "admitted", id: (said[1] as { id: number }).id, target: 0, admittedAtMs: 500, lsn: 99, headers: null });
+  bench.hear({ kind: "admitted", id: (said[1] as { id: number }).id, target: 0, admittedAtMs: 500, lsn: 99, headers: null, key: null });
   t.match(await rerouting, { kind: "admitted", admission: { target: llama, targetLsn: 99 } });
 });
 
@@ -716,7 +717,7 @@ t.test("what was let through unasked goes on unasked: without a rule, and before
   await settledPromises();
   t.match(await open.client.reroute(admissionOf(late), [llama]), { kind: "admitted", admission: { lease: id, target: llama } });
   t.match(open.take(), [{ kind: "settle", of: "attempt", lease: id, target: gpt, targetLsn: 0 }]);
-  open.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null });
+  open.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null, key: null });
   open.client.settle(admissionOf(late), { tokens: 2, estimated: false }, () => {});
   t.match(open.take(), [{ kind: "settle", of: "request", lease: id, lsn: 5, target: llama, targetLsn: 0 }]);
 });

@@ -56,7 +56,7 @@ t.test("messages come out whole and in order, wherever the stream is cut", async
 });
 
 t.test("a stream that comes byte by byte is read all the same", async (t) => {
-  const messages = [["admit", 1, "/team", ["openai", "gpt-4o"]], ["admin", 2, "status", { a: [1.5, -1, 2 ** 53 - 1, "é日🙂"] }], ["settle", 3]];
+  const messages = [["admit", 1, "/team", "vouched", ["openai", "gpt-4o"]], ["admin", 2, "status", { a: [1.5, -1, 2 ** 53 - 1, "é日🙂"] }], ["settle", 3]];
   const reader = createFrameReader(bytesMax);
   const frames: unknown[] = [];
   for (const byte of Buffer.concat(messages.map((wire) => encodeFrame(wire)))) t.ok(reader.feed(Buffer.from([byte]), (frame) => frames.push(frame)));
@@ -74,11 +74,11 @@ t.test("an empty chunk changes nothing", async (t) => {
 t.test("a frame stays as it was while later ones are made and read", async (t) => {
   const first = encodeFrame(["settled", 1]);
   const copy = Buffer.from(first);
-  const many = Array.from({ length: 5000 }, (_, i) => encodeFrame(["admit", i, "/team", ["openai", `model-${i}`]]));
+  const many = Array.from({ length: 5000 }, (_, i) => encodeFrame(["admit", i, "/team", "vouched", ["openai", `model-${i}`]]));
   t.ok(first.equals(copy));
   const { ok, frames } = read(Buffer.concat(many));
   t.ok(ok);
-  t.same([frames[0], frames[4999]], [["admit", 0, "/team", ["openai", "model-0"]], ["admit", 4999, "/team", ["openai", "model-4999"]]]);
+  t.same([frames[0], frames[4999]], [["admit", 0, "/team", "vouched", ["openai", "model-0"]], ["admit", 4999, "/team", "vouched", ["openai", "model-4999"]]]);
 });
 
 t.test("a length of zero, and one above the cap, end the reader before anything of the frame is kept", async (t) => {
@@ -160,7 +160,7 @@ t.test("a peer's record definitions are forgotten with their frame, for this pee
 });
 
 t.test("records, expressions, dates and other strangers decode to nothing that is a message", async (t) => {
-  const admit = ["admit", 1, "/team", ["openai", "gpt-4o"]] as const;
+  const admit = ["admit", 1, "/team", "vouched", ["openai", "gpt-4o"]] as const;
   t.match(toDaemonFromWire(read(encodeFrame(admit)).frames[0]), { kind: "admit" });
   const text = (value: string): number[] => [0xa0 + value.length, ...Buffer.from(value)];
   const strangers: readonly (readonly [name: string, value: readonly number[]])[] = [
@@ -178,9 +178,9 @@ t.test("records, expressions, dates and other strangers decode to nothing that i
   for (const [name, value] of strangers) {
     const { ok, frames } = read(framed(value));
     if (ok) t.equal(toDaemonFromWire(frames[0]), null, name);
-    for (const place of [1, 2, 3]) {
-      const parts = [text("admit"), [1], text("/team"), [0x92, ...text("openai"), ...text("gpt-4o")]].map((part, i) => (i === place ? value : part));
-      const inside = read(framed([0x94, ...parts.flat()]));
+    for (const place of [1, 2, 3, 4]) {
+      const parts = [text("admit"), [1], text("/team"), text("vouched"), [0x92, ...text("openai"), ...text("gpt-4o")]].map((part, i) => (i === place ? value : part));
+      const inside = read(framed([0x95, ...parts.flat()]));
       if (inside.ok) t.equal(toDaemonFromWire(inside.frames[0]), null, `${name} in place ${place}`);
     }
   }

@@ -13,6 +13,8 @@ import { toWire } from "../../../shared/wire/to-wire.js";
 const count = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs));
 const name = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 });
 const userPath = fc.array(fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/), { maxLength: 6 }).map((segments) => `/${segments.join("/")}`);
+const credential = fc.oneof(fc.constantFrom("vouched", "none"), fc.stringMatching(/^[\w-]{43}$/));
+const key = fc.option(fc.record({ userPath, keyId: fc.constant("key_7") }));
 const target = fc.record({ provider: name, model: name });
 const lease: fc.Arbitrary<Lease> = fc.tuple(fc.record({ lease: count, userPath, admittedAtMs: count, lsn: count }), fc.option(fc.record({ target, targetAtMs: count, targetLsn: count }))).map(([of, attempt]) => ({ ...of, ...(attempt ?? { target: null, targetAtMs: 0, targetLsn: 0 }) }));
 /** msgpackr gives the key `__proto__` another name, which is what it should do. */
@@ -22,7 +24,8 @@ const triple = fc.option(fc.record({ limit: count.map((n) => Math.max(1, n)), re
 
 const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemon, { kind: K }>> } = {
   hello: fc.record({ kind: fc.constant("hello"), id: count, wireVersion: count, role: fc.constantFrom("proxy", "cli"), proxyId: fc.stringMatching(/^[\w-]{1,64}$/), leases: fc.array(held, { maxLength: 4 }), more: fc.boolean() }),
-  admit: fc.record({ kind: fc.constant("admit"), id: count, userPath, targets: fc.array(target, { minLength: 1, maxLength: 5 }) }),
+  admit: fc.record({ kind: fc.constant("admit"), id: count, userPath, credential, targets: fc.array(target, { minLength: 1, maxLength: 5 }) }),
+  authorize: fc.record({ kind: fc.constant("authorize"), id: count, credential }),
   reroute: fc.record({ kind: fc.constant("reroute"), id: count, lease: count.map((n) => Math.max(1, n)), targets: fc.array(target, { minLength: 1, maxLength: 5 }) }),
   settle: fc.tuple(lease, fc.record({ kind: fc.constant("settle"), seq: count.map((n) => Math.max(1, n)), startedAgoMs: count, endedAgoMs: count, tokens: count, estimated: fc.boolean(), of: fc.constantFrom(...settledParts) })).map(([of, rest]) => ({ ...of, ...rest, of: of.target === null ? "request" as const : rest.of })),
   refusal: fc.record({ kind: fc.constant("refusal"), id: count, requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/), model: name }),
@@ -30,13 +33,15 @@ const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemo
 };
 
 const fromDaemon: { readonly [K in FromDaemon["kind"]]: fc.Arbitrary<Extract<FromDaemon, { kind: K }>> } = {
-  welcome: fc.record({ kind: fc.constant("welcome"), id: count, daemonVersion: name, settledSeq: count, limited: fc.boolean(), inertRules: count }),
-  admitted: fc.record({ kind: fc.constant("admitted"), id: count, target: count, admittedAtMs: count, lsn: count, headers: fc.option(fc.record({ requests: triple, tokens: triple })) }),
-  refused: fc.record({ kind: fc.constant("refused"), id: count, scope: fc.constantFrom(...scopes), subject: name, periodSeconds: count, dimension: fc.constantFrom("requests", "tokens", "concurrent"), cap: count, waitSeconds: count.map((n) => Math.max(1, n)) }),
+  welcome: fc.record({ kind: fc.constant("welcome"), id: count, daemonVersion: name, settledSeq: count, limited: fc.boolean(), inertRules: count, keyed: fc.boolean() }),
+  admitted: fc.record({ kind: fc.constant("admitted"), id: count, target: count, admittedAtMs: count, lsn: count, headers: fc.option(fc.record({ requests: triple, tokens: triple })), key }),
+  refused: fc.record({ kind: fc.constant("refused"), id: count, scope: fc.constantFrom(...scopes), subject: name, periodSeconds: count, dimension: fc.constantFrom("requests", "tokens", "concurrent"), cap: count, waitSeconds: count.map((n) => Math.max(1, n)), key }),
+  denied: fc.record({ kind: fc.constant("denied"), id: count }),
+  authorized: fc.record({ kind: fc.constant("authorized"), id: count, userPath: fc.oneof(userPath, fc.constant("")), keyId: fc.constantFrom("", "key_7") }),
   settled: fc.record({ kind: fc.constant("settled"), seq: count }),
   answer: fc.record({ kind: fc.constant("answer"), id: count, body: json }),
   failed: fc.record({ kind: fc.constant("failed"), id: count, failure: fc.oneof(name.map((text) => invalid(text, "field")), name.map((text) => failure("rate_limit_not_found", text)), name.map((text) => plainFailure(400, "internal_error", text))) }),
-  event: fc.oneof(fc.record({ kind: fc.constant("event" as const), name: fc.constant("limited" as const), value: fc.boolean() }), fc.record({ kind: fc.constant("event" as const), name: fc.constant("inert_rules" as const), value: count })),
+  event: fc.oneof(fc.record({ kind: fc.constant("event" as const), name: fc.constant("limited" as const), value: fc.boolean() }), fc.record({ kind: fc.constant("event" as const), name: fc.constant("inert_rules" as const), value: count }), fc.record({ kind: fc.constant("event" as const), name: fc.constant("keyed" as const), value: fc.constant(true as const) })),
 };
 
 /** What the other end decodes. */
@@ -68,13 +73,13 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
   const of = { lease: 5, userPath: "/team", admittedAtMs: 7, lsn: 8, target: targets[0]!, targetAtMs: 9, targetLsn: 10 };
   const between = { ...of, target: null, targetAtMs: 0, targetLsn: 0 };
   const table: readonly (readonly [message: ToDaemon | FromDaemon, wire: readonly unknown[]])[] = [
-    [{ kind: "admit", id: 3, userPath: "/team", targets }, ["admit", 3, "/team", ["openai", "gpt-4o", "local", "llama"]]],
+    [{ kind: "admit", id: 3, userPath: "/team", credential: "vouched", targets }, ["admit", 3, "/team", "vouched", ["openai", "gpt-4o", "local", "llama"]]],
     [{ kind: "reroute", id: 4, lease: 3, targets }, ["reroute", 4, 3, ["openai", "gpt-4o", "local", "llama"]]],
     [{ kind: "settle", seq: 1, of: "attempt", ...of, startedAgoMs: 9, endedAgoMs: 2, tokens: 30, estimated: true }, ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true]],
     [{ kind: "settle", seq: 1, of: "request", ...between, startedAgoMs: 9, endedAgoMs: 2, tokens: 0, estimated: false }, ["settle", 1, "request", 5, "/team", 7, 8, [], 9, 2, 0, false]],
     [{ kind: "hello", id: 1, wireVersion: 1, role: "proxy", proxyId: "p", leases: [of, between], more: false }, ["hello", 1, 1, "proxy", "p", [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10]], [5, "/team", 7, 8, []]], false]],
-    [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: null }, ["admitted", 3, 0, 7, 8, []]],
-    [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: { requests: { limit: 1, remaining: 0, resetSeconds: 5 }, tokens: null } }, ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0]]],
+    [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: null, key: null }, ["admitted", 3, 0, 7, 8, [], []]],
+    [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: { requests: { limit: 1, remaining: 0, resetSeconds: 5 }, tokens: null }, key: { userPath: "/team", keyId: "key_7" } }, ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0], ["/team", "key_7"]]],
     [{ kind: "event", name: "limited", value: true }, ["event", 0, "limited", true]],
   ];
   for (const [message, wire] of table) t.same(toWire(message), wire, message.kind);
@@ -83,7 +88,8 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
 const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
   hello: ["hello", 1, 1, "proxy", "p", [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10]]], false],
   reroute: ["reroute", 4, 3, ["openai", "gpt-4o"]],
-  admit: ["admit", 3, "/team", ["openai", "gpt-4o"]],
+  admit: ["admit", 3, "/team", "vouched", ["openai", "gpt-4o"]],
+  authorize: ["authorize", 3, "none"],
   settle: ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true],
   refusal: ["refusal", 3, "req_1", "gpt-4o"],
   admin: ["admin", 4, "status", null],
@@ -98,10 +104,14 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   const oneOf = (at: number, values: readonly unknown[]): unknown[] => values.map((value) => ["openai", "gpt-4o", 9, 10].map((item, i) => (i === at ? value : item)));
   const notAttempts = [null, "openai", {}, ["openai"], ["openai", "gpt-4o"], ["openai", "gpt-4o", 9], ["openai", "gpt-4o", 9, 10, 11], ...oneOf(0, notNames), ...oneOf(1, notNames), ...oneOf(2, notCounts), ...oneOf(3, notCounts)];
   const notTargets = [[], ["openai"], ["openai", "a", "b"], "openai", null, {}, Array(candidatesMax * 2 + 2).fill("a"), ...notNames.flatMap((value) => [[value, "m"], ["p", value], ["p", "m", "p", value]])];
+  const notCredentials = ["", "nobody", "/team", `sk-sluice-${"x".repeat(43)}`, "x".repeat(42), "x".repeat(44), `${"x".repeat(42)}=`, `${"x".repeat(43)}\n`, 5, null, ["vouched"], Buffer.alloc(32)];
   const table: readonly (readonly [kind: ToDaemon["kind"], at: number, values: readonly unknown[]])[] = [
     ["admit", 1, notCounts],
     ["admit", 2, notPaths],
-    ["admit", 3, notTargets],
+    ["admit", 3, notCredentials],
+    ["admit", 4, notTargets],
+    ["authorize", 1, notCounts],
+    ["authorize", 2, notCredentials],
     ["reroute", 1, notCounts],
     ["reroute", 2, [0, ...notCounts]],
     ["reroute", 3, notTargets],
@@ -187,5 +197,5 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
   t.match(fromDaemonFromWire(refused), { kind: "refused", waitSeconds: 61 });
   const change = (at: number, value: unknown): unknown => refused.map((item, i) => (i === at ? value : item));
   for (const [at, value] of [[2, "team"], [3, 5], [4, -60], [5, "cost"], [6, 1.5], [7, 0], [7, "61"]] as const) t.equal(fromDaemonFromWire(change(at, value)), null, `${at} ${value}`);
-  for (const frame of [["welcome", 1, "0.1.0", 0, true], ["welcome", 1, "0.1.0", -1, true, 0], ["welcome", 1, "0.1.0", 0, true, -1], ["admitted", 1, 0, 0, 0], ["admitted", 1, -1, 0, 0, []], ["event", 0, "closed", true], ["event", 0, "limited", 1], ["event", 0, "inert_rules", true], ["event", 0, "inert_rules", -1], ["settled", "1"], ["admit", 1, "/", ["a", "b"]]]) t.equal(fromDaemonFromWire(frame), null, JSON.stringify(frame));
+  for (const frame of [["welcome", 1, "0.1.0", 0, true], ["welcome", 1, "0.1.0", -1, true, 0, false], ["welcome", 1, "0.1.0", 0, true, -1, false], ["welcome", 1, "0.1.0", 0, true, 0], ["admitted", 1, 0, 0, 0], ["admitted", 1, 0, 0, 0, []], ["admitted", 1, 0, 0, 0, [], ["/team"]], ["admitted", 1, -1, 0, 0, [], []], ["authorized", 1, "/team"], ["event", 0, "keyed", false], ["event", 0, "closed", true], ["event", 0, "limited", 1], ["event", 0, "inert_rules", true], ["event", 0, "inert_rules", -1], ["settled", "1"], ["admit", 1, "/", "vouched", ["a", "b"]]]) t.equal(fromDaemonFromWire(frame), null, JSON.stringify(frame));
 });

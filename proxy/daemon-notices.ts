@@ -1,0 +1,32 @@
+/** What the daemon tells its proxies unasked, as it said last. */
+import type { FromDaemon, Welcome } from "../shared/wire/message.js";
+
+export interface Notices {
+  /** Whether any rule exists, so that admissions must be asked for. True until it is known better. */
+  limited: boolean;
+  /** How many rules are loaded and do nothing; null before the daemon said anything. */
+  inertRules: number | null;
+  /** Whether a managed key exists, so that nobody calls without credentials; null before the daemon said anything. */
+  keyed: boolean | null;
+}
+
+export function createNotices(): Notices {
+  return { limited: true, inertRules: null, keyed: null };
+}
+
+export function heardWelcome(notices: Notices, { limited, inertRules, keyed }: Welcome): void {
+  Object.assign(notices, { limited, inertRules, keyed });
+}
+
+export function heardEvent(notices: Notices, event: Extract<FromDaemon, { readonly kind: "event" }>): void {
+  switch (event.name) {
+    case "limited":
+      notices.limited = event.value;
+      return;
+    case "inert_rules":
+      notices.inertRules = event.value;
+      return;
+    case "keyed":
+      notices.keyed = event.value;
+  }
+}
