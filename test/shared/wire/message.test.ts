@@ -193,9 +193,9 @@ t.test("a failure from a daemon that isn't one breaks the grammar: who reads it 
 });
 
 t.test("a wait from a daemon is at least a second, and its counts are counts", async (t) => {
-  const refused = ["refused", 1, "user_path", "/team", 60, "requests", 10, 61];
+  const refused = ["refused", 1, "user_path", "/team", 60, "requests", 10, 61, []];
   t.match(fromDaemonFromWire(refused), { kind: "refused", waitSeconds: 61 });
   const change = (at: number, value: unknown): unknown => refused.map((item, i) => (i === at ? value : item));
-  for (const [at, value] of [[2, "team"], [3, 5], [4, -60], [5, "cost"], [6, 1.5], [7, 0], [7, "61"]] as const) t.equal(fromDaemonFromWire(change(at, value)), null, `${at} ${value}`);
+  for (const [at, value] of [[2, "team"], [3, 5], [4, -60], [5, "cost"], [6, 1.5], [7, 0], [7, "61"], [8, null], [8, ["/team"]], [8, [5, 5]]] as const) t.equal(fromDaemonFromWire(change(at, value)), null, `${at} ${value}`);
   for (const frame of [["welcome", 1, "0.1.0", 0, true], ["welcome", 1, "0.1.0", -1, true, 0, false], ["welcome", 1, "0.1.0", 0, true, -1, false], ["welcome", 1, "0.1.0", 0, true, 0], ["admitted", 1, 0, 0, 0], ["admitted", 1, 0, 0, 0, []], ["admitted", 1, 0, 0, 0, [], ["/team"]], ["admitted", 1, -1, 0, 0, [], []], ["authorized", 1, "/team"], ["event", 0, "keyed", false], ["event", 0, "closed", true], ["event", 0, "limited", 1], ["event", 0, "inert_rules", true], ["event", 0, "inert_rules", -1], ["settled", "1"], ["admit", 1, "/", "vouched", ["a", "b"]]]) t.equal(fromDaemonFromWire(frame), null, JSON.stringify(frame));
 });
