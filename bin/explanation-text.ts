@@ -29,6 +29,7 @@ export function renderExplanation(explanation: Fields): string {
   const inert = [...fieldsIn(rules), ...candidates.flatMap((target) => fieldsIn(target["rules"]))].filter((rule) => typeof rule["inert"] === "string");
   return [
     ...(isFields(refusal) ? [renderRefusal(refusal)] : []),
+    ...(typeof explanation["key"] === "string" ? [`caller: ${explanation["key"]}, on ${String(explanation["user_path"])}`] : []),
     `now: ${renderVerdict(isFields(verdict) ? verdict : {})}`,
     ...candidates.map((target) => `target ${String(target["target"])}: ${renderTarget(target)}`),
     rows.length === 0 ? "no rule applies" : renderTable(columns, rows),
@@ -41,7 +42,7 @@ function renderRefusal(refusal: Fields): string {
   const targets = Array.isArray(refusal["targets"]) ? refusal["targets"].join(", ") : "";
   const leftOut = typeof refusal["targets_left_out"] === "number" ? `, and ${refusal["targets_left_out"]} more that aren't judged below` : "";
   return `request ${String(id)} was refused: ${String(message)}\n${renderFields([
-    ["refused at", String(at)], ["user path", String(path)], ["model", String(model)], ["targets", targets + leftOut], ["retry after", `${duration(wait)}, at ${String(free)}`],
+    ["refused at", String(at)], ["user path", String(path)], ...(typeof refusal["key"] === "string" ? [["key", refusal["key"]] as const] : []), ["model", String(model)], ["targets", targets + leftOut], ["retry after", `${duration(wait)}, at ${String(free)}`],
   ])}`;
 }
 

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { addConfig } from "./commands/config-check.js";
 import { addExplain } from "./commands/explain.js";
+import { addKeys } from "./commands/keys.js";
 import { addLimits } from "./commands/limits.js";
 import { addStatus } from "./commands/status.js";
 import { addUp } from "./commands/up.js";
@@ -31,6 +32,7 @@ export function createProgram(session: Session): Command {
     .addHelpText("afterAll", exitCodeHelp());
   addUp(program, session);
   addLimits(program, session);
+  addKeys(program, session);
   addExplain(program, session);
   addStatus(program, session);
   addConfig(program, session);

@@ -3,7 +3,7 @@
  * hash alone; a deactivation holds from this very step on. Both are answered once they are committed.
  */
 import { isCount, isObject } from "../shared/assert.js";
-import { keysMax, keysPerPage } from "../shared/bounds.js";
+import { keysMax, keysPerPage, periodSecondsMax } from "../shared/bounds.js";
 import { type Failure, invalid, plainFailure } from "../shared/error-code.js";
 import { isKeyHash, isRedactedKey, keyNumber, parseKeyIssue } from "../shared/managed-key.js";
 import { show } from "../shared/rule.js";
@@ -39,7 +39,7 @@ function issue(state: DaemonState, fields: Readonly<Record<string, unknown>>, no
   if (!isKeyHash(hash) || !isRedactedKey(redacted)) return ports.fail(invalid("key_hash and redacted_value must be those of a new key", "key_hash"));
   const definition = parseKeyIssue(asked, nowMs);
   if (!definition.ok) return ports.fail(definition.failure);
-  if (expiresInSeconds !== null && (!isCount(expiresInSeconds, 1) || definition.value.expiresAtMs !== null)) return ports.fail(invalid(`expires_in_seconds must be an integer from 1 up, without expires_at, not ${show(expiresInSeconds)}`, "expires_in_seconds"));
+  if (expiresInSeconds !== null && (!isCount(expiresInSeconds, 1) || expiresInSeconds > periodSecondsMax || definition.value.expiresAtMs !== null)) return ports.fail(invalid(`expires_in_seconds must be an integer from 1 to ${periodSecondsMax}, without expires_at, not ${show(expiresInSeconds)}`, "expires_in_seconds"));
   const { keys, writer } = state;
   if (keys.find(hash) !== undefined) return ports.fail(invalid("this key exists already", "key_hash"));
   if (keys.size >= keysMax) return ports.fail(invalid(`no key can be issued: there are ${keys.size}, the most that there may be`));

@@ -1,9 +1,12 @@
 /** `sluice explain`: what would happen to a request now and why, or why one was refused. It consumes nothing. */
 import type { Command } from "commander";
+import { hashKey } from "../../shared/key-secret.js";
+import { keyNumber, looksLikeManagedKey } from "../../shared/managed-key.js";
 import { normalizeUserPath } from "../../shared/user-path.js";
 import { usageFailure } from "../command-failure.js";
 import { requireConfiguration } from "../configuration.js";
 import { renderExplanation } from "../explanation-text.js";
+import { notAKey } from "../key-flags.js";
 import { answered } from "../list-rules.js";
 import { resolveTargets } from "../resolve-targets.js";
 import type { Problem } from "../rule-flags.js";
@@ -13,6 +16,7 @@ import { type CommandFlags, jsonOption } from "./command-flags.js";
 
 interface ExplainFlags extends CommandFlags {
   readonly path?: string;
+  readonly key?: string;
   readonly model?: string;
   readonly request?: string;
 }
@@ -23,8 +27,9 @@ export function addExplain(program: Command, session: Session): void {
     .command("explain")
     .description("which rules a request meets, what each stands at, and what would happen now; nothing is consumed")
     .option("--path <path>", "the caller's user path (default: /)")
+    .option("--key <id>", "a managed key or its id: the caller's, whose path is the key's if it is bound to one")
     .option("--model <model>", "the model as the request would name it")
-    .option("--request <id>", "the X-Request-ID of a refused request, in place of --path and --model")
+    .option("--request <id>", "the X-Request-ID of a refused request, in place of --path, --key and --model")
     .addOption(jsonOption("print what POST /admin/explain answers"))
     .action((_options, command: Command) => explainCommand(session, command.optsWithGlobals<ExplainFlags>()));
 }
@@ -33,10 +38,16 @@ export function addExplain(program: Command, session: Session): void {
 async function explainCommand(session: Session, flags: ExplainFlags): Promise<void> {
   const path = checkFlags(flags);
   const { model, request } = flags;
-  const body = request === undefined ? { user_path: path, targets: await targetsOf(session, flags, model!) } : { request_id: request };
+  const body = request === undefined ? { user_path: path, ...keyAsked(flags), targets: await targetsOf(session, flags, model!) } : { request_id: request };
   const explanation = await withDaemon(session, flags, async (client) => answered(await client.call("explain", body)));
   const whole = request === undefined ? { model, ...(explanation as object) } : (explanation as object);
   session.terminal.out(flags.json === true ? JSON.stringify(whole) : renderExplanation(whole as Readonly<Record<string, unknown>>));
+}
+
+/** The daemon isn't told keys, only their hashes. */
+function keyAsked({ key }: ExplainFlags): object {
+  if (key === undefined) return {};
+  return { key: looksLikeManagedKey(key) ? { key_hash: hashKey(key) } : { id: key } };
 }
 
 async function targetsOf(session: Session, flags: ExplainFlags, model: string): Promise<readonly object[]> {
@@ -46,12 +57,13 @@ async function targetsOf(session: Session, flags: ExplainFlags, model: string): 
 }
 
 /** The normal path; problems are thrown together. */
-function checkFlags({ path: typed, model, request }: ExplainFlags): string {
+function checkFlags({ path: typed, key, model, request }: ExplainFlags): string {
   const problems: Problem[] = [];
   const path = normalizeUserPath(typed ?? "/");
   if (!path.ok) problems.push({ message: `--path ${path.reason}, not ${JSON.stringify(typed)}`, param: "--path" });
+  if (key !== undefined && !looksLikeManagedKey(key) && keyNumber(key) === null) problems.push({ message: notAKey("--key", key), param: "--key" });
   if (request === undefined && (model ?? "").trim() === "") problems.push({ message: "--model or --request is required", param: "--model" });
-  if (request !== undefined && (model !== undefined || typed !== undefined)) problems.push({ message: "--request can't be combined with --path and --model: the daemon knows them", param: "--request" });
+  if (request !== undefined && (model !== undefined || key !== undefined || typed !== undefined)) problems.push({ message: "--request can't be combined with --path, --key and --model: the daemon knows them", param: "--request" });
   if (problems.length > 0) throw usageFailure(problems);
   return path.ok ? path.path : "/";
 }
