@@ -46,7 +46,7 @@ export const settings = {
   }),
   masterKey: setting({
     path: "server.master_key", env: "SLUICE_MASTER_KEY", flag: null, kind: masterKey, fallback: null, shown: "none", unit: null,
-    meaning: "The token that opens all of /v1 and /admin; without one the gateway is open.",
+    meaning: "The token that opens all of /v1 and /admin; with neither it nor a JWT issuer or a managed key the gateway is open.",
   }),
   allowOpen: setting({
     path: "server.allow_open", env: "SLUICE_ALLOW_OPEN", flag: null, kind: boolean, fallback: false, shown: "false", unit: null,

@@ -205,6 +205,7 @@ t.test("beyond loopback a gateway without a master key starts once it has a key,
   const url = proxy.ready.replace("0.0.0.0", "127.0.0.1");
   t.equal((await call(url, null)).status, 401);
   t.equal((await call(url, stdout.trim())).status, 200);
+  await proxy.kill("SIGTERM");
   t.match(proxy.output(), /"open":false/);
   await daemon.kill("SIGTERM");
 });

@@ -182,3 +182,27 @@ t.test("a JWT never opens admin; a wrong one is told to be wrong there too", asy
   t.match(said(await answer(jwtLike, "admin")), /^403 /);
   t.equal(said(await answer("e30.e30.wrong", "admin")), "401 authentication failed");
 });
+
+const managed = `sk-sluice-${"k".repeat(43)}`;
+
+t.test("a managed key is the daemon's to judge, by its hash, in every mode and area", async (t) => {
+  for (const credentials of [closed, byJwt, open, { ...open, adminOpen: true }, { ...open, open: false }]) {
+    for (const area of ["model", "admin"] as const) {
+      seen.length = 0;
+      t.match(ask(credentials, { authorization: `Bearer ${managed}`, "x-sluice-user-path": "/named" }, area), { ok: true, caller: { credential: `hash of ${managed}`, userPath: area === "admin" ? "/" : "/named", keyId: "", denial: { status: 401, message: "authentication failed" } } });
+      t.same(seen, [], "no verifier of JWTs sees it");
+    }
+  }
+  t.match(ask(closed, { "x-api-key": managed, "x-sluice-user-path": "a:b" }), { ok: true, caller: { pathFailure: { status: 400 } } }, "a key may be bound to a path: then no header matters");
+  t.equal(said(ask({ ...closed, masterKey: managed }, { "x-api-key": managed })), "/", "a master key of that shape is the master key");
+  for (const near of [managed.slice(0, -1), `${managed}k`, managed.toUpperCase()]) t.equal(said(ask(closed, { "x-api-key": near })), "401 authentication failed", near);
+});
+
+t.test("who shows nothing on an open gateway has the daemon's leave to get, and beyond loopback never has", async (t) => {
+  t.match(ask(open, {}), { ok: true, caller: { credential: "none", denial: { status: 401, message: "missing credentials" } } });
+  t.match(ask(open, { authorization: "nonsense" }), { ok: true, caller: { credential: "none", denial: { status: 401, message: /^malformed/ } } });
+  t.match(ask(open, { "x-api-key": "x" }), { ok: true, caller: { credential: "none", denial: { status: 401, message: "authentication failed" } } });
+  t.match(ask({ ...open, adminOpen: true }, {}, "admin"), { ok: true, caller: { credential: "none", denial: { status: 403, message: /master key/ } } });
+  t.equal(said(ask({ ...open, open: false }, {})), "401 missing credentials");
+  t.match(ask(closed, { "x-api-key": key }), { ok: true, caller: { credential: "vouched" } });
+});

@@ -915,3 +915,102 @@ t.test("however the connection comes and goes, in the end each settle counts onc
   );
   t.ok(settled > 400 && failed > 200, `${settled} settles, ${failed} failed targets`);
 });
+
+const keyHash = "h".repeat(43);
+const ofKey = { userPath: "/key/path", keyId: "key_7" };
+
+t.test("a key is looked up by the daemon even without rules, and the admission is on the path that it says", async (t) => {
+  const bench = linkedBench();
+  bench.hear({ kind: "event", name: "limited", value: false });
+  const asked = bench.ask("/header", [gpt], keyHash);
+  const [admit] = bench.take() as { id: number }[];
+  t.match(admit, { kind: "admit", userPath: "/header", credential: keyHash });
+  bench.hear({ kind: "admitted", id: admit!.id, target: 0, admittedAtMs: 1, lsn: 5, headers: null, key: ofKey });
+  await settledPromises();
+  const admission = admissionOf(asked);
+  t.match(admission, ofKey);
+  bench.client.settle(admission, { tokens: 3, estimated: false }, () => {});
+  t.match(bench.take(), [{ kind: "settle", userPath: "/key/path", tokens: 3 }]);
+  t.equal((await Promise.race([bench.client.admit({ userPath: "/", credential: "vouched" }, [gpt]), Promise.resolve(null)]))?.kind, "admitted", "others don't wait for it");
+});
+
+t.test("a denied caller is told so, and nothing is held or settled for it", async (t) => {
+  const bench = linkedBench();
+  const asked = bench.ask("/header", [gpt], keyHash);
+  bench.hear({ kind: "denied", id: (bench.take()[0] as { id: number }).id });
+  await settledPromises();
+  t.same(asked.outcome, { kind: "denied" });
+  bench.lose();
+  bench.connect();
+  t.match(bench.take(), [{ kind: "hello", leases: [] }]);
+});
+
+t.test("without the daemon no key is let through in either mode, and who shows nothing only where there was no key", async (t) => {
+  for (const failureMode of ["open", "closed"] as const) {
+    for (const [credential, keyed, passes] of [[keyHash, false, false], ["none", false, true], ["none", true, false], ["vouched", true, true]] as const) {
+      const bench = new Bench({ failureMode });
+      bench.connect();
+      bench.welcome({ keyed });
+      bench.lose();
+      bench.advance(deadlineMs * 2);
+      const asked = bench.ask("/team", [gpt], credential);
+      await settledPromises();
+      t.equal(asked.outcome?.kind, passes && failureMode === "open" ? "admitted" : "unavailable", `${failureMode} ${credential} ${keyed}`);
+    }
+    const never = new Bench({ failureMode });
+    never.advance(deadlineMs * 2);
+    const asked = never.ask("/team", [gpt], "none");
+    await settledPromises();
+    t.equal(asked.outcome?.kind, "unavailable", "nothing was ever known of keys");
+    t.equal(never.client.keyed, null);
+  }
+});
+
+t.test("a key's admission that comes too late is withdrawn on the key's path", async (t) => {
+  const bench = linkedBench({ failureMode: "open" });
+  const asked = bench.ask("/header", [gpt], keyHash);
+  const { id } = bench.take()[0] as { id: number };
+  bench.advance(deadlineMs * 2);
+  await settledPromises();
+  t.equal(asked.outcome?.kind, "unavailable");
+  bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null, key: ofKey });
+  t.match(bench.take(), [{ kind: "settle", of: "withdrawn", lease: id, userPath: "/key/path" }]);
+});
+
+t.test("a question about a caller is asked again after a reconnect, and ends at its deadline; an operation that was sent isn't repeated", async (t) => {
+  const bench = linkedBench();
+  const authorized = bench.client.authorize(keyHash);
+  const operation = bench.client.call("keys.deactivate", { id: "key_7" });
+  t.match(bench.take(), [{ kind: "authorize", credential: keyHash }, { kind: "admin" }]);
+  bench.lose();
+  t.match(await operation, { ok: false, failure: { code: "limiter_unavailable" } });
+  bench.connect();
+  bench.take();
+  bench.welcome();
+  const [again] = bench.take() as { id: number }[];
+  t.match(again, { kind: "authorize", credential: keyHash });
+  bench.hear({ kind: "authorized", id: again!.id, ...ofKey });
+  t.match(await authorized, { kind: "authorized", ...ofKey });
+
+  const denied = bench.client.authorize(keyHash);
+  bench.hear({ kind: "denied", id: (bench.take()[0] as { id: number }).id });
+  t.match(await denied, { kind: "denied" });
+  const silent = bench.client.authorize(keyHash);
+  bench.advance(deadlineMs * 2);
+  t.same(await silent, { kind: "unavailable" });
+  bench.lose();
+  bench.advance(deadlineMs * 2);
+  t.same(await bench.client.authorize(keyHash), { kind: "unavailable" }, "at once, long after the daemon went");
+});
+
+t.test("the first key is known from the event, and from each welcome", async (t) => {
+  const bench = linkedBench();
+  t.equal(bench.client.keyed, false);
+  bench.hear({ kind: "event", name: "keyed", value: true });
+  t.equal(bench.client.keyed, true);
+  bench.lose();
+  t.equal(bench.client.keyed, true, "as it was said last");
+  bench.connect();
+  bench.welcome({ keyed: false });
+  t.equal(bench.client.keyed, false);
+});
