@@ -37,6 +37,10 @@ t.test("with JWT issuers alone the request carries a token", async (t) => {
   t.match(readyText({ url, open: false, config: { ...simulator, jwtIssuers: [issuer] } }), ` -H "Authorization: Bearer $TOKEN" `);
 });
 
+t.test("where managed keys alone open the gateway the request carries one", async (t) => {
+  t.match(readyText({ url, open: false, config: simulator }), ` -H "Authorization: Bearer $SLUICE_KEY" `);
+});
+
 t.test("the example is the first model that the configuration names", async (t) => {
   const [provider] = simulator.providers;
   const named = (models: readonly string[] | null): Config["providers"][number] => ({ ...provider!, type: "openai", models });
