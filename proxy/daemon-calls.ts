@@ -10,7 +10,7 @@ export type CallOutcome = { readonly ok: true; readonly body: unknown } | { read
 export interface DaemonCalls {
   readonly size: number;
   /** An answer's body is the operation's, or for a question about a caller the answer itself. */
-  add(message: Admin | Authorize, deadlineMonoMs: number): Promise<CallOutcome>;
+  add(message: Admin | Authorize, how: { readonly deadlineMonoMs: number; readonly sent: boolean }): Promise<CallOutcome>;
   /** Hands over, once each, those that no daemon has been sent yet. */
   unsent(send: (message: Admin | Authorize) => void): void;
   answer(id: number, outcome: CallOutcome): void;
@@ -45,7 +45,7 @@ export function createDaemonCalls(): DaemonCalls {
 
   return {
     get size() { return calls.size; },
-    add: (message, deadlineMonoMs) => new Promise((resolve) => calls.set(message.id, { message, deadlineMonoMs, resolve, sent: false })),
+    add: (message, { deadlineMonoMs, sent }) => new Promise((resolve) => calls.set(message.id, { message, deadlineMonoMs, resolve, sent })),
     unsent(send) {
       for (const call of calls.values()) {
         if (call.sent) continue;

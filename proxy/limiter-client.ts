@@ -12,7 +12,7 @@ import { type CallOutcome, createDaemonCalls } from "./daemon-calls.js";
 import { createNotices, heardEvent, heardWelcome } from "./daemon-notices.js";
 import type { Admission, AdmissionOutcome, AuthorizeOutcome, Limiter, Spent } from "./limiter.js";
 import type { LimiterClientOptions, LimiterClientPorts, LimiterLink } from "./limiter-link.js";
-import { type Asking, createOpenQuestions, granted, letThrough, nobody, questionMessage, showsKey } from "./open-questions.js";
+import { type Asking, createOpenQuestions, granted, letThrough, nobody, questionMessage } from "./open-questions.js";
 import { createUnsettledQueue, settleMessage, type Unsettled } from "./unsettled.js";
 import type { Admin, Admitted, Authorize, Authorized, Claimed, Denied, FromDaemon, Lease, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
 
@@ -39,7 +39,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     assert(targets.length > 0, "an admission has a target");
     const startedMonoMs = ports.monoMs();
     // What has no number wasn't asked for, or has no answer yet: the daemon knows of no lease to reroute.
-    if ((linked && !notices.limited && !showsKey(caller)) || rerouted?.lsn === 0) return Promise.resolve({ kind: "admitted", admission: letThrough({ caller, targets, rerouted, startedMonoMs }), headers: null });
+    if ((linked && !notices.limited && isKnown(caller)) || rerouted?.lsn === 0) return Promise.resolve({ kind: "admitted", admission: letThrough({ caller, targets, rerouted, startedMonoMs }), headers: null });
     const deadlineMonoMs = (linked ? startedMonoMs : Math.min(startedMonoMs, lostMonoMs)) + options.deadlineMs;
     if (deadlineMonoMs <= startedMonoMs || questions.size >= admissionsWaitingMax) return Promise.resolve(withoutDaemon({ caller, targets, rerouted, startedMonoMs }));
     const id = ++lastId;
@@ -52,8 +52,12 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   }
 
   function withoutDaemon(asking: Asking): AdmissionOutcome {
-    const known = !showsKey(asking.caller) && (asking.caller.credential === "vouched" || notices.keyed === false);
-    return options.failureMode === "closed" || !known ? { kind: "unavailable" } : { kind: "admitted", admission: letThrough(asking), headers: null };
+    return options.failureMode === "closed" || !isKnown(asking.caller) ? { kind: "unavailable" } : { kind: "admitted", admission: letThrough(asking), headers: null };
+  }
+
+  /** Whether the caller may call, as far as can be said without the daemon. */
+  function isKnown({ credential }: Claimed): boolean {
+    return credential === "vouched" || (credential === "none" && notices.keyed === false);
   }
 
   /** One timer for all deadlines. */
@@ -162,16 +166,14 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     const now = ports.monoMs();
     for (const item of unsettled.items) send!(settleMessage(item, now));
     for (const [id, question] of questions.waiting()) send!(questionMessage(id, question));
-    sendCalls();
+    calls.unsent(send!);
     ports.onLinkChange(true);
   }
 
-  const sendCalls = (): void => calls.unsent((message) => send!(message));
-
   /** As for admissions: who calls while the daemon is away waits for it, but not longer than anybody else. */
   function call(message: Admin | Authorize, deadlineMs: number): Promise<CallOutcome> {
-    const outcome = calls.add(message, linked ? ports.monoMs() + deadlineMs : lostMonoMs + options.deadlineMs);
-    if (linked) sendCalls();
+    const outcome = calls.add(message, { deadlineMonoMs: linked ? ports.monoMs() + deadlineMs : lostMonoMs + options.deadlineMs, sent: linked });
+    if (linked) send!(message);
     watch();
     return outcome;
   }

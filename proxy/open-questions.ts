@@ -99,10 +99,5 @@ export function questionMessage(id: number, { caller, targets, rerouted }: Quest
   return rerouted === null ? { kind: "admit", id, userPath: caller.userPath, credential: caller.credential, targets } : { kind: "reroute", id, lease: rerouted.lease, targets };
 }
 
-/** Whether the daemon has to look the caller's key up. */
-export function showsKey({ credential }: Claimed): boolean {
-  return credential !== "vouched" && credential !== "none";
-}
-
 /** Stands for the target of a request that has been answered without one. */
 export const nobody: Target = { provider: "none", model: "none" };

@@ -1014,3 +1014,15 @@ t.test("the first key is known from the event, and from each welcome", async (t)
   bench.welcome({ keyed: false });
   t.equal(bench.client.keyed, false);
 });
+
+t.test("a request without credentials that waited while the first key came is judged by the daemon, rules or not", async (t) => {
+  const bench = linkedBench();
+  bench.hear({ kind: "event", name: "limited", value: false });
+  const before = bench.ask("/team", [gpt], "none");
+  await settledPromises();
+  t.equal(before.outcome?.kind, "admitted", "nobody is asked while there is no key");
+  bench.hear({ kind: "event", name: "keyed", value: true });
+  bench.take();
+  bench.ask("/team", [gpt], "none");
+  t.match(bench.take(), [{ kind: "admit", credential: "none" }]);
+});
