@@ -65,6 +65,20 @@ t.test("an unknown key is denied and leaves no trace but a count", async (t) => 
   t.equal(daemon.state.counts.denied, 2);
 });
 
+t.test("keys that begin alike, in what is shown and in their hashes, are two keys", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  const { hash, redacted } = newKey();
+  const alike = `${hash.slice(0, -1)}${hash.endsWith("A") ? "E" : "A"}`;
+  t.match(await call(daemon, peer, "keys.issue", { key_hash: hash, redacted_value: redacted, key: { user_path: "/one" } }), { body: { id: "key_1" } });
+  t.same(admit(peer, 2, alike), { kind: "denied", id: 2 });
+  t.match(await call(daemon, peer, "keys.issue", { key_hash: alike, redacted_value: redacted, key: { user_path: "/two" } }), { body: { id: "key_2" } });
+  t.match(admit(peer, 3, hash), { key: { userPath: "/one", keyId: "key_1" } });
+  t.match(admit(peer, 4, alike), { key: { userPath: "/two", keyId: "key_2" } });
+  await call(daemon, peer, "keys.deactivate", { id: "key_2" });
+  t.match(admit(peer, 5, hash), { kind: "admitted" });
+});
+
 t.test("an issued key is in memory at once, and answered when it is on the disk", async (t) => {
   const daemon = startDaemon([]);
   const peer = daemon.proxy("p1");
