@@ -98,7 +98,7 @@ t.test("what is asked wrongly is refused by name", async (t) => {
     [[], 400, "body", /must be a JSON object/],
     ["{", 400, "body", /must be a JSON object/],
     [{ model: 5 }, 400, "model", /not 5/],
-    [{ model: "smart", path: "/a" }, 400, "path", /unknown field path: expected user_path, model, request_id/],
+    [{ model: "smart", path: "/a" }, 400, "path", /unknown field path: expected user_path, key, model, request_id/],
     [{ model: "smart", user_path: "/a/../b" }, 400, "user_path", /segment/],
     [{ model: "smart", user_path: 7 }, 400, "user_path", /not 7/],
     [{ model: "smart", request_id: "x" }, 400, "request_id", /can't be combined/],
