@@ -42,7 +42,7 @@ export function createExpectation(truth: Truth) {
       exact: isExact(truth, nowMs, clockStepped),
       verdict(answer) {
         if (answer.kind === "admitted") return answer.target === expected.target ? null : `goes to target ${answer.target}, but ${JSON.stringify(expected)}`;
-        const { kind: _, id: __, waitSeconds, ...breach } = answer;
+        const { kind: _, id: __, key: ___, waitSeconds, ...breach } = answer;
         return isDeepStrictEqual({ ...breach, wait: waitSeconds }, expected.refused) ? null : `is refused with ${JSON.stringify(answer)}, but ${JSON.stringify(expected)}`;
       },
       headers({ headers, target }, counted) {
