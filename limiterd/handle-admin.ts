@@ -8,6 +8,7 @@ import { type Checked, parseConfirmation, parseResetOne, parseRuleKey, parseRule
 import type { Admin } from "../shared/wire/message.js";
 import { handleExplain } from "./handle-explain.js";
 import { handleKeys, type KeyPorts } from "./handle-keys.js";
+import { handleUsage } from "./handle-usage.js";
 import { inertRuleName } from "./inert-rule.js";
 import { listRules } from "./list-rules.js";
 import type { Rule } from "./rule-book.js";
@@ -29,6 +30,7 @@ export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, p
     return;
   }
   if (op === "keys.issue" || op === "keys.list" || op === "keys.deactivate") return handleKeys(state, op, body, nowMs, ports);
+  if (op === "usage.status" || op === "usage.summary" || op === "usage.export") return handleUsage(state, { op, body }, nowMs, ports);
   if (!state.settings.rateLimitsEnabled) {
     ports.fail(failure("feature_unavailable", "rate limits are disabled: RATE_LIMITS_ENABLED is false"));
     return;

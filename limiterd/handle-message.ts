@@ -20,6 +20,7 @@ import { inOrder } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
 import { type DaemonState, type HeldLease, isLimited, type PeerState } from "./state.js";
 import type { JournalEntry } from "./store.js";
+import { recordOf } from "./usage-records.js";
 
 /** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
 export function handleFrame(state: DaemonState, peer: PeerState, frame: unknown, nowMs: number): boolean {
@@ -206,10 +207,12 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
   };
   if (settings.rateLimitsEnabled) countSettle(state, proxy, message.lease, entry, held, nowMs);
   state.proxies.markDirty(proxy);
-  writer.journal(entry, () => {
+  const taken = writer.journal(entry, () => {
     if (seq > proxy.durableSeq) proxy.durableSeq = seq;
     acknowledge(proxy, seq);
   });
+  const record = taken && settings.usageEnabled ? recordOf(message, nowMs) : null;
+  if (record !== null) state.usage.add(record, nowMs);
   return true;
 }
 

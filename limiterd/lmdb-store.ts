@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { decodeValue, encodeValue } from "../shared/wire/codec.js";
-import { type Change, type Store, StoreLockedError, StoreUnreadableError, type Table, tables } from "./store.js";
+import { type Change, type Entry, type KeyRange, type Store, StoreLockedError, StoreUnreadableError, type Table, tables } from "./store.js";
 
 /** The shape of everything below; a store of another one is refused, not converted. */
 const schemaVersion = 1;
@@ -153,10 +153,26 @@ class LmdbStore implements Store {
     this.#tables = new Map(tables.map((name) => [name, root.openDB({ name, encoding: "binary" })]));
   }
 
-  *entries(table: Table): Iterable<{ key: string | number; value: readonly unknown[] }> {
+  *entries(table: Table): Iterable<Entry> {
     for (const { key, value } of this.#tables.get(table)!.getRange({})) {
       yield { key, value: this.#unseal(table, key, value) };
     }
+  }
+
+  get(table: Table, key: string | number): readonly unknown[] | undefined {
+    const sealed = this.#tables.get(table)!.get(key);
+    return sealed === undefined ? undefined : this.#unseal(table, key, sealed);
+  }
+
+  range(table: Table, { from, before, limit }: KeyRange): Entry[] {
+    return Array.from(this.#tables.get(table)!.getRange({ start: from, end: before, limit }), ({ key, value }) => ({ key, value: this.#unseal(table, key, value) }));
+  }
+
+  keys(table: Table, { from, before, limit, reverse = false }: KeyRange & { readonly reverse?: boolean }): (string | number)[] {
+    const keys = this.#tables.get(table)!;
+    if (!reverse) return Array.from(keys.getKeys({ start: from, end: before, limit }));
+    // Backwards LMDB begins with its start, which here is not part of the range.
+    return Array.from(keys.getKeys({ start: before, end: from, limit: limit + 1, reverse: true })).filter((key) => key !== before).slice(0, limit);
   }
 
   async commit(changes: readonly Change[]): Promise<void> {

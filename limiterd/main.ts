@@ -72,11 +72,10 @@ export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdO
         const timer = setTimeout(run, ms);
         return () => clearTimeout(timer);
       },
-      nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
       onMissing: (missing) => log.warn({ missing }, "proxies of the last run have not come back"),
       closeListener: () => listener.close(),
     },
-    config.rateLimits.flushIntervalMs,
+    { flushIntervalMs: config.rateLimits.flushIntervalMs, usageRetentionDays: config.usageRetentionDays },
   );
   return {
     async stop() {
@@ -113,6 +112,8 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
       if (error === null) log.info({ store: store.file }, "the store can be written again");
       else log.error({ store: store.file, reason: error.message }, "the store can't be written: settles are kept by the proxies, windows in memory");
     },
+    onUnreadable: (error: Error) => log.error({ reason: error.message }, "a part of the recorded usage is damaged: it counts no further and can't be told"),
+    turn: () => new Promise<void>((resolve) => setImmediate(resolve)),
     onInertRule: (rule: string) => log.warn({ rule }, "inert rule: it is loaded, but not enforced as it is written"),
   };
   return startState(ports, { settings, rules: config.rateLimits.rules, nowMs });

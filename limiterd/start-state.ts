@@ -1,11 +1,14 @@
 /** From the store to a daemon that may answer: what was kept is restored, and this life of the daemon is written down. */
 import { commitDelayMs } from "../shared/bounds.js";
+import { keyNumber } from "../shared/managed-key.js";
 import type { RuleDefinition } from "../shared/rule.js";
 import { createRefusals } from "./refusals.js";
+import { createRollups } from "./rollups.js";
 import { restore } from "./restore.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "./state.js";
 import { countInert, inertRules } from "./status.js";
 import type { Store } from "./store.js";
+import { createUsageLog } from "./usage-log.js";
 import { createWriter } from "./writer.js";
 
 export interface StartPorts {
@@ -16,6 +19,10 @@ export interface StartPorts {
   onStoreState(error: Error | null): void;
   /** Told of each rule that is there, or is written later, and does nothing. */
   onInertRule(rule: string): void;
+  /** Told when something in the store turns out to be damaged while the daemon runs. */
+  onUnreadable(error: Error): void;
+  /** Resolved after whatever waits for the event loop has had its turn. */
+  turn(): Promise<void>;
 }
 
 export interface StartOptions {
@@ -35,14 +42,19 @@ export interface Started {
 }
 
 /** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
-export async function startState({ store, schedule, onStoreState, onInertRule }: StartPorts, { settings, rules, nowMs }: StartOptions): Promise<Started> {
+export async function startState({ store, schedule, onStoreState, onInertRule, onUnreadable, turn }: StartPorts, { settings, rules, nowMs }: StartOptions): Promise<Started> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, nowMs);
   const counts = newCounts();
   const told = (error: Error | null): void => {
     if (error !== null) counts.failedCommits++;
     onStoreState(error);
   };
-  const writer = createWriter({ store, schedule, onStoreState: told }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs, retryMs });
+  const labelsOf = (keyId: string): readonly string[] => {
+    const number = keyNumber(keyId);
+    return number === null ? [] : (restored.keys.byNumber(number)?.labels ?? []);
+  };
+  const usage = createUsageLog(store, createRollups({ store, labelsOf, onDamaged: onUnreadable }));
+  const writer = createWriter({ store, schedule, onStoreState: told }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs, retryMs, contributors: [usage] });
   const state: DaemonState = {
     settings,
     book: restored.book,
@@ -55,9 +67,13 @@ export async function startState({ store, schedule, onStoreState, onInertRule }:
     startedAtMs: nowMs,
     awaited: restored.awaited.size > 0 ? restored.awaited : null,
     store,
+    usage,
+    turn,
     refusals: createRefusals(),
     inertRules: countInert(restored.book, settings.inertReason),
     onInertRule,
+    budgetStatuses: () => [],
+    onUnreadable,
     counts,
     lastSnapshotAtMs: null,
   };

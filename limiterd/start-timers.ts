@@ -4,6 +4,8 @@ import { closeSilentPeers } from "./connection.js";
 import { endReunion } from "./handle-message.js";
 import { removeVoid, snapshot, sweepChildren } from "./snapshot.js";
 import type { Started } from "./start-state.js";
+import { createUsageTrimmer } from "./trim-usage.js";
+import { writeSlices } from "./writer.js";
 
 export interface TimerPorts {
   /** Wall time in ms since the epoch. */
@@ -12,8 +14,6 @@ export interface TimerPorts {
   every(ms: number, run: () => void): () => void;
   /** Runs `run` once after `ms`; returns what prevents it. */
   after(ms: number, run: () => void): () => void;
-  /** Resolved once whatever else waits in the event loop has had its turn. */
-  nextTurn(): Promise<void>;
   /** So many proxies of the last run haven't come back in time. */
   onMissing(proxies: number): void;
   /** Stops listening and closes every peer, once it has read what was sent to it. */
@@ -30,8 +30,13 @@ const tickMs = 1000;
 /** How long a stopping daemon tries to write to its store. */
 const stopWriteMs = 5_000;
 
-/** `flushIntervalMs` 0: no snapshot but the last, and those that the journal's size forces. */
-export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, flushIntervalMs: number): Timers {
+export interface TimerSettings {
+  /** 0: no snapshot but the last, and those that the journal's size forces. */
+  readonly flushIntervalMs: number;
+  readonly usageRetentionDays: number;
+}
+
+export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, { flushIntervalMs, usageRetentionDays }: TimerSettings): Timers {
   let running: Promise<void> | null = null;
   let sweeping: Promise<void> | null = null;
   const sweep = (run: () => Promise<void>): void => {
@@ -46,12 +51,19 @@ export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, 
     return running;
   };
   sweep(() => removeVoid(state, voidWindows));
+  const trimmer = createUsageTrimmer(state.store, usageRetentionDays);
+  const trim = (nowMs: number): void => {
+    // What waits for a store that fails needn't become more.
+    const removals = state.writer.failing === null ? trimmer.next(nowMs) : [];
+    if (removals.length > 0) void writeSlices(state.writer, removals);
+  };
   const stops: (() => void)[] = [];
   if (flushIntervalMs > 0) stops.push(ports.every(flushIntervalMs, () => void takeSnapshot()));
   stops.push(ports.every(tickMs, () => {
     if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
     closeSilentPeers(state, ports.nowMs());
-    sweep(() => sweepChildren(state, ports.nowMs(), ports.nextTurn));
+    sweep(() => sweepChildren(state, ports.nowMs(), state.turn));
+    trim(ports.nowMs());
   }));
   if (state.awaited !== null) {
     stops.push(ports.after(reunionMs, () => {

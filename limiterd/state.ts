@@ -9,6 +9,7 @@ import type { Refusals } from "./refusals.js";
 import type { Counter, RuleBook } from "./rule-book.js";
 import type { Proxies, Proxy } from "./proxies.js";
 import type { Store } from "./store.js";
+import type { UsageLog } from "./usage-log.js";
 import type { Writer } from "./writer.js";
 
 /** One connection. */
@@ -59,6 +60,9 @@ export interface DaemonState {
   readonly proxies: Proxies;
   readonly writer: Writer;
   readonly store: Store;
+  readonly usage: UsageLog;
+  /** Resolved after whatever waits for the event loop has had its turn: between the slices of long reads. */
+  readonly turn: () => Promise<void>;
   readonly peers: Set<PeerState>;
   /** Told to stop: it listens to nobody any more. */
   stopping: boolean;
@@ -72,6 +76,10 @@ export interface DaemonState {
   inertRules: number;
   /** Told of each rule that is written and does nothing, for the log. */
   readonly onInertRule: (rule: string) => void;
+  /** The status of the budgets that cover a path, as GET /v1/usage lists them. */
+  readonly budgetStatuses: (userPath: string, nowMs: number) => readonly unknown[];
+  /** Told when something in the store turns out to be damaged while the daemon runs, for the log. */
+  readonly onUnreadable: (error: Error) => void;
   readonly counts: DaemonCounts;
   /** When a snapshot was last complete. */
   lastSnapshotAtMs: number | null;

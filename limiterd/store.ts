@@ -7,7 +7,7 @@ import { type RuleDefinition, type RuleSource, scopes } from "../shared/rule.js"
 import { isNormalUserPath } from "../shared/user-path.js";
 import { type SettledPart, settledParts, type Target } from "../shared/wire/message.js";
 
-export const tables = ["rules", "windows", "journal", "proxies", "lives", "keys"] as const;
+export const tables = ["rules", "windows", "journal", "proxies", "lives", "keys", "usage", "rollups"] as const;
 export type Table = (typeof tables)[number];
 
 /** One entry to write, or with `value` undefined to remove. */
@@ -17,11 +17,29 @@ export interface Change {
   readonly value: readonly unknown[] | undefined;
 }
 
+export interface Entry {
+  readonly key: string | number;
+  readonly value: readonly unknown[];
+}
+
+/** `from` included, `before` not. */
+export interface KeyRange {
+  readonly from: string | number;
+  readonly before: string | number;
+  readonly limit: number;
+}
+
 export interface Store {
   /** The file, for messages. */
   readonly file: string;
   /** Every entry of a table in key order. Throws `StoreUnreadableError` when one can't be read. */
-  entries(table: Table): Iterable<{ readonly key: string | number; readonly value: readonly unknown[] }>;
+  entries(table: Table): Iterable<Entry>;
+  /** One entry, or undefined. Throws as `entries`. */
+  get(table: Table, key: string | number): readonly unknown[] | undefined;
+  /** Up to `limit` entries from `from` on (with it) and before `before`, in key order: one short look, whatever else the table holds. Throws as `entries`. */
+  range(table: Table, range: KeyRange): readonly Entry[];
+  /** As `range`, the keys alone; with `reverse` from the end of the range backwards. */
+  keys(table: Table, range: KeyRange & { readonly reverse?: boolean }): readonly (string | number)[];
   /** Writes all changes or none. Resolved: they survive the end of this process. */
   commit(changes: readonly Change[]): Promise<void>;
   /** Bytes of the file; null when it can't be told. */

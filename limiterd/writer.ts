@@ -4,7 +4,7 @@
  * changes are committed one after the other: a failed commit is tried again and holds back all that
  * comes after it, so that what is on disk is always a prefix of what happened.
  */
-import { journalEntriesMax, windowsPerSlice } from "../shared/bounds.js";
+import { journalBatchMax, journalEntriesMax, windowsPerSlice } from "../shared/bounds.js";
 import { type Change, type JournalEntry, journalToStored, type Store } from "./store.js";
 
 export interface WriterPorts {
@@ -13,6 +13,14 @@ export interface WriterPorts {
   schedule(ms: number, run: () => void): void;
   /** Told each time a commit fails, and with null when one succeeds after that. */
   onStoreState(error: Error | null): void;
+}
+
+/** Somebody who writes with the journal: what a batch's settles changed reaches the disk in the batch's own commit, or not at all. */
+export interface Contributor {
+  /** A batch that isn't empty closes: what its settles changed since the last call, to be committed with it. */
+  changes(lsn: number): readonly Change[];
+  /** The batch is committed; batches are, one after the other. */
+  committed(lsn: number): void;
 }
 
 export interface Writer {
@@ -24,8 +32,8 @@ export interface Writer {
   readonly failing: Error | null;
   /** Settles that were charged in memory but not journaled, because the store failed for too long: a crash before it works again loses them. */
   readonly unjournaled: number;
-  /** Adds a settle to the open batch; `onDurable` runs once it is committed. */
-  journal(entry: JournalEntry, onDurable: () => void): void;
+  /** Adds a settle to the open batch; `onDurable` runs once it is committed. False: it was not taken, so that nothing that it causes may be written either. */
+  journal(entry: JournalEntry, onDurable: () => void): boolean;
   /** Closes the open batch, queues it, and returns its lsn: everything until now is at or below it. */
   closeBatch(): number;
   /** Queues changes behind all that is queued. Resolved: they are committed. After `close` they are dropped, and it never is. */
@@ -43,6 +51,7 @@ export interface WriterOptions {
   /** How long a settle waits for others to share its commit. */
   readonly commitDelayMs: number;
   readonly retryMs: number;
+  readonly contributors: readonly Contributor[];
 }
 
 interface Job {
@@ -61,6 +70,7 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
   const jobs: Job[] = [];
   let committing = false;
   let commitScheduled = false;
+  let commitDue = false;
   let failing: Error | null = null;
   let closed = false;
   let pendingEntries = 0;
@@ -70,8 +80,11 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     const closed = lsn++;
     if (batch.length > 0) {
       const done = batchDone;
-      jobs.push({ changes: [{ table: "journal", key: closed, value: journalToStored(batch) }], done: () => {
+      const changes: Change[] = [{ table: "journal", key: closed, value: journalToStored(batch) }];
+      for (const contributor of options.contributors) for (const change of contributor.changes(closed)) changes.push(change);
+      jobs.push({ changes, done: () => {
         pendingEntries -= done.length;
+        for (const contributor of options.contributors) contributor.committed(closed);
         for (const run of done) run();
       } });
       batchBytes.set(closed, batch.length * entryBytes);
@@ -80,6 +93,15 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
       batchDone = [];
     }
     return closed;
+  }
+
+  /** While a commit runs, or fails and is tried again, the batch stays open and gathers: fewer and fuller batches write the same sums less often. */
+  function commitBatch(): void {
+    if (!commitDue || committing || closed) return;
+    commitDue = false;
+    commitScheduled = false;
+    closeBatch();
+    pump();
   }
 
   function pump(): void {
@@ -106,6 +128,7 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     }
     committing = false;
     for (const job of taken) job.done();
+    commitBatch();
     pump();
   }
 
@@ -115,22 +138,22 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     get failing() { return failing; },
     get unjournaled() { return unjournaled; },
     journal(entry, onDurable) {
-      if (closed) return;
+      if (closed) return false;
       if (failing !== null && pendingEntries >= journalEntriesMax) {
         unjournaled++;
-        return;
+        return false;
       }
+      if (batch.length >= journalBatchMax) closeBatch();
       pendingEntries++;
       batch.push(entry);
       batchDone.push(onDurable);
-      if (commitScheduled) return;
+      if (commitScheduled) return true;
       commitScheduled = true;
       ports.schedule(options.commitDelayMs, () => {
-        commitScheduled = false;
-        if (closed) return;
-        closeBatch();
-        pump();
+        commitDue = true;
+        commitBatch();
       });
+      return true;
     },
     closeBatch,
     write(changes) {

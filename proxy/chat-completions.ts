@@ -2,6 +2,7 @@
 import { assert } from "../shared/assert.js";
 import { type Failure, failure, plainFailure } from "../shared/error-code.js";
 import { refusalMessage } from "../shared/refusal-message.js";
+import type { Execution } from "../shared/wire/execution.js";
 import type { Target } from "../shared/wire/message.js";
 import type { Caller } from "./authenticate.js";
 import { authorizeCaller, refuseCaller } from "./authorize-caller.js";
@@ -13,6 +14,7 @@ import { type Forwarded, forward } from "./forward.js";
 import { limiterUnavailable } from "./daemon-calls.js";
 import type { Gateway, RequestRecord } from "./gateway.js";
 import { resolveModel, type Route } from "./resolve-model.js";
+import { usageRecord } from "./usage-record.js";
 import { replyFailure, replyRefused, successHeaders, targetHeader } from "./respond.js";
 
 /** Answers the exchange; the record learns what the log line tells. Never rejects. */
@@ -49,7 +51,7 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
   record.target = target;
   if (exchange.gone) {
     record.end(499, "client_gone");
-    return limiter.settle(admission, { tokens: 0, estimated: false }, () => {});
+    return limiter.settle(admission, { tokens: 0, estimated: false, record: null }, () => {});
   }
   const standIn = targets.length > 1;
   let forwarded = await send(gateway, exchange, { target, bytes: body.bytes, chat: chat.body, headers: successHeaders(outcome.headers), standIn });
@@ -58,7 +60,24 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
     forwarded = await failOver({ limiter, exchange, admission, targets, record, send: again }, forwarded);
   }
   record.forwarded(forwarded);
-  limiter.settle(admission, forwarded, forwarded.finish);
+  const executed = executionOf(gateway, exchange, { record, target: admission.target, forwarded });
+  record.cost = executed === null ? null : executed.totalCost;
+  const { usage, estimated, finish } = forwarded;
+  limiter.settle(admission, { tokens: usage === null ? 0 : usage.totalTokens, estimated, record: executed }, finish);
+}
+
+/** For the usage record; null when there is nothing to record. */
+function executionOf({ config, prices, providerTypes, monoMs }: Gateway, exchange: Exchange, { record, target, forwarded }: { readonly record: RequestRecord; readonly target: Target | null; readonly forwarded: Forwarded }): Execution | null {
+  if (!config.usageEnabled || target === null) return null;
+  return usageRecord(forwarded, {
+    requestId: exchange.id,
+    endpoint: exchange.path,
+    providerType: providerTypes.get(target.provider) ?? "unknown",
+    keyId: record.keyId,
+    startedMonoMs: record.startedMonoMs,
+    endedMonoMs: monoMs(),
+    price: prices.priceOf(target),
+  });
 }
 
 /** Before the admission nobody has judged the caller's key yet: a wrong one gets its 401, whatever else is wrong. */
@@ -94,7 +113,7 @@ function send(gateway: Gateway, exchange: Exchange, what: Sending): Promise<Forw
   const body = rewriteChatBody(what.bytes, { ...(model === chat.model ? {} : { model }), ...(askUsage ? { includeUsage: true } : {}) }, chat.members);
   if (upstream === undefined) {
     const finish = (): void => replyFailure(exchange, "model", plainFailure(500, "internal_error", `provider ${provider} is not configured`));
-    return Promise.resolve({ status: 500, tokens: 0, estimated: false, outcome: "upstream_error", firstByteMonoMs: null, note: null, failed: null, finish });
+    return Promise.resolve({ status: 500, usage: null, estimated: false, executed: false, outcome: "upstream_error", firstByteMonoMs: null, note: null, failed: null, finish });
   }
   what.headers.push("x-sluice-target", targetHeader(what.target));
   return forward(exchange, {

@@ -5,15 +5,18 @@
  * Not here: real counts (`read-usage.ts`); there is no tokenizer in Sluice.
  */
 import { tokensPerResponseMax } from "../shared/bounds.js";
+import type { Usage } from "./read-usage.js";
 
 /** The rule of thumb for English; other languages and code use more tokens per character, JSON's punctuation less. */
 const charsPerToken = 4;
 
 /**
- * An estimate, not a count: the bytes of the request's body and the characters of the answer that were
- * seen, at four to a token, rounded up. A body's JSON syntax counts along; a picture inside a body
- * counts far too much, so the result stops at what one response may claim.
+ * An estimate, not a count: the bytes of the request's body as input and the characters of the answer
+ * that were seen as output, at four to a token, their sum rounded up. A body's JSON syntax counts along;
+ * a picture inside a body counts far too much, so the result stops at what one response may claim.
  */
-export function estimateTokens(seen: { readonly promptBytes: number; readonly contentChars: number }): number {
-  return Math.min(Math.ceil((seen.promptBytes + seen.contentChars) / charsPerToken), tokensPerResponseMax);
+export function estimateTokens({ promptBytes, contentChars }: { readonly promptBytes: number; readonly contentChars: number }): Usage {
+  const totalTokens = Math.min(Math.ceil((promptBytes + contentChars) / charsPerToken), tokensPerResponseMax);
+  const inputTokens = Math.min(Math.ceil(promptBytes / charsPerToken), totalTokens);
+  return { inputTokens, outputTokens: totalTokens - inputTokens, totalTokens, cachedInputTokens: 0, cacheWriteInputTokens: 0, reportedCost: null };
 }

@@ -10,6 +10,8 @@ export interface Exchange {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
+  /** Without its question mark; empty when there is none. */
+  readonly query: string;
   /** Names and values in turn, as they came. */
   readonly rawHeaders: readonly string[];
   /** By lower-case name; repeated ones joined as HTTP says. */

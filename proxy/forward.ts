@@ -6,10 +6,10 @@
 import { heldResponseBytesMax, readableResponseBytesMax } from "../shared/bounds.js";
 import type { Failure } from "../shared/error-code.js";
 import { forwardResponseHeaders } from "./copy-headers.js";
-import { estimateTokens } from "./estimate-tokens.js";
+import { countUsage } from "./count-usage.js";
 import type { Exchange } from "./exchange.js";
 import { failoverReason, type TargetFailure } from "./failover-reason.js";
-import { findUsage, readUsage, usageAtEnd, type UsageReading } from "./read-usage.js";
+import { absentUsage, findUsage, readUsage, usageAtEnd, type Usage, type UsageReading } from "./read-usage.js";
 import { replyFailure } from "./respond.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
@@ -32,9 +32,12 @@ export interface ForwardRequest {
 /** How it ended. `finish` gives the client the last of it, and is to be called once the settle has left. */
 export interface Forwarded {
   readonly status: number;
-  readonly tokens: number;
-  /** Whether `tokens` is a guess: the stream was cut, or the provider told no usage. */
+  /** What it is charged with; null: nothing, as for an error. */
+  readonly usage: Usage | null;
+  /** Whether `usage` is a guess: the response was cut, or the provider told no usage. */
   readonly estimated: boolean;
+  /** Whether a provider worked on it: it answered, or was cut. False when none could be reached, or none said anything. */
+  readonly executed: boolean;
   readonly outcome: "complete" | "client_gone" | "upstream_error" | "upstream_cut";
   readonly firstByteMonoMs: number | null;
   /** What a log line should say beside the outcome. */
@@ -45,12 +48,19 @@ export interface Forwarded {
 }
 
 interface Charged {
-  tokens: number;
-  estimated: boolean;
-  note: string | null;
+  readonly usage: Usage | null;
+  readonly estimated: boolean;
+  readonly note: string | null;
 }
 
 type End = Pick<Forwarded, "status" | "outcome" | "finish">;
+
+interface Failed {
+  readonly outcome: "upstream_error" | "upstream_cut";
+  readonly note: string | null;
+  /** Null when no other target would do better. */
+  readonly why: string | null;
+}
 
 /** Never rejects. */
 export function forward(exchange: Exchange, what: ForwardRequest): Promise<Forwarded> {
@@ -166,9 +176,9 @@ class Forwarding implements UpstreamSink {
     if (this.#status >= 300) return this.#endWithError(this.#status, text);
     const parsed = this.#isJson ? (usageAtEnd(text) ?? parseJson(text)) : undefined;
     if (errorInsideSuccess(parsed) && !this.#exchange.begun) return this.#endWithError(this.#status, text);
-    const charged = this.#charged(readUsage(findUsage(parsed)), this.#bytes);
-    if (this.#kept === null) charged.note = `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes`;
-    this.#done(charged, {
+    const { usage, estimated, note } = this.#charged(readUsage(findUsage(parsed)), this.#bytes);
+    const unread = this.#kept === null ? `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes` : note;
+    this.#done({ usage, estimated, note: unread }, {
       status: this.#status,
       outcome: "complete",
       finish: () => (this.#exchange.begun ? this.#exchange.end() : this.#exchange.reply(this.#status, this.#headers, text, "latin1")),
@@ -193,16 +203,14 @@ class Forwarding implements UpstreamSink {
     if (!this.#exchange.begun) {
       return this.#fail(unansweredFailure(this.#what.provider, this.#status !== 0, reason), { outcome: this.#status === 0 ? "upstream_error" : "upstream_cut", note: reason.reason, why: reason.reason });
     }
-    const charged = this.#chargedCut();
-    charged.note = reason.reason;
-    this.#done(charged, { status: this.#status, outcome: "upstream_cut", finish: () => this.#exchange.cut() });
+    this.#done(this.#chargedCut(reason.reason), { status: this.#status, outcome: "upstream_cut", finish: () => this.#exchange.cut() });
   }
 
   #onGone(): void {
     if (this.#ended) return;
     this.#call?.abort();
     const sent = this.#status >= 200 && this.#status < 300;
-    this.#done(sent ? this.#chargedCut() : { tokens: 0, estimated: false, note: null }, { status: 499, outcome: "client_gone", finish: () => {} });
+    this.#done(sent ? this.#chargedCut(null) : { usage: null, estimated: this.#status === 0, note: null }, { status: 499, outcome: "client_gone", finish: () => {} });
   }
 
   #endWithError(status: number, latin1: string): void {
@@ -211,36 +219,28 @@ class Forwarding implements UpstreamSink {
     this.#fail(said, { outcome: "upstream_error", note: null, why: failoverReason(said) });
   }
 
-  /** Nothing has gone to the client. `why` is null when no other target would do better. */
-  #fail(what: Failure, { outcome, note, why }: { readonly outcome: "upstream_error" | "upstream_cut"; readonly note: string | null; readonly why: string | null }): void {
+  /** Nothing has gone to the client. */
+  #fail(what: Failure, { outcome, note, why }: Failed): void {
     const failed = why === null ? null : { why, status: what.status, retryAfter: this.#retryAfter };
     const headers = this.#retryAfter === "" ? this.#what.headers : ["retry-after", this.#retryAfter, ...this.#what.headers];
-    this.#done({ tokens: 0, estimated: false, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) }, failed);
+    this.#done({ usage: null, estimated: false, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) }, failed);
   }
 
   /** What was seen of a response that was cut, always marked: its last usage, if it told any, may have been an interim one. */
-  #chargedCut(): Charged {
-    const charged = this.#charged(this.#tap?.usage ?? { kind: "absent" }, this.#tap?.contentChars ?? this.#bytes);
-    charged.estimated = true;
-    return charged;
+  #chargedCut(why: string | null): Charged {
+    const { usage, note } = this.#charged(this.#tap === null ? absentUsage : this.#tap.usage, this.#tap === null ? this.#bytes : this.#tap.contentChars);
+    return { usage, estimated: true, note: why === null || note === null ? (why ?? note) : `${why}; ${note}` };
   }
 
-  /** Usage as told; a guess when none was, and instead of nonsense: a provider's mistake must not lift the caller's limits. */
-  #charged(usage: UsageReading, seenBytes: number): Charged {
-    switch (usage.kind) {
-      case "usage": return { tokens: usage.totalTokens, estimated: false, note: usage.note };
-      case "absent":
-      case "absurd": {
-        const tokens = estimateTokens({ promptBytes: this.#what.promptBytes, contentChars: seenBytes });
-        return { tokens, estimated: true, note: usage.kind === "absurd" ? `usage not charged: ${usage.reason}` : null };
-      }
-    }
+  #charged(reading: UsageReading, contentChars: number): Charged {
+    return countUsage(reading, { promptBytes: this.#what.promptBytes, contentChars });
   }
 
   /** Field by field: with spreads V8 makes a new hidden class for each request, which cost a twentieth of the proxy's CPU. */
-  #done({ tokens, estimated, note }: Charged, { status, outcome, finish }: End, failed: TargetFailure | null = null): void {
+  #done({ usage, estimated, note }: Charged, { status, outcome, finish }: End, failed: TargetFailure | null = null): void {
     this.#ended = true;
-    this.#resolve({ status, tokens, estimated, outcome, firstByteMonoMs: this.#firstByteMonoMs, note, failed, finish });
+    const executed = this.#status !== 0 || outcome === "client_gone";
+    this.#resolve({ status, usage, estimated, executed, outcome, firstByteMonoMs: this.#firstByteMonoMs, note, failed, finish });
   }
 }
 

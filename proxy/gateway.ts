@@ -2,12 +2,14 @@
 import type { Config } from "../shared/config/config.js";
 import type { NewKey } from "../shared/key-secret.js";
 import type { Log } from "../shared/log.js";
+import type { PicoUsd } from "../shared/money.js";
 import type { Target } from "../shared/wire/message.js";
 import type { Credentials } from "./authenticate.js";
 import type { Forwarded } from "./forward.js";
 import type { Limiter } from "./limiter.js";
 import type { ModelCatalog } from "./model-catalog.js";
 import type { createTargetOrder } from "./order-targets.js";
+import type { Usage } from "./read-usage.js";
 import type { PriceTable } from "./price-table.js";
 import type { Upstream } from "./upstream.js";
 
@@ -21,11 +23,15 @@ export interface Gateway {
   readonly targetOrder: ReturnType<typeof createTargetOrder>;
   readonly models: ModelCatalog;
   readonly prices: PriceTable;
+  /** By provider instance name. */
+  readonly providerTypes: ReadonlyMap<string, string>;
   /** Whether the proxy is on its way out. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;
   /** Makes a managed key. */
   readonly newKey: () => NewKey;
+  /** Wall time: for what today is. */
+  readonly nowMs: () => number;
   readonly isUtf8: (bytes: Buffer) => boolean;
 }
 
@@ -53,9 +59,16 @@ export class RequestRecord {
   note: string | null = null;
   status = 0;
   outcome: Outcome = "answered";
-  tokens: number | null = null;
+  usage: Usage | null = null;
+  /** Null: not executed, unpriced, or usage is off. */
+  cost: PicoUsd | null = null;
   estimated = false;
   firstByteMonoMs: number | null = null;
+  readonly startedMonoMs: number;
+
+  constructor(startedMonoMs: number) {
+    this.startedMonoMs = startedMonoMs;
+  }
 
   /** Who called, once that is sure. */
   identified({ userPath, keyId }: { readonly userPath: string; readonly keyId: string }): void {
@@ -70,7 +83,7 @@ export class RequestRecord {
 
   forwarded(what: Forwarded): void {
     this.end(what.status, what.outcome);
-    this.tokens = what.tokens;
+    this.usage = what.usage;
     this.estimated = what.estimated;
     this.firstByteMonoMs = what.firstByteMonoMs;
     this.note = what.note;

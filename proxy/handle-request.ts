@@ -2,6 +2,7 @@
 import { plainFailure } from "../shared/error-code.js";
 import { unreachable } from "../shared/assert.js";
 import { redactKeys } from "../shared/managed-key.js";
+import { costUsd } from "../shared/money.js";
 import { handleAdmin } from "./admin-api.js";
 import { handleAuthKeys } from "./auth-keys-api.js";
 import { authenticate, type Authentication, type Caller } from "./authenticate.js";
@@ -14,11 +15,12 @@ import { replyHealth, replyReady } from "./health.js";
 import { type Endpoint, matchRoute } from "./match-route.js";
 import { listModels } from "./resolve-model.js";
 import { replyFailure, replyJson } from "./respond.js";
+import { replyUsage } from "./usage-api.js";
 
 /** Answers one request and logs it. Never rejects: a failure of our own ends the process. */
 export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
   const startedMonoMs = gateway.monoMs();
-  const record = new RequestRecord();
+  const record = new RequestRecord(startedMonoMs);
   const serving = dispatch(gateway, exchange, record);
   if (serving !== undefined) await serving;
   logRequest(gateway, exchange, record, startedMonoMs);
@@ -70,6 +72,7 @@ function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller:
       record.end(200, "answered");
       return void replyJson(exchange, 200, { object: "list", data: listModels(gateway.models.current()) });
     }
+    case "usage": return replyUsage(gateway, exchange, caller, record);
     case "rate-limits":
     case "rate-limits-reset-one":
     case "rate-limits-reset": return handleAdmin(gateway, exchange, endpoint, record);
@@ -93,7 +96,8 @@ function logRequest(gateway: Gateway, exchange: Exchange, record: RequestRecord,
   if (record.target !== null) fields += `,"target":${text(`${record.target.provider}/${record.target.model}`)}`;
   if (record.tried !== null) fields += `,"tries":${record.tries},"tried":${text(record.tried.map(({ target, why }) => ({ target: `${target.provider}/${target.model}`, why })))}`;
   if (record.firstByteMonoMs !== null) fields += `,"first_byte_ms":${sinceMs(startedMonoMs, record.firstByteMonoMs)}`;
-  if (record.tokens !== null) fields += `,"tokens":${record.tokens}`;
+  if (record.usage !== null) fields += `,"tokens":${record.usage.totalTokens},"input_tokens":${record.usage.inputTokens},"output_tokens":${record.usage.outputTokens}`;
+  if (record.cost !== null) fields += `,"cost_usd":${costUsd(record.cost)}`;
   if (record.estimated) fields += ',"estimated":true';
   if (record.note !== null) fields += `,"note":${text(record.note)}`;
   gateway.log.line(level, fields, "request");

@@ -94,6 +94,7 @@ class NodeExchange implements Exchange {
   readonly id: string;
   readonly method: string;
   readonly path: string;
+  readonly query: string;
   readonly rawHeaders: readonly string[];
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -114,6 +115,7 @@ class NodeExchange implements Exchange {
     const url = request.url ?? "/";
     const query = url.indexOf("?");
     this.path = query === -1 ? url : url.slice(0, query);
+    this.query = query === -1 ? "" : url.slice(query + 1);
     this.rawHeaders = request.rawHeaders;
   }
 

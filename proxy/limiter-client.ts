@@ -120,12 +120,12 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
 
   function withdraw(lease: Lease): void {
     const now = ports.monoMs();
-    keep({ ...lease, of: "withdrawn", tokens: 0, estimated: false, startedMonoMs: now, endedMonoMs: now });
+    keep({ ...lease, of: "withdrawn", tokens: 0, estimated: false, record: null, startedMonoMs: now, endedMonoMs: now });
   }
 
   function reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome> {
     assert(!admission.settled && admission.target !== null, "what is rerouted has a target that failed");
-    keep({ ...admission, of: "attempt", tokens: 0, estimated: false, endedMonoMs: ports.monoMs() });
+    keep({ ...admission, of: "attempt", tokens: 0, estimated: false, record: null, endedMonoMs: ports.monoMs() });
     Object.assign(admission, { target: null, targetAtMs: 0, targetLsn: 0 });
     return ask({ userPath: admission.userPath, credential: "vouched" }, targets, admission);
   }
@@ -136,7 +136,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     admission.settled = true;
     if (admission.lease !== 0) held.take(admission.lease);
     const { lease, userPath, target, targetAtMs, targetLsn, admittedAtMs, lsn, startedMonoMs } = admission;
-    keep({ of: "request", tokens: spent.tokens, estimated: spent.estimated, lease, userPath, target, targetAtMs, targetLsn, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
+    keep({ of: "request", tokens: spent.tokens, estimated: spent.estimated, record: spent.record, lease, userPath, target, targetAtMs, targetLsn, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
     finishers.push(then);
     if (finishers.length === 1) ports.afterTurn(finish);
   }

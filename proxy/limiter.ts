@@ -1,4 +1,5 @@
 /** The port to the limiter: what the proxy's steps ask and tell. `limiter-client.ts` answers it over the wire. */
+import type { Execution } from "../shared/wire/execution.js";
 import type { AdminOp, Breach, Claimed, KeyOfCaller, SuccessHeaders, Target } from "../shared/wire/message.js";
 import type { CallOutcome } from "./daemon-calls.js";
 
@@ -38,6 +39,8 @@ export type AuthorizeOutcome =
 export interface Spent {
   readonly tokens: number;
   readonly estimated: boolean;
+  /** For the usage record; null: nothing was executed, or usage is off. */
+  readonly record: Execution | null;
 }
 
 /** The daemon, from where the proxy stands. */

@@ -81,8 +81,10 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     models,
     prices,
     stopping: () => stopping,
+    providerTypes: new Map(config.providers.map(({ name, type }) => [name, type])),
     monoMs: () => performance.now(),
     newKey,
+    nowMs: () => Date.now(),
     isUtf8,
   };
   const closeAll = async (): Promise<void> => {

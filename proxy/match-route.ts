@@ -1,6 +1,6 @@
 /** Which endpoint a request is for (CONTRACT sections 1 and 5). A table; nothing is done here. */
 
-export type Endpoint = "chat-completions" | "models" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
+export type Endpoint = "chat-completions" | "models" | "usage" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
 
 export type RouteMatch =
   | { readonly kind: "endpoint"; readonly endpoint: Endpoint; readonly area: Area }
@@ -18,6 +18,7 @@ interface Route {
 const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["/v1/chat/completions", { area: "model", methods: { POST: "chat-completions" } }],
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
+  ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
   ["/admin/rate-limits", { area: "admin", methods: { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" } }],
   ["/admin/rate-limits/reset-one", { area: "admin", methods: { POST: "rate-limits-reset-one" } }],
   ["/admin/rate-limits/reset", { area: "admin", methods: { POST: "rate-limits-reset" } }],

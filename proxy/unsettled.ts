@@ -3,6 +3,7 @@
  * what they mean, is the limiter client's.
  */
 import { unsettledMax } from "../shared/bounds.js";
+import type { Execution } from "../shared/wire/execution.js";
 import type { Lease, Settle, SettledPart } from "../shared/wire/message.js";
 
 /** Only what the settle says: whatever else hung on it would stay in memory until the acknowledgement. */
@@ -13,6 +14,7 @@ export interface Unsettled extends Lease {
   readonly endedMonoMs: number;
   readonly tokens: number;
   readonly estimated: boolean;
+  readonly record: Execution | null;
 }
 
 export interface UnsettledQueue {
@@ -33,8 +35,8 @@ export function createUnsettledQueue(onDropped: (settles: number) => void): Unse
   return {
     items,
     add(settle) {
-      const { of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated } = settle;
-      const item: Unsettled = { seq: ++lastSeq, of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated };
+      const { of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated, record } = settle;
+      const item: Unsettled = { seq: ++lastSeq, of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated, record };
       items.push(item);
       if (items.length > unsettledMax) {
         items.shift();
@@ -60,10 +62,10 @@ export function createUnsettledQueue(onDropped: (settles: number) => void): Unse
 
 /** A settle as it is told at `nowMonoMs`: how long ago things were, so that the two clocks needn't agree. */
 export function settleMessage(item: Unsettled, nowMonoMs: number): Settle {
-  const { seq, of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, tokens, estimated } = item;
+  const { seq, of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, tokens, estimated, record } = item;
   return {
     kind: "settle", seq, of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn,
-    startedAgoMs: ago(item.startedMonoMs, nowMonoMs), endedAgoMs: ago(item.endedMonoMs, nowMonoMs), tokens, estimated,
+    startedAgoMs: ago(item.startedMonoMs, nowMonoMs), endedAgoMs: ago(item.endedMonoMs, nowMonoMs), tokens, estimated, record,
   };
 }
 

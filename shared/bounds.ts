@@ -39,7 +39,7 @@ export const periodSecondsMax = 3_153_600_000;
 export const candidatesMax = 64;
 /** Rules in one page of a list, so that a page never stalls the daemon. */
 export const rulesPerPage = 500;
-/** Settles that a proxy keeps while the daemon is away; at about 200 bytes each. The oldest is dropped with a counter and a log line. */
+/** Settles that a proxy keeps while the daemon is away; at about 500 bytes each. The oldest is dropped with a counter and a log line. */
 export const unsettledMax = 200_000;
 /** Admissions that wait in a proxy for the daemon. */
 export const admissionsWaitingMax = 20_000;
@@ -61,6 +61,29 @@ export const commitDelayMs = 10;
 export const journalBytesMax = 64 * 1024 * 1024;
 /** Settles that wait for a store which can't be written, at about 200 bytes each; those beyond are charged in memory alone, with a counter. */
 export const journalEntriesMax = 500_000;
+/** Settles in one batch of the journal; a fuller one is closed while the store is slow, so that no entry of the store takes long to write or to read. */
+export const journalBatchMax = 1000;
+/** A record counts for the day in which its response ended; one that comes later than this counts as of then. As long as the next bound, beyond which a repeat isn't known any more. */
+export const recordLatenessMs = 7 * 24 * 3600 * 1000;
+/** Sums of usage held in memory, at about 500 bytes each; beyond it those that are written are dropped, and read again when they are needed. */
+export const rollupCellsMax = 50_000;
+/** Models of one path and day with a sum of their own; callers choose the names, so the rest is one sum. */
+export const modelsPerDayMax = 1000;
+/** Sums of usage read in one go: 100 take about a third of a millisecond. */
+export const rollupsPerSlice = 100;
+/** CONTRACT section 7: the days of one question. */
+export const usageDaysMax = 365;
+/** Sums are kept as long as records, but at least so many days that a question for 365 finds all of them. */
+export const rollupDaysMin = 366;
+/** Removed or looked at per second when usage is trimmed: five times the batches that can be written in one, and a million sums in under ten minutes. */
+export const batchesPerTrim = 500;
+export const sumsPerTrim = 2000;
+/** Groups in a summary of usage, the largest; and how many are told apart before the rest is one. */
+export const usageGroupsMax = 1000;
+export const usageGroupsHeldMax = 10_000;
+/** Records in one page of an export, at about 600 bytes each; and how many are read in one go, which takes about 2 ms. */
+export const exportedRecordsMax = 1000;
+export const recordsPerTurn = 1000;
 /** How long a proxy's last settle number is remembered after it was last heard of. */
 export const settledRetentionMs = 7 * 24 * 3600 * 1000;
 

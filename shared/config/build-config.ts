@@ -78,6 +78,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     prices,
     jwtIssuers,
     usageEnabled: values.usageEnabled,
+    usageRetentionDays: values.usageRetentionDays,
     quotaTemplatesEntitled,
     rateLimits: { enabled: values.rateLimitsEnabled, flushIntervalMs: values.flushIntervalMs, rules },
     logLevel: values.logLevel,

@@ -81,6 +81,7 @@ export interface Config {
   readonly prices: readonly PriceConfig[];
   readonly jwtIssuers: readonly JwtIssuerConfig[];
   readonly usageEnabled: boolean;
+  readonly usageRetentionDays: number;
   readonly quotaTemplatesEntitled: boolean;
   readonly rateLimits: {
     readonly enabled: boolean;

@@ -96,6 +96,10 @@ export const settings = {
     path: "usage.enabled", env: "USAGE_ENABLED", flag: null, kind: boolean, fallback: true, shown: "true", unit: null,
     meaning: "Tracks usage; token limits need it.",
   }),
+  usageRetentionDays: setting({
+    path: "usage.retention_days", env: "USAGE_RETENTION_DAYS", flag: null, kind: integer({ min: 1, max: 36_500 }), fallback: 400, shown: "400", unit: "days",
+    meaning: "How long usage records are kept; their sums per day are kept as long, and at least 366 days.",
+  }),
   entitlements: setting({
     path: "entitlements", env: "SLUICE_ENTITLEMENTS", flag: null, kind: names(["quota_templates"]), fallback: [], shown: "none", unit: null,
     meaning: "The features this installation is entitled to; quota_templates (per_child rules) is the only one.",

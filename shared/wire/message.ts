@@ -10,9 +10,10 @@
  *                                                         of preference
  *   authorize id credential                               whether a caller who asks for nothing that is limited is known
  *   reroute  id lease targets                             the lease's target has failed: the first of these with room is to take over
- *   settle   seq of lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens estimated
+ *   settle   seq of lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens estimated record
  *                                                         of: `request`, it has ended; `attempt`, its target failed and the request goes
- *                                                         on; `withdrawn`, it was never made. lease 0: let through unasked
+ *                                                         on; `withdrawn`, it was never made. lease 0: let through unasked.
+ *                                                         record: [] or what the usage record tells (`execution.ts`), of a request alone
  *   refusal  id requestId model                           id: of the refused admit; which request that was, to explain it later
  *   admin    id op body                                   op: an `AdminOp`; body: what the HTTP API takes
  *
@@ -42,6 +43,7 @@
  */
 import type { Failure } from "../error-code.js";
 import type { Scope } from "../rule.js";
+import type { Execution } from "./execution.js";
 
 /** Where a request may go: a provider instance and the model's id there. */
 export interface Target {
@@ -129,6 +131,8 @@ export interface Settle extends Lease {
   readonly endedAgoMs: number;
   readonly tokens: number;
   readonly estimated: boolean;
+  /** What was executed, for the usage record; null: nothing was, or usage is off. */
+  readonly record: Execution | null;
 }
 
 /** Sent after a `refused`, so that the daemon can explain the refusal by its request id. Nothing is answered. */
@@ -141,7 +145,7 @@ export interface RefusalNote {
   readonly model: string;
 }
 
-export const adminOps = ["rate-limits.list", "rate-limits.put", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset", "keys.issue", "keys.list", "keys.deactivate", "explain", "status"] as const;
+export const adminOps = ["rate-limits.list", "rate-limits.put", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset", "keys.issue", "keys.list", "keys.deactivate", "explain", "status", "usage.status", "usage.summary", "usage.export"] as const;
 export type AdminOp = (typeof adminOps)[number];
 
 export interface Admin {

@@ -3,6 +3,7 @@ import { isCount } from "../assert.js";
 import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../bounds.js";
 import { isKeyHash } from "../managed-key.js";
 import { isNormalUserPath } from "../user-path.js";
+import { executionFromWire } from "./execution.js";
 import { type Admit, adminOps, type Hello, type Lease, type Reroute, type Settle, settledParts, type Target, type ToDaemon } from "./message.js";
 
 /** What a frame towards the daemon holds, or null when it breaks the grammar: the peer is then closed. */
@@ -12,7 +13,7 @@ export function toDaemonFromWire(frame: unknown): ToDaemon | null {
   if (!isCount(id)) return null;
   switch (frame[0]) {
     case "admit": return frame.length === 5 ? admitFromWire(id, frame[2], frame[3], frame[4]) : null;
-    case "settle": return frame.length === 12 ? settleFromWire(id, frame) : null;
+    case "settle": return frame.length === 13 ? settleFromWire(id, frame) : null;
     case "refusal": return frame.length === 4 && isRequestId(frame[2]) && isName(frame[3]) ? { kind: "refusal", id, requestId: frame[2], model: frame[3] } : null;
     case "authorize": return frame.length === 3 && isCredential(frame[2]) ? { kind: "authorize", id, credential: frame[2] } : null;
     case "reroute": return frame.length === 4 ? rerouteFromWire(id, frame[2], frame[3]) : null;
@@ -59,9 +60,10 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
   const endedAgoMs = frame[9];
   const tokens = frame[10];
   const estimated = frame[11];
-  if (seq < 1 || of === undefined || lease === null || !isCount(startedAgoMs) || !isCount(endedAgoMs) || !isCount(tokens) || typeof estimated !== "boolean") return null;
-  if (of !== "request" && lease.target === null) return null;
-  return { kind: "settle", seq, of, ...lease, startedAgoMs, endedAgoMs, tokens, estimated };
+  const record = executionFromWire(frame[12]);
+  if (seq < 1 || of === undefined || lease === null || !isCount(startedAgoMs) || !isCount(endedAgoMs) || !isCount(tokens) || typeof estimated !== "boolean" || record === undefined) return null;
+  if (of !== "request" && (lease.target === null || record !== null)) return null;
+  return { kind: "settle", seq, of, ...lease, startedAgoMs, endedAgoMs, tokens, estimated, record };
 }
 
 function helloFromWire(id: number, frame: readonly unknown[]): Hello | null {

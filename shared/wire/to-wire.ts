@@ -1,4 +1,5 @@
 /** Messages as the arrays of the wire; the grammar and the way back stand in `message.ts`. */
+import { executionToWire } from "./execution.js";
 import type { FromDaemon, KeyOfCaller, Lease, SuccessHeaders, Target, ToDaemon } from "./message.js";
 
 /** A message as the array that goes on the wire. */
@@ -6,7 +7,7 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
   switch (message.kind) {
     case "admit": return ["admit", message.id, message.userPath, message.credential, flattenTargets(message.targets)];
     case "settle":
-      return ["settle", message.seq, message.of, message.lease, message.userPath, message.admittedAtMs, message.lsn, flattenAttempt(message), message.startedAgoMs, message.endedAgoMs, message.tokens, message.estimated];
+      return ["settle", message.seq, message.of, message.lease, message.userPath, message.admittedAtMs, message.lsn, flattenAttempt(message), message.startedAgoMs, message.endedAgoMs, message.tokens, message.estimated, executionToWire(message.record)];
     case "reroute": return ["reroute", message.id, message.lease, flattenTargets(message.targets)];
     case "admitted": return ["admitted", message.id, message.target, message.admittedAtMs, message.lsn, flattenHeaders(message.headers), flattenKey(message.key)];
     case "refused": return ["refused", message.id, message.scope, message.subject, message.periodSeconds, message.dimension, message.cap, message.waitSeconds, flattenKey(message.key)];

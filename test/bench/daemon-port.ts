@@ -4,6 +4,7 @@ import { dial, type Peer } from "../../shared/ipc.js";
 import { wireVersion } from "../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
+import type { Execution } from "../../shared/wire/execution.js";
 import type { Admitted } from "../../shared/wire/message.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { type AdmissionEvents, type AdmissionPort, unattended } from "./admission-port.js";
@@ -12,6 +13,12 @@ import { leastCap, tenantPath, tokensPerSettle } from "./limiter-rules.js";
 const provider = "bench";
 const model = "bench-model";
 const targets = [{ provider, model }];
+
+/** What the proxy tells of a request for its usage record. */
+const executed: Execution = {
+  requestId: "req_bench", endpoint: "/v1/chat/completions", providerType: "openai", status: 200, inputTokens: tokensPerSettle, outputTokens: 0, cachedInputTokens: 0, cacheWriteInputTokens: 0,
+  inputCost: 3_000_000 * tokensPerSettle, outputCost: 0, totalCost: 3_000_000 * tokensPerSettle, cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 1, firstByteMs: 1, keyId: "",
+};
 
 interface Slot {
   readonly userPath: string;
@@ -74,7 +81,7 @@ class DaemonPort implements AdmissionPort {
     const held = this.#slots[slot]!;
     const settle = {
       kind: "settle", seq: ++this.#lastSeq, of: "request", lease: held.lease, userPath: held.userPath, target: targets[0]!,
-      admittedAtMs: held.admittedAtMs, lsn: held.lsn, targetAtMs: held.admittedAtMs, targetLsn: held.lsn, startedAgoMs: 1, endedAgoMs: 0, tokens: tokensPerSettle, estimated: false,
+      admittedAtMs: held.admittedAtMs, lsn: held.lsn, targetAtMs: held.admittedAtMs, targetLsn: held.lsn, startedAgoMs: 1, endedAgoMs: 0, tokens: tokensPerSettle, estimated: false, record: executed,
     } as const;
     this.#peer.send(encodeFrame(toWire(settle)));
   }

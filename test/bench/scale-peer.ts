@@ -89,7 +89,7 @@ function converse(send: (message: ToDaemon) => void): Pick<ScalePeer, "run" | "a
         slowestMs = Math.max(slowestMs, performance.now() - atMs);
         verdicts++;
         const { id: lease, admittedAtMs, lsn } = message;
-        send({ kind: "settle", seq: ++lastSeq, of: "request", lease, userPath, target: scaleTarget, admittedAtMs, lsn, targetAtMs: admittedAtMs, targetLsn: lsn, startedAgoMs: 1, endedAgoMs: 0, tokens: 100, estimated: false });
+        send({ kind: "settle", seq: ++lastSeq, of: "request", lease, userPath, target: scaleTarget, admittedAtMs, lsn, targetAtMs: admittedAtMs, targetLsn: lsn, startedAgoMs: 1, endedAgoMs: 0, tokens: 100, estimated: false, record: null });
         next();
       };
       for (let i = 0; i < inFlight; i++) next();

@@ -98,6 +98,9 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "keys.list":
     case "keys.deactivate":
     case "explain": return { kind: "answer", body: options.explanation ?? {} };
+    case "usage.status":
+    case "usage.summary":
+    case "usage.export": return { kind: "failed", failure: failure("feature_unavailable", "usage isn't tracked") };
   }
 }
 

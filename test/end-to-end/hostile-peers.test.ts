@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import t from "tap";
-import { helloDeadlineMs, peersMax } from "../../shared/bounds.js";
+import { costPicoUsdMax, helloDeadlineMs, peersMax, tokensPerResponseMax } from "../../shared/bounds.js";
 import { encodeFrame } from "../../shared/wire/codec.js";
 import { wireVersion } from "../../shared/version.js";
 import { ruleNow, until } from "../support/client.js";
@@ -119,7 +119,13 @@ t.test("another wire version is refused by name, and closed", async (t) => {
 t.test("numbers as wild as the grammar allows harm nobody else", async (t) => {
   const peer = await greeted();
   const wild = Number.MAX_SAFE_INTEGER;
-  peer.socket.write(settleFrame(wild, wild, "/hostile", 1_000_000_000, wild));
+  const tokens = tokensPerResponseMax;
+  const cost = costPicoUsdMax;
+  const record = {
+    requestId: "r", endpoint: "/e", providerType: "t", status: 999, inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens, cacheWriteInputTokens: 0, inputCost: cost, outputCost: cost, totalCost: cost,
+    cacheHit: false, rewriteTokensSaved: tokens, rewriteCostSaved: cost, latencyMs: wild, firstByteMs: wild, keyId: "k",
+  };
+  peer.socket.write(settleFrame(wild, wild, "/hostile", tokens, wild, record));
   await peer.heard("settled");
   peer.socket.write(encodeFrame(["admin", 9, "rate-limits.put", { user_path: "/x", limit_key: { period: "minute" }, max_requests: 1e300 }]));
   t.match(await peer.heard("failed"), ["failed", 9, { status: 400 }], "a wrong admin call is answered");

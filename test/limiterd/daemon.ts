@@ -6,11 +6,14 @@ import { restore } from "../../limiterd/restore.js";
 import { removeVoid, snapshot } from "../../limiterd/snapshot.js";
 import { type DaemonState, newCounts, type PeerState } from "../../limiterd/state.js";
 import { countInert } from "../../limiterd/status.js";
+import { createRollups } from "../../limiterd/rollups.js";
+import { createUsageLog } from "../../limiterd/usage-log.js";
 import { createWriter } from "../../limiterd/writer.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { RuleDefinition } from "../../shared/rule.js";
 import { wireVersion } from "../../shared/version.js";
-import type { FromDaemon, Lease, Settle, ToDaemon } from "../../shared/wire/message.js";
+import type { Execution } from "../../shared/wire/execution.js";
+import type { AdminOp, FromDaemon, Lease, Settle, ToDaemon } from "../../shared/wire/message.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
 
@@ -28,6 +31,8 @@ export interface TestDaemon {
   nowMs: number;
   /** The inert rules that were told for the log. */
   readonly inertTold: readonly string[];
+  /** The damaged sums of usage that were told for the log. */
+  readonly damagedTold: readonly string[];
   connect(): TestPeer;
   /** A proxy that has said hello, holding `leases`. */
   proxy(proxyId: string, leases?: readonly Lease[]): TestPeer;
@@ -40,19 +45,23 @@ export const pathRule = (subject: string, periodSeconds: number, caps: { request
   scope: "user_path", subject, periodSeconds, maxRequests: caps.requests ?? null, maxTokens: caps.tokens ?? null, perChild: false,
 });
 
-export function startDaemon(rules: readonly RuleDefinition[], { store = createMemoryStore(), nowMs = 1_767_225_600_000, usageEnabled = true, providers = [] as readonly ProviderConfig[] } = {}): TestDaemon {
+export function startDaemon(rules: readonly RuleDefinition[], { store = createMemoryStore(), nowMs = 1_767_225_600_000, usageEnabled = true, rateLimitsEnabled = true, labelsOf = (_keyId: string): readonly string[] => [], providers = [] as readonly ProviderConfig[] } = {}): TestDaemon {
   const timers: (() => void)[] = [];
   const inertTold: string[] = [];
+  const damagedTold: string[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
-  const restored = restore(store, rules, nowMs);
-  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000 });
+  const restored = restore(store, rateLimitsEnabled ? rules : null, nowMs);
+  const usage = createUsageLog(store, createRollups({ store, labelsOf, onDamaged: (error) => void damagedTold.push(error.message) }));
+  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000, contributors: [usage] });
   const state: DaemonState = {
-    settings: { version: "test", pid: 1, rateLimitsEnabled: true, usageEnabled, quotaTemplatesEntitled: true, inertReason },
+    settings: { version: "test", pid: 1, rateLimitsEnabled, usageEnabled, quotaTemplatesEntitled: true, inertReason },
     book: restored.book,
     proxies: restored.proxies,
     keys: restored.keys,
     writer,
     store,
+    usage,
+    turn: () => new Promise((resolve) => setImmediate(resolve)),
     peers: new Set(),
     stopping: false,
     bornLsn: restored.bornLsn,
@@ -61,6 +70,8 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     refusals: createRefusals(),
     inertRules: countInert(restored.book, inertReason),
     onInertRule: (rule) => void inertTold.push(rule),
+    budgetStatuses: () => [],
+    onUnreadable: (error) => void damagedTold.push(error.message),
     counts: newCounts(),
     lastSnapshotAtMs: null,
   };
@@ -71,6 +82,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     store,
     nowMs,
     inertTold,
+    damagedTold,
     connect() {
       const heard: FromDaemon[] = [];
       const peer: PeerState = { connectedAtMs: daemon.nowMs, send: (message) => heard.push(message), close: () => {}, role: null, proxy: null, welcomed: false, helloId: 0, leases: new Map() };
@@ -103,7 +115,37 @@ export function askFor(peer: TestPeer, id: number, userPath: string): Lease | nu
 }
 
 export function settleOf(lease: Lease, seq: number, tokens: number, ago: { started?: number; ended?: number } = {}): Settle {
-  return { kind: "settle", seq, of: "request", ...lease, startedAgoMs: ago.started ?? 0, endedAgoMs: ago.ended ?? 0, tokens, estimated: false };
+  return { kind: "settle", seq, of: "request", ...lease, startedAgoMs: ago.started ?? 0, endedAgoMs: ago.ended ?? 0, tokens, estimated: false, record: null };
+}
+
+/** What a request used, in a record: 20 tokens in and 10 out unless told otherwise, at 3 pico-dollars each. */
+export function executed(changes: Partial<Execution> = {}): Execution {
+  const { inputTokens = 20, outputTokens = 10 } = changes;
+  return {
+    requestId: "req_1", endpoint: "/v1/chat/completions", providerType: "openai", status: 200, inputTokens, outputTokens, cachedInputTokens: 0, cacheWriteInputTokens: 0,
+    inputCost: inputTokens * 3, outputCost: outputTokens * 3, totalCost: (inputTokens + outputTokens) * 3,
+    cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 5, firstByteMs: 2, keyId: "", ...changes,
+  };
+}
+
+/** What an admin operation was refused with. */
+export function refusal(asked: Promise<unknown>): Promise<unknown> {
+  return asked.then((answer) => {
+    throw new Error(`it was answered: ${JSON.stringify(answer)}`);
+  }, (error: unknown) => (error as { failure?: unknown }).failure);
+}
+
+/** The answer to an admin operation of a command line; a failure is thrown. */
+export async function ask(daemon: TestDaemon, op: AdminOp, body: unknown): Promise<Record<string, unknown>> {
+  const peer = daemon.connect();
+  peer.say({ kind: "hello", id: 1, wireVersion, role: "cli", proxyId: "cli", leases: [], more: false });
+  peer.say({ kind: "admin", id: 2, op, body });
+  for (;;) {
+    const answer = peer.heard.at(-1);
+    if (answer?.kind === "answer") return answer.body as Record<string, unknown>;
+    if (answer?.kind === "failed") throw Object.assign(new Error(answer.failure.message), { failure: answer.failure });
+    await daemon.commit();
+  }
 }
 
 /** Requests and tokens that a rule's window counts, both halves. */

@@ -51,6 +51,26 @@ for (const [name, make] of stores) {
     t.same(read(store, "journal"), [...keys].sort((a, b) => a - b).map((key) => [key, [key]]));
   });
 
+  t.test(`${name}: one entry, a range of entries or of keys is read without the rest`, async (t) => {
+    const store = await make(t);
+    const keys = ["t\n/team\n\u00e9 t\u00e9\n2026-01-02", "t\n/team\na\n2026-01-01", "t\n/team\na\n2026-01-03", "t\n/team\na b\n2026-01-01", "t\n/team\na-b\n2026-01-01", "t\n/team\na\u{1f600}\n2026-01-01", "t\n/teams\na\n2026-01-01", "t\n\n\n2026-01-01"];
+    await store.commit([...keys.map((key, i) => put("rollups", key, i)), ...[30, 10, 20, 2 ** 50].map((key) => put("usage", key, key))]);
+    t.same(store.get("rollups", keys[3]!), [3]);
+    t.equal(store.get("rollups", "t\n/team\na\n2026-01-02"), undefined);
+    t.equal(store.get("usage", 11), undefined);
+    t.same(store.get("usage", 2 ** 50), [2 ** 50]);
+    const under = (prefix: string, limit = 100) => store.keys("rollups", { from: prefix, before: `${prefix.slice(0, -1)}\u000b`, limit });
+    t.same(under("t\n/team\na\n"), [keys[1], keys[2]], "and no name that begins with it");
+    t.same(under("t\n/team\n"), [keys[1], keys[2], keys[3], keys[4], ...[keys[0]!, keys[5]!].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))], "all children, whatever they are called");
+    t.same(under("t\n\n\n"), [keys[7]]);
+    t.same(under("t\n/team\n", 2), [keys[1], keys[2]]);
+    t.same(store.range("rollups", { from: "t\n/team\na\n2026-01-01", before: "t\n/team\na\n2026-01-03", limit: 9 }), [{ key: keys[1], value: [1] }], "with its beginning, without its end");
+    t.same(store.range("usage", { from: 11, before: 2 ** 50, limit: 1 }), [{ key: 20, value: [20] }]);
+    t.same(store.keys("usage", { from: 0, before: Number.MAX_SAFE_INTEGER, limit: 2, reverse: true }), [2 ** 50, 30]);
+    t.same(store.keys("usage", { from: 0, before: 30, limit: 9, reverse: true }), [20, 10], "backwards, too");
+    t.same(store.keys("usage", { from: 31, before: 40, limit: 9 }), []);
+  });
+
   t.test(`${name}: values come back as they were, of every kind that we keep`, async (t) => {
     const store = await make(t);
     const values = [[], [null, true, false], [0, 1, -1, 64, 127, 2 ** 53 - 1, 0.5], ["", "é日🙂", "x".repeat(5000), "a\nb\u0000"], [["p", 1], ["q", [2, [3]]]], Array.from({ length: 2000 }, (_, i) => i)];
@@ -193,7 +213,9 @@ t.test("an entry that is damaged is told with its table and key, and nothing is 
       await db.put("w7", damaged);
     });
     const store = await openLmdbStore(directory);
-    t.throws(() => read(store, "windows"), { name: "StoreUnreadableError", message: `${file} can't be read: the entry "w7" of windows is damaged` }, name);
+    for (const reads of [() => read(store, "windows"), () => store.get("windows", "w7"), () => store.range("windows", { from: "w", before: "x", limit: 99 })]) {
+      t.throws(reads, { name: "StoreUnreadableError", message: `${file} can't be read: the entry "w7" of windows is damaged` }, name);
+    }
     t.same(read(store, "rules"), [], "the other tables can be read");
     await store.close();
     await tamper(file, "windows", async (db) => t.ok(db.get("w7")!.equals(damaged), `${name}: it is as it was`));

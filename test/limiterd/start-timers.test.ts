@@ -25,13 +25,12 @@ function wind(daemon: TestDaemon, flushIntervalMs: number): Clockwork {
     nowMs: () => daemon.nowMs,
     every: add,
     after: add,
-    nextTurn: () => Promise.resolve(),
     onMissing: (proxies) => log.push(`${proxies} missing`),
     closeListener() {
       log.push(`closed with ${[...daemon.store.entries("windows")].length} windows on the disk`);
       return Promise.resolve();
     },
-  }, flushIntervalMs);
+  }, { flushIntervalMs, usageRetentionDays: 400 });
   return {
     timers, log,
     ring(ms) {

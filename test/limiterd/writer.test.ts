@@ -20,6 +20,9 @@ function disk(): Disk {
     store: {
       file: "memory",
       entries: () => [],
+      get: () => undefined,
+      range: () => [],
+      keys: () => [],
       commit: (changes) => (self.fail ? Promise.reject(new Error("no space")) : (written.push(changes), Promise.resolve())),
       sizeBytes: () => 0,
       close: () => Promise.resolve(),
@@ -34,7 +37,7 @@ t.test("settles of one delay share a commit, and are told durable after it", asy
   const { store, written } = disk();
   const timers: (() => void)[] = [];
   const durable: number[] = [];
-  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: 10, journaled: [], commitDelayMs: 10, retryMs: 1000 });
+  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: 10, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] });
   for (const seq of [1, 2, 3]) writer.journal(entry(seq), () => durable.push(seq));
   t.equal(timers.length, 1, "one timer for all three");
   t.same(durable, []);
@@ -50,7 +53,7 @@ t.test("a failed commit is tried again and holds back what comes after it", asyn
   const self = disk();
   const timers: (() => void)[] = [];
   const states: (string | null)[] = [];
-  const writer = createWriter({ store: self.store, schedule: (_, run) => void timers.push(run), onStoreState: (error) => void states.push(error?.message ?? null) }, { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000 });
+  const writer = createWriter({ store: self.store, schedule: (_, run) => void timers.push(run), onStoreState: (error) => void states.push(error?.message ?? null) }, { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] });
   self.fail = true;
   let first = false;
   void writer.write([{ table: "rules", key: "a", value: [1] }]).then(() => (first = true));
@@ -70,7 +73,7 @@ t.test("a failed commit is tried again and holds back what comes after it", asyn
 t.test("the journal is removed up to what is covered, batches of an earlier life included", async (t) => {
   const self = disk();
   const timers: (() => void)[] = [];
-  const writer = createWriter({ store: self.store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: 100, journaled: [7, 8], commitDelayMs: 10, retryMs: 1000 });
+  const writer = createWriter({ store: self.store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: 100, journaled: [7, 8], commitDelayMs: 10, retryMs: 1000, contributors: [] });
   writer.journal(entry(1), () => {});
   const covered = writer.closeBatch();
   writer.journal(entry(2), () => {});
@@ -80,7 +83,7 @@ t.test("the journal is removed up to what is covered, batches of an earlier life
 
 t.test("what comes after the close is dropped: the store may be closed by then", async (t) => {
   const self = disk();
-  const writer = createWriter({ store: self.store, schedule: () => {}, onStoreState: () => {} }, { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000 });
+  const writer = createWriter({ store: self.store, schedule: () => {}, onStoreState: () => {} }, { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] });
   const before = writer.write([{ table: "rules", key: "a", value: [1] }]);
   await Promise.all([before, writer.close()]);
   let told = false;

@@ -5,6 +5,7 @@ export class FakeExchange implements Exchange {
   readonly id = "req_test";
   readonly method: string;
   readonly path: string;
+  readonly query = "";
   readonly rawHeaders: readonly string[];
   gone = false;
   begun = false;

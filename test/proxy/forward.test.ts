@@ -96,7 +96,7 @@ t.test("a plain answer is held until it is whole, then given as it came, with it
   forwarding.end();
   t.ok(await forwarding.isOver());
   t.same(forwarding.exchange.calls, [], "and until its settle has left");
-  t.match(await forwarding.finished(), { status: 200, tokens: 30, estimated: false, outcome: "complete", firstByteMonoMs: 77, note: null });
+  t.match(await forwarding.finished(), { status: 200, usage: { totalTokens: 30 }, estimated: false, outcome: "complete", firstByteMonoMs: 77, note: null });
   t.same(forwarding.exchange.calls, ["reply"]);
   t.equal(forwarding.exchange.body.toString(), body, "byte for byte");
   t.same([forwarding.exchange.status, forwarding.exchange.sent("openai-processing-ms"), forwarding.exchange.sent("x-request-id"), forwarding.exchange.sent("x-ratelimit-limit-requests")], [200, "12", "req_test", "10"]);
@@ -106,28 +106,28 @@ t.test("a plain answer is held until it is whole, then given as it came, with it
 t.test("an answer without usage is charged with a guess, and says so", async (t) => {
   const body = completion(null);
   const plain = new Forwarding().head(200).data(body).end();
-  t.match(await plain.finished(), { tokens: guess(body.length), estimated: true, outcome: "complete" });
+  t.match(await plain.finished(), { usage: { totalTokens: guess(body.length) }, estimated: true, outcome: "complete" });
   const text = new Forwarding().head(200, ["content-type", "text/plain"]).data(completion(30)).end();
-  t.match(await text.finished(), { tokens: guess(completion(30).length), estimated: true, outcome: "complete" });
+  t.match(await text.finished(), { usage: { totalTokens: guess(completion(30).length) }, estimated: true, outcome: "complete" });
   t.equal(text.exchange.body.toString(), completion(30));
   const broken = new Forwarding().head(200).data('{"usage":').end();
-  t.match(await broken.finished(), { tokens: guess(9), estimated: true, status: 200 });
+  t.match(await broken.finished(), { usage: { totalTokens: guess(9) }, estimated: true, status: 200 });
   t.equal(broken.exchange.body.toString(), '{"usage":');
   const empty = new Forwarding().head(200, []).end();
-  t.match(await empty.finished(), { tokens: guess(0), estimated: true, status: 200 });
+  t.match(await empty.finished(), { usage: { totalTokens: guess(0) }, estimated: true, status: 200 });
 });
 
 t.test("absurd usage isn't charged: a guess is, and the log line says why", async (t) => {
   for (const usage of [{ total_tokens: -5 }, { total_tokens: tokensPerResponseMax + 1 }, { total_tokens: "many" }, { prompt_tokens: 1.5 }]) {
     const body = JSON.stringify({ choices: [], usage });
     const forwarding = new Forwarding().head(200).data(body).end();
-    t.match(await forwarding.finished(), { tokens: guess(body.length), estimated: true, outcome: "complete", note: /^usage not charged: / }, JSON.stringify(usage));
+    t.match(await forwarding.finished(), { usage: { totalTokens: guess(body.length) }, estimated: true, outcome: "complete", note: /^usage not charged: / }, JSON.stringify(usage));
   }
 });
 
 t.test("what a header means doesn't hang on its case", async (t) => {
   const plain = new Forwarding().head(200, ["Content-Type", "Application/JSON"]).data(completion(30)).end();
-  t.match(await plain.finished(), { tokens: 30, estimated: false });
+  t.match(await plain.finished(), { usage: { totalTokens: 30 }, estimated: false });
   const stream = new Forwarding().head(200, ["CONTENT-TYPE", "Text/Event-Stream"]);
   t.same(stream.exchange.calls, ["begin"]);
   stream.end();
@@ -145,14 +145,14 @@ t.test("a stream begins at its head and passes piece by piece, the last of it af
   forwarding.end();
   await forwarding.isOver();
   t.equal(forwarding.exchange.ended, null, "not ended before the settle has left");
-  t.match(await forwarding.finished(), { status: 200, tokens: 12, estimated: false, outcome: "complete", firstByteMonoMs: 77 });
+  t.match(await forwarding.finished(), { status: 200, usage: { totalTokens: 12 }, estimated: false, outcome: "complete", firstByteMonoMs: 77 });
   t.equal(forwarding.exchange.ended, "end");
   t.equal(forwarding.exchange.body.toString(), events.join(""));
 });
 
 t.test("the usage chunk that only Sluice asked for is charged and kept from the client", async (t) => {
   const forwarding = new Forwarding({ hideUsageChunk: true }).head(200, eventStream).data(chunk("a"), chunk("", "stop"), usageChunk(12), done).end();
-  t.match(await forwarding.finished(), { tokens: 12, estimated: false });
+  t.match(await forwarding.finished(), { usage: { totalTokens: 12 }, estimated: false });
   t.equal(forwarding.exchange.body.toString(), chunk("a") + chunk("", "stop") + done);
 });
 
@@ -164,13 +164,13 @@ t.test("what a stream left open goes out at its end", async (t) => {
 
 t.test("a stream without usage is charged with a guess from what was seen", async (t) => {
   const forwarding = new Forwarding().head(200, eventStream).data(chunk("12345678"), chunk("", "stop"), done).end();
-  t.match(await forwarding.finished(), { tokens: guess(8), estimated: true, outcome: "complete" });
+  t.match(await forwarding.finished(), { usage: { totalTokens: guess(8) }, estimated: true, outcome: "complete" });
 });
 
 t.test("an error inside a stream is told in the outcome; what was seen is charged", async (t) => {
   const failed = 'data: {"error":{"message":"overloaded"}}\n\n';
   const forwarding = new Forwarding().head(200, eventStream).data(chunk("1234"), failed).end();
-  t.match(await forwarding.finished(), { status: 200, outcome: "upstream_error", tokens: guess(4), estimated: true });
+  t.match(await forwarding.finished(), { status: 200, outcome: "upstream_error", usage: { totalTokens: guess(4) }, estimated: true });
   t.equal(forwarding.exchange.body.toString(), chunk("1234") + failed);
 });
 
@@ -205,7 +205,7 @@ t.test("a plain answer above the held bytes goes out as it comes, paused by a sl
   forwarding.exchange.drain();
   t.equal(forwarding.paused, false);
   forwarding.data(body.subarray(heldResponseBytesMax + 1)).end();
-  t.match(await forwarding.finished(), { tokens: 42, estimated: false, outcome: "complete" });
+  t.match(await forwarding.finished(), { usage: { totalTokens: 42 }, estimated: false, outcome: "complete" });
   t.ok(forwarding.exchange.body.equals(body));
   t.equal(forwarding.exchange.ended, "end");
 });
@@ -233,7 +233,7 @@ t.test("an upstream's error is told in our envelope, with its status, its words 
   ];
   for (const [status, body, answered, error] of table) {
     const forwarding = new Forwarding().head(status, [...json, "retry-after", "7"]).data(body).end();
-    t.match(await forwarding.finished(), { status: answered, tokens: 0, estimated: false, outcome: "upstream_error" }, `${status}`);
+    t.match(await forwarding.finished(), { status: answered, usage: null, estimated: false, outcome: "upstream_error" }, `${status}`);
     t.match(bodyOf(forwarding).error, error);
     t.same([forwarding.exchange.status, forwarding.exchange.sent("retry-after"), forwarding.exchange.sent("x-ratelimit-limit-requests"), forwarding.exchange.sent("x-request-id")], [answered, "7", "10", "req_test"]);
     t.equal(forwarding.exchange.headers.filter((name) => name.toLowerCase() === "x-request-id").length, 1);
@@ -242,12 +242,12 @@ t.test("an upstream's error is told in our envelope, with its status, its words 
 
 t.test("an error inside a 200 is an upstream error too, with the status that it names", async (t) => {
   const named = new Forwarding().head(200).data('{"error":{"message":"too many","code":429}}').end();
-  t.match(await named.finished(), { status: 429, tokens: 0, outcome: "upstream_error" });
+  t.match(await named.finished(), { status: 429, usage: null, outcome: "upstream_error" });
   t.match(bodyOf(named).error, { type: "rate_limit_error", message: "too many", provider: "openai" });
   const bare = new Forwarding().head(200).data('{"error":{"message":"odd"}}').end();
   t.match(await bare.finished(), { status: 502, outcome: "upstream_error" });
   const none = new Forwarding().head(200).data('{"error":null,"choices":[{}],"usage":{"total_tokens":3}}').end();
-  t.match(await none.finished(), { status: 200, tokens: 3, outcome: "complete" });
+  t.match(await none.finished(), { status: 200, usage: { totalTokens: 3 }, outcome: "complete" });
 });
 
 t.test("an error page without an end isn't read to it", async (t) => {
@@ -255,7 +255,7 @@ t.test("an error page without an end isn't read to it", async (t) => {
   const piece = Buffer.alloc(64 * 1024, "x");
   for (let bytes = 0; bytes <= heldResponseBytesMax && !forwarding.aborted; bytes += piece.length) forwarding.data(piece);
   t.equal(forwarding.aborted, true);
-  t.match(await forwarding.finished(), { status: 500, tokens: 0, outcome: "upstream_error" });
+  t.match(await forwarding.finished(), { status: 500, usage: null, outcome: "upstream_error" });
   t.equal(forwarding.exchange.ended, "reply");
   t.ok(forwarding.exchange.body.length < 10_000);
 });
@@ -292,8 +292,8 @@ t.test("what fails before anything is out could be answered by another target, a
     fails(forwarding);
     t.ok(await forwarding.isOver(), what);
     t.same(forwarding.exchange.calls, [], what);
-    const { failed, tokens } = forwarding.forwarded!;
-    t.match({ failed, tokens }, { failed: why === null ? null : { why, status, retryAfter: status === 429 ? "7" : "" }, tokens: 0 }, what);
+    const { failed, usage } = forwarding.forwarded!;
+    t.match({ failed, usage }, { failed: why === null ? null : { why, status, retryAfter: status === 429 ? "7" : "" }, usage: null }, what);
     await forwarding.finished();
     t.equal(forwarding.exchange.status, status, `${what}: or the client is told`);
     t.notMatch(forwarding.exchange.body.toString(), /sk-secret/);
@@ -324,7 +324,7 @@ t.test("a provider that can't be reached or breaks off is a 502, one that is sil
   ] as const;
   for (const [kind, status, code, message] of table) {
     const forwarding = new Forwarding().fail(kind, "ECONNREFUSED");
-    t.match(await forwarding.finished(), { status, tokens: 0, estimated: false, outcome: "upstream_error", note: "ECONNREFUSED", firstByteMonoMs: null }, kind);
+    t.match(await forwarding.finished(), { status, usage: null, estimated: false, executed: false, outcome: "upstream_error", note: "ECONNREFUSED", firstByteMonoMs: null }, kind);
     t.match(bodyOf(forwarding).error, { type: "provider_error", code, provider: "openai", message });
     t.equal(forwarding.exchange.sent("x-ratelimit-limit-requests"), "10");
   }
@@ -332,21 +332,21 @@ t.test("a provider that can't be reached or breaks off is a 502, one that is sil
 
 t.test("a plain answer that is cut while it is held is an error; the client sees no half of it", async (t) => {
   const forwarding = new Forwarding().head(200).data('{"choices":[').fail("broken");
-  t.match(await forwarding.finished(), { status: 502, tokens: 0, outcome: "upstream_cut", note: "ECONNRESET" });
+  t.match(await forwarding.finished(), { status: 502, usage: null, executed: true, outcome: "upstream_cut", note: "ECONNRESET" });
   t.match(bodyOf(forwarding).error, { code: "provider_unavailable" });
 });
 
 t.test("a stream that is cut is cut for the client too, and charged with what was seen", async (t) => {
   const seen = new Forwarding().head(200, eventStream).data(chunk("12345678")).fail("broken");
-  t.match(await seen.finished(), { status: 200, tokens: guess(8), estimated: true, outcome: "upstream_cut", note: "ECONNRESET" });
+  t.match(await seen.finished(), { status: 200, usage: { totalTokens: guess(8) }, estimated: true, outcome: "upstream_cut", note: "ECONNRESET" });
   t.equal(seen.exchange.ended, "cut");
   const counted = new Forwarding().head(200, eventStream).data(chunk("12345678"), usageChunk(9)).fail("silent", "nothing for 400 ms");
-  t.match(await counted.finished(), { tokens: 9, estimated: true, outcome: "upstream_cut" }, "its last usage may have been an interim one");
+  t.match(await counted.finished(), { usage: { totalTokens: 9 }, estimated: true, outcome: "upstream_cut" }, "its last usage may have been an interim one");
 });
 
 t.test("a large plain answer that is cut after it began is cut for the client too", async (t) => {
   const forwarding = new Forwarding().head(200).data(Buffer.alloc(heldResponseBytesMax + 4)).fail("broken");
-  t.match(await forwarding.finished(), { status: 200, tokens: guess(heldResponseBytesMax + 4), estimated: true, outcome: "upstream_cut" });
+  t.match(await forwarding.finished(), { status: 200, usage: { totalTokens: guess(heldResponseBytesMax + 4) }, estimated: true, outcome: "upstream_cut" });
   t.equal(forwarding.exchange.ended, "cut");
 });
 
@@ -354,7 +354,7 @@ t.test("a client that leaves before the head ends the upstream and is charged no
   const forwarding = new Forwarding();
   forwarding.exchange.leave();
   t.equal(forwarding.aborted, true);
-  t.match(await forwarding.finished(), { status: 499, tokens: 0, estimated: false, outcome: "client_gone", firstByteMonoMs: null });
+  t.match(await forwarding.finished(), { status: 499, usage: null, estimated: true, executed: true, outcome: "client_gone", firstByteMonoMs: null });
   t.same(forwarding.exchange.calls, []);
 });
 
@@ -362,16 +362,16 @@ t.test("a client that leaves in the middle ends the upstream and is charged with
   const stream = new Forwarding().head(200, eventStream).data(chunk("12345678"));
   stream.exchange.leave();
   t.equal(stream.aborted, true);
-  t.match(await stream.finished(), { status: 499, tokens: guess(8), estimated: true, outcome: "client_gone" });
+  t.match(await stream.finished(), { status: 499, usage: { totalTokens: guess(8) }, estimated: true, outcome: "client_gone" });
   const counted = new Forwarding().head(200, eventStream).data(usageChunk(9));
   counted.exchange.leave();
-  t.match(await counted.finished(), { tokens: 9, estimated: true, outcome: "client_gone" });
+  t.match(await counted.finished(), { usage: { totalTokens: 9 }, estimated: true, outcome: "client_gone" });
   const plain = new Forwarding().head(200).data("1234");
   plain.exchange.leave();
-  t.match(await plain.finished(), { tokens: guess(4), estimated: true, outcome: "client_gone" });
+  t.match(await plain.finished(), { usage: { totalTokens: guess(4) }, estimated: true, outcome: "client_gone" });
   const failing = new Forwarding().head(500).data("1234");
   failing.exchange.leave();
-  t.match(await failing.finished(), { tokens: 0, estimated: false, outcome: "client_gone" });
+  t.match(await failing.finished(), { usage: null, estimated: false, outcome: "client_gone" });
 });
 
 t.test("a client that leaves while it is paused ends the upstream all the same", async (t) => {
@@ -398,6 +398,36 @@ t.test("the request goes to the provider as it was made", async (t) => {
   const forwarding = new Forwarding({ request });
   t.equal(forwarding.request, request);
   forwarding.exchange.leave();
+});
+
+/** What a request is charged with adds up and stays in its bounds; what wasn't executed is charged with nothing. */
+function isSane({ usage, executed }: Forwarded): boolean {
+  if (usage === null) return true;
+  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteInputTokens } = usage;
+  return executed && [inputTokens, outputTokens, totalTokens].every((tokens) => Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= tokensPerResponseMax) && inputTokens + outputTokens === totalTokens && cachedInputTokens + cacheWriteInputTokens <= inputTokens;
+}
+
+t.test("a stream that is cut at any byte, by either side, is charged with what was seen and marked", async (t) => {
+  const stream = Buffer.from(`${chunk("Größe 大きい")}: a comment\r\n\r\n${chunk("more \\" + '"quoted"')}${chunk("", "stop")}${usageChunk(50)}${done}`);
+  const usageAt = stream.indexOf(usageChunk(50)) + usageChunk(50).length;
+  for (const side of ["client", "provider"] as const) {
+    let least = 0;
+    for (let cut = 0; cut <= stream.length; cut++) {
+      const forwarding = new Forwarding({ hideUsageChunk: true }).head(200, eventStream);
+      // In two pieces, so that the cut lies in the middle of what was already being read.
+      for (const piece of [stream.subarray(0, cut >> 1), stream.subarray(cut >> 1, cut)]) if (piece.length > 0) forwarding.data(piece);
+      if (side === "client") forwarding.exchange.leave();
+      else forwarding.fail("broken");
+      const forwarded = await forwarding.finished();
+      const { usage, estimated, executed, outcome } = forwarded;
+      if (!isSane(forwarded) || !estimated || !executed || outcome !== (side === "client" ? "client_gone" : "upstream_cut")) t.fail(`${side} at ${cut}: ${JSON.stringify(forwarded)}`);
+      if (cut >= usageAt) {
+        if (usage!.totalTokens !== 50) t.fail(`${side} at ${cut}: the usage that was told isn't taken`);
+      } else if (usage!.inputTokens !== promptBytes / 4 || usage!.outputTokens < least) t.fail(`${side} at ${cut}: ${JSON.stringify(usage)} after ${least}`);
+      else least = usage!.outputTokens;
+    }
+    t.ok(least > 5, `${side}: the words that were seen count`);
+  }
 });
 
 const body = fc.oneof(fc.constantFrom(chunk("abc"), chunk("", "stop"), usageChunk(7), done, completion(5), "data: {", '{"error":{"message":"x"}}', ""), fc.string(), fc.nat(2 * heldResponseBytesMax).map((bytes) => "x".repeat(bytes)));
@@ -447,7 +477,7 @@ t.test("whatever comes in which order, a request ends once, with one response or
       return (
         (left ? exchange.ended === null && forwarding.aborted : exchange.ended !== null) &&
         forwarded.status === status &&
-        Number.isSafeInteger(forwarded.tokens) && forwarded.tokens >= 0 && forwarded.tokens <= tokensPerResponseMax &&
+        isSane(forwarded) &&
         (forwarded.firstByteMonoMs === null) === (head === null || (leavesAt === 0))
       );
     }),

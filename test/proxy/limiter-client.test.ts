@@ -117,7 +117,7 @@ function admissionOf({ outcome }: { readonly outcome: AdmissionOutcome | null })
 }
 
 const kinds = (messages: readonly ToDaemon[]): string[] => messages.map(({ kind }) => kind);
-const nothing = { tokens: 0, estimated: false };
+const nothing = { tokens: 0, estimated: false, record: null };
 
 t.test("an admission is asked for and resolved with the target, the headers and all that a settle needs", async (t) => {
   const bench = linkedBench();
@@ -273,7 +273,7 @@ t.test("open: a late answer is adopted by the request that went on, told after a
   bench.connect();
   t.match(bench.take(), [{ kind: "hello", leases: [{ lease: id, userPath: "/team/app", admittedAtMs: 100, lsn: 5, target: gpt, targetAtMs: 100, targetLsn: 5 }] }]);
   bench.welcome();
-  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false }, () => {});
+  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false, record: null }, () => {});
   t.match(bench.take(), [{ kind: "settle", seq: 1, lease: id, admittedAtMs: 100, lsn: 5, tokens: 7 }]);
 });
 
@@ -283,7 +283,7 @@ t.test("open: a request that is settled before the late answer is settled once, 
   const { id } = bench.take()[0] as { id: number };
   bench.advance(deadlineMs + lookMs);
   await settledPromises();
-  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false }, () => {});
+  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false, record: null }, () => {});
   bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null, key: null });
   const settles = bench.take();
   t.equal(settles.reduce((tokens, message) => tokens + (message as { tokens: number }).tokens, 0), 7);
@@ -300,7 +300,7 @@ t.test("open: a request that a daemon refuses late went on all the same, and is 
   bench.advance(deadlineMs + lookMs);
   await settledPromises();
   bench.hear({ kind: "refused", id, scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61, key: null });
-  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false }, () => {});
+  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false, record: null }, () => {});
   t.match(bench.take(), [{ kind: "settle", lease: 0, tokens: 7, startedAgoMs: deadlineMs + lookMs, endedAgoMs: 0 }]);
 });
 
@@ -313,7 +313,7 @@ t.test("open: a request that went on is counted with its settle when the daemon 
   bench.connect();
   bench.welcome();
   bench.take();
-  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false }, () => {});
+  bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false, record: null }, () => {});
   t.match(bench.take(), [{ kind: "settle", lease: 0, tokens: 7 }]);
 });
 
@@ -321,7 +321,7 @@ t.test("after a loss: the leases that are held, then the settles, then who waits
   const bench = linkedBench();
   const held = await bench.granted("/held");
   const ended = await bench.granted("/ended");
-  bench.client.settle(ended, { tokens: 5, estimated: false }, () => {});
+  bench.client.settle(ended, { tokens: 5, estimated: false, record: null }, () => {});
   bench.lose();
   const while_ = await Promise.race([bench.client.admit({ userPath: "/waits", credential: "vouched" }, [gpt]), Promise.resolve("waits")]);
   t.equal(while_, "waits");
@@ -383,7 +383,7 @@ t.test("times in a settle are how long ago, at each sending anew", async (t) => 
   const admission = await bench.granted();
   bench.take();
   bench.advance(300);
-  bench.client.settle(admission, { tokens: 5, estimated: true }, () => {});
+  bench.client.settle(admission, { tokens: 5, estimated: true, record: null }, () => {});
   t.match(bench.take(), [{ startedAgoMs: 300, endedAgoMs: 0, tokens: 5, estimated: true }]);
   bench.lose();
   bench.advance(2000);
@@ -396,7 +396,7 @@ t.test("at the bound of settles the oldest is dropped and told, and the others k
   const open = new Bench({ failureMode: "open", deadlineMs: 0 });
   for (let i = 0; i < unsettledMax + 3; i++) {
     const outcome = await open.client.admit({ userPath: "/team", credential: "vouched" }, [gpt]);
-    if (outcome.kind === "admitted") open.client.settle(outcome.admission, { tokens: i, estimated: false }, () => {});
+    if (outcome.kind === "admitted") open.client.settle(outcome.admission, { tokens: i, estimated: false, record: null }, () => {});
   }
   t.equal(open.dropped, 3);
   t.equal(open.client.unsettled, unsettledMax);
@@ -443,7 +443,7 @@ t.test("with no rule a request doesn't wait for the daemon; its settle says that
   t.same(bench.take(), []);
   t.match(asked.outcome, { kind: "admitted", headers: null, key: null });
   bench.advance(40);
-  bench.client.settle(admissionOf(asked), { tokens: 3, estimated: false }, () => {});
+  bench.client.settle(admissionOf(asked), { tokens: 3, estimated: false, record: null }, () => {});
   t.match(bench.take(), [{ kind: "settle", of: "request", lease: 0, userPath: "/team", target: gpt, startedAgoMs: 40, tokens: 3 }]);
 });
 
@@ -505,7 +505,7 @@ t.test("what follows a settle runs though the daemon is away", async (t) => {
 t.test("tokens that aren't whole are our own mistake", async (t) => {
   const bench = linkedBench();
   const admission = await bench.granted();
-  for (const tokens of [0.5, -1, Number.NaN]) t.throws(() => bench.client.settle(admission, { tokens, estimated: false }, () => {}), /assertion failed/);
+  for (const tokens of [0.5, -1, Number.NaN]) t.throws(() => bench.client.settle(admission, { tokens, estimated: false, record: null }, () => {}), /assertion failed/);
 });
 
 t.test("a second settle of one admission is our own mistake", async (t) => {
@@ -584,7 +584,7 @@ t.test("answers to nobody's question do no harm", async (t) => {
   bench.hear({ kind: "failed", id: 999, failure: invalid("x") });
   bench.hear({ kind: "settled", seq: 999 });
   t.same(bench.take(), []);
-  bench.client.settle(admission, { tokens: 4, estimated: false }, () => {});
+  bench.client.settle(admission, { tokens: 4, estimated: false, record: null }, () => {});
   t.match(bench.take(), [{ kind: "settle", seq: 1, tokens: 4 }]);
   t.equal(bench.client.unsettled, 1);
 });
@@ -640,7 +640,7 @@ t.test("a target that failed: its attempt is settled, then another is asked for;
   bench.connect();
   t.match(bench.take(), [{ kind: "hello", leases: [{ lease, lsn, target: llama, targetAtMs: 500, targetLsn: 99 }] }]);
   bench.welcome({ settledSeq: 1 });
-  bench.client.settle(admission, { tokens: 5, estimated: false }, () => {});
+  bench.client.settle(admission, { tokens: 5, estimated: false, record: null }, () => {});
   t.match(bench.take(), [{ kind: "settle", seq: 2, of: "request", lease, lsn, target: llama, targetAtMs: 500, targetLsn: 99, tokens: 5 }]);
 });
 
@@ -670,7 +670,7 @@ t.test("open: a reroute without an answer goes on; a late answer for the same ta
     bench.advance(deadlineMs + lookMs);
     t.match(await rerouting, { kind: "admitted", headers: null, admission: { target: llama, targetLsn: 0 } });
     bench.hear({ kind: "admitted", id, target: chosen, admittedAtMs: 500, lsn: 99, headers: null, key: null });
-    bench.client.settle(admission, { tokens: 3, estimated: false }, () => {});
+    bench.client.settle(admission, { tokens: 3, estimated: false, record: null }, () => {});
     t.match(bench.take(), [{ kind: "settle", of: "request", lease: admission.lease, lsn: admission.lsn, target: llama, targetLsn, tokens: 3 }]);
   }
 });
@@ -718,7 +718,7 @@ t.test("what was let through unasked goes on unasked: without a rule, and before
   t.match(await open.client.reroute(admissionOf(late), [llama]), { kind: "admitted", admission: { lease: id, target: llama } });
   t.match(open.take(), [{ kind: "settle", of: "attempt", lease: id, target: gpt, targetLsn: 0 }]);
   open.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null, key: null });
-  open.client.settle(admissionOf(late), { tokens: 2, estimated: false }, () => {});
+  open.client.settle(admissionOf(late), { tokens: 2, estimated: false, record: null }, () => {});
   t.match(open.take(), [{ kind: "settle", of: "request", lease: id, lsn: 5, target: llama, targetLsn: 0 }]);
 });
 
@@ -791,8 +791,8 @@ t.test("open: a late answer that chose another target than the request went to c
   await settledPromises();
   t.same(admissionOf(asked).target, gpt, "it goes to the first");
   await pair.settleDown();
-  pair.bench.client.settle(admissionOf(asked), { tokens: 50, estimated: false }, () => {});
-  pair.bench.client.settle(admissionOf(first), { tokens: 1, estimated: false }, () => {});
+  pair.bench.client.settle(admissionOf(asked), { tokens: 50, estimated: false, record: null }, () => {});
+  pair.bench.client.settle(admissionOf(first), { tokens: 1, estimated: false, record: null }, () => {});
   await pair.settleDown();
   t.match({ gpt: counts(pair.daemon, ofGpt), llama: counts(pair.daemon, ofLlama) }, { gpt: { tokens: 51, inFlight: 0 }, llama: { tokens: 0, inFlight: 0 } });
 });
@@ -805,7 +805,7 @@ t.test("open: a request that ended before its late refusal is counted all the sa
   const asked = pair.bench.ask();
   pair.bench.advance(deadlineMs + lookMs);
   await settledPromises();
-  pair.bench.client.settle(admissionOf(asked), { tokens: 50, estimated: false }, () => {});
+  pair.bench.client.settle(admissionOf(asked), { tokens: 50, estimated: false, record: null }, () => {});
   await pair.settleDown();
   t.equal(pair.daemon.state.counts.refused, 1, "the gauge was full");
   t.match(counts(pair.daemon, minute), { requests: 4, tokens: 50, inFlight: holders.length });
@@ -833,7 +833,7 @@ t.test("a reroute that is answered too late: the target that was chosen isn't co
     t.equal((await rerouting).kind, failureMode === "open" ? "admitted" : "unavailable");
     await pair.settleDown();
     t.equal(counts(pair.daemon, ofLlama).requests, 1, "the daemon has counted what it chose");
-    pair.bench.client.settle(admissionOf(asked), { tokens: failureMode === "open" ? 9 : 0, estimated: false }, () => {});
+    pair.bench.client.settle(admissionOf(asked), { tokens: failureMode === "open" ? 9 : 0, estimated: false, record: null }, () => {});
     pair.bench.client.settle(admissionOf(busy), nothing, () => {});
     await pair.settleDown();
     t.same(counts(pair.daemon, ofLlama), { requests: 0, tokens: 0, inFlight: 0 }, failureMode);
@@ -869,7 +869,7 @@ t.test("however the connection comes and goes, in the end each settle counts onc
           case "settle": {
             const open = asked.filter(({ outcome }) => outcome?.kind === "admitted" && !outcome.admission.settled && outcome.admission.target !== null);
             if (open.length === 0) break;
-            pair.bench.client.settle(admissionOf(open[what.which % open.length]!), { tokens: what.tokens, estimated: false }, () => {});
+            pair.bench.client.settle(admissionOf(open[what.which % open.length]!), { tokens: what.tokens, estimated: false, record: null }, () => {});
             tokens += what.tokens;
             settled++;
             break;
@@ -902,7 +902,7 @@ t.test("however the connection comes and goes, in the end each settle counts onc
       for (const { outcome } of asked) {
         if (outcome?.kind !== "admitted" || outcome.admission.settled) continue;
         const spent = outcome.admission.target === null ? 0 : 1;
-        pair.bench.client.settle(outcome.admission, { tokens: spent, estimated: false }, () => {});
+        pair.bench.client.settle(outcome.admission, { tokens: spent, estimated: false, record: null }, () => {});
         tokens += spent;
       }
       await pair.settleDown();
@@ -929,7 +929,7 @@ t.test("a key is looked up by the daemon even without rules, and the admission i
   await settledPromises();
   const admission = admissionOf(asked);
   t.match(admission, ofKey);
-  bench.client.settle(admission, { tokens: 3, estimated: false }, () => {});
+  bench.client.settle(admission, { tokens: 3, estimated: false, record: null }, () => {});
   t.match(bench.take(), [{ kind: "settle", userPath: "/key/path", tokens: 3 }]);
   t.equal((await Promise.race([bench.client.admit({ userPath: "/", credential: "vouched" }, [gpt]), Promise.resolve(null)]))?.kind, "admitted", "others don't wait for it");
 });

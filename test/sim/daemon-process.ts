@@ -56,7 +56,7 @@ export function startDaemonProcess({ world, disk, witness, rules, flushIntervalM
 
   async function start(): Promise<void> {
     const settings = { version: "simulated", pid: 1, rateLimitsEnabled: true, usageEnabled: true, quotaTemplatesEntitled: true, inertReason: () => null };
-    const started = await startState({ store, schedule: (ms, run) => void world.after(ms, owner, run), onStoreState: () => {}, onInertRule: () => {} }, { settings, rules, nowMs: nowMs() });
+    const started = await startState({ store, schedule: (ms, run) => void world.after(ms, owner, run), onStoreState: () => {}, onInertRule: () => {}, onUnreadable: (error) => world.fail(error.message), turn: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)) }, { settings, rules, nowMs: nowMs() });
     if (!owner.alive) return;
     state = started.state;
     witness.started(started.state, isAlive);
@@ -70,7 +70,6 @@ export function startDaemonProcess({ world, disk, witness, rules, flushIntervalM
         },
         every: (ms, run) => world.every(ms, owner, ms === flushIntervalMs ? () => flush(run) : run),
         after: (ms, run) => world.after(ms, owner, run),
-        nextTurn: () => new Promise((resolve) => world.after(0, owner, resolve)),
         onMissing: (proxies) => world.count("proxy missing at the reunion", proxies),
         closeListener() {
           listening = false;
@@ -78,7 +77,7 @@ export function startDaemonProcess({ world, disk, witness, rules, flushIntervalM
           return Promise.resolve();
         },
       },
-      flushIntervalMs,
+      { flushIntervalMs, usageRetentionDays: 400 },
     );
     listening = true;
     world.trace("daemon listens");

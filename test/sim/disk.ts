@@ -60,6 +60,12 @@ export function createDisk(world: World, faults: DiskFaults): Disk {
     return {
       file: "disk",
       entries,
+      get: (name, key) => entries(name).find((entry) => entry.key === key)?.value,
+      range: (name, { from, before, limit }) => entries(name).filter(({ key }) => key >= from && key < before).slice(0, limit),
+      keys(name, { from, before, limit, reverse = false }) {
+        const keys = entries(name).map(({ key }) => key).filter((key) => (reverse ? key > from : key >= from) && key < before);
+        return (reverse ? keys.reverse() : keys).slice(0, limit);
+      },
       commit(changes) {
         // What a dead process still means to do in here never happens.
         if (!owner.alive) return new Promise(() => {});

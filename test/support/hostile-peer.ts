@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import net from "node:net";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
+import type { Execution } from "../../shared/wire/execution.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
 import { wireVersion } from "../../shared/version.js";
@@ -20,9 +21,9 @@ export const helloFrame = (proxyId: string): Buffer => encodeFrame(["hello", 1, 
 export const admitFrame = (id: number, path: string): Buffer => encodeFrame(["admit", id, path, "vouched", ["test", "model"]]);
 
 /** A settle with any numbers; `times` stands for each of its moments. */
-export function settleFrame(seq: number, lease: number, path: string, tokens: number, times = 0): Buffer {
+export function settleFrame(seq: number, lease: number, path: string, tokens: number, times = 0, record: Execution | null = null): Buffer {
   const target = { provider: "test", model: "model" };
-  return encodeFrame(toWire({ kind: "settle", of: "request", seq, lease, userPath: path, admittedAtMs: times, lsn: times, target, targetAtMs: times, targetLsn: times, startedAgoMs: times, endedAgoMs: times, tokens, estimated: false }));
+  return encodeFrame(toWire({ kind: "settle", of: "request", seq, lease, userPath: path, admittedAtMs: times, lsn: times, target, targetAtMs: times, targetLsn: times, startedAgoMs: times, endedAgoMs: times, tokens, estimated: false, record }));
 }
 
 /** Msgpack bytes behind their length word. */

@@ -1,5 +1,5 @@
 /** The store port on plain maps, for tests of the steps: what was committed survives, what wasn't is lost. */
-import type { Change, Store, Table } from "../../limiterd/store.js";
+import type { Change, Entry, Store, Table } from "../../limiterd/store.js";
 
 export interface MemoryStore extends Store {
   /** Fails every commit while true. */
@@ -16,12 +16,25 @@ export function createMemoryStore(from: ReadonlyMap<Table, ReadonlyMap<string | 
     tables.set(name, known);
     return known;
   };
+  let inOrder = new Map<Table, readonly Entry[]>();
+  const sorted = (name: Table): readonly Entry[] => {
+    const known = inOrder.get(name) ?? [...table(name)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => ({ key, value }));
+    inOrder.set(name, known);
+    return known;
+  };
   return {
     broken: false,
     file: "memory",
-    entries: (name) => [...table(name)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => ({ key, value })),
+    entries: sorted,
+    get: (name, key) => table(name).get(key),
+    range: (name, { from, before, limit }) => sorted(name).filter(({ key }) => key >= from && key < before).slice(0, limit),
+    keys(name, { from, before, limit, reverse = false }) {
+      const keys = sorted(name).map(({ key }) => key).filter((key) => (reverse ? key > from : key >= from) && key < before);
+      return (reverse ? keys.reverse() : keys).slice(0, limit);
+    },
     commit(changes: readonly Change[]) {
       if (this.broken) return Promise.reject(new Error("the disk is broken"));
+      inOrder = new Map();
       for (const { table: name, key, value } of changes) {
         if (value === undefined) table(name).delete(key);
         else table(name).set(key, structuredClone(value));

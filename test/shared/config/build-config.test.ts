@@ -11,6 +11,7 @@ const builtIn: Config = {
   prices: [],
   jwtIssuers: [],
   usageEnabled: true,
+  usageRetentionDays: 400,
   quotaTemplatesEntitled: false,
   rateLimits: { enabled: true, flushIntervalMs: 1000, rules: [] },
   logLevel: "info",

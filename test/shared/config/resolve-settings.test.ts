@@ -41,6 +41,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     failureMode: ["OPEN", "closed", "open"],
     deadlineMs: ["", 7, 7],
     usageEnabled: ["off", true, false],
+    usageRetentionDays: ["30", 90, 30],
     entitlements: ["quota_templates", [], ["quota_templates"]],
     rateLimitsEnabled: ["0", true, false],
     flushIntervalMs: ["0.05", 3, 50],

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
-import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../../../shared/bounds.js";
+import { candidatesMax, costPicoUsdMax, leasesPerHello, requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../../../shared/bounds.js";
 import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { scopes } from "../../../shared/rule.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
+import type { Execution } from "../../../shared/wire/execution.js";
 import { adminOps, type FromDaemon, type Lease, settledParts, type ToDaemon } from "../../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
@@ -20,6 +21,16 @@ const lease: fc.Arbitrary<Lease> = fc.tuple(fc.record({ lease: count, userPath, 
 /** msgpackr gives the key `__proto__` another name, which is what it should do. */
 const json = fc.jsonValue().filter((value) => !JSON.stringify(value).includes("__proto__"));
 const held = lease.map((item) => ({ ...item, lease: Math.max(1, item.lease) }));
+const tokens = fc.nat({ max: tokensPerResponseMax });
+const cost = fc.nat({ max: costPicoUsdMax });
+const execution: fc.Arbitrary<Execution> = fc.tuple(
+  fc.record({ requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/), endpoint: name, providerType: name, status: fc.nat({ max: 999 }), outputTokens: tokens, cachedInputTokens: tokens, cacheWriteInputTokens: tokens, cacheHit: fc.boolean(), rewriteTokensSaved: tokens, rewriteCostSaved: fc.option(cost), latencyMs: count, firstByteMs: fc.option(count), keyId: fc.stringMatching(/^\w{0,64}$/) }),
+  fc.option(fc.record({ inputCost: cost, outputCost: cost, totalCost: cost })),
+).map(([rest, costs]) => {
+  const cachedInputTokens = Math.floor(rest.cachedInputTokens / 2);
+  const cacheWriteInputTokens = Math.floor(rest.cacheWriteInputTokens / 2);
+  return { ...rest, ...(costs ?? { inputCost: null, outputCost: null, totalCost: null }), cachedInputTokens, cacheWriteInputTokens, inputTokens: cachedInputTokens + cacheWriteInputTokens };
+});
 const triple = fc.option(fc.record({ limit: count.map((n) => Math.max(1, n)), remaining: count, resetSeconds: count }));
 
 const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemon, { kind: K }>> } = {
@@ -27,7 +38,10 @@ const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemo
   admit: fc.record({ kind: fc.constant("admit"), id: count, userPath, credential, targets: fc.array(target, { minLength: 1, maxLength: 5 }) }),
   authorize: fc.record({ kind: fc.constant("authorize"), id: count, credential }),
   reroute: fc.record({ kind: fc.constant("reroute"), id: count, lease: count.map((n) => Math.max(1, n)), targets: fc.array(target, { minLength: 1, maxLength: 5 }) }),
-  settle: fc.tuple(lease, fc.record({ kind: fc.constant("settle"), seq: count.map((n) => Math.max(1, n)), startedAgoMs: count, endedAgoMs: count, tokens: count, estimated: fc.boolean(), of: fc.constantFrom(...settledParts) })).map(([of, rest]) => ({ ...of, ...rest, of: of.target === null ? "request" as const : rest.of })),
+  settle: fc.tuple(lease, fc.record({ kind: fc.constant("settle"), seq: count.map((n) => Math.max(1, n)), startedAgoMs: count, endedAgoMs: count, tokens: count, estimated: fc.boolean(), of: fc.constantFrom(...settledParts), record: fc.option(execution) })).map(([of, rest]) => {
+    const part = of.target === null ? "request" as const : rest.of;
+    return { ...of, ...rest, of: part, record: part === "request" ? rest.record : null };
+  }),
   refusal: fc.record({ kind: fc.constant("refusal"), id: count, requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/), model: name }),
   admin: fc.record({ kind: fc.constant("admin"), id: count, op: fc.constantFrom(...adminOps), body: json }),
 };
@@ -75,8 +89,9 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
   const table: readonly (readonly [message: ToDaemon | FromDaemon, wire: readonly unknown[]])[] = [
     [{ kind: "admit", id: 3, userPath: "/team", credential: "vouched", targets }, ["admit", 3, "/team", "vouched", ["openai", "gpt-4o", "local", "llama"]]],
     [{ kind: "reroute", id: 4, lease: 3, targets }, ["reroute", 4, 3, ["openai", "gpt-4o", "local", "llama"]]],
-    [{ kind: "settle", seq: 1, of: "attempt", ...of, startedAgoMs: 9, endedAgoMs: 2, tokens: 30, estimated: true }, ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true]],
-    [{ kind: "settle", seq: 1, of: "request", ...between, startedAgoMs: 9, endedAgoMs: 2, tokens: 0, estimated: false }, ["settle", 1, "request", 5, "/team", 7, 8, [], 9, 2, 0, false]],
+    [{ kind: "settle", seq: 1, of: "attempt", ...of, startedAgoMs: 9, endedAgoMs: 2, tokens: 30, estimated: true, record: null }, ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true, []]],
+    [{ kind: "settle", seq: 1, of: "request", ...between, startedAgoMs: 9, endedAgoMs: 2, tokens: 0, estimated: false, record: null }, ["settle", 1, "request", 5, "/team", 7, 8, [], 9, 2, 0, false, []]],
+    [{ kind: "settle", seq: 1, of: "request", ...of, startedAgoMs: 9, endedAgoMs: 2, tokens: 30, estimated: false, record: executed }, ["settle", 1, "request", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, false, executedFlat]],
     [{ kind: "hello", id: 1, wireVersion: 1, role: "proxy", proxyId: "p", leases: [of, between], more: false }, ["hello", 1, 1, "proxy", "p", [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10]], [5, "/team", 7, 8, []]], false]],
     [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: null, key: null }, ["admitted", 3, 0, 7, 8, [], []]],
     [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: { requests: { limit: 1, remaining: 0, resetSeconds: 5 }, tokens: null }, key: { userPath: "/team", keyId: "key_7" } }, ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0], ["/team", "key_7"]]],
@@ -85,12 +100,19 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
   for (const [message, wire] of table) t.same(toWire(message), wire, message.kind);
 });
 
+/** A record in the order of the wire. */
+const executed: Execution = {
+  requestId: "req_1", endpoint: "/v1/chat/completions", providerType: "openai", status: 200, inputTokens: 20, outputTokens: 10, cachedInputTokens: 5, cacheWriteInputTokens: 3,
+  inputCost: 200, outputCost: 300, totalCost: 501, cacheHit: false, rewriteTokensSaved: 4, rewriteCostSaved: 40, latencyMs: 900, firstByteMs: 120, keyId: "key_1",
+};
+const executedFlat = ["req_1", "/v1/chat/completions", "openai", 200, 20, 10, 5, 3, 200, 300, 501, false, 4, 40, 900, 120, "key_1"];
+
 const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
   hello: ["hello", 1, 1, "proxy", "p", [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10]]], false],
   reroute: ["reroute", 4, 3, ["openai", "gpt-4o"]],
   admit: ["admit", 3, "/team", "vouched", ["openai", "gpt-4o"]],
   authorize: ["authorize", 3, "none"],
-  settle: ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true],
+  settle: ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true, []],
   refusal: ["refusal", 3, "req_1", "gpt-4o"],
   admin: ["admin", 4, "status", null],
 };
@@ -121,6 +143,7 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     ["settle", 4, notPaths],
     ["settle", 7, [[], ...notAttempts]],
     ["settle", 11, [0, 1, "true", null]],
+    ["settle", 12, [null, {}, "[]", executedFlat]],
     ["hello", 1, notCounts],
     ["hello", 2, notCounts],
     ["hello", 3, ["daemon", "", null, 1]],
@@ -140,6 +163,24 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   }
   for (const [kind, at, values] of table) t.same(values.filter((value) => toDaemonFromWire(change(kind, at, value)) !== null), [], `${kind} ${at}`);
   for (const frame of [undefined, null, 5, "admit", {}, [], ["admit"], ["unknown", 1], [1, 1], ["welcome", 1, "0.1.0", 0, true], { 0: "admit", 1: 3, 2: "/team", 3: ["a", "b"], length: 4 }]) t.equal(toDaemonFromWire(frame), null, String(JSON.stringify(frame)));
+});
+
+t.test("the record of a settle is refused when anything in it is wrong", async (t) => {
+  const settle = (record: unknown): unknown => ["settle", 1, "request", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true, record];
+  const change = (at: number, value: unknown): unknown => settle(executedFlat.map((item, i) => (i === at ? value : item)));
+  t.same((toDaemonFromWire(settle(executedFlat)) as { record?: unknown }).record, executed);
+  const notCounts = [-1, 0.5, 2 ** 53, "1", true, {}];
+  const notTokens = [...notCounts, null, tokensPerResponseMax + 1];
+  const table: readonly (readonly [at: number, values: readonly unknown[]])[] = [
+    [0, ["", "x".repeat(requestIdCharsMax + 1), null, 5]],
+    [1, ["", null, 5]], [2, ["", null, 5]], [3, [...notCounts, null, 1000]],
+    [4, [...notTokens, 7]], [5, notTokens], [6, notTokens], [7, notTokens],
+    ...[8, 9, 10].map((at) => [at, [...notCounts, null, costPicoUsdMax + 1]] as const),
+    [11, [null, 0, "false"]], [12, notTokens], [13, [...notCounts, costPicoUsdMax + 1]], [14, [...notCounts, null]], [15, notCounts], [16, [null, 5, "x".repeat(65)]],
+  ];
+  for (const [at, values] of table) t.same(values.filter((value) => toDaemonFromWire(change(at, value)) !== null), [], `field ${at}`);
+  t.equal(toDaemonFromWire(settle([...executedFlat, 1])), null, "one more");
+  t.equal(toDaemonFromWire(settle(executedFlat.slice(0, -1))), null, "one less");
 });
 
 /** Whatever can stand in a frame, more than JSON has. */

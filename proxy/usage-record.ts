@@ -1,0 +1,49 @@
+/** What a settle tells of an executed request (`../shared/wire/execution.ts`): its usage, priced. */
+import type { Price } from "../shared/price.js";
+import type { Execution } from "../shared/wire/execution.js";
+import type { Forwarded } from "./forward.js";
+import { type Costs, priceUsage } from "./price-usage.js";
+
+export interface Executed {
+  readonly requestId: string;
+  readonly endpoint: string;
+  readonly providerType: string;
+  /** Empty without a managed key. */
+  readonly keyId: string;
+  readonly startedMonoMs: number;
+  readonly endedMonoMs: number;
+  /** Of the target that answered; null: unpriced. */
+  readonly price: Price | null;
+}
+
+/** What used nothing costs nothing, whatever its price: an error, or a request that was cut before its answer. */
+const nothing: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "price" };
+
+/** Null when no provider executed the request: none answered, or it never left. */
+export function usageRecord({ executed, usage, status, firstByteMonoMs }: Forwarded, what: Executed): Execution | null {
+  if (!executed) return null;
+  const costs = usage === null ? nothing : priceUsage(usage, what.price);
+  return {
+    requestId: what.requestId,
+    endpoint: what.endpoint,
+    providerType: what.providerType,
+    status,
+    inputTokens: usage === null ? 0 : usage.inputTokens,
+    outputTokens: usage === null ? 0 : usage.outputTokens,
+    cachedInputTokens: usage === null ? 0 : usage.cachedInputTokens,
+    cacheWriteInputTokens: usage === null ? 0 : usage.cacheWriteInputTokens,
+    inputCost: costs === null ? null : costs.inputCost,
+    outputCost: costs === null ? null : costs.outputCost,
+    totalCost: costs === null ? null : costs.totalCost,
+    cacheHit: false,
+    rewriteTokensSaved: 0,
+    rewriteCostSaved: null,
+    latencyMs: wholeMs(what.endedMonoMs - what.startedMonoMs),
+    firstByteMs: firstByteMonoMs === null ? null : wholeMs(firstByteMonoMs - what.startedMonoMs),
+    keyId: what.keyId,
+  };
+}
+
+function wholeMs(ms: number): number {
+  return Math.max(0, Math.round(ms));
+}

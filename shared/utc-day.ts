@@ -1,0 +1,15 @@
+/** Days in UTC as `YYYY-MM-DD`, the dates of usage (CONTRACT sections 1 and 7). No clock is read here. */
+
+export const dayMs = 86_400_000;
+
+/** The day in which a moment lies. */
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** The first moment of a day, or null for what is no date: 2026-02-30 isn't. */
+export function parseDay(text: string): number | null {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  return Number.isNaN(ms) || dayOf(ms) !== text ? null : ms;
+}

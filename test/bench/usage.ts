@@ -1,0 +1,154 @@
+/**
+ * `npm run bench:usage`: GET /v1/usage's answer over ten thousand and over ten million records, and how
+ * long admissions take meanwhile. The stores are made through the product's own functions, the answers
+ * come from a real daemon over its socket. It prints what it measured and holds nobody to it.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openLmdbStore } from "../../limiterd/lmdb-store.js";
+import type { Change } from "../../limiterd/store.js";
+import { createRollups } from "../../limiterd/rollups.js";
+import { createUsageLog } from "../../limiterd/usage-log.js";
+import type { UsageRecord } from "../../limiterd/usage-records.js";
+import { connectDaemon as connectCommandLine, type DaemonClient } from "../../shared/daemon-client.js";
+import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { type AdmissionPort, unattended } from "./admission-port.js";
+import { connectDaemon } from "./daemon-port.js";
+import { createProcesses } from "./processes.js";
+import { startDaemon } from "./sluice.js";
+
+const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [10_000, 10_000_000];
+const answersPerSize = 200;
+const days = 365;
+const recordsPerBatch = 1000;
+const batchesPerCommit = 20;
+const endMs = Date.parse(`${dayOf(Date.now())}T00:00:00Z`) - 1;
+
+async function main(): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), "sluice-usage-"));
+  const processes = createProcesses(dir);
+  try {
+    say(`Node ${process.versions.node} on ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, load ${loadavg()[0]!.toFixed(2)} before the run`);
+    for (const records of sizes) {
+      const own = join(dir, String(records));
+      const seeded = await seed(join(own, "data"), records);
+      say(`\n${number(records)} records over ${days} days, 100 paths in 10 teams: written in ${(seeded.ms / 1000).toFixed(1)} s, ${number(Math.round(seeded.bytes / 1e6))} MB`);
+      const { daemon, socket } = await startDaemon(processes, own);
+      await measure(socket, records);
+      await processes.stopAll();
+      say(`  (daemon ${daemon.pid}, load now ${loadavg()[0]!.toFixed(2)})`);
+    }
+  } finally {
+    await processes.stopAll();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** As the daemon writes it when its batches wait for a slow disk: those of one commit share it, and of a sum that several moved the last one stands. */
+async function seed(dataDir: string, records: number): Promise<{ readonly ms: number; readonly bytes: number }> {
+  const store = await openLmdbStore(dataDir);
+  const usage = createUsageLog(store, createRollups({ store, labelsOf: () => [], onDamaged: fail }));
+  const startedAt = performance.now();
+  let lsn = 0;
+  let changes = new Map<string, Change>();
+  for (let at = 0; at < records; at += recordsPerBatch) {
+    for (let i = at; i < Math.min(records, at + recordsPerBatch); i++) {
+      const record = recordAt(i, records);
+      usage.add(record, record.atMs);
+    }
+    for (const change of usage.changes(++lsn)) changes.set(`${change.table} ${change.key}`, change);
+    if (lsn % batchesPerCommit > 0 && at + recordsPerBatch < records) continue;
+    await store.commit([...changes.values()]);
+    usage.committed(lsn);
+    changes = new Map();
+  }
+  const bytes = store.sizeBytes() ?? 0;
+  await store.close();
+  return { ms: performance.now() - startedAt, bytes };
+}
+
+function recordAt(i: number, records: number): UsageRecord {
+  const inputTokens = 100 + (i % 900);
+  return {
+    atMs: endMs - Math.floor(((records - 1 - i) * days * dayMs) / records), requestId: `req_bench_${i.toString(36)}`, userPath: `/team${i % 10}/app${i % 100}`, keyId: "",
+    provider: i % 3 === 0 ? "openai" : "anthropic", providerType: "openai", model: `model-${i % 6}`, endpoint: "/v1/chat/completions", status: 200, estimated: false, cacheHit: false,
+    inputTokens, outputTokens: 50, cachedInputTokens: 0, cacheWriteInputTokens: 0, inputCost: inputTokens * 3_000_000, outputCost: 50 * 15_000_000, totalCost: inputTokens * 3_000_000 + 750_000_000,
+    rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 900, firstByteMs: 300,
+  };
+}
+
+async function measure(socket: string, records: number): Promise<void> {
+  const client = await connectCommandLine({ socketPath: socket, deadlineMs: 60_000 });
+  const body = { start_date: dayOf(endMs - (days - 1) * dayMs), end_date: dayOf(endMs) };
+  const port = await connectDaemon(socket);
+  const quiet = await admissionsDuring(port, () => new Promise((resolve) => setTimeout(resolve, 2000)));
+  say(`  admissions with nothing beside them: ${told(quiet)}`);
+  for (const [what, userPath, share] of [["/", "/", 1], ["a team", "/team3", 10], ["one path", "/team3/app33", 100]] as const) {
+    const answers: number[] = [];
+    const admissions = await admissionsDuring(port, async () => {
+      for (let i = 0; i < answersPerSize; i++) {
+        const askedAt = performance.now();
+        const { usage } = (await call(client, { ...body, user_path: userPath })) as { usage: { total_requests: number } };
+        answers.push(performance.now() - askedAt);
+        if (usage.total_requests !== records / share) throw new Error(`${what} has ${usage.total_requests} requests, not ${records / share}`);
+      }
+    });
+    say(`  365 days of ${what}: ${told(answers)}; admissions meanwhile: ${told(admissions)}`);
+  }
+  client.close();
+}
+
+async function call(client: DaemonClient, body: unknown): Promise<unknown> {
+  const answer = await client.call("usage.status", body);
+  if (!answer.ok) throw new Error(answer.failure.message);
+  return answer.body;
+}
+
+/** The round trips of admissions, one at a time and each settled, as long as `work` takes. */
+async function admissionsDuring(port: AdmissionPort, work: () => Promise<unknown>): Promise<number[]> {
+  const trips: number[] = [];
+  let done = false;
+  const admitting = new Promise<void>((resolve, reject) => {
+    let askedAt = performance.now();
+    port.events = {
+      onSettled: () => {},
+      onVerdict(slot) {
+        trips.push(performance.now() - askedAt);
+        port.settle(slot);
+        if (done) return resolve();
+        askedAt = performance.now();
+        port.admit(slot, trips.length % 1000);
+      },
+      onLost: reject,
+    };
+    port.admit(0, 0);
+  });
+  await work();
+  done = true;
+  await admitting;
+  // The last settle's acknowledgement is still to come, and at last the daemon's end.
+  port.events = { ...unattended, onSettled: () => {}, onLost: () => {} };
+  return trips;
+}
+
+function told(ms: number[]): string {
+  ms.sort((a, b) => a - b);
+  const at = (share: number): string => (ms[Math.min(ms.length - 1, Math.floor(ms.length * share))] ?? 0).toFixed(2);
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, worst ${at(1)} ms of ${number(ms.length)}`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+function fail(error: Error): never {
+  throw error;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

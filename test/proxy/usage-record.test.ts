@@ -1,0 +1,40 @@
+import t from "tap";
+import type { Forwarded } from "../../proxy/forward.js";
+import { type Executed, usageRecord } from "../../proxy/usage-record.js";
+import type { Price } from "../../shared/price.js";
+
+const price: Price = { rates: { input: 2, output: 10, cachedInput: 1, cacheWrite: null }, tiers: [], perRequest: 7 };
+const usage = { inputTokens: 100, outputTokens: 20, totalTokens: 120, cachedInputTokens: 40, cacheWriteInputTokens: 10, reportedCost: null };
+
+function ended(changes: Partial<Forwarded> = {}): Forwarded {
+  return { status: 200, usage, estimated: false, executed: true, outcome: "complete", firstByteMonoMs: 1012.4, note: null, failed: null, finish: () => {}, ...changes };
+}
+
+const what: Executed = { requestId: "req_1", endpoint: "/v1/chat/completions", providerType: "openai", keyId: "", startedMonoMs: 1000, endedMonoMs: 1500.6, price };
+
+t.test("a record tells tokens, costs and times of what was executed", async (t) => {
+  t.same(usageRecord(ended(), what), {
+    requestId: "req_1", endpoint: "/v1/chat/completions", providerType: "openai", status: 200,
+    inputTokens: 100, outputTokens: 20, cachedInputTokens: 40, cacheWriteInputTokens: 10,
+    inputCost: 60 * 2 + 40 * 1, outputCost: 200, totalCost: 60 * 2 + 40 + 200 + 7,
+    cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 501, firstByteMs: 12, keyId: "",
+  });
+});
+
+t.test("without a price it is unpriced, which is not 0; the provider's own figure counts all the same", async (t) => {
+  t.match(usageRecord(ended(), { ...what, price: null }), { inputTokens: 100, inputCost: null, outputCost: null, totalCost: null });
+  t.match(usageRecord(ended({ usage: { ...usage, reportedCost: 120 } }), { ...what, price: null }), { inputCost: 100, outputCost: 20, totalCost: 120 });
+  t.match(usageRecord(ended({ usage: { ...usage, reportedCost: 0 } }), what), { inputCost: 0, outputCost: 0, totalCost: 0 }, "a free answer is priced at 0");
+});
+
+t.test("an error used nothing and cost nothing, with or without a price", async (t) => {
+  for (const given of [price, null]) t.match(usageRecord(ended({ status: 429, outcome: "upstream_error", usage: null }), { ...what, price: given }), { status: 429, inputTokens: 0, outputTokens: 0, inputCost: 0, outputCost: 0, totalCost: 0 });
+});
+
+t.test("an estimate is priced like any usage", async (t) => {
+  t.match(usageRecord(ended({ status: 499, outcome: "client_gone", estimated: true, firstByteMonoMs: null }), what), { status: 499, totalCost: 367, firstByteMs: null });
+});
+
+t.test("what no provider worked on has no record", async (t) => {
+  t.equal(usageRecord(ended({ executed: false, status: 502, outcome: "upstream_error", usage: null }), what), null);
+});

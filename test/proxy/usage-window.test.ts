@@ -1,0 +1,46 @@
+import t from "tap";
+import { parseUsageQuery } from "../../proxy/usage-window.js";
+
+const nowMs = Date.parse("2026-03-10T23:59:59.999Z");
+
+t.test("the windows of CONTRACT section 7", async (t) => {
+  const table: readonly (readonly [query: string, startDate: string, endDate: string])[] = [
+    ["", "2026-02-09", "2026-03-10"],
+    ["days=1", "2026-03-10", "2026-03-10"],
+    ["days=7", "2026-03-04", "2026-03-10"],
+    ["days=365", "2025-03-11", "2026-03-10"],
+    ["days=366", "2025-03-11", "2026-03-10"],
+    [`days=${"9".repeat(400)}`, "2025-03-11", "2026-03-10"],
+    ["start_date=2026-03-10", "2026-03-10", "2026-03-10"],
+    ["start_date=2025-03-11", "2025-03-11", "2026-03-10"],
+    ["end_date=2026-01-15", "2025-12-17", "2026-01-15"],
+    ["end_date=2028-03-01", "2028-02-01", "2028-03-01"],
+    ["start_date=2024-02-29&end_date=2024-03-01", "2024-02-29", "2024-03-01"],
+    ["start_date=2026-01-01&end_date=2026-12-31", "2026-01-01", "2026-12-31"],
+    ["start_date=2026-01-01&end_date=2026-01-02&days=9", "2026-01-01", "2026-01-02"],
+    ["start_date=2026-03-01&days=9", "2026-03-01", "2026-03-10"],
+    ["end_date=2026-03-01&days=9", "2026-01-31", "2026-03-01"],
+    ["end_date=0001-01-01", "0000-12-03", "0001-01-01"],
+    ["unknown=1", "2026-02-09", "2026-03-10"],
+  ];
+  for (const [query, startDate, endDate] of table) t.same(parseUsageQuery(query, nowMs), { ok: true, startDate, endDate }, query);
+});
+
+t.test("each mistake is named with its parameter, its value and what would do, in the order of the checks", async (t) => {
+  const table: readonly (readonly [query: string, param: string, message: string])[] = [
+    ...["0", "-1", "1.5", "x", "", "1e2", "%2B5", "0x10", "00"].map((value) => [`days=${value}`, "days", `days must be an integer greater than 0, not ${JSON.stringify(decodeURIComponent(value))}`] as const),
+    ["days=1&days=2", "days", 'days must be an integer greater than 0, not "1,2"'],
+    ["days=x&start_date=2026-01-01&end_date=2026-01-02", "days", 'days must be an integer greater than 0, not "x"'],
+    ["days=0&start_date=no", "days", 'days must be an integer greater than 0, not "0"'],
+    ...["2026-02-30", "2025-02-29", "2026-1-1", "2026-13-01", "20260101", "", "today", "2026-01-01T00:00:00Z", "0000-01-01", "-2026-01-01"].map((value) => [`start_date=${value}&end_date=no`, "start_date", `start_date must be a date such as 2026-01-31, not ${JSON.stringify(value)}`] as const),
+    ["start_date=2026-01-01&end_date=2026-02-30", "end_date", 'end_date must be a date such as 2026-01-31, not "2026-02-30"'],
+    ["start_date=2026-01-02&end_date=2026-01-01", "start_date", "start_date must not be after end_date: 2026-01-02 is after 2026-01-01"],
+    ["start_date=2026-03-11", "start_date", "start_date must not be after end_date: 2026-03-11 is after 2026-03-10"],
+    ["start_date=2027-01-02&end_date=2026-01-01", "start_date", "start_date must not be after end_date: 2027-01-02 is after 2026-01-01"],
+    ["start_date=2025-01-01&end_date=2026-01-01", "start_date", "start_date and end_date must span at most 365 days, not 366"],
+    ["start_date=2025-03-10", "start_date", "start_date and end_date must span at most 365 days, not 366"],
+  ];
+  for (const [query, param, message] of table) {
+    t.match(parseUsageQuery(query, nowMs), { ok: false, failure: { status: 400, type: "invalid_request_error", code: null, param, message } }, query);
+  }
+});
