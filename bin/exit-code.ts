@@ -19,7 +19,7 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
   { code: exitCodes.ok, meaning: "done" },
   { code: exitCodes.failed, meaning: "the daemon refused, or something failed" },
   { code: exitCodes.usage, meaning: "wrong usage; nothing was done" },
-  { code: exitCodes.notFound, meaning: "no such rule, key or refusal" },
+  { code: exitCodes.notFound, meaning: "no such rule, budget, key or refusal" },
   { code: exitCodes.unreachable, meaning: "the daemon can't be reached" },
   { code: exitCodes.bug, meaning: "a mistake in Sluice itself; the process ended itself" },
   { code: exitCodes.storeUnreadable, meaning: "the daemon can't read its store" },

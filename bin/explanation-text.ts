@@ -1,4 +1,5 @@
 /** An explanation for people. Pure; the explanation is the API's own object, and what a newer daemon adds is left to `--json`. */
+import { formatUsd } from "./budget-table.js";
 import { formatDuration } from "./duration.js";
 import { untilReset, usedOf } from "./rule-table.js";
 import { type Column, renderFields, renderTable } from "./table.js";
@@ -17,15 +18,26 @@ const columns: readonly Column[] = [
   { title: "SAYS", align: "left" },
 ];
 
+const budgetColumns: readonly Column[] = [
+  { title: "BUDGET", align: "left" },
+  { title: "SUBJECT", align: "left" },
+  { title: "PERIOD", align: "left" },
+  { title: "SPENT", align: "right" },
+  { title: "AMOUNT", align: "right" },
+  { title: "ENDS IN", align: "right" },
+  { title: "SAYS", align: "left" },
+];
+
 /** What happened, if it is about a refusal; the verdict now; the candidate targets; the rules. */
 export function renderExplanation(explanation: Fields): string {
-  const { refusal, verdict, rules, targets, server_time: serverTime } = explanation;
+  const { refusal, verdict, rules, targets, budgets, server_time: serverTime } = explanation;
   const nowMs = typeof serverTime === "string" ? Date.parse(serverTime) : Number.NaN;
   const candidates = fieldsIn(targets);
   const rows = [
     ...fieldsIn(rules).map((rule) => ruleRow("every target", rule, nowMs)),
     ...candidates.flatMap((target) => fieldsIn(target["rules"]).map((rule) => ruleRow(String(target["target"]), rule, nowMs))),
   ];
+  const accounts = fieldsIn(budgets);
   const inert = [...fieldsIn(rules), ...candidates.flatMap((target) => fieldsIn(target["rules"]))].filter((rule) => typeof rule["inert"] === "string");
   return [
     ...(isFields(refusal) ? [renderRefusal(refusal)] : []),
@@ -33,6 +45,7 @@ export function renderExplanation(explanation: Fields): string {
     `now: ${renderVerdict(isFields(verdict) ? verdict : {})}`,
     ...candidates.map((target) => `target ${String(target["target"])}: ${renderTarget(target)}`),
     rows.length === 0 ? "no rule applies" : renderTable(columns, rows),
+    ...(accounts.length === 0 ? [] : [renderTable(budgetColumns, accounts.map((budget) => budgetRow(budget, nowMs)))]),
     ...new Set(inert.map((rule) => `inert: ${String(rule["scope"])} ${String(rule["subject"])} ${String(rule["period_label"])}: ${String(rule["inert"])}`)),
   ].join("\n");
 }
@@ -71,6 +84,19 @@ function ruleRow(who: string, rule: Fields, nowMs: number): readonly string[] {
     concurrent ? usedOf(rule["in_flight"], rule["max_requests"], false) : "-",
     untilReset(rule["window_end"], nowMs),
     breached.length === 0 ? "admits" : `refuses (${breached.join(", ")}), ${duration(rule["retry_after"])}`,
+  ];
+}
+
+function budgetRow(budget: Fields, nowMs: number): readonly string[] {
+  const wait = budget["retry_after"];
+  return [
+    String(budget["scope"]),
+    typeof budget["template"] === "string" ? `${String(budget["subject"])} (child of ${budget["template"]})` : String(budget["subject"]),
+    String(budget["period_label"]),
+    formatUsd(budget["spent"]),
+    formatUsd(budget["amount"]),
+    untilReset(budget["period_end"], nowMs),
+    typeof wait === "number" && wait > 0 ? `refuses, ${duration(wait)}` : typeof budget["inert"] === "string" ? `admits: ${budget["inert"]}` : "admits",
   ];
 }
 

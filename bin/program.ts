@@ -1,5 +1,6 @@
 /** The command line `sluice`: its commands and the flags they all take. Each command is a file in `commands/`. */
 import type { Command } from "commander";
+import { addBudgets } from "./commands/budgets.js";
 import { addConfig } from "./commands/config-check.js";
 import { addExplain } from "./commands/explain.js";
 import { addKeys } from "./commands/keys.js";
@@ -33,6 +34,7 @@ export function createProgram(session: Session): Command {
   addUp(program, session);
   addLimits(program, session);
   addKeys(program, session);
+  addBudgets(program, session);
   addExplain(program, session);
   addStatus(program, session);
   addConfig(program, session);

@@ -4,8 +4,10 @@
  * step; the clock is an argument. `judge` decides, `admit` counts: whoever only wants to know what
  * would happen (`explain.ts`) judges copies.
  */
+import { assert } from "../shared/assert.js";
 import { compareRules } from "../shared/rule.js";
-import type { Breach, Dimension, SuccessHeaders, Target } from "../shared/wire/message.js";
+import type { Breach, BudgetBreach, Dimension, SuccessHeaders, Target } from "../shared/wire/message.js";
+import { type BudgetMatching, judgeBudgets } from "./judge-budgets.js";
 import { type Counter, inOrder, type RuleBook } from "./rule-book.js";
 import { addToWindow, estimateRequests, estimateTokens, rollWindow, waitForRequests, waitForTokens } from "./window.js";
 
@@ -15,23 +17,35 @@ export interface AdmissionRequest {
   readonly targets: readonly Target[];
 }
 
-interface Refusal {
+export interface Refusal {
   readonly admitted: false;
   readonly breach: Breach;
 }
 
-/** What is decided before anything is counted: the index of the target, and the counters that a request to it moves. */
-export type Judgement = { readonly admitted: true; readonly target: number; readonly counters: readonly Counter[] } | Refusal;
+interface Exceeded {
+  readonly admitted: false;
+  readonly breach: BudgetBreach;
+}
 
-export type Verdict = { readonly admitted: true; readonly target: number; readonly counters: readonly Counter[]; readonly headers: SuccessHeaders | null } | Refusal;
+/** What is decided before anything is counted: the index of the target, and the counters that a request to it would move, even if a budget refuses it. */
+export type Judgement = { readonly admitted: true; readonly target: number; readonly counters: readonly Counter[] } | Refusal | (Exceeded & { readonly counters: readonly Counter[] });
+
+export type Granted = { readonly admitted: true; readonly target: number; readonly counters: readonly Counter[]; readonly headers: SuccessHeaders | null };
+
+export type Verdict = Granted | Refusal | (Exceeded & { readonly headers: SuccessHeaders | null });
 
 /** Where `judge` finds the counters of a request: the rule book, or a copy of what it would find there. */
 export type Matching = Pick<RuleBook, "matchPath" | "matchTarget">;
+
+/** The rules where limits are disabled: none. */
+export const noRules: Matching & Pick<RuleBook, "markDirty"> = { matchPath: () => [], matchTarget: () => [], markDirty: () => {} };
 
 export interface AdmissionOptions {
   readonly nowMs: number;
   /** Token limits need usage tracking; without it they are inert (SPEC "Limits", 10). */
   readonly tokensEnforced: boolean;
+  /** The budgets, and the labels of the caller's key. Null, or left out, where they aren't asked: they are off, or have been asked before. */
+  readonly budgets?: { readonly book: BudgetMatching; readonly labels: readonly string[] } | null;
 }
 
 interface Found {
@@ -41,10 +55,10 @@ interface Found {
   readonly waitSeconds: number;
 }
 
-/** Admits a request to the first target that has room and counts it, or says which rule refuses and for how long. */
-export function admit(book: RuleBook, request: AdmissionRequest, options: AdmissionOptions): Verdict {
+/** Admits a request to the first target that has room and counts it, or says which rule or budget refuses and for how long. */
+export function admit(book: Matching & Pick<RuleBook, "markDirty">, request: AdmissionRequest, options: AdmissionOptions): Verdict {
   const judgement = judge(book, request, options);
-  if (!judgement.admitted) return judgement;
+  if (!judgement.admitted) return "counters" in judgement ? { admitted: false, breach: judgement.breach, headers: successHeaders(judgement.counters, options) } : judgement;
   const { target, counters } = judgement;
   countRequest(book, counters, options.nowMs);
   return { admitted: true, target, counters, headers: successHeaders(counters, options) };
@@ -58,11 +72,17 @@ export function judge(matching: Matching, request: AdmissionRequest, options: Ad
   for (let i = 0; i < request.targets.length; i++) {
     const ofTarget = matching.matchTarget(request.targets[i]!, options.nowMs);
     const breach = longestBreach(ofTarget, options);
-    if (breach === null) return pathBreach === null ? { admitted: true, target: i, counters: inOrder(ofTarget, ofPath) } : { admitted: false, breach: report(pathBreach) };
+    if (breach === null) return pathBreach === null ? withinBudgets(i, inOrder(ofTarget, ofPath), request, options) : { admitted: false, breach: report(pathBreach) };
     if (targetBreach === null || breach.waitSeconds < targetBreach.waitSeconds || (breach.waitSeconds === targetBreach.waitSeconds && before(breach, targetBreach))) targetBreach = breach;
   }
   const worst = targetBreach === null ? pathBreach : pathBreach === null ? targetBreach : longer(targetBreach, pathBreach);
   return { admitted: false, breach: report(worst!) };
+}
+
+/** The budgets have their say when the rules admit: where both refuse, the rule is reported. */
+function withinBudgets(target: number, counters: readonly Counter[], { userPath }: AdmissionRequest, { budgets = null, nowMs }: AdmissionOptions): Judgement {
+  const breach = budgets === null ? null : judgeBudgets(budgets.book, userPath, budgets.labels, nowMs);
+  return breach === null ? { admitted: true, target, counters } : { admitted: false, breach, counters };
 }
 
 /**
@@ -70,9 +90,12 @@ export function judge(matching: Matching, request: AdmissionRequest, options: Ad
  * count it, and only theirs are the counters told: the path's, which it has held since its admission,
  * are neither judged nor counted again. The headers are of both, as the rules are now.
  */
-export function readmit(book: RuleBook, userPath: string, targets: readonly Target[], options: AdmissionOptions): Verdict {
-  const judgement = judge({ matchPath: () => [], matchTarget: book.matchTarget }, { userPath: "/", targets }, options);
-  if (!judgement.admitted) return judgement;
+export function readmit(book: RuleBook, userPath: string, targets: readonly Target[], options: AdmissionOptions): Granted | Refusal {
+  const judgement = judge({ matchPath: () => [], matchTarget: book.matchTarget }, { userPath: "/", targets }, { nowMs: options.nowMs, tokensEnforced: options.tokensEnforced });
+  if (!judgement.admitted) {
+    assert(!("counters" in judgement), "no budget is asked again");
+    return judgement;
+  }
   countRequest(book, judgement.counters, options.nowMs);
   const ofPath = book.matchPath(userPath, options.nowMs);
   for (const { rule, window } of ofPath) rollWindow(window, rule.periodMs, options.nowMs);
@@ -140,7 +163,7 @@ function report(found: Found): Breach {
 }
 
 /** Every window and every gauge moves together. Gauges count on all rules; only `concurrent` ones are judged by them. */
-function countRequest(book: RuleBook, counters: readonly Counter[], nowMs: number): void {
+function countRequest(book: Pick<RuleBook, "markDirty">, counters: readonly Counter[], nowMs: number): void {
   for (const counter of counters) {
     counter.inFlight++;
     if (counter.rule.periodMs === 0) continue;

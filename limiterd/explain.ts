@@ -3,10 +3,11 @@
  * verdict, by the very function that admits (`admit.ts`). It works on copies: nothing is consumed, no
  * window moves and no child of a template is made.
  */
+import { budgetPeriodLabel } from "../shared/budget.js";
 import { periodLabel } from "../shared/rule.js";
 import { refusalMessage } from "../shared/refusal-message.js";
 import { formatMillis } from "../shared/time.js";
-import type { Breach, Target } from "../shared/wire/message.js";
+import type { Breach, BudgetBreach, Target } from "../shared/wire/message.js";
 import { type AdmissionOptions, type AdmissionRequest, breachOf, isFull, judge, type Judgement, waitOfRequests, waitOfTokens } from "./admit.js";
 import { copyCounter } from "./counter.js";
 import { tokensInert } from "./inert-rule.js";
@@ -82,8 +83,12 @@ function explainVerdict(judgement: Judgement, rules: readonly ExplainedRule[], t
   };
 }
 
-/** A breach as it was, or would be, reported: message, rule, dimension, cap and wait. */
-export function explainBreach(breach: Breach): Readonly<Record<string, unknown>> {
+/** A breach as it was, or would be, reported: message, rule, dimension, cap and wait; or the budget, with what was spent of what. */
+export function explainBreach(breach: Breach | BudgetBreach): Readonly<Record<string, unknown>> {
+  if (breach.dimension === "budget") {
+    const { scope, subject, periodSeconds, dimension, spentUsd, amountUsd, waitSeconds } = breach;
+    return { message: refusalMessage(breach), budget: { scope, subject, period_label: budgetPeriodLabel(periodSeconds), period_seconds: periodSeconds }, dimension, spent: spentUsd, amount: amountUsd, retry_after: waitSeconds };
+  }
   const { scope, subject, periodSeconds, dimension, cap, waitSeconds } = breach;
   return { message: refusalMessage(breach), rule: { scope, subject, period_label: periodLabel(periodSeconds), period_seconds: periodSeconds }, dimension, cap, retry_after: waitSeconds };
 }

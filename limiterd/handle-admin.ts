@@ -6,6 +6,7 @@ import { unreachable } from "../shared/assert.js";
 import { failure, invalid } from "../shared/error-code.js";
 import { type Checked, parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel } from "../shared/rule.js";
 import type { Admin } from "../shared/wire/message.js";
+import { handleBudgets, isBudgetOp } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
 import { handleKeys, type KeyPorts } from "./handle-keys.js";
 import { handleUsage } from "./handle-usage.js";
@@ -31,6 +32,7 @@ export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, p
   }
   if (op === "keys.issue" || op === "keys.list" || op === "keys.deactivate") return handleKeys(state, op, body, nowMs, ports);
   if (op === "usage.status" || op === "usage.summary" || op === "usage.export") return handleUsage(state, { op, body }, nowMs, ports);
+  if (isBudgetOp(op)) return handleBudgets(state, { ...message, op }, nowMs, ports);
   if (!state.settings.rateLimitsEnabled) {
     ports.fail(failure("feature_unavailable", "rate limits are disabled: RATE_LIMITS_ENABLED is false"));
     return;

@@ -15,7 +15,8 @@ import { explain, explainBreach } from "./explain.js";
 import { findKey, unknownKey } from "./handle-keys.js";
 import { keyStatus, type ManagedKey } from "./key-ring.js";
 import type { Refusal } from "./refusals.js";
-import type { DaemonState } from "./state.js";
+import { explainBudgets } from "./list-budgets.js";
+import { type DaemonState, enforcedBudgets } from "./state.js";
 
 /** Changes nothing. The body is `{user_path, key?: {id} or {key_hash}, targets: [{provider, model}]}` or `{request_id}`. */
 export function handleExplain(state: DaemonState, body: unknown, nowMs: number): Checked<unknown> {
@@ -27,7 +28,7 @@ export function handleExplain(state: DaemonState, body: unknown, nowMs: number):
   const key = readKey(state, body["key"], nowMs);
   if (!key.ok) return key;
   const { id, userPath } = key.value;
-  return { ok: true, value: { key: id, ...explainNow(state, { ...request.value, userPath: userPath ?? request.value.userPath }, nowMs) } };
+  return { ok: true, value: { key: id, ...explainNow(state, { ...request.value, userPath: userPath ?? request.value.userPath }, nowMs, id) } };
 }
 
 /** A key whose requests get as far as the rules. */
@@ -39,15 +40,20 @@ function readKey(state: DaemonState, given: unknown, nowMs: number): Checked<Man
   return status === "active" ? { ok: true, value: key } : wrong(`the key ${key.id} is ${status}: its requests are answered with 401`, "key");
 }
 
-function explainNow({ book, settings }: DaemonState, request: AdmissionRequest, nowMs: number): ReturnType<typeof explain> {
-  return explain(book, request, { nowMs, tokensEnforced: settings.usageEnabled });
+/** `keyId`: whose labels' budgets count too; empty for a caller without a managed key. */
+function explainNow(state: DaemonState, request: AdmissionRequest, nowMs: number, keyId = ""): Readonly<Record<string, unknown>> {
+  const { book, settings } = state;
+  const labels = state.labelsOf(keyId);
+  const enforced = enforcedBudgets(state);
+  const budgets = enforced === null ? null : { book: { ...enforced, match: enforced.copy }, labels };
+  return { ...explain(book, request, { nowMs, tokensEnforced: settings.usageEnabled, budgets }), budgets: explainBudgets(state, request.userPath, labels, nowMs) };
 }
 
 function explainRefusal(state: DaemonState, requestId: unknown, nowMs: number): Checked<unknown> {
   if (typeof requestId !== "string") return wrong(`request_id must be a text, not ${show(requestId)}`, "request_id");
   const refusal = state.refusals.find(requestId);
   if (refusal === null) return { ok: false, failure: { ...plainFailure(404, "not_found_error", `no refusal of a request ${show(requestId)} is known: the daemon remembers the last ${state.refusals.max} since its start`), param: "request_id" } };
-  return { ok: true, value: { refusal: whatHappened(requestId, refusal), ...explainNow(state, refusal, nowMs) } };
+  return { ok: true, value: { refusal: whatHappened(requestId, refusal), ...explainNow(state, refusal, nowMs, refusal.keyId) } };
 }
 
 function whatHappened(requestId: string, { atMs, userPath, keyId, model, targets, targetsLeftOut, breach }: Refusal): Readonly<Record<string, unknown>> {

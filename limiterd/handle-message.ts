@@ -9,7 +9,7 @@ import { type Admin, type Admit, type FromDaemon, type Hello, type RefusalNote, 
 import { toDaemonFromWire } from "../shared/wire/to-daemon.js";
 import { wireVersion } from "../shared/version.js";
 import { unreachable } from "../shared/assert.js";
-import { admit, readmit } from "./admit.js";
+import { admit, noRules, readmit } from "./admit.js";
 import { authorize, deny } from "./authorize.js";
 import { hold, isSameTarget, matchTarget, release } from "./charge.js";
 import { countSettle, recountLease } from "./count-settle.js";
@@ -18,7 +18,7 @@ import { identifyCaller, keyOf } from "./identify-caller.js";
 import { proxyChange } from "./snapshot.js";
 import { inOrder } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
-import { type DaemonState, type HeldLease, isLimited, type PeerState } from "./state.js";
+import { type DaemonState, enforcedBudgets, type HeldLease, isLimited, type PeerState } from "./state.js";
 import type { JournalEntry } from "./store.js";
 import { recordOf } from "./usage-records.js";
 
@@ -118,12 +118,8 @@ function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: num
   if (caller === null) return deny(state, peer, message.id);
   const { userPath } = caller;
   const key = keyOf(caller);
-  if (!settings.rateLimitsEnabled) {
-    peer.leases.set(message.id, { userPath, target: message.targets[0]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: [], bookVersion: book.version });
-    peer.send({ kind: "admitted", id: message.id, target: 0, admittedAtMs: nowMs, lsn: writer.lsn, headers: null, key });
-    return true;
-  }
-  const verdict = admit(book, { userPath, targets: message.targets }, { nowMs, tokensEnforced: settings.usageEnabled });
+  const budgets = enforcedBudgets(state);
+  const verdict = admit(settings.rateLimitsEnabled ? book : noRules, { userPath, targets: message.targets }, { nowMs, tokensEnforced: settings.usageEnabled, budgets: budgets === null ? null : { book: budgets, labels: state.labelsOf(key?.keyId ?? "") } });
   if (verdict.admitted) {
     counts.admitted++;
     peer.leases.set(message.id, { userPath, target: message.targets[verdict.target]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: verdict.counters, bookVersion: book.version });
@@ -131,7 +127,10 @@ function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: num
   } else {
     counts.refused++;
     state.refusals.add({ atMs: nowMs, proxyId: peer.proxy!.id, admitId: message.id, userPath, keyId: key?.keyId ?? "", targets: message.targets, breach: verdict.breach });
-    peer.send({ kind: "refused", id: message.id, ...verdict.breach, key });
+    if ("headers" in verdict) {
+      counts.overBudget++;
+      peer.send({ kind: "exceeded", id: message.id, ...verdict.breach, headers: verdict.headers, key });
+    } else peer.send({ kind: "refused", id: message.id, ...verdict.breach, key });
   }
   return true;
 }
@@ -212,7 +211,10 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
     acknowledge(proxy, seq);
   });
   const record = taken && settings.usageEnabled ? recordOf(message, nowMs) : null;
-  if (record !== null) state.usage.add(record, nowMs);
+  if (record === null) return true;
+  // First the budgets, which may look up in the sums what was spent before this.
+  state.budgets.charge(record, state.labelsOf(record.keyId), nowMs);
+  state.usage.add(record, nowMs);
   return true;
 }
 

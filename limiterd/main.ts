@@ -59,7 +59,7 @@ export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdO
       if (connection !== undefined) handleClose(state, connection.state, nowMs());
     },
   }).catch(closing(store));
-  log.info({ socket: config.limiter.socket, store: store.file, rules: state.book.rules.size }, "limiter daemon listens");
+  log.info({ socket: config.limiter.socket, store: store.file, rules: state.book.rules.size, budgets: state.budgets.budgets.size }, "limiter daemon listens");
   const timers = startTimers(
     started,
     {
@@ -103,6 +103,7 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
     rateLimitsEnabled: config.rateLimits.enabled,
     usageEnabled: config.usageEnabled,
     quotaTemplatesEntitled: config.quotaTemplatesEntitled,
+    budgetsEnabled: config.budgets.enabled,
     inertReason: createInertReason(config),
   };
   const ports = {
@@ -116,5 +117,5 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
     turn: () => new Promise<void>((resolve) => setImmediate(resolve)),
     onInertRule: (rule: string) => log.warn({ rule }, "inert rule: it is loaded, but not enforced as it is written"),
   };
-  return startState(ports, { settings, rules: config.rateLimits.rules, nowMs });
+  return startState(ports, { settings, rules: config.rateLimits.rules, budgets: config.budgets.budgets, nowMs });
 }

@@ -4,7 +4,7 @@
  */
 import { refusalBytesMax, refusalsMax } from "../shared/bounds.js";
 import { utf8Bytes } from "../shared/user-path.js";
-import type { Breach, Target } from "../shared/wire/message.js";
+import type { Breach, BudgetBreach, Target } from "../shared/wire/message.js";
 
 export interface Refusal {
   readonly atMs: number;
@@ -17,7 +17,7 @@ export interface Refusal {
   /** In the order in which they were judged; those beyond the bound in bytes are left out. */
   readonly targets: readonly Target[];
   readonly targetsLeftOut: number;
-  readonly breach: Breach;
+  readonly breach: Breach | BudgetBreach;
   /** Null until the proxy has told it. */
   requestId: string | null;
   /** The model as it was asked for, a virtual one or not. */

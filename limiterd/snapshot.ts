@@ -4,6 +4,7 @@
  * number up to which it holds every charge, so a crash between two slices loses and doubles nothing.
  */
 import { childrenPerSweep, secondsToSweepAll, settledRetentionMs, windowsPerSlice } from "../shared/bounds.js";
+import { spendKey } from "./budget-store.js";
 import type { Counter } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
 import type { DaemonState } from "./state.js";
@@ -71,6 +72,12 @@ export async function removeVoid({ book, writer }: DaemonState, keys: readonly s
     });
     await writer.write(gone.map((key) => ({ table: "windows", key, value: undefined })));
   }
+}
+
+/** Forgets children of budgets whose periods are all over, in memory and in the store, a slice at a call. */
+export function sweepSpends({ budgets, writer }: DaemonState, nowMs: number): void {
+  const forgotten = budgets.forgetIdle(nowMs, windowsPerSlice);
+  if (forgotten.length > 0) void writer.write(forgotten.map(({ budget, child }) => ({ table: "spends", key: spendKey(budget.id, child), value: undefined })));
 }
 
 function proxyChanges(state: DaemonState, dirty: readonly Proxy[], nowMs: number): Change[] {

@@ -1,10 +1,14 @@
 /** From the store to a daemon that may answer: what was kept is restored, and this life of the daemon is written down. */
 import { commitDelayMs } from "../shared/bounds.js";
+import type { BudgetDefinition } from "../shared/budget.js";
 import { keyNumber } from "../shared/managed-key.js";
 import type { RuleDefinition } from "../shared/rule.js";
+import { budgetChange, createSpendLog } from "./budget-store.js";
+import { beginFill, createSpentOnDays } from "./fill-budget.js";
 import { createRefusals } from "./refusals.js";
 import { createRollups } from "./rollups.js";
 import { restore } from "./restore.js";
+import { restoreBudgets } from "./restore-budgets.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "./state.js";
 import { countInert, inertRules } from "./status.js";
 import type { Store } from "./store.js";
@@ -29,6 +33,8 @@ export interface StartOptions {
   readonly settings: DaemonSettings;
   /** The rules of the configuration. */
   readonly rules: readonly RuleDefinition[];
+  /** Its budgets. */
+  readonly budgets: readonly BudgetDefinition[];
   readonly nowMs: number;
 }
 
@@ -42,7 +48,7 @@ export interface Started {
 }
 
 /** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
-export async function startState({ store, schedule, onStoreState, onInertRule, onUnreadable, turn }: StartPorts, { settings, rules, nowMs }: StartOptions): Promise<Started> {
+export async function startState({ store, schedule, onStoreState, onInertRule, onUnreadable, turn }: StartPorts, { settings, rules, budgets: configured, nowMs }: StartOptions): Promise<Started> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, nowMs);
   const counts = newCounts();
   const told = (error: Error | null): void => {
@@ -54,10 +60,13 @@ export async function startState({ store, schedule, onStoreState, onInertRule, o
     return number === null ? [] : (restored.keys.byNumber(number)?.labels ?? []);
   };
   const usage = createUsageLog(store, createRollups({ store, labelsOf, onDamaged: onUnreadable }));
-  const writer = createWriter({ store, schedule, onStoreState: told }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs, retryMs, contributors: [usage] });
+  const { budgets, unfilled, changes: budgetChanges } = restoreBudgets(store, settings.budgetsEnabled ? configured : null, { spentOnDays: createSpentOnDays(usage, onUnreadable) }, nowMs);
+  const writer = createWriter({ store, schedule, onStoreState: told }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs, retryMs, contributors: [usage, createSpendLog(budgets)] });
   const state: DaemonState = {
     settings,
     book: restored.book,
+    budgets,
+    labelsOf,
     proxies: restored.proxies,
     keys: restored.keys,
     writer,
@@ -72,12 +81,14 @@ export async function startState({ store, schedule, onStoreState, onInertRule, o
     refusals: createRefusals(),
     inertRules: countInert(restored.book, settings.inertReason),
     onInertRule,
-    budgetStatuses: () => [],
     onUnreadable,
     counts,
     lastSnapshotAtMs: null,
   };
-  await writer.write(restored.changes);
+  // What is looked up is marked in the store before anything is spent on top of it.
+  const fills = unfilled.map((budget) => beginFill(state, budget, nowMs));
+  await writer.write([...restored.changes, ...budgetChanges, ...unfilled.map(budgetChange)]);
+  void Promise.all(fills).catch(onUnreadable);
   for (const rule of inertRules(state)) onInertRule(rule);
   return { state, voidWindows: restored.voidWindows };
 }

@@ -2,7 +2,7 @@
 import { journalBytesMax, reunionMs } from "../shared/bounds.js";
 import { closeSilentPeers } from "./connection.js";
 import { endReunion } from "./handle-message.js";
-import { removeVoid, snapshot, sweepChildren } from "./snapshot.js";
+import { removeVoid, snapshot, sweepChildren, sweepSpends } from "./snapshot.js";
 import type { Started } from "./start-state.js";
 import { createUsageTrimmer } from "./trim-usage.js";
 import { writeSlices } from "./writer.js";
@@ -62,6 +62,7 @@ export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, 
   stops.push(ports.every(tickMs, () => {
     if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
     closeSilentPeers(state, ports.nowMs());
+    sweepSpends(state, ports.nowMs());
     sweep(() => sweepChildren(state, ports.nowMs(), state.turn));
     trim(ports.nowMs());
   }));

@@ -3,6 +3,7 @@
  * each part may do is said where it is made; here is only who is there.
  */
 import type { FromDaemon, Role, Target } from "../shared/wire/message.js";
+import type { BudgetBook } from "./budget-book.js";
 import type { InertReason } from "./inert-rule.js";
 import type { KeyRing } from "./key-ring.js";
 import type { Refusals } from "./refusals.js";
@@ -49,6 +50,7 @@ export interface DaemonSettings {
   readonly rateLimitsEnabled: boolean;
   readonly usageEnabled: boolean;
   readonly quotaTemplatesEntitled: boolean;
+  readonly budgetsEnabled: boolean;
   /** Which rules do nothing under this configuration. */
   readonly inertReason: InertReason;
 }
@@ -57,6 +59,9 @@ export interface DaemonState {
   readonly settings: DaemonSettings;
   readonly book: RuleBook;
   readonly keys: KeyRing;
+  readonly budgets: BudgetBook;
+  /** The labels of a managed key; none for the empty id. */
+  readonly labelsOf: (keyId: string) => readonly string[];
   readonly proxies: Proxies;
   readonly writer: Writer;
   readonly store: Store;
@@ -76,8 +81,6 @@ export interface DaemonState {
   inertRules: number;
   /** Told of each rule that is written and does nothing, for the log. */
   readonly onInertRule: (rule: string) => void;
-  /** The status of the budgets that cover a path, as GET /v1/usage lists them. */
-  readonly budgetStatuses: (userPath: string, nowMs: number) => readonly unknown[];
   /** Told when something in the store turns out to be damaged while the daemon runs, for the log. */
   readonly onUnreadable: (error: Error) => void;
   readonly counts: DaemonCounts;
@@ -88,9 +91,11 @@ export interface DaemonState {
 /** What happened since the start, for `sluice status`. */
 export interface DaemonCounts {
   admitted: number;
+  /** Over budget or not. */
   refused: number;
   /** Admissions and inquiries with an unknown, expired or deactivated key, or without one where one is needed. */
   denied: number;
+  overBudget: number;
   settled: number;
   /** Settles that came again and were not counted again. */
   repeatedSettles: number;
@@ -100,10 +105,15 @@ export interface DaemonCounts {
 }
 
 export function newCounts(): DaemonCounts {
-  return { admitted: 0, refused: 0, denied: 0, settled: 0, repeatedSettles: 0, closedPeers: 0, failedCommits: 0 };
+  return { admitted: 0, refused: 0, denied: 0, overBudget: 0, settled: 0, repeatedSettles: 0, closedPeers: 0, failedCommits: 0 };
 }
 
-/** Whether admissions must be asked for: with no rule there is nothing to say. */
+/** Whether admissions must be asked for: with no rule and no budget there is nothing to say. */
 export function isLimited(state: DaemonState): boolean {
-  return state.settings.rateLimitsEnabled && state.book.rules.size > 0;
+  return (state.settings.rateLimitsEnabled && state.book.rules.size > 0) || (enforcedBudgets(state)?.budgets.size ?? 0) > 0;
+}
+
+/** The budgets, if they are enforced: what is spent is known from usage alone. */
+export function enforcedBudgets({ settings, budgets }: DaemonState): BudgetBook | null {
+  return settings.budgetsEnabled && settings.usageEnabled ? budgets : null;
 }

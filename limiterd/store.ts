@@ -7,7 +7,7 @@ import { type RuleDefinition, type RuleSource, scopes } from "../shared/rule.js"
 import { isNormalUserPath } from "../shared/user-path.js";
 import { type SettledPart, settledParts, type Target } from "../shared/wire/message.js";
 
-export const tables = ["rules", "windows", "journal", "proxies", "lives", "keys", "usage", "rollups"] as const;
+export const tables = ["rules", "windows", "journal", "proxies", "lives", "keys", "usage", "rollups", "budgets", "spends", "resets", "settings"] as const;
 export type Table = (typeof tables)[number];
 
 /** One entry to write, or with `value` undefined to remove. */

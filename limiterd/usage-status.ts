@@ -6,6 +6,7 @@ import { sumUsd } from "../shared/money.js";
 import { periodLabel } from "../shared/rule.js";
 import { formatMillis } from "../shared/time.js";
 import { secondsToEnd } from "./admit.js";
+import { budgetStatuses } from "./list-budgets.js";
 import { liveCounts } from "./list-rules.js";
 import { addRollup, emptyRollup, type Rollup } from "./rollup.js";
 import { totalPrefix } from "./rollup-keys.js";
@@ -18,7 +19,7 @@ import type { UsageWindow } from "./usage-window.js";
 export async function usageStatus(state: DaemonState, window: UsageWindow, nowMs: number): Promise<Record<string, unknown>> {
   const { userPath } = window;
   // Counters as of the question, whatever happens while the sums are read.
-  const budgets = state.settings.usageEnabled ? state.budgetStatuses(userPath, nowMs) : [];
+  const budgets = budgetStatuses(state, userPath, [], nowMs);
   const rateLimits = rateLimitStatuses(state, userPath, nowMs);
   return {
     usage: state.settings.usageEnabled ? usageSummary(await sumOf(state, window), window) : null,

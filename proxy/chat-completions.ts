@@ -39,11 +39,11 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
   }
   if (outcome.kind === "denied") return refuseCaller(exchange, "model", record, { ok: false, failure: caller.denial });
   record.identified(outcome.kind === "admitted" ? outcome.admission : (outcome.key ?? { userPath: caller.userPath, keyId: "" }));
-  if (outcome.kind === "refused") {
-    record.end(429, "rate_limited");
+  if (outcome.kind !== "admitted") {
+    record.end(429, outcome.kind === "refused" ? "rate_limited" : "over_budget");
     record.note = refusalMessage(outcome.breach);
     limiter.noteRefusal(outcome.id, exchange.id, chat.body.model);
-    return replyRefused(exchange, outcome.breach, { requestIdInBody: config.server.requestIdInRefusals });
+    return replyRefused(exchange, outcome, { requestIdInBody: config.server.requestIdInRefusals });
   }
   const { admission } = outcome;
   const { target } = admission;

@@ -51,7 +51,7 @@ export async function failOver({ limiter, exchange, admission, targets, record, 
     if (untried.length === 0) return told;
     const outcome = await limiter.reroute(admission, untried);
     if (exchange.gone) return gone(told);
-    if (outcome.kind !== "admitted") return { ...told, note: `no other target: ${outcome.kind === "refused" ? refusalMessage(outcome.breach) : "the limiter daemon does not answer"}` };
+    if (outcome.kind !== "admitted") return { ...told, note: `no other target: ${"breach" in outcome ? refusalMessage(outcome.breach) : "the limiter daemon does not answer"}` };
     record.target = admission.target;
     record.tries++;
     last = await send(admission.target!, successHeaders(outcome.headers), untried.length > 1);

@@ -35,7 +35,7 @@ export interface Gateway {
   readonly isUtf8: (bytes: Buffer) => boolean;
 }
 
-export type Outcome = Forwarded["outcome"] | "answered" | "refused" | "rate_limited" | "limiter_unavailable";
+export type Outcome = Forwarded["outcome"] | "answered" | "refused" | "rate_limited" | "over_budget" | "limiter_unavailable";
 
 /** A target that failed, and why: a status, or what the network said. */
 export interface Tried {

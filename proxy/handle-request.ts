@@ -75,7 +75,11 @@ function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller:
     case "usage": return replyUsage(gateway, exchange, caller, record);
     case "rate-limits":
     case "rate-limits-reset-one":
-    case "rate-limits-reset": return handleAdmin(gateway, exchange, endpoint, record);
+    case "rate-limits-reset":
+    case "budgets":
+    case "budgets-reset-one":
+    case "budgets-reset":
+    case "budgets-settings": return handleAdmin(gateway, exchange, endpoint, record);
     case "auth-keys":
     case "auth-keys-deactivate": return handleAuthKeys(gateway, exchange, endpoint, record);
     case "explain": return explainRequest(gateway, exchange, record);

@@ -14,7 +14,7 @@ import type { Admission, AdmissionOutcome, AuthorizeOutcome, Limiter, Spent } fr
 import type { LimiterClientOptions, LimiterClientPorts, LimiterLink } from "./limiter-link.js";
 import { type Asking, createOpenQuestions, granted, letThrough, nobody, questionMessage } from "./open-questions.js";
 import { createUnsettledQueue, settleMessage, type Unsettled } from "./unsettled.js";
-import type { Admin, Admitted, Authorize, Authorized, Claimed, Denied, FromDaemon, Lease, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
+import type { Admin, Admitted, Authorize, Authorized, Claimed, Denied, Exceeded, FromDaemon, Lease, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
 
 export interface LimiterClient extends Limiter {
   readonly link: LimiterLink;
@@ -110,12 +110,12 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     if (admission.target === target && admission.targetLsn === 0) Object.assign(admission, { targetAtMs: admittedAtMs, targetLsn: lsn });
   }
 
-  function onRefused(message: Refused | Denied): void {
+  function onRefused(message: Refused | Exceeded | Denied): void {
     if (message.kind === "denied") calls.answer(message.id, { ok: true, body: message });
     const late = questions.takeLate(message.id);
     // It went on all the same, and is counted with its settle.
     if (late !== undefined && late.question.rerouted === null && late.admission !== null && !late.admission.settled) late.admission.lease = 0;
-    questions.take(message.id)?.resolve(message.kind === "denied" ? { kind: "denied" } : { kind: "refused", id: message.id, breach: message, key: message.key });
+    questions.take(message.id)?.resolve(turnedAway(message));
   }
 
   function withdraw(lease: Lease): void {
@@ -202,6 +202,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     switch (message.kind) {
       case "admitted": return onAdmitted(message);
       case "refused":
+      case "exceeded":
       case "denied": return onRefused(message);
       case "authorized": return calls.answer(message.id, { ok: true, body: message });
       case "settled": return unsettled.acknowledge(message.seq);
@@ -237,3 +238,12 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
 
 /** An admin operation waits for a commit, which an admission does not. */
 const callDeadlineMs = 5_000;
+
+/** What became of an admission that was not granted. */
+function turnedAway(message: Refused | Exceeded | Denied): AdmissionOutcome {
+  switch (message.kind) {
+    case "refused": return { kind: "refused", id: message.id, breach: message, key: message.key };
+    case "exceeded": return { kind: "exceeded", id: message.id, breach: message, headers: message.headers, key: message.key };
+    case "denied": return { kind: "denied" };
+  }
+}

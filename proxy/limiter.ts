@@ -1,6 +1,6 @@
 /** The port to the limiter: what the proxy's steps ask and tell. `limiter-client.ts` answers it over the wire. */
 import type { Execution } from "../shared/wire/execution.js";
-import type { AdminOp, Breach, Claimed, KeyOfCaller, SuccessHeaders, Target } from "../shared/wire/message.js";
+import type { AdminOp, Breach, BudgetBreach, Claimed, KeyOfCaller, SuccessHeaders, Target } from "../shared/wire/message.js";
 import type { CallOutcome } from "./daemon-calls.js";
 
 /** A request that may go to its target, until it is settled. `lease` 0: it was let through unasked. */
@@ -25,6 +25,8 @@ export type AdmissionOutcome =
   | { readonly kind: "admitted"; readonly admission: Admission; readonly headers: SuccessHeaders | null }
   /** `id`: what the daemon knows the refusal by. */
   | { readonly kind: "refused"; readonly id: number; readonly breach: Breach; readonly key: KeyOfCaller | null }
+  /** A budget has nothing left; `headers` as the rules stand. */
+  | { readonly kind: "exceeded"; readonly id: number; readonly breach: BudgetBreach; readonly headers: SuccessHeaders | null; readonly key: KeyOfCaller | null }
   /** Nobody with these credentials may call. */
   | { readonly kind: "denied" }
   | { readonly kind: "unavailable" };

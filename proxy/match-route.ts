@@ -1,6 +1,6 @@
 /** Which endpoint a request is for (CONTRACT sections 1 and 5). A table; nothing is done here. */
 
-export type Endpoint = "chat-completions" | "models" | "usage" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
+export type Endpoint = "chat-completions" | "models" | "usage" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "budgets" | "budgets-reset-one" | "budgets-reset" | "budgets-settings" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
 
 export type RouteMatch =
   | { readonly kind: "endpoint"; readonly endpoint: Endpoint; readonly area: Area }
@@ -23,6 +23,10 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["/admin/rate-limits/reset-one", { area: "admin", methods: { POST: "rate-limits-reset-one" } }],
   ["/admin/rate-limits/reset", { area: "admin", methods: { POST: "rate-limits-reset" } }],
   ["/admin/auth-keys", { area: "admin", methods: { GET: "auth-keys", POST: "auth-keys" } }],
+  ["/admin/budgets", { area: "admin", methods: { GET: "budgets", PUT: "budgets", DELETE: "budgets" } }],
+  ["/admin/budgets/reset-one", { area: "admin", methods: { POST: "budgets-reset-one" } }],
+  ["/admin/budgets/reset", { area: "admin", methods: { POST: "budgets-reset" } }],
+  ["/admin/budgets/settings", { area: "admin", methods: { GET: "budgets-settings", PUT: "budgets-settings" } }],
   ["/admin/explain", { area: "admin", methods: { POST: "explain" } }],
   ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],

@@ -5,7 +5,7 @@
 import type { Failure } from "../shared/error-code.js";
 import { failure } from "../shared/error-code.js";
 import { refusalMessage } from "../shared/refusal-message.js";
-import type { Breach, SuccessHeaders, Target } from "../shared/wire/message.js";
+import type { Breach, BudgetBreach, SuccessHeaders, Target } from "../shared/wire/message.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
 
@@ -32,13 +32,17 @@ function envelope({ type, message, code, param, provider }: Failure): { readonly
   return { error: { type, message, code, param, ...(provider === null ? {} : { provider }) } };
 }
 
+/** What the daemon refused, and the headers of the rules that admitted it where a budget did not. */
+export type RefusalAnswer = { readonly kind: "refused"; readonly breach: Breach } | { readonly kind: "exceeded"; readonly breach: BudgetBreach; readonly headers: SuccessHeaders | null };
+
 /**
- * The 429 of a rule, with an honest wait (CONTRACT section 4). The contract fixes its body, so the request
+ * The 429 of a rule or a budget, with an honest wait (CONTRACT sections 4 and 5). The contract fixes its body, so the request
  * id, by which the refusal can be explained, stands in the header alone unless the operator wants it in both.
  */
-export function replyRefused(exchange: Exchange, breach: Breach, options: { readonly requestIdInBody: boolean }): void {
-  const refused = failure("rate_limit_exceeded", refusalMessage(breach));
-  replyJson(exchange, refused.status, { ...envelope(refused), ...(options.requestIdInBody ? { request_id: exchange.id } : {}) }, refusalHeaders(breach));
+export function replyRefused(exchange: Exchange, answer: RefusalAnswer, options: { readonly requestIdInBody: boolean }): void {
+  const refused = failure(answer.kind === "refused" ? "rate_limit_exceeded" : "budget_exceeded", refusalMessage(answer.breach));
+  const headers = answer.kind === "refused" ? refusalHeaders(answer.breach) : [...waitHeaders(answer.breach.waitSeconds), ...successHeaders(answer.headers)];
+  replyJson(exchange, refused.status, { ...envelope(refused), ...(options.requestIdInBody ? { request_id: exchange.id } : {}) }, headers);
 }
 
 /** The official SDKs drop waits over a minute and would retry at once: they are told not to. */
@@ -46,11 +50,16 @@ const retryableSecondsMax = 60;
 
 export function refusalHeaders(breach: Breach): string[] {
   const wait = String(breach.waitSeconds);
-  const headers = ["retry-after", wait, "retry-after-ms", `${breach.waitSeconds * 1000}`];
-  if (breach.waitSeconds > retryableSecondsMax) headers.push("x-should-retry", "false");
+  const headers = waitHeaders(breach.waitSeconds);
   if (breach.dimension === "concurrent") return headers;
   const { dimension } = breach;
   headers.push(`x-ratelimit-limit-${dimension}`, String(breach.cap), `x-ratelimit-remaining-${dimension}`, "0", `x-ratelimit-reset-${dimension}`, wait);
+  return headers;
+}
+
+function waitHeaders(waitSeconds: number): string[] {
+  const headers = ["retry-after", String(waitSeconds), "retry-after-ms", `${waitSeconds * 1000}`];
+  if (waitSeconds > retryableSecondsMax) headers.push("x-should-retry", "false");
   return headers;
 }
 

@@ -18,6 +18,8 @@ export type ErrorType = (typeof errorTypes)[number];
 export type ErrorCode =
   | "rate_limit_exceeded"
   | "rate_limit_not_found"
+  | "budget_exceeded"
+  | "budget_not_found"
   | "quota_templates_not_entitled"
   | "feature_unavailable"
   | "limiter_unavailable"
@@ -39,6 +41,8 @@ export interface Failure {
 const byCode: Record<ErrorCode, { readonly status: number; readonly type: ErrorType }> = {
   rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
   rate_limit_not_found: { status: 404, type: "not_found_error" },
+  budget_exceeded: { status: 429, type: "rate_limit_error" },
+  budget_not_found: { status: 404, type: "not_found_error" },
   quota_templates_not_entitled: { status: 403, type: "permission_error" },
   feature_unavailable: { status: 503, type: "internal_error" },
   limiter_unavailable: { status: 503, type: "internal_error" },

@@ -141,7 +141,8 @@ export function parseSubject(scope: "provider" | "model", raw: unknown, param: s
   return good(subject);
 }
 
-function parseUserPath(raw: unknown, param: string): Checked<string> {
+/** A user path of a body, normalized. */
+export function parseUserPath(raw: unknown, param: string): Checked<string> {
   if (typeof raw !== "string") return bad(`${param} must be a path such as /team/app, not ${show(raw)}`, param);
   const result = normalizeUserPath(raw);
   return result.ok ? good(result.path) : bad(`${param} ${result.reason}`, param);
@@ -174,11 +175,11 @@ function parseTarget(body: Readonly<Record<string, unknown>>): Checked<{ scope: 
   return parsed.ok ? good({ scope, subject: parsed.value }) : parsed;
 }
 
-function present(value: unknown): boolean {
+export function present(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
 
-function asObject(body: unknown, known: readonly string[], at = ""): Checked<Readonly<Record<string, unknown>>> {
+export function asObject(body: unknown, known: readonly string[], at = ""): Checked<Readonly<Record<string, unknown>>> {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return bad(`${at === "" ? "the body" : at.slice(0, -1)} must be a JSON object, not ${show(body)}`, at === "" ? "body" : at.slice(0, -1));
   for (const name of Object.keys(body)) {
     if (!known.includes(name)) return bad(`unknown field ${at}${name}: expected ${known.map((field) => at + field).join(", ")}`, `${at}${name}`);

@@ -44,7 +44,9 @@ function summarize(config: Config): Readonly<Record<string, string | number | bo
     providers: config.providers.map(({ name }) => name),
     virtual_models: config.virtualModels.map(({ source }) => source),
     rules: rateLimits.rules.length,
+    budgets: config.budgets.budgets.length,
     limits_enabled: rateLimits.enabled,
+    budgets_enabled: config.budgets.enabled,
     usage_enabled: config.usageEnabled,
   };
 }

@@ -5,11 +5,13 @@
 import { utf8Bytes } from "../user-path.js";
 import type { Config } from "./config.js";
 import type { ConfigFile } from "./config-file.js";
-import { priceWarnings, providerRuleWarnings, tokenRuleWarnings, variableWarnings } from "./config-warnings.js";
+import { budgetWarnings, priceWarnings, providerRuleWarnings, tokenRuleWarnings, variableWarnings } from "./config-warnings.js";
 import { absolutePath, defaultDataDir, defaultSocket } from "./default-paths.js";
 import { socketPathBytesMax } from "../bounds.js";
+import { readEnvBudgets } from "./env-budgets.js";
 import { readEnvRules } from "./env-rules.js";
 import type { Environment } from "./environment.js";
+import { mergeBudgets, readFileBudgets } from "./file-budgets.js";
 import { mergeRules, readFileRules } from "./file-rules.js";
 import { buildIssuers } from "./jwt-issuers.js";
 import { parseShape } from "./parse-shape.js";
@@ -56,8 +58,11 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   const fileRules = readFileRules(shape.rules, { perChildEntitled: quotaTemplatesEntitled }, problems);
   const envRules = readEnvRules(env, { perChildEntitled: quotaTemplatesEntitled });
   problems.push(...envRules.problems);
+  const fileBudgets = readFileBudgets(shape.budgets, { perChildEntitled: quotaTemplatesEntitled }, problems);
+  const envBudgets = readEnvBudgets(env, { perChildEntitled: quotaTemplatesEntitled }, problems);
   if (problems.length > 0) return failed;
 
+  const budgets = mergeBudgets(fileBudgets, envBudgets);
   const rules = mergeRules(fileRules, envRules.entries);
   const config: Config = {
     file: file?.path ?? null,
@@ -81,12 +86,13 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     usageRetentionDays: values.usageRetentionDays,
     quotaTemplatesEntitled,
     rateLimits: { enabled: values.rateLimitsEnabled, flushIntervalMs: values.flushIntervalMs, rules },
+    budgets: { enabled: values.budgetsEnabled, budgets },
     logLevel: values.logLevel,
   };
   return {
     ok: true,
     config,
-    warnings: [...variableWarnings(env), ...warnings, ...tokenRuleWarnings(rules, values.usageEnabled), ...providerRuleWarnings(rules, names), ...priceWarnings(prices, names)],
+    warnings: [...variableWarnings(env), ...warnings, ...tokenRuleWarnings(rules, values.usageEnabled), ...budgetWarnings(budgets, values.usageEnabled), ...providerRuleWarnings(rules, names), ...priceWarnings(prices, names)],
   };
 }
 

@@ -40,6 +40,16 @@ export interface DeclaredRules {
   readonly limits: readonly { readonly at: string; readonly fields: Mapping }[];
 }
 
+/** One entry of `budgets.user_paths` or `.labels`. */
+export interface DeclaredBudgets {
+  readonly at: string;
+  readonly scope: "user_path" | "label";
+  /** The path or label as it was written. */
+  readonly subject: string | null;
+  readonly perChild: boolean;
+  readonly limits: readonly { readonly at: string; readonly fields: Mapping }[];
+}
+
 export interface DeclaredPrice {
   readonly at: string;
   /** `provider/model` or `provider/*`, as it was written. */
@@ -59,6 +69,7 @@ export interface ConfigFile {
   readonly providers: readonly DeclaredProvider[];
   readonly virtualModels: readonly DeclaredVirtualModel[];
   readonly rules: readonly DeclaredRules[];
+  readonly budgets: readonly DeclaredBudgets[];
   readonly prices: readonly DeclaredPrice[];
   readonly issuers: readonly DeclaredIssuer[];
 }

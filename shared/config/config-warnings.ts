@@ -1,7 +1,9 @@
 /** What doesn't stop a start but would otherwise go wrong in silence. Each warning is one log line. */
+import { type BudgetDefinition, budgetName } from "../budget.js";
 import type { RuleDefinition } from "../rule.js";
 import type { PriceConfig } from "./config.js";
 import { closestName, nameHint } from "./closest-name.js";
+import { budgetPrefix } from "./env-budgets.js";
 import { providerPrefix, userPathPrefix } from "./env-rules.js";
 import { type Environment, variable } from "./environment.js";
 import { ruleName } from "./limit-fields.js";
@@ -11,6 +13,11 @@ import { configFileVariable, settings } from "./settings.js";
 export function tokenRuleWarnings(rules: readonly RuleDefinition[], usageEnabled: boolean): readonly string[] {
   const inert = usageEnabled ? [] : rules.filter(({ maxTokens }) => maxTokens !== null);
   return inert.length === 0 ? [] : [`token limits need usage.enabled: max_tokens isn't enforced for ${inert.map(ruleName).join(", ")}`];
+}
+
+/** Budgets are computed from usage records. One warning names them all. */
+export function budgetWarnings(budgets: readonly BudgetDefinition[], usageEnabled: boolean): readonly string[] {
+  return usageEnabled || budgets.length === 0 ? [] : [`budgets need usage.enabled: these aren't enforced: ${budgets.map(budgetName).join(", ")}`];
 }
 
 /** Rules for providers that nobody configured limit nothing. */
@@ -42,7 +49,7 @@ export function variableWarnings(env: Environment): readonly string[] {
     if (name.startsWith("SLUICE_") && !known.includes(name)) warnings.push(`${name} is ignored: it is not a known variable${nameHint(name, ours)}`);
     else if (name === userPathPrefix.slice(0, -1)) warnings.push(`${name} is ignored: the rule for the root path is ${userPathPrefix}, with its last underscore`);
     else if (name === providerPrefix.slice(0, -1)) warnings.push(`${name} is ignored: write ${providerPrefix}<NAME>`);
-    else if (name === "BUDGETS_ENABLED" || name.startsWith("SET_BUDGET_")) warnings.push(`${name} is ignored: there are no budgets in this version`);
+    else if (name === budgetPrefix.slice(0, -1)) warnings.push(`${name} is ignored: the budget for the root path is ${budgetPrefix}, with its last underscore`);
   }
   return warnings;
 }

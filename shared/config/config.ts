@@ -2,6 +2,7 @@
  * What a checked configuration holds, after file, environment and flags are merged (CONTRACT
  * section 9). Both processes read the same one and take their part.
  */
+import type { BudgetDefinition } from "../budget.js";
 import type { Price } from "../price.js";
 import type { RuleDefinition } from "../rule.js";
 
@@ -89,6 +90,11 @@ export interface Config {
     readonly flushIntervalMs: number;
     /** Unique by `ruleId`. */
     readonly rules: readonly RuleDefinition[];
+  };
+  readonly budgets: {
+    readonly enabled: boolean;
+    /** Unique by `budgetId`. */
+    readonly budgets: readonly BudgetDefinition[];
   };
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
 }

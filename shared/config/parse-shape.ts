@@ -6,7 +6,8 @@
 import * as v from "valibot";
 import { candidatesMax } from "../bounds.js";
 import { show } from "../rule.js";
-import type { ConfigFile, DeclaredIssuer, DeclaredPrice, DeclaredProvider, DeclaredRules, DeclaredTarget, DeclaredVirtualModel } from "./config-file.js";
+import { budgetLimitKeys } from "./budget-limits.js";
+import type { ConfigFile, DeclaredBudgets, DeclaredIssuer, DeclaredPrice, DeclaredProvider, DeclaredRules, DeclaredTarget, DeclaredVirtualModel } from "./config-file.js";
 import { type JwtFields, jwtSettings } from "./jwt-settings.js";
 import { limitKeys } from "./limit-fields.js";
 import { type PriceFields, priceSettings, type TierFields, tierSettings } from "./price-settings.js";
@@ -57,6 +58,11 @@ const ruleSchemas = {
   model: { model: v.string(expecting("must be a model id")), limits },
 };
 
+const budgetSchemas = {
+  user_path: { path: v.string(expecting("must be a path such as /team/app")), per_child: perChild, limits },
+  label: { label: v.string(expecting("must be a label")), limits },
+};
+
 type Schemas = Readonly<Record<string, v.GenericSchema>>;
 type Fields<S extends Schemas> = { readonly [K in keyof S]: v.InferOutput<S[K]> | undefined };
 
@@ -76,9 +82,10 @@ function readFields<S extends Schemas>(schemas: S, raw: unknown, at: string, pro
 /** Takes a document apart. An empty one (null) is the default configuration. */
 export function parseShape(document: unknown, problems: string[]): ConfigFile {
   const scalars = new Map<string, unknown>();
-  const top = readSection(document ?? {}, "", ["providers", "virtual_models", "server", "limiter", "usage", "rate_limits", "prices", "jwt"], scalars, problems);
+  const top = readSection(document ?? {}, "", ["providers", "virtual_models", "server", "limiter", "usage", "rate_limits", "budgets", "prices", "jwt"], scalars, problems);
   for (const section of ["server", "limiter", "usage"]) readSection(top[section] ?? {}, section, [], scalars, problems);
   const rateLimits = readSection(top["rate_limits"] ?? {}, "rate_limits", ["user_paths", "providers", "models"], scalars, problems);
+  const budgets = readSection(top["budgets"] ?? {}, "budgets", ["user_paths", "labels"], scalars, problems);
   return {
     settings: scalars,
     providers: readNamed(top["providers"], "providers", problems).map(([name, raw, at]) => readProvider(name, raw, at, problems)),
@@ -87,6 +94,10 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
       ...readRules("user_path", "path", rateLimits["user_paths"], "rate_limits.user_paths", problems),
       ...readRules("provider", "name", rateLimits["providers"], "rate_limits.providers", problems),
       ...readRules("model", "model", rateLimits["models"], "rate_limits.models", problems),
+    ],
+    budgets: [
+      ...readBudgets("user_path", "path", budgets["user_paths"], "budgets.user_paths", problems),
+      ...readBudgets("label", "label", budgets["labels"], "budgets.labels", problems),
     ],
     prices: readNamed(top["prices"], "prices", problems).map(([name, raw, at]) => readPrice(name, raw, at, problems)),
     issuers: readItems(top["jwt"], "jwt", problems).map(([raw, at]) => readIssuer(raw, at, problems)),
@@ -171,13 +182,7 @@ function readVirtualModel(source: string, raw: unknown, at: string, problems: st
 }
 
 function readRules(scope: DeclaredRules["scope"], subjectKey: DeclaredRules["subjectKey"], raw: unknown, at: string, problems: string[]): readonly DeclaredRules[] {
-  if (raw === undefined || raw === null) return [];
-  if (!Array.isArray(raw)) {
-    problems.push(`${at} must be a list, not ${show(raw)}`);
-    return [];
-  }
-  return raw.map((item: unknown, index) => {
-    const entryAt = `${at}[${index}]`;
+  return readItems(raw, at, problems).map(([item, entryAt]) => {
     const schemas: Schemas = ruleSchemas[scope];
     const fields: Readonly<Record<string, unknown>> = readFields(schemas, item, entryAt, problems) ?? {};
     const subject = fields[subjectKey];
@@ -187,15 +192,30 @@ function readRules(scope: DeclaredRules["scope"], subjectKey: DeclaredRules["sub
       subject: typeof subject === "string" ? subject : null,
       subjectKey,
       perChild: fields["per_child"] === true,
-      limits: readLimits(fields["limits"], `${entryAt}.limits`, problems),
+      limits: readLimits(fields["limits"], `${entryAt}.limits`, limitKeys, problems),
     };
   });
 }
 
-function readLimits(raw: unknown, at: string, problems: string[]): DeclaredRules["limits"] {
+function readBudgets(scope: DeclaredBudgets["scope"], subjectKey: string, raw: unknown, at: string, problems: string[]): readonly DeclaredBudgets[] {
+  return readItems(raw, at, problems).map(([item, entryAt]) => {
+    const schemas: Schemas = budgetSchemas[scope];
+    const fields: Readonly<Record<string, unknown>> = readFields(schemas, item, entryAt, problems) ?? {};
+    const subject = fields[subjectKey];
+    return {
+      at: entryAt,
+      scope,
+      subject: typeof subject === "string" ? subject : null,
+      perChild: fields["per_child"] === true,
+      limits: readLimits(fields["limits"], `${entryAt}.limits`, budgetLimitKeys, problems),
+    };
+  });
+}
+
+function readLimits(raw: unknown, at: string, keys: readonly string[], problems: string[]): DeclaredRules["limits"] {
   if (!Array.isArray(raw)) return [];
   return raw.flatMap((item: unknown, index) => {
-    const fields = readMapping(item, `${at}[${index}]`, limitKeys, problems);
+    const fields = readMapping(item, `${at}[${index}]`, keys, problems);
     return fields === null ? [] : [{ at: `${at}[${index}]`, fields }];
   });
 }

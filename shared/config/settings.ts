@@ -112,6 +112,10 @@ export const settings = {
     path: "rate_limits.flush_interval", env: "RATE_LIMITS_FLUSH_INTERVAL", flag: null, kind: seconds({ min: 0.01, max: 3600, zero: true }), fallback: 1000, shown: "1", unit: "seconds",
     meaning: "How often the counters are written to the store, fractions allowed; 0 writes them on a clean stop only.",
   }),
+  budgetsEnabled: setting({
+    path: "budgets.enabled", env: "BUDGETS_ENABLED", flag: null, kind: boolean, fallback: true, shown: "true", unit: null,
+    meaning: "Enforces budgets; false keeps them, with what was spent, and enforces none.",
+  }),
   logLevel: setting<Config["logLevel"]>({
     path: "log_level", env: "LOG_LEVEL", flag: "logLevel", kind: choice(["fatal", "error", "warn", "info", "debug", "trace", "silent"]), fallback: "info", shown: "info", unit: null,
     meaning: "The least important lines that are logged.",

@@ -1,5 +1,6 @@
 /** Frames from the daemon, checked. The daemon is trusted to mean well, not to be of the same version; the grammar stands in `message.ts`. */
 import { isCount } from "../assert.js";
+import { budgetScopes } from "../budget.js";
 import { errorTypes, type Failure } from "../error-code.js";
 import { scopes } from "../rule.js";
 import type { Dimension, FromDaemon, KeyOfCaller, SuccessHeaders } from "./message.js";
@@ -30,6 +31,14 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
     case "authorized": {
       const [, , userPath, keyId] = frame as unknown[];
       return typeof userPath === "string" && typeof keyId === "string" ? { kind: "authorized", id, userPath, keyId } : null;
+    }
+    case "exceeded": {
+      const [, , rawScope, subject, periodSeconds, spentUsd, amountUsd, waitSeconds, flat, rawKey] = frame as unknown[];
+      const key = keyFromWire(rawKey);
+      const scope = budgetScopes.find((known) => known === rawScope);
+      if (key === undefined || scope === undefined || typeof subject !== "string" || !isCount(periodSeconds, 1) || !isCount(waitSeconds, 1) || !Array.isArray(flat)) return null;
+      if (typeof spentUsd !== "number" || typeof amountUsd !== "number" || !(spentUsd >= 0) || !(amountUsd > 0)) return null;
+      return { kind: "exceeded", id, dimension: "budget", scope, subject, periodSeconds, spentUsd, amountUsd, waitSeconds, headers: headersFromWire(flat), key };
     }
     case "settled": return { kind: "settled", seq: id };
     case "welcome": {

@@ -24,12 +24,14 @@
  *   admitted id target admittedAtMs lsn headers key       to admit and reroute; target: index into its targets; headers: [] or six counts;
  *                                                         key: [userPath, keyId] of a caller with a managed key, else []
  *   refused  id scope subject periodSeconds dimension cap waitSeconds key
+ *   exceeded id scope subject periodSeconds spentUsd amountUsd waitSeconds headers key
+ *                                                         to admit: a budget refuses; headers as in admitted, with nothing counted
  *   denied   id                                           to admit and authorize: nobody with this credential may call
  *   authorized id userPath keyId                          to authorize; userPath: what the key is bound to, else ""
  *   settled  seq                                          every settle up to seq is durable
  *   answer   id body                                      to admin
  *   failed   id failure                                   to admin, and to a hello that can't be welcomed
- *   event    0 name value                                 `limited`: whether any rule exists, so whether admissions must be asked for
+ *   event    0 name value                                 `limited`: whether any rule or budget exists, so whether admissions must be asked for
  *                                                         `inert_rules`: how many rules are loaded and do nothing
  *                                                         `keyed`: a managed key exists, so that nobody calls without credentials any more
  *
@@ -42,8 +44,10 @@
  * ascending `seq` and travel in that order, so a repeat is known by its number alone.
  */
 import type { Failure } from "../error-code.js";
-import type { Scope } from "../rule.js";
 import type { Execution } from "./execution.js";
+import type { Breach, BudgetBreach, SuccessHeaders } from "./verdict.js";
+
+export type { Breach, BudgetBreach, Dimension, SuccessHeaders } from "./verdict.js";
 
 /** Where a request may go: a provider instance and the model's id there. */
 export interface Target {
@@ -145,7 +149,7 @@ export interface RefusalNote {
   readonly model: string;
 }
 
-export const adminOps = ["rate-limits.list", "rate-limits.put", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset", "keys.issue", "keys.list", "keys.deactivate", "explain", "status", "usage.status", "usage.summary", "usage.export"] as const;
+export const adminOps = ["rate-limits.list", "rate-limits.put", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset", "budgets.list", "budgets.put", "budgets.delete", "budgets.reset-one", "budgets.reset", "budgets.settings", "budgets.put-settings", "keys.issue", "keys.list", "keys.deactivate", "explain", "status", "usage.status", "usage.summary", "usage.export"] as const;
 export type AdminOp = (typeof adminOps)[number];
 
 export interface Admin {
@@ -156,12 +160,6 @@ export interface Admin {
 }
 
 export type ToDaemon = Hello | Admit | Authorize | Reroute | Settle | RefusalNote | Admin;
-
-/** The six counts of the success headers; null where no rule gives that triple. Resets are whole seconds. */
-export interface SuccessHeaders {
-  readonly requests: { readonly limit: number; readonly remaining: number; readonly resetSeconds: number } | null;
-  readonly tokens: { readonly limit: number; readonly remaining: number; readonly resetSeconds: number } | null;
-}
 
 export interface Welcome {
   readonly kind: "welcome";
@@ -184,18 +182,6 @@ export interface Admitted {
   readonly key: KeyOfCaller | null;
 }
 
-export type Dimension = "requests" | "tokens" | "concurrent";
-
-/** The breach that is reported (CONTRACT section 4). `subject` is the child's path for a template. */
-export interface Breach {
-  readonly scope: Scope;
-  readonly subject: string;
-  readonly periodSeconds: number;
-  readonly dimension: Dimension;
-  readonly cap: number;
-  readonly waitSeconds: number;
-}
-
 export interface Refused extends Breach {
   readonly kind: "refused";
   readonly id: number;
@@ -215,6 +201,13 @@ export interface Authorized {
   readonly userPath: string;
   /** Empty without a key. */
   readonly keyId: string;
+}
+
+export interface Exceeded extends BudgetBreach {
+  readonly kind: "exceeded";
+  readonly id: number;
+  readonly headers: SuccessHeaders | null;
+  readonly key: KeyOfCaller | null;
 }
 
 export interface Settled {
@@ -252,4 +245,4 @@ export interface KeyedEvent {
   readonly value: true;
 }
 
-export type FromDaemon = Welcome | Admitted | Refused | Denied | Authorized | Settled | Answer | Failed | LimitedEvent | InertRulesEvent | KeyedEvent;
+export type FromDaemon = Welcome | Admitted | Refused | Exceeded | Denied | Authorized | Settled | Answer | Failed | LimitedEvent | InertRulesEvent | KeyedEvent;

@@ -14,6 +14,7 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
     case "denied": return ["denied", message.id];
     case "authorize": return ["authorize", message.id, message.credential];
     case "authorized": return ["authorized", message.id, message.userPath, message.keyId];
+    case "exceeded": return ["exceeded", message.id, message.scope, message.subject, message.periodSeconds, message.spentUsd, message.amountUsd, message.waitSeconds, flattenHeaders(message.headers), flattenKey(message.key)];
     case "settled": return ["settled", message.seq];
     case "hello": return ["hello", message.id, message.wireVersion, message.role, message.proxyId, message.leases.map(flattenLease), message.more];
     case "welcome": return ["welcome", message.id, message.daemonVersion, message.settledSeq, message.limited, message.inertRules, message.keyed];

@@ -2,9 +2,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseBudgetKey, parseBudgetResetOne, parseBudgetWrite } from "../../shared/budget.js";
 import { failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
 import { listen, type Peer } from "../../shared/ipc.js";
+import { defaultAnchors, parseAnchors } from "../../shared/reset-anchors.js";
 import { type Checked, compareRules, parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel, type RuleDefinition, ruleId } from "../../shared/rule.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import type { Admin, FromDaemon, ToDaemon } from "../../shared/wire/message.js";
@@ -18,6 +20,8 @@ export interface FakeDaemonOptions {
   readonly rulesPerPage?: number;
   /** What `explain` is answered with. */
   readonly explanation?: object;
+  /** What the list of budgets holds. */
+  readonly budgets?: readonly object[];
 }
 
 export interface FakeDaemon {
@@ -94,6 +98,13 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     }
     case "rate-limits.reset-one": return whenGood(parseResetOne(body), () => {});
     case "rate-limits.reset": return whenGood(parseConfirmation(body), () => {});
+    case "budgets.list": return { kind: "answer", body: { budgets: options.budgets ?? [], server_time: "2026-01-01T00:00:00.000Z", next: null } };
+    case "budgets.put": return whenGood(parseBudgetWrite(body, { perChildEntitled: options.perChildEntitled ?? false }), () => {});
+    case "budgets.delete": return whenGood(parseBudgetKey(body), () => {});
+    case "budgets.reset-one": return whenGood(parseBudgetResetOne(body), () => {});
+    case "budgets.reset": return whenGood(parseConfirmation(body), () => {});
+    case "budgets.settings": return { kind: "answer", body: { ...defaultAnchors, server_time: "2026-01-01T00:00:00.000Z" } };
+    case "budgets.put-settings": return whenGood(parseAnchors(body, defaultAnchors), () => {});
     case "keys.issue":
     case "keys.list":
     case "keys.deactivate":

@@ -33,6 +33,7 @@ function ask(book: RuleBook, second: number, { path = "/team", targets = [gpt], 
 /** `admitted`, or the rule that refuses and its wait. */
 function said(verdict: Verdict): string {
   if (verdict.admitted) return "admitted";
+  if (verdict.breach.dimension === "budget") throw new Error("no budget was asked");
   const { scope, subject, periodSeconds, dimension, cap, waitSeconds } = verdict.breach;
   return `${scope} ${subject} ${periodSeconds} ${dimension} ${cap}: ${waitSeconds}`;
 }

@@ -33,6 +33,7 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
       const verdict = admit(book, { userPath: request.userPath, targets: [{ provider: request.provider, model: request.model }] }, { nowMs, tokensEnforced: true });
       if (!verdict.admitted) {
         const { breach } = verdict;
+        if (breach.dimension === "budget") throw new Error("no budget was asked");
         const body = { error: { type: "rate_limit_error", message: refusalMessage(breach), param: null, code: "rate_limit_exceeded" } };
         return { status: 429, headers: asRecord(refusalHeaders(breach).filter((_, i, all) => all[i - (i % 2)] !== "x-should-retry")), body, upstreamCalled: false };
       }

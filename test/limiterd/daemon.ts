@@ -1,14 +1,18 @@
 /** A daemon's memory and steps without sockets and timers, for tests: peers are arrays, time is set, commits run when asked. */
+import { budgetChange, createSpendLog } from "../../limiterd/budget-store.js";
+import { beginFill, createSpentOnDays } from "../../limiterd/fill-budget.js";
 import { handleClose, handleFrame } from "../../limiterd/handle-message.js";
 import { createInertReason } from "../../limiterd/inert-rule.js";
 import { createRefusals } from "../../limiterd/refusals.js";
 import { restore } from "../../limiterd/restore.js";
+import { restoreBudgets } from "../../limiterd/restore-budgets.js";
 import { removeVoid, snapshot } from "../../limiterd/snapshot.js";
 import { type DaemonState, newCounts, type PeerState } from "../../limiterd/state.js";
 import { countInert } from "../../limiterd/status.js";
 import { createRollups } from "../../limiterd/rollups.js";
 import { createUsageLog } from "../../limiterd/usage-log.js";
 import { createWriter } from "../../limiterd/writer.js";
+import type { BudgetDefinition } from "../../shared/budget.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { RuleDefinition } from "../../shared/rule.js";
 import { wireVersion } from "../../shared/version.js";
@@ -45,16 +49,20 @@ export const pathRule = (subject: string, periodSeconds: number, caps: { request
   scope: "user_path", subject, periodSeconds, maxRequests: caps.requests ?? null, maxTokens: caps.tokens ?? null, perChild: false,
 });
 
-export function startDaemon(rules: readonly RuleDefinition[], { store = createMemoryStore(), nowMs = 1_767_225_600_000, usageEnabled = true, rateLimitsEnabled = true, labelsOf = (_keyId: string): readonly string[] => [], providers = [] as readonly ProviderConfig[] } = {}): TestDaemon {
+export function startDaemon(rules: readonly RuleDefinition[], { store = createMemoryStore(), nowMs = 1_767_225_600_000, usageEnabled = true, rateLimitsEnabled = true, budgets: configured = [] as readonly BudgetDefinition[], labelsOf = (_keyId: string): readonly string[] => [], providers = [] as readonly ProviderConfig[] } = {}): TestDaemon {
   const timers: (() => void)[] = [];
   const inertTold: string[] = [];
   const damagedTold: string[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rateLimitsEnabled ? rules : null, nowMs);
-  const usage = createUsageLog(store, createRollups({ store, labelsOf, onDamaged: (error) => void damagedTold.push(error.message) }));
-  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000, contributors: [usage] });
+  const onUnreadable = (error: Error): void => void damagedTold.push(error.message);
+  const usage = createUsageLog(store, createRollups({ store, labelsOf, onDamaged: onUnreadable }));
+  const { budgets, unfilled, changes: budgetChanges } = restoreBudgets(store, configured, { spentOnDays: createSpentOnDays(usage, onUnreadable) }, nowMs);
+  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000, contributors: [usage, createSpendLog(budgets)] });
   const state: DaemonState = {
-    settings: { version: "test", pid: 1, rateLimitsEnabled, usageEnabled, quotaTemplatesEntitled: true, inertReason },
+    settings: { version: "test", pid: 1, rateLimitsEnabled, usageEnabled, quotaTemplatesEntitled: true, budgetsEnabled: true, inertReason },
+    budgets,
+    labelsOf,
     book: restored.book,
     proxies: restored.proxies,
     keys: restored.keys,
@@ -70,12 +78,12 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     refusals: createRefusals(),
     inertRules: countInert(restored.book, inertReason),
     onInertRule: (rule) => void inertTold.push(rule),
-    budgetStatuses: () => [],
     onUnreadable: (error) => void damagedTold.push(error.message),
     counts: newCounts(),
     lastSnapshotAtMs: null,
   };
-  void writer.write(restored.changes);
+  for (const budget of unfilled) void beginFill(state, budget, nowMs);
+  void writer.write([...restored.changes, ...budgetChanges, ...unfilled.map(budgetChange)]);
   void removeVoid(state, restored.voidWindows);
   const daemon: TestDaemon = {
     state,

@@ -164,6 +164,7 @@ t.test("whatever the rules and whatever happened, explaining changes nothing and
           continue;
         }
         tally.refused++;
+        if (real.breach.dimension === "budget") throw new Error("no budget was asked");
         const { scope, subject, periodSeconds, dimension, cap: limit, waitSeconds } = real.breach;
         const { rule: named, dimension: explained, cap: explainedCap, retry_after: wait } = verdict as { rule: { scope: string; subject: string; period_seconds: number }; dimension: string; cap: number; retry_after: number };
         if (!isDeepStrictEqual([named.scope, named.subject, named.period_seconds, explained, explainedCap, wait], [scope, subject, periodSeconds, dimension, limit, waitSeconds])) throw new Error(`${JSON.stringify(real.breach)}, explained as ${JSON.stringify(verdict)}`);

@@ -2,7 +2,7 @@ import t from "tap";
 import { refusalHeaders, replyFailure, replyJson, replyRefused, successHeaders, targetHeader } from "../../proxy/respond.js";
 import { failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { refusalMessage } from "../../shared/refusal-message.js";
-import type { Breach } from "../../shared/wire/message.js";
+import type { Breach, BudgetBreach } from "../../shared/wire/message.js";
 import { FakeExchange } from "./fake-exchange.js";
 
 const breach: Breach = { scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 10, waitSeconds: 61 };
@@ -47,7 +47,7 @@ t.test("a failure on admin comes flat, with all six keys", async (t) => {
 t.test("the status and type of each code are those of the contract", async (t) => {
   const table = [
     ["rate_limit_exceeded", 429, "rate_limit_error"], ["rate_limit_not_found", 404, "not_found_error"], ["quota_templates_not_entitled", 403, "permission_error"], ["feature_unavailable", 503, "internal_error"],
-    ["limiter_unavailable", 503, "internal_error"], ["model_not_found", 404, "not_found_error"], ["provider_unavailable", 502, "provider_error"], ["request_too_large", 413, "invalid_request_error"],
+    ["limiter_unavailable", 503, "internal_error"], ["budget_exceeded", 429, "rate_limit_error"], ["budget_not_found", 404, "not_found_error"], ["model_not_found", 404, "not_found_error"], ["provider_unavailable", 502, "provider_error"], ["request_too_large", 413, "invalid_request_error"],
   ] as const;
   for (const [code, status, type] of table) t.match(failure(code, "x"), { status, type, code });
 });
@@ -78,14 +78,27 @@ t.test("a refusal tells its wait in both units, the breached dimension, and long
 
 t.test("a refused request is a 429 with its code, in the envelope", async (t) => {
   const exchange = new FakeExchange();
-  replyRefused(exchange, breach, { requestIdInBody: false });
+  replyRefused(exchange, { kind: "refused", breach }, { requestIdInBody: false });
   t.equal(exchange.status, 429);
   t.same(bodyOf(exchange), { error: { type: "rate_limit_error", message: refusalMessage(breach), code: "rate_limit_exceeded", param: null } });
   t.same([exchange.sent("retry-after"), exchange.sent("x-request-id"), exchange.sent("x-ratelimit-limit-requests")], ["61", "req_test", "10"]);
   const named = new FakeExchange();
-  replyRefused(named, breach, { requestIdInBody: true });
+  replyRefused(named, { kind: "refused", breach }, { requestIdInBody: true });
   t.same(bodyOf(named), { ...(bodyOf(exchange) as object), request_id: "req_test" }, "and with its request id, where the operator wants it");
   t.same(named.headers, exchange.headers);
+});
+
+t.test("a budget's refusal names who, the period and the money, waits for the period's end, and carries the headers of the rules", async (t) => {
+  const exchange = new FakeExchange();
+  const overspent: BudgetBreach = { dimension: "budget", scope: "user_path", subject: "/team/app", periodSeconds: 86_400, spentUsd: 10.000001, amountUsd: 10, waitSeconds: 86_399 };
+  replyRefused(exchange, { kind: "exceeded", breach: overspent, headers: { requests: { limit: 10, remaining: 7, resetSeconds: 3 }, tokens: null } }, { requestIdInBody: false });
+  t.equal(exchange.status, 429);
+  t.same(bodyOf(exchange), { error: { type: "rate_limit_error", message: "budget exceeded for /team/app daily limit: spent 10.000001 of 10", code: "budget_exceeded", param: null } });
+  t.same(
+    ["retry-after", "retry-after-ms", "x-should-retry", "x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"].map((name) => exchange.sent(name)),
+    ["86399", "86399000", "false", "10", "7", "3"],
+  );
+  t.equal(refusalMessage({ ...overspent, scope: "label", subject: "research", periodSeconds: 2_592_000, spentUsd: 0.000001, amountUsd: 0.000001 }), "budget exceeded for research monthly limit: spent 0.000001 of 0.000001");
 });
 
 t.test("success headers hold the triples that there are", async (t) => {

@@ -14,6 +14,7 @@ const builtIn: Config = {
   usageRetentionDays: 400,
   quotaTemplatesEntitled: false,
   rateLimits: { enabled: true, flushIntervalMs: 1000, rules: [] },
+  budgets: { enabled: true, budgets: [] },
   logLevel: "info",
 };
 
@@ -33,6 +34,7 @@ limiter: { socket: run/l.sock, data_dir: ./data, socket_group_access: true, fail
 usage: { enabled: false }
 entitlements: [quota_templates]
 rate_limits: { enabled: false, flush_interval: 0.25 }
+budgets: { enabled: false, labels: [ { label: x, limits: [ { period: daily, amount: 1 } ] } ] }
 log_level: warn
 `;
   const { config } = accepted(text, { env: { ...env, MY_PORT: "81", LOG_LEVEL: "trace" }, flags: { host: "0.0.0.0", dataDir: "/flag" } });
@@ -44,6 +46,7 @@ log_level: warn
     usageEnabled: false,
     quotaTemplatesEntitled: true,
     rateLimits: { enabled: false, flushIntervalMs: 250, rules: [] },
+    budgets: { enabled: false, budgets: [{ scope: "label", subject: "x", periodSeconds: 86_400, amountUsd: 1, perChild: false }] },
     logLevel: "trace",
   });
 });
@@ -55,17 +58,17 @@ server: { prot: 1 }
 limiter: { sockt: a }
 usage: { enable: true }
 rate_limits: { user_path: [] }
-budgets: {}
+budgets: { users: [] }
 "a.b": 1
 `;
   t.match(refused(text), [
     "sever is not a known key; did you mean server?",
-    /^budgets is not a known key: expected /,
     /^\["a\.b"\] is not a known key: expected /,
     "server.prot is not a known key; did you mean port?",
     "limiter.sockt is not a known key; did you mean socket?",
     "usage.enable is not a known key; did you mean enabled?",
     "rate_limits.user_path is not a known key; did you mean user_paths?",
+    /^budgets\.users is not a known key: expected /,
   ]);
 });
 

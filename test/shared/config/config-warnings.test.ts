@@ -27,8 +27,7 @@ t.test("variables that look like ours and aren't are warned about", async (t) =>
     ["SLUICE_COLOUR", /^SLUICE_COLOUR is ignored: it is not a known variable: expected SLUICE_CONFIG, SLUICE_MASTER_KEY, /],
     ["SET_RATE_LIMIT", "SET_RATE_LIMIT is ignored: the rule for the root path is SET_RATE_LIMIT_, with its last underscore"],
     ["SET_PROVIDER_RATE_LIMIT", "SET_PROVIDER_RATE_LIMIT is ignored: write SET_PROVIDER_RATE_LIMIT_<NAME>"],
-    ["SET_BUDGET_TEAM", "SET_BUDGET_TEAM is ignored: there are no budgets in this version"],
-    ["BUDGETS_ENABLED", "BUDGETS_ENABLED is ignored: there are no budgets in this version"],
+    ["SET_BUDGET", "SET_BUDGET is ignored: the budget for the root path is SET_BUDGET_, with its last underscore"],
   ] as const) {
     t.match(accepted(null, { env: { [name]: "x" } }).warnings, [warning], name);
     t.same(accepted(null, { env: { [name]: "" } }).warnings, [], `${name}, blank`);
@@ -37,4 +36,10 @@ t.test("variables that look like ours and aren't are warned about", async (t) =>
 
 t.test("an ordinary environment is no reason for a warning", async (t) => {
   t.same(accepted(null, { env: { PATH: "/bin", HOME: "/home/a", SLUICE_CONFIG: "/x", SLUICE_MASTER_KEY: "mk", SET_RATE_LIMIT_A: "rpm=1" } }).warnings, []);
+});
+
+t.test("budgets without usage tracking are named in one warning", async (t) => {
+  const env = { SET_BUDGET_TEAM: "daily=1", SET_BUDGET_: "monthly=5" };
+  t.same(accepted(null, { env: { ...env, USAGE_ENABLED: "false" } }).warnings, ["budgets need usage.enabled: these aren't enforced: / monthly, /team daily"]);
+  t.same(accepted(null, { env }).warnings, []);
 });

@@ -64,6 +64,7 @@ t.test("the example in the page is the example file, which shows every key but t
   const { config, warnings } = accepted(example);
   t.same(warnings, []);
   t.equal(config.rateLimits.rules.length, 5);
+  t.equal(config.budgets.budgets.length, 3);
   const keys = [...Object.values(settings).map(({ path }) => path.split(".").at(-1) ?? ""), ...Object.keys(providerSettings), ...Object.keys(priceSettings), ...Object.keys(tierSettings), "tiers"];
   for (const key of keys) t.match(example, new RegExp(`^\\s*(?:# |- )?${key}:`, "m"), key);
   for (const key of Object.keys(jwtSettings)) t.match(example, new RegExp(`^# +(?:- )?${key}:`, "m"), key);
@@ -74,7 +75,7 @@ t.test("the values of the example that repeat a default repeat it right", async 
   const builtIn = accepted(null).config;
   t.same({ ...ours.server }, builtIn.server);
   t.same(ours.limiter, builtIn.limiter);
-  t.same([ours.usageEnabled, ours.logLevel, ours.rateLimits.enabled, ours.rateLimits.flushIntervalMs], [true, "info", true, 1000]);
+  t.same([ours.usageEnabled, ours.logLevel, ours.rateLimits.enabled, ours.rateLimits.flushIntervalMs, ours.budgets.enabled], [true, "info", true, 1000, true]);
 });
 
 t.test("the samples of mistakes are what the start really says", async (t) => {
@@ -95,6 +96,14 @@ t.test("the examples of rule variables are accepted", async (t) => {
     const result = accepted(null, { env: { [name]: value, SLUICE_ENTITLEMENTS: "quota_templates" } });
     t.equal(result.config.rateLimits.rules.length, 1, name);
   }
+});
+
+t.test("the examples of budget variables are accepted", async (t) => {
+  const examples = [...page.matchAll(/^\| `(SET_BUDGET_[A-Z0-9_]*)=([^`]+)` \|/gm)];
+  t.same(
+    examples.map(([, name = "", value = ""]) => accepted(null, { env: { [name]: value, SLUICE_ENTITLEMENTS: "quota_templates" } }).config.budgets.budgets.length),
+    [1, 2, 1],
+  );
 });
 
 t.test("a report says where the problems are, each on one line", async (t) => {

@@ -45,6 +45,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     entitlements: ["quota_templates", [], ["quota_templates"]],
     rateLimitsEnabled: ["0", true, false],
     flushIntervalMs: ["0.05", 3, 50],
+    budgetsEnabled: ["no", true, false],
     logLevel: ["Debug", "warn", "debug"],
   };
   for (const [name, [text, file, value]] of Object.entries(samples)) {

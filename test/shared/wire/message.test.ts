@@ -3,6 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import { candidatesMax, costPicoUsdMax, leasesPerHello, requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../../../shared/bounds.js";
 import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
+import { budgetScopes } from "../../../shared/budget.js";
 import { scopes } from "../../../shared/rule.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
@@ -52,6 +53,10 @@ const fromDaemon: { readonly [K in FromDaemon["kind"]]: fc.Arbitrary<Extract<Fro
   refused: fc.record({ kind: fc.constant("refused"), id: count, scope: fc.constantFrom(...scopes), subject: name, periodSeconds: count, dimension: fc.constantFrom("requests", "tokens", "concurrent"), cap: count, waitSeconds: count.map((n) => Math.max(1, n)), key }),
   denied: fc.record({ kind: fc.constant("denied"), id: count }),
   authorized: fc.record({ kind: fc.constant("authorized"), id: count, userPath: fc.oneof(userPath, fc.constant("")), keyId: fc.constantFrom("", "key_7") }),
+  exceeded: fc.record({
+    kind: fc.constant("exceeded"), id: count, dimension: fc.constant("budget"), scope: fc.constantFrom(...budgetScopes), subject: name, periodSeconds: count.map((n) => Math.max(1, n)),
+    spentUsd: fc.double({ min: 0, max: 1e9, noNaN: true }), amountUsd: fc.double({ min: 1e-6, max: 1e9, noNaN: true }), waitSeconds: count.map((n) => Math.max(1, n)), headers: fc.option(fc.record({ requests: triple, tokens: triple })), key,
+  }),
   settled: fc.record({ kind: fc.constant("settled"), seq: count }),
   answer: fc.record({ kind: fc.constant("answer"), id: count, body: json }),
   failed: fc.record({ kind: fc.constant("failed"), id: count, failure: fc.oneof(name.map((text) => invalid(text, "field")), name.map((text) => failure("rate_limit_not_found", text)), name.map((text) => plainFailure(400, "internal_error", text))) }),
