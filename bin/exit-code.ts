@@ -12,6 +12,7 @@ export const exitCodes = {
   taken: 75,
   configuration: 78,
   killed: 130,
+  outputClosed: 141,
 } as const;
 
 /** Each code with its meaning, in the order in which they are printed. */
@@ -26,6 +27,7 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
   { code: exitCodes.taken, meaning: "another daemon has the socket or the store" },
   { code: exitCodes.configuration, meaning: "the configuration is wrong" },
   { code: exitCodes.killed, meaning: "stopped by force, by a second signal" },
+  { code: exitCodes.outputClosed, meaning: "the reader of an export went away before its end" },
 ];
 
 /** The code of a daemon or proxy that couldn't start. Errors are told apart by name: each is made in a process of its own kind. */

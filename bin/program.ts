@@ -7,6 +7,7 @@ import { addKeys } from "./commands/keys.js";
 import { addLimits } from "./commands/limits.js";
 import { addStatus } from "./commands/status.js";
 import { addUp } from "./commands/up.js";
+import { addUsage } from "./commands/usage.js";
 import { exitCodeHelp, exitCodes } from "./exit-code.js";
 import { newCommand } from "./new-command.js";
 import { tellFailure } from "./tell-failure.js";
@@ -36,6 +37,7 @@ export function createProgram(session: Session): Command {
   addKeys(program, session);
   addBudgets(program, session);
   addExplain(program, session);
+  addUsage(program, session);
   addStatus(program, session);
   addConfig(program, session);
   return program;

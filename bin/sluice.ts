@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line for people and scripts: `sluice up`, `limits`, `status`, `config`. docs/command-line.md describes it. */
+/** The command line for people and scripts: `sluice up`, `limits`, `explain`, `usage`, `status`, `config`. docs/command-line.md describes it. */
 import { exitCodes } from "./exit-code.js";
 import { runCommandLine } from "./program.js";
 import { drainOutput, processSession } from "./terminal.js";

@@ -67,6 +67,12 @@ export function costUsd(cost: PicoUsd): number {
   return cost / picoPerUsd;
 }
 
+/** One cost in US dollars, exact: a plain decimal without an exponent, `0.0000015`. For files that machines read. */
+export function usdText(cost: PicoUsd): string {
+  const fraction = String(cost % picoPerUsd).padStart(12, "0").replace(/0+$/, "");
+  return `${Math.floor(cost / picoPerUsd)}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
 /** The cost that a number of US dollars names, rounded half up to the pico-dollar; null for what is no amount of money or more than one response can cost. */
 export function picoFromUsd(usd: unknown): PicoUsd | null {
   if (typeof usd !== "number" || !(usd >= 0)) return null;

@@ -5,11 +5,12 @@ import { exitCodeMeanings } from "../../bin/exit-code.js";
 import { createProgram } from "../../bin/program.js";
 
 const page = readFileSync(new URL("../../../docs/command-line.md", import.meta.url), "utf8");
-const program = createProgram({ terminal: { out: () => {}, err: () => {}, ask: null }, env: {}, cwd: "/", uid: 1000 });
+const program = createProgram({ terminal: { out: () => {}, err: () => {}, write: async () => {}, columns: null, showProgress: null, ask: null }, env: {}, cwd: "/", uid: 1000, nowMs: () => 0, monoMs: () => 0 });
 
-/** Every command that does something, with its full name. */
+/** Every command that does something, with its full name; one may do so itself and have others below it. */
 function leaves(command: Command, name: string): readonly (readonly [name: string, command: Command])[] {
-  return command.commands.length === 0 ? [[name, command]] : command.commands.flatMap((child) => leaves(child, `${name} ${child.name()}`));
+  const below = command.commands.flatMap((child) => leaves(child, `${name} ${child.name()}`));
+  return below.length > 0 && (command === program || command.options.length === 0) ? below : [[name, command], ...below];
 }
 
 t.test("the page on the command line has a section for every command, with every flag in it", async (t) => {

@@ -12,6 +12,10 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** What a person at the terminal answers; null: nobody is there. */
   readonly answer?: string | null;
+  /** The width of the terminal; null: standard output is none. */
+  readonly columns?: number | null;
+  /** What day it is. */
+  readonly nowMs?: number;
 }
 
 /** The command line without the program's name; output lines are joined by newlines, questions are part of `err`. */
@@ -23,11 +27,14 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     err.push(question);
     return answer ?? "";
   };
+  const write = async (text: string): Promise<void> => void out.push(text.replace(/\n$/, ""));
   const exitCode = await runCommandLine(argv, {
-    terminal: { out: (text) => void out.push(text), err: (text) => void err.push(text), ask: answer === null ? null : ask },
+    terminal: { out: (text) => void out.push(text), err: (text) => void err.push(text), write, columns: options.columns ?? null, showProgress: null, ask: answer === null ? null : ask },
     env: options.env ?? {},
     cwd: options.cwd ?? "/",
     uid: 1000,
+    nowMs: () => options.nowMs ?? 0,
+    monoMs: () => 0,
   });
   return { exitCode, out: out.join("\n"), err: err.join("\n") };
 }

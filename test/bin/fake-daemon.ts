@@ -22,6 +22,9 @@ export interface FakeDaemonOptions {
   readonly explanation?: object;
   /** What the list of budgets holds. */
   readonly budgets?: readonly object[];
+  /** What `usage.summary` and `usage.export` are answered with; null: silence. */
+  readonly usageSummary?: object;
+  readonly usagePage?: (query: Readonly<Record<string, unknown>>) => object | null;
 }
 
 export interface FakeDaemon {
@@ -75,7 +78,10 @@ function onMessage(daemon: FakeDaemon, options: FakeDaemonOptions, peer: Peer, m
   if (message?.kind !== "admin") return peer.close();
   daemon.calls.push(message);
   switch (options.onAdmin ?? "answer") {
-    case "answer": return send(peer, { ...answer(daemon, options, message), id: message.id });
+    case "answer": {
+      const reply = answer(daemon, options, message);
+      return reply.kind === "answer" && reply.body === null ? undefined : send(peer, { ...reply, id: message.id });
+    }
     case "hang-up": return peer.close();
     case "silence": return;
   }
@@ -105,13 +111,13 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "budgets.reset": return whenGood(parseConfirmation(body), () => {});
     case "budgets.settings": return { kind: "answer", body: { ...defaultAnchors, server_time: "2026-01-01T00:00:00.000Z" } };
     case "budgets.put-settings": return whenGood(parseAnchors(body, defaultAnchors), () => {});
+    case "usage.summary": return { kind: "answer", body: options.usageSummary ?? {} };
+    case "usage.export": return { kind: "answer", body: (options.usagePage ?? (() => null))(body as Readonly<Record<string, unknown>>) };
     case "keys.issue":
     case "keys.list":
     case "keys.deactivate":
     case "explain": return { kind: "answer", body: options.explanation ?? {} };
-    case "usage.status":
-    case "usage.summary":
-    case "usage.export": return { kind: "failed", failure: failure("feature_unavailable", "usage isn't tracked") };
+    case "usage.status": return { kind: "failed", failure: failure("feature_unavailable", "usage isn't tracked") };
   }
 }
 

@@ -1,0 +1,76 @@
+/** `sluice usage export`: the records as lines, to standard output or a file. */
+import { plainFailure } from "../../shared/error-code.js";
+import { CommandFailure, refusal, usageFailure } from "../command-failure.js";
+import { exitCodes } from "../exit-code.js";
+import { beginExportFile, type ExportFile, NotAFileError } from "../export-file.js";
+import { type ExportFormat, exportFormats, exportUsage } from "../export-usage.js";
+import { formatCount } from "../number-text.js";
+import { createProgressLine, type ProgressLine } from "../progress-line.js";
+import type { Problem } from "../rule-flags.js";
+import { type Session, showsUnicode } from "../terminal.js";
+import { type UsageQuery, usagePages } from "../usage-pages.js";
+import { openWindowFromFlags, type WindowFlags, windowFromFlags } from "../usage-window.js";
+import { withDaemon } from "../with-daemon.js";
+import { type CommandFlags, pathFromFlag } from "./command-flags.js";
+
+export interface ExportFlags extends CommandFlags, WindowFlags {
+  readonly format: string;
+  readonly path?: string;
+  readonly output?: string;
+  /** Of `sluice usage`: not for an export. */
+  readonly by?: string;
+}
+
+/** Writes the records that the flags name, and says how many went into a file. */
+export async function exportUsageCommand(session: Session, flags: ExportFlags): Promise<void> {
+  const { format, query } = checkFlags(flags, session.nowMs());
+  const into = flags.output === undefined ? null : await withFileErrors(flags.output, () => beginExportFile(flags.output!));
+  try {
+    const records = await withDaemon(session, flags, (client) => exportUsage(usagePages(client, query), { format, write: writerOf(session, flags, into), progress: progressOf(session, into) }));
+    if (into === null) return;
+    await withFileErrors(flags.output!, () => into.finish());
+    session.terminal.out(`exported: ${formatCount(records)} ${records === 1 ? "record" : "records"} to ${flags.output!}`);
+  } catch (error) {
+    await into?.abandon();
+    throw error;
+  }
+}
+
+function writerOf({ terminal }: Session, { output }: ExportFlags, into: ExportFile | null): (text: string) => Promise<void> {
+  if (into !== null) return (text) => withFileErrors(output!, () => into.write(text));
+  return (text) => withFileErrors("standard output", () => terminal.write(text));
+}
+
+/** Records that run over a terminal show by themselves that something happens. */
+function progressOf({ terminal, env, monoMs }: Session, into: ExportFile | null): ProgressLine | null {
+  const { showProgress } = terminal;
+  if (showProgress === null || (into === null && terminal.columns !== null)) return null;
+  return createProgressLine({ draw: showProgress, monoMs, unicode: showsUnicode(env) });
+}
+
+/** Failures of the system as the command's. A reader that has gone (`| head`) isn't told of: whoever closed a pipe knows. */
+async function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof NotAFileError) throw usageFailure([{ message: `--output must be a file, and ${name} is something else: redirect standard output there`, param: "--output" }]);
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    if (code === "EPIPE") throw new CommandFailure({ exitCode: exitCodes.outputClosed, lines: [], error: {} });
+    throw refusal(plainFailure(500, "internal_error", `can't write to ${name}: ${message}`));
+  }
+}
+
+/** Problems are thrown together. */
+function checkFlags(flags: ExportFlags, nowMs: number): { readonly format: ExportFormat; readonly query: UsageQuery } {
+  const path = pathFromFlag(flags.path);
+  const window = flags.days === undefined ? openWindowFromFlags(flags) : windowFromFlags(flags, nowMs);
+  const format = exportFormats.find((known) => known === flags.format.trim().toLowerCase());
+  const problems: Problem[] = [...(path.ok ? [] : path.problems), ...(window.ok ? [] : window.problems)];
+  if (format === undefined) problems.push({ message: `--format must be ${exportFormats.join(" or ")}, not ${JSON.stringify(flags.format)}`, param: "--format" });
+  if (flags.by !== undefined) problems.push({ message: "--by is for sluice usage: an export has every record", param: "--by" });
+  if (flags.json === true) problems.push({ message: "--json is for sluice usage: give --format ndjson", param: "--json" });
+  if (flags.output?.trim() === "") problems.push({ message: "--output must name a file", param: "--output" });
+  if (!path.ok || !window.ok || format === undefined || problems.length > 0) throw usageFailure(problems);
+  return { format, query: { userPath: path.value, ...window.value } };
+}

@@ -1,0 +1,69 @@
+/** `sluice usage`: what was used, by whom and for how much; and its command `export`. */
+import type { Command } from "commander";
+import { type Grouping, groupings } from "../../limiterd/usage-window.js";
+import { usageFailure } from "../command-failure.js";
+import { answered } from "../list-rules.js";
+import type { Problem } from "../rule-flags.js";
+import { showsUnicode, type Session } from "../terminal.js";
+import { usageSummaryFrom } from "../usage-summary.js";
+import { renderUsage } from "../usage-text.js";
+import { type UsageWindow, windowFromFlags, type WindowFlags } from "../usage-window.js";
+import { withDaemon } from "../with-daemon.js";
+import { type CommandFlags, jsonOption, pathFromFlag } from "./command-flags.js";
+import { type ExportFlags, exportUsageCommand } from "./usage-export.js";
+
+interface UsageFlags extends CommandFlags, WindowFlags {
+  readonly path?: string;
+  readonly by?: string;
+}
+
+/** The width that a chart gets where no terminal says otherwise. */
+const columnsDefault = 80;
+
+/** Adds `usage` to the program. */
+export function addUsage(program: Command, session: Session): void {
+  const usage = program
+    .command("usage")
+    .description("requests, tokens and costs of the last days, from the records in the daemon's store")
+    .option("--path <path>", "of this user path and everything below it (default: /)")
+    .option("--days <n>", "the last n days, at most 365 (default: 30)")
+    .option("--from <date>", "the first day, UTC, such as 2026-02-01")
+    .option("--to <date>", "the last day, UTC (default: today)")
+    .option("--by <group>", `a table by ${groupings.join(", ")}; path: each child of --path`)
+    .addOption(jsonOption("print the daemon's answer, numbers unrounded"))
+    .action((_options, command: Command) => showUsage(session, command.optsWithGlobals<UsageFlags>()));
+  usage
+    .command("export")
+    .description("the usage records, oldest first")
+    // Those of `usage` aren't global, though commander takes them there too: `exportUsageCommand` refuses what isn't for it.
+    .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
+    .requiredOption("--format <format>", "ndjson or csv")
+    .option("--path <path>", "of this user path and everything below it (default: /)")
+    .option("--days <n>", "the last n days, at most 365")
+    .option("--from <date>", "the first day, UTC (default: the oldest record)")
+    .option("--to <date>", "the last day, UTC (default: up to now)")
+    .option("--output <file>", "write to this file in place of standard output; it appears under its name when it is whole")
+    .action((_options, command: Command) => exportUsageCommand(session, command.optsWithGlobals<ExportFlags>()));
+}
+
+async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
+  const { userPath, window, by } = checkFlags(flags, session.nowMs());
+  const { startDate, endDate } = window;
+  // Without a table the days are still asked for: they are the chart.
+  const body = { user_path: userPath, start_date: startDate, end_date: endDate, by: by ?? "day" };
+  const answer = await withDaemon(session, flags, async (client) => answered(await client.call("usage.summary", body)));
+  const { terminal } = session;
+  if (flags.json === true) return terminal.out(JSON.stringify(answer));
+  terminal.out(renderUsage(usageSummaryFrom(answer), { userPath, startDate, endDate, by, columns: terminal.columns ?? columnsDefault, unicode: showsUnicode(session.env) }));
+}
+
+/** Problems are thrown together. */
+function checkFlags(flags: UsageFlags, nowMs: number): { readonly userPath: string; readonly window: UsageWindow; readonly by: Grouping | null } {
+  const path = pathFromFlag(flags.path);
+  const window = windowFromFlags(flags, nowMs);
+  const by = groupings.find((known) => known === flags.by?.trim().toLowerCase());
+  const problems: Problem[] = [...(path.ok ? [] : path.problems), ...(window.ok ? [] : window.problems)];
+  if (flags.by !== undefined && by === undefined) problems.push({ message: `--by must be one of ${groupings.join(", ")}, not ${JSON.stringify(flags.by)}`, param: "--by" });
+  if (!path.ok || !window.ok || problems.length > 0) throw usageFailure(problems);
+  return { userPath: path.value, window: window.value, by: by ?? null };
+}
