@@ -27,20 +27,21 @@ export interface UsageLog extends Contributor {
 export function createUsageLog(store: Store, rollups: Rollups): UsageLog {
   let lastKey = Number(store.keys("usage", { from: 0, before: Number.MAX_SAFE_INTEGER, limit: 1, reverse: true })[0] ?? 0);
   let open: UsageRecord[] = [];
-  let openedAtMs = 0;
+  let latestMs = 0;
   const closed: { readonly key: number; readonly lsn: number; readonly records: readonly UsageRecord[] }[] = [];
   return {
     rollups,
     get lastKey() { return lastKey; },
     add(record, nowMs) {
-      if (open.length === 0) openedAtMs = nowMs;
+      // A batch stays open while the store fails: whoever reads from a moment on must find what ended after it.
+      latestMs = open.length === 0 ? nowMs : Math.max(latestMs, nowMs);
       open.push(record);
       rollups.add(record);
     },
     changes(lsn) {
       if (open.length === 0) return [];
       // A clock that stepped back must not make it descend.
-      lastKey = Math.max(lastKey + 1, usageKey(openedAtMs));
+      lastKey = Math.max(lastKey + 1, usageKey(latestMs));
       closed.push({ key: lastKey, lsn, records: open });
       const changes = rollups.changes(lsn);
       changes.push({ table: "usage", key: lastKey, value: recordsToStored(lsn, open) });
