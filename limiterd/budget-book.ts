@@ -70,7 +70,9 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
   function make(fields: RestoredBudget): Budget {
     const { definition } = fields;
     const id = budgetId(definition);
-    const budget: Budget = { ...fields, id, amount: amountSum(definition.amountUsd), resetAtMs: resets.get(id) ?? null, generation: 0, own: null, children: new Map(), bounds: unknownBounds };
+    const { source, createdAtMs, updatedAtMs, sinceMs, filling } = fields;
+    // Field by field: budgets are looked at with each request, and spreading gives each a hidden class of its own.
+    const budget: Budget = { id, definition, amount: amountSum(definition.amountUsd), source, createdAtMs, updatedAtMs, sinceMs, resetAtMs: resets.get(id) ?? null, filling, generation: 0, own: null, children: new Map(), bounds: unknownBounds };
     if (!definition.perChild) budget.own = newAccount(budget, "");
     index.add(budget);
     budgets.set(id, budget);

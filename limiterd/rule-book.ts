@@ -98,10 +98,13 @@ export function createRuleBook(): RuleBook {
   }
 
   function make(fields: RuleFields, nowMs: number): Rule {
-    const made: Omit<Rule, "children"> = { ...fields, id: ruleId(fields.definition), periodMs: fields.definition.periodSeconds * 1000, resets, own: null, former: noChildren };
+    const { definition, source, createdAtMs, updatedAtMs, sinceLsn } = fields;
+    const made: Omit<Rule, "children"> & { children: Children | null } = {
+      id: ruleId(definition), definition: ownDefinition(definition), periodMs: definition.periodSeconds * 1000, source, createdAtMs, updatedAtMs, sinceLsn, resets, own: null, children: null, former: noChildren,
+    };
     const rule = made as Rule;
     rule.children = new Children(rule);
-    if (!fields.definition.perChild) rule.own = new Counter(rule, "", newWindow(rule.periodMs, nowMs));
+    if (!definition.perChild) rule.own = new Counter(rule, "", newWindow(rule.periodMs, nowMs));
     index(rule);
     return rule;
   }
@@ -161,7 +164,7 @@ export function createRuleBook(): RuleBook {
         return make({ definition, source, createdAtMs: nowMs, updatedAtMs: nowMs, sinceLsn: lsn }, nowMs);
       }
       if (fresh(known).definition.perChild === definition.perChild) {
-        known.definition = definition;
+        known.definition = ownDefinition(definition);
         known.source = source;
         known.updatedAtMs = nowMs;
         return known;
@@ -216,6 +219,11 @@ export function createRuleBook(): RuleBook {
     forgetIdle: templates.forgetIdle,
     sorted: () => sorted.all(rules),
   };
+}
+
+/** Field by field: definitions come from many places, and were each rule's objects of another hidden class, looking at them would take a tenth of the daemon's CPU. */
+function ownDefinition({ scope, subject, periodSeconds, maxRequests, maxTokens, perChild }: RuleDefinition): RuleDefinition {
+  return { scope, subject, periodSeconds, maxRequests, maxTokens, perChild };
 }
 
 /** A request with the counters it met, for the order of messages: model and provider rules sort before path rules. */

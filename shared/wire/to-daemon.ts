@@ -63,7 +63,11 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
   const record = executionFromWire(frame[12]);
   if (seq < 1 || of === undefined || lease === null || !isCount(startedAgoMs) || !isCount(endedAgoMs) || !isCount(tokens) || typeof estimated !== "boolean" || record === undefined) return null;
   if (of !== "request" && (lease.target === null || record !== null)) return null;
-  return { kind: "settle", seq, of, ...lease, startedAgoMs, endedAgoMs, tokens, estimated, record };
+  // Field by field, not by spreading the lease: V8 would make a new hidden class for each settle.
+  return {
+    kind: "settle", seq, of, lease: lease.lease, userPath: lease.userPath, admittedAtMs: lease.admittedAtMs, lsn: lease.lsn,
+    target: lease.target, targetAtMs: lease.targetAtMs, targetLsn: lease.targetLsn, startedAgoMs, endedAgoMs, tokens, estimated, record,
+  };
 }
 
 function helloFromWire(id: number, frame: readonly unknown[]): Hello | null {
