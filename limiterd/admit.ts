@@ -38,7 +38,7 @@ export type Verdict = Granted | Refusal | (Exceeded & { readonly headers: Succes
 export type Matching = Pick<RuleBook, "matchPath" | "matchTarget">;
 
 /** The rules where limits are disabled: none. */
-export const noRules: Matching & Pick<RuleBook, "markDirty"> = { matchPath: () => [], matchTarget: () => [], markDirty: () => {} };
+export const noRules: Matching & Pick<RuleBook, "markDirty" | "copyPath"> = { matchPath: () => [], copyPath: () => [], matchTarget: () => [], markDirty: () => {} };
 
 export interface AdmissionOptions {
   readonly nowMs: number;

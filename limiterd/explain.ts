@@ -49,7 +49,7 @@ export interface Explanation {
 }
 
 /** Explains a request under the rules and counters as they are. */
-export function explain(book: RuleBook, request: AdmissionRequest, options: AdmissionOptions): Explanation {
+export function explain(book: Pick<RuleBook, "copyPath" | "matchTarget">, request: AdmissionRequest, options: AdmissionOptions): Explanation {
   const ofPath = book.copyPath(request.userPath, options.nowMs);
   const ofTargets = new Map(request.targets.map((target) => [target, book.matchTarget(target, options.nowMs).map(copyCounter)]));
   const matchTarget = (target: Target): Counter[] => ofTargets.get(target) ?? [];

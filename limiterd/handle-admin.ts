@@ -33,6 +33,10 @@ export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, p
   if (op === "keys.issue" || op === "keys.list" || op === "keys.deactivate") return handleKeys(state, op, body, nowMs, ports);
   if (op === "usage.status" || op === "usage.summary" || op === "usage.export") return handleUsage(state, { op, body }, nowMs, ports);
   if (isBudgetOp(op)) return handleBudgets(state, { ...message, op }, nowMs, ports);
+  if (op === "explain") {
+    const answer = valueOf(handleExplain(state, body, nowMs), ports);
+    return answer === null ? undefined : ports.answer(answer);
+  }
   if (!state.settings.rateLimitsEnabled) {
     ports.fail(failure("feature_unavailable", "rate limits are disabled: RATE_LIMITS_ENABLED is false"));
     return;
@@ -43,10 +47,6 @@ export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, p
     case "rate-limits.delete": return remove(state, body, ports);
     case "rate-limits.reset-one": return resetOne(state, body, ports);
     case "rate-limits.reset": return resetAll(state, body, ports);
-    case "explain": {
-      const answer = valueOf(handleExplain(state, body, nowMs), ports);
-      return answer === null ? undefined : ports.answer(answer);
-    }
     default: return unreachable(op);
   }
 }

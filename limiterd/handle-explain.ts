@@ -10,7 +10,7 @@ import { formatMillis } from "../shared/time.js";
 import { normalizeUserPath } from "../shared/user-path.js";
 import type { Target } from "../shared/wire/message.js";
 import { isName } from "../shared/wire/to-daemon.js";
-import type { AdmissionRequest } from "./admit.js";
+import { type AdmissionRequest, noRules } from "./admit.js";
 import { explain, explainBreach } from "./explain.js";
 import { findKey, unknownKey } from "./handle-keys.js";
 import { keyStatus, type ManagedKey } from "./key-ring.js";
@@ -46,7 +46,7 @@ function explainNow(state: DaemonState, request: AdmissionRequest, nowMs: number
   const labels = state.labelsOf(keyId);
   const enforced = enforcedBudgets(state);
   const budgets = enforced === null ? null : { book: { ...enforced, match: enforced.copy }, labels };
-  return { ...explain(book, request, { nowMs, tokensEnforced: settings.usageEnabled, budgets }), budgets: explainBudgets(state, request.userPath, labels, nowMs) };
+  return { ...explain(settings.rateLimitsEnabled ? book : noRules, request, { nowMs, tokensEnforced: settings.usageEnabled, budgets }), budgets: explainBudgets(state, request.userPath, labels, nowMs) };
 }
 
 function explainRefusal(state: DaemonState, requestId: unknown, nowMs: number): Checked<unknown> {

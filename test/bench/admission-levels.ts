@@ -3,6 +3,9 @@
 /** Admissions in flight. The last is the one that the reach speaks of. */
 export const inFlightLevels = [1, 16, 128] as const;
 
-export function atLevel(limiter: "daemon" | "redis", inFlight: number): string {
+/** `daemon` limits alone, as Redis does; `daemon+usage` writes a record of each request too. */
+export type LimiterName = "daemon" | "daemon+usage" | "redis";
+
+export function atLevel(limiter: LimiterName, inFlight: number): string {
   return `${limiter} ${inFlight}`;
 }

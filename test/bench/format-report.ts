@@ -7,7 +7,8 @@ const labels: Readonly<Record<string, string>> = {
   "undici": "undici forwarder",
   "http-proxy": "http-proxy forwarder",
   "nginx": "nginx, 1 worker",
-  "daemon": "Sluice daemon",
+  "daemon": "Sluice, limits alone",
+  "daemon+usage": "Sluice, usage recorded",
   "redis": "Redis, Lua",
 };
 

@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { atLevel, inFlightLevels } from "./admission-levels.js";
+import { atLevel, inFlightLevels, type LimiterName } from "./admission-levels.js";
 import type { AdmissionJob } from "./admission-load.js";
 import { findProgram, startRedis } from "./installed-peers.js";
 import { giveJob } from "./job-channel.js";
@@ -16,9 +16,11 @@ export async function measureDaemon(context: RunContext): Promise<Rounds> {
   const limiters: Limiter[] = [];
   const missing = sluiceMissing();
   if (missing === null) {
-    say("starting the daemon with 10,000 rules");
-    const { daemon, socket } = await startDaemon(processes, freshDir(context, "daemon"));
-    limiters.push({ name: "daemon", pid: daemon.pid, socket });
+    say("starting two daemons with 10,000 rules");
+    for (const name of ["daemon", "daemon+usage"] as const) {
+      const { daemon, socket } = await startDaemon(processes, freshDir(context, name), name === "daemon+usage");
+      limiters.push({ name, pid: daemon.pid, socket });
+    }
   } else {
     skipped["daemon"] = missing;
   }
@@ -39,7 +41,7 @@ export async function measureDaemon(context: RunContext): Promise<Rounds> {
 }
 
 interface Limiter {
-  readonly name: "daemon" | "redis";
+  readonly name: LimiterName;
   readonly pid: number;
   readonly socket: string;
 }
@@ -47,7 +49,7 @@ interface Limiter {
 type Load = (inFlight: number, seconds: number) => Promise<Phase>;
 
 async function startLoad({ processes }: RunContext, { name, pid, socket }: Limiter): Promise<Load> {
-  const generator = await processes.node(fileURLToPath(new URL("admission-load.js", import.meta.url)), [name, socket]);
+  const generator = await processes.node(fileURLToPath(new URL("admission-load.js", import.meta.url)), [name === "redis" ? "redis" : "daemon", socket]);
   return (inFlight, seconds) => giveJob<AdmissionJob, Phase>(generator.child, { inFlight, seconds, pids: [pid], besidePids: [] });
 }
 

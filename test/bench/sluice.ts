@@ -38,10 +38,11 @@ export async function startPair(processes: Processes, dir: string, upstreamUrl: 
   return { daemon, proxy, readyMs: performance.now() - startedAt };
 }
 
-/** The daemon alone, with the 10,000 rules. */
-export async function startDaemon(processes: Processes, dir: string): Promise<{ readonly daemon: Running; readonly socket: string }> {
+/** The daemon alone, with the 10,000 rules; `usage`: whether it writes a record of each request. */
+export async function startDaemon(processes: Processes, dir: string, usage: boolean): Promise<{ readonly daemon: Running; readonly socket: string }> {
   const config = writeConfig(dir, {
     providers: { bench: { type: "simulator" } },
+    usage: { enabled: usage },
     rate_limits: { user_paths: userPathsConfig() },
   });
   return { daemon: await processes.node(daemonFile, ["--config", config]), socket: socketIn(dir) };
@@ -51,7 +52,7 @@ function socketIn(dir: string): string {
   return join(dir, "limiterd.sock");
 }
 
-function writeConfig(dir: string, parts: { readonly providers: object; readonly rate_limits: object }): string {
+function writeConfig(dir: string, parts: { readonly providers: object; readonly rate_limits: object; readonly usage?: object }): string {
   const file = join(dir, "sluice.yaml");
   // JSON is YAML.
   writeFileSync(file, JSON.stringify({ server: { host: "127.0.0.1", port: 0 }, limiter: { socket: socketIn(dir), data_dir: join(dir, "data") }, ...parts }, null, 2));

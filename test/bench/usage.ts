@@ -35,7 +35,7 @@ async function main(): Promise<void> {
       const own = join(dir, String(records));
       const seeded = await seed(join(own, "data"), records);
       say(`\n${number(records)} records over ${days} days, 100 paths in 10 teams: written in ${(seeded.ms / 1000).toFixed(1)} s, ${number(Math.round(seeded.bytes / 1e6))} MB`);
-      const { socket } = await startDaemon(processes, own);
+      const { socket } = await startDaemon(processes, own, true);
       await measure(socket, records);
       await processes.stopAll();
       say(`  (load now ${loadavg()[0]!.toFixed(2)})`);

@@ -344,5 +344,7 @@ t.test("explain shows the budgets that a request meets, agrees with the admissio
   proxy.peer.say({ kind: "refusal", id: proxy.id, requestId: "req-7", model: "m" });
   t.match(await admin(daemon, proxy, "explain", { request_id: "req-7" }), { refusal: { message: "budget exceeded for /team/a daily limit: spent 1.5 of 1", retry_after: 43_200, admitted_at: "2026-11-22T00:00:00.000Z" } });
   t.match(await admin(daemon, proxy, "explain", { ...question, user_path: "/team/new" }), { verdict: { admitted: true } });
+  Object.assign(daemon.state.settings, { rateLimitsEnabled: false });
+  t.match(await admin(daemon, proxy, "explain", question), { verdict: { admitted: false, dimension: "budget" } }, "where rate limits are off, budgets are explained still");
   t.same([...daemon.state.budgets.budgets.values()].flatMap(({ children }) => [...children.keys()]), ["a"]);
 });
