@@ -3,9 +3,10 @@
  * its body whole before it changes anything, and answers once the change is committed.
  */
 import { unreachable } from "../shared/assert.js";
-import { failure, invalid } from "../shared/error-code.js";
-import { type Checked, parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel } from "../shared/rule.js";
+import { failure } from "../shared/error-code.js";
+import { parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel } from "../shared/rule.js";
 import type { Admin } from "../shared/wire/message.js";
+import { pageAfter, valueOf } from "./admin-body.js";
 import { handleBudgets, isBudgetOp } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
 import { handleKeys, type KeyPorts } from "./handle-keys.js";
@@ -51,17 +52,9 @@ export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, p
   }
 }
 
-/** The value of a check, or null after its failure was told. */
-function valueOf<T>(checked: Checked<T>, ports: AdminPorts): T | null {
-  if (checked.ok) return checked.value;
-  ports.fail(checked.failure);
-  return null;
-}
-
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const after = (body as { after?: unknown } | null)?.after ?? null;
-  if (after !== null && typeof after !== "string") return ports.fail(invalid("after must be the next of the page before", "after"));
-  ports.answer(listRules(state.book, { nowMs, inertReason: state.settings.inertReason, after }));
+  const after = pageAfter(body, ports);
+  if (after !== undefined) ports.answer(listRules(state.book, { nowMs, inertReason: state.settings.inertReason, after }));
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -3,11 +3,12 @@
  * 8). Each checks its body whole before it changes anything, and answers once the change is committed.
  */
 import { parseBudgetKey, parseBudgetResetOne, parseBudgetWrite, budgetPeriodLabel } from "../shared/budget.js";
-import { failure, invalid } from "../shared/error-code.js";
+import { failure } from "../shared/error-code.js";
 import { parseAnchors } from "../shared/reset-anchors.js";
-import { type Checked, parseConfirmation } from "../shared/rule.js";
+import { parseConfirmation } from "../shared/rule.js";
 import { formatMillis } from "../shared/time.js";
 import type { Admin, AdminOp } from "../shared/wire/message.js";
+import { pageAfter, valueOf } from "./admin-body.js";
 import { accountsOf, type Budget } from "./budget-account.js";
 import { anchorsChange, budgetChange, resetChange, spendChange, spendRemovals } from "./budget-store.js";
 import { beginFill } from "./fill-budget.js";
@@ -41,17 +42,9 @@ export function handleBudgets(state: DaemonState, message: Admin & { readonly op
   handlers[message.op](state, message.body, nowMs, ports);
 }
 
-/** The value of a check, or null after its failure was told. */
-function valueOf<T>(checked: Checked<T>, ports: AdminPorts): T | null {
-  if (checked.ok) return checked.value;
-  ports.fail(checked.failure);
-  return null;
-}
-
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const after = (body as { after?: unknown } | null)?.after ?? null;
-  if (after !== null && typeof after !== "string") return ports.fail(invalid("after must be the next of the page before", "after"));
-  ports.answer(listBudgets(state, after, nowMs));
+  const after = pageAfter(body, ports);
+  if (after !== undefined) ports.answer(listBudgets(state, after, nowMs));
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

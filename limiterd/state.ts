@@ -2,7 +2,7 @@
  * Everything the daemon holds in memory, in one object that `main.ts` makes and the steps share. What
  * each part may do is said where it is made; here is only who is there.
  */
-import type { FromDaemon, Role, Target } from "../shared/wire/message.js";
+import type { FromDaemon, Lease, Role } from "../shared/wire/message.js";
 import type { BudgetBook } from "./budget-book.js";
 import type { InertReason } from "./inert-rule.js";
 import type { KeyRing } from "./key-ring.js";
@@ -29,15 +29,8 @@ export interface PeerState {
   readonly leases: Map<number, HeldLease>;
 }
 
-export interface HeldLease {
-  readonly userPath: string;
-  readonly admittedAtMs: number;
-  readonly lsn: number;
-  /** Where it was admitted to; a proxy that gave up waiting may have gone elsewhere. Null between a failed target and the next one. */
-  readonly target: Target | null;
-  /** As in `Lease`. */
-  readonly targetAtMs: number;
-  readonly targetLsn: number;
+/** What the daemon keeps of a lease. Its target is where it was admitted to; a proxy that gave up waiting may have gone elsewhere. */
+export interface HeldLease extends Omit<Lease, "lease"> {
   /** The target's, as long as it has one, then the user path's. */
   readonly counters: readonly Counter[];
   /** The rule book's version at the match: while it stands, the same counters are charged. */

@@ -1,7 +1,7 @@
 /** `sluice limits reset`: one rule, or all after a question. */
 import { periodLabel } from "../../shared/rule.js";
-import { CommandFailure, ruleNotFound, usageFailure } from "../command-failure.js";
-import { exitCodes } from "../exit-code.js";
+import { ruleNotFound, usageFailure } from "../command-failure.js";
+import { confirmReset } from "../confirm-reset.js";
 import { answered, listRules } from "../list-rules.js";
 import { type RuleKeyFlags, ruleKeyFromFlags } from "../rule-flags.js";
 import { renderRules, rulesOn } from "../rule-table.js";
@@ -38,19 +38,10 @@ async function resetOne(session: Session, subject: string, flags: CommandFlags &
 }
 
 async function resetAll(session: Session, flags: CommandFlags & ResetFlags): Promise<void> {
-  if (flags.yes !== true) await confirm(session);
+  if (flags.yes !== true) await confirmReset(session, "rules", "Reset the live counters of every rule?");
   const list = await withDaemon(session, flags, async (client) => {
     answered(await client.call("rate-limits.reset", { confirmation: "reset" }));
     return flags.json === true ? listRules(client) : null;
   });
   session.terminal.out(list !== null ? JSON.stringify(list) : "reset: the live counters of every rule");
-}
-
-async function confirm(session: Session): Promise<void> {
-  const { ask } = session.terminal;
-  if (ask === null) throw usageFailure([{ message: "--yes is required to reset all rules when nobody can be asked", param: "--yes" }]);
-  const answer = await ask("Reset the live counters of every rule? [y/N] ");
-  if (/^y(es)?$/i.test(answer.trim())) return;
-  const message = "nothing was reset";
-  throw new CommandFailure({ exitCode: exitCodes.failed, lines: [message], error: { type: "invalid_request_error", message, code: null, param: null } });
 }

@@ -4,8 +4,8 @@ import { failure } from "../../shared/error-code.js";
 import { normalizeUserPath } from "../../shared/user-path.js";
 import { anchorsFromFlags, type BudgetKeyFlags, budgetKeyFromFlags, type BudgetSetFlags, budgetWritesFromFlags } from "../budget-flags.js";
 import { budgetsOn, filterBudgets, renderBudgets } from "../budget-table.js";
-import { CommandFailure, refusal, usageFailure } from "../command-failure.js";
-import { exitCodes } from "../exit-code.js";
+import { refusal, usageFailure } from "../command-failure.js";
+import { confirmReset } from "../confirm-reset.js";
 import { listBudgets } from "../list-budgets.js";
 import { answered } from "../list-rules.js";
 import type { Problem } from "../rule-flags.js";
@@ -85,21 +85,12 @@ export async function resetBudgets(session: Session, subject: string | undefined
 }
 
 async function resetAll(session: Session, flags: CommandFlags & BudgetResetFlags): Promise<void> {
-  if (flags.yes !== true) await confirm(session);
+  if (flags.yes !== true) await confirmReset(session, "budgets", "Reset what every budget has spent?");
   const list = await withDaemon(session, flags, async (client) => {
     answered(await client.call("budgets.reset", { confirmation: "reset" }));
     return flags.json === true ? listBudgets(client) : null;
   });
   session.terminal.out(list !== null ? JSON.stringify(list) : "reset: the running period of every budget");
-}
-
-async function confirm(session: Session): Promise<void> {
-  const { ask } = session.terminal;
-  if (ask === null) throw usageFailure([{ message: "--yes is required to reset all budgets when nobody can be asked", param: "--yes" }]);
-  const answer = await ask("Reset what every budget has spent? [y/N] ");
-  if (/^y(es)?$/i.test(answer.trim())) return;
-  const message = "nothing was reset";
-  throw new CommandFailure({ exitCode: exitCodes.failed, lines: [message], error: { type: "invalid_request_error", message, code: null, param: null } });
 }
 
 /** Prints the anchors, after changing those that are given. */
