@@ -54,6 +54,12 @@ export function forwardResponseHeaders(rawHeaders: readonly (Buffer | string)[])
   return named === null ? kept : without(kept, named);
 }
 
+/** The first value of a header in a flat list, by its lower-case name; empty when it isn't there. */
+export function headerOf(flat: readonly string[], name: string): string {
+  for (let i = 0; i < flat.length; i += 2) if (flat[i]!.toLowerCase() === name) return flat[i + 1]!;
+  return "";
+}
+
 /** Adds the headers that a Connection header names, which must go too. Nearly always it names none. */
 function namedByConnection(name: string, value: string, named: Set<string> | null): Set<string> | null {
   if (value === "keep-alive" || value === "close" || name.toLowerCase() !== "connection") return named;

@@ -5,11 +5,12 @@
  */
 import { heldResponseBytesMax, readableResponseBytesMax } from "../shared/bounds.js";
 import type { Failure } from "../shared/error-code.js";
-import { forwardResponseHeaders } from "./copy-headers.js";
+import type { Operation } from "../shared/operation.js";
+import { forwardResponseHeaders, headerOf } from "./copy-headers.js";
 import { countUsage } from "./count-usage.js";
 import type { Exchange } from "./exchange.js";
 import { failoverReason, type TargetFailure } from "./failover-reason.js";
-import { absentUsage, findUsage, readUsage, usageAtEnd, type Usage, type UsageReading } from "./read-usage.js";
+import { absentUsage, findUsage, parseJson, readUsage, usageAtEnd, type Usage, type UsageReading } from "./read-usage.js";
 import { replyFailure } from "./respond.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
@@ -21,6 +22,8 @@ export interface ForwardRequest {
   readonly request: UpstreamRequest;
   /** The rate limit headers: on every response, whatever becomes of it. */
   readonly headers: readonly string[];
+  /** What the client asked for: it says where the text of an answer stands. */
+  readonly operation: Operation;
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: number;
@@ -78,6 +81,8 @@ class Forwarding implements UpstreamSink {
   #headers: readonly string[] = [];
   #retryAfter = "";
   #isJson = false;
+  /** Its bytes are no text, and tell nothing of tokens. */
+  #isBinary = false;
   #firstByteMonoMs: number | null = null;
   /** Set for a stream of events. */
   #tap: StreamTap | null = null;
@@ -108,8 +113,9 @@ class Forwarding implements UpstreamSink {
     headers.push("x-request-id", this.#exchange.id, ...this.#what.headers);
     this.#headers = headers;
     this.#isJson = contentType === "" || contentType.includes("json");
+    this.#isBinary = binary.test(contentType);
     if (status < 300 && contentType.startsWith("text/event-stream")) {
-      this.#tap = createStreamTap({ hideUsageChunk: this.#what.hideUsageChunk });
+      this.#tap = createStreamTap({ operation: this.#what.operation, hideUsageChunk: this.#what.hideUsageChunk });
       if (this.#what.standIn) this.#headHeld = true;
       else this.#begin();
     }
@@ -176,7 +182,7 @@ class Forwarding implements UpstreamSink {
     if (this.#status >= 300) return this.#endWithError(this.#status, text);
     const parsed = this.#isJson ? (usageAtEnd(text) ?? parseJson(text)) : undefined;
     if (errorInsideSuccess(parsed) && !this.#exchange.begun) return this.#endWithError(this.#status, text);
-    const { usage, estimated, note } = this.#charged(readUsage(findUsage(parsed)), this.#bytes);
+    const { usage, estimated, note } = this.#charged(readUsage(findUsage(parsed)), this.#textBytes());
     const unread = this.#kept === null ? `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes` : note;
     this.#done({ usage, estimated, note: unread }, {
       status: this.#status,
@@ -228,8 +234,12 @@ class Forwarding implements UpstreamSink {
 
   /** What was seen of a response that was cut, always marked: its last usage, if it told any, may have been an interim one. */
   #chargedCut(why: string | null): Charged {
-    const { usage, note } = this.#charged(this.#tap === null ? absentUsage : this.#tap.usage, this.#tap === null ? this.#bytes : this.#tap.contentChars);
+    const { usage, note } = this.#charged(this.#tap === null ? absentUsage : this.#tap.usage, this.#tap === null ? this.#textBytes() : this.#tap.contentChars);
     return { usage, estimated: true, note: why === null || note === null ? (why ?? note) : `${why}; ${note}` };
+  }
+
+  #textBytes(): number {
+    return this.#isBinary ? 0 : this.#bytes;
   }
 
   #charged(reading: UsageReading, contentChars: number): Charged {
@@ -244,16 +254,4 @@ class Forwarding implements UpstreamSink {
   }
 }
 
-function headerOf(flat: readonly string[], name: string): string {
-  for (let i = 0; i < flat.length; i += 2) if (flat[i]!.toLowerCase() === name) return flat[i + 1]!;
-  return "";
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not ours to judge: the client gets what the provider sent, and the tokens are estimated.
-    return undefined;
-  }
-}
+const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;

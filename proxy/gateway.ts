@@ -1,5 +1,5 @@
 /** What every request handler of the proxy shares, made once in `main.ts`; and what one request leaves in the log. */
-import type { Config } from "../shared/config/config.js";
+import type { Config, ProviderConfig } from "../shared/config/config.js";
 import type { NewKey } from "../shared/key-secret.js";
 import type { Log } from "../shared/log.js";
 import type { PicoUsd } from "../shared/money.js";
@@ -23,8 +23,8 @@ export interface Gateway {
   readonly targetOrder: ReturnType<typeof createTargetOrder>;
   readonly models: ModelCatalog;
   readonly prices: PriceTable;
-  /** By provider instance name. */
-  readonly providerTypes: ReadonlyMap<string, string>;
+  /** By instance name. */
+  readonly providers: ReadonlyMap<string, ProviderConfig>;
   /** Whether the proxy is on its way out. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;

@@ -7,12 +7,12 @@ import { handleAdmin } from "./admin-api.js";
 import { handleAuthKeys } from "./auth-keys-api.js";
 import { authenticate, type Authentication, type Caller } from "./authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst, refuseCaller } from "./authorize-caller.js";
-import { chatCompletions } from "./chat-completions.js";
 import { explainRequest } from "./explain-request.js";
 import type { Exchange } from "./exchange.js";
 import { type Gateway, RequestRecord } from "./gateway.js";
 import { replyHealth, replyReady } from "./health.js";
-import { type Endpoint, matchRoute } from "./match-route.js";
+import { type Endpoint, type LimitedOperation, matchRoute } from "./match-route.js";
+import { modelRequest } from "./model-request.js";
 import { listModels } from "./resolve-model.js";
 import { replyFailure, replyJson } from "./respond.js";
 import { replyUsage } from "./usage-api.js";
@@ -53,11 +53,17 @@ function serveCaller(gateway: Gateway, exchange: Exchange, match: Match, authent
   const { caller } = authentication;
   if (caller.credential === "vouched") record.identified(caller);
   // What goes through an admission is judged there, in the same step as the limits.
-  if (match.endpoint === "chat-completions" && !mustAuthorizeFirst(gateway.limiter, caller, exchange)) return serve(gateway, exchange, match.endpoint, caller, record);
+  if (isLimited(match.endpoint) && !mustAuthorizeFirst(gateway.limiter, caller, exchange)) return serve(gateway, exchange, match.endpoint, caller, record);
   const authorized = authorizeCaller(gateway.limiter, caller, match.area);
   if (authorized instanceof Promise) return authorized.then((later) => serveAuthorized(gateway, exchange, match, later, record));
   return serveAuthorized(gateway, exchange, match, authorized, record);
 }
+
+function isLimited(endpoint: Endpoint): endpoint is LimitedOperation {
+  return limited.has(endpoint);
+}
+
+const limited: ReadonlySet<Endpoint> = new Set<LimitedOperation>(["chat_completions", "responses", "messages", "embeddings", "speech", "images"]);
 
 function serveAuthorized(gateway: Gateway, exchange: Exchange, match: Match, authorized: Authentication, record: RequestRecord): Promise<void> | undefined {
   if (!authorized.ok) return void refuseCaller(exchange, match.area, record, authorized);
@@ -67,7 +73,12 @@ function serveAuthorized(gateway: Gateway, exchange: Exchange, match: Match, aut
 
 function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller: Caller, record: RequestRecord): Promise<void> | undefined {
   switch (endpoint) {
-    case "chat-completions": return chatCompletions(gateway, exchange, caller, record);
+    case "chat_completions":
+    case "responses":
+    case "messages":
+    case "embeddings":
+    case "speech":
+    case "images": return modelRequest(gateway, exchange, endpoint, caller, record);
     case "models": {
       record.end(200, "answered");
       return void replyJson(exchange, 200, { object: "list", data: listModels(gateway.models.current()) });

@@ -81,7 +81,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     models,
     prices,
     stopping: () => stopping,
-    providerTypes: new Map(config.providers.map(({ name, type }) => [name, type])),
+    providers: new Map(config.providers.map((provider) => [provider.name, provider])),
     monoMs: () => performance.now(),
     newKey,
     nowMs: () => Date.now(),

@@ -1,6 +1,10 @@
 /** Which endpoint a request is for (CONTRACT sections 1 and 5). A table; nothing is done here. */
+import type { JsonOperation } from "./model-body.js";
 
-export type Endpoint = "chat-completions" | "models" | "usage" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "budgets" | "budgets-reset-one" | "budgets-reset" | "budgets-settings" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
+export type Endpoint = LimitedOperation | "models" | "usage" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "budgets" | "budgets-reset-one" | "budgets-reset" | "budgets-settings" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
+
+/** What is admitted: counted, and limited. */
+export type LimitedOperation = Exclude<JsonOperation, "count_tokens">;
 
 export type RouteMatch =
   | { readonly kind: "endpoint"; readonly endpoint: Endpoint; readonly area: Area }
@@ -16,7 +20,12 @@ interface Route {
 }
 
 const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ["/v1/chat/completions", { area: "model", methods: { POST: "chat-completions" } }],
+  ["/v1/chat/completions", { area: "model", methods: { POST: "chat_completions" } }],
+  ["/v1/responses", { area: "model", methods: { POST: "responses" } }],
+  ["/v1/messages", { area: "model", methods: { POST: "messages" } }],
+  ["/v1/embeddings", { area: "model", methods: { POST: "embeddings" } }],
+  ["/v1/audio/speech", { area: "model", methods: { POST: "speech" } }],
+  ["/v1/images/generations", { area: "model", methods: { POST: "images" } }],
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
   ["/admin/rate-limits", { area: "admin", methods: { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" } }],

@@ -48,6 +48,15 @@ export function findUsage(value: unknown): unknown {
   return value["usage"];
 }
 
+/** An answer's JSON, or undefined: whether it is any isn't ours to judge, the client gets what the provider sent. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * The usage at the end of a whole answer without parsing all of it: `{ usage, … }`, the members from
  * there on; null when the answer has to be parsed to know. A quote within a text is escaped, so what is

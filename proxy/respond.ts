@@ -21,14 +21,30 @@ export function replyNothing(exchange: Exchange): void {
   exchange.reply(204, ["x-request-id", exchange.id], "", "latin1");
 }
 
-/** A failure in the shape of its area: the envelope on model paths, the flat body on /admin. */
+/** A failure in the shape of its area: the envelope on model paths, Anthropic's shape where its dialect is spoken, the flat body on /admin. */
 export function replyFailure(exchange: Exchange, area: Area, what: Failure, headers: readonly string[] = []): void {
   const { status, type, message, code, param, provider } = what;
   if (area === "admin") return replyJson(exchange, status, { code, message, param, provider, status_code: status, type }, headers);
-  replyJson(exchange, status, envelope(what), headers);
+  replyJson(exchange, status, envelopeFor(exchange, what), headers);
 }
 
-function envelope({ type, message, code, param, provider }: Failure): { readonly error: object } {
+function envelopeFor(exchange: Exchange, what: Failure): object {
+  return speaksMessages(exchange.path) ? { type: "error", error: { type: messagesErrorType(what), message: what.message } } : envelope(what);
+}
+
+/** Whether the client of a path speaks Anthropic's dialect. */
+function speaksMessages(path: string): boolean {
+  return path === "/v1/messages" || path.startsWith("/v1/messages/");
+}
+
+/** Anthropic's names; those that it doesn't have are its `api_error`. */
+function messagesErrorType({ type, code, status }: Failure): string {
+  if (code === "request_too_large") return code;
+  if (status === 529) return "overloaded_error";
+  return type === "provider_error" || type === "internal_error" ? "api_error" : type;
+}
+
+function envelope({ type, message, code, param, provider }: Failure): object {
   return { error: { type, message, code, param, ...(provider === null ? {} : { provider }) } };
 }
 
@@ -42,7 +58,7 @@ export type RefusalAnswer = { readonly kind: "refused"; readonly breach: Breach 
 export function replyRefused(exchange: Exchange, answer: RefusalAnswer, options: { readonly requestIdInBody: boolean }): void {
   const refused = failure(answer.kind === "refused" ? "rate_limit_exceeded" : "budget_exceeded", refusalMessage(answer.breach));
   const headers = answer.kind === "refused" ? refusalHeaders(answer.breach) : [...waitHeaders(answer.breach.waitSeconds), ...successHeaders(answer.headers)];
-  replyJson(exchange, refused.status, { ...envelope(refused), ...(options.requestIdInBody ? { request_id: exchange.id } : {}) }, headers);
+  replyJson(exchange, refused.status, { ...envelopeFor(exchange, refused), ...(options.requestIdInBody ? { request_id: exchange.id } : {}) }, headers);
 }
 
 /** The official SDKs drop waits over a minute and would retry at once: they are told not to. */

@@ -3,7 +3,7 @@
  * Its answers say that they are simulated, and the same request always gets the same answer.
  *
  * Not here: sending the events with their pauses (the adapter that has timers), and checking the body
- * (`chat-body.ts` has done it; here anything that can't be read is left out).
+ * (`model-body.ts` has done it; here anything that can't be read is left out).
  */
 import { isObject } from "../shared/assert.js";
 

@@ -1,5 +1,5 @@
 /**
- * Looks at a stream of chat chunks (Server-Sent Events) while it passes, for its usage, and keeps back
+ * Looks at a streamed answer (Server-Sent Events) while it passes, for its usage, and keeps back
  * the usage chunk that only Sluice asked for.
  *
  * Bytes pass at once, in the Buffers in which they came, even one byte of a line. Only when the last
@@ -9,11 +9,11 @@
  * Not here: sockets, back-pressure, and what the readings are charged to. Lines end in LF or CRLF; a
  * stream with bare CRs, which no upstream sends, passes unread.
  */
-import { isObject } from "../shared/assert.js";
 import { streamEventBytesMax } from "../shared/bounds.js";
 import { ByteStore } from "../shared/byte-store.js";
-import { findUsage, mergeUsage, readUsage, type UsageReading } from "./read-usage.js";
-import { stringEnd } from "./scan-json.js";
+import type { Operation } from "../shared/operation.js";
+import { EventReader } from "./event-reader.js";
+import type { UsageReading } from "./read-usage.js";
 
 export interface StreamTap {
   /** What goes to the client now, in order: mostly `chunk` itself. Null: nothing yet. */
@@ -33,9 +33,9 @@ export interface StreamTap {
   readonly errorSeen: boolean;
 }
 
-/** A tap for one response. With `hideUsageChunk`, chunks that only carry usage are kept from the client once a `finish_reason` has passed. */
-export function createStreamTap(options: { readonly hideUsageChunk: boolean }): StreamTap {
-  return new Tap(options.hideUsageChunk);
+/** A tap for one response, in the dialect of what was asked for. With `hideUsageChunk`, chunks that only carry usage are kept from the client once a `finish_reason` has passed. */
+export function createStreamTap(options: { readonly operation: Operation; readonly hideUsageChunk: boolean }): StreamTap {
+  return new Tap(new EventReader(options.operation), options.hideUsageChunk);
 }
 
 /** What the line that a chunk ended in holds so far: whether it may still turn out blank. */
@@ -43,7 +43,7 @@ type OpenLine = "empty" | "cr" | "text";
 
 class Tap implements StreamTap {
   readonly #hide: boolean;
-  readonly #reader = new EventReader();
+  readonly #reader: EventReader;
   /** The event that the chunks so far have left open. While holding, none of it has gone out; before, all of it. */
   readonly #open = new ByteStore();
   #openLine: OpenLine = "empty";
@@ -52,7 +52,8 @@ class Tap implements StreamTap {
   #holding = false;
   #stopped = false;
 
-  constructor(hide: boolean) {
+  constructor(reader: EventReader, hide: boolean) {
+    this.#reader = reader;
     this.#hide = hide;
   }
 
@@ -174,74 +175,4 @@ class Tap implements StreamTap {
     out.push(rest);
     return out;
   }
-}
-
-/**
- * The places in an event that can matter: usage or an error as an object, a reason to finish, and text.
- * A name in its plain quotes can't come from inside a text, where quotes are escaped. One expression over
- * the Latin-1 reading takes a sixth of the time of JSON.parse, and of searching the Buffer for each name.
- */
-const places = /"(?:(?:usage|error)"\s*:\s*\{|finish_reason"\s*:\s*"(?!")|(?:content|arguments|reasoning(?:_content)?|refusal)"\s*:\s*")/g;
-
-/** Reads whole events and remembers what they said. */
-class EventReader {
-  contentChars = 0;
-  done = false;
-  errorSeen = false;
-  finished = false;
-  /** As it came; read when it is asked for, which is once. */
-  #usage: unknown = null;
-
-  get usage(): UsageReading {
-    return readUsage(this.#usage);
-  }
-
-  /** `lines` of the event aren't blank. True for an event that carries usage and nothing else. */
-  read(event: string, lines: number): boolean {
-    if (lines === 0) return false;
-    const data = lines === 1 ? (event.startsWith("data:") ? event.slice(5) : "") : dataOf(event);
-    if (data.length < 16 && data.trim() === "[DONE]") {
-      this.done = true;
-      return false;
-    }
-    let matters = false;
-    places.lastIndex = 0;
-    for (let place = places.exec(data); place !== null; place = places.exec(data)) {
-      const letter = data[place.index + 1];
-      if (letter === "f") this.finished = true;
-      else if (letter === "u" || letter === "e") matters = true;
-      else {
-        const start = places.lastIndex;
-        const end = stringEnd(data, start - 1);
-        if (end === -1) return false;
-        this.contentChars += end - 1 - start;
-        places.lastIndex = end;
-      }
-    }
-    return matters && this.#parse(data);
-  }
-
-  #parse(data: string): boolean {
-    let value: unknown;
-    try {
-      value = JSON.parse(data);
-    } catch {
-      // What isn't JSON is the client's to judge: it passes.
-      return false;
-    }
-    if (!isObject(value)) return false;
-    const failed = isObject(value["error"]);
-    if (failed) this.errorSeen = true;
-    const usage = findUsage(value);
-    if (readUsage(usage).kind !== "absent") this.#usage = mergeUsage(this.#usage, usage);
-    const choices = value["choices"];
-    return !failed && isObject(value["usage"]) && Array.isArray(choices) && choices.length === 0;
-  }
-}
-
-/** The data of an event of several lines, as the standard joins it. */
-function dataOf(event: string): string {
-  const data: string[] = [];
-  for (const line of event.split("\n")) if (line.startsWith("data:")) data.push(line.slice(5));
-  return data.join("\n");
 }

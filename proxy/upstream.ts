@@ -3,13 +3,16 @@
  * of undici, `simulated-upstream.ts` of the simulator.
  */
 
+/** Whole; null when there is none. */
+export type RequestBody = Buffer | null;
+
 export interface UpstreamRequest {
   readonly method: "POST" | "GET";
   /** Below the provider's base URL, with its leading slash. */
   readonly path: string;
   /** Flat names and values, without credentials. */
   readonly headers: readonly string[];
-  readonly body: Buffer | null;
+  readonly body: RequestBody;
 }
 
 /** Why there is no response, or no end of it. */

@@ -3,6 +3,7 @@
  * section 9). Both processes read the same one and take their part.
  */
 import type { BudgetDefinition } from "../budget.js";
+import type { Operation } from "../operation.js";
 import type { Price } from "../price.js";
 import type { RuleDefinition } from "../rule.js";
 
@@ -12,6 +13,8 @@ export interface ProviderConfig {
   /** The instance name: what rules, qualified model ids and logs call it. */
   readonly name: string;
   readonly type: "openai" | "simulator";
+  /** What can be asked of it. */
+  readonly operations: ReadonlySet<Operation>;
   /** Without a trailing slash; `/chat/completions` is appended. Empty for the simulator. */
   readonly baseUrl: string;
   /** Null: no credential is sent. */

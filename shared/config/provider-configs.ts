@@ -7,6 +7,7 @@ import type { DeclaredProvider } from "./config-file.js";
 import { type Environment, variable } from "./environment.js";
 import { baseUrlVariable, findPreset, modelsVariable, type Preset, presets } from "./presets.js";
 import { type ProviderFields, providerSettings, simulatorModels } from "./provider-settings.js";
+import { operationsOf } from "./provider-operations.js";
 import { apiKey, baseUrl, kindProblem, modelList, type ValueKind } from "./setting-kind.js";
 
 /** Short enough for a log line and a metric's label. */
@@ -92,6 +93,7 @@ function fromFields(name: string, fields: ProviderFields, preset: Preset | null,
   return {
     name,
     type: fields.type,
+    operations: operationsOf(fields.type),
     baseUrl: simulated ? "" : (override?.baseUrl ?? fields.base_url ?? preset?.baseUrl ?? ""),
     apiKey: simulated ? null : (override?.apiKey ?? fields.api_key),
     models: simulated ? (fields.models ?? simulatorModels) : (override?.models ?? fields.models),

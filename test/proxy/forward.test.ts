@@ -42,6 +42,7 @@ class Forwarding {
       provider: "openai",
       request: { method: "POST", path: "/chat/completions", headers: [], body: Buffer.from("{}") },
       headers: limits,
+      operation: "chat_completions",
       hideUsageChunk: false,
       promptBytes,
       standIn: false,

@@ -2,7 +2,12 @@ import t from "tap";
 import { matchRoute } from "../../proxy/match-route.js";
 
 const endpoints: readonly (readonly [method: string, path: string, endpoint: string, area: string])[] = [
-  ["POST", "/v1/chat/completions", "chat-completions", "model"],
+  ["POST", "/v1/chat/completions", "chat_completions", "model"],
+  ["POST", "/v1/responses", "responses", "model"],
+  ["POST", "/v1/messages", "messages", "model"],
+  ["POST", "/v1/embeddings", "embeddings", "model"],
+  ["POST", "/v1/audio/speech", "speech", "model"],
+  ["POST", "/v1/images/generations", "images", "model"],
   ["GET", "/v1/models", "models", "model"],
   ["GET", "/admin/rate-limits", "rate-limits", "admin"],
   ["PUT", "/admin/rate-limits", "rate-limits", "admin"],

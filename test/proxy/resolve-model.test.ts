@@ -4,7 +4,7 @@ import { subjectBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig, VirtualModelConfig } from "../../shared/config/config.js";
 
 function provider(name: string, models: readonly string[] | null): ProviderConfig {
-  return { name, type: "openai", baseUrl: "http://127.0.0.1:1/v1", apiKey: null, models, connectTimeoutMs: 1, firstByteTimeoutMs: 1, idleTimeoutMs: 1, connectionsMax: 1 };
+  return { name, type: "openai", operations: new Set(["chat_completions"]), baseUrl: "http://127.0.0.1:1/v1", apiKey: null, models, connectTimeoutMs: 1, firstByteTimeoutMs: 1, idleTimeoutMs: 1, connectionsMax: 1 };
 }
 
 const smart: VirtualModelConfig = { source: "Smart", strategy: "failover", targets: [{ provider: "openai", model: "gpt-4o", weight: 1 }] };

@@ -118,3 +118,26 @@ t.test("a target's name is a header's value, whatever it holds", async (t) => {
   t.equal(targetHeader({ provider: "p", model: "größe 日本\r\nx: y" }), "p/gr%C3%B6%C3%9Fe%20%E6%97%A5%E6%9C%AC%0D%0Ax:%20y");
   t.equal(targetHeader({ provider: "p", model: "half \ud800" }), "p/half%20%EF%BF%BD");
 });
+
+t.test("who speaks Anthropic's dialect gets its errors in that shape, with the same status and headers", async (t) => {
+  const table = [
+    [failure("model_not_found", "no such model", "model"), 404, "not_found_error"],
+    [failure("request_too_large", "too large"), 413, "request_too_large"],
+    [failure("provider_unavailable", "away"), 502, "api_error"],
+    [failure("limiter_unavailable", "away"), 503, "api_error"],
+    [plainFailure(529, "provider_error", "overloaded"), 529, "overloaded_error"],
+    [plainFailure(401, "authentication_error", "missing credentials"), 401, "authentication_error"],
+  ] as const;
+  for (const path of ["/v1/messages", "/v1/messages/count_tokens"]) {
+    for (const [what, status, type] of table) {
+      const exchange = new FakeExchange({ path });
+      replyFailure(exchange, "model", what, ["retry-after", "1"]);
+      t.equal(exchange.status, status, type);
+      t.equal(exchange.sent("retry-after"), "1");
+      t.same(JSON.parse(exchange.body.toString()), { type: "error", error: { type, message: what.message } });
+    }
+  }
+  const refused = new FakeExchange({ path: "/v1/messages" });
+  replyRefused(refused, { kind: "refused", breach: { scope: "user_path", subject: "/", periodSeconds: 60, dimension: "requests", cap: 1, waitSeconds: 7 } }, { requestIdInBody: false });
+  t.same([refused.status, refused.sent("retry-after"), JSON.parse(refused.body.toString())], [429, "7", { type: "error", error: { type: "rate_limit_error", message: "rate limit exceeded for /: minute request limit of 1 reached" } }]);
+});

@@ -64,7 +64,7 @@ t.test("a usage chunk comes last when it was asked for", async (t) => {
   t.same(chunks.at(-1)?.choices, []);
   t.same(chunks.at(-1)?.usage, plainOf(chat).usage);
   t.ok(chunks.slice(0, -1).every(({ usage }) => usage === null));
-  const tap = createStreamTap({ hideUsageChunk: true });
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
   for (const event of chat.events) tap.push(event);
   t.equal(tap.usage.kind, "usage", "a tap can read it");
   t.equal(tap.done, true);

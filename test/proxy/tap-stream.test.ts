@@ -26,7 +26,7 @@ function run(tap: StreamTap, pieces: readonly (string | Buffer)[]): string[] {
 
 t.test("bytes pass at once, as the very same Buffers", async (t) => {
   for (const hideUsageChunk of [false, true]) {
-    const tap = createStreamTap({ hideUsageChunk });
+    const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk });
     for (const piece of ["d", "a", "ta: {", '"choices"', ":[]}\n", "\n", "data: x\r\n\r\n: ping\n\ndata: y", ""]) {
       const bytes = Buffer.from(piece);
       t.equal(tap.push(bytes), bytes, JSON.stringify(piece));
@@ -36,7 +36,7 @@ t.test("bytes pass at once, as the very same Buffers", async (t) => {
 });
 
 t.test("without hiding everything passes at once to the end", async (t) => {
-  const tap = createStreamTap({ hideUsageChunk: false });
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
   for (const piece of [chunk({ content: "a" }), chunk({}, "stop"), usageEvent.slice(0, 30), usageEvent.slice(30), doneEvent]) {
     const bytes = Buffer.from(piece);
     t.equal(tap.push(bytes), bytes);
@@ -48,7 +48,7 @@ t.test("without hiding everything passes at once to the end", async (t) => {
 });
 
 t.test("after a finish_reason events go out when they are whole, and the usage chunk doesn't", async (t) => {
-  const tap = createStreamTap({ hideUsageChunk: true });
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
   const finish = chunk({}, "stop");
   const pieces = [chunk({ content: "a" }), finish.slice(0, 40), finish.slice(40), ": pi", "ng\n", "\n", usageEvent.slice(0, 50), usageEvent.slice(50), "data: [DO", "NE]\n\n"];
   t.same(run(tap, pieces), [chunk({ content: "a" }), finish.slice(0, 40), finish.slice(40), "", "", ": ping\n\n", "", "", "", doneEvent, ""]);
@@ -57,7 +57,7 @@ t.test("after a finish_reason events go out when they are whole, and the usage c
 });
 
 t.test("a whole event that comes in one piece after a finish_reason is the very same Buffer", async (t) => {
-  const tap = createStreamTap({ hideUsageChunk: true });
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
   tap.push(Buffer.from(chunk({}, "stop")));
   const event = Buffer.from(chunk({}, null) + doneEvent);
   t.equal(tap.push(event), event);
@@ -65,19 +65,19 @@ t.test("a whole event that comes in one piece after a finish_reason is the very 
 
 t.test("the usage chunk is cut out of the middle of a piece", async (t) => {
   const head = chunk({ content: "a" }) + chunk({}, "stop");
-  t.same(run(createStreamTap({ hideUsageChunk: true }), [head + usageEvent + doneEvent]), [head + doneEvent, ""]);
-  t.same(run(createStreamTap({ hideUsageChunk: true }), [head + usageEvent]), [head, ""]);
-  t.same(run(createStreamTap({ hideUsageChunk: true }), [head, usageEvent]), [head, "", ""]);
-  t.same(run(createStreamTap({ hideUsageChunk: true }), [head + usageEvent + "data: [", "DONE]\n\n"]), [head, doneEvent, ""]);
+  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head + usageEvent + doneEvent]), [head + doneEvent, ""]);
+  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head + usageEvent]), [head, ""]);
+  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head, usageEvent]), [head, "", ""]);
+  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head + usageEvent + "data: [", "DONE]\n\n"]), [head, doneEvent, ""]);
 });
 
 t.test("what the upstream left open goes out at the end, unless it is the usage chunk", async (t) => {
   const head = chunk({}, "stop");
-  t.same(run(createStreamTap({ hideUsageChunk: true }), [head, "data: [DONE]"]), [head, "", "data: [DONE]"]);
-  t.same(run(createStreamTap({ hideUsageChunk: true }), [head, "data: [DONE]\n"]), [head, "", "data: [DONE]\n"]);
-  t.same(run(createStreamTap({ hideUsageChunk: true }), [head, usageEvent.slice(0, 40)]), [head, "", usageEvent.slice(0, 40)]);
-  t.same(run(createStreamTap({ hideUsageChunk: true }), [head, usageEvent.trimEnd()]), [head, "", ""]);
-  const tap = createStreamTap({ hideUsageChunk: false });
+  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head, "data: [DONE]"]), [head, "", "data: [DONE]"]);
+  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head, "data: [DONE]\n"]), [head, "", "data: [DONE]\n"]);
+  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head, usageEvent.slice(0, 40)]), [head, "", usageEvent.slice(0, 40)]);
+  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head, usageEvent.trimEnd()]), [head, "", ""]);
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
   t.same(run(tap, [head, usageEvent.trimEnd()]), [head, usageEvent.trimEnd(), ""]);
   t.same(tap.usage, seven);
 });
@@ -105,20 +105,20 @@ t.test("only a chunk with empty choices and a usage object is kept from the clie
     'data: {"choices":[],\ndata: "usage":{"total_tokens":7}}\n\n',
     'data: {"choices":[],"usage":{},"error":null}\n\n',
   ];
-  for (const event of kept) t.same(run(createStreamTap({ hideUsageChunk: true }), [chunk({}, "stop"), event]).join(""), chunk({}, "stop") + event, event);
-  for (const event of hidden) t.same(run(createStreamTap({ hideUsageChunk: true }), [chunk({}, "stop"), event]).join(""), chunk({}, "stop"), event);
-  for (const event of hidden) t.same(run(createStreamTap({ hideUsageChunk: true }), [chunk({}), event]).join(""), chunk({}) + event, `before a finish_reason: ${event}`);
+  for (const event of kept) t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [chunk({}, "stop"), event]).join(""), chunk({}, "stop") + event, event);
+  for (const event of hidden) t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [chunk({}, "stop"), event]).join(""), chunk({}, "stop"), event);
+  for (const event of hidden) t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [chunk({}), event]).join(""), chunk({}) + event, `before a finish_reason: ${event}`);
 });
 
 t.test("a finish_reason is a key with a text that isn't empty", async (t) => {
   const finishing = ['{"finish_reason":"stop"}', '{"finish_reason" : "length"}'];
   const going = ['{"finish_reason":null}', '{"finish_reason":""}', '{"content":"\\"finish_reason\\":\\"stop\\""}', '{"content":"finish_reason"}'];
-  for (const data of finishing) t.equal(run(createStreamTap({ hideUsageChunk: true }), [`data: ${data}\n\n`, "data: x"])[1], "", data);
-  for (const data of going) t.equal(run(createStreamTap({ hideUsageChunk: true }), [`data: ${data}\n\n`, "data: x"])[1], "data: x", data);
+  for (const data of finishing) t.equal(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [`data: ${data}\n\n`, "data: x"])[1], "", data);
+  for (const data of going) t.equal(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [`data: ${data}\n\n`, "data: x"])[1], "data: x", data);
 });
 
 t.test("the last usage wins, and events without one don't take it back", async (t) => {
-  const tap = createStreamTap({ hideUsageChunk: false });
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
   t.same(tap.usage, { kind: "absent" });
   tap.push(Buffer.from(chunk({ content: "a" }, null, { prompt_tokens: 3, completion_tokens: 1 })));
   t.same(tap.usage, { kind: "usage", inputTokens: 3, outputTokens: 1, totalTokens: 4, ...noDetails });
@@ -133,7 +133,7 @@ t.test("an error is seen when it is an object at the top", async (t) => {
   const others = ['data: {"error":null}\n\n', 'data: {"error":"text"}\n\n', 'data: {"choices":[{"error":{}}]}\n\n', 'data: {"content":"\\"error\\":{"}\n\n', 'data: ["error",{"error":{}}]\n\n'];
   for (const [events, expected] of [[errors, true], [others, false]] as const) {
     for (const event of events) {
-      const tap = createStreamTap({ hideUsageChunk: false });
+      const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
       run(tap, [event]);
       t.equal(tap.errorSeen, expected, event);
     }
@@ -154,7 +154,7 @@ t.test("the text of deltas is counted as it stands in the stream", async (t) => 
     [{ content: '"content":"x"' }, 17],
   ];
   for (const [delta, chars] of cases) {
-    const tap = createStreamTap({ hideUsageChunk: false });
+    const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
     tap.push(Buffer.from(chunk(delta)));
     t.equal(tap.contentChars, chars, JSON.stringify(delta));
   }
@@ -162,14 +162,14 @@ t.test("the text of deltas is counted as it stands in the stream", async (t) => 
 
 t.test("events that aren't JSON, or not what they seem, pass without harm", async (t) => {
   for (const text of ['data: {"usage":{"total_tokens":1}\n\n', 'data: {"content":"never ends\n\n', "data: [DONE] not\n\n", "data: null\n\n", '\u0000\n\n"error":{\n\n', "data\n\n"]) {
-    const tap = createStreamTap({ hideUsageChunk: true });
+    const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
     t.equal(run(tap, [text]).join(""), text);
     t.same([tap.usage.kind, tap.done, tap.errorSeen], ["absent", false, false], text);
   }
 });
 
 t.test("a broken event doesn't hide what the next one says", async (t) => {
-  const tap = createStreamTap({ hideUsageChunk: false });
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
   run(tap, ['data: {"padding":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","content":"never ends\n\n', 'data: {"usage":{"total_tokens":7}}\n\n']);
   t.same(tap.usage, { kind: "usage", inputTokens: 7, outputTokens: 0, totalTokens: 7, ...noDetails });
 });
@@ -179,7 +179,7 @@ t.test("an event that is too large ends the inspection, whatever the pieces", as
   const head = chunk({}, "stop");
   for (const pieces of [[head + large + usageEvent], [head, large, usageEvent], [head, large.slice(0, 100), large.slice(100, 2000), large.slice(2000), usageEvent], [head + large.slice(0, -1), "\n", usageEvent]]) {
     for (const hideUsageChunk of [true, false]) {
-      const tap = createStreamTap({ hideUsageChunk });
+      const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk });
       t.ok(run(tap, pieces).join("") === head + large + usageEvent, "all of it passes, the usage chunk too");
       t.equal(tap.usage.kind, "absent");
       const after = Buffer.from(usageEvent);
@@ -190,7 +190,7 @@ t.test("an event that is too large ends the inspection, whatever the pieces", as
 });
 
 t.test("what is held goes out as soon as it is too large", async (t) => {
-  const tap = createStreamTap({ hideUsageChunk: true });
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
   tap.push(Buffer.from(chunk({}, "stop")));
   t.equal(tap.push(Buffer.alloc(streamEventBytesMax - 1, "x")), null);
   t.equal(tap.push(Buffer.from("y")), null, "the bound itself is held");
@@ -198,7 +198,7 @@ t.test("what is held goes out as soon as it is too large", async (t) => {
 });
 
 t.test("a long event of many lines that comes in single bytes is still read", async (t) => {
-  const tap = createStreamTap({ hideUsageChunk: true });
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
   const event = Buffer.from(`: ${"\n:".repeat(100_000)}\n${usageEvent}`);
   tap.push(Buffer.from(chunk({}, "stop")));
   for (let i = 0; i < event.length; i++) assert.equal(tap.push(event.subarray(i, i + 1)), null);
@@ -211,7 +211,7 @@ t.test("it doesn't matter where a stream is cut, in two places or in every place
   const usageOnly = 'data:{"choices":[],"usage":{"total_tokens":7}}\r\n\r\n';
   const bytes = Buffer.from(kept[0] + usageOnly + kept[1] + usageOnly + kept[2]);
   const check = (pieces: readonly Buffer[]): void => {
-    const tap = createStreamTap({ hideUsageChunk: true });
+    const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
     assert.equal(run(tap, pieces).join(""), kept.join(""));
     assert.deepEqual([tap.usage.kind, tap.done], ["usage", true]);
   };
@@ -244,7 +244,7 @@ t.test("whatever the events and the cuts, exactly the usage chunks after a finis
   const stream = fc.array(fc.tuple(event, fc.array(lineEnd, { minLength: 6, maxLength: 6 })), { maxLength: 8 });
   fc.assert(
     fc.property(stream, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }), fc.boolean(), fc.boolean(), (events, at, hideUsageChunk, openEnd) => {
-      const tap = createStreamTap({ hideUsageChunk });
+      const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk });
       let input = "";
       let expected = "";
       let finished = false;
@@ -270,7 +270,7 @@ t.test("whatever the events and the cuts, exactly the usage chunks after a finis
 
 t.test("the split comes from wherever a stream has it: Groq, the Responses API, and Anthropic's two parts", async (t) => {
   const last = (...events: object[]): unknown => {
-    const tap = createStreamTap({ hideUsageChunk: false });
+    const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
     for (const event of events) tap.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
     return tap.usage;
   };

@@ -1,13 +1,14 @@
 import t from "tap";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { presets } from "../../../shared/config/presets.js";
+import { operationsOf } from "../../../shared/config/provider-operations.js";
 import { accepted, refused } from "./build-sample.js";
 
 const defaults = { connectTimeoutMs: 5000, firstByteTimeoutMs: 120_000, idleTimeoutMs: 60_000, connectionsMax: 4096 };
-const simulator: ProviderConfig = { name: "simulator", type: "simulator", baseUrl: "", apiKey: null, models: ["sim-fast", "sim-slow"], ...defaults };
+const simulator: ProviderConfig = { name: "simulator", type: "simulator", operations: operationsOf("simulator"), baseUrl: "", apiKey: null, models: ["sim-fast", "sim-slow"], ...defaults };
 
 function openai(name: string, baseUrl: string, apiKey: string | null = null, models: readonly string[] | null = null): ProviderConfig {
-  return { name, type: "openai", baseUrl, apiKey, models, ...defaults };
+  return { name, type: "openai", operations: operationsOf("openai"), baseUrl, apiKey, models, ...defaults };
 }
 
 t.test("without a provider in the file there is a simulator, and environment keys join beside it", async (t) => {
@@ -43,7 +44,7 @@ t.test("a provider without its key stays, and sends none", async (t) => {
 
 t.test("every field of a provider is taken over, numbers as texts too", async (t) => {
   const text = 'providers: { a: { type: openai, base_url: "http://a", api_key: k, models: [m], connect_timeout_ms: 1, first_byte_timeout_ms: "2", idle_timeout_ms: "${IDLE}", max_connections: 4 } }\n';
-  t.same(accepted(text, { env: { IDLE: "3" } }).config.providers, [{ name: "a", type: "openai", baseUrl: "http://a", apiKey: "k", models: ["m"], connectTimeoutMs: 1, firstByteTimeoutMs: 2, idleTimeoutMs: 3, connectionsMax: 4 }]);
+  t.same(accepted(text, { env: { IDLE: "3" } }).config.providers, [{ name: "a", type: "openai", operations: operationsOf("openai"), baseUrl: "http://a", apiKey: "k", models: ["m"], connectTimeoutMs: 1, firstByteTimeoutMs: 2, idleTimeoutMs: 3, connectionsMax: 4 }]);
 });
 
 t.test("what is wrong with a provider is told with its place", async (t) => {

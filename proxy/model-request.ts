@@ -1,37 +1,38 @@
-/** POST /v1/chat/completions, in the order in which it happens: read, resolve, admit, forward, fail over, settle. */
+/** A request to a model, in the order in which it happens: read, resolve, admit, forward, fail over, settle. */
 import { assert } from "../shared/assert.js";
-import { type Failure, failure, plainFailure } from "../shared/error-code.js";
+import { type Failure, failure } from "../shared/error-code.js";
 import { refusalMessage } from "../shared/refusal-message.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { Target } from "../shared/wire/message.js";
 import type { Caller } from "./authenticate.js";
 import { authorizeCaller, refuseCaller } from "./authorize-caller.js";
-import { type ChatBody, parseChatBody, rewriteChatBody } from "./chat-body.js";
 import { forwardRequestHeaders } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import { failOver } from "./fail-over.js";
 import { type Forwarded, forward } from "./forward.js";
 import { limiterUnavailable } from "./daemon-calls.js";
 import type { Gateway, RequestRecord } from "./gateway.js";
+import { readJsonCall } from "./json-call.js";
+import type { JsonOperation } from "./model-body.js";
+import type { ModelCall } from "./model-call.js";
 import { resolveModel, type Route } from "./resolve-model.js";
+import { upstreamPath } from "./upstream-path.js";
+import { translatedUpstream } from "./translated-upstream.js";
 import { usageRecord } from "./usage-record.js";
 import { replyFailure, replyRefused, successHeaders, targetHeader } from "./respond.js";
 
 /** Answers the exchange; the record learns what the log line tells. Never rejects. */
-export async function chatCompletions(gateway: Gateway, exchange: Exchange, caller: Caller, record: RequestRecord): Promise<void> {
+export async function modelRequest(gateway: Gateway, exchange: Exchange, operation: JsonOperation, caller: Caller, record: RequestRecord): Promise<void> {
   const { limiter, config } = gateway;
   const refuse = (what: Failure): Promise<void> => refuseBeforeAdmission(gateway, exchange, caller, record, what);
-  const body = await exchange.readBody(config.server.bodyBytesMax);
-  if (!body.ok) {
-    if (body.reason === "gone") return record.end(499, "client_gone");
-    return refuse(failure("request_too_large", `the body is larger than ${config.server.bodyBytesMax} bytes`));
-  }
-  const chat = parseChatBody(body.bytes, gateway.isUtf8);
-  if (!chat.ok) return refuse(chat.failure);
-  record.model = chat.body.model;
-  const route = resolveModel(gateway.models.current(), chat.body.model) ?? (await resolveOnceLearned(gateway, chat.body.model));
-  if (route === null) return refuse(failure("model_not_found", `the model ${JSON.stringify(chat.body.model)} does not exist: GET /v1/models lists those that do`, "model"));
-  const targets = gateway.targetOrder.order(route);
+  const read = await readJsonCall(operation, { exchange, bodyBytesMax: config.server.bodyBytesMax, isUtf8: gateway.isUtf8, nowMs: gateway.nowMs });
+  if (!read.ok) return read.failure === null ? record.end(499, "client_gone") : refuse(read.failure);
+  const { call } = read;
+  record.model = call.model;
+  const route = resolveModel(gateway.models.current(), call.model) ?? (await resolveOnceLearned(gateway, call.model));
+  if (route === null) return refuse(failure("model_not_found", `the model ${JSON.stringify(call.model)} does not exist: GET /v1/models lists those that do`, "model"));
+  const targets = withoutProblem(gateway, call, gateway.targetOrder.order(route));
+  if ("status" in targets) return refuse(targets);
   const outcome = await limiter.admit(caller, targets);
   if (outcome.kind === "unavailable") {
     record.end(503, "limiter_unavailable");
@@ -42,7 +43,7 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
   if (outcome.kind !== "admitted") {
     record.end(429, outcome.kind === "refused" ? "rate_limited" : "over_budget");
     record.note = refusalMessage(outcome.breach);
-    limiter.noteRefusal(outcome.id, exchange.id, chat.body.model);
+    limiter.noteRefusal(outcome.id, exchange.id, call.model);
     return replyRefused(exchange, outcome, { requestIdInBody: config.server.requestIdInRefusals });
   }
   const { admission } = outcome;
@@ -54,9 +55,9 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
     return limiter.settle(admission, { tokens: 0, estimated: false, record: null }, () => {});
   }
   const standIn = targets.length > 1;
-  let forwarded = await send(gateway, exchange, { target, bytes: body.bytes, chat: chat.body, headers: successHeaders(outcome.headers), standIn });
+  let forwarded = await send(gateway, exchange, { target, call, headers: successHeaders(outcome.headers), standIn });
   if (standIn && forwarded.failed !== null) {
-    const again = (next: Target, headers: string[], more: boolean): Promise<Forwarded> => send(gateway, exchange, { target: next, bytes: body.bytes, chat: chat.body, headers, standIn: more });
+    const again = (next: Target, headers: string[], more: boolean): Promise<Forwarded> => send(gateway, exchange, { target: next, call, headers, standIn: more });
     forwarded = await failOver({ limiter, exchange, admission, targets, record, send: again }, forwarded);
   }
   record.forwarded(forwarded);
@@ -66,13 +67,31 @@ export async function chatCompletions(gateway: Gateway, exchange: Exchange, call
   limiter.settle(admission, { tokens: usage === null ? 0 : usage.totalTokens, estimated, record: executed }, finish);
 }
 
+/** The targets that can be asked this, or the first one's problem when none can. Nearly always they all are, in the order's own array. */
+function withoutProblem({ providers }: Gateway, call: ModelCall, targets: readonly Target[]): readonly Target[] | Failure {
+  let first: Failure | null = null;
+  let able: Target[] | null = null;
+  for (let i = 0; i < targets.length; i++) {
+    const target = targets[i]!;
+    const problem = call.problemAt(providers.get(target.provider)!);
+    if (problem === null) {
+      able?.push(target);
+      continue;
+    }
+    first ??= problem;
+    able ??= targets.slice(0, i);
+  }
+  if (able === null) return targets;
+  return able.length === 0 ? first! : able;
+}
+
 /** For the usage record; null when there is nothing to record. */
-function executionOf({ config, prices, providerTypes, monoMs }: Gateway, exchange: Exchange, { record, target, forwarded }: { readonly record: RequestRecord; readonly target: Target | null; readonly forwarded: Forwarded }): Execution | null {
+function executionOf({ config, prices, providers, monoMs }: Gateway, exchange: Exchange, { record, target, forwarded }: { readonly record: RequestRecord; readonly target: Target | null; readonly forwarded: Forwarded }): Execution | null {
   if (!config.usageEnabled || target === null) return null;
   return usageRecord(forwarded, {
     requestId: exchange.id,
     endpoint: exchange.path,
-    providerType: providerTypes.get(target.provider) ?? "unknown",
+    providerType: providers.get(target.provider)!.type,
     keyId: record.keyId,
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: monoMs(),
@@ -97,33 +116,27 @@ async function resolveOnceLearned(gateway: Gateway, name: string): Promise<Route
 
 interface Sending {
   readonly target: Target;
-  readonly bytes: Buffer;
-  readonly chat: ChatBody;
+  readonly call: ModelCall;
   /** Those of the limits; the target is added to them. */
   readonly headers: string[];
   /** Whether another target is left. */
   readonly standIn: boolean;
 }
 
-function send(gateway: Gateway, exchange: Exchange, what: Sending): Promise<Forwarded> {
-  const { provider, model } = what.target;
-  const upstream = gateway.upstreams.get(provider);
-  const { chat } = what;
-  const askUsage = chat.stream && !chat.includeUsage;
-  const body = rewriteChatBody(what.bytes, { ...(model === chat.model ? {} : { model }), ...(askUsage ? { includeUsage: true } : {}) }, chat.members);
-  if (upstream === undefined) {
-    const finish = (): void => replyFailure(exchange, "model", plainFailure(500, "internal_error", `provider ${provider} is not configured`));
-    return Promise.resolve({ status: 500, usage: null, estimated: false, executed: false, outcome: "upstream_error", firstByteMonoMs: null, note: null, failed: null, finish });
-  }
-  what.headers.push("x-sluice-target", targetHeader(what.target));
+function send(gateway: Gateway, exchange: Exchange, { target, call, headers, standIn }: Sending): Promise<Forwarded> {
+  const provider = gateway.providers.get(target.provider)!;
+  const { operation, body, hideUsageChunk, translator } = call.requestTo(provider, target.model);
+  headers.push("x-sluice-target", targetHeader(target));
+  const upstream = gateway.upstreams.get(target.provider)!;
   return forward(exchange, {
-    upstream,
-    provider,
-    request: { method: "POST", path: "/chat/completions", headers: forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader), body },
-    headers: what.headers,
-    hideUsageChunk: askUsage,
-    promptBytes: what.bytes.length,
-    standIn: what.standIn,
+    upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
+    provider: target.provider,
+    request: { method: "POST", path: upstreamPath(provider, operation, target.model), headers: forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader), body },
+    headers,
+    operation: call.operation,
+    hideUsageChunk,
+    promptBytes: call.promptBytes,
+    standIn,
     monoMs: gateway.monoMs,
   });
 }

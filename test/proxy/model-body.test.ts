@@ -2,24 +2,24 @@ import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import t from "tap";
-import { type ChatBody, parseChatBody, rewriteChatBody } from "../../proxy/chat-body.js";
+import { type ModelBody, parseModelBody, rewriteModelBody } from "../../proxy/model-body.js";
 import { subjectBytesMax } from "../../shared/bounds.js";
 import { type MemberText, memberText, objectText, otherMembers, spacing, stringLiteral, valueText } from "./json-text.js";
 
-function accepted(text: string): Omit<ChatBody, "members"> {
-  const result = parseChatBody(Buffer.from(text));
+function accepted(text: string): Omit<ModelBody, "members"> {
+  const result = parseModelBody("chat_completions", Buffer.from(text));
   if (!result.ok) throw new Error(`refused: ${result.failure.message}`);
   const { members: _, ...body } = result.body;
   return body;
 }
 
 function refusal(body: string | Buffer): string {
-  const result = parseChatBody(Buffer.from(body));
+  const result = parseModelBody("chat_completions", Buffer.from(body));
   return result.ok ? "accepted" : `${result.failure.status} ${result.failure.param}: ${result.failure.message}`;
 }
 
 t.test("what routing needs is taken from the body", async (t) => {
-  const cases: readonly (readonly [string, Omit<ChatBody, "members">])[] = [
+  const cases: readonly (readonly [string, Omit<ModelBody, "members">])[] = [
     ['{"model":"gpt-4o","messages":[]}', { model: "gpt-4o", stream: false, includeUsage: false }],
     ['{"model":" gpt-4o","messages":[],"stream":true}', { model: " gpt-4o", stream: true, includeUsage: false }],
     ['{"model":"m","messages":[{}],"stream":null,"stream_options":null}', { model: "m", stream: false, includeUsage: false }],
@@ -87,7 +87,7 @@ t.test("bytes are refused exactly when they aren't UTF-8", async () => {
   const tail = Buffer.from('"]}');
   const agrees = (inner: readonly number[]): void => {
     const bytes = Buffer.concat([head, Buffer.from(inner), tail]);
-    assert.deepEqual([parseChatBody(bytes).ok, parseChatBody(bytes, isUtf8).ok], [isUtf8(bytes), isUtf8(bytes)], inner.map((byte) => byte.toString(16)).join(" "));
+    assert.deepEqual([parseModelBody("chat_completions", bytes).ok, parseModelBody("chat_completions", bytes, isUtf8).ok], [isUtf8(bytes), isUtf8(bytes)], inner.map((byte) => byte.toString(16)).join(" "));
   };
   for (let first = 0x80; first <= 0xff; first++) {
     for (let second = 0x78; second <= 0xff; second++) for (const rest of [[], [0x80], [0xbf, 0x80], [0x80, 0xc0]]) agrees([first, second, ...rest]);
@@ -104,9 +104,9 @@ t.test("text that is cut inside of a character is not UTF-8", async (t) => {
 
 t.test("without an edit the very same Buffer comes back", async (t) => {
   const plain = Buffer.from('{"model":"m","messages":[]}');
-  t.equal(rewriteChatBody(plain, {}), plain);
+  t.equal(rewriteModelBody(plain, {}), plain);
   const asking = Buffer.from('{"model":"m","messages":[],"stream_options":{"include_usage":true}}');
-  t.equal(rewriteChatBody(asking, { includeUsage: true }), asking, "usage is asked for already");
+  t.equal(rewriteModelBody(asking, { includeUsage: true }), asking, "usage is asked for already");
 });
 
 t.test("an edit leaves every other byte alone", async (t) => {
@@ -121,7 +121,7 @@ t.test("an edit leaves every other byte alone", async (t) => {
     ['{"model":"a","messages":[],"stream_options":{"include_usage":null}}', { includeUsage: true }, '{"model":"a","messages":[],"stream_options":{"include_usage":true}}'],
     ['{"messages":[{"model":"x"}],"model":"a"}', { model: "b", includeUsage: true }, '{"messages":[{"model":"x"}],"model":"b","stream_options":{"include_usage":true}}'],
   ];
-  for (const [before, edits, after] of cases) t.equal(rewriteChatBody(Buffer.from(before), edits).toString(), after);
+  for (const [before, edits, after] of cases) t.equal(rewriteModelBody(Buffer.from(before), edits).toString(), after);
 });
 
 /** The options of a stream in every state in which they are accepted, with the text that they must become. */
@@ -153,10 +153,10 @@ t.test("whatever the body, an edit changes its value and nothing else", async ()
   fc.assert(
     fc.property(body, fc.option(fc.string({ unit: "binary", minLength: 1 }), { nil: undefined }), fc.boolean(), fc.boolean(), spacing, ({ members, model, streamOptions }, newModel, ask, scanned, around) => {
       const bytes = Buffer.from(around + objectText(members) + around);
-      const parsed = parseChatBody(bytes);
+      const parsed = parseModelBody("chat_completions", bytes);
       if (!parsed.ok) throw new Error(parsed.failure.message);
       assert.equal(parsed.body.model, JSON.parse(model.value));
-      const rewritten = rewriteChatBody(bytes, { model: newModel, includeUsage: ask ? true : undefined }, scanned ? parsed.body.members : undefined);
+      const rewritten = rewriteModelBody(bytes, { model: newModel, includeUsage: ask ? true : undefined }, scanned ? parsed.body.members : undefined);
 
       let expected: MemberText[] = members.map((member) => {
         if (member === model && newModel !== undefined) return { ...member, value: JSON.stringify(newModel) };

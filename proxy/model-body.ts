@@ -1,9 +1,9 @@
 /**
- * The body of a chat completion: the few fields that Sluice must know, and the two edits that it may
- * make. Everything else passes to the upstream byte for byte (big integers, order and spacing of keys).
+ * The JSON body of a request to a model: the few fields that Sluice must know, and the two edits that it
+ * may make. Everything else passes to the upstream byte for byte (big integers, order and spacing of keys).
  *
- * Not here: the meaning of messages, tools and parameters (the upstream judges those), resolving the
- * model's name, and the size limit.
+ * Not here: the meaning of messages, tools and parameters (the upstream judges those, or a translation),
+ * resolving the model's name, and the size limit.
  *
  * The bytes are read as Latin-1 and parsed as that: JSON's own characters are ASCII, so validity is the
  * same, and it takes a tenth of the time of decoding UTF-8 first when the text is Chinese (the same for
@@ -12,20 +12,24 @@
 import { isObject } from "../shared/assert.js";
 import { subjectBytesMax } from "../shared/bounds.js";
 import { type Failure, invalid } from "../shared/error-code.js";
+import type { Operation } from "../shared/operation.js";
 import { utf8Bytes } from "../shared/user-path.js";
 import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
 
-export interface ChatBody {
+/** The operations whose request is a JSON object that names a model. */
+export type JsonOperation = Extract<Operation, "chat_completions" | "responses" | "messages" | "count_tokens" | "embeddings" | "speech" | "images">;
+
+export interface ModelBody {
   /** As the client wrote it; not blank, at most `subjectBytesMax` bytes. */
   readonly model: string;
   readonly stream: boolean;
   /** Whether the client itself asked for the usage chunk of a stream. */
   readonly includeUsage: boolean;
-  /** Where the top-level members stand, for `rewriteChatBody`; null when nobody has had to look. */
+  /** Where the top-level members stand, for `rewriteModelBody`; null when nobody has had to look. */
   readonly members: readonly JsonMember[] | null;
 }
 
-export type ChatBodyResult = { readonly ok: true; readonly body: ChatBody } | { readonly ok: false; readonly failure: Failure };
+export type ModelBodyResult = { readonly ok: true; readonly body: ModelBody } | { readonly ok: false; readonly failure: Failure };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -36,7 +40,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * `isUtf8` may be node:buffer's, which is 20 times as fast on text that isn't ASCII; ASCII, which is
  * most bodies, never asks it.
  */
-export function parseChatBody(bytes: Buffer, isUtf8: (bytes: Buffer) => boolean = isUtf8Text): ChatBodyResult {
+export function parseModelBody(operation: JsonOperation, bytes: Buffer, isUtf8: (bytes: Buffer) => boolean = isUtf8Text): ModelBodyResult {
   const text = bytes.toString("latin1");
   let value: unknown;
   try {
@@ -48,7 +52,7 @@ export function parseChatBody(bytes: Buffer, isUtf8: (bytes: Buffer) => boolean 
   // In Latin-1 each byte from 0x80 up is a character that takes two bytes in UTF-8: equal lengths mean ASCII.
   const ascii = Buffer.byteLength(text) === bytes.length;
   if (!ascii && !isUtf8(bytes)) return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
-  const refusal = checkFields(value);
+  const refusal = checkFields(operation, value);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
   const members = !ascii || mayRepeat(text, value) ? scanObject(text) : null;
   const repeated = members === null ? null : (repeatedKey(members, ["model", "stream", "stream_options"]) ?? repeatedOption(text, members));
@@ -60,13 +64,33 @@ export function parseChatBody(bytes: Buffer, isUtf8: (bytes: Buffer) => boolean 
   return { ok: true, body: { model, stream: value["stream"] === true, includeUsage: options?.["include_usage"] === true, members } };
 }
 
+interface FieldProblem {
+  readonly message: string;
+  readonly param: string;
+}
+
+/** The one field of each operation without which there is nothing to do, and what it must be. What is in it is the provider's business. */
+const subjects: Readonly<Record<JsonOperation, { readonly name: string; readonly kinds: readonly Kind[]; readonly required: boolean }>> = {
+  chat_completions: { name: "messages", kinds: ["an array"], required: true },
+  messages: { name: "messages", kinds: ["an array"], required: true },
+  count_tokens: { name: "messages", kinds: ["an array"], required: true },
+  // A stored prompt may stand in its place.
+  responses: { name: "input", kinds: ["a string", "an array"], required: false },
+  embeddings: { name: "input", kinds: ["a string", "an array"], required: true },
+  speech: { name: "input", kinds: ["a string"], required: true },
+  images: { name: "prompt", kinds: ["a string"], required: true },
+};
+
 /** What is wrong with the types of the fields, or null. */
-function checkFields(fields: Fields): { readonly message: string; readonly param: string } | null {
-  const { model, messages, stream, stream_options: options } = fields;
+function checkFields(operation: JsonOperation, fields: Fields): FieldProblem | null {
+  const { model, stream, stream_options: options } = fields;
   if (model === undefined || model === null) return { message: "model is required", param: "model" };
   if (typeof model !== "string") return { message: `model must be a string, not ${kindOf(model)}`, param: "model" };
-  if (messages === undefined || messages === null) return { message: "messages is required", param: "messages" };
-  if (!Array.isArray(messages)) return { message: `messages must be an array, not ${kindOf(messages)}`, param: "messages" };
+  const { name, kinds, required } = subjects[operation];
+  const subject = fields[name];
+  if (isAbsent(subject)) {
+    if (required) return { message: `${name} is required`, param: name };
+  } else if (!kinds.includes(kindOf(subject))) return { message: `${name} must be ${kinds.join(" or ")}, not ${kindOf(subject)}`, param: name };
   if (!isAbsent(stream) && typeof stream !== "boolean") return { message: `stream must be true or false, not ${kindOf(stream)}`, param: "stream" };
   if (isAbsent(options)) return null;
   if (!isObject(options)) return { message: `stream_options must be an object, not ${kindOf(options)}`, param: "stream_options" };
@@ -75,7 +99,7 @@ function checkFields(fields: Fields): { readonly message: string; readonly param
   return { message: `stream_options.include_usage must be true or false, not ${kindOf(includeUsage)}`, param: "stream_options.include_usage" };
 }
 
-export interface ChatBodyEdits {
+export interface BodyEdits {
   /** The new value of the top-level `model`. */
   readonly model?: string | undefined;
   /** Asks the upstream for the usage chunk of a stream. */
@@ -85,9 +109,9 @@ export interface ChatBodyEdits {
 /**
  * The body with another model, and with `stream_options.include_usage` true. All other bytes are the
  * same; without an edit that changes something the very same Buffer comes back. `bytes` must be a body
- * that `parseChatBody` accepted; its `members` spare a second scan.
+ * that `parseModelBody` accepted; its `members` spare a second scan.
  */
-export function rewriteChatBody(bytes: Buffer, edits: ChatBodyEdits, members: readonly JsonMember[] | null = null): Buffer {
+export function rewriteModelBody(bytes: Buffer, edits: BodyEdits, members: readonly JsonMember[] | null = null): Buffer {
   if (edits.model === undefined && edits.includeUsage === undefined) return bytes;
   members ??= scanObject(bytes.toString("latin1"));
   const splices: Splice[] = [];
@@ -214,7 +238,7 @@ function isUtf8Text(bytes: Buffer): boolean {
   return true;
 }
 
-function refuse(message: string, param: string): ChatBodyResult {
+function refuse(message: string, param: string): ModelBodyResult {
   return { ok: false, failure: invalid(message, param) };
 }
 
@@ -222,9 +246,13 @@ function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
 }
 
+type Kind = "null" | "an array" | "an object" | "a string" | "a number" | "a boolean";
+
 /** Values aren't quoted: they may be long, and they are still in their Latin-1 reading. */
-function kindOf(value: unknown): string {
+function kindOf(value: unknown): Kind {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+  if (typeof value === "string") return "a string";
+  if (typeof value === "number") return "a number";
+  return typeof value === "boolean" ? "a boolean" : "an object";
 }

@@ -1,0 +1,89 @@
+/**
+ * A provider that speaks another dialect than the client, as an upstream that speaks the client's:
+ * its successful answers are translated on their way, its errors and failures pass.
+ */
+import { readableResponseBytesMax } from "../shared/bounds.js";
+import { forwardResponseHeaders, headerOf } from "./copy-headers.js";
+import { UntranslatableAnswer } from "./dialects/untranslatable-answer.js";
+import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
+
+/** An answer on its way into the client's dialect, in bytes. */
+export interface AnswerTranslator {
+  /** A whole answer. Throws `UntranslatableAnswer` when it makes no sense. */
+  whole(body: Buffer): Buffer;
+  /** A piece of a stream; null: nothing goes out for it. */
+  push(chunk: Buffer): Buffer | null;
+  /** What is left when the provider's stream has ended in order. */
+  end(): Buffer | null;
+}
+
+export function translatedUpstream(upstream: Upstream, translator: AnswerTranslator): Upstream {
+  return {
+    send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
+      const translating = new TranslatingSink(sink, translator);
+      const call = upstream.send(request, translating);
+      translating.call = call;
+      return call;
+    },
+    redact: (text) => upstream.redact(text),
+    close: () => upstream.close(),
+  };
+}
+
+class TranslatingSink implements UpstreamSink {
+  call: UpstreamCall | null = null;
+  readonly #sink: UpstreamSink;
+  readonly #translator: AnswerTranslator;
+  /** `passed`: an error, which has its own mapping. */
+  #form: "passed" | "stream" | "whole" = "passed";
+  #kept: Buffer[] = [];
+  #bytes = 0;
+  #failed = false;
+
+  constructor(sink: UpstreamSink, translator: AnswerTranslator) {
+    this.#sink = sink;
+    this.#translator = translator;
+  }
+
+  onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+    if (status < 300) this.#form = headerOf(forwardResponseHeaders(rawHeaders), "content-type").toLowerCase().startsWith("text/event-stream") ? "stream" : "whole";
+    this.#sink.onHead(status, rawHeaders);
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#failed) return;
+    if (this.#form === "passed") return this.#sink.onData(chunk);
+    if (this.#form === "stream") return this.#give(this.#translator.push(chunk));
+    this.#bytes += chunk.length;
+    if (this.#bytes > readableResponseBytesMax) return this.#fail(`an answer larger than ${readableResponseBytesMax} bytes can't be translated`);
+    this.#kept.push(chunk);
+  }
+
+  onEnd(): void {
+    if (this.#failed) return;
+    if (this.#form === "stream") this.#give(this.#translator.end());
+    if (this.#form === "whole") {
+      try {
+        this.#give(this.#translator.whole(Buffer.concat(this.#kept)));
+      } catch (error) {
+        if (!(error instanceof UntranslatableAnswer)) throw error;
+        return this.#fail(error.message);
+      }
+    }
+    this.#sink.onEnd();
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    if (!this.#failed) this.#sink.onFailure(failure);
+  }
+
+  #give(translated: Buffer | null): void {
+    if (translated !== null && translated.length > 0) this.#sink.onData(translated);
+  }
+
+  #fail(reason: string): void {
+    this.#failed = true;
+    this.call?.abort();
+    this.#sink.onFailure({ kind: "broken", reason });
+  }
+}
