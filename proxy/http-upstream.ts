@@ -1,10 +1,12 @@
 /** A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. */
 import { type Dispatcher, Pool } from "undici";
 import type { ProviderConfig } from "../shared/config/config.js";
+import { headerOf } from "./copy-headers.js";
+import { credentialHeaders } from "./credential-headers.js";
 import { lookEveryMs, patienceFor, SilenceWatch, type Watched } from "./silence-watch.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
 
-/** An upstream for an OpenAI-compatible base URL. */
+/** An upstream for a provider's base URL. */
 export function createHttpUpstream(provider: ProviderConfig): Upstream {
   const base = new URL(provider.baseUrl);
   const pathPrefix = base.pathname.replace(/\/$/, "");
@@ -17,11 +19,12 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
     keepAliveTimeout: 30_000,
   });
   const deadlines = createDeadlines(provider);
-  const credentials = provider.apiKey === null ? [] : ["authorization", `Bearer ${provider.apiKey}`];
+  const credentials = credentialHeaders(provider);
+  const speaksMessages = provider.type === "anthropic";
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
       const call = new HttpCall(sink, deadlines);
-      pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers: [...request.headers, ...credentials], body: request.body }, call);
+      pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers: speaksMessages ? withVersion(request.headers, credentials) : [...request.headers, ...credentials], body: request.body }, call);
       return call;
     },
     redact: (text) => (provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]")),
@@ -31,6 +34,13 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
       return pool.destroy();
     },
   };
+}
+
+/** Anthropic wants its version named; a client that speaks its dialect names one itself. */
+const anthropicVersion = ["anthropic-version", "2023-06-01"] as const;
+
+function withVersion(headers: readonly string[], credentials: readonly string[]): string[] {
+  return headerOf(headers, "anthropic-version") === "" ? [...headers, ...anthropicVersion, ...credentials] : [...headers, ...credentials];
 }
 
 /** How long the calls of one provider may be silent, and who watches them. */

@@ -36,9 +36,9 @@ class JsonCall implements ModelCall {
     return dialect === null ? invalid(`provider ${provider.name} does not offer ${this.operation}`, "model") : null;
   }
 
-  requestTo(_provider: ProviderConfig, model: string): TargetRequest {
+  requestTo(provider: ProviderConfig, model: string): TargetRequest {
     const { stream, includeUsage, members } = this.#body;
-    const askUsage = this.operation === "chat_completions" && stream && !includeUsage;
+    const askUsage = this.operation === "chat_completions" && stream && !includeUsage && provider.takesStreamOptions;
     const edits = { model: model === this.#body.model ? undefined : model, includeUsage: askUsage ? (true as const) : undefined };
     return { operation: this.operation, body: rewriteModelBody(this.#bytes, edits, members), hideUsageChunk: askUsage, translator: null };
   }

@@ -39,7 +39,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
 
   function refresh(provider: ProviderConfig, first: boolean): void {
     if (stopped) return;
-    void askModels(ports.upstreams.get(provider.name)!).then((answer) => {
+    void askModels(ports.upstreams.get(provider.name)!, provider).then((answer) => {
       if (answer.ok) {
         learned.set(provider.name, answer.models);
         catalog = build();
@@ -73,13 +73,14 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
 
 type ModelsAnswer = { readonly ok: true; readonly models: readonly string[] } | { readonly ok: false; readonly reason: string };
 
-function askModels(upstream: Upstream): Promise<ModelsAnswer> {
+function askModels(upstream: Upstream, { type }: ProviderConfig): Promise<ModelsAnswer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     let status = 0;
     const call = upstream.send(
-      { method: "GET", path: "/models", headers: ["accept", "application/json"], body: null },
+      // Anthropic tells twenty at a time unless it is asked for more.
+      { method: "GET", path: type === "anthropic" ? "/models?limit=1000" : "/models", headers: ["accept", "application/json"], body: null },
       {
         onHead: (code) => void (status = code),
         onData(chunk) {

@@ -15,7 +15,7 @@ export interface PriceList {
 }
 
 /** Instance names of our presets that the list calls otherwise. */
-const listNames: ReadonlyMap<string, string> = new Map([["gemini", "google"], ["xai", "x-ai"]]);
+const listNames: ReadonlyMap<string, string> = new Map([["gemini", "google"], ["xai", "x-ai"], ["moonshot", "moonshotai"]]);
 
 export async function loadPriceList(): Promise<PriceList> {
   const { calcPrice, findProvider } = await import("@pydantic/genai-prices");

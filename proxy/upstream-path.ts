@@ -17,7 +17,12 @@ const paths: Readonly<Record<Operation, string>> = {
   realtime: "/realtime",
 };
 
-/** With its leading slash. */
-export function upstreamPath(_provider: ProviderConfig, operation: Operation, _model: string): string {
-  return paths[operation];
+/** Azure's dated API keeps these below the deployment that a request names; what is left of its API stands beside them. */
+const ofDeployment: ReadonlySet<Operation> = new Set<Operation>(["chat_completions", "embeddings", "speech", "transcriptions", "translations", "images"]);
+
+/** With its leading slash, and the query that the provider's API wants. */
+export function upstreamPath({ apiVersion }: ProviderConfig, operation: Operation, model: string): string {
+  const path = paths[operation];
+  if (apiVersion === null) return path;
+  return `${ofDeployment.has(operation) ? `/deployments/${encodeURIComponent(model)}` : ""}${path}?api-version=${apiVersion}`;
 }

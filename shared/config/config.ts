@@ -6,19 +6,27 @@ import type { BudgetDefinition } from "../budget.js";
 import type { Operation } from "../operation.js";
 import type { Price } from "../price.js";
 import type { RuleDefinition } from "../rule.js";
+import type { CredentialHeader, ProviderType } from "./provider-type.js";
 
 export type FailureMode = "closed" | "open";
 
 export interface ProviderConfig {
   /** The instance name: what rules, qualified model ids and logs call it. */
   readonly name: string;
-  readonly type: "openai" | "simulator";
+  readonly type: ProviderType;
   /** What can be asked of it. */
   readonly operations: ReadonlySet<Operation>;
-  /** Without a trailing slash; `/chat/completions` is appended. Empty for the simulator. */
+  /** Without a trailing slash; `/chat/completions` and its like are appended. Empty for the simulator. */
   readonly baseUrl: string;
   /** Null: no credential is sent. */
   readonly apiKey: string | null;
+  readonly credentialHeader: CredentialHeader;
+  /** Azure's dated version; null: none is named. */
+  readonly apiVersion: string | null;
+  /** Whether it takes `stream_options`; one that doesn't tells the usage of a stream unasked. */
+  readonly takesStreamOptions: boolean;
+  /** Where its dialect requires a limit on output tokens and the caller gave none. */
+  readonly maxTokensDefault: number;
   /** Null: ask the provider's `/models`. `*` takes any id. */
   readonly models: readonly string[] | null;
   readonly connectTimeoutMs: number;

@@ -1,28 +1,55 @@
 /**
- * The OpenAI-compatible providers that are known by name: where they are, and the variables that
- * register them (CONTRACT section 9). How these join the file's providers is in `provider-configs.ts`.
+ * The providers that are known by name: what they speak, where they are, the variables that register
+ * them (CONTRACT section 9), and in what they differ from their type. How these join the file's
+ * providers is in `provider-configs.ts`.
  */
+import type { Operation } from "../operation.js";
+import { type ProviderType, providerTraits } from "./provider-type.js";
 
 export interface Preset {
   /** The instance name that its key registers. */
   readonly name: string;
+  readonly type: ProviderType;
   readonly keyVariable: string;
-  readonly baseUrl: string;
+  /** Null: everybody has an address of their own. */
+  readonly baseUrl: string | null;
+  /** Whether it may do without a key, so that its address or models alone register it. */
+  readonly keyless: boolean;
+  readonly operations: readonly Operation[];
+  readonly listsModels: boolean;
+  /** Whether it takes `stream_options`; one that doesn't tells the usage of a stream unasked. */
+  readonly takesStreamOptions: boolean;
+}
+
+/** Where a preset differs from its type. */
+type Quirks = Partial<Pick<Preset, "keyless" | "operations" | "listsModels" | "takesStreamOptions">>;
+
+function preset(name: string, type: ProviderType, keyVariable: string, baseUrl: string | null, quirks: Quirks = {}): Preset {
+  const traits = providerTraits[type];
+  return { name, type, keyVariable, baseUrl: baseUrl ?? traits.baseUrl, keyless: false, operations: traits.operations, listsModels: traits.listsModels, takesStreamOptions: true, ...quirks };
 }
 
 export const presets: readonly Preset[] = [
-  { name: "openai", keyVariable: "OPENAI_API_KEY", baseUrl: "https://api.openai.com/v1" },
-  { name: "anthropic", keyVariable: "ANTHROPIC_API_KEY", baseUrl: "https://api.anthropic.com/v1" },
-  { name: "gemini", keyVariable: "GEMINI_API_KEY", baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai" },
-  { name: "groq", keyVariable: "GROQ_API_KEY", baseUrl: "https://api.groq.com/openai/v1" },
-  { name: "openrouter", keyVariable: "OPENROUTER_API_KEY", baseUrl: "https://openrouter.ai/api/v1" },
-  { name: "xai", keyVariable: "XAI_API_KEY", baseUrl: "https://api.x.ai/v1" },
-  { name: "deepseek", keyVariable: "DEEPSEEK_API_KEY", baseUrl: "https://api.deepseek.com/v1" },
-  { name: "mistral", keyVariable: "MISTRAL_API_KEY", baseUrl: "https://api.mistral.ai/v1" },
-  { name: "together", keyVariable: "TOGETHER_API_KEY", baseUrl: "https://api.together.xyz/v1" },
-  { name: "fireworks", keyVariable: "FIREWORKS_API_KEY", baseUrl: "https://api.fireworks.ai/inference/v1" },
-  { name: "cerebras", keyVariable: "CEREBRAS_API_KEY", baseUrl: "https://api.cerebras.ai/v1" },
-  { name: "perplexity", keyVariable: "PERPLEXITY_API_KEY", baseUrl: "https://api.perplexity.ai" },
+  preset("openai", "openai", "OPENAI_API_KEY", "https://api.openai.com/v1"),
+  preset("anthropic", "anthropic", "ANTHROPIC_API_KEY", null),
+  preset("gemini", "gemini", "GEMINI_API_KEY", null),
+  preset("azure", "azure", "AZURE_OPENAI_API_KEY", null),
+  preset("ollama", "ollama", "OLLAMA_API_KEY", null, { keyless: true }),
+  preset("vllm", "vllm", "VLLM_API_KEY", null, { keyless: true }),
+  preset("groq", "openai", "GROQ_API_KEY", "https://api.groq.com/openai/v1", { operations: ["chat_completions", "responses", "speech", "transcriptions", "translations", "files", "batches"] }),
+  preset("openrouter", "openai", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", { operations: ["chat_completions", "responses", "messages", "embeddings"] }),
+  preset("xai", "openai", "XAI_API_KEY", "https://api.x.ai/v1", { operations: ["chat_completions", "responses", "images"] }),
+  preset("deepseek", "openai", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1", { operations: ["chat_completions"] }),
+  preset("mistral", "openai", "MISTRAL_API_KEY", "https://api.mistral.ai/v1", { operations: ["chat_completions", "embeddings", "transcriptions", "files"], takesStreamOptions: false }),
+  preset("together", "openai", "TOGETHER_API_KEY", "https://api.together.xyz/v1", { operations: ["chat_completions", "embeddings", "images", "speech", "transcriptions", "translations", "files", "batches"] }),
+  preset("fireworks", "openai", "FIREWORKS_API_KEY", "https://api.fireworks.ai/inference/v1", { operations: ["chat_completions", "responses", "embeddings"] }),
+  preset("cerebras", "openai", "CEREBRAS_API_KEY", "https://api.cerebras.ai/v1", { operations: ["chat_completions"] }),
+  preset("perplexity", "openai", "PERPLEXITY_API_KEY", "https://api.perplexity.ai", { operations: ["chat_completions"], listsModels: false }),
+  preset("cohere", "openai", "COHERE_API_KEY", "https://api.cohere.ai/compatibility/v1", { operations: ["chat_completions", "embeddings"], listsModels: false }),
+  preset("deepinfra", "openai", "DEEPINFRA_API_KEY", "https://api.deepinfra.com/v1/openai", { operations: ["chat_completions", "embeddings", "images", "speech", "transcriptions", "translations"] }),
+  preset("moonshot", "openai", "MOONSHOT_API_KEY", "https://api.moonshot.ai/v1", { operations: ["chat_completions", "files"] }),
+  preset("nvidia", "openai", "NVIDIA_API_KEY", "https://integrate.api.nvidia.com/v1", { operations: ["chat_completions", "embeddings"] }),
+  preset("sambanova", "openai", "SAMBANOVA_API_KEY", "https://api.sambanova.ai/v1", { operations: ["chat_completions", "embeddings", "transcriptions", "translations"] }),
 ];
 
 /** `OPENAI_BASE_URL` beside `OPENAI_API_KEY`. */
@@ -37,4 +64,9 @@ export function modelsVariable(preset: Preset): string {
 
 export function findPreset(name: string): Preset | undefined {
   return presets.find((preset) => preset.name === name);
+}
+
+/** Whose address it is, whatever the instance is called. */
+export function presetAt(baseUrl: string): Preset | undefined {
+  return presets.find((preset) => preset.baseUrl !== null && URL.canParse(baseUrl) && new URL(preset.baseUrl).host === new URL(baseUrl).host);
 }

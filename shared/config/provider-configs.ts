@@ -5,9 +5,9 @@
 import type { ProviderConfig } from "./config.js";
 import type { DeclaredProvider } from "./config-file.js";
 import { type Environment, variable } from "./environment.js";
-import { baseUrlVariable, findPreset, modelsVariable, type Preset, presets } from "./presets.js";
+import { baseUrlVariable, findPreset, modelsVariable, type Preset, presetAt, presets } from "./presets.js";
 import { type ProviderFields, providerSettings, simulatorModels } from "./provider-settings.js";
-import { operationsOf } from "./provider-operations.js";
+import { providerTraits, type ProviderType } from "./provider-type.js";
 import { apiKey, baseUrl, kindProblem, modelList, type ValueKind } from "./setting-kind.js";
 
 /** Short enough for a log line and a metric's label. */
@@ -43,12 +43,14 @@ export function buildProviders(declared: readonly DeclaredProvider[], env: Envir
   for (const preset of presets) {
     if (names.has(preset.name)) continue;
     const override = readOverride(preset, env, problems);
-    if (override.apiKey !== null) {
+    const set = override.baseUrl !== null ? baseUrlVariable(preset) : override.models !== null ? modelsVariable(preset) : null;
+    if (override.apiKey === null && !(preset.keyless && set !== null)) {
+      if (set !== null) warnings.push(`${set} registers nothing: neither ${preset.keyVariable} nor a provider ${preset.name} in the file is there`);
+    } else if (preset.baseUrl === null && override.baseUrl === null) {
+      warnings.push(`${preset.keyVariable} registers nothing: ${baseUrlVariable(preset)} is not there, and ${preset.name} has no address that is everybody's`);
+    } else {
       names.add(preset.name);
       providers.push(fromFields(preset.name, defaultFields(), preset, override));
-    } else if (override.baseUrl !== null || override.models !== null) {
-      const set = override.baseUrl !== null ? baseUrlVariable(preset) : modelsVariable(preset);
-      warnings.push(`${set} registers nothing: neither ${preset.keyVariable} nor a provider ${preset.name} in the file is there`);
     }
   }
   return { providers, names: [...names], warnings };
@@ -79,24 +81,49 @@ function fromDeclared({ at, name, fields }: DeclaredProvider, preset: Preset | n
     problems.push(`${at} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit`);
   }
   if (fields === null) return null;
-  if (fields.type === "simulator") {
+  const type = typeOf(fields, preset);
+  if (fields.api_version !== null && type !== "azure") problems.push(`${at}.api_version is for the type azure: leave it out`);
+  if (type === "simulator") {
     if (fields.base_url !== null) problems.push(`${at}.base_url is not for the type simulator: leave it out`);
     if (fields.api_key !== null) problems.push(`${at}.api_key is not for the type simulator: leave it out`);
-  } else if (fields.base_url === null && preset === null) {
-    problems.push(`${at}.base_url is required: only the names ${presets.map((known) => known.name).join(", ")} have one of their own`);
+  } else if (baseUrlOf(fields, preset, override) === null) {
+    const known = presets.filter((each) => each.baseUrl !== null).map((each) => each.name);
+    problems.push(`${at}.base_url is required: only the names ${known.join(", ")} have one of their own`);
   }
   return problems.length > before ? null : fromFields(name, fields, preset, override);
 }
 
+function typeOf(fields: ProviderFields, preset: Preset | null): ProviderType {
+  return fields.type ?? preset?.type ?? "openai";
+}
+
+/** A preset's address is its own type's: a name that is given another type must say where it is. */
+function baseUrlOf(fields: ProviderFields, preset: Preset | null, override: Override | null): string | null {
+  const type = typeOf(fields, preset);
+  return override?.baseUrl ?? fields.base_url ?? (preset?.type === type ? preset.baseUrl : providerTraits[type].baseUrl);
+}
+
 function fromFields(name: string, fields: ProviderFields, preset: Preset | null, override: Override | null): ProviderConfig {
-  const simulated = fields.type === "simulator";
+  const type = typeOf(fields, preset);
+  const traits = providerTraits[type];
+  const simulated = type === "simulator";
+  const address = simulated ? "" : (baseUrlOf(fields, preset, override) ?? "");
+  // In what it differs from its type is known by its address, and behind a relay by its name.
+  const known = simulated ? undefined : (presetAt(address) ?? preset ?? undefined);
+  const quirks = known?.type === type ? known : undefined;
+  const ownModels = simulated ? (fields.models ?? simulatorModels) : (override?.models ?? fields.models);
+  const listsModels = quirks?.listsModels ?? traits.listsModels;
   return {
     name,
-    type: fields.type,
-    operations: operationsOf(fields.type),
-    baseUrl: simulated ? "" : (override?.baseUrl ?? fields.base_url ?? preset?.baseUrl ?? ""),
+    type,
+    operations: new Set(fields.operations ?? quirks?.operations ?? traits.operations),
+    baseUrl: address,
     apiKey: simulated ? null : (override?.apiKey ?? fields.api_key),
-    models: simulated ? (fields.models ?? simulatorModels) : (override?.models ?? fields.models),
+    credentialHeader: traits.credentialHeader,
+    apiVersion: fields.api_version,
+    takesStreamOptions: quirks?.takesStreamOptions ?? true,
+    maxTokensDefault: fields.max_tokens_default,
+    models: ownModels ?? (listsModels ? null : []),
     connectTimeoutMs: fields.connect_timeout_ms,
     firstByteTimeoutMs: fields.first_byte_timeout_ms,
     idleTimeoutMs: fields.idle_timeout_ms,

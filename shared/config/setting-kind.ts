@@ -194,6 +194,14 @@ export const baseUrl: ValueKind<string | null> = {
   },
 };
 
+/** It becomes part of a query. */
+export const apiVersion: ValueKind<string | null> = {
+  label: "text",
+  expected: "must be an API version such as 2024-10-21 or 2025-04-01-preview",
+  quotable: always,
+  parse: (raw) => (typeof raw === "string" && /^[A-Za-z0-9._-]{1,64}$/.test(raw.trim()) ? raw.trim() : undefined),
+};
+
 export const text: ValueKind<string> = {
   label: "text",
   expected: "must be a text",

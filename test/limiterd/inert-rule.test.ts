@@ -2,9 +2,10 @@ import t from "tap";
 import { createInertReason } from "../../limiterd/inert-rule.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { RuleDefinition, Scope } from "../../shared/rule.js";
+import { providerConfig } from "../support/provider-config.js";
 import { pathRule, startDaemon } from "./daemon.js";
 
-const provider = (name: string, models: readonly string[] | null): ProviderConfig => ({ name, type: "openai", operations: new Set(["chat_completions"]), baseUrl: "http://127.0.0.1:1/v1", apiKey: null, models, connectTimeoutMs: 1, firstByteTimeoutMs: 1, idleTimeoutMs: 1, connectionsMax: 1 });
+const provider = (name: string, models: readonly string[] | null): ProviderConfig => providerConfig({ name, models });
 const rule = (scope: Scope, subject: string): RuleDefinition => ({ scope, subject, periodSeconds: 60, maxRequests: 1, maxTokens: null, perChild: false });
 const virtual = { source: "smart", strategy: "failover", targets: [{ provider: "openai", model: "o3", weight: 1 }] } as const;
 

@@ -2,9 +2,10 @@ import t from "tap";
 import { buildCatalog, type Catalog, listModels, resolveModel } from "../../proxy/resolve-model.js";
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig, VirtualModelConfig } from "../../shared/config/config.js";
+import { providerConfig } from "../support/provider-config.js";
 
 function provider(name: string, models: readonly string[] | null): ProviderConfig {
-  return { name, type: "openai", operations: new Set(["chat_completions"]), baseUrl: "http://127.0.0.1:1/v1", apiKey: null, models, connectTimeoutMs: 1, firstByteTimeoutMs: 1, idleTimeoutMs: 1, connectionsMax: 1 };
+  return providerConfig({ name, models });
 }
 
 const smart: VirtualModelConfig = { source: "Smart", strategy: "failover", targets: [{ provider: "openai", model: "gpt-4o", weight: 1 }] };

@@ -1,13 +1,13 @@
 import t from "tap";
 import type { Config } from "../../../shared/config/config.js";
-import { operationsOf } from "../../../shared/config/provider-operations.js";
+import { providerConfig } from "../../support/provider-config.js";
 import { accepted, refused, samplePath } from "./build-sample.js";
 
 const builtIn: Config = {
   file: null,
   server: { host: "127.0.0.1", port: 8080, masterKey: null, allowOpen: false, userPathHeader: "x-sluice-user-path", bodyBytesMax: 33_554_432, drainMs: 25_000, stalledClientMs: 60_000, requestIdInRefusals: false },
   limiter: { socket: "/tmp/sluice-1000/limiterd.sock", socketGroupAccess: false, dataDir: "/home/a/.local/state/sluice", failureMode: "closed", deadlineMs: 2000 },
-  providers: [{ name: "simulator", type: "simulator", operations: operationsOf("simulator"), baseUrl: "", apiKey: null, models: ["sim-fast", "sim-slow"], connectTimeoutMs: 5000, firstByteTimeoutMs: 120_000, idleTimeoutMs: 60_000, connectionsMax: 4096 }],
+  providers: [providerConfig({ name: "simulator", type: "simulator", baseUrl: "", models: ["sim-fast", "sim-slow"] })],
   virtualModels: [],
   prices: [],
   jwtIssuers: [],

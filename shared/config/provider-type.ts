@@ -1,0 +1,33 @@
+/** What the types of providers have in common: what can be asked of them, where they are, and how they are shown the key. */
+import { type Operation, operations } from "../operation.js";
+
+export const providerTypes = ["openai", "anthropic", "gemini", "azure", "ollama", "vllm", "simulator"] as const;
+
+export type ProviderType = (typeof providerTypes)[number];
+
+/** The request header that carries the key; `authorization` as a bearer token. */
+export type CredentialHeader = "authorization" | "x-api-key" | "api-key";
+
+export interface TypeTraits {
+  /** Null: everybody has an address of their own. */
+  readonly baseUrl: string | null;
+  readonly credentialHeader: CredentialHeader;
+  readonly operations: readonly Operation[];
+  /** Whether `GET /models` answers with the ids that requests may name. */
+  readonly listsModels: boolean;
+}
+
+const openaiOperations = operations.filter((operation) => operation !== "messages" && operation !== "count_tokens");
+
+export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
+  // Any OpenAI-compatible one. Its address must be said: a typo must not send a key to OpenAI.
+  openai: { baseUrl: null, credentialHeader: "authorization", operations: openaiOperations, listsModels: true },
+  anthropic: { baseUrl: "https://api.anthropic.com/v1", credentialHeader: "x-api-key", operations: ["messages", "count_tokens"], listsModels: true },
+  // By Google's OpenAI-compatible endpoint.
+  gemini: { baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai", credentialHeader: "authorization", operations: ["chat_completions", "embeddings", "images"], listsModels: true },
+  // What it lists are the models of the region, not the deployments that requests name.
+  azure: { baseUrl: null, credentialHeader: "api-key", operations: openaiOperations, listsModels: false },
+  ollama: { baseUrl: "http://127.0.0.1:11434/v1", credentialHeader: "authorization", operations: ["chat_completions", "embeddings"], listsModels: true },
+  vllm: { baseUrl: "http://127.0.0.1:8000/v1", credentialHeader: "authorization", operations: ["chat_completions", "embeddings", "transcriptions", "translations"], listsModels: true },
+  simulator: { baseUrl: null, credentialHeader: "authorization", operations: ["chat_completions"], listsModels: false },
+};

@@ -1,0 +1,23 @@
+import type { ProviderConfig } from "../../shared/config/config.js";
+import { providerTraits } from "../../shared/config/provider-type.js";
+
+/** An OpenAI-compatible provider with the defaults, but for what a test says of it. */
+export function providerConfig(own: Partial<ProviderConfig> & { readonly name: string }): ProviderConfig {
+  const traits = providerTraits[own.type ?? "openai"];
+  return {
+    type: "openai",
+    operations: new Set(traits.operations),
+    baseUrl: "http://127.0.0.1:1/v1",
+    apiKey: null,
+    credentialHeader: traits.credentialHeader,
+    apiVersion: null,
+    takesStreamOptions: true,
+    maxTokensDefault: 4096,
+    models: null,
+    connectTimeoutMs: 5000,
+    firstByteTimeoutMs: 120_000,
+    idleTimeoutMs: 60_000,
+    connectionsMax: 4096,
+    ...own,
+  };
+}
