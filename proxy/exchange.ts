@@ -20,6 +20,8 @@ export interface Exchange {
   isRepeated(name: string): boolean;
   /** Reads the whole body once, up to `bytesMax`. */
   readBody(bytesMax: number): Promise<BodyResult>;
+  /** Reads the body once, as it comes. Throws `UploadTooLarge` beyond `bytesMax`, `UploadGone` when the client leaves. */
+  readPieces(bytesMax: number): AsyncIterable<Buffer>;
   /** Whether the client left before the response was complete. */
   readonly gone: boolean;
   /** Runs once if the client leaves before the response is complete; asked for again, the later one alone runs. */

@@ -11,6 +11,7 @@ import type { ModelCatalog } from "./model-catalog.js";
 import type { createTargetOrder } from "./order-targets.js";
 import type { Usage } from "./read-usage.js";
 import type { PriceTable } from "./price-table.js";
+import type { Spool } from "./upload.js";
 import type { Upstream } from "./upstream.js";
 
 export interface Gateway {
@@ -33,6 +34,7 @@ export interface Gateway {
   /** Wall time: for what today is. */
   readonly nowMs: () => number;
   readonly isUtf8: (bytes: Buffer) => boolean;
+  readonly newSpool: () => Promise<Spool>;
 }
 
 export type Outcome = Forwarded["outcome"] | "answered" | "refused" | "rate_limited" | "over_budget" | "limiter_unavailable";

@@ -63,7 +63,7 @@ function isLimited(endpoint: Endpoint): endpoint is LimitedOperation {
   return limited.has(endpoint);
 }
 
-const limited: ReadonlySet<Endpoint> = new Set<LimitedOperation>(["chat_completions", "responses", "messages", "embeddings", "speech", "images"]);
+const limited: ReadonlySet<Endpoint> = new Set<LimitedOperation>(["chat_completions", "responses", "messages", "embeddings", "speech", "transcriptions", "translations", "images"]);
 
 function serveAuthorized(gateway: Gateway, exchange: Exchange, match: Match, authorized: Authentication, record: RequestRecord): Promise<void> | undefined {
   if (!authorized.ok) return void refuseCaller(exchange, match.area, record, authorized);
@@ -78,6 +78,8 @@ function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller:
     case "messages":
     case "embeddings":
     case "speech":
+    case "transcriptions":
+    case "translations":
     case "images": return modelRequest(gateway, exchange, endpoint, caller, record);
     case "models": {
       record.end(200, "answered");

@@ -1,10 +1,11 @@
 /**
- * Node's HTTP server as exchanges: bounds on sockets, headers and time, request ids, the reading of
- * bodies and the writing of responses. It decides nothing about a request.
+ * Node's HTTP server: bounds on sockets, headers and time, and how it stops. It decides nothing about a
+ * request, and what a request is stands in `node-exchange.ts`.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
-import type { BodyResult, Exchange } from "./exchange.js";
+import type { Exchange } from "./exchange.js";
+import { NodeExchange } from "./node-exchange.js";
 import { headerBytesMax, refuseUnreadable } from "./refuse-unreadable.js";
 import { createRequestIds } from "./request-id.js";
 
@@ -24,11 +25,6 @@ export interface HttpListener {
   close(graceMs: number): Promise<void>;
 }
 
-/** What is read of a body that is refused. */
-const discardedBytesMax = 64 * 1024 * 1024;
-const discardMs = 500;
-/** What may wait for a client that has its whole response: the operating system takes as much off our hands. A timer for every small reply would cost more than it saves. */
-const unreadBytesMax = 64 * 1024;
 /** A request's header must be whole by then, its body too: slow senders don't hold sockets. */
 const headersTimeoutMs = 30_000;
 const requestTimeoutMs = 300_000;
@@ -88,167 +84,4 @@ function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: numb
     });
     server.closeIdleConnections();
   });
-}
-
-class NodeExchange implements Exchange {
-  readonly id: string;
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly rawHeaders: readonly string[];
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
-  readonly #stalledClientMs: number;
-  readonly #socket: Socket;
-  #onClose: (() => void) | null = null;
-  #onGone: () => void = () => {};
-  #stalled: NodeJS.Timeout | null = null;
-  #drain: (() => void) | null = null;
-
-  constructor(request: IncomingMessage, response: ServerResponse, idOf: (given: unknown) => string, stalledClientMs: number) {
-    this.#request = request;
-    this.#response = response;
-    this.#stalledClientMs = stalledClientMs;
-    this.#socket = request.socket;
-    this.id = idOf(request.headers["x-request-id"]);
-    this.method = request.method ?? "GET";
-    const url = request.url ?? "/";
-    const query = url.indexOf("?");
-    this.path = query === -1 ? url : url.slice(0, query);
-    this.query = query === -1 ? "" : url.slice(query + 1);
-    this.rawHeaders = request.rawHeaders;
-  }
-
-  header(name: string): string | undefined {
-    const value = this.#request.headers[name];
-    return Array.isArray(value) ? value.join(", ") : value;
-  }
-
-  isRepeated(name: string): boolean {
-    let times = 0;
-    for (let i = 0; i < this.rawHeaders.length; i += 2) if (this.rawHeaders[i]!.toLowerCase() === name) times++;
-    return times > 1;
-  }
-
-  readBody(bytesMax: number): Promise<BodyResult> {
-    return new Promise((resolve) => {
-      const request = this.#request;
-      if (Number(request.headers["content-length"] ?? 0) > bytesMax) return resolve(this.#tooLarge());
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      request.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > bytesMax) {
-          request.removeAllListeners("data");
-          resolve(this.#tooLarge());
-        } else chunks.push(chunk);
-      });
-      request.on("end", () => resolve({ ok: true, bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes) }));
-      request.on("close", () => resolve({ ok: false, reason: "gone" }));
-    });
-  }
-
-  /**
-   * The connection ends with the answer, but not before a client that writes all before it reads had its
-   * chance: a reset would take the answer with it. What comes meanwhile is thrown away, not without end.
-   */
-  #tooLarge(): Promise<BodyResult> {
-    const request = this.#request;
-    this.#response.setHeader("connection", "close");
-    return new Promise((resolve) => {
-      let discarded = 0;
-      const done = (): void => {
-        clearTimeout(timer);
-        resolve({ ok: false, reason: "too_large" });
-      };
-      const timer = setTimeout(done, discardMs);
-      request.on("end", done);
-      request.on("close", done);
-      request.on("data", (chunk: Buffer) => {
-        discarded += chunk.length;
-        if (discarded > discardedBytesMax) done();
-      });
-    });
-  }
-
-  get gone(): boolean {
-    return this.#socket.destroyed || this.#response.destroyed;
-  }
-
-  /** A response that waits behind another on its connection has no socket yet and hears of nothing: then the socket itself is asked. */
-  onGone(run: () => void): void {
-    this.#onGone = run;
-    if (this.#onClose !== null) return;
-    const onClose = (): void => {
-      if (this.#onClose === null) return;
-      this.#onClose = null;
-      if (this.#stalled !== null) clearTimeout(this.#stalled);
-      this.#onGone();
-    };
-    this.#onClose = onClose;
-    if (this.#response.socket === null) this.#socket.on("close", onClose);
-    else this.#response.on("close", onClose);
-  }
-
-  /** The response is whole: what becomes of the socket is no longer this request's affair. */
-  #leaveSocket(): void {
-    if (this.#onClose !== null) this.#socket.off("close", this.#onClose);
-    this.#onClose = null;
-    if (this.#stalled !== null) clearTimeout(this.#stalled);
-    this.#stalled = null;
-    if (this.#response.writableLength <= unreadBytesMax || this.#response.socket === null) return;
-    // What is left lies in our memory until the client reads it.
-    const timer = setTimeout(() => this.#socket.destroy(), this.#stalledClientMs);
-    const forget = (): void => clearTimeout(timer);
-    this.#response.once("close", forget);
-  }
-
-  get begun(): boolean {
-    return this.#response.headersSent;
-  }
-
-  begin(status: number, headers: readonly string[]): void {
-    // A write to a socket that the client has closed; "close" says all there is to say of it.
-    this.#response.on("error", () => {});
-    this.#response.writeHead(status, headers as string[]);
-    // A stream's head must not wait for its first byte; when that came in the same turn, they leave together.
-    setImmediate(() => {
-      if (!this.#response.destroyed) this.#response.flushHeaders();
-    });
-  }
-
-  write(chunk: Buffer): boolean {
-    if (this.#response.write(chunk)) return true;
-    this.#stalled ??= setTimeout(() => this.cut(), this.#stalledClientMs);
-    return false;
-  }
-
-  onDrain(run: () => void): void {
-    if (this.#drain !== null) return;
-    this.#drain = run;
-    this.#response.once("drain", () => {
-      if (this.#stalled !== null) clearTimeout(this.#stalled);
-      this.#stalled = null;
-      this.#drain = null;
-      run();
-    });
-  }
-
-  end(): void {
-    this.#response.end();
-    this.#leaveSocket();
-  }
-
-  reply(status: number, headers: readonly string[], body: string, encoding: "latin1" | "utf8"): void {
-    if (this.gone) return;
-    const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
-    this.#response.writeHead(status, status === 204 ? (headers as string[]) : [...headers, "content-length", String(bytes)]);
-    if (this.method === "HEAD") this.#response.end();
-    else this.#response.end(body, encoding);
-    this.#leaveSocket();
-  }
-
-  cut(): void {
-    this.#socket.destroy();
-  }
 }

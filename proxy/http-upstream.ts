@@ -1,4 +1,5 @@
 /** A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. */
+import { Readable } from "node:stream";
 import { type Dispatcher, Pool } from "undici";
 import type { ProviderConfig } from "../shared/config/config.js";
 import { headerOf } from "./copy-headers.js";
@@ -24,7 +25,13 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
       const call = new HttpCall(sink, deadlines);
-      pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers: speaksMessages ? withVersion(request.headers, credentials) : [...request.headers, ...credentials], body: request.body }, call);
+      const { body } = request;
+      const headers = speaksMessages ? withVersion(request.headers, credentials) : [...request.headers, ...credentials];
+      if (body === null || Buffer.isBuffer(body)) pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers, body }, call);
+      else {
+        if (body.bytes !== null) headers.push("content-length", String(body.bytes));
+        pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers, body: Readable.from(body.pieces, { objectMode: false }) }, call);
+      }
       return call;
     },
     redact: (text) => (provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]")),
@@ -171,7 +178,8 @@ const unreachable = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNR
 /** errno and undici codes to our three kinds. */
 function asFailure(error: Error & { code?: string }): UpstreamFailure {
   const code = error.code ?? "";
-  const reason = code === "" ? error.message : code;
+  const reason = code === "" || code === "UPLOAD_TOO_LARGE" ? error.message : code;
+  if (code === "UPLOAD_TOO_LARGE") return { kind: "too_large", reason };
   if (code === "ETIMEDOUT") return { kind: "silent", reason };
   // A TLS failure or a reset before the response is no connection either; after the head the caller treats every kind as a cut.
   if (unreachable.has(code) || /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return { kind: "unreachable", reason };

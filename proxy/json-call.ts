@@ -1,9 +1,10 @@
 /** A call whose request is a JSON object: chat completions, messages, responses, embeddings, speech, images. */
 import type { ProviderConfig } from "../shared/config/config.js";
-import { type Failure, failure, invalid } from "../shared/error-code.js";
+import { type Failure, failure } from "../shared/error-code.js";
 import { chooseDialect } from "./dialects/choose-dialect.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { type JsonOperation, type ModelBody, parseModelBody, rewriteModelBody } from "./model-body.js";
+import { notOffered } from "./not-offered.js";
 
 export async function readJsonCall(operation: JsonOperation, { exchange, bodyBytesMax, isUtf8 }: CallSource): Promise<ReadCall> {
   const body = await exchange.readBody(bodyBytesMax);
@@ -27,13 +28,17 @@ class JsonCall implements ModelCall {
     return this.#body.model;
   }
 
+  get repeatable(): boolean {
+    return true;
+  }
+
   get promptBytes(): number {
     return this.#bytes.length;
   }
 
   problemAt(provider: ProviderConfig): Failure | null {
     const dialect = chooseDialect(this.operation, provider.operations);
-    return dialect === null ? invalid(`provider ${provider.name} does not offer ${this.operation}`, "model") : null;
+    return dialect === null ? notOffered(provider, this.operation) : null;
   }
 
   requestTo(provider: ProviderConfig, model: string): TargetRequest {
@@ -42,4 +47,6 @@ class JsonCall implements ModelCall {
     const edits = { model: model === this.#body.model ? undefined : model, includeUsage: askUsage ? (true as const) : undefined };
     return { operation: this.operation, body: rewriteModelBody(this.#bytes, edits, members), hideUsageChunk: askUsage, translator: null };
   }
+
+  close(): void {}
 }

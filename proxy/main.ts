@@ -16,6 +16,7 @@ import { createTargetOrder } from "./order-targets.js";
 import { loadPriceList } from "./price-list.js";
 import { createPriceTable, needsPriceList } from "./price-table.js";
 import { createSimulatedUpstream } from "./simulated-upstream.js";
+import { createSpoolFile } from "./spool-file.js";
 import type { Upstream } from "./upstream.js";
 import { createJwtIssuers, digestToken } from "./verify-jwt.js";
 
@@ -86,6 +87,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     newKey,
     nowMs: () => Date.now(),
     isUtf8,
+    newSpool: createSpoolFile,
   };
   const closeAll = async (): Promise<void> => {
     models.stop();

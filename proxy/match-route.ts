@@ -4,7 +4,7 @@ import type { JsonOperation } from "./model-body.js";
 export type Endpoint = LimitedOperation | "models" | "usage" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "budgets" | "budgets-reset-one" | "budgets-reset" | "budgets-settings" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
 
 /** What is admitted: counted, and limited. */
-export type LimitedOperation = Exclude<JsonOperation, "count_tokens">;
+export type LimitedOperation = Exclude<JsonOperation, "count_tokens"> | "transcriptions" | "translations";
 
 export type RouteMatch =
   | { readonly kind: "endpoint"; readonly endpoint: Endpoint; readonly area: Area }
@@ -25,6 +25,8 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["/v1/messages", { area: "model", methods: { POST: "messages" } }],
   ["/v1/embeddings", { area: "model", methods: { POST: "embeddings" } }],
   ["/v1/audio/speech", { area: "model", methods: { POST: "speech" } }],
+  ["/v1/audio/transcriptions", { area: "model", methods: { POST: "transcriptions" } }],
+  ["/v1/audio/translations", { area: "model", methods: { POST: "translations" } }],
   ["/v1/images/generations", { area: "model", methods: { POST: "images" } }],
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],

@@ -4,6 +4,7 @@ import type { Failure } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
 import type { Exchange } from "./exchange.js";
 import type { AnswerTranslator } from "./translated-upstream.js";
+import type { Spool } from "./upload.js";
 import type { RequestBody } from "./upstream.js";
 
 export interface ModelCall {
@@ -13,10 +14,14 @@ export interface ModelCall {
   readonly model: string;
   /** For an estimate, where the provider tells no usage. */
   readonly promptBytes: number;
+  /** Whether it can be sent again, to another target. */
+  readonly repeatable: boolean;
   /** Why this can't be asked of a provider, or null. Asked before the admission: what can't be sent consumes nothing. */
   problemAt(provider: ProviderConfig): Failure | null;
   /** The request to one target; a provider with a problem isn't asked for it. */
   requestTo(provider: ProviderConfig, model: string): TargetRequest;
+  /** It won't be sent any more. */
+  close(): void;
 }
 
 export interface TargetRequest {
@@ -36,6 +41,8 @@ export type ReadCall = { readonly ok: true; readonly call: ModelCall } | { reado
 export interface CallSource {
   readonly exchange: Exchange;
   readonly bodyBytesMax: number;
+  readonly uploadBytesMax: number;
+  readonly newSpool: () => Promise<Spool>;
   readonly isUtf8: (bytes: Buffer) => boolean;
   readonly nowMs: () => number;
 }

@@ -13,8 +13,9 @@ import { type Forwarded, forward } from "./forward.js";
 import { limiterUnavailable } from "./daemon-calls.js";
 import type { Gateway, RequestRecord } from "./gateway.js";
 import { readJsonCall } from "./json-call.js";
-import type { JsonOperation } from "./model-body.js";
-import type { ModelCall } from "./model-call.js";
+import type { LimitedOperation } from "./match-route.js";
+import type { CallSource, ModelCall, ReadCall } from "./model-call.js";
+import { readMultipartCall } from "./multipart-call.js";
 import { resolveModel, type Route } from "./resolve-model.js";
 import { upstreamPath } from "./upstream-path.js";
 import { translatedUpstream } from "./translated-upstream.js";
@@ -22,12 +23,23 @@ import { usageRecord } from "./usage-record.js";
 import { replyFailure, replyRefused, successHeaders, targetHeader } from "./respond.js";
 
 /** Answers the exchange; the record learns what the log line tells. Never rejects. */
-export async function modelRequest(gateway: Gateway, exchange: Exchange, operation: JsonOperation, caller: Caller, record: RequestRecord): Promise<void> {
+export async function modelRequest(gateway: Gateway, exchange: Exchange, operation: LimitedOperation, caller: Caller, record: RequestRecord): Promise<void> {
+  const refuse = (what: Failure): Promise<void> => refuseBeforeAdmission(gateway, exchange, caller, record, what);
+  const read = await readCall(gateway, exchange, operation);
+  if (!read.ok) return read.failure === null ? record.end(499, "client_gone") : refuse(read.failure);
+  await serveCall(gateway, exchange, read.call, caller, record);
+  read.call.close();
+}
+
+function readCall({ config, isUtf8, newSpool, nowMs }: Gateway, exchange: Exchange, operation: LimitedOperation): Promise<ReadCall> {
+  const { bodyBytesMax, uploadBytesMax } = config.server;
+  const source: CallSource = { exchange, bodyBytesMax, uploadBytesMax, isUtf8, newSpool, nowMs };
+  return operation === "transcriptions" || operation === "translations" ? readMultipartCall(operation, source) : readJsonCall(operation, source);
+}
+
+async function serveCall(gateway: Gateway, exchange: Exchange, call: ModelCall, caller: Caller, record: RequestRecord): Promise<void> {
   const { limiter, config } = gateway;
   const refuse = (what: Failure): Promise<void> => refuseBeforeAdmission(gateway, exchange, caller, record, what);
-  const read = await readJsonCall(operation, { exchange, bodyBytesMax: config.server.bodyBytesMax, isUtf8: gateway.isUtf8, nowMs: gateway.nowMs });
-  if (!read.ok) return read.failure === null ? record.end(499, "client_gone") : refuse(read.failure);
-  const { call } = read;
   record.model = call.model;
   const route = resolveModel(gateway.models.current(), call.model) ?? (await resolveOnceLearned(gateway, call.model));
   if (route === null) return refuse(failure("model_not_found", `the model ${JSON.stringify(call.model)} does not exist: GET /v1/models lists those that do`, "model"));
@@ -54,7 +66,7 @@ export async function modelRequest(gateway: Gateway, exchange: Exchange, operati
     record.end(499, "client_gone");
     return limiter.settle(admission, { tokens: 0, estimated: false, record: null }, () => {});
   }
-  const standIn = targets.length > 1;
+  const standIn = targets.length > 1 && call.repeatable;
   let forwarded = await send(gateway, exchange, { target, call, headers: successHeaders(outcome.headers), standIn });
   if (standIn && forwarded.failed !== null) {
     const again = (next: Target, headers: string[], more: boolean): Promise<Forwarded> => send(gateway, exchange, { target: next, call, headers, standIn: more });

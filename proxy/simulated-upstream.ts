@@ -6,7 +6,7 @@ import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./up
 export function createSimulatedUpstream(): Upstream {
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
-      const body = JSON.parse((request.body ?? Buffer.from("{}")).toString("utf8")) as { model?: unknown; stream?: unknown };
+      const body = JSON.parse(Buffer.isBuffer(request.body) ? request.body.toString("utf8") : "{}") as { model?: unknown; stream?: unknown };
       const answer = simulateChat(body, String(body.model), Math.floor(Date.now() / 1000));
       return body.stream === true ? playStream(answer.events, answer.pauseMs, sink) : playPlain(answer.plain, answer.pauseMs, sink);
     },

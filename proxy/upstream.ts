@@ -3,11 +3,11 @@
  * of undici, `simulated-upstream.ts` of the simulator.
  */
 
-/** Whole; null when there is none. */
-export type RequestBody = Buffer | null;
+/** Whole, or as it comes, with its length where that is known; null: there is none. */
+export type RequestBody = Buffer | { readonly pieces: AsyncIterable<Buffer>; readonly bytes: number | null } | null;
 
 export interface UpstreamRequest {
-  readonly method: "POST" | "GET";
+  readonly method: "POST" | "GET" | "DELETE";
   /** Below the provider's base URL, with its leading slash. */
   readonly path: string;
   /** Flat names and values, without credentials. */
@@ -17,8 +17,8 @@ export interface UpstreamRequest {
 
 /** Why there is no response, or no end of it. */
 export interface UpstreamFailure {
-  /** `unreachable`: no connection. `silent`: a deadline passed. `broken`: the connection ended or spoke nonsense. */
-  readonly kind: "unreachable" | "silent" | "broken";
+  /** `unreachable`: no connection. `silent`: a deadline passed. `broken`: the connection ended or spoke nonsense. `too_large`: the client's own body, as it turned out on its way. */
+  readonly kind: "unreachable" | "silent" | "broken" | "too_large";
   readonly reason: string;
 }
 

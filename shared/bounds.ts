@@ -95,6 +95,8 @@ export const heldResponseBytesMax = 1024 * 1024;
 export const readableResponseBytesMax = 32 * 1024 * 1024;
 /** One event of a stream that is looked at; a longer one passes unread. */
 export const streamEventBytesMax = 1024 * 1024;
+/** What is kept in memory of an upload that can't be sent on yet; the rest waits on disk. */
+export const heldUploadBytesMax = 256 * 1024;
 /** What a caller may send as X-Request-ID. */
 export const requestIdCharsMax = 128;
 /** What one response may cost, in pico-dollars: 9,000 USD, the largest round amount that is a safe integer. More is nonsense and isn't charged. */

@@ -73,6 +73,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       allowOpen: values.allowOpen,
       userPathHeader: values.userPathHeader,
       bodyBytesMax: values.bodyBytesMax,
+      uploadBytesMax: values.uploadBytesMax,
       drainMs: values.drainMs,
       stalledClientMs: values.stalledClientMs,
       requestIdInRefusals: values.requestIdInRefusals,

@@ -73,6 +73,7 @@ export interface Config {
     /** Lower case, as Node reports header names. */
     readonly userPathHeader: string;
     readonly bodyBytesMax: number;
+    readonly uploadBytesMax: number;
     /** How long a stopping proxy lets requests finish. */
     readonly drainMs: number;
     /** How long a client may leave a response unread. */

@@ -60,6 +60,10 @@ export const settings = {
     path: "server.max_body_bytes", env: null, flag: null, kind: integer({ min: 1024, max: 1_073_741_824 }), fallback: 33_554_432, shown: "33554432", unit: "bytes",
     meaning: "The largest request body that is taken; a larger one gets 413.",
   }),
+  uploadBytesMax: setting({
+    path: "server.max_upload_bytes", env: null, flag: null, kind: integer({ min: 1024, max: 1_099_511_627_776 }), fallback: 536_870_912, shown: "536870912", unit: "bytes",
+    meaning: "The largest upload that is taken, audio or a file, which passes without being held in memory; a larger one gets 413.",
+  }),
   drainMs: setting({
     path: "server.drain_seconds", env: null, flag: null, kind: seconds({ min: 0, max: 3600, zero: true }), fallback: 25_000, shown: "25", unit: "seconds",
     meaning: "How long a stopping proxy lets running requests finish.",

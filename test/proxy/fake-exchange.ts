@@ -14,6 +14,8 @@ export class FakeExchange implements Exchange {
   /** How the response ended, or null while it hasn't. */
   ended: "end" | "reply" | "cut" | null = null;
   readonly pieces: Buffer[] = [];
+  /** The request's body. */
+  sentPieces: Buffer[] = [];
   /** What was done, in order. */
   readonly calls: string[] = [];
   /** What `write` answers from now on. */
@@ -48,6 +50,10 @@ export class FakeExchange implements Exchange {
 
   readBody(): Promise<BodyResult> {
     return Promise.resolve({ ok: true, bytes: Buffer.alloc(0) });
+  }
+
+  async *readPieces(): AsyncGenerator<Buffer> {
+    yield* this.sentPieces;
   }
 
   onGone(run: () => void): void {

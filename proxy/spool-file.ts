@@ -1,0 +1,30 @@
+/** A spool in the temporary directory: a file without a name, so that nothing is left of it however the process ends. */
+import { open, unlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { randomUUID } from "node:crypto";
+import type { Spool } from "./upload.js";
+
+const pieceBytes = 64 * 1024;
+
+export async function createSpoolFile(): Promise<Spool> {
+  const path = join(tmpdir(), `sluice-upload-${randomUUID()}`);
+  const file = await open(path, "wx+", 0o600);
+  await unlink(path);
+  let bytes = 0;
+  return {
+    async write(chunk) {
+      await file.write(chunk, 0, chunk.length, bytes);
+      bytes += chunk.length;
+    },
+    async *read() {
+      for (let at = 0; at < bytes; ) {
+        const piece = Buffer.allocUnsafe(Math.min(pieceBytes, bytes - at));
+        const { bytesRead } = await file.read(piece, 0, piece.length, at);
+        at += bytesRead;
+        yield piece.subarray(0, bytesRead);
+      }
+    },
+    close: () => void file.close().catch(() => {}),
+  };
+}
