@@ -54,13 +54,13 @@ function renderRefusal(refusal: Fields): string {
   const { request_id: id, refused_at: at, user_path: path, model, message, retry_after: wait, admitted_at: free } = refusal;
   const targets = Array.isArray(refusal["targets"]) ? refusal["targets"].join(", ") : "";
   const leftOut = typeof refusal["targets_left_out"] === "number" ? `, and ${refusal["targets_left_out"]} more that aren't judged below` : "";
-  return `request ${String(id)} was refused: ${String(message)}\n${renderFields([
-    ["refused at", String(at)], ["user path", String(path)], ...(typeof refusal["key"] === "string" ? [["key", refusal["key"]] as const] : []), ["model", String(model)], ["targets", targets + leftOut], ["retry after", `${duration(wait)}, at ${String(free)}`],
+  return `${refusal["submission"] === true ? "submission" : "request"} ${String(id)} was refused: ${String(message)}\n${renderFields([
+    ["refused at", String(at)], ["user path", String(path)], ...(typeof refusal["key"] === "string" ? [["key", refusal["key"]] as const] : []), ["model", model === null ? "-" : String(model)], ["targets", targets + leftOut], ["retry after", `${duration(wait)}, at ${String(free)}`],
   ])}`;
 }
 
 function renderVerdict(verdict: Fields): string {
-  if (verdict["admitted"] === true) return `admitted, to ${String(verdict["target"])}`;
+  if (verdict["admitted"] === true) return typeof verdict["target"] === "string" ? `admitted, to ${verdict["target"]}` : "admitted";
   const slot = verdict["needs_slot"] === true ? ", if a request in flight has ended by then" : "";
   return `refused: ${String(verdict["message"])}; admitted in ${duration(verdict["retry_after"])}, at ${String(verdict["admitted_at"])}${slot}`;
 }

@@ -18,7 +18,7 @@ export const recordFields = [
   ["key_id", "text or null"],
   ["provider", "text"],
   ["provider_type", "text"],
-  ["model", "text"],
+  ["model", "text or null"],
   ["endpoint", "text"],
   ["status", "count"],
   ["input_tokens", "count"],

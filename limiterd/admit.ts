@@ -15,6 +15,8 @@ export interface AdmissionRequest {
   readonly userPath: string;
   /** At least one, in order of preference. */
   readonly targets: readonly Target[];
+  /** Counted as one request of the path, at no target, and without a slot (CONTRACT section 5: batches). */
+  readonly submission: boolean;
 }
 
 export interface Refusal {
@@ -60,12 +62,13 @@ export function admit(book: Matching & Pick<RuleBook, "markDirty">, request: Adm
   const judgement = judge(book, request, options);
   if (!judgement.admitted) return "counters" in judgement ? { admitted: false, breach: judgement.breach, headers: successHeaders(judgement.counters, options) } : judgement;
   const { target, counters } = judgement;
-  countRequest(book, counters, options.nowMs);
+  countRequest(book, counters, { slots: !request.submission, nowMs: options.nowMs });
   return { admitted: true, target, counters, headers: successHeaders(counters, options) };
 }
 
 /** The decision alone. It brings the windows that it looks at to now and changes no count. */
 export function judge(matching: Matching, request: AdmissionRequest, options: AdmissionOptions): Judgement {
+  if (request.submission) return judgeSubmission(matching, request, options);
   const ofPath = matching.matchPath(request.userPath, options.nowMs);
   const pathBreach = longestBreach(ofPath, options);
   let targetBreach: Found | null = null;
@@ -77,6 +80,17 @@ export function judge(matching: Matching, request: AdmissionRequest, options: Ad
   }
   const worst = targetBreach === null ? pathBreach : pathBreach === null ? targetBreach : longer(targetBreach, pathBreach);
   return { admitted: false, breach: report(worst!) };
+}
+
+function judgeSubmission(matching: Matching, request: AdmissionRequest, options: AdmissionOptions): Judgement {
+  const windows = matching.matchPath(request.userPath, options.nowMs).filter(hasWindow);
+  const breach = longestBreach(windows, options);
+  return breach === null ? withinBudgets(0, windows, request, options) : { admitted: false, breach: report(breach) };
+}
+
+/** Whether a counter counts requests or tokens over time: the others are gauges, which a submission doesn't meet. */
+export function hasWindow({ rule }: Counter): boolean {
+  return rule.periodMs > 0;
 }
 
 /** The budgets have their say when the rules admit: where both refuse, the rule is reported. */
@@ -91,12 +105,12 @@ function withinBudgets(target: number, counters: readonly Counter[], { userPath 
  * are neither judged nor counted again. The headers are of both, as the rules are now.
  */
 export function readmit(book: RuleBook, userPath: string, targets: readonly Target[], options: AdmissionOptions): Granted | Refusal {
-  const judgement = judge({ matchPath: () => [], matchTarget: book.matchTarget }, { userPath: "/", targets }, { nowMs: options.nowMs, tokensEnforced: options.tokensEnforced });
+  const judgement = judge({ matchPath: () => [], matchTarget: book.matchTarget }, { userPath: "/", targets, submission: false }, { nowMs: options.nowMs, tokensEnforced: options.tokensEnforced });
   if (!judgement.admitted) {
     assert(!("counters" in judgement), "no budget is asked again");
     return judgement;
   }
-  countRequest(book, judgement.counters, options.nowMs);
+  countRequest(book, judgement.counters, { slots: true, nowMs: options.nowMs });
   const ofPath = book.matchPath(userPath, options.nowMs);
   for (const { rule, window } of ofPath) rollWindow(window, rule.periodMs, options.nowMs);
   const { target, counters } = judgement;
@@ -163,9 +177,9 @@ function report(found: Found): Breach {
 }
 
 /** Every window and every gauge moves together. Gauges count on all rules; only `concurrent` ones are judged by them. */
-function countRequest(book: Pick<RuleBook, "markDirty">, counters: readonly Counter[], nowMs: number): void {
+function countRequest(book: Pick<RuleBook, "markDirty">, counters: readonly Counter[], { slots, nowMs }: { readonly slots: boolean; readonly nowMs: number }): void {
   for (const counter of counters) {
-    counter.inFlight++;
+    if (slots) counter.inFlight++;
     if (counter.rule.periodMs === 0) continue;
     addToWindow(counter.window, counter.rule.periodMs, Math.max(nowMs, counter.window.startMs), 1, 0);
     book.markDirty(counter);

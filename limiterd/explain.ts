@@ -6,9 +6,10 @@
 import { budgetPeriodLabel } from "../shared/budget.js";
 import { periodLabel } from "../shared/rule.js";
 import { refusalMessage } from "../shared/refusal-message.js";
+import { targetName } from "../shared/target-name.js";
 import { formatMillis } from "../shared/time.js";
 import type { Breach, BudgetBreach, Target } from "../shared/wire/message.js";
-import { type AdmissionOptions, type AdmissionRequest, breachOf, isFull, judge, type Judgement, waitOfRequests, waitOfTokens } from "./admit.js";
+import { type AdmissionOptions, type AdmissionRequest, breachOf, hasWindow, isFull, judge, type Judgement, waitOfRequests, waitOfTokens } from "./admit.js";
 import { copyCounter } from "./counter.js";
 import { tokensInert } from "./inert-rule.js";
 import { liveCounts } from "./list-rules.js";
@@ -44,22 +45,24 @@ export interface Explanation {
   readonly verdict: Readonly<Record<string, unknown>>;
   /** The user-path rules. */
   readonly rules: readonly ExplainedRule[];
-  /** The candidates, in the order in which they are tried. */
+  /** The candidates, in the order in which they are tried; none for a submission, of which their rules aren't asked. */
   readonly targets: readonly ExplainedTarget[];
 }
 
 /** Explains a request under the rules and counters as they are. */
 export function explain(book: Pick<RuleBook, "copyPath" | "matchTarget">, request: AdmissionRequest, options: AdmissionOptions): Explanation {
-  const ofPath = book.copyPath(request.userPath, options.nowMs);
-  const ofTargets = new Map(request.targets.map((target) => [target, book.matchTarget(target, options.nowMs).map(copyCounter)]));
+  const met = book.copyPath(request.userPath, options.nowMs);
+  const ofPath = request.submission ? met.filter(hasWindow) : met;
+  const asked = request.submission ? [] : request.targets;
+  const ofTargets = new Map(asked.map((target) => [target, book.matchTarget(target, options.nowMs).map(copyCounter)]));
   const matchTarget = (target: Target): Counter[] => ofTargets.get(target) ?? [];
   const judgement = judge({ matchPath: () => ofPath, matchTarget }, request, options);
   const rules = ofPath.map((counter) => explainRule(counter, options));
-  const targets = request.targets.map((target, index): ExplainedTarget => {
+  const targets = asked.map((target, index): ExplainedTarget => {
     const counters = matchTarget(target);
     const breach = breachOf(counters, options);
     return {
-      target: `${target.provider}/${target.model}`,
+      target: targetName(target),
       chosen: judgement.admitted && judgement.target === index,
       admits: breach === null,
       message: breach === null ? null : refusalMessage(breach),
@@ -71,9 +74,9 @@ export function explain(book: Pick<RuleBook, "copyPath" | "matchTarget">, reques
 }
 
 function explainVerdict(judgement: Judgement, rules: readonly ExplainedRule[], targets: readonly ExplainedTarget[], nowMs: number): Explanation["verdict"] {
-  if (judgement.admitted) return { admitted: true, target: targets[judgement.target]!.target, retry_after: 0, admitted_at: formatMillis(nowMs) };
+  if (judgement.admitted) return { admitted: true, target: targets[judgement.target]?.target ?? null, retry_after: 0, admitted_at: formatMillis(nowMs) };
   const { waitSeconds } = judgement.breach;
-  const inTime = targets.some((target) => target.retry_after <= waitSeconds && !waitsForSlot(target.rules));
+  const inTime = targets.length === 0 || targets.some((target) => target.retry_after <= waitSeconds && !waitsForSlot(target.rules));
   return {
     admitted: false,
     ...explainBreach(judgement.breach),

@@ -64,7 +64,7 @@ function recordItem(id: string, record: UsageRecord): Record<string, unknown> {
     key_id: record.keyId === "" ? null : record.keyId,
     provider: record.provider,
     provider_type: record.providerType,
-    model: record.model,
+    model: record.model === "" ? null : record.model,
     endpoint: record.endpoint,
     status: record.status,
     input_tokens: record.inputTokens,

@@ -8,8 +8,9 @@ import { invalid, plainFailure } from "../shared/error-code.js";
 import { type Checked, show } from "../shared/rule.js";
 import { formatMillis } from "../shared/time.js";
 import { normalizeUserPath } from "../shared/user-path.js";
+import { targetName } from "../shared/target-name.js";
 import type { Target } from "../shared/wire/message.js";
-import { isName } from "../shared/wire/to-daemon.js";
+import { isModelName, isName } from "../shared/wire/to-daemon.js";
 import { type AdmissionRequest, noRules } from "./admit.js";
 import { explain, explainBreach } from "./explain.js";
 import { findKey, unknownKey } from "./handle-keys.js";
@@ -56,14 +57,15 @@ function explainRefusal(state: DaemonState, requestId: unknown, nowMs: number): 
   return { ok: true, value: { refusal: whatHappened(requestId, refusal), ...explainNow(state, refusal, nowMs, refusal.keyId) } };
 }
 
-function whatHappened(requestId: string, { atMs, userPath, keyId, model, targets, targetsLeftOut, breach }: Refusal): Readonly<Record<string, unknown>> {
+function whatHappened(requestId: string, { atMs, userPath, keyId, model, targets, targetsLeftOut, submission, breach }: Refusal): Readonly<Record<string, unknown>> {
   return {
     request_id: requestId,
     refused_at: formatMillis(atMs),
     user_path: userPath,
     ...(keyId === "" ? {} : { key: keyId }),
-    model,
-    targets: targets.map((target) => `${target.provider}/${target.model}`),
+    model: model === "" ? null : model,
+    ...(submission ? { submission } : {}),
+    targets: targets.map(targetName),
     ...(targetsLeftOut > 0 ? { targets_left_out: targetsLeftOut } : {}),
     ...explainBreach(breach),
     admitted_at: formatMillis(atMs + breach.waitSeconds * 1000),
@@ -75,11 +77,11 @@ function readRequest({ user_path: userPath, targets }: Readonly<Record<string, u
   if (path === null) return wrong(`user_path must be a path such as /team/app, not ${show(userPath)}`, "user_path");
   if (!path.ok) return wrong(`user_path ${path.reason}`, "user_path");
   if (!Array.isArray(targets) || targets.length === 0 || targets.length > candidatesMax || !targets.every(isTarget)) return wrong(`targets must be 1 to ${candidatesMax} objects with provider and model`, "targets");
-  return { ok: true, value: { userPath: path.path, targets: targets.map(({ provider, model }) => ({ provider, model })) } };
+  return { ok: true, value: { userPath: path.path, targets: targets.map(({ provider, model }) => ({ provider, model })), submission: false } };
 }
 
 function isTarget(value: unknown): value is Target {
-  return isObject(value) && isName(value["provider"]) && isName(value["model"]);
+  return isObject(value) && isName(value["provider"]) && isModelName(value["model"]);
 }
 
 function wrong(message: string, param: string): Checked<never> {

@@ -20,7 +20,7 @@ import { inOrder } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
 import { type DaemonState, enforcedBudgets, type HeldLease, isLimited, type PeerState } from "./state.js";
 import type { JournalEntry } from "./store.js";
-import { recordOf } from "./usage-records.js";
+import { recordUsage } from "./record-usage.js";
 
 /** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
 export function handleFrame(state: DaemonState, peer: PeerState, frame: unknown, nowMs: number): boolean {
@@ -44,7 +44,7 @@ function handleMessage(state: DaemonState, peer: PeerState, message: ToDaemon, n
 /** A connection ended: its slots are free at once. */
 export function handleClose(state: DaemonState, peer: PeerState, nowMs: number): void {
   state.peers.delete(peer);
-  for (const lease of peer.leases.values()) release(lease.counters);
+  for (const { submission, counters } of peer.leases.values()) if (!submission) release(counters);
   peer.leases.clear();
   if (peer.proxy !== null) {
     if (peer.proxy.peer === peer) peer.proxy.peer = null;
@@ -78,10 +78,10 @@ function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: num
     if (peer.leases.has(lease.lease)) return false;
     const ofPath = state.book.matchPath(lease.userPath, nowMs);
     const ofTarget = matchTarget(state.book, lease.target, nowMs);
+    const { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn, submission } = lease;
     const counters = inOrder(ofTarget, ofPath);
-    hold(counters);
-    const { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn } = lease;
-    peer.leases.set(lease.lease, { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn, counters, bookVersion: state.book.version });
+    if (!submission) hold(counters);
+    peer.leases.set(lease.lease, { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn, submission, counters, bookVersion: state.book.version });
     recountLease(state, proxy, lease, { ofPath, ofTarget }, nowMs);
   }
   if (message.more) return true;
@@ -117,16 +117,18 @@ function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: num
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller === null) return deny(state, peer, message.id);
   const { userPath } = caller;
+  const { targets, submission } = message;
   const key = keyOf(caller);
   const budgets = enforcedBudgets(state);
-  const verdict = admit(settings.rateLimitsEnabled ? book : noRules, { userPath, targets: message.targets }, { nowMs, tokensEnforced: settings.usageEnabled, budgets: budgets === null ? null : { book: budgets, labels: state.labelsOf(key?.keyId ?? "") } });
+  const verdict = admit(settings.rateLimitsEnabled ? book : noRules, { userPath, targets, submission }, { nowMs, tokensEnforced: settings.usageEnabled, budgets: budgets === null ? null : { book: budgets, labels: state.labelsOf(key?.keyId ?? "") } });
   if (verdict.admitted) {
     counts.admitted++;
-    peer.leases.set(message.id, { userPath, target: message.targets[verdict.target]!, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: nowMs, targetLsn: writer.lsn, counters: verdict.counters, bookVersion: book.version });
+    const target = submission ? null : targets[verdict.target]!;
+    peer.leases.set(message.id, { userPath, target, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: target === null ? 0 : nowMs, targetLsn: target === null ? 0 : writer.lsn, submission, counters: verdict.counters, bookVersion: book.version });
     peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers, key });
   } else {
     counts.refused++;
-    state.refusals.add({ atMs: nowMs, proxyId: peer.proxy!.id, admitId: message.id, userPath, keyId: key?.keyId ?? "", targets: message.targets, breach: verdict.breach });
+    state.refusals.add({ atMs: nowMs, proxyId: peer.proxy!.id, admitId: message.id, userPath, keyId: key?.keyId ?? "", targets, submission, breach: verdict.breach });
     if ("headers" in verdict) {
       counts.overBudget++;
       peer.send({ kind: "exceeded", id: message.id, ...verdict.breach, headers: verdict.headers, key });
@@ -144,7 +146,7 @@ function onRefusalNote(state: DaemonState, peer: PeerState, message: RefusalNote
 /** One step: what is left of the failed target's slot is given back, and the next target with room counts the request. The user path holds its slot all the while. */
 function onReroute(state: DaemonState, peer: PeerState, message: Reroute, nowMs: number): boolean {
   const held = peer.leases.get(message.lease);
-  if (peer.role !== "proxy" || !peer.welcomed || message.id === 0 || held === undefined) return false;
+  if (peer.role !== "proxy" || !peer.welcomed || message.id === 0 || held === undefined || held.submission) return false;
   const { book, writer, settings } = state;
   const onPath = withoutTarget(held);
   const verdict = settings.rateLimitsEnabled
@@ -170,7 +172,7 @@ function withoutTarget(held: HeldLease): HeldLease {
 
 function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: number): boolean {
   const { proxy } = peer;
-  if (peer.role !== "proxy" || !peer.welcomed || proxy === null || message.tokens > tokensPerResponseMax) return false;
+  if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
   const { counts, writer, settings } = state;
   const held = message.lease === 0 ? undefined : peer.leases.get(message.lease);
   if (held !== undefined) {
@@ -179,7 +181,7 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
       if (isSameTarget(held.target, message.target)) peer.leases.set(message.lease, withoutTarget(held));
     } else {
       peer.leases.delete(message.lease);
-      release(held.counters);
+      if (!held.submission) release(held.counters);
     }
   }
   if (message.seq <= proxy.settledSeq) {
@@ -202,7 +204,8 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
     targetLsn: attempt.targetLsn,
     targetAtMs: attempt.targetLsn === 0 ? startedAtMs : attempt.targetAtMs,
     endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
-    tokens: settings.usageEnabled ? message.tokens : 0,
+    // More is a proxy's bug. Cut, not refused: what closes the peer comes again with it.
+    tokens: settings.usageEnabled ? Math.min(message.tokens, tokensPerResponseMax) : 0,
   };
   if (settings.rateLimitsEnabled) countSettle(state, proxy, message.lease, entry, held, nowMs);
   state.proxies.markDirty(proxy);
@@ -210,11 +213,7 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
     if (seq > proxy.durableSeq) proxy.durableSeq = seq;
     acknowledge(proxy, seq);
   });
-  const record = taken && settings.usageEnabled ? recordOf(message, nowMs) : null;
-  if (record === null) return true;
-  // First the budgets, which may look up in the sums what was spent before this.
-  state.budgets.charge(record, state.labelsOf(record.keyId), nowMs);
-  state.usage.add(record, nowMs);
+  if (taken && settings.usageEnabled) recordUsage(state, proxy.id, message, nowMs);
   return true;
 }
 

@@ -8,6 +8,7 @@ import { listen, type Peer } from "../shared/ipc.js";
 import type { Log } from "../shared/log.js";
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../shared/wire/codec.js";
+import type { Execution } from "../shared/wire/execution.js";
 import type { FromDaemon } from "../shared/wire/message.js";
 import { toWire } from "../shared/wire/to-wire.js";
 import { connect, receive } from "./connection.js";
@@ -114,6 +115,7 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
       else log.error({ store: store.file, reason: error.message }, "the store can't be written: settles are kept by the proxies, windows in memory");
     },
     onUnreadable: (error: Error) => log.error({ reason: error.message }, "a part of the recorded usage is damaged: it counts no further and can't be told"),
+    onDroppedRecord: (proxy: string, field: string, record: Execution) => log.error({ proxy, field, record }, "a usage record of a proxy makes no sense: its request is counted without it"),
     turn: () => new Promise<void>((resolve) => setImmediate(resolve)),
     onInertRule: (rule: string) => log.warn({ rule }, "inert rule: it is loaded, but not enforced as it is written"),
   };

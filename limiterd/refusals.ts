@@ -17,10 +17,11 @@ export interface Refusal {
   /** In the order in which they were judged; those beyond the bound in bytes are left out. */
   readonly targets: readonly Target[];
   readonly targetsLeftOut: number;
+  readonly submission: boolean;
   readonly breach: Breach | BudgetBreach;
   /** Null until the proxy has told it. */
   requestId: string | null;
-  /** The model as it was asked for, a virtual one or not. */
+  /** The model as it was asked for, a virtual one or not; empty when none was. */
   model: string | null;
 }
 
@@ -28,7 +29,7 @@ export interface Refusals {
   /** How many are kept. */
   readonly max: number;
   /** Keeps a refusal; beyond the bound the oldest goes. */
-  add(refused: Pick<Refusal, "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "breach">): void;
+  add(refused: Pick<Refusal, "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "submission" | "breach">): void;
   /** Which request a refusal answered; nothing when it has gone already. */
   name(proxyId: string, admitId: number, request: { readonly requestId: string; readonly model: string }): void;
   /** The latest refusal with this request id: callers may choose their ids, so it needn't be the only one. */
@@ -55,9 +56,9 @@ export function createRefusals(max = refusalsMax): Refusals {
 
   return {
     max,
-    add({ atMs, proxyId, admitId, userPath, keyId, targets, breach }) {
+    add({ atMs, proxyId, admitId, userPath, keyId, targets, submission, breach }) {
       const kept = withinBytes(targets, refusalBytesMax);
-      ring[next] = { atMs, proxyId, admitId, userPath, keyId, targets: kept, targetsLeftOut: targets.length - kept.length, breach, requestId: null, model: null };
+      ring[next] = { atMs, proxyId, admitId, userPath, keyId, targets: kept, targetsLeftOut: targets.length - kept.length, submission, breach, requestId: null, model: null };
       next = (next + 1) % max;
     },
     name(proxyId, admitId, { requestId, model }) {

@@ -25,6 +25,8 @@ export interface StartPorts {
   onInertRule(rule: string): void;
   /** Told when something in the store turns out to be damaged while the daemon runs. */
   onUnreadable(error: Error): void;
+  /** Told of each record of a proxy that makes no sense. */
+  onDroppedRecord: DaemonState["onDroppedRecord"];
   /** Resolved after whatever waits for the event loop has had its turn. */
   turn(): Promise<void>;
 }
@@ -48,7 +50,7 @@ export interface Started {
 }
 
 /** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
-export async function startState({ store, schedule, onStoreState, onInertRule, onUnreadable, turn }: StartPorts, { settings, rules, budgets: configured, nowMs }: StartOptions): Promise<Started> {
+export async function startState({ store, schedule, onStoreState, onInertRule, onUnreadable, onDroppedRecord, turn }: StartPorts, { settings, rules, budgets: configured, nowMs }: StartOptions): Promise<Started> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, nowMs);
   const counts = newCounts();
   const told = (error: Error | null): void => {
@@ -82,6 +84,7 @@ export async function startState({ store, schedule, onStoreState, onInertRule, o
     inertRules: countInert(restored.book, settings.inertReason),
     onInertRule,
     onUnreadable,
+    onDroppedRecord,
     counts,
     lastSnapshotAtMs: null,
   };

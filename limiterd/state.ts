@@ -2,6 +2,7 @@
  * Everything the daemon holds in memory, in one object that `main.ts` makes and the steps share. What
  * each part may do is said where it is made; here is only who is there.
  */
+import type { Execution } from "../shared/wire/execution.js";
 import type { FromDaemon, Lease, Role } from "../shared/wire/message.js";
 import type { BudgetBook } from "./budget-book.js";
 import type { InertReason } from "./inert-rule.js";
@@ -31,7 +32,7 @@ export interface PeerState {
 
 /** What the daemon keeps of a lease. Its target is where it was admitted to; a proxy that gave up waiting may have gone elsewhere. */
 export interface HeldLease extends Omit<Lease, "lease"> {
-  /** The target's, as long as it has one, then the user path's. */
+  /** The target's, as long as it has one, then the user path's; of a submission they count it and hold nothing. */
   readonly counters: readonly Counter[];
   /** The rule book's version at the match: while it stands, the same counters are charged. */
   readonly bookVersion: number;
@@ -76,6 +77,8 @@ export interface DaemonState {
   readonly onInertRule: (rule: string) => void;
   /** Told when something in the store turns out to be damaged while the daemon runs, for the log. */
   readonly onUnreadable: (error: Error) => void;
+  /** Told of each record of a proxy that makes no sense, with the name of the field that doesn't, for the log. */
+  readonly onDroppedRecord: (proxyId: string, flaw: string, record: Execution) => void;
   readonly counts: DaemonCounts;
   /** When a snapshot was last complete. */
   lastSnapshotAtMs: number | null;
@@ -92,13 +95,15 @@ export interface DaemonCounts {
   settled: number;
   /** Settles that came again and were not counted again. */
   repeatedSettles: number;
+  /** Usage records that made no sense, of settles that were counted without them. */
+  droppedRecords: number;
   /** Peers closed because they broke the grammar, read too slowly, or never said hello. */
   closedPeers: number;
   failedCommits: number;
 }
 
 export function newCounts(): DaemonCounts {
-  return { admitted: 0, refused: 0, denied: 0, overBudget: 0, settled: 0, repeatedSettles: 0, closedPeers: 0, failedCommits: 0 };
+  return { admitted: 0, refused: 0, denied: 0, overBudget: 0, settled: 0, repeatedSettles: 0, droppedRecords: 0, closedPeers: 0, failedCommits: 0 };
 }
 
 /** Whether admissions must be asked for: with no rule and no budget there is nothing to say. */

@@ -8,10 +8,10 @@ import type { DaemonState } from "./state.js";
 export function daemonStatus(state: DaemonState, nowMs: number): Record<string, unknown> {
   const { book, counts, settings, writer } = state;
   let proxies = 0;
-  let leases = 0;
+  let inFlight = 0;
   for (const peer of state.peers) {
     if (peer.role === "proxy") proxies++;
-    leases += peer.leases.size;
+    for (const { submission } of peer.leases.values()) if (!submission) inFlight++;
   }
   return {
     version: settings.version,
@@ -27,13 +27,14 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
     budgets_enabled: settings.budgetsEnabled && settings.usageEnabled,
     budgets: state.budgets.budgets.size,
     proxies,
-    in_flight: leases,
+    in_flight: inFlight,
     admitted: counts.admitted,
     refused: counts.refused,
     denied: counts.denied,
     over_budget: counts.overBudget,
     settled: counts.settled,
     repeated_settles: counts.repeatedSettles,
+    dropped_records: counts.droppedRecords,
     closed_peers: counts.closedPeers,
     store: {
       file: state.store.file,

@@ -14,23 +14,18 @@ export interface UsageRecord extends Execution {
   /** When the response ended. */
   readonly atMs: number;
   readonly userPath: string;
-  /** The instance that executed it, and the model's id there. */
-  readonly provider: string;
-  readonly model: string;
   readonly estimated: boolean;
 }
 
 /**
- * The record of a settle that has just arrived for the first time, or null: nothing was executed. What
- * comes later than a week after its end is recorded as of a week ago, so that a window of records is a
- * bounded part of the table.
+ * The record of a settle that has just arrived for the first time. What comes later than a week after
+ * its end is recorded as of a week ago, so that a window of records is a bounded part of the table.
  */
-export function recordOf({ of, record, userPath, target, estimated, endedAgoMs }: Settle, nowMs: number): UsageRecord | null {
-  if (of !== "request" || record === null || target === null) return null;
+export function recordOf({ userPath, estimated, endedAgoMs }: Settle, record: Execution, nowMs: number): UsageRecord {
   return {
     atMs: Math.max(0, nowMs - Math.min(endedAgoMs, recordLatenessMs)),
-    userPath, provider: target.provider, model: target.model, estimated,
-    requestId: record.requestId, endpoint: record.endpoint, providerType: record.providerType, status: record.status,
+    userPath, estimated,
+    requestId: record.requestId, endpoint: record.endpoint, provider: record.provider, providerType: record.providerType, model: record.model, status: record.status,
     inputTokens: record.inputTokens, outputTokens: record.outputTokens, cachedInputTokens: record.cachedInputTokens, cacheWriteInputTokens: record.cacheWriteInputTokens,
     inputCost: record.inputCost, outputCost: record.outputCost, totalCost: record.totalCost, cacheHit: record.cacheHit,
     rewriteTokensSaved: record.rewriteTokensSaved, rewriteCostSaved: record.rewriteCostSaved, latencyMs: record.latencyMs, firstByteMs: record.firstByteMs, keyId: record.keyId,

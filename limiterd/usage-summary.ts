@@ -1,6 +1,7 @@
 /** What a path used, split by day, model, provider or direct child: for the command line. From sums alone, in slices. */
 import { usageGroupsHeldMax, usageGroupsMax } from "../shared/bounds.js";
 import { compareSums, sumUsd } from "../shared/money.js";
+import { targetName } from "../shared/target-name.js";
 import { formatMillis } from "../shared/time.js";
 import { addRollup, emptyRollup, type Rollup } from "./rollup.js";
 import { childrenPrefix, dayIn, modelIn, modelsPrefix, nameIn, totalPrefix, under } from "./rollup-keys.js";
@@ -33,7 +34,7 @@ async function groupsOf(state: DaemonState, window: UsageWindow, by: Grouping): 
     const prefix = modelsPrefix(window.userPath);
     await readRollups(state, prefix, window, (key, sum) => {
       const { provider, model } = modelIn(key, prefix);
-      add(by === "provider" ? provider : `${provider}/${model}`, sum);
+      add(by === "provider" ? provider : targetName({ provider, model }), sum);
     });
   }
   return largest(groups);

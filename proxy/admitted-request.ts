@@ -23,12 +23,14 @@ export interface Asked {
   readonly targets: readonly Target[];
   /** As the client named it, for who asks later why it was refused; empty when it named none. */
   readonly model: string;
+  /** See `Limiter.admit`. */
+  readonly submission?: boolean;
 }
 
 /** Asks the daemon. Null: the exchange is answered already, or the client has gone meanwhile, and all is settled. */
-export async function admitRequest(gateway: Gateway, exchange: Exchange, { caller, targets, model }: Asked, record: RequestRecord): Promise<Admitted | null> {
+export async function admitRequest(gateway: Gateway, exchange: Exchange, { caller, targets, model, submission = false }: Asked, record: RequestRecord): Promise<Admitted | null> {
   const { limiter, config } = gateway;
-  const outcome = await limiter.admit(caller, targets);
+  const outcome = await limiter.admit(caller, targets, submission);
   if (outcome.kind === "unavailable") {
     record.end(503, "limiter_unavailable");
     replyFailure(exchange, "model", limiterUnavailable(), ["retry-after", "1"]);
@@ -47,28 +49,31 @@ export async function admitRequest(gateway: Gateway, exchange: Exchange, { calle
     return null;
   }
   const { admission } = outcome;
-  record.target = admission.target;
+  // A submission is counted at no target, and goes to its first one.
+  record.target = admission.target ?? targets[0]!;
   if (!exchange.gone) return outcome;
   record.end(499, "client_gone");
   limiter.settle(admission, { tokens: 0, estimated: false, record: null }, () => {});
   return null;
 }
 
-/** Ends an admission with what became of the request, and then the response. */
+/** Ends an admission with what became of the request, and then the response. The admission's target is what is counted, `record.target` what is recorded. */
 export function settleRequest(gateway: Gateway, exchange: Exchange, admission: Admission, forwarded: Forwarded, record: RequestRecord): void {
   record.forwarded(forwarded);
-  const executed = executionOf(gateway, exchange, { record, target: admission.target, forwarded });
+  const executed = executionOf(gateway, exchange, record, forwarded);
   record.cost = executed === null ? null : executed.totalCost;
   const { usage, estimated, finish } = forwarded;
   gateway.limiter.settle(admission, { tokens: usage === null ? 0 : usage.totalTokens, estimated, record: executed }, finish);
 }
 
 /** For the usage record; null when there is nothing to record. */
-function executionOf({ config, prices, providers, monoMs }: Gateway, exchange: Exchange, { record, target, forwarded }: { readonly record: RequestRecord; readonly target: Target | null; readonly forwarded: Forwarded }): Execution | null {
+function executionOf({ config, prices, providers, monoMs }: Gateway, exchange: Exchange, record: RequestRecord, forwarded: Forwarded): Execution | null {
+  const { target } = record;
   if (!config.usageEnabled || target === null) return null;
   return usageRecord(forwarded, {
     requestId: exchange.id,
     endpoint: exchange.path,
+    target,
     providerType: providers.get(target.provider)!.type,
     keyId: record.keyId,
     startedMonoMs: record.startedMonoMs,

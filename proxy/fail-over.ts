@@ -26,7 +26,8 @@ export interface FailOver {
 
 /**
  * How it ended, after `first` failed at the admission's target: the first answer that stands, or the
- * most useful of the failures. When the others have no capacity, or the daemon doesn't say, that is
+ * most useful of the failures. Either way `record.target` is whose answer or failure that is, for the
+ * usage record too; the admission's target is what the settle counts. When the others have no capacity, or the daemon doesn't say, that is
  * the failure too: it is why there is no answer, and our own limits are not.
  */
 export async function failOver({ limiter, exchange, admission, targets, record, send }: FailOver, first: Forwarded): Promise<Forwarded> {

@@ -50,16 +50,19 @@ export interface TargetFailure {
   readonly why: string;
   /** What the client would get. */
   readonly status: number;
+  /** Whether the target said anything: false when it couldn't be reached, or was silent. */
+  readonly answered: boolean;
   /** The provider's; empty when it gave none. */
   readonly retryAfter: string;
 }
 
 /**
- * Whether a client has more from the failure of a later target than from that of an earlier one. A
- * failure that passes (429, 5xx) says more than that a model is missing: the client may try again. Of
- * two 429s the one with the shorter wait is right: then there is a target again. Else the later.
+ * Whether a client has more from the failure of a later target than from that of an earlier one. What
+ * a target said says more than that another couldn't be reached. A failure that passes (429, 5xx) says
+ * more than that a model is missing: the client may try again. Of two 429s the one with the shorter wait is right: then there is a target again. Else the later.
  */
 export function isMoreUseful(later: TargetFailure, earlier: TargetFailure): boolean {
+  if (later.answered !== earlier.answered) return later.answered;
   if (passes(later.status) !== passes(earlier.status)) return passes(later.status);
   return later.status !== 429 || earlier.status !== 429 || waitOf(later) <= waitOf(earlier);
 }

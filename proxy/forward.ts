@@ -227,7 +227,7 @@ class Forwarding implements UpstreamSink {
 
   /** Nothing has gone to the client. */
   #fail(what: Failure, { outcome, note, why }: Failed): void {
-    const failed = why === null ? null : { why, status: what.status, retryAfter: this.#retryAfter };
+    const failed = why === null ? null : { why, status: what.status, answered: this.#status !== 0, retryAfter: this.#retryAfter };
     const headers = this.#retryAfter === "" ? this.#what.headers : ["retry-after", this.#retryAfter, ...this.#what.headers];
     this.#done({ usage: null, estimated: false, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) }, failed);
   }

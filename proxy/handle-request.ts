@@ -3,6 +3,7 @@ import { plainFailure } from "../shared/error-code.js";
 import { unreachable } from "../shared/assert.js";
 import { redactKeys } from "../shared/managed-key.js";
 import { costUsd } from "../shared/money.js";
+import { targetName } from "../shared/target-name.js";
 import { handleAdmin } from "./admin-api.js";
 import { handleAuthKeys } from "./auth-keys-api.js";
 import { authenticate, type Authentication, type Caller } from "./authenticate.js";
@@ -110,8 +111,8 @@ function logRequest(gateway: Gateway, exchange: Exchange, record: RequestRecord,
   if (record.userPath !== null) fields += `,"user_path":${text(record.userPath)}`;
   if (record.keyId !== "") fields += `,"key":"${record.keyId}"`;
   if (record.model !== null) fields += `,"model":${text(record.model)}`;
-  if (record.target !== null) fields += `,"target":${text(`${record.target.provider}/${record.target.model}`)}`;
-  if (record.tried !== null) fields += `,"tries":${record.tries},"tried":${text(record.tried.map(({ target, why }) => ({ target: `${target.provider}/${target.model}`, why })))}`;
+  if (record.target !== null) fields += `,"target":${text(targetName(record.target))}`;
+  if (record.tried !== null) fields += `,"tries":${record.tries},"tried":${text(record.tried.map(({ target, why }) => ({ target: targetName(target), why })))}`;
   if (record.firstByteMonoMs !== null) fields += `,"first_byte_ms":${sinceMs(startedMonoMs, record.firstByteMonoMs)}`;
   if (record.usage !== null) fields += `,"tokens":${record.usage.totalTokens},"input_tokens":${record.usage.inputTokens},"output_tokens":${record.usage.outputTokens}`;
   if (record.cost !== null) fields += `,"cost_usd":${costUsd(record.cost)}`;

@@ -9,7 +9,7 @@ const leaseOverheadBytes = 100;
 
 /** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */
 export function helloMessages(proxyId: string, held: readonly Admission[], nextId: () => number): Hello[] {
-  const leases: Lease[] = held.map(({ lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn }) => ({ lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn }));
+  const leases: Lease[] = held.map(({ lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission }) => ({ lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission }));
   const hellos: Hello[] = [];
   do {
     const told = leases.splice(0, fitting(leases));

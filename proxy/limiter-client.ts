@@ -35,16 +35,17 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   const held = new IdMap<Admission>();
   const unsettled = createUnsettledQueue(ports.onDropped);
 
-  function ask(caller: Claimed, targets: readonly Target[], rerouted: Admission | null): Promise<AdmissionOutcome> {
+  function ask({ caller, targets, rerouted, submission }: Omit<Asking, "startedMonoMs">): Promise<AdmissionOutcome> {
     assert(targets.length > 0, "an admission has a target");
     const startedMonoMs = ports.monoMs();
+    const asking: Asking = { caller, targets, rerouted, submission, startedMonoMs };
     // What has no number wasn't asked for, or has no answer yet: the daemon knows of no lease to reroute.
-    if ((linked && !notices.limited && isKnown(caller)) || rerouted?.lsn === 0) return Promise.resolve({ kind: "admitted", admission: letThrough({ caller, targets, rerouted, startedMonoMs }), headers: null });
+    if ((linked && !notices.limited && isKnown(caller)) || rerouted?.lsn === 0) return Promise.resolve({ kind: "admitted", admission: letThrough(asking), headers: null });
     const deadlineMonoMs = (linked ? startedMonoMs : Math.min(startedMonoMs, lostMonoMs)) + options.deadlineMs;
-    if (deadlineMonoMs <= startedMonoMs || questions.size >= admissionsWaitingMax) return Promise.resolve(withoutDaemon({ caller, targets, rerouted, startedMonoMs }));
+    if (deadlineMonoMs <= startedMonoMs || questions.size >= admissionsWaitingMax) return Promise.resolve(withoutDaemon(asking));
     const id = ++lastId;
     return new Promise((resolve) => {
-      const question = { caller, targets, rerouted, deadlineMonoMs, startedMonoMs, resolve };
+      const question = { caller, targets, rerouted, submission, deadlineMonoMs, startedMonoMs, resolve };
       questions.add(id, question);
       if (linked) send!(questionMessage(id, question));
       watch();
@@ -97,17 +98,17 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   /** An answer after the deadline: whoever went on without it holds the lease now. If nobody did, an admission is withdrawn; a reroute is, by its settle. */
   function onLateAdmitted({ id, target: index, admittedAtMs, lsn, key }: Admitted): void {
     const known = questions.takeLate(id);
-    const target = known?.question.targets[index] ?? nobody;
+    const target = known?.question.submission === true ? null : (known?.question.targets[index] ?? nobody);
     const admission = known?.admission ?? null;
     const isReroute = known !== undefined && known.question.rerouted !== null;
-    if (admission === null) return isReroute ? undefined : withdraw({ lease: id, userPath: key?.userPath ?? known?.question.caller.userPath ?? "/", admittedAtMs, lsn, target, targetAtMs: admittedAtMs, targetLsn: lsn });
+    if (admission === null) return isReroute ? undefined : withdraw({ lease: id, userPath: key?.userPath ?? known?.question.caller.userPath ?? "/", admittedAtMs, lsn, target, targetAtMs: target === null ? 0 : admittedAtMs, targetLsn: target === null ? 0 : lsn });
     // Settled meanwhile, under this very lease: the daemon has it behind its own answer.
     if (admission.settled) return;
     if (!isReroute) {
       Object.assign(admission, { admittedAtMs, lsn });
       held.set(id, admission);
     }
-    if (admission.target === target && admission.targetLsn === 0) Object.assign(admission, { targetAtMs: admittedAtMs, targetLsn: lsn });
+    if (target !== null && admission.target === target && admission.targetLsn === 0) Object.assign(admission, { targetAtMs: admittedAtMs, targetLsn: lsn });
   }
 
   function onRefused(message: Refused | Exceeded | Denied): void {
@@ -118,7 +119,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     questions.take(message.id)?.resolve(turnedAway(message));
   }
 
-  function withdraw(lease: Lease): void {
+  function withdraw(lease: Omit<Lease, "submission">): void {
     const now = ports.monoMs();
     keep({ ...lease, of: "withdrawn", tokens: 0, estimated: false, record: null, startedMonoMs: now, endedMonoMs: now });
   }
@@ -127,7 +128,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     assert(!admission.settled && admission.target !== null, "what is rerouted has a target that failed");
     keep({ ...admission, of: "attempt", tokens: 0, estimated: false, record: null, endedMonoMs: ports.monoMs() });
     Object.assign(admission, { target: null, targetAtMs: 0, targetLsn: 0 });
-    return ask({ userPath: admission.userPath, credential: "vouched" }, targets, admission);
+    return ask({ caller: { userPath: admission.userPath, credential: "vouched" }, targets, rerouted: admission, submission: false });
   }
 
   function settle(admission: Admission, spent: Spent, then: () => void): void {
@@ -219,7 +220,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     get unsettled() { return unsettled.items.length; },
     get inertRules() { return notices.inertRules; },
     get keyed() { return notices.keyed; },
-    admit: (caller, targets) => ask(caller, targets, null),
+    admit: (caller, targets, submission = false) => ask({ caller, targets, rerouted: null, submission }),
     authorize,
     reroute,
     settle,

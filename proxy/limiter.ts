@@ -12,11 +12,13 @@ export interface Admission {
   readonly userPath: string;
   /** Of the managed key that the request was admitted by; empty without one. */
   readonly keyId: string;
-  /** Where it may go now; null from the failure of a target until another one takes over. */
+  /** Where it may go now; null from the failure of a target until another one takes over, and for a submission. */
   target: Target | null;
   /** As in `Lease`: 0 while the target's rules weren't asked. */
   targetAtMs: number;
   targetLsn: number;
+  /** It holds no slot, and can't be rerouted. */
+  readonly submission: boolean;
   readonly startedMonoMs: number;
   settled: boolean;
 }
@@ -57,8 +59,12 @@ export interface Limiter {
   /**
    * Asks for one request; at once, without the daemon, when no rule exists and no key is to be looked up.
    * Never rejects, ends within the deadline. Without the daemon, who shows a key is never let through.
+   *
+   * A submission (CONTRACT section 5: batches) is one request of the user path's rules and of its budgets,
+   * holds no slot, and is asked of no target's rules: `targets` is where it goes, for who asks why it was
+   * refused, and the admission has no target.
    */
-  admit(caller: Claimed, targets: readonly Target[]): Promise<AdmissionOutcome>;
+  admit(caller: Claimed, targets: readonly Target[], submission?: boolean): Promise<AdmissionOutcome>;
   /**
    * The target of an admission has failed: its attempt ends here, and the first of `targets` with room
    * takes over. Admitted, it is the same admission, with the headers of the new verdict. Otherwise it

@@ -14,6 +14,7 @@ export interface Asking {
   readonly targets: readonly Target[];
   /** The admission whose target failed; null for a request that isn't admitted yet. */
   readonly rerouted: Admission | null;
+  readonly submission: boolean;
   readonly startedMonoMs: number;
 }
 
@@ -80,23 +81,26 @@ export function createOpenQuestions(): OpenQuestions {
 }
 
 /** The admission that the daemon granted, or the one that it rerouted. */
-export function granted({ caller, targets, rerouted, startedMonoMs }: Question, { id, target: index, admittedAtMs, lsn, key }: Admitted): Admission {
+export function granted({ caller, targets, rerouted, submission, startedMonoMs }: Question, { id, target: index, admittedAtMs, lsn, key }: Admitted): Admission {
   const target = targets[index];
   assert(target !== undefined, "the daemon chose one of the targets");
   if (rerouted !== null) return Object.assign(rerouted, { target, targetAtMs: admittedAtMs, targetLsn: lsn });
-  return { lease: id, admittedAtMs, lsn, userPath: key?.userPath ?? caller.userPath, keyId: key?.keyId ?? "", target, targetAtMs: admittedAtMs, targetLsn: lsn, startedMonoMs, settled: false };
+  const userPath = key?.userPath ?? caller.userPath;
+  const keyId = key?.keyId ?? "";
+  if (submission) return { lease: id, admittedAtMs, lsn, userPath, keyId, target: null, targetAtMs: 0, targetLsn: 0, submission, startedMonoMs, settled: false };
+  return { lease: id, admittedAtMs, lsn, userPath, keyId, target, targetAtMs: admittedAtMs, targetLsn: lsn, submission, startedMonoMs, settled: false };
 }
 
 /** The admission of a request that goes to its first target unasked. */
-export function letThrough({ caller, targets, rerouted, startedMonoMs }: Asking): Admission {
-  const target = targets[0]!;
+export function letThrough({ caller, targets, rerouted, submission, startedMonoMs }: Asking): Admission {
+  const target = submission ? null : targets[0]!;
   if (rerouted !== null) return Object.assign(rerouted, { target, targetAtMs: 0, targetLsn: 0 });
-  return { lease: 0, admittedAtMs: 0, lsn: 0, userPath: caller.userPath, keyId: "", target, targetAtMs: 0, targetLsn: 0, startedMonoMs, settled: false };
+  return { lease: 0, admittedAtMs: 0, lsn: 0, userPath: caller.userPath, keyId: "", target, targetAtMs: 0, targetLsn: 0, submission, startedMonoMs, settled: false };
 }
 
 /** How a question is put. */
-export function questionMessage(id: number, { caller, targets, rerouted }: Question): ToDaemon {
-  return rerouted === null ? { kind: "admit", id, userPath: caller.userPath, credential: caller.credential, targets } : { kind: "reroute", id, lease: rerouted.lease, targets };
+export function questionMessage(id: number, { caller, targets, rerouted, submission }: Question): ToDaemon {
+  return rerouted === null ? { kind: "admit", id, userPath: caller.userPath, credential: caller.credential, targets, submission } : { kind: "reroute", id, lease: rerouted.lease, targets };
 }
 
 /** Stands for the target of a request that has been answered without one. */

@@ -5,6 +5,7 @@
 import type { Failure } from "../shared/error-code.js";
 import { failure } from "../shared/error-code.js";
 import { refusalMessage } from "../shared/refusal-message.js";
+import { targetName } from "../shared/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders, Target } from "../shared/wire/message.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
@@ -80,8 +81,8 @@ function waitHeaders(waitSeconds: number): string[] {
 }
 
 /** `provider/model` as a header's value: what isn't plain ASCII is written in percent form. */
-export function targetHeader({ provider, model }: Target): string {
-  const text = `${provider}/${model}`;
+export function targetHeader(target: Target): string {
+  const text = targetName(target);
   return /^[\x21-\x7e]*$/.test(text) ? text : text.replace(/[^\x21-\x7e]+/g, percentForm);
 }
 

@@ -7,7 +7,7 @@ import type { Execution } from "../shared/wire/execution.js";
 import type { Lease, Settle, SettledPart } from "../shared/wire/message.js";
 
 /** Only what the settle says: whatever else hung on it would stay in memory until the acknowledgement. */
-export interface Unsettled extends Lease {
+export interface Unsettled extends Omit<Lease, "submission"> {
   readonly seq: number;
   readonly of: SettledPart;
   readonly startedMonoMs: number;

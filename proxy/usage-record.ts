@@ -1,12 +1,16 @@
 /** What a settle tells of an executed request (`../shared/wire/execution.ts`): its usage, priced. */
+import { subjectBytesMax } from "../shared/bounds.js";
 import type { Price } from "../shared/price.js";
 import type { Execution } from "../shared/wire/execution.js";
+import type { Target } from "../shared/wire/message.js";
 import type { Forwarded } from "./forward.js";
 import { type Costs, priceUsage } from "./price-usage.js";
 
 export interface Executed {
   readonly requestId: string;
   readonly endpoint: string;
+  /** Whose answer, or failure, the client was told. */
+  readonly target: Target;
   readonly providerType: string;
   /** Empty without a managed key. */
   readonly keyId: string;
@@ -25,8 +29,11 @@ export function usageRecord({ executed, usage, status, firstByteMonoMs }: Forwar
   const costs = usage === null ? nothing : priceUsage(usage, what.price);
   return {
     requestId: what.requestId,
-    endpoint: what.endpoint,
+    // A path of passthrough may be longer than a record takes.
+    endpoint: what.endpoint.slice(0, subjectBytesMax),
+    provider: what.target.provider,
     providerType: what.providerType,
+    model: what.target.model,
     status,
     inputTokens: usage === null ? 0 : usage.inputTokens,
     outputTokens: usage === null ? 0 : usage.outputTokens,

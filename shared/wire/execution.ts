@@ -1,7 +1,10 @@
 /**
  * What a settle tells of the one executed request that it ends, for the usage record: a flat array on
- * the wire, `[]` where there is nothing to record. Who called and where the request went stand in the
- * settle itself.
+ * the wire, `[]` where there is nothing to record. Who called stands in the settle itself.
+ *
+ * The grammar holds the fields to their kinds alone. Values that make no sense are a proxy's bug: were
+ * they a breach of the grammar, the proxy would be closed, come back and send the same settle again, for
+ * ever. So the daemon counts the settle and asks `flawOf` before it keeps the record.
  */
 import { isCount } from "../assert.js";
 import { requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../bounds.js";
@@ -12,8 +15,12 @@ export interface Execution {
   readonly requestId: string;
   /** The path of the endpoint, such as `/v1/chat/completions`. */
   readonly endpoint: string;
-  /** The provider's type, not its instance. */
+  /** The instance whose answer, or failure, the client was told, whatever target the settle counts. */
+  readonly provider: string;
+  /** The provider's type. */
   readonly providerType: string;
+  /** The model's id there; empty when the request named none. */
+  readonly model: string;
   /** The HTTP status that the client got; 499 when it was gone. */
   readonly status: number;
   readonly inputTokens: number;
@@ -37,50 +44,82 @@ export interface Execution {
   readonly keyId: string;
 }
 
-const fields = 17;
+const fields = 19;
 const keyIdCharsMax = 64;
 
 export function executionToWire(record: Execution | null): readonly unknown[] {
   if (record === null) return [];
   return [
-    record.requestId, record.endpoint, record.providerType, record.status,
+    record.requestId, record.endpoint, record.provider, record.providerType, record.model, record.status,
     record.inputTokens, record.outputTokens, record.cachedInputTokens, record.cacheWriteInputTokens,
     record.inputCost, record.outputCost, record.totalCost, record.cacheHit,
     record.rewriteTokensSaved, record.rewriteCostSaved, record.latencyMs, record.firstByteMs, record.keyId,
   ];
 }
 
-/** Undefined when it breaks the grammar. */
+/** Undefined when it breaks the grammar. The values may still be nonsense: see `flawOf`. */
 export function executionFromWire(flat: unknown): Execution | null | undefined {
   if (!Array.isArray(flat)) return undefined;
   if (flat.length === 0) return null;
   const [
-    requestId, endpoint, providerType, status,
+    requestId, endpoint, provider, providerType, model, status,
     inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens,
     inputCost, outputCost, totalCost, cacheHit,
     rewriteTokensSaved, rewriteCostSaved, latencyMs, firstByteMs, keyId,
   ] = flat as unknown[];
-  if (flat.length !== fields || !isText(requestId, requestIdCharsMax) || !isText(endpoint, subjectBytesMax) || !isText(providerType, subjectBytesMax)) return undefined;
-  if (!isCount(status) || status > 999 || typeof cacheHit !== "boolean" || typeof keyId !== "string" || keyId.length > keyIdCharsMax) return undefined;
-  if (!isTokens(inputTokens) || !isTokens(outputTokens) || !isTokens(cachedInputTokens) || !isTokens(cacheWriteInputTokens) || !isTokens(rewriteTokensSaved)) return undefined;
-  if (cachedInputTokens + cacheWriteInputTokens > inputTokens) return undefined;
-  if (!isCost(inputCost) || !isCost(outputCost) || !isCost(totalCost) || !isCost(rewriteCostSaved)) return undefined;
-  if ((inputCost === null) !== (totalCost === null) || (outputCost === null) !== (totalCost === null)) return undefined;
-  if (!isCount(latencyMs) || !(firstByteMs === null || isCount(firstByteMs))) return undefined;
+  if (flat.length !== fields || !isText(requestId) || !isText(endpoint) || !isText(provider) || !isText(providerType) || !isText(model) || !isText(keyId)) return undefined;
+  if (!isNumber(status) || !isNumber(inputTokens) || !isNumber(outputTokens) || !isNumber(cachedInputTokens) || !isNumber(cacheWriteInputTokens) || !isNumber(rewriteTokensSaved)) return undefined;
+  if (!isNumberOrNull(inputCost) || !isNumberOrNull(outputCost) || !isNumberOrNull(totalCost) || !isNumberOrNull(rewriteCostSaved)) return undefined;
+  if (typeof cacheHit !== "boolean" || !isNumber(latencyMs) || !isNumberOrNull(firstByteMs)) return undefined;
   return {
-    requestId, endpoint, providerType, status, inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens,
+    requestId, endpoint, provider, providerType, model, status, inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens,
     inputCost, outputCost, totalCost, cacheHit, rewriteTokensSaved, rewriteCostSaved, latencyMs, firstByteMs, keyId,
   };
 }
 
-function isText(value: unknown, charsMax: number): value is string {
-  return typeof value === "string" && value.length > 0 && value.length <= charsMax;
+/** The name of the first field whose value makes no sense, or null when the record can be kept. */
+export function flawOf(record: Execution): string | null {
+  const { inputTokens, cachedInputTokens, cacheWriteInputTokens, totalCost, firstByteMs } = record;
+  if (record.requestId === "" || record.requestId.length > requestIdCharsMax) return "requestId";
+  if (!isSubject(record.endpoint)) return "endpoint";
+  if (!isSubject(record.provider)) return "provider";
+  if (!isSubject(record.providerType)) return "providerType";
+  if (record.model.length > subjectBytesMax) return "model";
+  if (record.keyId.length > keyIdCharsMax) return "keyId";
+  if (!isCount(record.status) || record.status > 999) return "status";
+  if (!isTokens(inputTokens)) return "inputTokens";
+  if (!isTokens(record.outputTokens)) return "outputTokens";
+  if (!isTokens(cachedInputTokens)) return "cachedInputTokens";
+  if (!isTokens(cacheWriteInputTokens) || cachedInputTokens + cacheWriteInputTokens > inputTokens) return "cacheWriteInputTokens";
+  if (!isTokens(record.rewriteTokensSaved)) return "rewriteTokensSaved";
+  if (!isCost(record.inputCost) || (record.inputCost === null) !== (totalCost === null)) return "inputCost";
+  if (!isCost(record.outputCost) || (record.outputCost === null) !== (totalCost === null)) return "outputCost";
+  if (!isCost(totalCost)) return "totalCost";
+  if (!isCost(record.rewriteCostSaved)) return "rewriteCostSaved";
+  if (!isCount(record.latencyMs)) return "latencyMs";
+  return firstByteMs === null || isCount(firstByteMs) ? null : "firstByteMs";
 }
 
-function isTokens(value: unknown): value is number {
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === "number";
+}
+
+function isNumberOrNull(value: unknown): value is number | null {
+  return value === null || typeof value === "number";
+}
+
+function isSubject(value: string): boolean {
+  return value !== "" && value.length <= subjectBytesMax;
+}
+
+function isTokens(value: number): boolean {
   return isCount(value) && value <= tokensPerResponseMax;
 }
 
-function isCost(value: unknown): value is PicoUsd | null {
+function isCost(value: number | null): boolean {
   return value === null || isPicoUsd(value);
 }

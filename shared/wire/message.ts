@@ -6,14 +6,15 @@
  * Towards the daemon:
  *
  *   hello    id wireVersion role proxyId leases more      first on each connection; `more`: another hello with further leases follows
- *   admit    id userPath credential targets               credential: see `Claimed`; targets: [provider, model, provider, model, …] in order
- *                                                         of preference
+ *   admit    id userPath credential targets submission    credential: see `Claimed`; targets: [provider, model, provider, model, …] in order
+ *                                                         of preference; model "": the request names none
  *   authorize id credential                               whether a caller who asks for nothing that is limited is known
  *   reroute  id lease targets                             the lease's target has failed: the first of these with room is to take over
  *   settle   seq of lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens estimated record
  *                                                         of: `request`, it has ended; `attempt`, its target failed and the request goes
  *                                                         on; `withdrawn`, it was never made. lease 0: let through unasked.
- *                                                         record: [] or what the usage record tells (`execution.ts`), of a request alone
+ *                                                         record: [] or what the usage record tells (`execution.ts`), of a request alone;
+ *                                                         a record that makes no sense is dropped, and the settle counts without it
  *   refusal  id requestId model                           id: of the refused admit; which request that was, to explain it later
  *   admin    id op body                                   op: an `AdminOp`; body: what the HTTP API takes
  *
@@ -36,12 +37,16 @@
  *                                                         `keyed`: a managed key exists, so that nobody calls without credentials any more
  *
  * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it is
- * `[lease, userPath, admittedAtMs, lsn, attempt]`. `lsn` is the daemon's log sequence number at the
+ * `[lease, userPath, admittedAtMs, lsn, attempt, submission]`. `lsn` is the daemon's log sequence number at the
  * admission: handed back later, it tells a restarted daemon whether its restored windows already hold
  * the request. An attempt is `[provider, model, atMs, lsn]`, with the number under which its target
  * counted it: that of the admission, or of the reroute; or `[]` when no target is at work. Whatever
  * was let through unasked has the number 0 and is counted with its settle. Settles of one proxy carry
  * ascending `seq` and travel in that order, so a repeat is known by its number alone.
+ *
+ * A submission hands in work that is done elsewhere, such as a batch: the user path's rules count it as
+ * one request, it holds no slot, and no target's rules are asked; so its lease never has an attempt.
+ * A settle needn't say so: it moves no slots, and without an attempt it counts at the path alone.
  */
 import type { Failure } from "../error-code.js";
 import type { Execution } from "./execution.js";
@@ -52,6 +57,7 @@ export type { Breach, BudgetBreach, Dimension, SuccessHeaders } from "./verdict.
 /** Where a request may go: a provider instance and the model's id there. */
 export interface Target {
   readonly provider: string;
+  /** Empty when the request names none: no model rule matches it. */
   readonly model: string;
 }
 
@@ -61,11 +67,13 @@ export interface Lease {
   readonly userPath: string;
   readonly admittedAtMs: number;
   readonly lsn: number;
-  /** Where it is being tried; null between a failed target and the next one. */
+  /** Where it is being tried; null between a failed target and the next one, and for a submission. */
   readonly target: Target | null;
   /** When the target's rules counted it, and under which number; 0 when they weren't asked. */
   readonly targetAtMs: number;
   readonly targetLsn: number;
+  /** It holds no slot, and no target's rules were asked. */
+  readonly submission: boolean;
 }
 
 export type Role = "proxy" | "cli";
@@ -101,6 +109,8 @@ export interface Admit extends Claimed {
   readonly kind: "admit";
   readonly id: number;
   readonly targets: readonly Target[];
+  /** Only the user path's rules and the budgets are asked; `targets` tells where it is going. */
+  readonly submission: boolean;
 }
 
 /** Answered with `authorized` or `denied`; nothing is counted. */
@@ -127,7 +137,7 @@ export const settledParts = ["request", "attempt", "withdrawn"] as const;
 export type SettledPart = (typeof settledParts)[number];
 
 /** Everything it takes to charge a request, even for a daemon that has forgotten the lease. Times are relative, so that the two clocks needn't agree. */
-export interface Settle extends Lease {
+export interface Settle extends Omit<Lease, "submission"> {
   readonly kind: "settle";
   readonly seq: number;
   readonly of: SettledPart;
@@ -135,7 +145,7 @@ export interface Settle extends Lease {
   readonly endedAgoMs: number;
   readonly tokens: number;
   readonly estimated: boolean;
-  /** What was executed, for the usage record; null: nothing was, or usage is off. */
+  /** What was executed, for the usage record; null: nothing was, or usage is off. Its values may be nonsense: see `flawOf`. */
   readonly record: Execution | null;
 }
 
@@ -145,7 +155,7 @@ export interface RefusalNote {
   /** Of the `admit` that was refused. */
   readonly id: number;
   readonly requestId: string;
-  /** As the caller named it. */
+  /** As the caller named it; empty when it named none. */
   readonly model: string;
 }
 

@@ -12,9 +12,9 @@ export function toDaemonFromWire(frame: unknown): ToDaemon | null {
   const id: unknown = frame[1];
   if (!isCount(id)) return null;
   switch (frame[0]) {
-    case "admit": return frame.length === 5 ? admitFromWire(id, frame[2], frame[3], frame[4]) : null;
+    case "admit": return frame.length === 6 ? admitFromWire(id, frame) : null;
     case "settle": return frame.length === 13 ? settleFromWire(id, frame) : null;
-    case "refusal": return frame.length === 4 && isRequestId(frame[2]) && isName(frame[3]) ? { kind: "refusal", id, requestId: frame[2], model: frame[3] } : null;
+    case "refusal": return frame.length === 4 && isRequestId(frame[2]) && isModelName(frame[3]) ? { kind: "refusal", id, requestId: frame[2], model: frame[3] } : null;
     case "authorize": return frame.length === 3 && isCredential(frame[2]) ? { kind: "authorize", id, credential: frame[2] } : null;
     case "reroute": return frame.length === 4 ? rerouteFromWire(id, frame[2], frame[3]) : null;
     case "admin": {
@@ -26,10 +26,13 @@ export function toDaemonFromWire(frame: unknown): ToDaemon | null {
   }
 }
 
-function admitFromWire(id: number, userPath: unknown, credential: unknown, flat: unknown): Admit | null {
-  if (typeof userPath !== "string" || !isNormalUserPath(userPath) || !isCredential(credential)) return null;
-  const targets = targetsFromWire(flat);
-  return targets === null ? null : { kind: "admit", id, userPath, credential, targets };
+function admitFromWire(id: number, frame: readonly unknown[]): Admit | null {
+  const userPath = frame[2];
+  const credential = frame[3];
+  const submission = frame[5];
+  if (typeof userPath !== "string" || !isNormalUserPath(userPath) || !isCredential(credential) || typeof submission !== "boolean") return null;
+  const targets = targetsFromWire(frame[4]);
+  return targets === null ? null : { kind: "admit", id, userPath, credential, targets, submission };
 }
 
 function isCredential(value: unknown): value is string {
@@ -47,7 +50,7 @@ function targetsFromWire(flat: unknown): Target[] | null {
   for (let i = 0; i < flat.length; i += 2) {
     const provider: unknown = flat[i];
     const model: unknown = flat[i + 1];
-    if (!isName(provider) || !isName(model)) return null;
+    if (!isName(provider) || !isModelName(model)) return null;
     targets.push({ provider, model });
   }
   return targets;
@@ -55,14 +58,14 @@ function targetsFromWire(flat: unknown): Target[] | null {
 
 function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
   const of = settledParts.find((known) => known === frame[2]);
-  const lease = leaseFromWire([frame[3], frame[4], frame[5], frame[6], frame[7]]);
+  const lease = leaseFromWire([frame[3], frame[4], frame[5], frame[6], frame[7], false]);
   const startedAgoMs = frame[8];
   const endedAgoMs = frame[9];
   const tokens = frame[10];
   const estimated = frame[11];
   const record = executionFromWire(frame[12]);
   if (seq < 1 || of === undefined || lease === null || !isCount(startedAgoMs) || !isCount(endedAgoMs) || !isCount(tokens) || typeof estimated !== "boolean" || record === undefined) return null;
-  if (of !== "request" && (lease.target === null || record !== null)) return null;
+  if ((of === "attempt" && lease.target === null) || (of !== "request" && record !== null)) return null;
   // Field by field, not by spreading the lease: V8 would make a new hidden class for each settle.
   return {
     kind: "settle", seq, of, lease: lease.lease, userPath: lease.userPath, admittedAtMs: lease.admittedAtMs, lsn: lease.lsn,
@@ -77,28 +80,33 @@ function helloFromWire(id: number, frame: readonly unknown[]): Hello | null {
   if (!Array.isArray(flat) || flat.length > leasesPerHello) return null;
   const leases: Lease[] = [];
   for (const item of flat as unknown[]) {
-    const lease = Array.isArray(item) && item.length === 5 ? leaseFromWire(item) : null;
-    if (lease === null || lease.lease === 0) return null;
+    const lease = Array.isArray(item) && item.length === 6 ? leaseFromWire(item) : null;
+    if (lease === null || lease.lease === 0 || (lease.submission && lease.target !== null)) return null;
     leases.push(lease);
   }
   return { kind: "hello", id, wireVersion: theirVersion, role, proxyId, leases, more };
 }
 
 function leaseFromWire(flat: readonly unknown[]): Lease | null {
-  const [lease, userPath, admittedAtMs, lsn, attempt] = flat;
-  if (!isCount(lease) || !isCount(admittedAtMs) || !isCount(lsn)) return null;
+  const [lease, userPath, admittedAtMs, lsn, attempt, submission] = flat;
+  if (!isCount(lease) || !isCount(admittedAtMs) || !isCount(lsn) || typeof submission !== "boolean") return null;
   if (typeof userPath !== "string" || !isNormalUserPath(userPath) || !Array.isArray(attempt)) return null;
-  if (attempt.length === 0) return { lease, userPath, admittedAtMs, lsn, target: null, targetAtMs: 0, targetLsn: 0 };
+  if (attempt.length === 0) return { lease, userPath, admittedAtMs, lsn, target: null, targetAtMs: 0, targetLsn: 0, submission };
   const [provider, model, targetAtMs, targetLsn] = attempt as unknown[];
-  if (attempt.length !== 4 || !isName(provider) || !isName(model) || !isCount(targetAtMs) || !isCount(targetLsn)) return null;
-  return { lease, userPath, admittedAtMs, lsn, target: { provider, model }, targetAtMs, targetLsn };
+  if (attempt.length !== 4 || !isName(provider) || !isModelName(model) || !isCount(targetAtMs) || !isCount(targetLsn)) return null;
+  return { lease, userPath, admittedAtMs, lsn, target: { provider, model }, targetAtMs, targetLsn, submission };
 }
 
 function isRequestId(value: unknown): value is string {
   return typeof value === "string" && value.length > 0 && value.length <= requestIdCharsMax;
 }
 
-/** What may stand as a provider's or a model's name in a frame. */
+/** What may stand as a provider's name in a frame. */
 export function isName(value: unknown): value is string {
-  return typeof value === "string" && value.length > 0 && value.length <= subjectBytesMax;
+  return isModelName(value) && value.length > 0;
+}
+
+/** What may stand as a model's: empty where a request names none. */
+export function isModelName(value: unknown): value is string {
+  return typeof value === "string" && value.length <= subjectBytesMax;
 }

@@ -5,7 +5,7 @@ import type { FromDaemon, KeyOfCaller, Lease, SuccessHeaders, Target, ToDaemon }
 /** A message as the array that goes on the wire. */
 export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
   switch (message.kind) {
-    case "admit": return ["admit", message.id, message.userPath, message.credential, flattenTargets(message.targets)];
+    case "admit": return ["admit", message.id, message.userPath, message.credential, flattenTargets(message.targets), message.submission];
     case "settle":
       return ["settle", message.seq, message.of, message.lease, message.userPath, message.admittedAtMs, message.lsn, flattenAttempt(message), message.startedAgoMs, message.endedAgoMs, message.tokens, message.estimated, executionToWire(message.record)];
     case "reroute": return ["reroute", message.id, message.lease, flattenTargets(message.targets)];
@@ -46,9 +46,9 @@ function flattenKey(key: KeyOfCaller | null): string[] {
 }
 
 function flattenLease(lease: Lease): unknown[] {
-  return [lease.lease, lease.userPath, lease.admittedAtMs, lease.lsn, flattenAttempt(lease)];
+  return [lease.lease, lease.userPath, lease.admittedAtMs, lease.lsn, flattenAttempt(lease), lease.submission];
 }
 
-function flattenAttempt({ target, targetAtMs, targetLsn }: Lease): unknown[] {
+function flattenAttempt({ target, targetAtMs, targetLsn }: Pick<Lease, "target" | "targetAtMs" | "targetLsn">): unknown[] {
   return target === null ? [] : [target.provider, target.model, targetAtMs, targetLsn];
 }

@@ -16,7 +16,7 @@ const targets = [{ provider, model }];
 
 /** What the proxy tells of a request for its usage record. */
 const executed: Execution = {
-  requestId: "req_bench", endpoint: "/v1/chat/completions", providerType: "openai", status: 200, inputTokens: tokensPerSettle, outputTokens: 0, cachedInputTokens: 0, cacheWriteInputTokens: 0,
+  requestId: "req_bench", endpoint: "/v1/chat/completions", provider, providerType: "openai", model, status: 200, inputTokens: tokensPerSettle, outputTokens: 0, cachedInputTokens: 0, cacheWriteInputTokens: 0,
   inputCost: 3_000_000 * tokensPerSettle, outputCost: 0, totalCost: 3_000_000 * tokensPerSettle, cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 1, firstByteMs: 1, keyId: "",
 };
 
@@ -74,7 +74,7 @@ class DaemonPort implements AdmissionPort {
     const userPath = tenantPath(tenant);
     this.#slots[slot] = { userPath, lease: id, admittedAtMs: 0, lsn: 0 };
     this.#slotOfId.set(id, slot);
-    this.#peer.send(encodeFrame(toWire({ kind: "admit", id, userPath, credential: "vouched", targets })));
+    this.#peer.send(encodeFrame(toWire({ kind: "admit", id, userPath, credential: "vouched", targets, submission: false })));
   }
 
   settle(slot: number): void {

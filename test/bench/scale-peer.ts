@@ -75,7 +75,7 @@ function converse(send: (message: ToDaemon) => void): Pick<ScalePeer, "run" | "a
         const id = ++lastId;
         const userPath = pathOf(sent++);
         asked.set(id, { userPath, atMs: performance.now() });
-        send({ kind: "admit", id, userPath, credential: "vouched", targets: [scaleTarget] });
+        send({ kind: "admit", id, userPath, credential: "vouched", targets: [scaleTarget], submission: false });
       };
       const endIfDone = (settledSeq: number): void => {
         if (verdicts === count && settledSeq === lastSeq) resolve({ seconds: (performance.now() - begun) / 1000, slowestMs });

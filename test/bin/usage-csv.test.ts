@@ -74,7 +74,7 @@ t.test("a line of CSV, to the letter", async (t) => {
 t.test("what isn't a record is told from one", async (t) => {
   t.ok(isUsageRecord(usageRecord()));
   const table: readonly Readonly<Record<string, unknown>>[] = [
-    { status: "200" }, { input_tokens: -1 }, { output_tokens: 1.5 }, { total_cost: -1 }, { total_cost: "0.1" }, { total_cost: Number.NaN }, { estimated: 1 }, { model: null }, { latency_ms: null }, { time: undefined },
+    { status: "200" }, { input_tokens: -1 }, { output_tokens: 1.5 }, { total_cost: -1 }, { total_cost: "0.1" }, { total_cost: Number.NaN }, { estimated: 1 }, { provider: null }, { latency_ms: null }, { time: undefined },
   ];
   for (const changes of table) t.notOk(isUsageRecord({ ...usageRecord(), ...changes }), JSON.stringify(changes));
   for (const value of [null, undefined, "record", 7]) t.notOk(isUsageRecord(value));

@@ -62,15 +62,15 @@ const breaches: readonly (readonly [name: string, bytes: Buffer])[] = [
   ["a record definition", framed([0xd4, 0x72, 0x40, 0x92, ...text("kind"), ...text("id"), ...text("hello"), 1])],
   ["an expression", framed([0xd4, 0x78, 0, 0x92, ...text("(a+)+$"), ...text("")])],
   ["an unknown kind", encodeFrame(["obey", 1])],
-  ["an id that isn't a count", encodeFrame(["admit", -1, "/hostile", "vouched", targets])],
+  ["an id that isn't a count", encodeFrame(["admit", -1, "/hostile", "vouched", targets, false])],
   ["an admission before a hello", admitFrame(1, "/hostile")],
   ["a settle before a hello", settleFrame(1, 0, "/hostile", 1)],
   ["an admin call before a hello", encodeFrame(["admin", 1, "rate-limits.list", null])],
   ["a hello with a field too many", encodeFrame(["hello", 1, wireVersion, "proxy", "a", [], false, 1])],
   ["a hello of no role", encodeFrame(["hello", 1, wireVersion, "king", "a", [], false])],
   ["a hello whose name is a path", encodeFrame(["hello", 1, wireVersion, "proxy", "../a", [], false])],
-  ["a hello that holds one lease twice", encodeFrame(["hello", 1, wireVersion, "proxy", "twice", [[7, "/hostile", ...targets, 0, 0], [7, "/hostile", ...targets, 0, 0]], false])],
-  ["a hello that holds lease 0", encodeFrame(["hello", 1, wireVersion, "proxy", "zero", [[0, "/hostile", ...targets, 0, 0]], false])],
+  ["a hello that holds one lease twice", encodeFrame(["hello", 1, wireVersion, "proxy", "twice", [[7, "/hostile", 0, 0, [], false], [7, "/hostile", 0, 0, [], false]], false])],
+  ["a hello that holds lease 0", encodeFrame(["hello", 1, wireVersion, "proxy", "zero", [[0, "/hostile", 0, 0, [], false]], false])],
 ];
 
 /** Each is closed for what it says after a hello. */
@@ -80,9 +80,9 @@ const laterBreaches: readonly (readonly [name: string, bytes: Buffer])[] = [
   ["the same admission twice", Buffer.concat([admitFrame(5, "/hostile"), admitFrame(5, "/hostile")])],
   ["a path that isn't normal", admitFrame(5, "/hostile/../x")],
   ["a path of 2,000 bytes", admitFrame(5, `/${"x".repeat(2000)}`)],
-  ["no target", encodeFrame(["admit", 5, "/hostile", "vouched", []])],
-  ["half a target", encodeFrame(["admit", 5, "/hostile", "vouched", ["test"]])],
-  ["65 targets", encodeFrame(["admit", 5, "/hostile", "vouched", Array.from({ length: 65 }, () => targets).flat()])],
+  ["no target", encodeFrame(["admit", 5, "/hostile", "vouched", [], false])],
+  ["half a target", encodeFrame(["admit", 5, "/hostile", "vouched", ["test"], false])],
+  ["65 targets", encodeFrame(["admit", 5, "/hostile", "vouched", Array.from({ length: 65 }, () => targets).flat(), false])],
   ["a settle of more tokens than there are", settleFrame(1, 0, "/hostile", 1_000_000_001)],
   ["a settle of fewer than none", settleFrame(1, 0, "/hostile", -1)],
   ["a settle of half a token", settleFrame(1, 0, "/hostile", 0.5)],
@@ -122,7 +122,7 @@ t.test("numbers as wild as the grammar allows harm nobody else", async (t) => {
   const tokens = tokensPerResponseMax;
   const cost = costPicoUsdMax;
   const record = {
-    requestId: "r", endpoint: "/e", providerType: "t", status: 999, inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens, cacheWriteInputTokens: 0, inputCost: cost, outputCost: cost, totalCost: cost,
+    requestId: "r", endpoint: "/e", provider: "p", providerType: "t", model: "", status: 999, inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens, cacheWriteInputTokens: 0, inputCost: cost, outputCost: cost, totalCost: cost,
     cacheHit: false, rewriteTokensSaved: tokens, rewriteCostSaved: cost, latencyMs: wild, firstByteMs: wild, keyId: "k",
   };
   peer.socket.write(settleFrame(wild, wild, "/hostile", tokens, wild, record));

@@ -13,9 +13,8 @@ const nowMs = Date.parse("2026-03-01T12:00:00Z");
 /** Every third is unpriced; costs differ, so that a record that is lost or comes twice is seen in the sum. */
 const told = (index: number): Told => ({
   userPath: index % 2 === 0 ? "/team/app" : "/other",
-  model: index % 10 === 0 ? "@cf/llama" : "gpt-4o",
   record: {
-    requestId: `req_${index}`, endpoint: "/v1/chat/completions", providerType: "openai", status: 200, inputTokens: 10, outputTokens: index % 7, cachedInputTokens: 4, cacheWriteInputTokens: 0,
+    requestId: `req_${index}`, endpoint: "/v1/chat/completions", provider: "test", providerType: "openai", model: index % 10 === 0 ? "@cf/llama" : "gpt-4o", status: 200, inputTokens: 10, outputTokens: index % 7, cachedInputTokens: 4, cacheWriteInputTokens: 0,
     ...(index % 3 === 0 ? { inputCost: null, outputCost: null, totalCost: null } : { inputCost: index, outputCost: 1, totalCost: index + 1 }),
     cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 12, firstByteMs: index % 5 === 0 ? null : 7, keyId: "",
   },

@@ -27,7 +27,7 @@ function bookOf(rules: readonly RuleDefinition[]): RuleBook {
 }
 
 function ask(book: RuleBook, second: number, { path = "/team", targets = [gpt], tokensEnforced = true }: { path?: string; targets?: readonly Target[]; tokensEnforced?: boolean } = {}): Verdict {
-  return admit(book, { userPath: path, targets }, { nowMs: begin + second * 1000, tokensEnforced });
+  return admit(book, { userPath: path, targets, submission: false }, { nowMs: begin + second * 1000, tokensEnforced });
 }
 
 /** `admitted`, or the rule that refuses and its wait. */
@@ -259,7 +259,7 @@ function difference(definitions: readonly OracleRule[], steps: readonly (readonl
       continue;
     }
     const { path, targets } = what;
-    const asked = { userPath: path, targets };
+    const asked = { userPath: path, targets, submission: false };
     const expected = oracle.ask(path, targets, nowMs);
     const putBack = remember(book);
     const verdict = admit(book, asked, { nowMs, tokensEnforced: true });

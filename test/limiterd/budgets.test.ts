@@ -15,7 +15,7 @@ const budget = (subject: string, period: number, amountUsd: number, rest: Partia
 
 function execution(cost: number | null, rest: Partial<Execution> = {}): Execution {
   return {
-    requestId: "r", endpoint: "/v1/chat/completions", providerType: "openai", status: 200, inputTokens: 1, outputTokens: 1, cachedInputTokens: 0, cacheWriteInputTokens: 0,
+    requestId: "r", endpoint: "/v1/chat/completions", provider: target.provider, providerType: "openai", model: target.model, status: 200, inputTokens: 1, outputTokens: 1, cachedInputTokens: 0, cacheWriteInputTokens: 0,
     inputCost: cost, outputCost: cost === null ? null : 0, totalCost: cost, cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 1, firstByteMs: 1, keyId: "", ...rest,
   };
 }
@@ -40,7 +40,7 @@ function spend(to: Client, path: string, cost: number | null, rest: { endedAgo?:
 }
 
 function ask(to: Client, path: string): string {
-  to.peer.say({ kind: "admit", id: ++to.id, userPath: path, credential: "vouched", targets: [target] });
+  to.peer.say({ kind: "admit", id: ++to.id, userPath: path, credential: "vouched", targets: [target], submission: false });
   const answer = to.peer.heard.at(-1)!;
   if (answer.kind === "exceeded") return `${answer.subject} ${answer.periodSeconds}: ${answer.spentUsd} of ${answer.amountUsd}, ${answer.waitSeconds}`;
   return answer.kind;
@@ -71,7 +71,7 @@ t.test("what is spent at or below a path counts until the amount is reached, and
   spend(proxy, "/team", 0.5 * usd);
   spend(proxy, "/team-alpha", 5 * usd);
   t.equal(ask(proxy, "/team"), "admitted", "0.9 of 1");
-  settle(proxy, { lease: proxy.id, userPath: "/team", admittedAtMs: noon, lsn: 1, target, targetAtMs: noon, targetLsn: 1 }, 0.1 * usd);
+  settle(proxy, { lease: proxy.id, userPath: "/team", admittedAtMs: noon, lsn: 1, target, targetAtMs: noon, targetLsn: 1, submission: false }, 0.1 * usd);
   t.equal(ask(proxy, "/team/app/deep"), "/team 86400: 1 of 1, 43200", "spent is the amount: nothing is left");
   t.equal(ask(proxy, "/other"), "admitted");
   daemon.nowMs = Date.parse("2026-11-21T23:59:59.999Z");
@@ -246,7 +246,7 @@ t.test("after a crash, records and spend agree: what was committed is there, the
   const again: Client = { peer: after.proxy("p"), seq: 0, id: 50 };
   const statuses = (): unknown[] => spentOf(budgetStatuses(after.state, "/a", [], after.nowMs));
   t.same(statuses(), [["/a", "hourly", 1], ["/", "daily", 1]]);
-  const lease: Lease = { lease: 0, userPath: "/a", admittedAtMs: 0, lsn: 0, target, targetAtMs: 0, targetLsn: 0 };
+  const lease: Lease = { lease: 0, userPath: "/a", admittedAtMs: 0, lsn: 0, target, targetAtMs: 0, targetLsn: 0, submission: false };
   settle(again, lease, 1 * usd);
   settle(again, lease, 2 * usd);
   t.same(statuses(), [["/a", "hourly", 3], ["/", "daily", 3]], "the first is known by its number");

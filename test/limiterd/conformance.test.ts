@@ -30,7 +30,7 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
   return {
     setClock: async (ms) => void (nowMs = ms),
     async request(request) {
-      const verdict = admit(book, { userPath: request.userPath, targets: [{ provider: request.provider, model: request.model }] }, { nowMs, tokensEnforced: true });
+      const verdict = admit(book, { userPath: request.userPath, targets: [{ provider: request.provider, model: request.model }], submission: false }, { nowMs, tokensEnforced: true });
       if (!verdict.admitted) {
         const { breach } = verdict;
         if (breach.dimension === "budget") throw new Error("no budget was asked");

@@ -37,6 +37,8 @@ export interface TestDaemon {
   readonly inertTold: readonly string[];
   /** The damaged sums of usage that were told for the log. */
   readonly damagedTold: readonly string[];
+  /** The records that made no sense, as they were told for the log. */
+  readonly droppedTold: readonly string[];
   connect(): TestPeer;
   /** A proxy that has said hello, holding `leases`. */
   proxy(proxyId: string, leases?: readonly Lease[]): TestPeer;
@@ -53,6 +55,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
   const timers: (() => void)[] = [];
   const inertTold: string[] = [];
   const damagedTold: string[] = [];
+  const droppedTold: string[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rateLimitsEnabled ? rules : null, nowMs);
   const onUnreadable = (error: Error): void => void damagedTold.push(error.message);
@@ -79,6 +82,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     inertRules: countInert(restored.book, inertReason),
     onInertRule: (rule) => void inertTold.push(rule),
     onUnreadable: (error) => void damagedTold.push(error.message),
+    onDroppedRecord: (proxyId, field, { requestId }) => void droppedTold.push(`${proxyId} ${requestId} ${field}`),
     counts: newCounts(),
     lastSnapshotAtMs: null,
   };
@@ -91,6 +95,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     nowMs,
     inertTold,
     damagedTold,
+    droppedTold,
     connect() {
       const heard: FromDaemon[] = [];
       const peer: PeerState = { connectedAtMs: daemon.nowMs, send: (message) => heard.push(message), close: () => {}, role: null, proxy: null, welcomed: false, helloId: 0, leases: new Map() };
@@ -117,12 +122,19 @@ export const target = { provider: "openai", model: "gpt-4o" };
 
 /** Asks for one request; returns the lease, or null when it was refused. */
 export function askFor(peer: TestPeer, id: number, userPath: string): Lease | null {
-  peer.say({ kind: "admit", id, userPath, credential: "vouched", targets: [target] });
+  peer.say({ kind: "admit", id, userPath, credential: "vouched", targets: [target], submission: false });
   const answer = peer.heard.at(-1);
-  return answer?.kind === "admitted" ? { lease: id, userPath, admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn } : null;
+  return answer?.kind === "admitted" ? { lease: id, userPath, admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn, submission: false } : null;
 }
 
-export function settleOf(lease: Lease, seq: number, tokens: number, ago: { started?: number; ended?: number } = {}): Settle {
+/** Asks for one submission; as `askFor`. */
+export function submit(peer: TestPeer, id: number, userPath: string): Lease | null {
+  peer.say({ kind: "admit", id, userPath, credential: "vouched", targets: [{ provider: "openai", model: "" }], submission: true });
+  const answer = peer.heard.at(-1);
+  return answer?.kind === "admitted" ? { lease: id, userPath, admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target: null, targetAtMs: 0, targetLsn: 0, submission: true } : null;
+}
+
+export function settleOf({ submission: _, ...lease }: Lease, seq: number, tokens: number, ago: { started?: number; ended?: number } = {}): Settle {
   return { kind: "settle", seq, of: "request", ...lease, startedAgoMs: ago.started ?? 0, endedAgoMs: ago.ended ?? 0, tokens, estimated: false, record: null };
 }
 
@@ -130,7 +142,7 @@ export function settleOf(lease: Lease, seq: number, tokens: number, ago: { start
 export function executed(changes: Partial<Execution> = {}): Execution {
   const { inputTokens = 20, outputTokens = 10 } = changes;
   return {
-    requestId: "req_1", endpoint: "/v1/chat/completions", providerType: "openai", status: 200, inputTokens, outputTokens, cachedInputTokens: 0, cacheWriteInputTokens: 0,
+    requestId: "req_1", endpoint: "/v1/chat/completions", provider: target.provider, providerType: "openai", model: target.model, status: 200, inputTokens, outputTokens, cachedInputTokens: 0, cacheWriteInputTokens: 0,
     inputCost: inputTokens * 3, outputCost: outputTokens * 3, totalCost: (inputTokens + outputTokens) * 3,
     cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 5, firstByteMs: 2, keyId: "", ...changes,
   };

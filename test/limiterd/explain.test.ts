@@ -22,11 +22,11 @@ function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
 }
 
 function asked(book: RuleBook, { second = 0, userPath = "/team/app", targets = [gpt], tokensEnforced = true }: { second?: number; userPath?: string; targets?: readonly Target[]; tokensEnforced?: boolean } = {}): Explanation {
-  return explain(book, { userPath, targets }, { nowMs: begin + second * 1000, tokensEnforced });
+  return explain(book, { userPath, targets, submission: false }, { nowMs: begin + second * 1000, tokensEnforced });
 }
 
 function take(book: RuleBook, times: number, userPath = "/team/app", targets: readonly Target[] = [gpt]): void {
-  for (let i = 0; i < times; i++) admit(book, { userPath, targets }, { nowMs: begin, tokensEnforced: true });
+  for (let i = 0; i < times; i++) admit(book, { userPath, targets, submission: false }, { nowMs: begin, tokensEnforced: true });
 }
 
 t.test("an admitted request: each rule that it meets, what it stands at, and where it would go", async (t) => {
@@ -145,7 +145,7 @@ t.test("whatever the rules and whatever happened, explaining changes nothing and
           charge(book, counters!, { atMs: nowMs, requests: 0, tokens: ends.tokens }, nowMs);
         }
         const before = stateOf(book);
-        const at = (second: number): Explanation => explain(book, { userPath, targets }, { nowMs: nowMs + second * 1000, tokensEnforced });
+        const at = (second: number): Explanation => explain(book, { userPath, targets, submission: false }, { nowMs: nowMs + second * 1000, tokensEnforced });
         const { verdict, targets: candidates } = at(0);
         if (verdict["admitted"] === false) {
           const wait = verdict["retry_after"] as number;
@@ -156,7 +156,7 @@ t.test("whatever the rules and whatever happened, explaining changes nothing and
           }
         }
         if (!isDeepStrictEqual(stateOf(book), before)) throw new Error("explaining left a trace");
-        const real = admit(book, { userPath, targets }, { nowMs, tokensEnforced });
+        const real = admit(book, { userPath, targets, submission: false }, { nowMs, tokensEnforced });
         if (real.admitted) {
           tally.admitted++;
           open.push(real.counters);

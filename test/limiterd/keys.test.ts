@@ -28,7 +28,7 @@ async function issue(daemon: TestDaemon, peer: TestPeer, key: object = {}): Prom
 
 /** What an admission with this credential is answered. */
 function admit(peer: TestPeer, id: number, credential: string, userPath = "/"): FromDaemon {
-  t.ok(peer.say({ kind: "admit", id, userPath, credential, targets: [target] }));
+  t.ok(peer.say({ kind: "admit", id, userPath, credential, targets: [target], submission: false }));
   return peer.heard.at(-1)!;
 }
 
@@ -119,7 +119,7 @@ t.test("what runs when its key is deactivated runs on and is settled on its path
   const key = await issue(daemon, peer, { user_path: "/team" });
   const answer = admit(peer, 2, key.hash) as Extract<FromDaemon, { kind: "admitted" }>;
   await call(daemon, peer, "keys.deactivate", { key_hash: key.hash });
-  peer.say(settleOf({ lease: 2, userPath: answer.key!.userPath, admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn }, 1, 0));
+  peer.say(settleOf({ lease: 2, userPath: answer.key!.userPath, admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn, submission: false }, 1, 0));
   t.same(counts(daemon, team), { requests: 1, tokens: 0, inFlight: 0 });
 });
 

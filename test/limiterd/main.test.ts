@@ -28,9 +28,9 @@ t.test("a stopping daemon takes no more questions: what it counted now would be 
   });
   const closed = new Promise((resolve) => socket.on("close", resolve));
   socket.write(encodeFrame(["hello", 1, wireVersion, "proxy", "one", [], false]));
-  socket.write(encodeFrame(["admit", 2, "/team", "vouched", ["openai", "gpt-4o"]]));
+  socket.write(encodeFrame(["admit", 2, "/team", "vouched", ["openai", "gpt-4o"], false]));
   await welcomed;
-  socket.write(encodeFrame(["admit", 3, "/team", "vouched", ["openai", "gpt-4o"]]));
+  socket.write(encodeFrame(["admit", 3, "/team", "vouched", ["openai", "gpt-4o"], false]));
   await daemon.stop();
   await closed;
   t.same(frames.map(([kind, id]) => [kind, id]), [["welcome", 1], ["admitted", 2]]);

@@ -92,6 +92,13 @@ export function createJudge<Rule extends OracleRule>(unordered: readonly Rule[],
       const { place, ...breach } = longest([ofPath, shortest].filter((found) => found !== null))!;
       return { refused: { scope: rules[place]!.scope, periodSeconds: rules[place]!.periodSeconds, ...breach } };
     },
+    /** A submission: of the path's rules those that count over time are asked, and no target's. */
+    submit(path: string, nowMs: number) {
+      const found = longest(breaches({ path, provider: "", model: "" }, nowMs, ["user_path"]).filter(({ dimension }) => dimension !== "concurrent"));
+      if (found === null) return { target: 0 };
+      const { place, ...breach } = found;
+      return { refused: { scope: rules[place]!.scope, periodSeconds: rules[place]!.periodSeconds, ...breach } };
+    },
     triples: (of: OracleRequest, nowMs: number) => ({ requests: triple(of, "requests", nowMs), tokens: triple(of, "tokens", nowMs) }),
   };
 }

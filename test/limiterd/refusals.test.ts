@@ -7,7 +7,7 @@ const breach: Breach = { scope: "user_path", subject: "/team", periodSeconds: 60
 const gpt: Target = { provider: "openai", model: "gpt-4o" };
 
 function refuse(refusals: Refusals, admitId: number, { proxyId = "p1", atMs = admitId, targets = [gpt] as readonly Target[] } = {}): void {
-  refusals.add({ atMs, proxyId, admitId, userPath: "/team", keyId: "", targets, breach });
+  refusals.add({ atMs, proxyId, admitId, userPath: "/team", keyId: "", targets, submission: false, breach });
 }
 
 t.test("a refusal is found by its request id once the proxy has told it, with all that was known", async (t) => {
@@ -15,7 +15,7 @@ t.test("a refusal is found by its request id once the proxy has told it, with al
   refuse(refusals, 7, { atMs: 5 });
   t.equal(refusals.find("req_1"), null);
   refusals.name("p1", 7, { requestId: "req_1", model: "smart" });
-  t.same(refusals.find("req_1"), { atMs: 5, proxyId: "p1", admitId: 7, userPath: "/team", keyId: "", targets: [gpt], targetsLeftOut: 0, breach, requestId: "req_1", model: "smart" });
+  t.same(refusals.find("req_1"), { atMs: 5, proxyId: "p1", admitId: 7, userPath: "/team", keyId: "", targets: [gpt], targetsLeftOut: 0, submission: false, breach, requestId: "req_1", model: "smart" });
 });
 
 t.test("ids of two proxies don't mix, and what isn't known is let be", async (t) => {

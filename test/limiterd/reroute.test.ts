@@ -13,10 +13,10 @@ const rules = [path, pathGauge, ofModel("a"), ofModel("b"), ofModel("c"), ofMode
 
 /** Admitted to the first target, under the lease 2. */
 function admitted(peer: TestPeer, targets: readonly Target[] = [a, b, c], id = 2): Lease {
-  peer.say({ kind: "admit", id, userPath: "/team", credential: "vouched", targets });
+  peer.say({ kind: "admit", id, userPath: "/team", credential: "vouched", targets, submission: false });
   const answer = peer.heard.at(-1)!;
   if (answer.kind !== "admitted") throw new Error(JSON.stringify(answer));
-  return { lease: id, userPath: "/team", admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target: targets[answer.target]!, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn };
+  return { lease: id, userPath: "/team", admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target: targets[answer.target]!, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn, submission: false };
 }
 
 const attemptOf = (lease: Lease, seq: number): Settle => ({ ...settleOf(lease, seq, 0), of: "attempt" });
@@ -54,7 +54,7 @@ t.test("a reroute gives the failed target's slot back and charges the next one; 
 t.test("the reroute alone gives the slot back too, and a target without room is passed over", (t) => {
   const daemon = startDaemon(rules);
   const [one, two] = [daemon.proxy("p1"), daemon.proxy("p2")];
-  two.say({ kind: "admit", id: 2, userPath: "/other", credential: "vouched", targets: [b] });
+  two.say({ kind: "admit", id: 2, userPath: "/other", credential: "vouched", targets: [b], submission: false });
   const first = admitted(one);
   one.say({ kind: "reroute", id: 60, lease: first.lease, targets: [b, c] });
   t.match(one.heard.at(-1), { kind: "admitted", id: 60, target: 1 });
@@ -65,8 +65,8 @@ t.test("the reroute alone gives the slot back too, and a target without room is 
 t.test("a reroute with no target free names the wait of the one that is free first; the path's slot stays until the settle", (t) => {
   const daemon = startDaemon([...rules, ofModel("c", { requests: 1 }, 3600)]);
   const other = daemon.proxy("p2");
-  other.say({ kind: "admit", id: 2, userPath: "/other", credential: "vouched", targets: [b] });
-  other.say({ kind: "admit", id: 3, userPath: "/other", credential: "vouched", targets: [c] });
+  other.say({ kind: "admit", id: 2, userPath: "/other", credential: "vouched", targets: [b], submission: false });
+  other.say({ kind: "admit", id: 3, userPath: "/other", credential: "vouched", targets: [c], submission: false });
   const peer = daemon.proxy("p1");
   const left = rerouted(peer, admitted(peer), [b, c]);
   t.match(peer.heard.at(-1), { kind: "refused", scope: "model", subject: "b", dimension: "concurrent", waitSeconds: 1 });
@@ -154,7 +154,7 @@ t.test("an attempt that is told again isn't counted again, and leaves the next t
 t.test("attempts without an admission are counted at their targets, the request once at its path", (t) => {
   const daemon = startDaemon(rules);
   const peer = daemon.proxy("p1");
-  const unasked = (target: Target): Lease => ({ lease: 0, userPath: "/team", admittedAtMs: 0, lsn: 0, target, targetAtMs: 0, targetLsn: 0 });
+  const unasked = (target: Target): Lease => ({ lease: 0, userPath: "/team", admittedAtMs: 0, lsn: 0, target, targetAtMs: 0, targetLsn: 0, submission: false });
   peer.say(attemptOf(unasked(a), 1));
   t.equal(seen(daemon), "0+0 1+0 0+0 0+0");
   peer.say(settleOf(unasked(b), 2, 5));
@@ -226,7 +226,7 @@ t.test("after a crash a target's window is judged by the number of the reroute, 
   const daemon = startDaemon(rules);
   const [peer, other] = [daemon.proxy("p1"), daemon.proxy("p2")];
   const first = admitted(peer);
-  other.say({ kind: "admit", id: 2, userPath: "/other", credential: "vouched", targets: [c] });
+  other.say({ kind: "admit", id: 2, userPath: "/other", credential: "vouched", targets: [c], submission: false });
   await daemon.snapshot();
   const second = rerouted(peer, first, [c]);
   const next = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs });

@@ -154,7 +154,7 @@ t.test("a child at rest is restored, read and charged like any other", async (t)
     const wrong = Array.from({ length: 10_000 }, (_, i) => i).filter((i) => JSON.stringify(ofChild(of, template, `u${i}`)) !== JSON.stringify([1, tokens(i), 0]));
     t.same(wrong, []);
   };
-  for (let i = 0; i < 10_000; i += 2) peer.say({ ...settleOf({ lease: 0, userPath: `/users/u${i}`, target: null, admittedAtMs: 0, lsn: 0, targetAtMs: 0, targetLsn: 0 }, 10_001 + i, 1) });
+  for (let i = 0; i < 10_000; i += 2) peer.say({ ...settleOf({ lease: 0, userPath: `/users/u${i}`, target: null, admittedAtMs: 0, lsn: 0, targetAtMs: 0, targetLsn: 0, submission: false }, 10_001 + i, 1) });
   const next = startDaemon([template], { store: daemon.store.crash(), nowMs: daemon.nowMs });
   check(next, (i) => i % 90);
   t.equal(next.state.book.childCount, 10_000);

@@ -15,8 +15,8 @@ const today = { user_path: "/", start_date: "2026-03-10", end_date: "2026-03-10"
 
 /** Settles one request on a path, let through unasked. */
 function spend(peer: TestPeer, seq: number, userPath: string, changes: Parameters<typeof executed>[0] = {}, { model = target.model, endedAgoMs = 0, estimated = false } = {}): void {
-  const lease = { lease: 0, userPath, admittedAtMs: 0, lsn: 0, target: { provider: target.provider, model }, targetAtMs: 0, targetLsn: 0 };
-  const record = executed(changes);
+  const lease = { lease: 0, userPath, admittedAtMs: 0, lsn: 0, target: { provider: target.provider, model }, targetAtMs: 0, targetLsn: 0, submission: false };
+  const record = executed({ model, ...changes });
   t.ok(peer.say({ ...settleOf(lease, seq, record.inputTokens + record.outputTokens, { ended: endedAgoMs }), estimated, record }), "the settle is taken");
 }
 

@@ -74,9 +74,12 @@ t.test("what another target would refuse as well is told at once", async (t) => 
   for (const [status, body] of table) t.equal(reasonOf(status, body), null, `${status} ${JSON.stringify(body)}`);
 });
 
-t.test("when all have failed the client is told of what passes first, of the shortest wait among 429s, else of the last", async (t) => {
-  const told = (...failures: readonly (number | readonly [429, string])[]): number => {
-    const all = failures.map((one): TargetFailure => (typeof one === "number" ? { why: "", status: one, retryAfter: "" } : { why: "", status: one[0], retryAfter: one[1] }));
+t.test("when all have failed the client is told of what a target said first, of what passes, of the shortest wait among 429s, else of the last", async (t) => {
+  const told = (...failures: readonly (number | "unreachable" | readonly [429, string])[]): number => {
+    const all = failures.map((one): TargetFailure => {
+      if (one === "unreachable") return { why: "", status: 502, answered: false, retryAfter: "" };
+      return typeof one === "number" ? { why: "", status: one, answered: true, retryAfter: "" } : { why: "", status: one[0], answered: true, retryAfter: one[1] };
+    });
     return all.reduce((best, later, at) => (isMoreUseful(later, all[best]!) ? at : best), 0);
   };
   t.equal(told(500, 503), 1);
@@ -87,5 +90,9 @@ t.test("when all have failed the client is told of what passes first, of the sho
   t.equal(told(502, [429, "9"]), 1);
   t.equal(told([429, "30"], [429, "5"], [429, "60"]), 1);
   t.equal(told([429, "30"], [429, ""]), 0);
+  t.equal(told(503, "unreachable"), 0, "what a target said, maybe with a wait, before that one can't be reached");
+  t.equal(told("unreachable", [429, "5"], "unreachable"), 1);
+  t.equal(told(404, "unreachable"), 0);
+  t.equal(told("unreachable", "unreachable"), 1);
   t.equal(told([429, ""], [429, "Wed, 21 Oct 2026 07:28:00 GMT"]), 1);
 });

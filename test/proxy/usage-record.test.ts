@@ -1,7 +1,9 @@
 import t from "tap";
 import type { Forwarded } from "../../proxy/forward.js";
 import { type Executed, usageRecord } from "../../proxy/usage-record.js";
+import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Price } from "../../shared/price.js";
+import { flawOf } from "../../shared/wire/execution.js";
 
 const price: Price = { rates: { input: 2, output: 10, cachedInput: 1, cacheWrite: null }, tiers: [], perRequest: 7 };
 const usage = { inputTokens: 100, outputTokens: 20, totalTokens: 120, cachedInputTokens: 40, cacheWriteInputTokens: 10, reportedCost: null };
@@ -10,11 +12,11 @@ function ended(changes: Partial<Forwarded> = {}): Forwarded {
   return { status: 200, usage, estimated: false, executed: true, outcome: "complete", firstByteMonoMs: 1012.4, note: null, failed: null, finish: () => {}, ...changes };
 }
 
-const what: Executed = { requestId: "req_1", endpoint: "/v1/chat/completions", providerType: "openai", keyId: "", startedMonoMs: 1000, endedMonoMs: 1500.6, price };
+const what: Executed = { requestId: "req_1", endpoint: "/v1/chat/completions", target: { provider: "main", model: "gpt-4o" }, providerType: "openai", keyId: "", startedMonoMs: 1000, endedMonoMs: 1500.6, price };
 
 t.test("a record tells tokens, costs and times of what was executed", async (t) => {
   t.same(usageRecord(ended(), what), {
-    requestId: "req_1", endpoint: "/v1/chat/completions", providerType: "openai", status: 200,
+    requestId: "req_1", endpoint: "/v1/chat/completions", provider: "main", providerType: "openai", model: "gpt-4o", status: 200,
     inputTokens: 100, outputTokens: 20, cachedInputTokens: 40, cacheWriteInputTokens: 10,
     inputCost: 60 * 2 + 40 * 1, outputCost: 200, totalCost: 60 * 2 + 40 + 200 + 7,
     cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 501, firstByteMs: 12, keyId: "",
@@ -37,4 +39,11 @@ t.test("an estimate is priced like any usage", async (t) => {
 
 t.test("what no provider worked on has no record", async (t) => {
   t.equal(usageRecord(ended({ executed: false, status: 502, outcome: "upstream_error", usage: null }), what), null);
+});
+
+t.test("a record names no model where the request named none, and no more of a path than it takes", async (t) => {
+  const path = `/p/main/${"x".repeat(2 * subjectBytesMax)}`;
+  const record = usageRecord(ended(), { ...what, target: { provider: "main", model: "" }, endpoint: path })!;
+  t.match(record, { provider: "main", model: "", endpoint: path.slice(0, subjectBytesMax) });
+  t.equal(flawOf(record), null);
 });

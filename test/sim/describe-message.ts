@@ -7,7 +7,7 @@ export function describeTarget(target: Target | null): string {
 
 export function describeMessage(message: ToDaemon | FromDaemon): string {
   switch (message.kind) {
-    case "admit": return `admit ${message.id} ${message.userPath} ${message.targets.map(describeTarget).join(",")}`;
+    case "admit": return `${message.submission ? "submission" : "admit"} ${message.id} ${message.userPath} ${message.targets.map(describeTarget).join(",")}`;
     case "reroute": return `reroute ${message.id} of lease ${message.lease} to ${message.targets.map(describeTarget).join(",")}`;
     case "settle": return `settle ${message.seq} of ${message.of} of lease ${message.lease} at ${describeTarget(message.target)}: ${message.tokens} tokens`;
     case "hello": return `hello ${message.proxyId} with ${message.leases.length} leases`;

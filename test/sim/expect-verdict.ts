@@ -10,6 +10,7 @@ export interface Asked extends CompareOptions {
   /** Null: a reroute, of which the path's rules aren't asked. */
   readonly path: string | null;
   readonly targets: readonly Target[];
+  readonly submission: boolean;
 }
 
 export interface ExpectedVerdict {
@@ -34,10 +35,10 @@ export function createExpectation(truth: Truth) {
     return judged.judge;
   }
 
-  return (book: RuleBook, { path, targets, ...options }: Asked): ExpectedVerdict => {
+  return (book: RuleBook, { path, targets, submission, ...options }: Asked): ExpectedVerdict => {
     const { nowMs, clockStepped } = options;
     estimate = estimateFrom(truth, book, options);
-    const expected = judge().ask(path, targets, nowMs);
+    const expected = submission && path !== null ? judge().submit(path, nowMs) : judge().ask(path, targets, nowMs);
     return {
       exact: isExact(truth, nowMs, clockStepped),
       verdict(answer) {
@@ -47,7 +48,7 @@ export function createExpectation(truth: Truth) {
       },
       headers({ headers, target }, counted) {
         const told = { requests: triple(headers?.requests), tokens: triple(headers?.tokens) };
-        const right = judge().triples({ path: counted, ...targets[target]! }, nowMs);
+        const right = judge().triples(submission ? { path: counted, provider: "", model: "" } : { path: counted, ...targets[target]! }, nowMs);
         return isDeepStrictEqual(told, right) ? null : `has the headers ${JSON.stringify(told)}, not ${JSON.stringify(right)}`;
       },
     };

@@ -117,15 +117,20 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
     return was;
   }
 
+  /** A submission is held without a slot. */
+  function holdPath(request: WitnessedRequest, path: string, submission: boolean): HeldLease {
+    return { path, request, releasePath: submission ? () => {} : truth.hold({ path, target: null }), target: null };
+  }
+
   return {
     get charges() { return charges; },
     get doubtful() { return requests.filter(({ certain }) => !certain).length; },
-    admitted(proxyId, leases, { userPath: path, targets }, { id, target: index, admittedAtMs, lsn }, at) {
+    admitted(proxyId, leases, { userPath: path, targets, submission }, { id, target: index, admittedAtMs, lsn }, at) {
       const target = targets[index]!;
       const fields = { proxyId, lease: id, lsn, atMs: admittedAtMs, unasked: false };
       const request = count({ ...fields, of: { path, target: null } }, at);
-      const held: HeldLease = { path, request, releasePath: truth.hold({ path, target: null }), target: null };
-      takeTarget(held, target, count({ ...fields, of: { path: null, target } }, at));
+      const held = holdPath(request, path, submission);
+      if (!submission) takeTarget(held, target, count({ ...fields, of: { path: null, target } }, at));
       leases.set(id, held);
     },
     leaveTarget,
@@ -133,12 +138,13 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
       const target = targets[index]!;
       takeTarget(leases.get(lease)!, target, count({ proxyId, lease, lsn, atMs: admittedAtMs, unasked: false, of: { path: null, target } }, at));
     },
-    told(proxyId, leases, { lease, userPath: path, lsn, target, targetLsn }, at) {
-      world.count("lease told again");
+    told(proxyId, leases, { lease, userPath: path, lsn, target, targetLsn, submission }, at) {
+      world.count(submission ? "submission told again" : "lease told again");
       const request = find(proxyId, lease, lsn, null);
       tellAgain(request, at);
-      const held: HeldLease = { path, request, releasePath: truth.hold({ path, target: null }), target: null };
+      const held = holdPath(request, path, submission);
       leases.set(lease, held);
+      if (submission) return;
       if (target === null) return world.count("lease told again between two targets");
       const attempt = targetLsn === 0 ? null : find(proxyId, lease, targetLsn, target);
       takeTarget(held, target, attempt);

@@ -122,7 +122,7 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
   function serve(request: SimulatedRequest): void {
     const entry: Served = { request, outcome: null, settles: [] };
     served.push(entry);
-    ask(`request ${request.number}`, client.admit({ userPath: request.path, credential: "vouched" }, request.targets), (outcome) => {
+    ask(`request ${request.number}`, client.admit({ userPath: request.path, credential: "vouched" }, request.targets, request.submission), (outcome) => {
       if (entry.outcome !== null) world.fail(`request ${request.number} is answered twice`);
       entry.outcome = outcome.kind;
       if (outcome.kind === "refused") client.noteRefusal(outcome.id, `request-${request.number}`, request.targets[0]!.model);

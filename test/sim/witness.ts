@@ -73,12 +73,12 @@ export function createWitness(world: World, disk: Disk): Witness {
   }
 
   /** Lets the daemon answer and holds the answer against what must be; `count` counts an admission. */
-  function mustAnswer(asked: { readonly what: string; readonly id: number; readonly path: string | null; readonly targets: Admit["targets"] }, nowMs: number, handle: () => void, count: (answer: Admitted) => string): void {
+  function mustAnswer(asked: { readonly what: string; readonly id: number; readonly path: string | null; readonly targets: Admit["targets"]; readonly submission: boolean }, nowMs: number, handle: () => void, count: (answer: Admitted) => string): void {
     const expected = expect(state!.book, { ...asked, nowMs, clockStepped: witness.clockStepped });
     handle();
     const answer = replies.find((said): said is Admitted | Refused => (said.kind === "admitted" || said.kind === "refused") && said.id === asked.id);
     if (answer === undefined) return world.fail(`${asked.what} isn't answered at once`);
-    const kind = asked.path === null ? `reroute ${answer.kind}` : answer.kind;
+    const kind = asked.path === null ? `reroute ${answer.kind}` : asked.submission ? `submission ${answer.kind}` : answer.kind;
     world.count(expected.exact ? `${kind}, exact` : kind);
     const wrong = expected.verdict(answer);
     if (wrong !== null) return world.fail(`${asked.what} ${wrong}`);
@@ -89,7 +89,7 @@ export function createWitness(world: World, disk: Disk): Witness {
   }
 
   function onAdmit({ proxyId, leases }: SeenPeer, message: Admit, nowMs: number, handle: () => void): void {
-    mustAnswer({ what: `admission ${message.id} of ${proxyId}`, id: message.id, path: message.userPath, targets: message.targets }, nowMs, handle, (answer) => {
+    mustAnswer({ what: `admission ${message.id} of ${proxyId}`, id: message.id, path: message.userPath, targets: message.targets, submission: message.submission }, nowMs, handle, (answer) => {
       const waitsFor = world.nowMs - beganMs < reunionMs ? awaited.find(({ isAlive }) => isAlive()) : undefined;
       if (waitsFor !== undefined) world.fail(`an admission before ${waitsFor.proxyId} could tell its leases`);
       account.admitted(proxyId, leases, message, answer, moment(nowMs));
@@ -102,7 +102,7 @@ export function createWitness(world: World, disk: Disk): Witness {
     if (held === undefined) return world.fail(`${proxyId} reroutes the lease ${message.lease}, which the daemon doesn't hold`);
     if (held.target !== null) world.count("reroute from a target that was never tried");
     account.leaveTarget(held);
-    mustAnswer({ what: `reroute ${message.id} of ${proxyId}`, id: message.id, path: null, targets: message.targets }, nowMs, handle, (answer) => {
+    mustAnswer({ what: `reroute ${message.id} of ${proxyId}`, id: message.id, path: null, targets: message.targets, submission: false }, nowMs, handle, (answer) => {
       account.rerouted(proxyId, leases, message, answer, moment(nowMs));
       return held.path;
     });

@@ -8,6 +8,7 @@ export interface SimulatedRequest {
   readonly number: number;
   readonly path: string;
   readonly targets: readonly Target[];
+  readonly submission: boolean;
   /** After how long its first targets fail, one after the other; it ends at the first that doesn't. */
   readonly failsMs: readonly number[];
   readonly lastsMs: number;
@@ -22,6 +23,7 @@ const targets: readonly Target[] = [
   { provider: "OpenAI", model: "o3" },
   { provider: "local", model: "Llama" },
   { provider: "azure", model: "gpt-4o" },
+  { provider: "local", model: "" },
 ];
 const subjects: Readonly<Record<Scope, readonly string[]>> = {
   user_path: ["/", "/a", "/a", "/a/b", "/a/b/c", "/b", "/ab"],
@@ -72,13 +74,15 @@ export function someRequest(random: Random, number: number): SimulatedRequest {
   const cut = random.chance(0.15);
   const first = random.int(0, targets.length - 1);
   const candidates = random.chance(0.7) ? 1 : random.int(2, 3);
+  const submission = random.chance(0.15);
   return {
     number,
     path: random.pick(paths),
     targets: Array.from({ length: candidates }, (_, i) => targets[(first + i) % targets.length]!),
-    failsMs: Array.from({ length: random.pick([0, 0, 1, 1, 2, 3]) }, () => random.skewed(0.1, 400)),
+    submission,
+    failsMs: submission ? [] : Array.from({ length: random.pick([0, 0, 1, 1, 2, 3]) }, () => random.skewed(0.1, 400)),
     lastsMs: random.chance(0.03) ? random.between(1500, 3500) : random.skewed(0.5, 1200),
-    tokens: cut && random.chance(0.5) ? 0 : random.int(0, 2000),
+    tokens: submission || (cut && random.chance(0.5)) ? 0 : random.int(0, 2000),
     cut,
   };
 }

@@ -18,7 +18,7 @@ export interface HostilePeer {
 }
 
 export const helloFrame = (proxyId: string): Buffer => encodeFrame(["hello", 1, wireVersion, "proxy", proxyId, [], false]);
-export const admitFrame = (id: number, path: string): Buffer => encodeFrame(["admit", id, path, "vouched", ["test", "model"]]);
+export const admitFrame = (id: number, path: string): Buffer => encodeFrame(["admit", id, path, "vouched", ["test", "model"], false]);
 
 /** A settle with any numbers; `times` stands for each of its moments. */
 export function settleFrame(seq: number, lease: number, path: string, tokens: number, times = 0, record: Execution | null = null): Buffer {

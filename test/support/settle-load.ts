@@ -10,7 +10,6 @@ import { toWire } from "../../shared/wire/to-wire.js";
 
 export interface Told {
   readonly userPath: string;
-  readonly model: string;
   readonly record: Execution;
 }
 
@@ -48,7 +47,7 @@ function say(peer: Peer, message: ToDaemon): void {
   peer.send(encodeFrame(toWire(message)));
 }
 
-function settleOf(seq: number, { userPath, model, record }: Told): ToDaemon {
-  const target = { provider: "test", model };
+function settleOf(seq: number, { userPath, record }: Told): ToDaemon {
+  const target = { provider: record.provider, model: record.model };
   return { kind: "settle", seq, of: "request", lease: 0, userPath, admittedAtMs: 0, lsn: 0, target, targetAtMs: 0, targetLsn: 0, startedAgoMs: 0, endedAgoMs: 0, tokens: record.inputTokens + record.outputTokens, estimated: false, record };
 }

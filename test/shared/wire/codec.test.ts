@@ -160,7 +160,7 @@ t.test("a peer's record definitions are forgotten with their frame, for this pee
 });
 
 t.test("records, expressions, dates and other strangers decode to nothing that is a message", async (t) => {
-  const admit = ["admit", 1, "/team", "vouched", ["openai", "gpt-4o"]] as const;
+  const admit = ["admit", 1, "/team", "vouched", ["openai", "gpt-4o"], false] as const;
   t.match(toDaemonFromWire(read(encodeFrame(admit)).frames[0]), { kind: "admit" });
   const text = (value: string): number[] => [0xa0 + value.length, ...Buffer.from(value)];
   const strangers: readonly (readonly [name: string, value: readonly number[]])[] = [

@@ -7,7 +7,7 @@ import { budgetScopes } from "../../../shared/budget.js";
 import { scopes } from "../../../shared/rule.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
-import type { Execution } from "../../../shared/wire/execution.js";
+import { type Execution, flawOf } from "../../../shared/wire/execution.js";
 import { adminOps, type FromDaemon, type Lease, settledParts, type ToDaemon } from "../../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
@@ -17,15 +17,15 @@ const name = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 });
 const userPath = fc.array(fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/), { maxLength: 6 }).map((segments) => `/${segments.join("/")}`);
 const credential = fc.oneof(fc.constantFrom("vouched", "none"), fc.stringMatching(/^[\w-]{43}$/));
 const key = fc.option(fc.record({ userPath, keyId: fc.constant("key_7") }));
-const target = fc.record({ provider: name, model: name });
-const lease: fc.Arbitrary<Lease> = fc.tuple(fc.record({ lease: count, userPath, admittedAtMs: count, lsn: count }), fc.option(fc.record({ target, targetAtMs: count, targetLsn: count }))).map(([of, attempt]) => ({ ...of, ...(attempt ?? { target: null, targetAtMs: 0, targetLsn: 0 }) }));
+const target = fc.record({ provider: name, model: fc.oneof(name, fc.constant("")) });
+const lease: fc.Arbitrary<Lease> = fc.tuple(fc.record({ lease: count, userPath, admittedAtMs: count, lsn: count }), fc.option(fc.record({ target, targetAtMs: count, targetLsn: count })), fc.boolean()).map(([of, attempt, submission]) => ({ ...of, ...(attempt ?? { target: null, targetAtMs: 0, targetLsn: 0 }), submission: attempt === null && submission }));
 /** msgpackr gives the key `__proto__` another name, which is what it should do. */
 const json = fc.jsonValue().filter((value) => !JSON.stringify(value).includes("__proto__"));
 const held = lease.map((item) => ({ ...item, lease: Math.max(1, item.lease) }));
 const tokens = fc.nat({ max: tokensPerResponseMax });
 const cost = fc.nat({ max: costPicoUsdMax });
 const execution: fc.Arbitrary<Execution> = fc.tuple(
-  fc.record({ requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/), endpoint: name, providerType: name, status: fc.nat({ max: 999 }), outputTokens: tokens, cachedInputTokens: tokens, cacheWriteInputTokens: tokens, cacheHit: fc.boolean(), rewriteTokensSaved: tokens, rewriteCostSaved: fc.option(cost), latencyMs: count, firstByteMs: fc.option(count), keyId: fc.stringMatching(/^\w{0,64}$/) }),
+  fc.record({ requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/), endpoint: name, provider: name, providerType: name, model: fc.oneof(name, fc.constant("")), status: fc.nat({ max: 999 }), outputTokens: tokens, cachedInputTokens: tokens, cacheWriteInputTokens: tokens, cacheHit: fc.boolean(), rewriteTokensSaved: tokens, rewriteCostSaved: fc.option(cost), latencyMs: count, firstByteMs: fc.option(count), keyId: fc.stringMatching(/^\w{0,64}$/) }),
   fc.option(fc.record({ inputCost: cost, outputCost: cost, totalCost: cost })),
 ).map(([rest, costs]) => {
   const cachedInputTokens = Math.floor(rest.cachedInputTokens / 2);
@@ -36,14 +36,14 @@ const triple = fc.option(fc.record({ limit: count.map((n) => Math.max(1, n)), re
 
 const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemon, { kind: K }>> } = {
   hello: fc.record({ kind: fc.constant("hello"), id: count, wireVersion: count, role: fc.constantFrom("proxy", "cli"), proxyId: fc.stringMatching(/^[\w-]{1,64}$/), leases: fc.array(held, { maxLength: 4 }), more: fc.boolean() }),
-  admit: fc.record({ kind: fc.constant("admit"), id: count, userPath, credential, targets: fc.array(target, { minLength: 1, maxLength: 5 }) }),
+  admit: fc.record({ kind: fc.constant("admit"), id: count, userPath, credential, targets: fc.array(target, { minLength: 1, maxLength: 5 }), submission: fc.boolean() }),
   authorize: fc.record({ kind: fc.constant("authorize"), id: count, credential }),
   reroute: fc.record({ kind: fc.constant("reroute"), id: count, lease: count.map((n) => Math.max(1, n)), targets: fc.array(target, { minLength: 1, maxLength: 5 }) }),
-  settle: fc.tuple(lease, fc.record({ kind: fc.constant("settle"), seq: count.map((n) => Math.max(1, n)), startedAgoMs: count, endedAgoMs: count, tokens: count, estimated: fc.boolean(), of: fc.constantFrom(...settledParts), record: fc.option(execution) })).map(([of, rest]) => {
-    const part = of.target === null ? "request" as const : rest.of;
+  settle: fc.tuple(lease, fc.record({ kind: fc.constant("settle"), seq: count.map((n) => Math.max(1, n)), startedAgoMs: count, endedAgoMs: count, tokens: count, estimated: fc.boolean(), of: fc.constantFrom(...settledParts), record: fc.option(execution) })).map(([{ submission: _, ...of }, rest]) => {
+    const part = of.target === null && rest.of === "attempt" ? "request" as const : rest.of;
     return { ...of, ...rest, of: part, record: part === "request" ? rest.record : null };
   }),
-  refusal: fc.record({ kind: fc.constant("refusal"), id: count, requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/), model: name }),
+  refusal: fc.record({ kind: fc.constant("refusal"), id: count, requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/), model: fc.oneof(name, fc.constant("")) }),
   admin: fc.record({ kind: fc.constant("admin"), id: count, op: fc.constantFrom(...adminOps), body: json }),
 };
 
@@ -91,13 +91,15 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
   const targets = [{ provider: "openai", model: "gpt-4o" }, { provider: "local", model: "llama" }];
   const of = { lease: 5, userPath: "/team", admittedAtMs: 7, lsn: 8, target: targets[0]!, targetAtMs: 9, targetLsn: 10 };
   const between = { ...of, target: null, targetAtMs: 0, targetLsn: 0 };
+  const unnamed = [{ provider: "openai", model: "" }];
   const table: readonly (readonly [message: ToDaemon | FromDaemon, wire: readonly unknown[]])[] = [
-    [{ kind: "admit", id: 3, userPath: "/team", credential: "vouched", targets }, ["admit", 3, "/team", "vouched", ["openai", "gpt-4o", "local", "llama"]]],
+    [{ kind: "admit", id: 3, userPath: "/team", credential: "vouched", targets, submission: false }, ["admit", 3, "/team", "vouched", ["openai", "gpt-4o", "local", "llama"], false]],
+    [{ kind: "admit", id: 3, userPath: "/team", credential: "vouched", targets: unnamed, submission: true }, ["admit", 3, "/team", "vouched", ["openai", ""], true]],
     [{ kind: "reroute", id: 4, lease: 3, targets }, ["reroute", 4, 3, ["openai", "gpt-4o", "local", "llama"]]],
     [{ kind: "settle", seq: 1, of: "attempt", ...of, startedAgoMs: 9, endedAgoMs: 2, tokens: 30, estimated: true, record: null }, ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true, []]],
     [{ kind: "settle", seq: 1, of: "request", ...between, startedAgoMs: 9, endedAgoMs: 2, tokens: 0, estimated: false, record: null }, ["settle", 1, "request", 5, "/team", 7, 8, [], 9, 2, 0, false, []]],
     [{ kind: "settle", seq: 1, of: "request", ...of, startedAgoMs: 9, endedAgoMs: 2, tokens: 30, estimated: false, record: executed }, ["settle", 1, "request", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, false, executedFlat]],
-    [{ kind: "hello", id: 1, wireVersion: 1, role: "proxy", proxyId: "p", leases: [of, between], more: false }, ["hello", 1, 1, "proxy", "p", [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10]], [5, "/team", 7, 8, []]], false]],
+    [{ kind: "hello", id: 1, wireVersion: 1, role: "proxy", proxyId: "p", leases: [{ ...of, submission: false }, { ...between, submission: false }, { ...between, submission: true }], more: false }, ["hello", 1, 1, "proxy", "p", [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], false], [5, "/team", 7, 8, [], false], [5, "/team", 7, 8, [], true]], false]],
     [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: null, key: null }, ["admitted", 3, 0, 7, 8, [], []]],
     [{ kind: "admitted", id: 3, target: 0, admittedAtMs: 7, lsn: 8, headers: { requests: { limit: 1, remaining: 0, resetSeconds: 5 }, tokens: null }, key: { userPath: "/team", keyId: "key_7" } }, ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0], ["/team", "key_7"]]],
     [{ kind: "event", name: "limited", value: true }, ["event", 0, "limited", true]],
@@ -107,15 +109,15 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
 
 /** A record in the order of the wire. */
 const executed: Execution = {
-  requestId: "req_1", endpoint: "/v1/chat/completions", providerType: "openai", status: 200, inputTokens: 20, outputTokens: 10, cachedInputTokens: 5, cacheWriteInputTokens: 3,
+  requestId: "req_1", endpoint: "/v1/chat/completions", provider: "main", providerType: "openai", model: "gpt-4o", status: 200, inputTokens: 20, outputTokens: 10, cachedInputTokens: 5, cacheWriteInputTokens: 3,
   inputCost: 200, outputCost: 300, totalCost: 501, cacheHit: false, rewriteTokensSaved: 4, rewriteCostSaved: 40, latencyMs: 900, firstByteMs: 120, keyId: "key_1",
 };
-const executedFlat = ["req_1", "/v1/chat/completions", "openai", 200, 20, 10, 5, 3, 200, 300, 501, false, 4, 40, 900, 120, "key_1"];
+const executedFlat = ["req_1", "/v1/chat/completions", "main", "openai", "gpt-4o", 200, 20, 10, 5, 3, 200, 300, 501, false, 4, 40, 900, 120, "key_1"];
 
 const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
-  hello: ["hello", 1, 1, "proxy", "p", [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10]]], false],
+  hello: ["hello", 1, 1, "proxy", "p", [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], false]], false],
   reroute: ["reroute", 4, 3, ["openai", "gpt-4o"]],
-  admit: ["admit", 3, "/team", "vouched", ["openai", "gpt-4o"]],
+  admit: ["admit", 3, "/team", "vouched", ["openai", "gpt-4o"], false],
   authorize: ["authorize", 3, "none"],
   settle: ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true, []],
   refusal: ["refusal", 3, "req_1", "gpt-4o"],
@@ -126,17 +128,20 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   const change = (kind: ToDaemon["kind"], at: number, value: unknown): unknown => good[kind].map((item, i) => (i === at ? value : item));
   const notCounts = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "1", null, true, [1], 1n];
   const notPaths = ["", "team", "/team/", "/a//b", "/..", "/a:b", "/a\u0000", " /team", `/${"x".repeat(1100)}`, `/${Array(33).fill("a").join("/")}`, 5, null, ["/team"]];
-  const notNames = ["", "x".repeat(subjectBytesMax + 1), 5, null, {}];
-  const oneLease = (at: number, value: unknown): unknown => [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10]].map((item, i) => (i === at ? value : item))];
+  const notModels = ["x".repeat(subjectBytesMax + 1), 5, null, {}];
+  const notNames = ["", ...notModels];
+  const oneLease = (at: number, value: unknown): unknown => [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], false].map((item, i) => (i === at ? value : item))];
   const oneOf = (at: number, values: readonly unknown[]): unknown[] => values.map((value) => ["openai", "gpt-4o", 9, 10].map((item, i) => (i === at ? value : item)));
-  const notAttempts = [null, "openai", {}, ["openai"], ["openai", "gpt-4o"], ["openai", "gpt-4o", 9], ["openai", "gpt-4o", 9, 10, 11], ...oneOf(0, notNames), ...oneOf(1, notNames), ...oneOf(2, notCounts), ...oneOf(3, notCounts)];
-  const notTargets = [[], ["openai"], ["openai", "a", "b"], "openai", null, {}, Array(candidatesMax * 2 + 2).fill("a"), ...notNames.flatMap((value) => [[value, "m"], ["p", value], ["p", "m", "p", value]])];
+  const notAttempts = [null, "openai", {}, ["openai"], ["openai", "gpt-4o"], ["openai", "gpt-4o", 9], ["openai", "gpt-4o", 9, 10, 11], ...oneOf(0, notNames), ...oneOf(1, notModels), ...oneOf(2, notCounts), ...oneOf(3, notCounts)];
+  const notTargets = [[], ["openai"], ["openai", "a", "b"], "openai", null, {}, Array(candidatesMax * 2 + 2).fill("a"), ...notNames.map((value) => [value, "m"]), ...notModels.flatMap((value) => [["p", value], ["p", "m", "p", value]])];
+  const notFlags = [0, 1, "true", null];
   const notCredentials = ["", "nobody", "/team", `sk-sluice-${"x".repeat(43)}`, "x".repeat(42), "x".repeat(44), `${"x".repeat(42)}=`, `${"x".repeat(43)}\n`, 5, null, ["vouched"], Buffer.alloc(32)];
   const table: readonly (readonly [kind: ToDaemon["kind"], at: number, values: readonly unknown[]])[] = [
     ["admit", 1, notCounts],
     ["admit", 2, notPaths],
     ["admit", 3, notCredentials],
     ["admit", 4, notTargets],
+    ["admit", 5, notFlags],
     ["authorize", 1, notCounts],
     ["authorize", 2, notCredentials],
     ["reroute", 1, notCounts],
@@ -147,17 +152,17 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     ["settle", 2, ["", "Request", null, 0, "toString", ["request"]]],
     ["settle", 4, notPaths],
     ["settle", 7, [[], ...notAttempts]],
-    ["settle", 11, [0, 1, "true", null]],
+    ["settle", 11, notFlags],
     ["settle", 12, [null, {}, "[]", executedFlat]],
     ["hello", 1, notCounts],
     ["hello", 2, notCounts],
     ["hello", 3, ["daemon", "", null, 1]],
     ["hello", 4, ["", "a b", "é", "x".repeat(65), null, 5]],
-    ["hello", 5, [null, {}, "[]", Array(leasesPerHello + 1).fill((good["hello"][5] as unknown[])[0]), [[]], [null], [[5, "/team", 7, 8]], [[5, "/team", 7, 8, [], 9]], ...[0, ...notCounts].map((value) => oneLease(0, value)), ...notPaths.map((value) => oneLease(1, value)), ...notAttempts.map((value) => oneLease(4, value)), ...notCounts.flatMap((value) => [oneLease(2, value), oneLease(3, value)])]],
+    ["hello", 5, [null, {}, "[]", Array(leasesPerHello + 1).fill((good["hello"][5] as unknown[])[0]), [[]], [null], [[5, "/team", 7, 8, []]], [[5, "/team", 7, 8, [], false, 9]], ...notFlags.map((value) => oneLease(5, value)), oneLease(5, true), ...[0, ...notCounts].map((value) => oneLease(0, value)), ...notPaths.map((value) => oneLease(1, value)), ...notAttempts.map((value) => oneLease(4, value)), ...notCounts.flatMap((value) => [oneLease(2, value), oneLease(3, value)])]],
     ["hello", 6, [0, 1, null, "false"]],
     ["refusal", 1, notCounts],
     ["refusal", 2, ["", "x".repeat(requestIdCharsMax + 1), 5, null, {}]],
-    ["refusal", 3, notNames],
+    ["refusal", 3, notModels],
     ["admin", 1, notCounts],
     ["admin", 2, ["rate-limits.drop", "", null, "toString", ["status"]]],
   ];
@@ -170,22 +175,35 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   for (const frame of [undefined, null, 5, "admit", {}, [], ["admit"], ["unknown", 1], [1, 1], ["welcome", 1, "0.1.0", 0, true], { 0: "admit", 1: 3, 2: "/team", 3: ["a", "b"], length: 4 }]) t.equal(toDaemonFromWire(frame), null, String(JSON.stringify(frame)));
 });
 
-t.test("the record of a settle is refused when anything in it is wrong", async (t) => {
-  const settle = (record: unknown): unknown => ["settle", 1, "request", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true, record];
-  const change = (at: number, value: unknown): unknown => settle(executedFlat.map((item, i) => (i === at ? value : item)));
-  t.same((toDaemonFromWire(settle(executedFlat)) as { record?: unknown }).record, executed);
-  const notCounts = [-1, 0.5, 2 ** 53, "1", true, {}];
-  const notTokens = [...notCounts, null, tokensPerResponseMax + 1];
-  const table: readonly (readonly [at: number, values: readonly unknown[]])[] = [
-    [0, ["", "x".repeat(requestIdCharsMax + 1), null, 5]],
-    [1, ["", null, 5]], [2, ["", null, 5]], [3, [...notCounts, null, 1000]],
-    [4, [...notTokens, 7]], [5, notTokens], [6, notTokens], [7, notTokens],
-    ...[8, 9, 10].map((at) => [at, [...notCounts, null, costPicoUsdMax + 1]] as const),
-    [11, [null, 0, "false"]], [12, notTokens], [13, [...notCounts, costPicoUsdMax + 1]], [14, [...notCounts, null]], [15, notCounts], [16, [null, 5, "x".repeat(65)]],
+/** A settle's frame with a record; `at` exchanges one of its fields. */
+const settleWith = (record: readonly unknown[]): unknown => ["settle", 1, "request", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true, record];
+const changedAt = (at: number, value: unknown): unknown => settleWith(executedFlat.map((item, i) => (i === at ? value : item)));
+const recordIn = (frame: unknown): Execution => (toDaemonFromWire(frame) as Extract<ToDaemon, { kind: "settle" }>).record!;
+
+t.test("the record of a settle is refused when a field is of another kind, missing or too many", async (t) => {
+  t.same(recordIn(settleWith(executedFlat)), executed);
+  for (const [at, item] of executedFlat.entries()) {
+    const kinds = ["text", 5, true, null, undefined, {}, [], 1n].filter((value) => typeof value !== typeof item && !(value === null && [10, 11, 12, 15, 17].includes(at)));
+    t.same(kinds.filter((value) => toDaemonFromWire(changedAt(at, value)) !== null), [], `field ${at}`);
+  }
+  t.equal(toDaemonFromWire(settleWith([...executedFlat, 1])), null, "one more");
+  t.equal(toDaemonFromWire(settleWith(executedFlat.slice(0, -1))), null, "one less");
+});
+
+t.test("a record that makes no sense is taken, so that its settle can be counted, and its flaw is told", async (t) => {
+  const notCounts = [-1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY];
+  const notTokens = [...notCounts, tokensPerResponseMax + 1];
+  const notCosts = [...notCounts, costPicoUsdMax + 1];
+  const long = "x".repeat(subjectBytesMax + 1);
+  const table: readonly (readonly [at: number, flaw: string, values: readonly unknown[]])[] = [
+    [0, "requestId", ["", "x".repeat(requestIdCharsMax + 1)]], [1, "endpoint", ["", long]], [2, "provider", ["", long]], [3, "providerType", ["", long]], [4, "model", [long]], [5, "status", [...notCounts, 1000]],
+    [6, "inputTokens", notTokens], [6, "cacheWriteInputTokens", [7]], [7, "outputTokens", notTokens], [8, "cachedInputTokens", notTokens], [9, "cacheWriteInputTokens", [...notTokens, 16]],
+    [10, "inputCost", [...notCosts, null]], [11, "outputCost", [...notCosts, null]], [12, "totalCost", notCosts], [12, "inputCost", [null]], [14, "rewriteTokensSaved", notTokens], [15, "rewriteCostSaved", notCosts],
+    [16, "latencyMs", notCounts], [17, "firstByteMs", notCounts], [18, "keyId", ["x".repeat(65)]],
   ];
-  for (const [at, values] of table) t.same(values.filter((value) => toDaemonFromWire(change(at, value)) !== null), [], `field ${at}`);
-  t.equal(toDaemonFromWire(settle([...executedFlat, 1])), null, "one more");
-  t.equal(toDaemonFromWire(settle(executedFlat.slice(0, -1))), null, "one less");
+  for (const [at, flaw, values] of table) t.same(values.map((value) => flawOf(recordIn(changedAt(at, value)))), values.map(() => flaw), `field ${at}`);
+  for (const [at, values] of [[4, [""]], [9, [15]], [15, [null]], [17, [null]], [18, [""]]] as const) t.same(values.map((value) => flawOf(recordIn(changedAt(at, value)))), [null]);
+  fc.assert(fc.property(execution, (record) => flawOf(record) === null));
 });
 
 /** Whatever can stand in a frame, more than JSON has. */
