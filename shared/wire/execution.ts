@@ -89,7 +89,7 @@ export function flawOf(record: Execution): string | null {
   if (!isCount(record.status) || record.status > 999) return "status";
   if (!isTokens(inputTokens)) return "inputTokens";
   if (!isTokens(record.outputTokens)) return "outputTokens";
-  if (!isTokens(cachedInputTokens)) return "cachedInputTokens";
+  if (!isTokens(cachedInputTokens) || cachedInputTokens > inputTokens) return "cachedInputTokens";
   if (!isTokens(cacheWriteInputTokens) || cachedInputTokens + cacheWriteInputTokens > inputTokens) return "cacheWriteInputTokens";
   if (!isTokens(record.rewriteTokensSaved)) return "rewriteTokensSaved";
   if (!isCost(record.inputCost) || (record.inputCost === null) !== (totalCost === null)) return "inputCost";

@@ -1,6 +1,7 @@
 /** Failover through real processes: which failures another target answers for, and what is counted where. */
 import { createServer } from "node:net";
 import t from "tap";
+import { connectDaemon } from "../../shared/daemon-client.js";
 import { admin, chat, ruleNow, until } from "../support/client.js";
 import { makeSite } from "../support/processes.js";
 import { beginStream, chunk, completion, replyCompletion, startScriptedUpstream, type UpstreamCallSeen, usageChunk } from "../support/scripted-upstream.js";
@@ -29,6 +30,7 @@ virtual_models:
   plaintext: { strategy: failover, targets: [{ model: tls/m }, { model: two/b }] }
   long: { strategy: failover, targets: [{ model: refusing/m }, { model: resetting/m }, { model: one/a }, { model: two/b }] }
   dead: { strategy: failover, targets: [{ model: refusing/m }, { model: one/a }] }
+  dying: { strategy: failover, targets: [{ model: one/a }, { model: refusing/m }] }
 rate_limits:
   user_paths:
     - { path: /, limits: [{ period: day, max_requests: 1000, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
@@ -52,6 +54,18 @@ async function counted(): Promise<number[]> {
   usedBefore.values = used;
   return since;
 }
+
+/** The usage records of a response, whose settle left before it ended. */
+async function recorded(response: Response): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const id = response.headers.get("x-request-id")!;
+  const client = await connectDaemon({ socketPath: site.socket });
+  const answer = await client.call("usage.export", { limit: 1000 });
+  client.close();
+  if (!answer.ok) throw new Error(answer.failure.message);
+  return (answer.body as { records: readonly Readonly<Record<string, unknown>>[] }).records.filter((record) => record["request_id"] === id);
+}
+
+const named = (target: string): object => ({ provider: target.split("/")[0], model: target.split("/")[1] });
 
 /** The log line of a response. */
 async function logged(response: Response): Promise<Record<string, unknown>> {
@@ -192,7 +206,16 @@ t.test("when all fail the client is told what helps it most, from the target tha
     t.match(await response.json(), { error: { provider: target.slice(0, 3) } });
     t.match(await logged(response), { status, target, tries: 2 });
     t.same(await counted(), [1, 0, 1, 0, 1, 0]);
+    t.match(await recorded(response), [{ status, total_tokens: 0, total_cost: 0, ...named(target) }], "and the record names it");
   }
+  first.answer = fails(503, error("busy"), { "retry-after": "7" });
+  for (const model of ["dying", "dead"]) {
+    const response = await chat(url, { model });
+    t.same([response.status, response.headers.get("x-sluice-target"), response.headers.get("retry-after")], [503, "one/a", "7"], `${model}: what a target said, not that the other can't be reached`);
+    t.match(await logged(response), { status: 503, target: "one/a", tries: 2 });
+    t.match(await recorded(response), [{ status: 503, provider: "one", model: "a" }]);
+  }
+  await counted();
 });
 
 t.test("when the others have no capacity the client is told of the failure, not of our limits", async (t) => {
@@ -207,6 +230,7 @@ t.test("when the others have no capacity the client is told of the failure, not 
   t.match(await response.json(), { error: { message: "down", provider: "one" } });
   t.match(await logged(response), { tries: 1, tried: [{ target: "one/a", why: "503" }], note: /^no other target: rate limit exceeded for model two\/b: concurrent request limit of 1 reached$/ });
   t.equal((await ruleNow(url, "/", 0)).in_flight, 1, "its slots are free though the other's isn't");
+  t.match(await recorded(response), [{ status: 503, provider: "one", model: "a" }], "the record names the target that failed");
   replyCompletion(call, 10);
   await held;
   await counted();

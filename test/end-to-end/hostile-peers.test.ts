@@ -83,7 +83,6 @@ const laterBreaches: readonly (readonly [name: string, bytes: Buffer])[] = [
   ["no target", encodeFrame(["admit", 5, "/hostile", "vouched", [], false])],
   ["half a target", encodeFrame(["admit", 5, "/hostile", "vouched", ["test"], false])],
   ["65 targets", encodeFrame(["admit", 5, "/hostile", "vouched", Array.from({ length: 65 }, () => targets).flat(), false])],
-  ["a settle of more tokens than there are", settleFrame(1, 0, "/hostile", 1_000_000_001)],
   ["a settle of fewer than none", settleFrame(1, 0, "/hostile", -1)],
   ["a settle of half a token", settleFrame(1, 0, "/hostile", 0.5)],
   ["a settle of no number", settleFrame(1, 0, "/hostile", Number.NaN)],
@@ -125,7 +124,7 @@ t.test("numbers as wild as the grammar allows harm nobody else", async (t) => {
     requestId: "r", endpoint: "/e", provider: "p", providerType: "t", model: "", status: 999, inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens, cacheWriteInputTokens: 0, inputCost: cost, outputCost: cost, totalCost: cost,
     cacheHit: false, rewriteTokensSaved: tokens, rewriteCostSaved: cost, latencyMs: wild, firstByteMs: wild, keyId: "k",
   };
-  peer.socket.write(settleFrame(wild, wild, "/hostile", tokens, wild, record));
+  peer.socket.write(settleFrame(wild, wild, "/hostile", wild, wild, record));
   await peer.heard("settled");
   peer.socket.write(encodeFrame(["admin", 9, "rate-limits.put", { user_path: "/x", limit_key: { period: "minute" }, max_requests: 1e300 }]));
   t.match(await peer.heard("failed"), ["failed", 9, { status: 400 }], "a wrong admin call is answered");

@@ -47,6 +47,14 @@ t.test("an admitted request: each rule that it meets, what it stands at, and whe
   });
 });
 
+t.test("a request that names no model meets its provider's rules and no model's", async (t) => {
+  const book = bookOf(rule("provider", "openai", 60, { requests: 1 }), rule("model", "gpt-4o", 60, { requests: 1 }));
+  const unnamed = { provider: "openai", model: "" };
+  t.match(asked(book, { targets: [unnamed] }), { verdict: { admitted: true, target: "openai/-" }, targets: [{ target: "openai/-", rules: [{ scope: "provider" }] }] });
+  take(book, 1, "/team", [unnamed]);
+  t.match(asked(book, { targets: [unnamed] }).verdict, { admitted: false, rule: { scope: "provider", subject: "openai" } });
+});
+
 t.test("a refused request: the exact message, the rule, the wait and the moment", async (t) => {
   const book = bookOf(rule("user_path", "/team", 60, { requests: 1 }), rule("user_path", "/team", 86_400, { requests: 1 }));
   take(book, 1);

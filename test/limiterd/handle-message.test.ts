@@ -1,7 +1,8 @@
 import t from "tap";
 import { endReunion } from "../../limiterd/handle-message.js";
+import { tokensPerResponseMax } from "../../shared/bounds.js";
 import { wireVersion } from "../../shared/version.js";
-import { askFor, counts, pathRule, settleOf, startDaemon, target } from "./daemon.js";
+import { ask, askFor, counts, executed, pathRule, settleOf, startDaemon, target } from "./daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 const gauge = pathRule("/team", 0, { requests: 2 });
@@ -174,6 +175,18 @@ t.test("whoever breaks the grammar is to be closed", (t) => {
   t.notOk(old.say({ ...hello, wireVersion: 999 }), "another version");
   t.match(old.heard[0], { kind: "failed", failure: { message: /wire version/ } });
   t.end();
+});
+
+t.test("nonsense of a proxy is cut or dropped, and its settle counts: closed for it, it would send it again for ever", async (t) => {
+  const daemon = startDaemon([pathRule("/team", 60, { tokens: 5 })]);
+  const peer = daemon.proxy("p1");
+  t.ok(peer.say({ ...settleOf(askFor(peer, 2, "/team")!, 1, 1e12), record: executed({ cachedInputTokens: 21, requestId: "req_7" }) }));
+  t.same(counts(daemon, pathRule("/team", 60, {})), { requests: 1, tokens: tokensPerResponseMax, inFlight: 0 });
+  await daemon.commit();
+  t.same(peer.heard.at(-1), { kind: "settled", seq: 1 });
+  t.same(daemon.droppedTold, ["p1 req_7 cachedInputTokens"]);
+  t.match(await ask(daemon, "status", null), { dropped_records: 1, closed_peers: 0 });
+  t.match(await ask(daemon, "usage.export", {}), { records: [] });
 });
 
 t.test("proxies are told when the first rule comes and the last one goes", async (t) => {

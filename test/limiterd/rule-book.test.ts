@@ -55,6 +55,8 @@ t.test("a target meets the rules on its model, bare and qualified, and on its pr
     ["openai", "gpt-4o-mini", ["OpenAI 60"]],
     ["openai", "zephyr", ["zephyr 60", "OpenAI 60"]],
     ["anthropic", "claude", []],
+    ["openai", "", ["OpenAI 60"]],
+    ["anthropic", "", []],
   ];
   for (const [provider, model, met] of table) t.same(names(book.matchTarget({ provider, model }, now)), met, `${provider}/${model}`);
 });

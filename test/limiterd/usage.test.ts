@@ -194,6 +194,23 @@ t.test("models of a day have sums of their own up to a bound; names as long as t
   t.match(usage, { total_requests: modelsPerDayMax + 6 });
 });
 
+t.test("a record names its own target, whatever the settle counts; one that names no model is a group of its own", async (t) => {
+  const daemon = startDaemon([], { nowMs: noonMs });
+  const peer = daemon.proxy("p");
+  spend(peer, 1, "/a", { provider: "one", model: "told", status: 503 }, { model: "last" });
+  spend(peer, 2, "/a", { provider: "one", model: "" });
+  spend(peer, 3, "/a", { provider: "one", model: "" }, { model: "" });
+  peer.say({ ...settleOf({ lease: 0, userPath: "/a", admittedAtMs: 0, lsn: 0, target: null, targetAtMs: 0, targetLsn: 0, submission: false }, 4, 0), record: executed({ provider: "two", model: "b" }) });
+  const { records } = await ask(daemon, "usage.export", {});
+  t.match(records, [{ provider: "one", model: "told", status: 503 }, { provider: "one", model: null }, { provider: "one", model: null }, { provider: "two", model: "b" }]);
+  const keys = async (by: string): Promise<unknown> => ((await ask(daemon, "usage.summary", { ...today, by }))["groups"] as { key: string; requests: number }[]).map(({ key, requests }) => `${key} ${requests}`).sort();
+  for (const _ of ["from memory", "from the store"]) {
+    t.same(await keys("model"), ["one/- 2", "one/told 1", "two/b 1"]);
+    t.same(await keys("provider"), ["one 3", "two 1"]);
+    await daemon.commit();
+  }
+});
+
 t.test("a damaged sum isn't written over: it is told, and who asks for it gets a 503", async (t) => {
   const store = createMemoryStore();
   await store.commit([{ table: "rollups", key: `${totalPrefix("/a")}2026-03-10`, value: ["no sum"] }]);

@@ -84,9 +84,9 @@ class Bench {
   }
 
   /** Asks for a request; what it is told shows up in `outcome`. */
-  ask(userPath = "/team", targets: readonly Target[] = [gpt], credential = "vouched"): { outcome: AdmissionOutcome | null } {
+  ask(userPath = "/team", targets: readonly Target[] = [gpt], credential = "vouched", submission = false): { outcome: AdmissionOutcome | null } {
     const asked: { outcome: AdmissionOutcome | null } = { outcome: null };
-    void this.client.admit({ userPath, credential }, targets).then((outcome) => (asked.outcome = outcome));
+    void this.client.admit({ userPath, credential }, targets, submission).then((outcome) => (asked.outcome = outcome));
     return asked;
   }
 
@@ -1025,4 +1025,51 @@ t.test("a request without credentials that waited while the first key came is ju
   bench.take();
   bench.ask("/team", [gpt], "none");
   t.match(bench.take(), [{ kind: "admit", credential: "none" }]);
+});
+
+const submitted = (bench: Bench): { outcome: AdmissionOutcome | null } => bench.ask("/team", [gpt], "vouched", true);
+const atNoTarget = { target: null, targetAtMs: 0, targetLsn: 0 };
+
+t.test("a submission says so when it is asked for and told again, has no target, and is settled at none", async (t) => {
+  const bench = linkedBench();
+  const asked = submitted(bench);
+  const [admit] = bench.take();
+  t.match(admit, { kind: "admit", userPath: "/team", targets: [gpt], submission: true });
+  const { id } = admit as { id: number };
+  bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 123, lsn: 9, headers: null, key: null });
+  await settledPromises();
+  const admission = admissionOf(asked);
+  t.match(admission, { lease: id, lsn: 9, submission: true, ...atNoTarget });
+  const request = await bench.granted();
+  bench.lose();
+  bench.connect();
+  t.match(bench.take().at(-1), { kind: "hello", leases: [{ lease: id, admittedAtMs: 123, lsn: 9, submission: true, ...atNoTarget }, { lease: request.lease, submission: false, target: gpt }] });
+  bench.welcome();
+  bench.client.settle(admission, nothing, () => {});
+  t.match(bench.take(), [{ kind: "settle", of: "request", lease: id, userPath: "/team", lsn: 9, ...atNoTarget }]);
+  t.throws(() => bench.client.reroute(admission, [llama]), /has a target that failed/);
+});
+
+t.test("a submission whose answer comes too late: taken back when closed, adopted when open, at no target either way", async (t) => {
+  for (const failureMode of ["closed", "open"] as const) {
+    const bench = linkedBench({ failureMode });
+    const asked = submitted(bench);
+    const { id } = bench.take()[0] as { id: number };
+    bench.advance(deadlineMs + lookMs);
+    await settledPromises();
+    bench.hear({ kind: "admitted", id, target: 0, admittedAtMs: 100, lsn: 5, headers: null, key: null });
+    if (failureMode === "open") bench.client.settle(admissionOf(asked), nothing, () => {});
+    t.match(bench.take(), [{ kind: "settle", of: failureMode === "open" ? "request" : "withdrawn", lease: id, admittedAtMs: 100, lsn: 5, ...atNoTarget }], failureMode);
+  }
+});
+
+t.test("a submission that is let through unasked is counted with its settle, at no target", async (t) => {
+  const bench = new Bench();
+  bench.connect();
+  bench.welcome({ limited: false });
+  bench.take();
+  const asked = submitted(bench);
+  await settledPromises();
+  bench.client.settle(admissionOf(asked), nothing, () => {});
+  t.match(bench.take(), [{ kind: "settle", of: "request", lease: 0, lsn: 0, userPath: "/team", ...atNoTarget }]);
 });

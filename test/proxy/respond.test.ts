@@ -116,6 +116,7 @@ t.test("success headers hold the triples that there are", async (t) => {
 t.test("a target's name is a header's value, whatever it holds", async (t) => {
   t.equal(targetHeader({ provider: "openrouter", model: "meta-llama/llama-3:free" }), "openrouter/meta-llama/llama-3:free");
   t.equal(targetHeader({ provider: "p", model: "größe 日本\r\nx: y" }), "p/gr%C3%B6%C3%9Fe%20%E6%97%A5%E6%9C%AC%0D%0Ax:%20y");
+  t.equal(targetHeader({ provider: "p", model: "" }), "p/-");
   t.equal(targetHeader({ provider: "p", model: "half \ud800" }), "p/half%20%EF%BF%BD");
 });
 

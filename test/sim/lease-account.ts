@@ -55,6 +55,7 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
   let charges: WitnessedCharge[] = [];
   let requests: WitnessedRequest[] = [];
   const known = new Map<string, WitnessedRequest>();
+  const submissions = new WeakSet<WitnessedRequest>();
 
   const keyOf = (proxyId: string, lease: number, lsn: number, target: Target | null): string => `${proxyId} ${lease} ${lsn} ${target === null ? "path" : describeTarget(target)}`;
 
@@ -129,6 +130,7 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
       const target = targets[index]!;
       const fields = { proxyId, lease: id, lsn, atMs: admittedAtMs, unasked: false };
       const request = count({ ...fields, of: { path, target: null } }, at);
+      if (submission) submissions.add(request);
       const held = holdPath(request, path, submission);
       if (!submission) takeTarget(held, target, count({ ...fields, of: { path: null, target } }, at));
       leases.set(id, held);
@@ -141,6 +143,7 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
     told(proxyId, leases, { lease, userPath: path, lsn, target, targetLsn, submission }, at) {
       world.count(submission ? "submission told again" : "lease told again");
       const request = find(proxyId, lease, lsn, null);
+      if (submission !== submissions.has(request)) world.fail(`${proxyId} tells lease ${lease} again as ${submission ? "" : "no "}submission`);
       tellAgain(request, at);
       const held = holdPath(request, path, submission);
       leases.set(lease, held);

@@ -24,7 +24,7 @@ export const mutants: readonly Mutant[] = [
   { name: "settle acknowledged before its commit", file: "limiterd/writer.js", find: "batchDone.push(onDurable);", put: "batchDone.push(() => {}); onDurable();", often: true },
   { name: "leases not told again", file: client, find: "held.entries().map(([, admission]) => admission)", put: "[]", often: true },
   { name: "submission takes a slot", file: "limiterd/admit.js", find: "if (slots)", put: "", often: true },
-  { name: "submission gives back a slot that it never had", file: messages, find: "if (!held.submission)", put: "", often: true },
+  { name: "submission gives back a slot that it never had", file: messages, find: "if (!held.submission)", put: "", often: false },
   { name: "submission judged by a gauge", file: "limiterd/admit.js", find: ".filter(hasWindow)", put: "", often: false },
   { name: "submission told again as a request with a slot", file: "proxy/hello.js", find: "submission }));", put: "submission: false }));", often: false },
   { name: "settle without a target not counted on replay", file: settles, find: "const ofPath = of === \"attempt\"", put: "const ofPath = of === \"attempt\" || target === null", often: false },

@@ -197,7 +197,7 @@ t.test("a record that makes no sense is taken, so that its settle can be counted
   const long = "x".repeat(subjectBytesMax + 1);
   const table: readonly (readonly [at: number, flaw: string, values: readonly unknown[]])[] = [
     [0, "requestId", ["", "x".repeat(requestIdCharsMax + 1)]], [1, "endpoint", ["", long]], [2, "provider", ["", long]], [3, "providerType", ["", long]], [4, "model", [long]], [5, "status", [...notCounts, 1000]],
-    [6, "inputTokens", notTokens], [6, "cacheWriteInputTokens", [7]], [7, "outputTokens", notTokens], [8, "cachedInputTokens", notTokens], [9, "cacheWriteInputTokens", [...notTokens, 16]],
+    [6, "inputTokens", notTokens], [6, "cachedInputTokens", [4]], [6, "cacheWriteInputTokens", [7]], [7, "outputTokens", notTokens], [8, "cachedInputTokens", notTokens], [9, "cacheWriteInputTokens", [...notTokens, 16]],
     [10, "inputCost", [...notCosts, null]], [11, "outputCost", [...notCosts, null]], [12, "totalCost", notCosts], [12, "inputCost", [null]], [14, "rewriteTokensSaved", notTokens], [15, "rewriteCostSaved", notCosts],
     [16, "latencyMs", notCounts], [17, "firstByteMs", notCounts], [18, "keyId", ["x".repeat(65)]],
   ];
