@@ -249,7 +249,7 @@ function isAbsent(value: unknown): value is null | undefined {
 type Kind = "null" | "an array" | "an object" | "a string" | "a number" | "a boolean";
 
 /** Values aren't quoted: they may be long, and they are still in their Latin-1 reading. */
-function kindOf(value: unknown): Kind {
+export function kindOf(value: unknown): Kind {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "string") return "a string";

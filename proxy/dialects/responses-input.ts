@@ -1,0 +1,127 @@
+/** The input of the Responses API as the messages of chat completions. */
+import { unreachable } from "../../shared/assert.js";
+import { isAbsent, quote, type RequestCheck } from "./request-check.js";
+import { translateContent } from "./responses-content.js";
+import type { JsonObject } from "./translation.js";
+
+type Content = string | readonly JsonObject[];
+
+interface ChatMessage {
+  role: string;
+  content: Content | null;
+  tool_calls?: JsonObject[];
+  tool_call_id?: string;
+}
+
+/** `instructions` come first, as a system message. */
+export function translateInput(body: JsonObject, check: RequestCheck): readonly object[] {
+  const messages: ChatMessage[] = [];
+  const { instructions, input } = body;
+  if (!isAbsent(instructions)) messages.push({ role: "system", content: check.string(instructions, "instructions") ?? "" });
+  const before = messages.length;
+  if (typeof input === "string") messages.push({ role: "user", content: input });
+  else if (!isAbsent(input) && !Array.isArray(input)) check.refuse("input", `must be a string or an array, not ${quote(input)}`);
+  else {
+    const items = check.list(input, "input") ?? [];
+    for (let i = 0; i < items.length && check.failure === null; i++) addItem(messages, items[i], `input[${i}]`, check);
+  }
+  if (messages.length === before) check.refuse("input", "must not be empty");
+  return messages;
+}
+
+/** `id` and `status` say where an item was kept and how it came about: labels for the provider that kept it. */
+const known = {
+  message: new Set(["type", "role", "content", "id", "status", "phase"]),
+  function_call: new Set(["type", "call_id", "name", "arguments", "id", "status", "namespace", "caller"]),
+  custom_tool_call: new Set(["type", "call_id", "name", "input", "id", "status", "namespace", "caller"]),
+  function_call_output: new Set(["type", "call_id", "output", "id", "status", "caller"]),
+  custom_tool_call_output: new Set(["type", "call_id", "output", "id", "status", "caller"]),
+  reasoning: new Set(["type", "id", "summary", "content", "encrypted_content", "status"]),
+} as const;
+
+type ItemType = keyof typeof known;
+
+function addItem(messages: ChatMessage[], value: unknown, path: string, check: RequestCheck): void {
+  const given = check.object(value, path);
+  if (given === undefined) return;
+  const type = itemType(given, path, check);
+  if (type === undefined) return;
+  const item = check.fields(given, path, known[type]);
+  if (item === undefined) return;
+  switch (type) {
+    case "message":
+      return addMessage(messages, item, path, check);
+    case "function_call":
+    case "custom_tool_call":
+      return addCall(messages, callOf(type, item, path, check));
+    case "function_call_output":
+    case "custom_tool_call_output":
+      return addOutput(messages, item, path, check);
+    case "reasoning":
+      // Left out: chat completions have no place for what a model thought earlier.
+      return;
+    default:
+      unreachable(type);
+  }
+}
+
+/** An item without a type is a message when it has a role, else a reference. */
+function itemType(item: JsonObject, path: string, check: RequestCheck): ItemType | undefined {
+  const type = item["type"] ?? (item["role"] === undefined ? "item_reference" : "message");
+  if (typeof type === "string" && Object.hasOwn(known, type)) return type as ItemType;
+  if (type === "item_reference") return check.refuse(path, "is a reference to an item that only the provider's memory could know: send the item itself");
+  return check.refuse(`${path}.type`, `can't be passed on: chat completions have no ${quote(type)}`);
+}
+
+/** Most providers of chat completions don't know the role `developer`, and those that do treat it as `system`. */
+const roles: ReadonlyMap<unknown, "system" | "user" | "assistant"> = new Map([
+  ["system", "system"],
+  ["developer", "system"],
+  ["user", "user"],
+  ["assistant", "assistant"],
+]);
+
+function addMessage(messages: ChatMessage[], item: JsonObject, path: string, check: RequestCheck): void {
+  const role = roles.get(item["role"]);
+  if (role === undefined) return check.refuse(`${path}.role`, `must be one of ${[...roles.keys()].join(", ")}, not ${quote(item["role"])}`);
+  const content = translateContent(item["content"], `${path}.content`, role, check);
+  if (content === undefined) return;
+  const last = messages.at(-1);
+  // Its calls must be answered next, so what the assistant said beside them belongs into the same message.
+  if (role === "assistant" && last?.tool_calls !== undefined) last.content = last.content === null ? content : [...partsOf(last.content), ...partsOf(content)];
+  else messages.push({ role, content });
+}
+
+function partsOf(content: Content): readonly JsonObject[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+/** Calls that follow each other, or a text of the assistant, were one turn and are one message. */
+function addCall(messages: ChatMessage[], call: JsonObject): void {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant") messages.push({ role: "assistant", content: null, tool_calls: [call] });
+  else if (last.tool_calls === undefined) last.tool_calls = [call];
+  else last.tool_calls.push(call);
+}
+
+function callOf(type: "function_call" | "custom_tool_call", item: JsonObject, path: string, check: RequestCheck): JsonObject {
+  if (!isAbsent(item["namespace"])) check.refuse(`${path}.namespace`, "can't be passed on: chat completions have no namespaces of tools");
+  checkCaller(item, path, check);
+  const id = check.string(item["call_id"], `${path}.call_id`);
+  const name = check.string(item["name"], `${path}.name`);
+  if (type === "custom_tool_call") return { id, type: "custom", custom: { name, input: check.string(item["input"], `${path}.input`) } };
+  return { id, type: "function", function: { name, arguments: check.string(item["arguments"], `${path}.arguments`) } };
+}
+
+function addOutput(messages: ChatMessage[], item: JsonObject, path: string, check: RequestCheck): void {
+  checkCaller(item, path, check);
+  const callId = check.string(item["call_id"], `${path}.call_id`);
+  const content = translateContent(item["output"], `${path}.output`, "tool", check);
+  if (callId !== undefined && content !== undefined) messages.push({ role: "tool", content, tool_call_id: callId });
+}
+
+function checkCaller(item: JsonObject, path: string, check: RequestCheck): void {
+  if (isAbsent(item["caller"])) return;
+  const type = check.object(item["caller"], `${path}.caller`)?.["type"];
+  if (type !== "direct") check.refuse(`${path}.caller`, "can't be passed on: in chat completions the model alone calls tools");
+}
