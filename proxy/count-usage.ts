@@ -1,16 +1,27 @@
 /** What a response is charged with: the usage that it told, or a guess where it told none, or nonsense. */
+import type { Operation } from "../shared/operation.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import type { Usage, UsageReading } from "./read-usage.js";
 
 export interface Counted {
-  readonly usage: Usage;
+  /** Null: no model worked at it. */
+  readonly usage: Usage | null;
   readonly estimated: boolean;
   /** For the log: what was put right, left out or refused. */
   readonly note: string | null;
 }
 
+const withoutModel: ReadonlySet<Operation> = new Set<Operation>(["files", "batches"]);
+const uncharged: Counted = { usage: null, estimated: false, note: null };
+
+/** What a provider keeps for its callers; it may hold anything, and passes as it is. */
+export function isWithoutModel(operation: Operation): boolean {
+  return withoutModel.has(operation);
+}
+
 /** Usage as told; a guess when none was, and instead of nonsense: a provider's mistake must not lift the caller's limits. */
-export function countUsage(reading: UsageReading, seen: { readonly promptBytes: number; readonly contentChars: number }): Counted {
+export function countUsage(reading: UsageReading, seen: { readonly operation: Operation; readonly promptBytes: number; readonly contentChars: number }): Counted {
+  if (isWithoutModel(seen.operation)) return uncharged;
   switch (reading.kind) {
     case "usage": return { usage: reading, estimated: false, note: reading.note };
     case "absent": return { usage: estimateTokens(seen), estimated: true, note: null };

@@ -7,7 +7,7 @@ import { heldResponseBytesMax, readableResponseBytesMax } from "../shared/bounds
 import type { Failure } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
 import { forwardResponseHeaders, headerOf } from "./copy-headers.js";
-import { countUsage } from "./count-usage.js";
+import { countUsage, isWithoutModel } from "./count-usage.js";
 import type { Exchange } from "./exchange.js";
 import { failoverReason, type TargetFailure } from "./failover-reason.js";
 import { absentUsage, findUsage, parseJson, readUsage, usageAtEnd, type Usage, type UsageReading } from "./read-usage.js";
@@ -180,7 +180,8 @@ class Forwarding implements UpstreamSink {
     // Latin-1 keeps every byte as it came, and what is looked for is ASCII.
     const text = this.#kept === null ? "" : (this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept)).toString("latin1");
     if (this.#status >= 300) return this.#endWithError(this.#status, text);
-    const parsed = this.#isJson ? (usageAtEnd(text) ?? parseJson(text)) : undefined;
+    // What providers keep for callers passes as it is: a file may hold anything.
+    const parsed = this.#isJson && !isWithoutModel(this.#what.operation) ? (usageAtEnd(text) ?? parseJson(text)) : undefined;
     if (errorInsideSuccess(parsed) && !this.#exchange.begun) return this.#endWithError(this.#status, text);
     const { usage, estimated, note } = this.#charged(readUsage(findUsage(parsed)), this.#textBytes());
     const unread = this.#kept === null ? `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes` : note;
@@ -243,7 +244,7 @@ class Forwarding implements UpstreamSink {
   }
 
   #charged(reading: UsageReading, contentChars: number): Charged {
-    return countUsage(reading, { promptBytes: this.#what.promptBytes, contentChars });
+    return countUsage(reading, { operation: this.#what.operation, promptBytes: this.#what.promptBytes, contentChars });
   }
 
   /** Field by field: with spreads V8 makes a new hidden class for each request, which cost a twentieth of the proxy's CPU. */

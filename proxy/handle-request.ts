@@ -8,14 +8,17 @@ import { handleAdmin } from "./admin-api.js";
 import { handleAuthKeys } from "./auth-keys-api.js";
 import { authenticate, type Authentication, type Caller } from "./authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst, refuseCaller } from "./authorize-caller.js";
+import { countTokens } from "./count-tokens.js";
 import { explainRequest } from "./explain-request.js";
 import type { Exchange } from "./exchange.js";
 import { type Gateway, RequestRecord } from "./gateway.js";
 import { replyHealth, replyReady } from "./health.js";
 import { type Endpoint, type LimitedOperation, matchRoute } from "./match-route.js";
 import { modelRequest } from "./model-request.js";
+import { replyModel } from "./reply-model.js";
 import { listModels } from "./resolve-model.js";
 import { replyFailure, replyJson } from "./respond.js";
+import { storedRequest, submitBatch } from "./stored-request.js";
 import { replyUsage } from "./usage-api.js";
 
 /** Answers one request and logs it. Never rejects: a failure of our own ends the process. */
@@ -60,11 +63,11 @@ function serveCaller(gateway: Gateway, exchange: Exchange, match: Match, authent
   return serveAuthorized(gateway, exchange, match, authorized, record);
 }
 
-function isLimited(endpoint: Endpoint): endpoint is LimitedOperation {
+function isLimited(endpoint: Endpoint): endpoint is LimitedOperation | "batch_submission" {
   return limited.has(endpoint);
 }
 
-const limited: ReadonlySet<Endpoint> = new Set<LimitedOperation>(["chat_completions", "responses", "messages", "embeddings", "speech", "transcriptions", "translations", "images"]);
+const limited: ReadonlySet<Endpoint> = new Set<LimitedOperation | "batch_submission">(["batch_submission", "chat_completions", "responses", "messages", "embeddings", "speech", "transcriptions", "translations", "images"]);
 
 function serveAuthorized(gateway: Gateway, exchange: Exchange, match: Match, authorized: Authentication, record: RequestRecord): Promise<void> | undefined {
   if (!authorized.ok) return void refuseCaller(exchange, match.area, record, authorized);
@@ -82,6 +85,12 @@ function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller:
     case "transcriptions":
     case "translations":
     case "images": return modelRequest(gateway, exchange, endpoint, caller, record);
+    case "count_tokens": return countTokens(gateway, exchange, caller, record);
+    case "files":
+    case "batches": return storedRequest(gateway, exchange, endpoint, caller, record);
+    case "stored_responses": return storedRequest(gateway, exchange, "responses", caller, record);
+    case "batch_submission": return submitBatch(gateway, exchange, caller, record);
+    case "model": return replyModel(gateway, exchange, record);
     case "models": {
       record.end(200, "answered");
       return void replyJson(exchange, 200, { object: "list", data: listModels(gateway.models.current()) });

@@ -1,7 +1,7 @@
 /** Which endpoint a request is for (CONTRACT sections 1 and 5). A table; nothing is done here. */
 import type { JsonOperation } from "./model-body.js";
 
-export type Endpoint = LimitedOperation | "models" | "usage" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "budgets" | "budgets-reset-one" | "budgets-reset" | "budgets-settings" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
+export type Endpoint = LimitedOperation | "count_tokens" | "files" | "batches" | "stored_responses" | "batch_submission" | "model" | "models" | "usage" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "budgets" | "budgets-reset-one" | "budgets-reset" | "budgets-settings" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
 
 /** What is admitted: counted, and limited. */
 export type LimitedOperation = Exclude<JsonOperation, "count_tokens"> | "transcriptions" | "translations";
@@ -28,6 +28,9 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["/v1/audio/transcriptions", { area: "model", methods: { POST: "transcriptions" } }],
   ["/v1/audio/translations", { area: "model", methods: { POST: "translations" } }],
   ["/v1/images/generations", { area: "model", methods: { POST: "images" } }],
+  ["/v1/messages/count_tokens", { area: "model", methods: { POST: "count_tokens" } }],
+  ["/v1/files", { area: "model", methods: { GET: "files", POST: "files" } }],
+  ["/v1/batches", { area: "model", methods: { GET: "batches", POST: "batch_submission" } }],
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
   ["/admin/rate-limits", { area: "admin", methods: { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" } }],
@@ -43,8 +46,20 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],
 ]);
 
+/** Paths that hold an id. What providers keep is asked for by ids of their making: letters, digits and `_.-`. */
+const patterns: readonly (readonly [path: RegExp, route: Route])[] = [
+  [/^\/v1\/models\/.+$/, { area: "model", methods: { GET: "model" } }],
+  [/^\/v1\/files\/[\w-][\w.-]{0,255}$/, { area: "model", methods: { GET: "files", DELETE: "files" } }],
+  [/^\/v1\/files\/[\w-][\w.-]{0,255}\/content$/, { area: "model", methods: { GET: "files" } }],
+  [/^\/v1\/batches\/[\w-][\w.-]{0,255}$/, { area: "model", methods: { GET: "batches" } }],
+  [/^\/v1\/batches\/[\w-][\w.-]{0,255}\/cancel$/, { area: "model", methods: { POST: "batches" } }],
+  [/^\/v1\/responses\/[\w-][\w.-]{0,255}$/, { area: "model", methods: { GET: "stored_responses", DELETE: "stored_responses" } }],
+  [/^\/v1\/responses\/[\w-][\w.-]{0,255}\/input_items$/, { area: "model", methods: { GET: "stored_responses" } }],
+  [/^\/v1\/responses\/[\w-][\w.-]{0,255}\/cancel$/, { area: "model", methods: { POST: "stored_responses" } }],
+  [/^\/admin\/auth-keys\/[^/]+\/deactivate$/, { area: "admin", methods: { POST: "auth-keys-deactivate" } }],
+];
+
 const deactivation = /^\/admin\/auth-keys\/([^/]+)\/deactivate$/;
-const deactivationRoute: Route = { area: "admin", methods: { POST: "auth-keys-deactivate" } };
 
 /** The id in the path of a key's deactivation, as it was written. */
 export function keyInPath(path: string): string {
@@ -52,7 +67,7 @@ export function keyInPath(path: string): string {
 }
 
 export function matchRoute(method: string, path: string): RouteMatch {
-  const route = routes.get(path) ?? (deactivation.test(path) ? deactivationRoute : undefined);
+  const route = routes.get(path) ?? patterns.find(([pattern]) => pattern.test(path))?.[1];
   if (route === undefined) return { kind: "unknown", area: path === "/admin" || path.startsWith("/admin/") ? "admin" : "model" };
   const endpoint = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
   if (endpoint === undefined) return { kind: "wrong-method", allow: Object.keys(route.methods).join(", "), area: route.area };

@@ -4,7 +4,8 @@
  * resolved is in `resolve-model.ts`.
  */
 import type { Config, ProviderConfig } from "../shared/config/config.js";
-import { buildCatalog, type Catalog } from "./resolve-model.js";
+import { type Failure, failure } from "../shared/error-code.js";
+import { buildCatalog, type Catalog, resolveModel, type Route } from "./resolve-model.js";
 import type { Upstream } from "./upstream.js";
 
 export interface ModelCatalogPorts {
@@ -69,6 +70,16 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
       release();
     },
   };
+}
+
+/** The route of a name, once every provider has been asked for its models: a bare id may be one that it is just telling. */
+export async function resolveOnceLearned({ models }: { readonly models: ModelCatalog }, name: string): Promise<Route | null> {
+  await models.firstLearned();
+  return resolveModel(models.current(), name);
+}
+
+export function unknownModel(name: string): Failure {
+  return failure("model_not_found", `the model ${JSON.stringify(name)} does not exist: GET /v1/models lists those that do`, "model");
 }
 
 type ModelsAnswer = { readonly ok: true; readonly models: readonly string[] } | { readonly ok: false; readonly reason: string };

@@ -1,6 +1,6 @@
 /** A request to a model, in the order in which it happens: read, resolve, admit, forward, fail over, settle. */
 import { assert } from "../shared/assert.js";
-import { type Failure, failure } from "../shared/error-code.js";
+import type { Failure } from "../shared/error-code.js";
 import type { Target } from "../shared/wire/message.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
 import type { Caller } from "./authenticate.js";
@@ -12,8 +12,9 @@ import type { Gateway, RequestRecord } from "./gateway.js";
 import { readJsonCall } from "./json-call.js";
 import type { LimitedOperation } from "./match-route.js";
 import type { CallSource, ModelCall, ReadCall } from "./model-call.js";
+import { resolveOnceLearned, unknownModel } from "./model-catalog.js";
 import { readMultipartCall } from "./multipart-call.js";
-import { resolveModel, type Route } from "./resolve-model.js";
+import { resolveModel } from "./resolve-model.js";
 import { successHeaders, targetHeader } from "./respond.js";
 import { translatedUpstream } from "./translated-upstream.js";
 import { upstreamPath } from "./upstream-path.js";
@@ -37,7 +38,7 @@ async function serveCall(gateway: Gateway, exchange: Exchange, call: ModelCall, 
   const refuse = (what: Failure): Promise<void> => refuseUnadmitted(gateway, exchange, caller, record, what);
   record.model = call.model;
   const route = resolveModel(gateway.models.current(), call.model) ?? (await resolveOnceLearned(gateway, call.model));
-  if (route === null) return refuse(failure("model_not_found", `the model ${JSON.stringify(call.model)} does not exist: GET /v1/models lists those that do`, "model"));
+  if (route === null) return refuse(unknownModel(call.model));
   const targets = withoutProblem(gateway, call, gateway.targetOrder.order(route));
   if ("status" in targets) return refuse(targets);
   const admitted = await admitRequest(gateway, exchange, { caller, targets, model: call.model }, record);
@@ -70,12 +71,6 @@ function withoutProblem({ providers }: Gateway, call: ModelCall, targets: readon
   }
   if (able === null) return targets;
   return able.length === 0 ? first! : able;
-}
-
-/** A bare id may be one that a provider is just being asked about. */
-async function resolveOnceLearned(gateway: Gateway, name: string): Promise<Route | null> {
-  await gateway.models.firstLearned();
-  return resolveModel(gateway.models.current(), name);
 }
 
 interface Sending {

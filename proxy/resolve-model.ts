@@ -108,7 +108,7 @@ export function listModels(catalog: Catalog): readonly ListedModel[] {
   return listed;
 }
 
-function listedModel(id: string, ownedBy: string): ListedModel {
+export function listedModel(id: string, ownedBy: string): ListedModel {
   return { id, object: "model", created: 0, owned_by: ownedBy };
 }
 

@@ -33,7 +33,8 @@ export function mapUpstreamError(provider: string, status: number, body: Buffer)
 
 /** Whether the parsed body of a 2xx is an error in truth: it has an `error` object in the place of an answer. `error: null` isn't one. */
 export function errorInsideSuccess(value: unknown): boolean {
-  if (!isObject(value) || !isObject(value["error"])) return false;
+  // A response of the Responses API tells with its error how it has failed; it is an answer all the same.
+  if (!isObject(value) || !isObject(value["error"]) || value["object"] === "response") return false;
   const choices = value["choices"];
   return !Array.isArray(choices) || choices.length === 0;
 }
