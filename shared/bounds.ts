@@ -93,10 +93,12 @@ export const tokensPerResponseMax = 1_000_000_000;
 export const heldResponseBytesMax = 1024 * 1024;
 /** A plain answer is kept up to this size to read its usage; a larger one is charged by an estimate, with a note in its log line. */
 export const readableResponseBytesMax = 32 * 1024 * 1024;
-/** One event of a stream that is looked at; a longer one passes unread. */
+/** One event of a stream that is looked at; a longer one passes unread, or ends a stream that is being translated. */
 export const streamEventBytesMax = 1024 * 1024;
 /** What is kept in memory of an upload that can't be sent on yet; the rest waits on disk. */
 export const heldUploadBytesMax = 256 * 1024;
+/** Levels of objects and arrays in a body that is translated, and so written as JSON again: that goes by the stack, which has room for several thousand. */
+export const jsonDepthMax = 500;
 /** What a caller may send as X-Request-ID. */
 export const requestIdCharsMax = 128;
 /** What one response may cost, in pico-dollars: 9,000 USD, the largest round amount that is a safe integer. More is nonsense and isn't charged. */

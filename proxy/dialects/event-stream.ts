@@ -1,0 +1,95 @@
+/**
+ * Server-Sent Events, read and written: bytes in any pieces become events, an event becomes text. As in
+ * the HTML standard, https://html.spec.whatwg.org/multipage/server-sent-events.html: lines end in LF, CR
+ * or CRLF, a byte order mark at the start and comments are skipped, and an event that the stream's end
+ * leaves open is not an event.
+ *
+ * Not here: what the events mean. `proxy/tap-stream.ts` looks at streams that pass unchanged.
+ */
+import { streamEventBytesMax } from "../../shared/bounds.js";
+import type { ClientEvent } from "./translation.js";
+
+export interface StreamEvent {
+  /** Its `event:` field, or null. */
+  readonly event: string | null;
+  readonly data: string;
+}
+
+const lineEnd = /\r\n|\r|\n/g;
+
+/** Gives the same events however the bytes are cut. */
+export class EventSplitter {
+  readonly #charsMax: number;
+  readonly #decoder = new TextDecoder();
+  /** The line that the bytes so far have left open. */
+  #line = "";
+  /** The last byte was a CR; an LF right after it belongs to it. */
+  #afterCr = false;
+  #event = "";
+  #data: string[] = [];
+  /** Characters of the open event. */
+  #chars = 0;
+  #overflowed = false;
+
+  /** `charsMax`: of one event, its comments and line ends included. */
+  constructor(charsMax = streamEventBytesMax) {
+    this.#charsMax = charsMax;
+  }
+
+  /** True once an event was larger than the bound. What came before it has been given; it and what follows never are. */
+  get overflowed(): boolean {
+    return this.#overflowed;
+  }
+
+  /** The events that these bytes complete. */
+  push(bytes: Uint8Array): readonly StreamEvent[] {
+    const text = this.#overflowed ? "" : this.#decoder.decode(bytes, { stream: true });
+    if (text === "") return [];
+    const events: StreamEvent[] = [];
+    let start = this.#afterCr && text.startsWith("\n") ? 1 : 0;
+    this.#afterCr = text.endsWith("\r");
+    lineEnd.lastIndex = start;
+    for (let end = lineEnd.exec(text); end !== null; end = lineEnd.exec(text)) {
+      if (!this.#grow(end.index - start + 1)) return events;
+      const line = this.#line + text.slice(start, end.index);
+      this.#line = "";
+      start = lineEnd.lastIndex;
+      if (line === "") this.#dispatch(events);
+      else this.#field(line);
+    }
+    if (this.#grow(text.length - start)) this.#line += text.slice(start);
+    return events;
+  }
+
+  /** Counts characters of the open event; a line's end is one, so that a CRLF that is cut counts like a whole one. */
+  #grow(chars: number): boolean {
+    this.#chars += chars;
+    if (this.#chars <= this.#charsMax) return true;
+    this.#overflowed = true;
+    this.#line = "";
+    this.#data = [];
+    return false;
+  }
+
+  #dispatch(events: StreamEvent[]): void {
+    if (this.#data.length > 0) events.push({ event: this.#event === "" ? null : this.#event, data: this.#data.join("\n") });
+    this.#event = "";
+    this.#data = [];
+    this.#chars = 0;
+  }
+
+  /** `id` and `retry` are for clients that reconnect; nobody here does. A comment has an empty name. */
+  #field(line: string): void {
+    const colon = line.indexOf(":");
+    const name = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
+    if (name === "data") this.#data.push(value);
+    else if (name === "event") this.#event = value;
+  }
+}
+
+/** The text of an event, ready to be sent. Data of several lines becomes several `data:` lines. */
+export function formatEvent(event: ClientEvent): string {
+  const name = event.event === null ? "" : `event: ${event.event}\n`;
+  return `${name}data: ${event.data.replace(lineEnd, "\ndata: ")}\n\n`;
+}
