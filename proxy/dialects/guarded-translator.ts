@@ -1,0 +1,69 @@
+/**
+ * What the two translators of streams share: they gather what one event gives, they end once, and what
+ * can't be translated becomes an error event in the client's shape instead of an exception.
+ */
+import { isObject } from "../../shared/assert.js";
+import { readStreamError, type StreamError } from "./error-events.js";
+import { type ClientEvent, type EventTranslator, type JsonObject, UntranslatableAnswer } from "./translation.js";
+
+const none: readonly ClientEvent[] = [];
+
+export abstract class GuardedTranslator implements EventTranslator {
+  #out: ClientEvent[] = [];
+  #over = false;
+
+  push(event: string | null, data: string): readonly ClientEvent[] {
+    return this.#gather(() => this.read(event, data));
+  }
+
+  end(): readonly ClientEvent[] {
+    return this.#gather(() => this.ended());
+  }
+
+  /** One event of the upstream. May throw `UntranslatableAnswer`. */
+  protected abstract read(event: string | null, data: string): void;
+
+  /** The upstream's stream ended before the answer was over. May throw `UntranslatableAnswer`. */
+  protected abstract ended(): void;
+
+  protected abstract errorEvent(error: StreamError): ClientEvent;
+
+  protected send(event: string | null, value: JsonObject): void {
+    this.#out.push({ event, data: JSON.stringify(value) });
+  }
+
+  /** The last event, if there is one, has been sent: what the upstream says after this is passed over. */
+  protected close(last: ClientEvent | null): void {
+    if (last !== null) this.#out.push(last);
+    this.#over = true;
+  }
+
+  /** The upstream's own error, in the client's shape. */
+  protected fail(data: string, value: JsonObject): void {
+    this.close(this.errorEvent(readStreamError(data, value)));
+  }
+
+  #gather(act: () => void): readonly ClientEvent[] {
+    if (this.#over) return none;
+    this.#out = [];
+    try {
+      act();
+    } catch (error) {
+      if (!(error instanceof UntranslatableAnswer)) throw error;
+      this.close(this.errorEvent({ type: "provider_error", message: error.message, code: null }));
+    }
+    return this.#out;
+  }
+}
+
+/** The object that an event's data is. */
+export function parseEventData(data: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch {
+    // Told below, like any other value that is no object.
+  }
+  if (!isObject(value)) throw new UntranslatableAnswer("the provider's stream holds an event that is no JSON object");
+  return value;
+}

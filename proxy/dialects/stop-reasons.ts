@@ -1,0 +1,34 @@
+/** Why an answer ended, in both dialects, as tables; docs/dialects.md shows them. */
+
+/** Of an Anthropic answer, for a chat client. */
+export const finishReasons: ReadonlyMap<string, string> = new Map([
+  ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["max_tokens", "length"],
+  ["model_context_window_exceeded", "length"],
+  ["pause_turn", "length"],
+  ["tool_use", "tool_calls"],
+  ["refusal", "content_filter"],
+]);
+
+/** Of a chat completion, for an Anthropic client. */
+export const stopReasons: ReadonlyMap<string, string> = new Map([
+  ["stop", "end_turn"],
+  ["length", "max_tokens"],
+  ["tool_calls", "tool_use"],
+  ["function_call", "tool_use"],
+  ["content_filter", "refusal"],
+]);
+
+/** A reason that the table doesn't know ended the answer all the same. */
+export function finishReason(stopReason: unknown): string {
+  return finishReasons.get(stopReason as string) ?? "stop";
+}
+
+/** Some providers end an answer that calls tools with `stop`; a client of Anthropic's calls them only when it is told to. A model that refuses ends with `stop`, and says so in `refusal`. */
+export function stopReason(finish: unknown, callsTools: boolean, refuses: boolean): string {
+  const reason = stopReasons.get(finish as string) ?? "end_turn";
+  if (reason !== "end_turn") return reason;
+  if (refuses) return "refusal";
+  return callsTools ? "tool_use" : reason;
+}

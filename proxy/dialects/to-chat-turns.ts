@@ -1,0 +1,115 @@
+/**
+ * The system prompt and the turns of an Anthropic request as chat messages. A turn of the user becomes a
+ * message of the role `tool` for each result of a tool, and one of the user for the rest.
+ */
+import { isObject } from "../../shared/assert.js";
+import { messagesThinkingFields, messagesToolResultFields, messagesToolUseFields, messagesTurnFields } from "./messages-fields.js";
+import { isAbsent, type Refusals } from "./refusals.js";
+import { chatContent, toChatPart, toChatTexts } from "./to-chat-parts.js";
+import type { JsonObject } from "./translation.js";
+
+export function toChatTurns(body: JsonObject, refusals: Refusals): readonly JsonObject[] {
+  const messages: JsonObject[] = [];
+  if (!isAbsent(body["system"])) addSystem(messages, body["system"], "system", refusals);
+  const turns = refusals.list(body["messages"], "messages");
+  turns.forEach((item, i) => {
+    const at = `messages[${i}]`;
+    const turn = refusals.object(item, at);
+    refusals.fields(turn, messagesTurnFields, `${at}.`);
+    switch (turn["role"]) {
+      case "user": return addUser(messages, turn["content"], `${at}.content`, refusals);
+      case "assistant":
+        if (i === turns.length - 1) refusals.unsayable(at, "must not be the assistant's", "which begins each answer anew");
+        return addAssistant(messages, turn["content"], `${at}.content`, refusals);
+      case "system": return addSystem(messages, turn["content"], `${at}.content`, refusals);
+      default: return refusals.refuse(`${at}.role`, `${at}.role must be one of user, assistant, system`);
+    }
+  });
+  if (turns.length === 0) refusals.refuse("messages", "messages must hold at least one message");
+  return messages;
+}
+
+function addSystem(messages: JsonObject[], content: unknown, at: string, refusals: Refusals): void {
+  const said = toChatTexts(content, at, refusals);
+  if (said !== "") messages.push({ role: "system", content: said });
+}
+
+function addUser(messages: JsonObject[], content: unknown, at: string, refusals: Refusals): void {
+  if (typeof content === "string") return void messages.push({ role: "user", content });
+  const results: JsonObject[] = [];
+  const attached: JsonObject[] = [];
+  const parts: JsonObject[] = [];
+  refusals.list(content, at).forEach((item, i) => {
+    const block = refusals.object(item, `${at}[${i}]`);
+    if (block["type"] === "tool_result") results.push(toolMessage(block, `${at}[${i}]`, attached, refusals));
+    else parts.push(toChatPart(block, "user", `${at}[${i}]`, refusals));
+  });
+  // A call must be followed by its results at once.
+  messages.push(...results);
+  parts.unshift(...attached);
+  if (parts.length > 0) messages.push({ role: "user", content: chatContent(parts) });
+  else if (results.length === 0) refusals.refuse(at, `${at} must not be empty`);
+}
+
+/** Pictures and documents, which a tool's message can't hold, are put to what the user says next, behind a line that says where they come from. */
+function toolMessage(block: JsonObject, at: string, attached: JsonObject[], refusals: Refusals): JsonObject {
+  refusals.fields(block, messagesToolResultFields, `${at}.`);
+  const id = refusals.name(block["tool_use_id"], `${at}.tool_use_id`);
+  const parts = resultParts(block["content"], `${at}.content`, refusals);
+  const texts = parts.filter((part) => part["type"] === "text");
+  if (texts.length < parts.length) {
+    attached.push({ type: "text", text: `Part of the result of the tool call ${id}:` }, ...parts.filter((part) => part["type"] !== "text"));
+    if (texts.length === 0) texts.push({ type: "text", text: "The result is in the next message of the user." });
+  }
+  const content = chatContent(texts);
+  const failed = refusals.flag(block["is_error"], `${at}.is_error`) === true;
+  return { role: "tool", tool_call_id: id, content: failed ? asError(content) : content };
+}
+
+function resultParts(content: unknown, at: string, refusals: Refusals): JsonObject[] {
+  if (isAbsent(content) || content === "") return [];
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return refusals.list(content, at).map((item, i) => toChatPart(refusals.object(item, `${at}[${i}]`), "result", `${at}[${i}]`, refusals));
+}
+
+/** Chat completions have no flag for a failed tool: the text has to say it. */
+function asError(content: string | readonly JsonObject[]): string | readonly JsonObject[] {
+  if (typeof content !== "string") return [{ type: "text", text: "Error: " }, ...content];
+  return /^\s*error/i.test(content) ? content : `Error: ${content}`;
+}
+
+function addAssistant(messages: JsonObject[], content: unknown, at: string, refusals: Refusals): void {
+  if (typeof content === "string") return void messages.push({ role: "assistant", content });
+  const thinking: string[] = [];
+  const parts: JsonObject[] = [];
+  const calls: JsonObject[] = [];
+  refusals.list(content, at).forEach((item, i) => {
+    const block = refusals.object(item, `${at}[${i}]`);
+    const blockAt = `${at}[${i}]`;
+    switch (block["type"]) {
+      case "thinking":
+      case "redacted_thinking": {
+        refusals.fields(block, messagesThinkingFields, `${blockAt}.`);
+        if (block["type"] === "thinking" && !block["signature"]) thinking.push(refusals.text(block["thinking"], `${blockAt}.thinking`));
+        return;
+      }
+      case "tool_use": return void calls.push(toolCall(block, blockAt, refusals));
+      default: return void parts.push(toChatPart(block, "assistant", blockAt, refusals));
+    }
+  });
+  if (parts.length === 0 && calls.length === 0 && thinking.length === 0) return;
+  const message: Record<string, unknown> = { role: "assistant", content: parts.length === 0 && calls.length > 0 ? null : chatContent(parts) };
+  if (thinking.length > 0) message["reasoning_content"] = thinking.join("");
+  if (calls.length > 0) message["tool_calls"] = calls;
+  messages.push(message);
+}
+
+function toolCall(block: JsonObject, at: string, refusals: Refusals): JsonObject {
+  refusals.fields(block, messagesToolUseFields, `${at}.`);
+  if (!isObject(block["input"])) refusals.wrong(`${at}.input`, "an object", block["input"]);
+  return {
+    id: refusals.name(block["id"], `${at}.id`),
+    type: "function",
+    function: { name: refusals.name(block["name"], `${at}.name`), arguments: JSON.stringify(block["input"] ?? {}) },
+  };
+}

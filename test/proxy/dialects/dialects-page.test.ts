@@ -1,0 +1,64 @@
+/** docs/dialects.md shows the tables that the code goes by. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import * as chat from "../../../proxy/dialects/chat-fields.js";
+import type { FieldTable } from "../../../proxy/dialects/field-table.js";
+import * as messages from "../../../proxy/dialects/messages-fields.js";
+import { finishReasons, stopReasons } from "../../../proxy/dialects/stop-reasons.js";
+import { root } from "../../support/source-tree.js";
+
+const page = readFileSync(join(root, "docs/dialects.md"), "utf8");
+
+/** The rows of the tables below a heading, without their heads. */
+function rowsBelow(part: string, heading: string): readonly string[] {
+  const partAt = page.indexOf(`\n## ${part}\n`);
+  const at = page.indexOf(`\n### ${heading}\n`, partAt);
+  const next = page.indexOf("\n#", at + 1);
+  return page.slice(at, next).split("\n").filter((line) => line.startsWith("| `"));
+}
+
+const rows = (table: FieldTable): readonly string[] => [...table].map(([field, rule]) => `| \`${field}\` | ${rule.how === "refused" ? `refused: ${rule.must}` : rule.how} | ${rule.note} |`);
+
+const fromChat: Readonly<Record<string, FieldTable>> = {
+  "The request": chat.chatRequestFields,
+  "`response_format.json_schema`": chat.chatResponseFormatFields,
+  "A system message": chat.chatSystemFields,
+  "A user's message": chat.chatUserFields,
+  "A part of a message": chat.chatPartFields,
+  "`image_url`": chat.chatImageFields,
+  "`file`": chat.chatFileFields,
+  "An assistant's message": chat.chatAssistantFields,
+  "A call of a tool": chat.chatToolCallFields,
+  "`function` of a call": chat.chatFunctionCallFields,
+  "A tool's message": chat.chatToolFields,
+  "A tool": chat.chatToolDefinitionFields,
+  "`function` of a tool": chat.chatFunctionFields,
+};
+
+const fromMessages: Readonly<Record<string, FieldTable>> = {
+  "The request": messages.messagesRequestFields,
+  "`output_config`": messages.messagesOutputFields,
+  "A message": messages.messagesTurnFields,
+  "`text`": messages.messagesTextFields,
+  "`image`": messages.messagesImageFields,
+  "`document`": messages.messagesDocumentFields,
+  "`tool_use`": messages.messagesToolUseFields,
+  "`tool_result`": messages.messagesToolResultFields,
+  "`thinking` and `redacted_thinking`": messages.messagesThinkingFields,
+  "A tool": messages.messagesToolDefinitionFields,
+};
+
+t.test("the page has every field of every table, with its fate", async (t) => {
+  for (const [heading, table] of Object.entries(fromChat)) t.same(rowsBelow("A chat completion, of an Anthropic provider", heading), rows(table), heading);
+  for (const [heading, table] of Object.entries(fromMessages)) t.same(rowsBelow("Messages, of a chat provider", heading), rows(table), heading);
+});
+
+t.test("no table is missing from the page", async (t) => {
+  t.equal(Object.keys(fromChat).length, Object.keys(chat).length);
+  t.equal(Object.keys(fromMessages).length, Object.keys(messages).length);
+});
+
+t.test("the page has every reason why an answer ends", async (t) => {
+  for (const [reason, becomes] of [...finishReasons, ...stopReasons]) t.ok(page.includes(`| \`${reason}\` | \`${becomes}\` |`), reason);
+});
