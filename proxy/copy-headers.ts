@@ -41,6 +41,13 @@ export function forwardRequestHeaders(rawHeaders: readonly string[], userPathHea
   return named === null ? kept : without(kept, named);
 }
 
+/** Those that speak of the dialect of the client's SDK mean nothing in another one. */
+export function withoutDialect(headers: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) if (!/^(?:anthropic|openai)-/i.test(headers[i]!)) kept.push(headers[i]!, headers[i + 1]!);
+  return kept;
+}
+
 /** The headers for the client, as a flat list of names and values; bytes are read as Latin-1, which is how they will be written. */
 export function forwardResponseHeaders(rawHeaders: readonly (Buffer | string)[]): string[] {
   const kept: string[] = [];

@@ -13,7 +13,7 @@ const places = /"(?:(?:usage|error)"\s*:\s*\{|finish_reason"\s*:\s*"(?!")|(?:con
 /** Of Anthropic's messages, whose deltas name their text by its kind. */
 const placesOfMessages = /"(?:(?:usage|error)"\s*:\s*\{|(?:text|thinking|partial_json)"\s*:\s*")/g;
 /** Of responses, of speech and of transcriptions: every text comes once as a delta, and again in the events that sum it up. */
-const placesOfDeltas = /"(?:(?:usage|error)"\s*:\s*\{|delta"\s*:\s*")/g;
+const placesOfDeltas = /"(?:(?:usage|error)"\s*:\s*\{|type"\s*:\s*"error"|delta"\s*:\s*")/g;
 
 function placesOf(operation: Operation): RegExp {
   if (operation === "chat_completions") return places;
@@ -52,7 +52,7 @@ export class EventReader {
     for (let place = places.exec(data); place !== null; place = places.exec(data)) {
       const letter = data[place.index + 1];
       if (letter === "f") this.finished = true;
-      else if (letter === "u" || letter === "e") matters = true;
+      else if (letter === "u" || letter === "e" || letter === "t") matters = true;
       else {
         const start = places.lastIndex;
         const end = stringEnd(data, start - 1);
@@ -73,13 +73,18 @@ export class EventReader {
       return false;
     }
     if (!isObject(value)) return false;
-    const failed = isObject(value["error"]);
+    const failed = isFailure(value);
     if (failed) this.errorSeen = true;
     const usage = findUsage(value);
     if (readUsage(usage).kind !== "absent") this.#usage = mergeUsage(this.#usage, usage);
     const choices = value["choices"];
     return !failed && isObject(value["usage"]) && Array.isArray(choices) && choices.length === 0;
   }
+}
+
+/** An error in any dialect: on its own, with its type, or in the response that has failed. */
+function isFailure({ error, type, response }: Readonly<Record<string, unknown>>): boolean {
+  return isObject(error) || type === "error" || (isObject(response) && isObject(response["error"]));
 }
 
 /** The data of an event of several lines, as the standard joins it. */

@@ -1,27 +1,37 @@
-/** A call whose request is a JSON object: chat completions, messages, responses, embeddings, speech, images. */
+/** A call whose request is a JSON object: chat completions, messages, responses, embeddings, speech, images. To a provider of the same dialect its bytes go as they came. */
+import { assert } from "../shared/assert.js";
 import type { ProviderConfig } from "../shared/config/config.js";
 import { type Failure, failure } from "../shared/error-code.js";
+import type { Operation } from "../shared/operation.js";
 import { chooseDialect } from "./dialects/choose-dialect.js";
+import type { JsonObject, TranslatedRequest, Translation } from "./dialects/translation.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { type JsonOperation, type ModelBody, parseModelBody, rewriteModelBody } from "./model-body.js";
 import { notOffered } from "./not-offered.js";
+import { createAnswerTranslator } from "./translate-answer.js";
 
-export async function readJsonCall(operation: JsonOperation, { exchange, bodyBytesMax, isUtf8 }: CallSource): Promise<ReadCall> {
+export async function readJsonCall(operation: JsonOperation, source: CallSource): Promise<ReadCall> {
+  const { exchange, bodyBytesMax, isUtf8 } = source;
   const body = await exchange.readBody(bodyBytesMax);
   if (!body.ok) return { ok: false, failure: body.reason === "gone" ? null : failure("request_too_large", `the body is larger than ${bodyBytesMax} bytes`) };
   const parsed = parseModelBody(operation, body.bytes, isUtf8);
-  return parsed.ok ? { ok: true, call: new JsonCall(operation, body.bytes, parsed.body) } : parsed;
+  return parsed.ok ? { ok: true, call: new JsonCall(operation, body.bytes, parsed.body, source) } : parsed;
 }
 
 class JsonCall implements ModelCall {
   readonly operation: JsonOperation;
   readonly #bytes: Buffer;
   readonly #body: ModelBody;
+  readonly #source: CallSource;
+  /** What the client sent, parsed once a translation asks for it; and what became of it, by provider. */
+  #parsed: JsonObject | null = null;
+  #translated: Map<string, TranslatedRequest> | null = null;
 
-  constructor(operation: JsonOperation, bytes: Buffer, body: ModelBody) {
+  constructor(operation: JsonOperation, bytes: Buffer, body: ModelBody, source: CallSource) {
     this.operation = operation;
     this.#bytes = bytes;
     this.#body = body;
+    this.#source = source;
   }
 
   get model(): string {
@@ -38,14 +48,48 @@ class JsonCall implements ModelCall {
 
   problemAt(provider: ProviderConfig): Failure | null {
     const dialect = chooseDialect(this.operation, provider.operations);
-    return dialect === null ? notOffered(provider, this.operation) : null;
+    if (dialect === null) return notOffered(provider, this.operation);
+    if (dialect.translation === null) return null;
+    const translated = this.#inDialect(dialect.translation, provider);
+    return translated.ok ? null : translated.failure;
   }
 
   requestTo(provider: ProviderConfig, model: string): TargetRequest {
+    const dialect = chooseDialect(this.operation, provider.operations)!;
+    return dialect.translation === null ? this.#asItCame(provider, model) : this.#translatedTo(provider, model, dialect.operation, dialect.translation);
+  }
+
+  #asItCame(provider: ProviderConfig, model: string): TargetRequest {
     const { stream, includeUsage, members } = this.#body;
     const askUsage = this.operation === "chat_completions" && stream && !includeUsage && provider.takesStreamOptions;
     const edits = { model: model === this.#body.model ? undefined : model, includeUsage: askUsage ? (true as const) : undefined };
     return { operation: this.operation, body: rewriteModelBody(this.#bytes, edits, members), hideUsageChunk: askUsage, translator: null };
+  }
+
+  #translatedTo(provider: ProviderConfig, model: string, operation: Operation, translation: Translation): TargetRequest {
+    const translated = this.#inDialect(translation, provider);
+    assert(translated.ok, "a request with a problem isn't sent");
+    const { stream_options: streamOptions, ...rest } = translated.body;
+    const body = Buffer.from(JSON.stringify({ ...rest, ...(streamOptions === undefined || !provider.takesStreamOptions ? {} : { stream_options: streamOptions }), model }));
+    const { exchange, nowMs } = this.#source;
+    // The usage is told in any case, so that it can be counted; who didn't ask for it isn't shown it.
+    const context = { model: this.model, nowSeconds: Math.floor(nowMs() / 1000), requestId: exchange.id, includeUsage: true, request: this.#object() };
+    const hideUsageChunk = this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
+    return { operation, body, hideUsageChunk, translator: createAnswerTranslator(translation, context) };
+  }
+
+  #inDialect(translation: Translation, { name, maxTokensDefault }: ProviderConfig): TranslatedRequest {
+    this.#translated ??= new Map();
+    let translated = this.#translated.get(name);
+    if (translated === undefined) {
+      translated = translation.request(this.#object(), { maxTokensDefault });
+      this.#translated.set(name, translated);
+    }
+    return translated;
+  }
+
+  #object(): JsonObject {
+    return (this.#parsed ??= JSON.parse(this.#bytes.toString("utf8")) as JsonObject);
   }
 
   close(): void {}

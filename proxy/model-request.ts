@@ -4,7 +4,7 @@ import type { Failure } from "../shared/error-code.js";
 import type { Target } from "../shared/wire/message.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
 import type { Caller } from "./authenticate.js";
-import { forwardRequestHeaders } from "./copy-headers.js";
+import { forwardRequestHeaders, withoutDialect } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import { failOver } from "./fail-over.js";
 import { type Forwarded, forward } from "./forward.js";
@@ -87,10 +87,11 @@ function send(gateway: Gateway, exchange: Exchange, { target, call, headers, sta
   const { operation, body, hideUsageChunk, translator } = call.requestTo(provider, target.model);
   headers.push("x-sluice-target", targetHeader(target));
   const upstream = gateway.upstreams.get(target.provider)!;
+  const sent = forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader);
   return forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
     provider: target.provider,
-    request: { method: "POST", path: upstreamPath(provider, operation, target.model), headers: forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader), body },
+    request: { method: "POST", path: upstreamPath(provider, operation, target.model), headers: translator === null ? sent : withoutDialect(sent), body },
     headers,
     operation: call.operation,
     hideUsageChunk,

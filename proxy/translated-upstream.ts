@@ -11,7 +11,7 @@ import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, Upstream
 export interface AnswerTranslator {
   /** A whole answer. Throws `UntranslatableAnswer` when it makes no sense. */
   whole(body: Buffer): Buffer;
-  /** A piece of a stream; null: nothing goes out for it. */
+  /** A piece of a stream; null: nothing goes out for it. Throws as `whole` does. */
   push(chunk: Buffer): Buffer | null;
   /** What is left when the provider's stream has ended in order. */
   end(): Buffer | null;
@@ -53,7 +53,7 @@ class TranslatingSink implements UpstreamSink {
   onData(chunk: Buffer): void {
     if (this.#failed) return;
     if (this.#form === "passed") return this.#sink.onData(chunk);
-    if (this.#form === "stream") return this.#give(this.#translator.push(chunk));
+    if (this.#form === "stream") return this.#translate(() => this.#translator.push(chunk));
     this.#bytes += chunk.length;
     if (this.#bytes > readableResponseBytesMax) return this.#fail(`an answer larger than ${readableResponseBytesMax} bytes can't be translated`);
     this.#kept.push(chunk);
@@ -61,24 +61,24 @@ class TranslatingSink implements UpstreamSink {
 
   onEnd(): void {
     if (this.#failed) return;
-    if (this.#form === "stream") this.#give(this.#translator.end());
-    if (this.#form === "whole") {
-      try {
-        this.#give(this.#translator.whole(Buffer.concat(this.#kept)));
-      } catch (error) {
-        if (!(error instanceof UntranslatableAnswer)) throw error;
-        return this.#fail(error.message);
-      }
-    }
-    this.#sink.onEnd();
+    if (this.#form === "stream") this.#translate(() => this.#translator.end());
+    else if (this.#form === "whole") this.#translate(() => this.#translator.whole(Buffer.concat(this.#kept)));
+    if (!this.#failed) this.#sink.onEnd();
   }
 
   onFailure(failure: UpstreamFailure): void {
     if (!this.#failed) this.#sink.onFailure(failure);
   }
 
-  #give(translated: Buffer | null): void {
-    if (translated !== null && translated.length > 0) this.#sink.onData(translated);
+  #translate(translate: () => Buffer | null): void {
+    let translated: Buffer | null;
+    try {
+      translated = translate();
+    } catch (error) {
+      if (!(error instanceof UntranslatableAnswer)) throw error;
+      return this.#fail(error.message);
+    }
+    if (translated !== null) this.#sink.onData(translated);
   }
 
   #fail(reason: string): void {

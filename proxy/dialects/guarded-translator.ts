@@ -4,7 +4,8 @@
  */
 import { isObject } from "../../shared/assert.js";
 import { readStreamError, type StreamError } from "./error-events.js";
-import { type ClientEvent, type EventTranslator, type JsonObject, UntranslatableAnswer } from "./translation.js";
+import type { ClientEvent, EventTranslator, JsonObject } from "./translation.js";
+import { UntranslatableAnswer } from "./untranslatable-answer.js";
 
 const none: readonly ClientEvent[] = [];
 

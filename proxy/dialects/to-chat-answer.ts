@@ -5,7 +5,8 @@ import { nestedDeeperThan } from "./json-depth.js";
 import { finishReason } from "./stop-reasons.js";
 import { isProof } from "./thinking-blocks.js";
 import { chatUsage } from "./translate-usage.js";
-import { type AnswerContext, type JsonObject, UntranslatableAnswer } from "./translation.js";
+import type { AnswerContext, JsonObject } from "./translation.js";
+import { UntranslatableAnswer } from "./untranslatable-answer.js";
 
 /** Throws `UntranslatableAnswer`. */
 export function toChatAnswer(body: JsonObject, context: AnswerContext): JsonObject {

@@ -13,7 +13,8 @@ import { isAbsent } from "./refusals.js";
 import { finishReason } from "./stop-reasons.js";
 import { chatId, chatServiceTier, inputText, refusalOf, textOf, unknownBlock } from "./to-chat-answer.js";
 import { chatUsage, mergeMessagesUsage } from "./translate-usage.js";
-import { type AnswerContext, type ClientEvent, type JsonObject, UntranslatableAnswer } from "./translation.js";
+import type { AnswerContext, ClientEvent, JsonObject } from "./translation.js";
+import { UntranslatableAnswer } from "./untranslatable-answer.js";
 
 interface OpenThinking {
   readonly kind: "thinking";

@@ -4,7 +4,8 @@ import { stopReason } from "./stop-reasons.js";
 import { isThinkingBlock } from "./thinking-blocks.js";
 import { readToolInput } from "./to-messages-turns.js";
 import { messagesUsage } from "./translate-usage.js";
-import { type AnswerContext, type JsonObject, UntranslatableAnswer } from "./translation.js";
+import type { AnswerContext, JsonObject } from "./translation.js";
+import { UntranslatableAnswer } from "./untranslatable-answer.js";
 
 /** Throws `UntranslatableAnswer`. */
 export function toMessagesAnswer(body: JsonObject, context: AnswerContext): JsonObject {

@@ -14,7 +14,8 @@ import { stopReason } from "./stop-reasons.js";
 import { isProof, isThinkingBlock } from "./thinking-blocks.js";
 import { messagesId, messagesServiceTier, stopDetails, textsOf, thoughtsOf, toolName, toolUseId } from "./to-messages-answer.js";
 import { messagesUsage } from "./translate-usage.js";
-import { type AnswerContext, type JsonObject, UntranslatableAnswer } from "./translation.js";
+import type { AnswerContext, JsonObject } from "./translation.js";
+import { UntranslatableAnswer } from "./untranslatable-answer.js";
 
 type OpenBlock =
   | { readonly kind: "text" }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { chatToMessages } from "../../../proxy/dialects/chat-to-messages.js";
-import { type AnswerContext, type ClientEvent, type JsonObject, UntranslatableAnswer } from "../../../proxy/dialects/translation.js";
+import { type AnswerContext, type ClientEvent, type JsonObject } from "../../../proxy/dialects/translation.js";
+import { UntranslatableAnswer } from "../../../proxy/dialects/untranslatable-answer.js";
 import { readUsage } from "../../../proxy/read-usage.js";
 import { jsonDepthMax, streamEventBytesMax } from "../../../shared/bounds.js";
 import { wholeChat } from "./accumulate.js";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { messagesToChat } from "../../../proxy/dialects/messages-to-chat.js";
-import { type ClientEvent, type JsonObject, UntranslatableAnswer } from "../../../proxy/dialects/translation.js";
+import { type ClientEvent, type JsonObject } from "../../../proxy/dialects/translation.js";
+import { UntranslatableAnswer } from "../../../proxy/dialects/untranslatable-answer.js";
 import { readUsage } from "../../../proxy/read-usage.js";
 import { wholeMessages } from "./accumulate.js";
 import { chatAnswer, chatAnswerAsMessages, chatEvents, context, messagesRequest, messagesRequestAsChat } from "./samples.js";
