@@ -83,6 +83,8 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     virtualModels,
     prices,
     jwtIssuers,
+    cache: buildCache(values),
+    rewriters: buildRewriters(shape),
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,
     quotaTemplatesEntitled,
@@ -111,4 +113,13 @@ function buildLimiter(values: SettingValues, shape: ConfigFile, { flags, env, cw
     failureMode: values.failureMode,
     deadlineMs: values.deadlineMs,
   };
+}
+
+function buildRewriters({ rewriters }: ConfigFile): Config["rewriters"] {
+  return rewriters.flatMap(({ fields }) => (fields === null || fields.name === null ? [] : [{ name: fields.name, paths: fields.paths, models: fields.models }]));
+}
+
+function buildCache({ cacheEnabled, cacheTtlMs, cacheEntriesMax, cacheBytesMax, cacheEntryBytesMax, cacheSharedAcrossPaths }: SettingValues): Config["cache"] {
+  if (!cacheEnabled) return null;
+  return { ttlMs: cacheTtlMs, entriesMax: cacheEntriesMax, bytesMax: cacheBytesMax, entryBytesMax: Math.min(cacheEntryBytesMax, cacheBytesMax), shareAcrossPaths: cacheSharedAcrossPaths };
 }

@@ -8,6 +8,7 @@ import type { JwtFields } from "./jwt-settings.js";
 import type { PriceFields, TierFields } from "./price-settings.js";
 import type { Mapping } from "./read-mapping.js";
 import type { ProviderFields } from "./provider-settings.js";
+import type { RewriterFields } from "./rewriter-settings.js";
 
 export interface DeclaredProvider {
   readonly at: string;
@@ -63,6 +64,10 @@ export interface DeclaredIssuer {
   readonly fields: JwtFields | null;
 }
 
+export interface DeclaredRewriter {
+  readonly fields: RewriterFields | null;
+}
+
 export interface ConfigFile {
   /** The raw values of the scalar settings, by their paths. */
   readonly settings: ReadonlyMap<string, unknown>;
@@ -72,4 +77,5 @@ export interface ConfigFile {
   readonly budgets: readonly DeclaredBudgets[];
   readonly prices: readonly DeclaredPrice[];
   readonly issuers: readonly DeclaredIssuer[];
+  readonly rewriters: readonly DeclaredRewriter[];
 }

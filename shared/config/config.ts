@@ -7,6 +7,7 @@ import type { Operation } from "../operation.js";
 import type { Price } from "../price.js";
 import type { RuleDefinition } from "../rule.js";
 import type { CredentialHeader, ProviderType } from "./provider-type.js";
+import type { RewriterName } from "./rewriter-settings.js";
 
 export type FailureMode = "closed" | "open";
 
@@ -62,6 +63,15 @@ export interface JwtIssuerConfig {
   readonly userPath: string;
 }
 
+/** What is taken out of prompts before they go to a provider, for whom. */
+export interface RewriterConfig {
+  readonly name: RewriterName;
+  /** Normal ones, with all below them; null: every path. */
+  readonly paths: readonly string[] | null;
+  /** In lower case, `provider/id` or `id`; null: every model. */
+  readonly models: readonly string[] | null;
+}
+
 export interface Config {
   /** The file that was read, or null for the built-in default. */
   readonly file: string | null;
@@ -93,6 +103,17 @@ export interface Config {
   readonly virtualModels: readonly VirtualModelConfig[];
   readonly prices: readonly PriceConfig[];
   readonly jwtIssuers: readonly JwtIssuerConfig[];
+  /** Null: off. */
+  readonly cache: {
+    readonly ttlMs: number;
+    readonly entriesMax: number;
+    readonly bytesMax: number;
+    readonly entryBytesMax: number;
+    /** Whether what one user path asked may answer another. */
+    readonly shareAcrossPaths: boolean;
+  } | null;
+  /** In the order in which they are applied. */
+  readonly rewriters: readonly RewriterConfig[];
   readonly usageEnabled: boolean;
   readonly usageRetentionDays: number;
   readonly quotaTemplatesEntitled: boolean;

@@ -7,12 +7,13 @@ import * as v from "valibot";
 import { candidatesMax } from "../bounds.js";
 import { show } from "../rule.js";
 import { budgetLimitKeys } from "./budget-limits.js";
-import type { ConfigFile, DeclaredBudgets, DeclaredIssuer, DeclaredPrice, DeclaredProvider, DeclaredRules, DeclaredTarget, DeclaredVirtualModel } from "./config-file.js";
+import type { ConfigFile, DeclaredBudgets, DeclaredIssuer, DeclaredPrice, DeclaredProvider, DeclaredRewriter, DeclaredRules, DeclaredTarget, DeclaredVirtualModel } from "./config-file.js";
 import { type JwtFields, jwtSettings } from "./jwt-settings.js";
 import { limitKeys } from "./limit-fields.js";
 import { type PriceFields, priceSettings, type TierFields, tierSettings } from "./price-settings.js";
 import { type ProviderFields, providerSettings } from "./provider-settings.js";
 import { isMapping, keyPath, type Mapping, readMapping } from "./read-mapping.js";
+import { type RewriterFields, rewriterSettings } from "./rewriter-settings.js";
 import { boolean, integer, kindProblem, type ValueKind } from "./setting-kind.js";
 import { settings } from "./settings.js";
 
@@ -82,8 +83,8 @@ function readFields<S extends Schemas>(schemas: S, raw: unknown, at: string, pro
 /** Takes a document apart. An empty one (null) is the default configuration. */
 export function parseShape(document: unknown, problems: string[]): ConfigFile {
   const scalars = new Map<string, unknown>();
-  const top = readSection(document ?? {}, "", ["providers", "virtual_models", "server", "limiter", "usage", "rate_limits", "budgets", "prices", "jwt"], scalars, problems);
-  for (const section of ["server", "limiter", "usage"]) readSection(top[section] ?? {}, section, [], scalars, problems);
+  const top = readSection(document ?? {}, "", ["providers", "virtual_models", "server", "limiter", "usage", "cache", "rate_limits", "budgets", "prices", "jwt", "rewriters"], scalars, problems);
+  for (const section of ["server", "limiter", "usage", "cache"]) readSection(top[section] ?? {}, section, [], scalars, problems);
   const rateLimits = readSection(top["rate_limits"] ?? {}, "rate_limits", ["user_paths", "providers", "models"], scalars, problems);
   const budgets = readSection(top["budgets"] ?? {}, "budgets", ["user_paths", "labels"], scalars, problems);
   return {
@@ -101,6 +102,7 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
     ],
     prices: readNamed(top["prices"], "prices", problems).map(([name, raw, at]) => readPrice(name, raw, at, problems)),
     issuers: readItems(top["jwt"], "jwt", problems).map(([raw, at]) => readIssuer(raw, at, problems)),
+    rewriters: readItems(top["rewriters"], "rewriters", problems).map(([raw, at]) => readRewriter(raw, at, problems)),
   };
 }
 
@@ -160,6 +162,12 @@ const issuerSchemas = schemasOf(jwtSettings, false);
 
 function readIssuer(raw: unknown, at: string, problems: string[]): DeclaredIssuer {
   return { at, fields: wholeFields<JwtFields>(issuerSchemas, readFields(issuerSchemas, raw, at, problems)) };
+}
+
+const rewriterSchemas = schemasOf(rewriterSettings, true);
+
+function readRewriter(raw: unknown, at: string, problems: string[]): DeclaredRewriter {
+  return { fields: wholeFields<RewriterFields>(rewriterSchemas, readFields(rewriterSchemas, raw, at, problems)) };
 }
 
 function readProvider(name: string, raw: unknown, at: string, problems: string[]): DeclaredProvider {

@@ -104,6 +104,30 @@ export const settings = {
     path: "usage.retention_days", env: "USAGE_RETENTION_DAYS", flag: null, kind: integer({ min: 1, max: 36_500 }), fallback: 400, shown: "400", unit: "days",
     meaning: "How long usage records are kept; their sums per day are kept as long, and at least 366 days.",
   }),
+  cacheEnabled: setting({
+    path: "cache.enabled", env: "CACHE_ENABLED", flag: null, kind: boolean, fallback: false, shown: "false", unit: null,
+    meaning: "Answers a request that was asked before, letter by letter, from the proxy's memory.",
+  }),
+  cacheTtlMs: setting({
+    path: "cache.ttl_seconds", env: "CACHE_TTL_SECONDS", flag: null, kind: seconds({ min: 0.001, max: 31_536_000, zero: false }), fallback: 3_600_000, shown: "3600", unit: "seconds",
+    meaning: "How long an answer is used again.",
+  }),
+  cacheEntriesMax: setting({
+    path: "cache.max_entries", env: "CACHE_MAX_ENTRIES", flag: null, kind: integer({ min: 1, max: 10_000_000 }), fallback: 10_000, shown: "10000", unit: null,
+    meaning: "How many answers a proxy keeps; the one that was used longest ago goes first.",
+  }),
+  cacheBytesMax: setting({
+    path: "cache.max_bytes", env: "CACHE_MAX_BYTES", flag: null, kind: integer({ min: 1024, max: 68_719_476_736 }), fallback: 67_108_864, shown: "67108864", unit: "bytes",
+    meaning: "How much a proxy keeps, all in all.",
+  }),
+  cacheEntryBytesMax: setting({
+    path: "cache.max_entry_bytes", env: "CACHE_MAX_ENTRY_BYTES", flag: null, kind: integer({ min: 1024, max: 33_554_432 }), fallback: 1_048_576, shown: "1048576", unit: "bytes",
+    meaning: "The largest answer that is kept.",
+  }),
+  cacheSharedAcrossPaths: setting({
+    path: "cache.share_across_paths", env: "CACHE_SHARE_ACROSS_PATHS", flag: null, kind: boolean, fallback: false, shown: "false", unit: null,
+    meaning: "Lets what one user path asked answer another.",
+  }),
   entitlements: setting({
     path: "entitlements", env: "SLUICE_ENTITLEMENTS", flag: null, kind: names(["quota_templates"]), fallback: [], shown: "none", unit: null,
     meaning: "The features this installation is entitled to; quota_templates (per_child rules) is the only one.",

@@ -11,6 +11,8 @@ const builtIn: Config = {
   virtualModels: [],
   prices: [],
   jwtIssuers: [],
+  cache: null,
+  rewriters: [],
   usageEnabled: true,
   usageRetentionDays: 400,
   quotaTemplatesEntitled: false,
@@ -32,6 +34,7 @@ t.test("the sections of a file, the environment and the flags end in one configu
   const text = `
 server: { host: "::1", port: "\${MY_PORT}", master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, drain_seconds: 0, stalled_client_seconds: 1.5, request_id_in_refusals: yes }
 limiter: { socket: run/l.sock, data_dir: ./data, socket_group_access: true, failure_mode: open, deadline_ms: 5 }
+cache: { enabled: true, ttl_seconds: 0.5, max_entries: 7, max_bytes: 2048, share_across_paths: yes }
 usage: { enabled: false }
 entitlements: [quota_templates]
 rate_limits: { enabled: false, flush_interval: 0.25 }
@@ -44,6 +47,7 @@ log_level: warn
     file: samplePath,
     server: { host: "0.0.0.0", port: 81, masterKey: null, allowOpen: true, userPathHeader: "x-path", bodyBytesMax: 1024, uploadBytesMax: 536_870_912, drainMs: 0, stalledClientMs: 1500, requestIdInRefusals: true },
     limiter: { socket: "/srv/run/l.sock", socketGroupAccess: true, dataDir: "/flag", failureMode: "open", deadlineMs: 5 },
+    cache: { ttlMs: 500, entriesMax: 7, bytesMax: 2048, entryBytesMax: 2048, shareAcrossPaths: true },
     usageEnabled: false,
     quotaTemplatesEntitled: true,
     rateLimits: { enabled: false, flushIntervalMs: 250, rules: [] },

@@ -7,6 +7,7 @@ import { baseUrlVariable, modelsVariable, presets } from "../../../shared/config
 import { priceSettings, tierSettings } from "../../../shared/config/price-settings.js";
 import { problemReport } from "../../../shared/config/problem-report.js";
 import { providerSettings } from "../../../shared/config/provider-settings.js";
+import { rewriterSettings } from "../../../shared/config/rewriter-settings.js";
 import { configFileVariable, flagName, settings } from "../../../shared/config/settings.js";
 import { accepted } from "./build-sample.js";
 
@@ -39,9 +40,9 @@ t.test("each field of a provider has its row in the page", async (t) => {
   }
 });
 
-t.test("each field of a price, of a tier and of an issuer has its row in the page, below its own heading", async (t) => {
+t.test("each field of a price, of a tier, of an issuer and of a rewriter has its row in the page, below its own heading", async (t) => {
   const below = (heading: string): ReadonlySet<string> => new Set(page.slice(page.indexOf(heading)).split("\n## ")[0]?.split("\n"));
-  const tables = [["## Prices\n", priceSettings], ["An entry of `tiers`:", tierSettings], ["## JWT issuers\n", jwtSettings]] as const;
+  const tables = [["## Prices\n", priceSettings], ["An entry of `tiers`:", tierSettings], ["## JWT issuers\n", jwtSettings], ["## Rewriters\n", rewriterSettings]] as const;
   for (const [heading, table] of tables) {
     for (const [key, { kind, shown, meaning }] of Object.entries(table)) {
       const fallback = shown === null ? "required" : shownDefault({ shown, unit: null });
@@ -65,7 +66,7 @@ t.test("the example in the page is the example file, which shows every key but t
   t.same(warnings, []);
   t.equal(config.rateLimits.rules.length, 5);
   t.equal(config.budgets.budgets.length, 3);
-  const keys = [...Object.values(settings).map(({ path }) => path.split(".").at(-1) ?? ""), ...Object.keys(providerSettings), ...Object.keys(priceSettings), ...Object.keys(tierSettings), "tiers"];
+  const keys = [...Object.values(settings).map(({ path }) => path.split(".").at(-1) ?? ""), ...Object.keys(providerSettings), ...Object.keys(priceSettings), ...Object.keys(tierSettings), "tiers", ...Object.keys(rewriterSettings)];
   for (const key of keys) t.match(example, new RegExp(`^\\s*(?:# |- )?${key}:`, "m"), key);
   for (const key of Object.keys(jwtSettings)) t.match(example, new RegExp(`^# +(?:- )?${key}:`, "m"), key);
 });
