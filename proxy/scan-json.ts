@@ -1,7 +1,8 @@
 /**
- * Where the members of a JSON object stand in its bytes, so that one value can be exchanged and every
- * other byte left alone. The text is the Latin-1 reading of the bytes: a position in it is a position
- * in the bytes, the search for a quote is native, and JSON's own characters are all ASCII.
+ * Where the members of a JSON object and the items of an array stand in their bytes, so that one value
+ * can be exchanged and every other byte left alone. The text is the Latin-1 reading of the bytes: a
+ * position in it is a position in the bytes, the search for a quote is native, and JSON's own characters
+ * are all ASCII.
  *
  * Not here: judging. JSON.parse has accepted the text before; nothing is checked twice.
  */
@@ -42,6 +43,27 @@ export function scanObject(text: string, at = 0): readonly JsonMember[] {
     if (text.charCodeAt(next) === comma) next = skipSpace(text, next + 1);
   }
   return members;
+}
+
+/** An item of an array. Positions as in `JsonMember`. */
+export interface JsonItem {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The items of the array that begins at or after `at`, in order, under the same conditions. */
+export function scanArray(text: string, at = 0): readonly JsonItem[] {
+  const items: JsonItem[] = [];
+  let next = skipSpace(text, at);
+  assert(text.charCodeAt(next) === openBracket, "the text is a JSON array");
+  next = skipSpace(text, next + 1);
+  while (text.charCodeAt(next) !== closeBracket) {
+    const end = valueEnd(text, next);
+    items.push({ start: next, end });
+    next = skipSpace(text, end);
+    if (text.charCodeAt(next) === comma) next = skipSpace(text, next + 1);
+  }
+  return items;
 }
 
 /** The member that a reader who takes the last of equals would see, or null. */
@@ -106,7 +128,7 @@ function nestedEnd(text: string, at: number): number {
 function literalEnd(text: string, at: number): number {
   while (at < text.length) {
     const code = text.charCodeAt(at);
-    if (code === comma || code === closeBrace || isSpace(code)) break;
+    if (code === comma || code === closeBrace || code === closeBracket || isSpace(code)) break;
     at++;
   }
   return at;

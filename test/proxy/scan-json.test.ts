@@ -1,6 +1,7 @@
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { lastMember, scanObject, stringEnd } from "../../proxy/scan-json.js";
+import { lastMember, scanArray, scanObject, stringEnd } from "../../proxy/scan-json.js";
 import { memberText, objectText, spacing, trickyText, valueText } from "./json-text.js";
 
 /** The text as the scanner sees it: one character per byte. */
@@ -34,6 +35,21 @@ t.test("the ranges of an object's values are found, whatever stands in and aroun
 t.test("an object inside of a text is scanned from where it begins", async (t) => {
   const text = '{"a":{"b":1,"c":2},"d":3}';
   t.same(scanObject(text, 5).map(({ key }) => key), ["b", "c"]);
+});
+
+t.test("the items of an array are found, and an array in an object ends where it ends", async () => {
+  const items = fc.array(fc.tuple(spacing, valueText, spacing), { maxLength: 6 });
+  fc.assert(
+    fc.property(items, spacing, (written, inside) => {
+      const array = `[${written.length === 0 ? inside : written.map((parts) => parts.join("")).join(",")}]`;
+      const text = latin1(`{"a":${inside}${array}${inside}}`);
+      const [member] = scanObject(text);
+      const found = scanArray(text, member!.start).map(({ start, end }) => utf8(text.slice(start, end)));
+      return text.slice(member!.start, member!.end) === latin1(array) && JSON.stringify(found) === JSON.stringify(written.map(([, value]) => value));
+    }),
+    { numRuns: 1000 },
+  );
+  assert.throws(() => scanArray("{}"), /assertion failed/);
 });
 
 t.test("any object gives its own keys and values, whatever its spacing and escapes", async () => {

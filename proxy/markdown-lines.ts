@@ -1,0 +1,127 @@
+/**
+ * The lines of a text as Markdown has them: which are prose, and which must be left alone because they
+ * are code, or may be. Where two readings are possible, both are honoured: what only one of them takes
+ * for prose is `code`.
+ *
+ * Lines end in LF or CRLF. The text may be a Latin-1 reading: all that matters here is ASCII.
+ */
+
+/**
+ * `blank`: white space alone. `indented`: by four spaces or a tab, behind a mark too: code, or a list in a list.
+ * `code`: between fences, the fences too.
+ */
+export type LineKind = "prose" | "blank" | "indented" | "code";
+
+/** Positions in the text: `end` is before the line's end, `next` behind it. */
+export interface Line {
+  readonly kind: LineKind;
+  readonly start: number;
+  readonly end: number;
+  readonly next: number;
+}
+
+interface Fence {
+  readonly indent: string;
+  /** Its backticks or tildes. */
+  readonly run: string;
+}
+
+export function markdownLines(text: string): readonly Line[] {
+  const lines: Line[] = [];
+  let fence: Fence | null = null;
+  /** From the first fence on that could be read in two ways, everything is left alone. */
+  let doubtful = false;
+  for (let start = 0; start < text.length; ) {
+    const feed = text.indexOf("\n", start);
+    const next = feed === -1 ? text.length : feed + 1;
+    const end = feed === -1 ? next : text[feed - 1] === "\r" && feed > start ? feed - 1 : feed;
+    const line = text.slice(start, end);
+    let kind: LineKind = "code";
+    if (doubtful) {
+      // It stays code.
+    } else if (fence !== null) {
+      const meets = meetFence(line, fence);
+      doubtful = meets === "doubt";
+      if (meets === "end") fence = null;
+    } else {
+      const opens = openFence(line);
+      if (opens === "doubt") doubtful = true;
+      else if (opens !== null) fence = opens;
+      else kind = kindOf(line);
+    }
+    lines.push({ kind, start, end, next });
+    start = next;
+  }
+  return lines;
+}
+
+/** What stands before the words of a line: indentation, and the marks of quotes and lists. */
+const lead = /^(?:[ \t]*(?:[-+*>]|\d{1,9}[.)]))*[ \t]*/;
+
+export function leadOf(line: string): string {
+  return lead.exec(line)![0];
+}
+
+function kindOf(line: string): LineKind {
+  if (/^[ \t]*$/.test(line)) return "blank";
+  return / {4}|\t/.test(leadOf(line)) ? "indented" : "prose";
+}
+
+const anyFence = /`{3,}|~{3,}/;
+const fenceLine = /^([ \t]*)(`{3,}|~{3,})(.*)$/s;
+
+/** Outside of code: the fence that a line opens, or a doubt: fences in quotes, behind list marks or behind other text. */
+function openFence(line: string): Fence | "doubt" | null {
+  if (!anyFence.test(line)) return null;
+  const [, indent, run, info] = fenceLine.exec(line) ?? [];
+  if (indent !== undefined && run !== undefined && !(run.startsWith("`") && info?.includes("`"))) return { indent, run };
+  // Three backticks may also enclose code within a line.
+  return line.includes("~~~") || hasLoneRun(line) ? "doubt" : null;
+}
+
+/** Inside of code: whether a line surely ends it, surely doesn't, or neither. */
+function meetFence(line: string, fence: Fence): "code" | "end" | "doubt" {
+  // In a list, a line that stands further left ends the item, and its code with it.
+  if (!line.startsWith(fence.indent) && !/^[ \t]*$/.test(line)) return "doubt";
+  if (!line.includes(fence.run)) return "code";
+  const [, indent = "", run = "", rest = ""] = fenceLine.exec(line) ?? [];
+  const isEnd = run.startsWith(fence.run) && /^[ \t]*$/.test(rest) && (fence.indent === "" ? /^ {0,3}$/.test(indent) : indent === fence.indent);
+  return isEnd ? "end" : "doubt";
+}
+
+/** Whether three or more backticks have no equal on their line. */
+function hasLoneRun(line: string): boolean {
+  const lone = new Map<number, boolean>();
+  for (const { length } of line.match(/`{3,}/g) ?? []) lone.set(length, !lone.has(length));
+  return [...lone.values()].includes(true);
+}
+
+export interface Zone {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Where code in backticks may be, from `start` to `end`, in order. It reaches from a run of backticks to
+ * one of the same length; which of them belong together depends on where paragraphs, list items and
+ * quotes begin, so all from the first to the last is taken for code. `goesOn`: the last may come later.
+ */
+export function codeZones(text: string, start: number, end: number, goesOn: boolean): readonly Zone[] {
+  const byLength = new Map<number, { start: number; end: number }>();
+  for (const { 0: run, index } of text.slice(start, end).matchAll(/`+/g)) {
+    const at = start + index;
+    // Behind a backslash it may be one shorter: the first backtick stands for itself.
+    for (const length of text[at - 1] === "\\" && at > start ? [run.length, run.length - 1] : [run.length]) {
+      const zone = byLength.get(length);
+      if (zone === undefined) byLength.set(length, { start: at, end: goesOn ? end : at });
+      else if (!goesOn) zone.end = at + run.length;
+    }
+  }
+  const zones: { start: number; end: number }[] = [];
+  for (const zone of [...byLength.values()].sort((a, b) => a.start - b.start)) {
+    const last = zones.at(-1);
+    if (last !== undefined && zone.start < last.end) last.end = Math.max(last.end, zone.end);
+    else if (zone.end > zone.start) zones.push(zone);
+  }
+  return zones;
+}

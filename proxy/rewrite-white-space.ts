@@ -1,0 +1,82 @@
+/**
+ * The rewriter `collapse_white_space`, for texts of users, systems and tools:
+ *
+ * - two or more spaces within a line become one;
+ * - spaces at the end of a line go. Two before another line of text stay: they are a line break in Markdown;
+ * - white space on a blank line goes, and of several blank lines one stays.
+ *
+ * Left alone: code between fences, to the end of the text where a fence isn't closed; indented lines, and
+ * blank ones between them; all between backticks; indentation, and the space behind the marks of lists and
+ * quotes; the end of a line behind a backslash; any run that holds a tab, which separates columns; white
+ * space other than ASCII's; a text that is JSON, where `minify_tool_json` knows better; a text of white
+ * space alone, which providers don't take empty.
+ */
+import { codeZones, leadOf, type Line, markdownLines } from "./markdown-lines.js";
+import { type Cut, type Cuts, cutTexts, type Prompt } from "./rewrite-places.js";
+import { isJsonDocument } from "./rewrite-tool-json.js";
+
+export function collapseWhiteSpace(body: string, { texts }: Prompt): Cuts {
+  return cutTexts(body, texts, cutsOf);
+}
+
+/** What nearly every text without anything to cut doesn't have. */
+const maybe = / {2}| \r?\n| $|[ \t]\r?\n|\n[ \t]*\r?\n[ \t]*\r?\n/;
+
+function cutsOf(text: string): readonly Cut[] {
+  if (!maybe.test(text) || /^[ \t\r\n]*$/.test(text) || isJsonDocument(text)) return [];
+  const cuts: Cut[] = [];
+  const lines = markdownLines(text);
+  for (let i = 0; i < lines.length; ) {
+    const first = i;
+    const group = groupOf(lines[first]!);
+    while (i < lines.length && groupOf(lines[i]!) === group) i++;
+    if (group === "blank") cutBlankLines(lines, first, i, cuts);
+    else if (group === "paragraph") cutParagraph(text, lines, first, i, cuts);
+  }
+  return cuts;
+}
+
+function groupOf({ kind }: Line): "blank" | "code" | "paragraph" {
+  return kind === "prose" || kind === "indented" ? "paragraph" : kind;
+}
+
+function cutBlankLines(lines: readonly Line[], first: number, behind: number, cuts: Cut[]): void {
+  const after = lines[behind]?.kind;
+  if (lines[first - 1]?.kind === "indented" && (after === "indented" || after === "code")) return;
+  const { start, end } = lines[first]!;
+  if (end > start) cuts.push({ start, end });
+  for (let i = first + 1; i < behind; i++) cuts.push({ start: lines[i]!.start, end: lines[i]!.next });
+}
+
+function cutParagraph(text: string, lines: readonly Line[], first: number, behind: number, cuts: Cut[]): void {
+  const zones = codeZones(text, lines[first]!.start, lines[behind - 1]!.end, lines[behind]?.kind === "code");
+  let zone = 0;
+  const add = (start: number, end: number): void => {
+    while (zone < zones.length && zones[zone]!.end <= start) zone++;
+    if (end > start && !(zone < zones.length && zones[zone]!.start < end)) cuts.push({ start, end });
+  };
+  for (let i = first; i < behind; i++) {
+    if (lines[i]!.kind === "indented") continue;
+    const { start, end, next } = lines[i]!;
+    const isBreak = next < text.length && lines[i + 1]!.kind !== "blank";
+    cutLine(text.slice(start, end), isBreak, (from, to) => add(start + from, start + to));
+  }
+}
+
+/** `isBreak`: two spaces at its end would be a line break. */
+function cutLine(line: string, isBreak: boolean, add: (start: number, end: number) => void): void {
+  let end = line.length;
+  while (end > 0 && isSpace(line.charCodeAt(end - 1))) end--;
+  const run = /[ \t]{2,}/g;
+  run.lastIndex = leadOf(line).length;
+  for (let found = run.exec(line); found !== null && found.index < end; found = run.exec(line)) {
+    if (!found[0].includes("\t")) add(found.index + 1, run.lastIndex);
+  }
+  // At the end of a line a backslash would be a line break.
+  if (line.includes("\t", end) || line[end - 1] === "\\") return;
+  add(end, isBreak && line.length - end >= 2 ? line.length - 2 : line.length);
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
