@@ -15,6 +15,7 @@ import type { JournalEntry } from "./store.js";
 export function countSettle(state: DaemonState, proxy: Proxy, lease: number, entry: JournalEntry, held: HeldLease | undefined, nowMs: number): void {
   const { book, bornLsn } = state;
   const { of, userPath, target, lsn, targetLsn, tokens, endedAtMs } = entry;
+  if (of === "cached") return;
   if (of === "withdrawn") return withdraw(state, held?.bookVersion === book.version ? held.counters : matchAll(book, userPath, target, nowMs), { lsn, atMs: entry.requestAtMs }, nowMs);
   if (targetLsn < bornLsn && target !== null) {
     const again = proxy.recounted.has(lease) && isSameTarget(proxy.recounted.get(lease)!, target);
@@ -40,6 +41,7 @@ export function recountLease(state: DaemonState, proxy: Proxy, lease: Lease, cou
 /** A settle of batch `batchLsn`, on windows that may hold it already. */
 export function replaySettle(book: RuleBook, entry: JournalEntry, batchLsn: number, nowMs: number): void {
   const { of, userPath, target, lsn, targetLsn } = entry;
+  if (of === "cached") return;
   const ofTarget = matchTarget(book, target, nowMs);
   const ofPath = of === "attempt" ? [] : book.matchPath(userPath, nowMs);
   if (of === "withdrawn") {

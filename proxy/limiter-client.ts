@@ -10,9 +10,9 @@ import { IdMap } from "../shared/id-map.js";
 import { helloMessages } from "./hello.js";
 import { type CallOutcome, createDaemonCalls } from "./daemon-calls.js";
 import { createNotices, heardEvent, heardWelcome } from "./daemon-notices.js";
-import type { Admission, AdmissionOutcome, AuthorizeOutcome, Limiter, Spent } from "./limiter.js";
+import type { Admission, AdmissionOutcome, AnsweredFromCache, AuthorizeOutcome, Limiter, Spent } from "./limiter.js";
 import type { LimiterClientOptions, LimiterClientPorts, LimiterLink } from "./limiter-link.js";
-import { type Asking, createOpenQuestions, granted, letThrough, nobody, questionMessage } from "./open-questions.js";
+import { type Asking, createOpenQuestions, granted, letThrough, nobody, questionMessage, turnedAway } from "./open-questions.js";
 import { createUnsettledQueue, settleMessage, type Unsettled } from "./unsettled.js";
 import type { Admin, Admitted, Authorize, Authorized, Claimed, Denied, Exceeded, FromDaemon, Lease, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
 
@@ -138,14 +138,24 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     if (admission.lease !== 0) held.take(admission.lease);
     const { lease, userPath, target, targetAtMs, targetLsn, admittedAtMs, lsn, startedMonoMs } = admission;
     keep({ of: "request", tokens: spent.tokens, estimated: spent.estimated, record: spent.record, lease, userPath, target, targetAtMs, targetLsn, admittedAtMs, lsn, startedMonoMs, endedMonoMs: ports.monoMs() });
-    finishers.push(then);
-    if (finishers.length === 1) ports.afterTurn(finish);
+    finishLater(then);
+  }
+
+  function settleCached({ userPath, startedMonoMs, estimated, record }: AnsweredFromCache, then: () => void): void {
+    keep({ of: "cached", tokens: 0, estimated, record, lease: 0, userPath, target: null, targetAtMs: 0, targetLsn: 0, admittedAtMs: 0, lsn: 0, startedMonoMs, endedMonoMs: ports.monoMs() });
+    finishLater(then);
   }
 
   /** Kept until it is acknowledged. */
   function keep(settled: Omit<Unsettled, "seq">): void {
     const item = unsettled.add(settled);
     if (linked) send!(settleMessage(item, item.endedMonoMs));
+  }
+
+  /** Once what was just said has left the process. */
+  function finishLater(then: () => void): void {
+    finishers.push(then);
+    if (finishers.length === 1) ports.afterTurn(finish);
   }
 
   function finish(): void {
@@ -224,6 +234,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     authorize,
     reroute,
     settle,
+    settleCached,
     noteRefusal(id, requestId, model) {
       if (linked) send!({ kind: "refusal", id, requestId, model });
     },
@@ -239,12 +250,3 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
 
 /** An admin operation waits for a commit, which an admission does not. */
 const callDeadlineMs = 5_000;
-
-/** What became of an admission that was not granted. */
-function turnedAway(message: Refused | Exceeded | Denied): AdmissionOutcome {
-  switch (message.kind) {
-    case "refused": return { kind: "refused", id: message.id, breach: message, key: message.key };
-    case "exceeded": return { kind: "exceeded", id: message.id, breach: message, headers: message.headers, key: message.key };
-    case "denied": return { kind: "denied" };
-  }
-}

@@ -47,6 +47,14 @@ export interface Spent {
   readonly record: Execution | null;
 }
 
+/** A request that was answered without an admission. */
+export interface AnsweredFromCache {
+  readonly userPath: string;
+  readonly startedMonoMs: number;
+  readonly estimated: boolean;
+  readonly record: Execution;
+}
+
 /** The daemon, from where the proxy stands. */
 export interface Limiter {
   /** Whether the daemon is there, has welcomed this proxy, and answers in time. */
@@ -75,6 +83,8 @@ export interface Limiter {
   authorize(credential: string): Promise<AuthorizeOutcome>;
   /** Ends an admission, exactly once; `then` runs when the settle has left the process. */
   settle(admission: Admission, spent: Spent, then: () => void): void;
+  /** Tells of a request that is recorded and counts nowhere; `then` as in `settle`. */
+  settleCached(answered: AnsweredFromCache, then: () => void): void;
   /** Tells which request a refusal answered, so that it can be explained by that id. Lost when the daemon is away, as the refusal itself is. */
   noteRefusal(id: number, requestId: string, model: string): void;
   /** An admin operation; ends within the deadline. */

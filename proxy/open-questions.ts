@@ -6,7 +6,7 @@
 import { admissionsWaitingMax } from "../shared/bounds.js";
 import { assert } from "../shared/assert.js";
 import { IdMap } from "../shared/id-map.js";
-import type { Admitted, Claimed, Target, ToDaemon } from "../shared/wire/message.js";
+import type { Admitted, Claimed, Denied, Exceeded, Refused, Target, ToDaemon } from "../shared/wire/message.js";
 import type { Admission, AdmissionOutcome } from "./limiter.js";
 
 export interface Asking {
@@ -96,6 +96,15 @@ export function letThrough({ caller, targets, rerouted, submission, startedMonoM
   const target = submission ? null : targets[0]!;
   if (rerouted !== null) return Object.assign(rerouted, { target, targetAtMs: 0, targetLsn: 0 });
   return { lease: 0, admittedAtMs: 0, lsn: 0, userPath: caller.userPath, keyId: "", target, targetAtMs: 0, targetLsn: 0, submission, startedMonoMs, settled: false };
+}
+
+/** What became of an admission that was not granted. */
+export function turnedAway(message: Refused | Exceeded | Denied): AdmissionOutcome {
+  switch (message.kind) {
+    case "refused": return { kind: "refused", id: message.id, breach: message, key: message.key };
+    case "exceeded": return { kind: "exceeded", id: message.id, breach: message, headers: message.headers, key: message.key };
+    case "denied": return { kind: "denied" };
+  }
 }
 
 /** How a question is put. */

@@ -12,9 +12,9 @@
  *   reroute  id lease targets                             the lease's target has failed: the first of these with room is to take over
  *   settle   seq of lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens estimated record
  *                                                         of: `request`, it has ended; `attempt`, its target failed and the request goes
- *                                                         on; `withdrawn`, it was never made. lease 0: let through unasked.
- *                                                         record: [] or what the usage record tells (`execution.ts`), of a request alone;
- *                                                         a record that makes no sense is dropped, and the settle counts without it
+ *                                                         on; `withdrawn`, it was never made; `cached`, it needed none. lease 0: let
+ *                                                         through unasked. record: what the usage record tells (`execution.ts`), of
+ *                                                         `request` and `cached`, or []; one without sense is dropped, the settle counts
  *   refusal  id requestId model                           id: of the refused admit; which request that was, to explain it later
  *   admin    id op body                                   op: an `AdminOp`; body: what the HTTP API takes
  *
@@ -132,8 +132,9 @@ export interface Reroute {
 /**
  * What a settle ends. `request`: all of it. `attempt`: what one target did, which has failed, while the
  * request goes on. `withdrawn`: an admission that nobody waited for any more, so that nothing was sent.
+ * `cached`: an answer from a proxy's memory, which counts nowhere but is recorded.
  */
-export const settledParts = ["request", "attempt", "withdrawn"] as const;
+export const settledParts = ["request", "attempt", "withdrawn", "cached"] as const;
 export type SettledPart = (typeof settledParts)[number];
 
 /** Everything it takes to charge a request, even for a daemon that has forgotten the lease. Times are relative, so that the two clocks needn't agree. */

@@ -65,7 +65,8 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
   const estimated = frame[11];
   const record = executionFromWire(frame[12]);
   if (seq < 1 || of === undefined || lease === null || !isCount(startedAgoMs) || !isCount(endedAgoMs) || !isCount(tokens) || typeof estimated !== "boolean" || record === undefined) return null;
-  if ((of === "attempt" && lease.target === null) || (of !== "request" && record !== null)) return null;
+  if ((of === "attempt" && lease.target === null) || (of !== "request" && of !== "cached" && record !== null)) return null;
+  if (of === "cached" && (lease.lease !== 0 || lease.target !== null || tokens !== 0)) return null;
   // Field by field, not by spreading the lease: V8 would make a new hidden class for each settle.
   return {
     kind: "settle", seq, of, lease: lease.lease, userPath: lease.userPath, admittedAtMs: lease.admittedAtMs, lsn: lease.lsn,

@@ -7,7 +7,7 @@ import { totalPrefix } from "../../limiterd/rollup-keys.js";
 import { dayOf } from "../../shared/utc-day.js";
 import { modelsPerDayMax, rollupCellsMax, subjectBytesMax } from "../../shared/bounds.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
-import { ask, askFor, refusal, executed, pathRule, settleOf, startDaemon, target, type TestDaemon, type TestPeer } from "./daemon.js";
+import { ask, askFor, counts, refusal, executed, pathRule, settleOf, startDaemon, target, type TestDaemon, type TestPeer } from "./daemon.js";
 
 const dayMs = 86_400_000;
 const noonMs = Date.parse("2026-03-10T12:00:00Z");
@@ -58,6 +58,24 @@ t.test("what has no price is counted as unpriced; cache hits and what wasn't exe
   t.match(await usageOf(daemon, "/"), { total_requests: 2, unpriced_requests: 1, total_tokens: 60, total_input_cost: 0.000001, total_output_cost: 0.000002, total_cost: 0.000004 });
   await daemon.commit();
   t.same(recordsIn(daemon.store).map(({ cacheHit, totalCost }) => [cacheHit, totalCost]), [[false, 3_500_000], [false, null], [true, 0]], "the hit has its record, and what wasn't executed has none");
+});
+
+t.test("an answer from a proxy's cache is recorded and counts nowhere else: no window, slot, sum or budget, before and after a crash", async (t) => {
+  const rule = pathRule("/", 60, { requests: 2, tokens: 100 });
+  const daemon = startDaemon([rule], { nowMs: noonMs, budgets: [{ scope: "user_path", subject: "/", periodSeconds: 86_400, amountUsd: 1, perChild: false }] });
+  const peer = daemon.proxy("p");
+  const lease = { lease: 0, userPath: "/a", admittedAtMs: 0, lsn: 0, target: null, targetAtMs: 0, targetLsn: 0, submission: false };
+  const hit = { ...settleOf(lease, 1, 0), of: "cached" as const, record: executed({ cacheHit: true, inputCost: 0, outputCost: 0, totalCost: 0 }) };
+  t.ok(peer.say(hit));
+  t.ok(peer.say(hit), "a repeat");
+  const untouched = { requests: 0, tokens: 0, inFlight: 0 };
+  t.same(counts(daemon, rule), untouched);
+  await daemon.commit();
+  t.match(peer.heard.at(-1), { kind: "settled", seq: 1 });
+  const again = startDaemon([rule], { store: daemon.store.crash(), nowMs: noonMs + 1 });
+  t.same(counts(again, rule), untouched, "after a replay");
+  t.match(recordsIn(again.store), [{ userPath: "/a", provider: "openai", model: "gpt-4o", cacheHit: true, inputTokens: 20, totalCost: 0 }]);
+  t.match(await usageOf(again, "/"), { total_requests: 0, total_tokens: 0, unpriced_requests: 0 });
 });
 
 t.test("with usage off nothing is recorded, token rules do nothing, and the summary is null", async (t) => {

@@ -9,7 +9,7 @@ import { wireVersion } from "../../shared/version.js";
 import type { FromDaemon, SuccessHeaders, Target, ToDaemon } from "../../shared/wire/message.js";
 import { encodeFrame } from "../../shared/wire/codec.js";
 import { toWire } from "../../shared/wire/to-wire.js";
-import { counts, pathRule, startDaemon, type TestPeer } from "../limiterd/daemon.js";
+import { counts, executed, pathRule, startDaemon, type TestPeer } from "../limiterd/daemon.js";
 
 const gpt = { provider: "openai", model: "gpt-4o" };
 const llama = { provider: "local", model: "llama-3" };
@@ -275,6 +275,25 @@ t.test("open: a late answer is adopted by the request that went on, told after a
   bench.welcome();
   bench.client.settle(admissionOf(asked), { tokens: 7, estimated: false, record: null }, () => {});
   t.match(bench.take(), [{ kind: "settle", seq: 1, lease: id, admittedAtMs: 100, lsn: 5, tokens: 7 }]);
+});
+
+t.test("an answer from the cache is told as no admission, kept until it is acknowledged, and goes out once it is told", async (t) => {
+  const bench = linkedBench();
+  let finished = false;
+  bench.nowMs += 30;
+  bench.client.settleCached({ userPath: "/team", startedMonoMs: bench.nowMs - 20, estimated: true, record: executed({ cacheHit: true }) }, () => (finished = true));
+  const told = { kind: "settle", seq: 1, of: "cached", lease: 0, userPath: "/team", lsn: 0, target: null, tokens: 0, startedAgoMs: 20, endedAgoMs: 0, estimated: true, record: { cacheHit: true } };
+  t.match(bench.take(), [told]);
+  t.notOk(finished);
+  bench.endTurn();
+  t.ok(finished);
+  bench.lose();
+  bench.connect();
+  bench.take();
+  bench.welcome();
+  t.match(bench.take(), [{ ...told }], "again, after a reconnect");
+  bench.hear({ kind: "settled", seq: 1 });
+  t.equal(bench.client.unsettled, 0);
 });
 
 t.test("open: a request that is settled before the late answer is settled once, and the lease isn't kept", async (t) => {

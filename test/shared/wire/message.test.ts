@@ -41,6 +41,7 @@ const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemo
   reroute: fc.record({ kind: fc.constant("reroute"), id: count, lease: count.map((n) => Math.max(1, n)), targets: fc.array(target, { minLength: 1, maxLength: 5 }) }),
   settle: fc.tuple(lease, fc.record({ kind: fc.constant("settle"), seq: count.map((n) => Math.max(1, n)), startedAgoMs: count, endedAgoMs: count, tokens: count, estimated: fc.boolean(), of: fc.constantFrom(...settledParts), record: fc.option(execution) })).map(([{ submission: _, ...of }, rest]) => {
     const part = of.target === null && rest.of === "attempt" ? "request" as const : rest.of;
+    if (part === "cached") return { ...of, ...rest, of: part, lease: 0, target: null, targetAtMs: 0, targetLsn: 0, tokens: 0 };
     return { ...of, ...rest, of: part, record: part === "request" ? rest.record : null };
   }),
   refusal: fc.record({ kind: fc.constant("refusal"), id: count, requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/), model: fc.oneof(name, fc.constant("")) }),
@@ -171,6 +172,9 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     t.equal(toDaemonFromWire([...good[kind], null]), null, `${kind}: one more`);
     t.equal(toDaemonFromWire(good[kind].slice(0, -1)), null, `${kind}: one less`);
   }
+  const cached = ["settle", 1, "cached", 0, "/team", 0, 0, [], 9, 2, 0, true, executedFlat];
+  t.match(toDaemonFromWire(cached), { of: "cached", record: executed });
+  for (const [at, value] of [[3, 5], [7, good.settle[7]], [10, 1]] as const) t.equal(toDaemonFromWire(cached.map((item, i) => (i === at ? value : item))), null, `what was cached has no admission, target or tokens: ${at}`);
   for (const [kind, at, values] of table) t.same(values.filter((value) => toDaemonFromWire(change(kind, at, value)) !== null), [], `${kind} ${at}`);
   for (const frame of [undefined, null, 5, "admit", {}, [], ["admit"], ["unknown", 1], [1, 1], ["welcome", 1, "0.1.0", 0, true], { 0: "admit", 1: 3, 2: "/team", 3: ["a", "b"], length: 4 }]) t.equal(toDaemonFromWire(frame), null, String(JSON.stringify(frame)));
 });
