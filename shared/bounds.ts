@@ -124,3 +124,5 @@ export const labelsPerKeyMax = 8;
 export const labelBytesMax = 64;
 /** A body up to this size is read before its key is looked up together with the limits; for a longer one, or one of unknown size, the key is asked about first, so that a stranger's upload isn't kept. */
 export const unauthorizedBodyBytesMax = 256 * 1024;
+/** A request body up to this size is looked for in the response cache; its digest takes about 2 ms per MiB. */
+export const cacheableBodyBytesMax = 2 * 1024 * 1024;
