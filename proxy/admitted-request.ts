@@ -78,6 +78,7 @@ function executionOf({ config, prices, providers, monoMs }: Gateway, exchange: E
     keyId: record.keyId,
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: monoMs(),
+    savedBytes: record.savedBytes,
     price: prices.priceOf(target),
   });
 }

@@ -29,7 +29,7 @@ export async function countTokens(gateway: Gateway, exchange: Exchange, caller: 
   const forwarded = await forward(exchange, {
     upstream: gateway.upstreams.get(target.provider)!,
     provider: target.provider,
-    request: { method: "POST", path: upstreamPath(provider, "count_tokens", target.model), headers: forwardRequestHeaders(exchange.rawHeaders, config.server.userPathHeader), body: call.requestTo(provider, target.model).body },
+    request: { method: "POST", path: upstreamPath(provider, "count_tokens", target.model), headers: forwardRequestHeaders(exchange.rawHeaders, config.server.userPathHeader), body: call.requestTo(provider, target.model, gateway.rewriters(record.userPath ?? "/", target)).body },
     headers: ["x-sluice-target", targetHeader(target)],
     operation: "count_tokens",
     hideUsageChunk: false,

@@ -1,6 +1,7 @@
 /**
  * A guess at the tokens of a response whose usage was never reported: the client or the upstream cut
- * the stream (CONTRACT section 4). The record says that it is an estimate.
+ * the stream (CONTRACT section 4). The record says that it is an estimate. And one at the tokens that a
+ * prompt was spared, which nobody ever counts.
  *
  * Not here: real counts (`read-usage.ts`); there is no tokenizer in Sluice.
  */
@@ -19,4 +20,9 @@ export function estimateTokens({ promptBytes, contentChars }: { readonly promptB
   const totalTokens = Math.min(Math.ceil((promptBytes + contentChars) / charsPerToken), tokensPerResponseMax);
   const inputTokens = Math.min(Math.ceil(promptBytes / charsPerToken), totalTokens);
   return { inputTokens, outputTokens: totalTokens - inputTokens, totalTokens, cachedInputTokens: 0, cacheWriteInputTokens: 0, reportedCost: null };
+}
+
+/** The tokens of what rewriters took out of a prompt, rounded down: a saving is not to be made larger than it was. */
+export function estimateSavedTokens(bytes: number): number {
+  return Math.min(Math.floor(bytes / charsPerToken), tokensPerResponseMax);
 }

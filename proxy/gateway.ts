@@ -4,12 +4,14 @@ import type { NewKey } from "../shared/key-secret.js";
 import type { Log } from "../shared/log.js";
 import type { PicoUsd } from "../shared/money.js";
 import type { Target } from "../shared/wire/message.js";
+import type { AnswerKeeping } from "./ask-cache.js";
 import type { Credentials } from "./authenticate.js";
 import type { Forwarded } from "./forward.js";
 import type { Limiter } from "./limiter.js";
 import type { ModelCatalog } from "./model-catalog.js";
 import type { createTargetOrder } from "./order-targets.js";
 import type { Usage } from "./read-usage.js";
+import type { RewriterChoice } from "./rewrite-request.js";
 import type { PriceTable } from "./price-table.js";
 import type { Spool } from "./upload.js";
 import type { Upstream } from "./upstream.js";
@@ -24,6 +26,9 @@ export interface Gateway {
   readonly targetOrder: ReturnType<typeof createTargetOrder>;
   readonly models: ModelCatalog;
   readonly prices: PriceTable;
+  /** Null: the cache is off. */
+  readonly keeping: AnswerKeeping | null;
+  readonly rewriters: RewriterChoice;
   /** By instance name. */
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   /** Whether the proxy is on its way out. */
@@ -37,7 +42,7 @@ export interface Gateway {
   readonly newSpool: () => Promise<Spool>;
 }
 
-export type Outcome = Forwarded["outcome"] | "answered" | "refused" | "rate_limited" | "over_budget" | "limiter_unavailable";
+export type Outcome = Forwarded["outcome"] | "answered" | "cache_hit" | "refused" | "rate_limited" | "over_budget" | "limiter_unavailable";
 
 /** A target that failed, and why: a status, or what the network said. */
 export interface Tried {
@@ -65,6 +70,8 @@ export class RequestRecord {
   /** Null: not executed, unpriced, or usage is off. */
   cost: PicoUsd | null = null;
   estimated = false;
+  /** What rewriters took out of the prompt, at the target that was asked last. */
+  savedBytes = 0;
   firstByteMonoMs: number | null = null;
   readonly startedMonoMs: number;
 

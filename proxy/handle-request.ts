@@ -125,6 +125,7 @@ function logRequest(gateway: Gateway, exchange: Exchange, record: RequestRecord,
   if (record.firstByteMonoMs !== null) fields += `,"first_byte_ms":${sinceMs(startedMonoMs, record.firstByteMonoMs)}`;
   if (record.usage !== null) fields += `,"tokens":${record.usage.totalTokens},"input_tokens":${record.usage.inputTokens},"output_tokens":${record.usage.outputTokens}`;
   if (record.cost !== null) fields += `,"cost_usd":${costUsd(record.cost)}`;
+  if (record.savedBytes > 0) fields += `,"rewrite_bytes_saved":${record.savedBytes}`;
   if (record.estimated) fields += ',"estimated":true';
   if (record.note !== null) fields += `,"note":${text(record.note)}`;
   gateway.log.line(level, fields, "request");

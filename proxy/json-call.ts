@@ -1,6 +1,7 @@
 /** A call whose request is a JSON object: chat completions, messages, responses, embeddings, speech, images. To a provider of the same dialect its bytes go as they came. */
 import { assert } from "../shared/assert.js";
 import type { ProviderConfig } from "../shared/config/config.js";
+import type { RewriterName } from "../shared/config/rewriter-settings.js";
 import { type Failure, failure } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
 import { chooseDialect } from "./dialects/choose-dialect.js";
@@ -8,6 +9,8 @@ import type { JsonObject, TranslatedRequest, Translation } from "./dialects/tran
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { type JsonOperation, type ModelBody, parseModelBody, rewriteModelBody } from "./model-body.js";
 import { notOffered } from "./not-offered.js";
+import type { PromptDialect } from "./rewrite-places.js";
+import { type Rewritten, rewriteRequest } from "./rewrite-request.js";
 import { createAnswerTranslator } from "./translate-answer.js";
 
 export async function readJsonCall(operation: JsonOperation, source: CallSource): Promise<ReadCall> {
@@ -42,6 +45,10 @@ class JsonCall implements ModelCall {
     return true;
   }
 
+  get body(): Buffer {
+    return this.#bytes;
+  }
+
   get promptBytes(): number {
     return this.#bytes.length;
   }
@@ -54,28 +61,34 @@ class JsonCall implements ModelCall {
     return translated.ok ? null : translated.failure;
   }
 
-  requestTo(provider: ProviderConfig, model: string): TargetRequest {
-    const dialect = chooseDialect(this.operation, provider.operations)!;
-    return dialect.translation === null ? this.#asItCame(provider, model) : this.#translatedTo(provider, model, dialect.operation, dialect.translation);
+  requestTo(provider: ProviderConfig, model: string, rewriters: readonly RewriterName[]): TargetRequest {
+    const { operation, translation } = chooseDialect(this.operation, provider.operations)!;
+    const rewritten = this.#rewritten(rewriters);
+    return translation === null ? this.#asItIs(provider, model, rewritten) : this.#translatedTo(provider, model, operation, translation, rewritten);
   }
 
-  #asItCame(provider: ProviderConfig, model: string): TargetRequest {
+  #rewritten(rewriters: readonly RewriterName[]): Rewritten {
+    const dialect = rewriters.length === 0 ? null : promptDialect(this.operation);
+    return dialect === null ? { bytes: this.#bytes, savedBytes: 0 } : rewriteRequest(this.#bytes, dialect, rewriters);
+  }
+
+  #asItIs(provider: ProviderConfig, model: string, { bytes, savedBytes }: Rewritten): TargetRequest {
     const { stream, includeUsage, members } = this.#body;
     const askUsage = this.operation === "chat_completions" && stream && !includeUsage && provider.takesStreamOptions;
     const edits = { model: model === this.#body.model ? undefined : model, includeUsage: askUsage ? (true as const) : undefined };
-    return { operation: this.operation, body: rewriteModelBody(this.#bytes, edits, members), hideUsageChunk: askUsage, translator: null };
+    return { operation: this.operation, body: rewriteModelBody(bytes, edits, bytes === this.#bytes ? members : null), savedBytes, hideUsageChunk: askUsage, translator: null };
   }
 
-  #translatedTo(provider: ProviderConfig, model: string, operation: Operation, translation: Translation): TargetRequest {
-    const translated = this.#inDialect(translation, provider);
-    assert(translated.ok, "a request with a problem isn't sent");
+  #translatedTo(provider: ProviderConfig, model: string, operation: Operation, translation: Translation, { bytes, savedBytes }: Rewritten): TargetRequest {
+    const translated = savedBytes === 0 ? this.#inDialect(translation, provider) : translation.request(JSON.parse(bytes.toString("utf8")) as JsonObject, provider);
+    assert(translated.ok, "a request with a problem isn't sent, and a shorter prompt has none of its own");
     const { stream_options: streamOptions, ...rest } = translated.body;
     const body = Buffer.from(JSON.stringify({ ...rest, ...(streamOptions === undefined || !provider.takesStreamOptions ? {} : { stream_options: streamOptions }), model }));
     const { exchange, nowMs } = this.#source;
     // The usage is told in any case, so that it can be counted; who didn't ask for it isn't shown it.
     const context = { model: this.model, nowSeconds: Math.floor(nowMs() / 1000), requestId: exchange.id, includeUsage: true, request: this.#object() };
     const hideUsageChunk = this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
-    return { operation, body, hideUsageChunk, translator: createAnswerTranslator(translation, context) };
+    return { operation, body, savedBytes, hideUsageChunk, translator: createAnswerTranslator(translation, context) };
   }
 
   #inDialect(translation: Translation, { name, maxTokensDefault }: ProviderConfig): TranslatedRequest {
@@ -93,4 +106,10 @@ class JsonCall implements ModelCall {
   }
 
   close(): void {}
+}
+
+/** Null: rewriters don't know its prompts. */
+function promptDialect(operation: JsonOperation): PromptDialect | null {
+  if (operation === "chat_completions") return operation;
+  return operation === "messages" || operation === "count_tokens" ? "messages" : null;
 }

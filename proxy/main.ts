@@ -15,6 +15,8 @@ import { createModelCatalog } from "./model-catalog.js";
 import { createTargetOrder } from "./order-targets.js";
 import { loadPriceList } from "./price-list.js";
 import { createPriceTable, needsPriceList } from "./price-table.js";
+import { ResponseCache } from "./response-cache.js";
+import { chooseRewriters } from "./rewrite-request.js";
 import { createSimulatedUpstream } from "./simulated-upstream.js";
 import { createSpoolFile } from "./spool-file.js";
 import type { Upstream } from "./upstream.js";
@@ -81,6 +83,8 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     targetOrder: createTargetOrder(prices.costOf),
     models,
     prices,
+    keeping: config.cache === null ? null : { cache: new ResponseCache(config.cache), shareAcrossPaths: config.cache.shareAcrossPaths, digest },
+    rewriters: chooseRewriters(config.rewriters),
     stopping: () => stopping,
     providers: new Map(config.providers.map((provider) => [provider.name, provider])),
     monoMs: () => performance.now(),
@@ -123,6 +127,11 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
 /** Compares in constant time, whatever the lengths. */
 function sameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(createHash("sha256").update(given).digest(), createHash("sha256").update(expected).digest());
+}
+
+/** What the cache finds a request by. `head` is one line, so it can't be taken for a part of the body. */
+function digest(head: string, body: Buffer): string {
+  return createHash("sha256").update(head).update("\n").update(body).digest("base64url");
 }
 
 function isLoopback(host: string): boolean {

@@ -1,5 +1,6 @@
 /** A request to a model as the flow in `model-request.ts` sees it, whatever its endpoint and the form of its body. */
 import type { ProviderConfig } from "../shared/config/config.js";
+import type { RewriterName } from "../shared/config/rewriter-settings.js";
 import type { Failure } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
 import type { Exchange } from "./exchange.js";
@@ -12,14 +13,16 @@ export interface ModelCall {
   readonly operation: Operation;
   /** As the client wrote it. */
   readonly model: string;
+  /** Its JSON; null: it is a form, which isn't held as a whole. */
+  readonly body: Buffer | null;
   /** For an estimate, where the provider tells no usage. */
   readonly promptBytes: number;
   /** Whether it can be sent again, to another target. */
   readonly repeatable: boolean;
   /** Why this can't be asked of a provider, or null. Asked before the admission: what can't be sent consumes nothing. */
   problemAt(provider: ProviderConfig): Failure | null;
-  /** The request to one target; a provider with a problem isn't asked for it. */
-  requestTo(provider: ProviderConfig, model: string): TargetRequest;
+  /** The request to one target, with the prompt rewritten; a provider with a problem isn't asked for it. */
+  requestTo(provider: ProviderConfig, model: string, rewriters: readonly RewriterName[]): TargetRequest;
   /** It won't be sent any more. */
   close(): void;
 }
@@ -28,6 +31,8 @@ export interface TargetRequest {
   /** Which of the provider's operations it is. */
   readonly operation: Operation;
   readonly body: RequestBody;
+  /** What rewriters took out of the prompt. */
+  readonly savedBytes: number;
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
   /** Between the provider's dialect and the client's; null: the same. */

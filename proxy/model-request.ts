@@ -3,6 +3,7 @@ import { assert } from "../shared/assert.js";
 import type { Failure } from "../shared/error-code.js";
 import type { Target } from "../shared/wire/message.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
+import { askCache } from "./ask-cache.js";
 import type { Caller } from "./authenticate.js";
 import { forwardRequestHeaders, withoutDialect } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
@@ -34,11 +35,14 @@ function readCall({ config, isUtf8, newSpool, nowMs }: Gateway, exchange: Exchan
   return operation === "transcriptions" || operation === "translations" ? readMultipartCall(operation, source) : readJsonCall(operation, source);
 }
 
-async function serveCall(gateway: Gateway, exchange: Exchange, call: ModelCall, caller: Caller, record: RequestRecord): Promise<void> {
-  const refuse = (what: Failure): Promise<void> => refuseUnadmitted(gateway, exchange, caller, record, what);
+async function serveCall(gateway: Gateway, incoming: Exchange, call: ModelCall, caller: Caller, record: RequestRecord): Promise<void> {
+  const refuse = (what: Failure): Promise<void> => refuseUnadmitted(gateway, incoming, caller, record, what);
   record.model = call.model;
   const route = resolveModel(gateway.models.current(), call.model) ?? (await resolveOnceLearned(gateway, call.model));
   if (route === null) return refuse(unknownModel(call.model));
+  const missed = gateway.keeping === null ? null : await askCache(gateway, incoming, { call, caller, route }, record);
+  if (missed === "answered") return;
+  const exchange = missed === null ? incoming : missed.exchange;
   const targets = withoutProblem(gateway, call, gateway.targetOrder.order(route));
   if ("status" in targets) return refuse(targets);
   const admitted = await admitRequest(gateway, exchange, { caller, targets, model: call.model }, record);
@@ -47,12 +51,12 @@ async function serveCall(gateway: Gateway, exchange: Exchange, call: ModelCall, 
   const { target } = admission;
   assert(target !== null, "who is admitted has a target");
   const standIn = targets.length > 1 && call.repeatable;
-  let forwarded = await send(gateway, exchange, { target, call, headers: successHeaders(admitted.headers), standIn });
+  let forwarded = await send(gateway, exchange, { target, call, headers: successHeaders(admitted.headers), standIn }, record);
   if (standIn && forwarded.failed !== null) {
-    const again = (next: Target, headers: string[], more: boolean): Promise<Forwarded> => send(gateway, exchange, { target: next, call, headers, standIn: more });
+    const again = (next: Target, headers: string[], more: boolean): Promise<Forwarded> => send(gateway, exchange, { target: next, call, headers, standIn: more }, record);
     forwarded = await failOver({ limiter: gateway.limiter, exchange, admission, targets, record, send: again }, forwarded);
   }
-  settleRequest(gateway, exchange, admission, forwarded, record);
+  settleRequest(gateway, exchange, admission, missed === null ? forwarded : missed.keepAfter(forwarded, admission.target), record);
 }
 
 /** The targets that can be asked this, or the first one's problem when none can. Nearly always they all are, in the order's own array. */
@@ -82,9 +86,10 @@ interface Sending {
   readonly standIn: boolean;
 }
 
-function send(gateway: Gateway, exchange: Exchange, { target, call, headers, standIn }: Sending): Promise<Forwarded> {
+function send(gateway: Gateway, exchange: Exchange, { target, call, headers, standIn }: Sending, record: RequestRecord): Promise<Forwarded> {
   const provider = gateway.providers.get(target.provider)!;
-  const { operation, body, hideUsageChunk, translator } = call.requestTo(provider, target.model);
+  const { operation, body, savedBytes, hideUsageChunk, translator } = call.requestTo(provider, target.model, gateway.rewriters(record.userPath ?? "/", target));
+  record.savedBytes = savedBytes;
   headers.push("x-sluice-target", targetHeader(target));
   const upstream = gateway.upstreams.get(target.provider)!;
   const sent = forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader);
@@ -95,7 +100,7 @@ function send(gateway: Gateway, exchange: Exchange, { target, call, headers, sta
     headers,
     operation: call.operation,
     hideUsageChunk,
-    promptBytes: call.promptBytes,
+    promptBytes: call.promptBytes - savedBytes,
     standIn,
     monoMs: gateway.monoMs,
   });

@@ -99,6 +99,7 @@ class Form {
 class MultipartCall implements ModelCall {
   readonly operation: Operation;
   readonly model: string;
+  readonly body = null;
   /** A recording tells nothing of tokens. */
   readonly promptBytes = 0;
   readonly #form: Form;
@@ -126,7 +127,7 @@ class MultipartCall implements ModelCall {
     const { start, end, value } = this.#place;
     const pieces = model === value ? this.#form.read() : splice(this.#form.read(), start, end, Buffer.from(model));
     const bytes = model === value ? this.#bytes : this.#bytes - (end - start) + utf8Bytes(model);
-    return { operation: this.operation, body: { pieces, bytes: Number.isNaN(bytes) ? null : bytes }, hideUsageChunk: false, translator: null };
+    return { operation: this.operation, body: { pieces, bytes: Number.isNaN(bytes) ? null : bytes }, savedBytes: 0, hideUsageChunk: false, translator: null };
   }
 
   close(): void {

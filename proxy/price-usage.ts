@@ -1,4 +1,4 @@
-/** What a response costs: its usage at its target's price, or what the provider says it cost. Pure integers; units in `../shared/money.ts`. */
+/** What a response costs, and what a prompt was spared: its usage at its target's price, or what the provider says it cost. Pure integers; units in `../shared/money.ts`. */
 import { isPicoUsd, type PicoUsd } from "../shared/money.js";
 import { type Price, ratesFor, type TokenRates } from "../shared/price.js";
 import type { Usage } from "./read-usage.js";
@@ -37,6 +37,13 @@ function fromPrice(usage: Usage, price: Price): Costs | null {
   const totalCost = inputCost + outputCost + price.perRequest;
   // Each product is exact up to 2^53; one beyond it is beyond the bound too, however it was rounded.
   return isPicoUsd(totalCost) ? { inputCost, outputCost, totalCost, source: "price" } : null;
+}
+
+/** What input tokens that weren't sent would have cost with the rest, or null: there were none, or they have no price. */
+export function priceSavedTokens(tokens: number, { inputTokens }: Usage, price: Price | null): PicoUsd | null {
+  if (tokens === 0 || price === null) return null;
+  const cost = product(tokens, ratesFor(price, inputTokens).input);
+  return isPicoUsd(cost) ? cost : null;
 }
 
 function costOfInput({ inputTokens, cachedInputTokens, cacheWriteInputTokens }: Usage, rates: TokenRates): PicoUsd | null {

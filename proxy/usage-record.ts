@@ -1,12 +1,14 @@
-/** What a settle tells of an executed request (`../shared/wire/execution.ts`): its usage, priced. */
+/** What a settle tells of an executed request, or of one that the cache answered (`../shared/wire/execution.ts`): its usage, priced. */
 import { subjectBytesMax } from "../shared/bounds.js";
 import type { Price } from "../shared/price.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { Target } from "../shared/wire/message.js";
+import { estimateSavedTokens } from "./estimate-tokens.js";
 import type { Forwarded } from "./forward.js";
-import { type Costs, priceUsage } from "./price-usage.js";
+import { type Costs, priceSavedTokens, priceUsage } from "./price-usage.js";
+import type { Usage } from "./read-usage.js";
 
-export interface Executed {
+export interface Answered {
   readonly requestId: string;
   readonly endpoint: string;
   /** Whose answer, or failure, the client was told. */
@@ -16,6 +18,11 @@ export interface Executed {
   readonly keyId: string;
   readonly startedMonoMs: number;
   readonly endedMonoMs: number;
+}
+
+export interface Executed extends Answered {
+  /** What rewriters took out of the prompt. */
+  readonly savedBytes: number;
   /** Of the target that answered; null: unpriced. */
   readonly price: Price | null;
 }
@@ -27,6 +34,7 @@ const nothing: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "pri
 export function usageRecord({ executed, usage, status, firstByteMonoMs }: Forwarded, what: Executed): Execution | null {
   if (!executed) return null;
   const costs = usage === null ? nothing : priceUsage(usage, what.price);
+  const saved = usage === null ? 0 : estimateSavedTokens(what.savedBytes);
   return {
     requestId: what.requestId,
     // A path of passthrough may be longer than a record takes.
@@ -43,10 +51,35 @@ export function usageRecord({ executed, usage, status, firstByteMonoMs }: Forwar
     outputCost: costs === null ? null : costs.outputCost,
     totalCost: costs === null ? null : costs.totalCost,
     cacheHit: false,
+    rewriteTokensSaved: saved,
+    rewriteCostSaved: usage === null ? null : priceSavedTokens(saved, usage, what.price),
+    latencyMs: wholeMs(what.endedMonoMs - what.startedMonoMs),
+    firstByteMs: firstByteMonoMs === null ? null : wholeMs(firstByteMonoMs - what.startedMonoMs),
+    keyId: what.keyId,
+  };
+}
+
+/** Of a request that the cache answered: what the answer had used when a provider gave it, at no cost. */
+export function cachedRecord(usage: Usage, what: Answered): Execution {
+  return {
+    requestId: what.requestId,
+    endpoint: what.endpoint,
+    provider: what.target.provider,
+    providerType: what.providerType,
+    model: what.target.model,
+    status: 200,
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    cachedInputTokens: usage.cachedInputTokens,
+    cacheWriteInputTokens: usage.cacheWriteInputTokens,
+    inputCost: 0,
+    outputCost: 0,
+    totalCost: 0,
+    cacheHit: true,
     rewriteTokensSaved: 0,
     rewriteCostSaved: null,
     latencyMs: wholeMs(what.endedMonoMs - what.startedMonoMs),
-    firstByteMs: firstByteMonoMs === null ? null : wholeMs(firstByteMonoMs - what.startedMonoMs),
+    firstByteMs: null,
     keyId: what.keyId,
   };
 }

@@ -1,6 +1,6 @@
 import t from "tap";
 import type { Forwarded } from "../../proxy/forward.js";
-import { type Executed, usageRecord } from "../../proxy/usage-record.js";
+import { cachedRecord, type Executed, usageRecord } from "../../proxy/usage-record.js";
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Price } from "../../shared/price.js";
 import { flawOf } from "../../shared/wire/execution.js";
@@ -12,7 +12,7 @@ function ended(changes: Partial<Forwarded> = {}): Forwarded {
   return { status: 200, usage, estimated: false, executed: true, outcome: "complete", firstByteMonoMs: 1012.4, note: null, failed: null, finish: () => {}, ...changes };
 }
 
-const what: Executed = { requestId: "req_1", endpoint: "/v1/chat/completions", target: { provider: "main", model: "gpt-4o" }, providerType: "openai", keyId: "", startedMonoMs: 1000, endedMonoMs: 1500.6, price };
+const what: Executed = { requestId: "req_1", endpoint: "/v1/chat/completions", target: { provider: "main", model: "gpt-4o" }, providerType: "openai", keyId: "", startedMonoMs: 1000, endedMonoMs: 1500.6, savedBytes: 0, price };
 
 t.test("a record tells tokens, costs and times of what was executed", async (t) => {
   t.same(usageRecord(ended(), what), {
@@ -46,4 +46,16 @@ t.test("a record names no model where the request named none, and no more of a p
   const record = usageRecord(ended(), { ...what, target: { provider: "main", model: "" }, endpoint: path })!;
   t.match(record, { provider: "main", model: "", endpoint: path.slice(0, subjectBytesMax) });
   t.equal(flawOf(record), null);
+});
+
+t.test("what rewriters took out is told in tokens at four bytes each, and priced as input", async (t) => {
+  t.match(usageRecord(ended(), { ...what, savedBytes: 403 }), { rewriteTokensSaved: 100, rewriteCostSaved: 200 });
+  t.match(usageRecord(ended(), { ...what, savedBytes: 403, price: null }), { rewriteTokensSaved: 100, rewriteCostSaved: null });
+  t.match(usageRecord(ended(), { ...what, savedBytes: 3 }), { rewriteTokensSaved: 0, rewriteCostSaved: null });
+  t.match(usageRecord(ended(), { ...what, savedBytes: 40, price: { ...price, tiers: [{ aboveInputTokens: 99, rates: { ...price.rates, input: 5 } }] } }), { rewriteTokensSaved: 10, rewriteCostSaved: 50 }, "in the tier of the rest");
+  t.match(usageRecord(ended({ usage: null, status: 500 }), { ...what, savedBytes: 403 }), { rewriteTokensSaved: 0, rewriteCostSaved: null }, "an error would have cost nothing either");
+});
+
+t.test("an answer from the cache tells what it had used, at no cost", async (t) => {
+  t.match(cachedRecord(usage, what), { requestId: "req_1", status: 200, inputTokens: 100, cachedInputTokens: 40, inputCost: 0, outputCost: 0, totalCost: 0, cacheHit: true, latencyMs: 501, firstByteMs: null });
 });
