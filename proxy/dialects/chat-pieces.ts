@@ -1,5 +1,7 @@
 /** What a chat completion says, piece by piece: of a whole message and of a stream's delta alike. */
 import { isCount, isObject } from "../../shared/assert.js";
+import { jsonDepthMax } from "../../shared/bounds.js";
+import { nestedDeeperThan } from "./json-depth.js";
 import { isAbsent } from "./request-check.js";
 import type { JsonObject } from "./translation.js";
 import { UntranslatableAnswer } from "./untranslatable-answer.js";
@@ -95,8 +97,13 @@ function callPiece(call: unknown, position: number | null): CallPiece {
     name: textOf(fields["name"], "name of a tool call") || null,
     custom,
     // Some providers forget that arguments are JSON within a text.
-    text: isObject(given) ? JSON.stringify(given) : textOf(given, "arguments of a tool call"),
+    text: isObject(given) ? jsonOf(given) : textOf(given, "arguments of a tool call"),
   };
+}
+
+function jsonOf(value: JsonObject): string {
+  if (nestedDeeperThan(value, jsonDepthMax)) throw new UntranslatableAnswer("the arguments of a tool call are nested too deeply");
+  return JSON.stringify(value);
 }
 
 /** Those of the text. What isn't one is left out: they are for looking at. */

@@ -36,21 +36,8 @@ export function chatErrorEvent({ type, message, code }: StreamError): ClientEven
   return { event: null, data: JSON.stringify({ error: { type, message, code, param: null } }) };
 }
 
-const typesForMessages: Readonly<Record<ErrorType, string>> = {
-  provider_error: "api_error",
-  internal_error: "api_error",
-  rate_limit_error: "rate_limit_error",
-  invalid_request_error: "invalid_request_error",
-  authentication_error: "authentication_error",
-  not_found_error: "not_found_error",
-  permission_error: "permission_error",
-};
-
-/** Anthropic's word for one of our error types. */
-export function messagesErrorType(type: ErrorType): string {
-  return typesForMessages[type];
-}
-
+/** Anthropic has our names, and one for what is the server's fault. */
 export function messagesErrorEvent({ type, message }: StreamError): ClientEvent {
-  return { event: "error", data: JSON.stringify({ type: "error", error: { type: messagesErrorType(type), message } }) };
+  const named = type === "provider_error" || type === "internal_error" ? "api_error" : type;
+  return { event: "error", data: JSON.stringify({ type: "error", error: { type: named, message } }) };
 }

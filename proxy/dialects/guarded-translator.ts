@@ -3,6 +3,7 @@
  * can't be translated becomes an error event in the client's shape instead of an exception.
  */
 import { isObject } from "../../shared/assert.js";
+import { parseJson } from "../read-usage.js";
 import { readStreamError, type StreamError } from "./error-events.js";
 import type { ClientEvent, EventTranslator, JsonObject } from "./translation.js";
 import { UntranslatableAnswer } from "./untranslatable-answer.js";
@@ -59,12 +60,7 @@ export abstract class GuardedTranslator implements EventTranslator {
 
 /** The object that an event's data is. */
 export function parseEventData(data: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    // Told below, like any other value that is no object.
-  }
+  const value = parseJson(data);
   if (!isObject(value)) throw new UntranslatableAnswer("the provider's stream holds an event that is no JSON object");
   return value;
 }

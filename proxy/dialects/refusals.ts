@@ -1,20 +1,19 @@
 /**
- * Reads the fields of a request that is being translated, and remembers the first thing that is wrong
- * with it or can't be said in the other dialect. A reader that refuses gives a value of the right type
- * all the same, so a translation runs through without a check after each step and asks for its `result` once.
+ * The check of a request that is translated by field tables. It knows the provider's dialect, for what
+ * can't be said in it; and a reader that refuses gives a value of the right type all the same, so a
+ * translation runs through without a look after each step and asks for its `result` once.
  */
-import { isObject } from "../../shared/assert.js";
 import { jsonDepthMax } from "../../shared/bounds.js";
-import { type Failure, invalid } from "../../shared/error-code.js";
 import type { FieldTable } from "./field-table.js";
 import { nestedDeeperThan } from "./json-depth.js";
+import { isAbsent, quote, RequestCheck } from "./request-check.js";
 import type { JsonObject, TranslatedRequest } from "./translation.js";
 
 const nothing: JsonObject = {};
 
 export class Refusals {
   readonly #provider: string;
-  #first: Failure | null = null;
+  readonly #check = new RequestCheck();
 
   /** `provider`: what the model's provider speaks, for the messages. */
   constructor(provider: "Anthropic messages" | "chat completions") {
@@ -23,22 +22,18 @@ export class Refusals {
 
   /** The body, unless something was refused. */
   result(body: JsonObject): TranslatedRequest {
-    return this.#first === null ? { ok: true, body } : { ok: false, failure: this.#first };
+    const failure = this.#check.failure;
+    return failure === null ? { ok: true, body } : { ok: false, failure };
   }
 
-  /** Something is wrong in either dialect. */
-  refuse(param: string, message: string): void {
-    this.#first ??= invalid(message, param);
-  }
-
-  /** A value of another kind than the field has. */
-  wrong(param: string, expected: string, value: unknown): void {
-    this.refuse(param, isAbsent(value) ? `${param} is required` : `${param} must be ${expected}, not ${kindOf(value)}`);
+  /** Something is wrong in either dialect. `problem` goes on after the field's name. */
+  refuse(path: string, problem: string): void {
+    this.#check.refuse(path, problem);
   }
 
   /** Something that the client's dialect can say and the provider's can't: `n must be 1: the model's provider speaks …, which gives one answer`. */
-  unsayable(param: string, must: string, note: string): void {
-    this.refuse(param, `${param} ${must}: the model's provider speaks ${this.#provider}, ${note}`);
+  unsayable(path: string, must: string, note: string): void {
+    this.#check.refuse(path, `${must}: the model's provider speaks ${this.#provider}, ${note}`);
   }
 
   /** Holds every field of an object to its table. A null is an absent field in both dialects. `at` leads the names: empty, or `messages[3].`. */
@@ -56,67 +51,61 @@ export class Refusals {
   depth(body: JsonObject): boolean {
     for (const key in body) {
       if (!nestedDeeperThan(body[key], jsonDepthMax)) continue;
-      this.refuse(key, `${key} must not be nested deeper than ${jsonDepthMax} levels`);
+      this.refuse(key, `must not be nested deeper than ${jsonDepthMax} levels`);
       return false;
     }
     return true;
   }
 
-  object(value: unknown, param: string): JsonObject {
-    if (isObject(value)) return value;
-    this.wrong(param, "an object", value);
-    return nothing;
+  object(value: unknown, path: string): JsonObject {
+    return this.#check.object(value, path) ?? nothing;
   }
 
-  list(value: unknown, param: string): readonly unknown[] {
-    if (Array.isArray(value)) return value as readonly unknown[];
-    this.wrong(param, "an array", value);
-    return [];
+  list(value: unknown, path: string): readonly unknown[] {
+    return this.#check.list(value, path) ?? [];
   }
 
-  text(value: unknown, param: string): string {
-    if (typeof value === "string") return value;
-    this.wrong(param, "a string", value);
-    return "";
+  text(value: unknown, path: string): string {
+    return this.#check.string(value, path) ?? "";
   }
 
   /** A text that isn't empty, such as an id or a name. */
-  name(value: unknown, param: string): string {
-    const text = this.text(value, param);
-    if (value === "") this.refuse(param, `${param} must not be empty`);
+  name(value: unknown, path: string): string {
+    const text = this.text(value, path);
+    if (value === "") this.refuse(path, "must not be empty");
     return text;
   }
 
+  /** A text, or a list that is read elsewhere. */
+  content(value: unknown, path: string): string | readonly unknown[] {
+    if (typeof value === "string" || Array.isArray(value)) return value;
+    if (isAbsent(value)) this.refuse(path, "is required");
+    else this.refuse(path, `must be a string or an array, not ${quote(value)}`);
+    return [];
+  }
+
+  /** An integer from 1; one is given even if it is none. */
+  count(value: unknown, path: string): number {
+    return this.#check.count(value, path) ?? 1;
+  }
+
   /** Null when the field is absent. */
-  flag(value: unknown, param: string): boolean | null {
-    if (isAbsent(value)) return null;
-    if (typeof value !== "boolean") this.wrong(param, "true or false", value);
-    return value === true;
+  flag(value: unknown, path: string): boolean | null {
+    return isAbsent(value) ? null : (this.#check.boolean(value, path) ?? false);
   }
 
   /** A number from 0 to 1; undefined when the field is absent. */
-  share(value: unknown, param: string): unknown {
+  share(value: unknown, path: string): unknown {
     if (isAbsent(value)) return undefined;
-    if (typeof value !== "number" || !(value >= 0 && value <= 1)) this.wrong(param, "a number from 0 to 1", value);
+    if (typeof value !== "number" || !(value >= 0 && value <= 1)) this.refuse(path, `must be a number from 0 to 1, not ${quote(value)}`);
     return value;
   }
 
   /** The other dialect's word for a word of this one; undefined when the field is absent or says nothing. */
-  word(value: unknown, words: ReadonlyMap<string, string | undefined>, param: string): string | undefined {
+  word(value: unknown, words: ReadonlyMap<string, string | undefined>, path: string): string | undefined {
     if (isAbsent(value)) return undefined;
     if (typeof value === "string" && words.has(value)) return words.get(value);
-    this.refuse(param, `${param} must be one of ${[...words.keys()].join(", ")}, not ${typeof value === "string" ? JSON.stringify(value.slice(0, 64)) : kindOf(value)}`);
+    this.refuse(path, `must be one of ${[...words.keys()].join(", ")}, not ${quote(value)}`);
     return undefined;
   }
-}
-
-export function isAbsent(value: unknown): value is null | undefined {
-  return value === undefined || value === null;
-}
-
-/** Of a value that is there. It isn't quoted: it may be long. */
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "number") return `the number ${value}`;
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

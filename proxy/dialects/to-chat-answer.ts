@@ -4,7 +4,7 @@ import { jsonDepthMax } from "../../shared/bounds.js";
 import { nestedDeeperThan } from "./json-depth.js";
 import { finishReason } from "./stop-reasons.js";
 import { isProof } from "./thinking-blocks.js";
-import { chatUsage } from "./translate-usage.js";
+import { chatServiceTier, chatUsage } from "./translate-usage.js";
 import type { AnswerContext, JsonObject } from "./translation.js";
 import { UntranslatableAnswer } from "./untranslatable-answer.js";
 
@@ -36,12 +36,6 @@ export function chatId(id: unknown, context: AnswerContext): string {
 export function refusalOf({ stop_reason: reason, stop_details: details }: JsonObject): string | null {
   const explanation = reason === "refusal" && isObject(details) ? details["explanation"] : null;
   return typeof explanation === "string" && explanation !== "" ? explanation : null;
-}
-
-const tiers: ReadonlyMap<unknown, string> = new Map([["standard", "default"], ["priority", "priority"]]);
-
-export function chatServiceTier(usage: unknown): string | undefined {
-  return isObject(usage) ? tiers.get(usage["service_tier"]) : undefined;
 }
 
 interface Said {

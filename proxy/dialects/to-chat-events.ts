@@ -9,10 +9,10 @@ import { isObject } from "../../shared/assert.js";
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { chatErrorEvent } from "./error-events.js";
 import { GuardedTranslator, parseEventData } from "./guarded-translator.js";
-import { isAbsent } from "./refusals.js";
+import { isAbsent } from "./request-check.js";
 import { finishReason } from "./stop-reasons.js";
-import { chatId, chatServiceTier, inputText, refusalOf, textOf, unknownBlock } from "./to-chat-answer.js";
-import { chatUsage, mergeMessagesUsage } from "./translate-usage.js";
+import { chatId, inputText, refusalOf, textOf, unknownBlock } from "./to-chat-answer.js";
+import { chatServiceTier, chatUsage, mergeMessagesUsage } from "./translate-usage.js";
 import type { AnswerContext, ClientEvent, JsonObject } from "./translation.js";
 import { UntranslatableAnswer } from "./untranslatable-answer.js";
 

@@ -2,7 +2,8 @@
 import { namelessPdf, namelessText, writeDataUrl } from "./data-url.js";
 import type { FieldTable } from "./field-table.js";
 import { messagesDocumentFields, messagesImageFields, messagesTextFields } from "./messages-fields.js";
-import { isAbsent, type Refusals } from "./refusals.js";
+import type { Refusals } from "./refusals.js";
+import { isAbsent } from "./request-check.js";
 import type { JsonObject } from "./translation.js";
 
 const blocks: ReadonlyMap<unknown, { readonly fields: FieldTable; readonly part: (block: JsonObject, at: string, refusals: Refusals) => JsonObject }> = new Map([
@@ -40,8 +41,9 @@ export function chatContent(parts: readonly JsonObject[]): string | readonly Jso
 
 /** Content that holds nothing but texts. */
 export function toChatTexts(content: unknown, at: string, refusals: Refusals): string | readonly JsonObject[] {
-  if (typeof content === "string") return content;
-  return chatContent(refusals.list(content, at).map((block, i) => toChatPart(refusals.object(block, `${at}[${i}]`), "system", `${at}[${i}]`, refusals)));
+  const given = refusals.content(content, at);
+  if (typeof given === "string") return given;
+  return chatContent(given.map((block, i) => toChatPart(refusals.object(block, `${at}[${i}]`), "system", `${at}[${i}]`, refusals)));
 }
 
 function textPart(block: JsonObject, at: string, refusals: Refusals): JsonObject {

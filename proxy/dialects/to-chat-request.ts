@@ -1,7 +1,7 @@
 /** A request for Anthropic messages as one for a chat completion. What becomes of each field stands in `messages-fields.ts`. */
-import { isCount } from "../../shared/assert.js";
 import { messagesOutputFields, messagesRequestFields } from "./messages-fields.js";
-import { isAbsent, Refusals } from "./refusals.js";
+import { Refusals } from "./refusals.js";
+import { isAbsent } from "./request-check.js";
 import { toChatToolChoice, toChatTools } from "./to-chat-tools.js";
 import { toChatTurns } from "./to-chat-turns.js";
 import type { JsonObject, TranslatedRequest } from "./translation.js";
@@ -39,8 +39,7 @@ export function toChatRequest(body: JsonObject): TranslatedRequest {
 
 function maxTokens(value: unknown, refusals: Refusals): unknown {
   if (value === 0) refusals.unsayable("max_tokens", "must be at least 1", "which fills no cache without an answer");
-  else if (!isCount(value)) refusals.wrong("max_tokens", "an integer from 1", value);
-  return value;
+  return refusals.count(value, "max_tokens");
 }
 
 function stop(value: unknown, refusals: Refusals): readonly string[] | undefined {
@@ -65,9 +64,8 @@ function reasoningEffort(thinking: unknown, effort: unknown, refusals: Refusals)
     return "none";
   }
   if (type !== "enabled" || said !== undefined) return said;
-  const budget = config["budget_tokens"];
-  if (!isCount(budget, 1)) refusals.wrong("thinking.budget_tokens", "an integer from 1", budget);
-  return effortsByBudget.find(([most]) => (budget as number) <= most)?.[1] ?? "high";
+  const budget = refusals.count(config["budget_tokens"], "thinking.budget_tokens");
+  return effortsByBudget.find(([most]) => budget <= most)?.[1] ?? "high";
 }
 
 function responseFormat(body: JsonObject, output: JsonObject, refusals: Refusals): JsonObject | undefined {
@@ -76,7 +74,7 @@ function responseFormat(body: JsonObject, output: JsonObject, refusals: Refusals
   refusals.fields(output, messagesOutputFields, "output_config.");
   if (isAbsent(value)) return undefined;
   const format = refusals.object(value, param);
-  if (format["type"] !== "json_schema") refusals.refuse(`${param}.type`, `${param}.type must be json_schema`);
+  if (format["type"] !== "json_schema") refusals.refuse(`${param}.type`, "must be json_schema");
   // The name is a label that OpenAI requires. Anthropic always holds to the schema.
   return { type: "json_schema", json_schema: { name: "answer", schema: refusals.object(format["schema"], `${param}.schema`), strict: true } };
 }

@@ -1,6 +1,7 @@
 /** The tools of an Anthropic request, and the choice among them, as a chat completion's. */
 import { messagesToolDefinitionFields } from "./messages-fields.js";
-import { isAbsent, type Refusals } from "./refusals.js";
+import type { Refusals } from "./refusals.js";
+import { isAbsent } from "./request-check.js";
 import type { JsonObject } from "./translation.js";
 
 /** Undefined when there are none. */
@@ -33,8 +34,7 @@ const words: ReadonlyMap<string, string | undefined> = new Map([["auto", "auto"]
 export function toChatToolChoice(value: unknown, hasTools: boolean, refusals: Refusals): ChatToolChoice {
   if (isAbsent(value)) return { choice: undefined, parallel: undefined };
   const given = refusals.object(value, "tool_choice");
-  if (isAbsent(given["type"])) refusals.wrong("tool_choice.type", "a string", given["type"]);
-  const word = refusals.word(given["type"], words, "tool_choice.type");
+  const word = refusals.word(refusals.text(given["type"], "tool_choice.type"), words, "tool_choice.type");
   const serial = refusals.flag(given["disable_parallel_tool_use"], "tool_choice.disable_parallel_tool_use") === true;
   if (!hasTools && (word === "auto" || word === "none")) return { choice: undefined, parallel: undefined };
   const choice = given["type"] === "tool" ? { type: "function", function: { name: refusals.name(given["name"], "tool_choice.name") } } : word;

@@ -2,9 +2,9 @@
  * The system prompt and the turns of an Anthropic request as chat messages. A turn of the user becomes a
  * message of the role `tool` for each result of a tool, and one of the user for the rest.
  */
-import { isObject } from "../../shared/assert.js";
 import { messagesThinkingFields, messagesToolResultFields, messagesToolUseFields, messagesTurnFields } from "./messages-fields.js";
-import { isAbsent, type Refusals } from "./refusals.js";
+import type { Refusals } from "./refusals.js";
+import { isAbsent } from "./request-check.js";
 import { chatContent, toChatPart, toChatTexts } from "./to-chat-parts.js";
 import type { JsonObject } from "./translation.js";
 
@@ -22,10 +22,10 @@ export function toChatTurns(body: JsonObject, refusals: Refusals): readonly Json
         if (i === turns.length - 1) refusals.unsayable(at, "must not be the assistant's", "which begins each answer anew");
         return addAssistant(messages, turn["content"], `${at}.content`, refusals);
       case "system": return addSystem(messages, turn["content"], `${at}.content`, refusals);
-      default: return refusals.refuse(`${at}.role`, `${at}.role must be one of user, assistant, system`);
+      default: return refusals.refuse(`${at}.role`, "must be one of user, assistant, system");
     }
   });
-  if (turns.length === 0) refusals.refuse("messages", "messages must hold at least one message");
+  if (turns.length === 0) refusals.refuse("messages", "must hold at least one message");
   return messages;
 }
 
@@ -35,11 +35,12 @@ function addSystem(messages: JsonObject[], content: unknown, at: string, refusal
 }
 
 function addUser(messages: JsonObject[], content: unknown, at: string, refusals: Refusals): void {
-  if (typeof content === "string") return void messages.push({ role: "user", content });
+  const given = refusals.content(content, at);
+  if (typeof given === "string") return void messages.push({ role: "user", content: given });
   const results: JsonObject[] = [];
   const attached: JsonObject[] = [];
   const parts: JsonObject[] = [];
-  refusals.list(content, at).forEach((item, i) => {
+  given.forEach((item, i) => {
     const block = refusals.object(item, `${at}[${i}]`);
     if (block["type"] === "tool_result") results.push(toolMessage(block, `${at}[${i}]`, attached, refusals));
     else parts.push(toChatPart(block, "user", `${at}[${i}]`, refusals));
@@ -48,7 +49,7 @@ function addUser(messages: JsonObject[], content: unknown, at: string, refusals:
   messages.push(...results);
   parts.unshift(...attached);
   if (parts.length > 0) messages.push({ role: "user", content: chatContent(parts) });
-  else if (results.length === 0) refusals.refuse(at, `${at} must not be empty`);
+  else if (results.length === 0) refusals.refuse(at, "must not be empty");
 }
 
 /** Pictures and documents, which a tool's message can't hold, are put to what the user says next, behind a line that says where they come from. */
@@ -67,9 +68,9 @@ function toolMessage(block: JsonObject, at: string, attached: JsonObject[], refu
 }
 
 function resultParts(content: unknown, at: string, refusals: Refusals): JsonObject[] {
-  if (isAbsent(content) || content === "") return [];
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  return refusals.list(content, at).map((item, i) => toChatPart(refusals.object(item, `${at}[${i}]`), "result", `${at}[${i}]`, refusals));
+  const given = isAbsent(content) ? "" : refusals.content(content, at);
+  if (typeof given === "string") return given === "" ? [] : [{ type: "text", text: given }];
+  return given.map((item, i) => toChatPart(refusals.object(item, `${at}[${i}]`), "result", `${at}[${i}]`, refusals));
 }
 
 /** Chat completions have no flag for a failed tool: the text has to say it. */
@@ -79,11 +80,12 @@ function asError(content: string | readonly JsonObject[]): string | readonly Jso
 }
 
 function addAssistant(messages: JsonObject[], content: unknown, at: string, refusals: Refusals): void {
-  if (typeof content === "string") return void messages.push({ role: "assistant", content });
+  const given = refusals.content(content, at);
+  if (typeof given === "string") return void messages.push({ role: "assistant", content: given });
   const thinking: string[] = [];
   const parts: JsonObject[] = [];
   const calls: JsonObject[] = [];
-  refusals.list(content, at).forEach((item, i) => {
+  given.forEach((item, i) => {
     const block = refusals.object(item, `${at}[${i}]`);
     const blockAt = `${at}[${i}]`;
     switch (block["type"]) {
@@ -106,10 +108,9 @@ function addAssistant(messages: JsonObject[], content: unknown, at: string, refu
 
 function toolCall(block: JsonObject, at: string, refusals: Refusals): JsonObject {
   refusals.fields(block, messagesToolUseFields, `${at}.`);
-  if (!isObject(block["input"])) refusals.wrong(`${at}.input`, "an object", block["input"]);
   return {
     id: refusals.name(block["id"], `${at}.id`),
     type: "function",
-    function: { name: refusals.name(block["name"], `${at}.name`), arguments: JSON.stringify(block["input"] ?? {}) },
+    function: { name: refusals.name(block["name"], `${at}.name`), arguments: JSON.stringify(refusals.object(block["input"], `${at}.input`)) },
   };
 }

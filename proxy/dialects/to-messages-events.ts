@@ -7,12 +7,13 @@
 import { isObject } from "../../shared/assert.js";
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { findUsage } from "../read-usage.js";
+import { type CallPiece, chatPieces } from "./chat-pieces.js";
 import { messagesErrorEvent } from "./error-events.js";
 import { GuardedTranslator, parseEventData } from "./guarded-translator.js";
-import { isAbsent } from "./refusals.js";
+import { isAbsent } from "./request-check.js";
 import { stopReason } from "./stop-reasons.js";
 import { isProof, isThinkingBlock } from "./thinking-blocks.js";
-import { messagesId, messagesServiceTier, stopDetails, textsOf, thoughtsOf, toolName, toolUseId } from "./to-messages-answer.js";
+import { messagesId, stopDetails, toolName, toolUseId } from "./to-messages-answer.js";
 import { messagesUsage } from "./translate-usage.js";
 import type { AnswerContext, JsonObject } from "./translation.js";
 import { UntranslatableAnswer } from "./untranslatable-answer.js";
@@ -20,7 +21,7 @@ import { UntranslatableAnswer } from "./untranslatable-answer.js";
 type OpenBlock =
   | { readonly kind: "text" }
   | { readonly kind: "thinking" }
-  | { readonly kind: "call"; /** Its place among the calls, and its id, as the provider gave them. */ readonly place: unknown; readonly id: unknown };
+  | { readonly kind: "call"; /** Its place among the calls, and its id, as the provider gave them. */ readonly place: number | null; readonly id: string | null };
 
 export class ToMessagesEvents extends GuardedTranslator {
   readonly #context: AnswerContext;
@@ -30,7 +31,7 @@ export class ToMessagesEvents extends GuardedTranslator {
   #blocks = 0;
   #calls = 0;
   /** Places and ids of the calls so far, as the provider gave them. */
-  readonly #known = new Set<unknown>();
+  readonly #known = new Set<number | string | null>();
   #refusal = "";
   #usage: unknown = null;
   #tier: unknown = null;
@@ -62,7 +63,7 @@ export class ToMessagesEvents extends GuardedTranslator {
     const choice: unknown = Array.isArray(chunk["choices"]) ? chunk["choices"][0] : undefined;
     if (!isObject(choice)) return;
     if (!this.#begun) this.#begin(chunk);
-    if (isObject(choice["delta"])) this.#delta(choice["delta"]);
+    this.#delta(choice);
     this.#finish = choice["finish_reason"] ?? this.#finish;
   }
 
@@ -79,25 +80,32 @@ export class ToMessagesEvents extends GuardedTranslator {
         stop_reason: null,
         stop_sequence: null,
         stop_details: null,
-        usage: this.#told(),
+        usage: messagesUsage(this.#usage, this.#tier),
       },
     });
   }
 
-  #delta(delta: JsonObject): void {
-    const thoughts = thoughtsOf(delta);
-    if (thoughts !== "") {
-      if (this.#open?.kind !== "thinking") this.#openBlock({ kind: "thinking" }, { type: "thinking", thinking: "", signature: "" });
-      this.#blockDelta({ type: "thinking_delta", thinking: thoughts });
+  #delta(choice: JsonObject): void {
+    const pieces = chatPieces(choice, false);
+    for (const piece of pieces) if (piece.kind === "reasoning") this.#think(piece.text);
+    const proofs = isObject(choice["delta"]) ? choice["delta"]["thinking_blocks"] : null;
+    if (Array.isArray(proofs)) proofs.filter(isThinkingBlock).filter(isProof).forEach((block) => this.#proof(block));
+    for (const piece of pieces) {
+      if (piece.kind === "text") this.#text(piece.text);
+      else if (piece.kind === "refusal" && this.#refusal.length <= streamEventBytesMax) this.#refusal += piece.text;
+      else if (piece.kind === "call") this.#call(piece);
     }
-    if (Array.isArray(delta["thinking_blocks"])) delta["thinking_blocks"].filter(isThinkingBlock).filter(isProof).forEach((block) => this.#proof(block));
-    for (const text of textsOf(delta["content"])) {
-      if (text === "") continue;
-      if (this.#open?.kind !== "text") this.#openBlock({ kind: "text" }, { type: "text", text: "" });
-      this.#blockDelta({ type: "text_delta", text });
-    }
-    if (typeof delta["refusal"] === "string" && this.#refusal.length <= streamEventBytesMax) this.#refusal += delta["refusal"];
-    if (Array.isArray(delta["tool_calls"])) for (const call of delta["tool_calls"] as readonly unknown[]) this.#call(call);
+  }
+
+  #think(thinking: string): void {
+    if (this.#open?.kind !== "thinking") this.#openBlock({ kind: "thinking" }, { type: "thinking", thinking: "", signature: "" });
+    this.#blockDelta({ type: "thinking_delta", thinking });
+  }
+
+  #text(text: string): void {
+    if (text === "") return;
+    if (this.#open?.kind !== "text") this.#openBlock({ kind: "text" }, { type: "text", text: "" });
+    this.#blockDelta({ type: "text_delta", text });
   }
 
   /** The signature of the thoughts that have just passed, or thoughts that nobody may read. */
@@ -114,23 +122,21 @@ export class ToMessagesEvents extends GuardedTranslator {
     this.#closeBlock();
   }
 
-  #call(value: unknown): void {
-    if (!isObject(value)) throw new UntranslatableAnswer("the provider's stream holds a tool call that is no object");
-    const called = isObject(value["function"]) ? value["function"] : {};
-    if (this.#isAnother(value)) {
-      const id = toolUseId(value["id"], this.#calls++, this.#context);
-      this.#known.add(value["index"]).add(value["id"]);
-      this.#openBlock({ kind: "call", place: value["index"], id: value["id"] }, { type: "tool_use", id, name: toolName(called["name"]), input: {} });
+  #call(piece: CallPiece): void {
+    if (this.#isAnother(piece)) {
+      this.#known.add(piece.index).add(piece.id);
+      this.#openBlock({ kind: "call", place: piece.index, id: piece.id }, { type: "tool_use", id: toolUseId(piece, this.#calls, this.#context), name: toolName(piece), input: {} });
+      this.#calls++;
     }
-    const text = called["arguments"];
-    if (typeof text === "string" && text !== "") this.#blockDelta({ type: "input_json_delta", partial_json: text });
+    if (piece.text !== "") this.#blockDelta({ type: "input_json_delta", partial_json: piece.text });
   }
 
-  /** Whether a delta begins a call. Some providers give all calls one index, or none, and only the ids differ; some repeat the id. */
-  #isAnother({ index, id }: JsonObject): boolean {
+  /** Whether a piece begins a call. Some providers give all calls one index, or none, and only the ids differ; some repeat the id. */
+  #isAnother({ index, id }: CallPiece): boolean {
     const open = this.#open;
-    if (open?.kind === "call" && (isAbsent(index) || index === open.place)) return !isAbsent(id) && id !== "" && id !== open.id;
-    if (this.#known.has(isAbsent(id) || id === "" ? (index ?? null) : id)) throw new UntranslatableAnswer("the provider's stream goes back to a tool call that something else has followed");
+    if (open?.kind === "call" && (index === null || index === open.place)) return id !== null && id !== open.id;
+    const known = id ?? index;
+    if (known !== null && this.#known.has(known)) throw new UntranslatableAnswer("the provider's stream goes back to a tool call that something else has followed");
     return true;
   }
 
@@ -157,17 +163,10 @@ export class ToMessagesEvents extends GuardedTranslator {
     const refusal = this.#refusal === "" ? null : this.#refusal;
     this.#emit("message_delta", {
       delta: { stop_reason: stopReason(this.#finish, this.#calls > 0, refusal !== null), stop_sequence: null, stop_details: stopDetails(refusal) },
-      usage: this.#told(),
+      usage: messagesUsage(this.#usage, this.#tier),
     });
     this.#emit("message_stop", {});
     this.close(null);
-  }
-
-  /** The usage as far as it is known. */
-  #told(): JsonObject {
-    const usage = messagesUsage(this.#usage);
-    const tier = messagesServiceTier(this.#tier);
-    return tier === undefined ? usage : Object.assign(usage, { service_tier: tier });
   }
 
   #emit(type: string, fields: JsonObject): void {

@@ -1,7 +1,8 @@
 /** The content of a chat message as Anthropic's content blocks. */
 import { chatFileFields, chatImageFields, chatPartFields } from "./chat-fields.js";
 import { isWebUrl, namelessPdf, namelessText, readDataUrl } from "./data-url.js";
-import { isAbsent, type Refusals } from "./refusals.js";
+import type { Refusals } from "./refusals.js";
+import { isAbsent } from "./request-check.js";
 import type { JsonObject } from "./translation.js";
 
 /** Who may say what. */
@@ -14,13 +15,10 @@ const parts = {
 
 /** A string or a list of parts as blocks. Texts that are empty say nothing, and Anthropic refuses them: they are left out. */
 export function toMessagesBlocks(content: unknown, role: keyof typeof parts, param: string, refusals: Refusals): JsonObject[] {
-  if (typeof content === "string") return content === "" ? [] : [textBlock(content)];
-  if (!Array.isArray(content)) {
-    refusals.wrong(param, "a string or an array", content);
-    return [];
-  }
+  const given = refusals.content(content, param);
+  if (typeof given === "string") return given === "" ? [] : [textBlock(given)];
   const blocks: JsonObject[] = [];
-  content.forEach((value, i) => {
+  given.forEach((value, i) => {
     const block = toBlock(value, role, `${param}[${i}]`, refusals);
     if (block !== null) blocks.push(block);
   });
@@ -62,7 +60,7 @@ function imageBlock(value: unknown, at: string, refusals: Refusals): JsonObject 
   const data = readDataUrl(url);
   if (data?.mediaType.startsWith("image/")) return { type: "image", source: { type: "base64", media_type: data.mediaType, data: data.base64 } };
   if (isWebUrl(url)) return { type: "image", source: { type: "url", url } };
-  refusals.refuse(`${at}.url`, `${at}.url must be a data URL of a picture in base64, or an http or https URL`);
+  refusals.refuse(`${at}.url`, "must be a data URL of a picture in base64, or an http or https URL");
   return null;
 }
 

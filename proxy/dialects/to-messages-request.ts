@@ -1,7 +1,7 @@
 /** A chat completion's request as one for Anthropic messages. What becomes of each field stands in `chat-fields.ts`. */
-import { isCount } from "../../shared/assert.js";
 import { chatRequestFields, chatResponseFormatFields } from "./chat-fields.js";
-import { isAbsent, Refusals } from "./refusals.js";
+import { Refusals } from "./refusals.js";
+import { isAbsent } from "./request-check.js";
 import { toMessagesToolChoice, toMessagesTools } from "./to-messages-tools.js";
 import { toMessagesTurns } from "./to-messages-turns.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "./translation.js";
@@ -35,12 +35,11 @@ export function toMessagesRequest(body: JsonObject, options: RequestOptions): Tr
 
 function maxTokens(body: JsonObject, refusals: Refusals): number | undefined {
   const { max_completion_tokens: newer, max_tokens: older } = body;
-  if (!isAbsent(newer) && !isAbsent(older) && newer !== older) refusals.refuse("max_tokens", "max_tokens and max_completion_tokens must not differ: give one of them");
+  if (!isAbsent(newer) && !isAbsent(older) && newer !== older) refusals.refuse("max_tokens", "must not differ from max_completion_tokens: give one of them");
   const given = newer ?? older;
   if (isAbsent(given)) return undefined;
   const param = isAbsent(newer) ? "max_tokens" : "max_completion_tokens";
-  if (!isCount(given, 1)) refusals.wrong(param, "an integer from 1", given);
-  return given as number;
+  return refusals.count(given, param);
 }
 
 function temperature(value: unknown, refusals: Refusals): unknown {
@@ -69,7 +68,7 @@ const efforts: ReadonlyMap<string, string> = new Map([
 function thinking(body: JsonObject, refusals: Refusals): JsonObject | undefined {
   const effort = refusals.word(body["reasoning_effort"], efforts, "reasoning_effort");
   if (isAbsent(body["thinking"])) return effort === undefined ? undefined : { type: effort === "none" ? "disabled" : "adaptive" };
-  if (effort !== undefined) refusals.refuse("reasoning_effort", "reasoning_effort and thinking exclude each other: give one of them");
+  if (effort !== undefined) refusals.refuse("reasoning_effort", "must be left out beside thinking: give one of them");
   return refusals.object(body["thinking"], "thinking");
 }
 

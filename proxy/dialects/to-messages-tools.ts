@@ -1,7 +1,8 @@
 /** The tools of a chat completion's request, and the choice among them, as Anthropic's. */
 import { isObject } from "../../shared/assert.js";
 import { chatFunctionFields, chatToolDefinitionFields } from "./chat-fields.js";
-import { isAbsent, type Refusals } from "./refusals.js";
+import type { Refusals } from "./refusals.js";
+import { isAbsent } from "./request-check.js";
 import type { JsonObject } from "./translation.js";
 
 /** Undefined when there are none. */

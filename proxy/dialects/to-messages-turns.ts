@@ -10,7 +10,8 @@ import { isObject } from "../../shared/assert.js";
 import { jsonDepthMax } from "../../shared/bounds.js";
 import { chatAssistantFields, chatFunctionCallFields, chatSystemFields, chatToolCallFields, chatToolFields, chatUserFields } from "./chat-fields.js";
 import { nestedDeeperThan } from "./json-depth.js";
-import { isAbsent, type Refusals } from "./refusals.js";
+import type { Refusals } from "./refusals.js";
+import { isAbsent } from "./request-check.js";
 import { textBlock, toMessagesBlocks } from "./to-messages-parts.js";
 import type { JsonObject } from "./translation.js";
 
@@ -40,7 +41,7 @@ export function toMessagesTurns(value: unknown, refusals: Refusals): MessagesTur
       case "assistant": return add(turns, "assistant", assistantBlocks(message, at, refusals));
       case "tool": return add(turns, "user", [toolResult(message, at, refusals)]);
       case "function": return refusals.unsayable(`${at}.role`, "must be tool", "which has tools in place of functions");
-      default: return refusals.refuse(`${at}.role`, `${at}.role must be one of system, developer, user, assistant, tool`);
+      default: return refusals.refuse(`${at}.role`, "must be one of system, developer, user, assistant, tool");
     }
   });
   if (turns.length === 0) refusals.unsayable("messages", "must hold a message of the user", "which has nothing to answer without one");
@@ -80,7 +81,7 @@ function thinkingBlocks(value: unknown, at: string, refusals: Refusals): JsonObj
   refusals.list(value, at).forEach((item, i) => {
     const block = refusals.object(item, `${at}[${i}]`);
     if (block["type"] === "redacted_thinking") blocks.push({ type: "redacted_thinking", data: refusals.text(block["data"], `${at}[${i}].data`) });
-    else if (block["type"] !== "thinking") refusals.refuse(`${at}[${i}].type`, `${at}[${i}].type must be thinking or redacted_thinking`);
+    else if (block["type"] !== "thinking") refusals.refuse(`${at}[${i}].type`, "must be thinking or redacted_thinking");
     else if (!isAbsent(block["signature"]) && block["signature"] !== "") {
       blocks.push({ type: "thinking", thinking: refusals.text(block["thinking"], `${at}[${i}].thinking`), signature: refusals.text(block["signature"], `${at}[${i}].signature`) });
     }
@@ -105,7 +106,7 @@ function toolUse(value: unknown, at: string, refusals: Refusals): JsonObject {
 function toolInput(text: string, at: string, refusals: Refusals): JsonObject {
   const input = readToolInput(text);
   if (input !== null) return input;
-  refusals.refuse(at, `${at} must be a JSON object as a string, nested at most ${jsonDepthMax} levels deep`);
+  refusals.refuse(at, `must be a JSON object as a string, nested at most ${jsonDepthMax} levels deep`);
   return {};
 }
 

@@ -22,19 +22,30 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
   return out;
 }
 
-/** For a client of Anthropic's, which always reads one: zeros when none was told, or nonsense. */
-export function messagesUsage(usage: unknown): JsonObject {
+/** For a client of Anthropic's, which always reads one: zeros when none was told, or nonsense. `tier` is the answer's `service_tier`, which stands in the usage there. */
+export function messagesUsage(usage: unknown, tier: unknown): JsonObject {
   const reading = readUsage(usage);
-  if (reading.kind !== "usage") return { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = reading.kind === "usage" ? reading : none;
   const out: Record<string, unknown> = {
-    input_tokens: reading.inputTokens - reading.cachedInputTokens - reading.cacheWriteInputTokens,
-    output_tokens: reading.outputTokens,
-    cache_read_input_tokens: reading.cachedInputTokens,
-    cache_creation_input_tokens: reading.cacheWriteInputTokens,
+    input_tokens: inputTokens - cachedInputTokens - cacheWriteInputTokens,
+    output_tokens: outputTokens,
+    cache_read_input_tokens: cachedInputTokens,
+    cache_creation_input_tokens: cacheWriteInputTokens,
   };
   const thinking = detail(usage, "completion_tokens_details", "reasoning_tokens");
   if (thinking !== null) out["output_tokens_details"] = { thinking_tokens: thinking };
+  const served = messagesTiers.get(tier);
+  if (served !== undefined) out["service_tier"] = served;
   return out;
+}
+
+const none = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteInputTokens: 0 };
+const messagesTiers: ReadonlyMap<unknown, string> = new Map([["default", "standard"], ["priority", "priority"]]);
+const chatTiers: ReadonlyMap<unknown, string> = new Map([["standard", "default"], ["priority", "priority"]]);
+
+/** The `service_tier` of a chat completion, of Anthropic's usage; undefined when chat completions have no word for it. */
+export function chatServiceTier(usage: unknown): string | undefined {
+  return isObject(usage) ? chatTiers.get(usage["service_tier"]) : undefined;
 }
 
 /** Anthropic tells a stream's usage at its start and again at its end, with what has changed by then; a null says nothing. */

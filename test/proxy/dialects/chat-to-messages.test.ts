@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { chatToMessages } from "../../../proxy/dialects/chat-to-messages.js";
-import { type AnswerContext, type ClientEvent, type JsonObject } from "../../../proxy/dialects/translation.js";
+import type { AnswerContext, ClientEvent, JsonObject } from "../../../proxy/dialects/translation.js";
 import { UntranslatableAnswer } from "../../../proxy/dialects/untranslatable-answer.js";
 import { readUsage } from "../../../proxy/read-usage.js";
 import { jsonDepthMax, streamEventBytesMax } from "../../../shared/bounds.js";
@@ -134,8 +134,8 @@ t.test("what can't be said is refused by name", async (t) => {
     [{ response_format: { type: "json_object" } }, "response_format.type", `response_format.type must be json_schema or text: ${provider}, which has no JSON without a schema`],
     [{ response_format: { type: "json_schema", json_schema: { name: "a", schema: {}, description: "b" } } }, "response_format.json_schema.description", `response_format.json_schema.description must be left out: ${provider}, which has no such field: put it into the schema`],
     [{ service_tier: "flex" }, "service_tier", 'service_tier must be one of auto, default, not "flex"'],
-    [{ reasoning_effort: "high", thinking: { type: "adaptive" } }, "reasoning_effort", "reasoning_effort and thinking exclude each other: give one of them"],
-    [{ max_tokens: 1, max_completion_tokens: 2 }, "max_tokens", "max_tokens and max_completion_tokens must not differ: give one of them"],
+    [{ reasoning_effort: "high", thinking: { type: "adaptive" } }, "reasoning_effort", "reasoning_effort must be left out beside thinking: give one of them"],
+    [{ max_tokens: 1, max_completion_tokens: 2 }, "max_tokens", "max_tokens must not differ from max_completion_tokens: give one of them"],
     [{ tools: [{ type: "custom", custom: { name: "a" } }] }, "tools[0].custom", `tools[0].custom must be left out: ${provider}, into which Sluice can't translate it`],
     [{ tool_choice: { type: "allowed_tools", allowed_tools: {} } }, "tool_choice.type", `tool_choice.type must be function: ${provider}, which chooses among all tools, or names one`],
     [{ messages: [{ role: "user", content: "a", name: "ann" }] }, "messages[0].name", `messages[0].name must be left out: ${provider}, which has no names of participants`],
@@ -162,7 +162,7 @@ t.test("what is wrong in either dialect is refused by name and kind", async (t) 
     [{ messages: ["hi"] }, "messages[0]", "messages[0] must be an object, not a string"],
     [{ messages: [{ content: "hi" }] }, "messages[0].role", "messages[0].role must be one of system, developer, user, assistant, tool"],
     [{ messages: [{ role: "user" }] }, "messages[0].content", "messages[0].content is required"],
-    [{ messages: [{ role: "user", content: 7 }] }, "messages[0].content", "messages[0].content must be a string or an array, not the number 7"],
+    [{ messages: [{ role: "user", content: 7 }] }, "messages[0].content", "messages[0].content must be a string or an array, not 7"],
     [part({ type: "text" }), "messages[0].content[0].text", "messages[0].content[0].text is required"],
     [part({ type: "image_url", image_url: "http://x/" }), "messages[0].content[0].image_url", "messages[0].content[0].image_url must be an object, not a string"],
     [part({ type: "image_url", image_url: { url: "file:///etc/passwd" } }), "messages[0].content[0].image_url.url", "messages[0].content[0].image_url.url must be a data URL of a picture in base64, or an http or https URL"],
@@ -172,19 +172,19 @@ t.test("what is wrong in either dialect is refused by name and kind", async (t) 
     [called({}), "messages[1].tool_calls[0].function.arguments", "messages[1].tool_calls[0].function.arguments must be a string, not an object"],
     [{ messages: [hello, { role: "tool", content: "x" }] }, "messages[1].tool_call_id", "messages[1].tool_call_id is required"],
     [{ messages: [hello, { role: "assistant", thinking_blocks: [{ type: "text" }] }] }, "messages[1].thinking_blocks[0].type", "messages[1].thinking_blocks[0].type must be thinking or redacted_thinking"],
-    [{ max_tokens: 0 }, "max_tokens", "max_tokens must be an integer from 1, not the number 0"],
-    [{ max_completion_tokens: "5" }, "max_completion_tokens", "max_completion_tokens must be an integer from 1, not a string"],
-    [{ temperature: "hot" }, "temperature", "temperature must be a number from 0 to 1, not a string"],
-    [{ top_p: 2 }, "top_p", "top_p must be a number from 0 to 1, not the number 2"],
-    [{ stop: 5 }, "stop", "stop must be an array, not the number 5"],
+    [{ max_tokens: 0 }, "max_tokens", "max_tokens must be an integer greater than 0, not 0"],
+    [{ max_completion_tokens: "5" }, "max_completion_tokens", "max_completion_tokens must be an integer greater than 0, not a string"],
+    [{ temperature: "hot" }, "temperature", 'temperature must be a number from 0 to 1, not "hot"'],
+    [{ top_p: 2 }, "top_p", "top_p must be a number from 0 to 1, not 2"],
+    [{ stop: 5 }, "stop", "stop must be an array, not 5"],
     [{ stream: "yes" }, "stream", "stream must be true or false, not a string"],
     [{ tools: [{ type: "function" }] }, "tools[0].function", "tools[0].function is required"],
     [{ tools: [{ type: "function", function: { name: "" } }] }, "tools[0].function.name", "tools[0].function.name must not be empty"],
     [{ tool_choice: "some" }, "tool_choice", 'tool_choice must be one of auto, none, required, not "some"'],
-    [{ parallel_tool_calls: 1 }, "parallel_tool_calls", "parallel_tool_calls must be true or false, not the number 1"],
+    [{ parallel_tool_calls: 1 }, "parallel_tool_calls", "parallel_tool_calls must be true or false, not 1"],
     [{ reasoning_effort: "huge" }, "reasoning_effort", 'reasoning_effort must be one of none, minimal, low, medium, high, xhigh, max, not "huge"'],
     [{ response_format: { type: "json_schema", json_schema: { name: "a" } } }, "response_format.json_schema.schema", "response_format.json_schema.schema is required"],
-    [{ user: 5 }, "user", "user must be a string, not the number 5"],
+    [{ user: 5 }, "user", "user must be a string, not 5"],
     [{ thinking: JSON.parse(deep) as unknown }, "thinking", `thinking must not be nested deeper than ${jsonDepthMax} levels`],
   ];
   for (const [more, param, message] of cases) t.strictSame(refusal(more), [param, message], JSON.stringify(more).slice(0, 200));

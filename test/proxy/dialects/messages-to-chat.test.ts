@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { messagesToChat } from "../../../proxy/dialects/messages-to-chat.js";
-import { type ClientEvent, type JsonObject } from "../../../proxy/dialects/translation.js";
+import type { ClientEvent, JsonObject } from "../../../proxy/dialects/translation.js";
 import { UntranslatableAnswer } from "../../../proxy/dialects/untranslatable-answer.js";
 import { readUsage } from "../../../proxy/read-usage.js";
 import { wholeMessages } from "./accumulate.js";
@@ -130,17 +130,17 @@ t.test("what is wrong in either dialect is refused by name and kind", async (t) 
   const block = (value: object): object => ({ messages: [{ role: "user", content: [value] }] });
   const cases: readonly (readonly [object, string, string])[] = [
     [{ max_tokens: null }, "max_tokens", "max_tokens is required"],
-    [{ max_tokens: 1.5 }, "max_tokens", "max_tokens must be an integer from 1, not the number 1.5"],
+    [{ max_tokens: 1.5 }, "max_tokens", "max_tokens must be an integer greater than 0, not 1.5"],
     [{ messages: [] }, "messages", "messages must hold at least one message"],
     [{ messages: null }, "messages", "messages is required"],
     [{ messages: [{ role: "tool", content: "" }] }, "messages[0].role", "messages[0].role must be one of user, assistant, system"],
     [{ messages: [{ role: "user", content: [] }] }, "messages[0].content", "messages[0].content must not be empty"],
     [{ messages: [{ role: "user" }] }, "messages[0].content", "messages[0].content is required"],
-    [block({ type: "text", text: 5 }), "messages[0].content[0].text", "messages[0].content[0].text must be a string, not the number 5"],
+    [block({ type: "text", text: 5 }), "messages[0].content[0].text", "messages[0].content[0].text must be a string, not 5"],
     [block({ type: "image" }), "messages[0].content[0].source", "messages[0].content[0].source is required"],
     [block({ type: "tool_result" }), "messages[0].content[0].tool_use_id", "messages[0].content[0].tool_use_id is required"],
     [{ messages: [hello, { role: "assistant", content: [{ type: "tool_use", id: "1", name: "f", input: "{}" }] }, hello] }, "messages[1].content[0].input", "messages[1].content[0].input must be an object, not a string"],
-    [{ temperature: 1.2 }, "temperature", "temperature must be a number from 0 to 1, not the number 1.2"],
+    [{ temperature: 1.2 }, "temperature", "temperature must be a number from 0 to 1, not 1.2"],
     [{ tools: [{ name: "a" }] }, "tools[0].input_schema", "tools[0].input_schema is required"],
     [{ tool_choice: {} }, "tool_choice.type", "tool_choice.type is required"],
     [{ tool_choice: { type: "some" } }, "tool_choice.type", 'tool_choice.type must be one of auto, none, any, tool, not "some"'],
@@ -161,7 +161,7 @@ t.test("a complete answer becomes a message", async (t) => {
 });
 
 t.test("every reason why an answer ended has its word; a call and a refusal are known without it", async (t) => {
-  const table = { stop: "end_turn", length: "max_tokens", tool_calls: "tool_use", function_call: "tool_use", content_filter: "refusal", new_reason: "end_turn" };
+  const table = { stop: "end_turn", length: "max_tokens", model_length: "max_tokens", tool_calls: "tool_use", function_call: "tool_use", content_filter: "refusal", new_reason: "end_turn" };
   for (const [reason, expected] of Object.entries(table)) t.equal(says({ content: "a" }, reason)["stop_reason"], expected, reason);
   t.equal(says({ content: "a" }, null)["stop_reason"], "end_turn");
   t.equal(says({ content: null, tool_calls: [{ id: "1", function: { name: "f", arguments: "{}" } }] })["stop_reason"], "tool_use");
@@ -172,6 +172,8 @@ t.test("what providers do differently gives the same", async (t) => {
   const call = { type: "tool_use", name: "f", input: {} };
   t.strictSame(says({ content: [{ type: "text", text: "a" }, { type: "text", text: "b" }] })["content"], [{ type: "text", text: "a" }, { type: "text", text: "b" }], "content in parts");
   t.strictSame(says({ content: "", reasoning: "hm" })["content"], [{ type: "thinking", thinking: "hm", signature: "" }], "thoughts by another name");
+  t.strictSame(says({ content: [{ type: "thinking", thinking: [{ type: "text", text: "hm" }] }, { type: "text", text: "a" }] })["content"], [{ type: "thinking", thinking: "hm", signature: "" }, { type: "text", text: "a" }], "thoughts as a part");
+  t.strictSame(says({ tool_calls: [{ id: "1", function: { name: "f", arguments: {} } }] })["content"], [{ ...call, id: "1" }], "arguments as an object");
   t.strictSame(says({ tool_calls: [{ function: { name: "f", arguments: "" } }, { id: "", function: { name: "f", arguments: " " } }] })["content"], [{ ...call, id: "toolu_req-7_0" }, { ...call, id: "toolu_req-7_1" }], "calls without ids and arguments");
   t.strictSame(says({ tool_calls: [{ id: "1", function: { name: "f", arguments: '{"a":' } }] }, "length")["content"], [{ ...call, id: "1" }], "a call that the limit cut");
   t.equal(answer({ id: undefined, choices: [{ message: {} }] })["id"], "msg_req-7");
@@ -197,9 +199,10 @@ t.test("an answer that makes no sense is an error with a sentence", async (t) =>
     [{}, "the provider's answer is no chat completion: it has no message"],
     [{ choices: [] }, "the provider's answer is no chat completion: it has no message"],
     [{ choices: [{ message: "a" }] }, "the provider's answer is no chat completion: it has no message"],
-    [{ choices: [{ message: { content: 7 } }] }, "the provider's answer holds content that is no text"],
-    [{ choices: [{ message: { tool_calls: {} } }] }, "the provider's answer holds tool_calls that are no list"],
-    [called({ id: "1", custom: {} }), "the provider's answer calls a tool that is no function"],
+    [{ choices: [{ message: { content: 7 } }] }, "the answer's content is no text"],
+    [{ choices: [{ message: { tool_calls: {} } }] }, "the answer's tool_calls are no array"],
+    [{ choices: [{ message: { content: "a" }, finish_reason: "error" }] }, "the provider ended its answer with an error"],
+    [called({ id: "1", custom: { name: "f", input: "" } }), "the provider's answer calls a tool that is no function"],
     [called({ id: "1", function: { name: "f", arguments: "{" } }), "the provider's answer calls a tool with arguments that are no JSON object"],
     [called({ id: "1", function: { name: "f", arguments: "[]" } }), "the provider's answer calls a tool with arguments that are no JSON object"],
     [called({ id: "1", function: { arguments: "{}" } }), "the provider's answer calls a tool without a name"],
@@ -300,8 +303,10 @@ t.test("a stream that makes no sense gets an error event, and nothing after it",
     ["an end in the middle", chatEvents.slice(0, 5), "the provider's stream ended before its answer did"],
     ["[DONE] alone", [done], "the provider's stream ended without an answer"],
     ["no JSON", [{ event: null, data: "{" }, done], "the provider's stream holds an event that is no JSON object"],
-    ["content that is no text", [delta({ content: { a: 1 } }), done], "the provider's answer holds content that is no text"],
-    ["a call that is none", [called(7 as unknown as object), done], "the provider's stream holds a tool call that is no object"],
+    ["content that is no text", [delta({ content: { a: 1 } }), done], "the answer's content is no text"],
+    ["a call that is none", [called(7 as unknown as object), done], "a tool call is no object"],
+    ["a reason that is a failure", [delta({ content: "a" }, "insufficient_system_resource"), done], "the provider ended its answer with an error"],
+    ["arguments without a bottom", [{ event: null, data: `{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}}}]}}]}` }, done], "the arguments of a tool call are nested too deeply"],
     ["a call without a name", [called({ index: 0, id: "a" }), done], "the provider's answer calls a tool without a name"],
     ["a call that goes on behind another", [called({ index: 0, id: "a", function: { name: "f" } }), called({ index: 1, id: "b", function: { name: "g" } }), called({ index: 0, function: { arguments: "{}" } }), done], "the provider's stream goes back to a tool call that something else has followed"],
     ["a call that goes on behind a text", [called({ index: 0, id: "a", function: { name: "f" } }), delta({ content: "a" }), called({ index: 0, id: "a", function: { arguments: "{}" } }), done], "the provider's stream goes back to a tool call that something else has followed"],
