@@ -82,8 +82,7 @@ class JsonCall implements ModelCall {
   #translatedTo(provider: ProviderConfig, model: string, operation: Operation, translation: Translation, { bytes, savedBytes }: Rewritten): TargetRequest {
     const translated = savedBytes === 0 ? this.#inDialect(translation, provider) : translation.request(JSON.parse(bytes.toString("utf8")) as JsonObject, provider);
     assert(translated.ok, "a request with a problem isn't sent, and a shorter prompt has none of its own");
-    const { stream_options: streamOptions, ...rest } = translated.body;
-    const body = Buffer.from(JSON.stringify({ ...rest, ...(streamOptions === undefined || !provider.takesStreamOptions ? {} : { stream_options: streamOptions }), model }));
+    const body = Buffer.from(JSON.stringify(operation === "chat_completions" ? asTheProviderTakesIt(translated.body, provider, model) : { ...translated.body, model }));
     const { exchange, nowMs } = this.#source;
     // The usage is told in any case, so that it can be counted; who didn't ask for it isn't shown it.
     const context = { model: this.model, nowSeconds: Math.floor(nowMs() / 1000), requestId: exchange.id, includeUsage: true, request: this.#object() };
@@ -106,6 +105,17 @@ class JsonCall implements ModelCall {
   }
 
   close(): void {}
+}
+
+/** A translated chat completion, with what providers differ in. */
+function asTheProviderTakesIt(body: JsonObject, { takesStreamOptions, maxTokensField }: ProviderConfig, model: string): JsonObject {
+  const { stream_options: streamOptions, max_tokens: old, max_completion_tokens: maxTokens = old, ...rest } = body;
+  return {
+    ...rest,
+    ...(maxTokens === undefined ? {} : { [maxTokensField]: maxTokens }),
+    ...(streamOptions === undefined || !takesStreamOptions ? {} : { stream_options: streamOptions }),
+    model,
+  };
 }
 
 /** Null: rewriters don't know its prompts. */

@@ -116,11 +116,14 @@ export function readUsage(usage: unknown): UsageReading {
 
 /**
  * The usage of a stream whose last event tells only a part: Anthropic tells the input first and the
- * output at the end. A later event with an input of its own stands alone.
+ * output at the end, where a null means that it is as it was. A later event with an input of its own
+ * stands alone.
  */
 export function mergeUsage(earlier: unknown, later: unknown): unknown {
   if (!isObject(earlier) || !isObject(later)) return later ?? earlier;
-  return isAbsent(later["prompt_tokens"] ?? later["input_tokens"] ?? later["total_tokens"]) ? { ...earlier, ...later } : later;
+  if (!isAbsent(later["prompt_tokens"] ?? later["input_tokens"] ?? later["total_tokens"])) return later;
+  const told = Object.entries(later).filter(([, value]) => value !== null);
+  return { ...earlier, ...Object.fromEntries(told) };
 }
 
 /** Input and output, or what is wrong with them. */

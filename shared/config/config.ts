@@ -6,7 +6,7 @@ import type { BudgetDefinition } from "../budget.js";
 import type { Operation } from "../operation.js";
 import type { Price } from "../price.js";
 import type { RuleDefinition } from "../rule.js";
-import type { CredentialHeader, ProviderType } from "./provider-type.js";
+import type { CredentialHeader, MaxTokensField, ProviderType } from "./provider-type.js";
 import type { RewriterName } from "./rewriter-settings.js";
 
 export type FailureMode = "closed" | "open";
@@ -26,6 +26,8 @@ export interface ProviderConfig {
   readonly apiVersion: string | null;
   /** Whether it takes `stream_options`; one that doesn't tells the usage of a stream unasked. */
   readonly takesStreamOptions: boolean;
+  /** The field of a chat completion in which it wants the limit on output tokens, for what is translated. */
+  readonly maxTokensField: MaxTokensField;
   /** Where its dialect requires a limit on output tokens and the caller gave none. */
   readonly maxTokensDefault: number;
   /** Null: ask the provider's `/models`. `*` takes any id. */

@@ -4,7 +4,7 @@
  * providers is in `provider-configs.ts`.
  */
 import type { Operation } from "../operation.js";
-import { type ProviderType, providerTraits } from "./provider-type.js";
+import { type MaxTokensField, type ProviderType, providerTraits } from "./provider-type.js";
 
 export interface Preset {
   /** The instance name that its key registers. */
@@ -19,18 +19,20 @@ export interface Preset {
   readonly listsModels: boolean;
   /** Whether it takes `stream_options`; one that doesn't tells the usage of a stream unasked. */
   readonly takesStreamOptions: boolean;
+  /** Where it wants the limit on output tokens: OpenAI's newer models refuse the old field, other servers don't know the new one. */
+  readonly maxTokensField: MaxTokensField;
 }
 
 /** Where a preset differs from its type. */
-type Quirks = Partial<Pick<Preset, "keyless" | "operations" | "listsModels" | "takesStreamOptions">>;
+type Quirks = Partial<Pick<Preset, "keyless" | "operations" | "listsModels" | "takesStreamOptions" | "maxTokensField">>;
 
 function preset(name: string, type: ProviderType, keyVariable: string, baseUrl: string | null, quirks: Quirks = {}): Preset {
   const traits = providerTraits[type];
-  return { name, type, keyVariable, baseUrl: baseUrl ?? traits.baseUrl, keyless: false, operations: traits.operations, listsModels: traits.listsModels, takesStreamOptions: true, ...quirks };
+  return { name, type, keyVariable, baseUrl: baseUrl ?? traits.baseUrl, keyless: false, operations: traits.operations, listsModels: traits.listsModels, takesStreamOptions: true, maxTokensField: traits.maxTokensField, ...quirks };
 }
 
 export const presets: readonly Preset[] = [
-  preset("openai", "openai", "OPENAI_API_KEY", "https://api.openai.com/v1"),
+  preset("openai", "openai", "OPENAI_API_KEY", "https://api.openai.com/v1", { maxTokensField: "max_completion_tokens" }),
   preset("anthropic", "anthropic", "ANTHROPIC_API_KEY", null),
   preset("gemini", "gemini", "GEMINI_API_KEY", null),
   preset("azure", "azure", "AZURE_OPENAI_API_KEY", null),

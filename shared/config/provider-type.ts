@@ -8,6 +8,9 @@ export type ProviderType = (typeof providerTypes)[number];
 /** The request header that carries the key; `authorization` as a bearer token. */
 export type CredentialHeader = "authorization" | "x-api-key" | "api-key";
 
+/** The field of a chat completion that limits its output. */
+export type MaxTokensField = "max_tokens" | "max_completion_tokens";
+
 export interface TypeTraits {
   /** Null: everybody has an address of their own. */
   readonly baseUrl: string | null;
@@ -15,19 +18,20 @@ export interface TypeTraits {
   readonly operations: readonly Operation[];
   /** Whether `GET /models` answers with the ids that requests may name. */
   readonly listsModels: boolean;
+  readonly maxTokensField: MaxTokensField;
 }
 
 const openaiOperations = operations.filter((operation) => operation !== "messages" && operation !== "count_tokens");
 
 export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
   // Any OpenAI-compatible one. Its address must be said: a typo must not send a key to OpenAI.
-  openai: { baseUrl: null, credentialHeader: "authorization", operations: openaiOperations, listsModels: true },
-  anthropic: { baseUrl: "https://api.anthropic.com/v1", credentialHeader: "x-api-key", operations: ["messages", "count_tokens"], listsModels: true },
+  openai: { baseUrl: null, credentialHeader: "authorization", operations: openaiOperations, listsModels: true, maxTokensField: "max_tokens" },
+  anthropic: { baseUrl: "https://api.anthropic.com/v1", credentialHeader: "x-api-key", operations: ["messages", "count_tokens"], listsModels: true, maxTokensField: "max_tokens" },
   // By Google's OpenAI-compatible endpoint.
-  gemini: { baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai", credentialHeader: "authorization", operations: ["chat_completions", "embeddings", "images"], listsModels: true },
+  gemini: { baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai", credentialHeader: "authorization", operations: ["chat_completions", "embeddings", "images"], listsModels: true, maxTokensField: "max_tokens" },
   // What it lists are the models of the region, not the deployments that requests name.
-  azure: { baseUrl: null, credentialHeader: "api-key", operations: openaiOperations, listsModels: false },
-  ollama: { baseUrl: "http://127.0.0.1:11434/v1", credentialHeader: "authorization", operations: ["chat_completions", "embeddings"], listsModels: true },
-  vllm: { baseUrl: "http://127.0.0.1:8000/v1", credentialHeader: "authorization", operations: ["chat_completions", "embeddings", "transcriptions", "translations"], listsModels: true },
-  simulator: { baseUrl: null, credentialHeader: "authorization", operations: ["chat_completions"], listsModels: false },
+  azure: { baseUrl: null, credentialHeader: "api-key", operations: openaiOperations, listsModels: false, maxTokensField: "max_completion_tokens" },
+  ollama: { baseUrl: "http://127.0.0.1:11434/v1", credentialHeader: "authorization", operations: ["chat_completions", "embeddings"], listsModels: true, maxTokensField: "max_tokens" },
+  vllm: { baseUrl: "http://127.0.0.1:8000/v1", credentialHeader: "authorization", operations: ["chat_completions", "embeddings", "transcriptions", "translations"], listsModels: true, maxTokensField: "max_tokens" },
+  simulator: { baseUrl: null, credentialHeader: "authorization", operations: ["chat_completions"], listsModels: false, maxTokensField: "max_tokens" },
 };

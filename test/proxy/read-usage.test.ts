@@ -122,6 +122,7 @@ t.test("usage is found at the top, and where streams put it", async (t) => {
 
 t.test("two parts of a stream's usage are put together, whole ones replace each other", async (t) => {
   t.same(mergeUsage({ input_tokens: 3, output_tokens: 1 }, { output_tokens: 9 }), { input_tokens: 3, output_tokens: 9 });
+  t.same(mergeUsage({ input_tokens: 3, output_tokens: 1 }, { input_tokens: null, output_tokens: 9 }), { input_tokens: 3, output_tokens: 9 }, "a null is as it was");
   t.same(mergeUsage({ prompt_tokens: 3, cost: 1 }, { prompt_tokens: 4 }), { prompt_tokens: 4 });
   t.same(mergeUsage(null, { total_tokens: 4 }), { total_tokens: 4 });
   t.equal(mergeUsage({ total_tokens: 4 }, 12), 12, "and nonsense isn't mended");

@@ -12,6 +12,7 @@ export function providerConfig(own: Partial<ProviderConfig> & { readonly name: s
     credentialHeader: traits.credentialHeader,
     apiVersion: null,
     takesStreamOptions: true,
+    maxTokensField: traits.maxTokensField,
     maxTokensDefault: 4096,
     models: null,
     connectTimeoutMs: 5000,

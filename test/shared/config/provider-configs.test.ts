@@ -7,7 +7,7 @@ import { accepted, refused } from "./build-sample.js";
 const simulator: ProviderConfig = providerConfig({ name: "simulator", type: "simulator", baseUrl: "", models: ["sim-fast", "sim-slow"] });
 
 function openai(name: string, baseUrl: string, apiKey: string | null = null, models: readonly string[] | null = null): ProviderConfig {
-  return providerConfig({ name, baseUrl, apiKey, models });
+  return providerConfig({ name, baseUrl, apiKey, models, maxTokensField: name === "openai" ? "max_completion_tokens" : "max_tokens" });
 }
 
 t.test("without a provider in the file there is a simulator, and environment keys join beside it", async (t) => {
@@ -21,9 +21,9 @@ t.test("with a provider in the file there is no implicit simulator", async (t) =
 });
 
 t.test("every preset is registered by its key alone", async (t) => {
-  for (const { name, type, keyVariable, baseUrl, operations, takesStreamOptions, listsModels } of presets) {
+  for (const { name, type, keyVariable, baseUrl, operations, takesStreamOptions, maxTokensField, listsModels } of presets) {
     if (baseUrl === null) continue;
-    t.same(accepted(null, { env: { [keyVariable]: " k\n" } }).config.providers, [simulator, providerConfig({ name, type, baseUrl, apiKey: "k", operations: new Set(operations), takesStreamOptions, models: listsModels ? null : [] })], name);
+    t.same(accepted(null, { env: { [keyVariable]: " k\n" } }).config.providers, [simulator, providerConfig({ name, type, baseUrl, apiKey: "k", operations: new Set(operations), takesStreamOptions, maxTokensField, models: listsModels ? null : [] })], name);
     t.same(accepted(null, { env: { [keyVariable]: " " } }).config.providers, [simulator], `${name}, blank`);
   }
 });
