@@ -113,7 +113,7 @@ class Forwarding implements UpstreamSink {
     headers.push("x-request-id", this.#exchange.id, ...this.#what.headers);
     this.#headers = headers;
     this.#isJson = contentType === "" || contentType.includes("json");
-    this.#isBinary = binary.test(contentType);
+    this.#isBinary = status < 300 && binary.test(contentType);
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.#tap = createStreamTap({ operation: this.#what.operation, hideUsageChunk: this.#what.hideUsageChunk });
       if (this.#what.standIn) this.#headHeld = true;
@@ -146,7 +146,8 @@ class Forwarding implements UpstreamSink {
       return;
     }
     this.#keep(chunk);
-    if (this.#bytes <= heldResponseBytesMax) return;
+    // Nothing is looked for in sound: it is heard while it is made.
+    if (this.#bytes <= heldResponseBytesMax && !this.#isBinary) return;
     if (this.#status >= 300) {
       // An error page this long isn't read to its end.
       this.#call?.abort();

@@ -1,0 +1,50 @@
+/** Real processes for the SDK tests: a daemon, a proxy, and providers of each dialect that are one server. */
+import type { Test } from "tap";
+import { admin, type RuleItem, until } from "./client.js";
+import { anthropicKey, openaiKey } from "./model-api-answers.js";
+import { type ModelApi, startModelApi } from "./model-api.js";
+import { makeSite, type Part } from "./processes.js";
+
+export const masterKey = "master";
+
+export interface SdkSite {
+  readonly api: ModelApi;
+  readonly proxy: Part;
+  /** The proxy's address, without a path. */
+  readonly url: string;
+  /** Puts a rule on a path. */
+  limit(path: string, limit: { readonly period_seconds: number; readonly max_requests: number }): Promise<void>;
+  /** What the rule on `/` has counted in the day, once no slot is held any more. */
+  counted(): Promise<RuleItem>;
+}
+
+/** Providers: `openai` speaks all of OpenAI's dialect, `chatty` only chat completions, `claude` Anthropic's. All take any model. */
+export async function startSdkSite(t: Test): Promise<SdkSite> {
+  const api = await startModelApi();
+  t.teardown(() => api.close());
+  const site = makeSite(t, `
+providers:
+  openai: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test] }
+  chatty: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [llama-test], operations: [chat_completions] }
+  claude: { type: anthropic, base_url: "${api.baseUrl}", api_key: ${anthropicKey}, models: [claude-test] }
+rate_limits:
+  user_paths: [{ path: /, limits: [{ period: day, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
+`, { SLUICE_MASTER_KEY: masterKey });
+  await site.startDaemon();
+  const proxy = await site.startProxy();
+  const bearer = { authorization: `Bearer ${masterKey}` };
+  const rules = async () => (await admin(proxy.ready, "GET", "/rate-limits", undefined, bearer)).body.rate_limits.filter(({ subject }) => subject === "/");
+  return {
+    api,
+    proxy,
+    url: proxy.ready,
+    async limit(path, limit) {
+      const { status } = await admin(proxy.ready, "PUT", "/rate-limits", { user_path: path, limit_key: { period_seconds: limit.period_seconds }, max_requests: limit.max_requests }, bearer);
+      if (status !== 200) throw new Error(`the rule was answered with ${status}`);
+    },
+    async counted() {
+      const listed = await until(rules, (now) => now.some(({ period_seconds, in_flight }) => period_seconds === 0 && in_flight === 0));
+      return listed.find(({ period_seconds }) => period_seconds === 86_400)!;
+    },
+  };
+}
