@@ -15,9 +15,8 @@ import { type Gateway, RequestRecord } from "./gateway.js";
 import { replyHealth, replyReady } from "./health.js";
 import { type Endpoint, type LimitedOperation, matchRoute } from "./match-route.js";
 import { modelRequest } from "./model-request.js";
-import { replyModel } from "./reply-model.js";
-import { listModels } from "./resolve-model.js";
-import { replyFailure, replyJson } from "./respond.js";
+import { replyModel, replyModels } from "./reply-model.js";
+import { replyFailure } from "./respond.js";
 import { storedRequest, submitBatch } from "./stored-request.js";
 import { replyUsage } from "./usage-api.js";
 
@@ -91,10 +90,7 @@ function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller:
     case "stored_responses": return storedRequest(gateway, exchange, "responses", caller, record);
     case "batch_submission": return submitBatch(gateway, exchange, caller, record);
     case "model": return replyModel(gateway, exchange, record);
-    case "models": {
-      record.end(200, "answered");
-      return void replyJson(exchange, 200, { object: "list", data: listModels(gateway.models.current()) });
-    }
+    case "models": return void replyModels(gateway, exchange, record);
     case "usage": return replyUsage(gateway, exchange, caller, record);
     case "rate-limits":
     case "rate-limits-reset-one":

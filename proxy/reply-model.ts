@@ -1,9 +1,20 @@
-/** GET /v1/models/{id}: a model that can be named, as the list would tell it. */
+/**
+ * GET /v1/models and /v1/models/{id}: the models that can be named, in the dialect of who asks. A client
+ * that speaks Anthropic's names the version of that API in a header.
+ */
 import type { Exchange } from "./exchange.js";
 import type { Gateway, RequestRecord } from "./gateway.js";
 import { resolveOnceLearned, unknownModel } from "./model-catalog.js";
-import { listedModel } from "./resolve-model.js";
+import { type ListedModel, listedModel, listModels } from "./resolve-model.js";
 import { replyFailure, replyJson } from "./respond.js";
+
+/** All of them, on one page. */
+export function replyModels(gateway: Gateway, exchange: Exchange, record: RequestRecord): void {
+  const listed = listModels(gateway.models.current());
+  record.end(200, "answered");
+  if (!speaksMessages(exchange)) return replyJson(exchange, 200, { object: "list", data: listed });
+  replyJson(exchange, 200, { data: listed.map(forMessages), has_more: false, first_id: listed[0]?.id ?? null, last_id: listed.at(-1)?.id ?? null });
+}
 
 /** Never rejects. */
 export async function replyModel(gateway: Gateway, exchange: Exchange, record: RequestRecord): Promise<void> {
@@ -16,7 +27,17 @@ export async function replyModel(gateway: Gateway, exchange: Exchange, record: R
     return replyFailure(exchange, "model", what);
   }
   record.end(200, "answered");
-  replyJson(exchange, 200, listedModel(name, route.kind === "virtual" ? "sluice" : route.targets[0].provider));
+  const model = listedModel(name, route.kind === "virtual" ? "sluice" : route.targets[0].provider);
+  replyJson(exchange, 200, speaksMessages(exchange) ? forMessages(model) : model);
+}
+
+function speaksMessages(exchange: Exchange): boolean {
+  return exchange.header("anthropic-version") !== undefined;
+}
+
+/** When it was made isn't known; its clients are told that a date may be the epoch's. */
+function forMessages({ id }: ListedModel): object {
+  return { type: "model", id, display_name: id, created_at: "1970-01-01T00:00:00Z" };
 }
 
 /** Ids hold slashes, which clients write as they are or in percent form. Null: the percent form is broken. */

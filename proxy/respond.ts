@@ -38,12 +38,12 @@ function speaksMessages(path: string): boolean {
   return path === "/v1/messages" || path.startsWith("/v1/messages/");
 }
 
-/** Anthropic's names; those that it doesn't have are its `api_error`. */
-function messagesErrorType({ type, code, status }: Failure): string {
-  if (code === "request_too_large") return code;
-  if (status === 529) return "overloaded_error";
-  return type === "provider_error" || type === "internal_error" ? "api_error" : type;
+/** Anthropic's names: a few statuses have one of their own, and what else is a provider's fault or ours is its `api_error`. */
+function messagesErrorType({ type, status }: Failure): string {
+  return messagesErrorTypes.get(status) ?? (type === "provider_error" || type === "internal_error" ? "api_error" : type);
 }
+
+const messagesErrorTypes: ReadonlyMap<number, string> = new Map([[402, "billing_error"], [403, "permission_error"], [413, "request_too_large"], [504, "timeout_error"], [529, "overloaded_error"]]);
 
 function envelope({ type, message, code, param, provider }: Failure): object {
   return { error: { type, message, code, param, ...(provider === null ? {} : { provider }) } };

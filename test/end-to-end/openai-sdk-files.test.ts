@@ -6,17 +6,10 @@ import t from "tap";
 import { digestOf, jsonOf, speech, vector } from "../support/model-api-answers.js";
 import { masterKey, startSdkSite } from "../support/sdk-site.js";
 
-const { api, proxy, url, limit, counted } = await startSdkSite(t);
+const { api, proxy, url, limit, counts } = await startSdkSite(t);
 const sdk = (path = "/", headers: Record<string, string> = {}) => new OpenAI({ baseURL: `${url}/v1`, apiKey: masterKey, maxRetries: 0, defaultHeaders: { "x-sluice-user-path": path, ...headers } });
 const client = sdk();
 const model = "openai/gpt-test";
-
-async function counts(run: () => Promise<unknown>): Promise<{ requests: number; tokens: number }> {
-  const before = await counted();
-  await run();
-  const after = await counted();
-  return { requests: after.requests_used - before.requests_used, tokens: after.tokens_used - before.tokens_used };
-}
 
 t.test("vectors come as base64, which the SDK asks for, and as numbers, and are counted", async (t) => {
   const added = await counts(async () => {

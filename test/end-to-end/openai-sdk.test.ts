@@ -7,7 +7,7 @@ import { responseEvents, responseObject } from "../support/recorded-responses.js
 import { greeting, report, told, wantedCalls } from "../support/scene.js";
 import { masterKey, startSdkSite } from "../support/sdk-site.js";
 
-const { api, url, limit, counted } = await startSdkSite(t);
+const { api, url, limit, counts } = await startSdkSite(t);
 const sdk = (path = "/", maxRetries = 0) => new OpenAI({ baseURL: `${url}/v1`, apiKey: masterKey, maxRetries, defaultHeaders: { "x-sluice-user-path": path } });
 const client = sdk();
 const model = "gpt-test";
@@ -15,14 +15,6 @@ const messages = [{ role: "user" as const, content: "hi" }];
 const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 const chatTools = [{ type: "function" as const, function: { name: "get_weather", parameters } }];
 const responseTools = [{ type: "function" as const, name: "get_weather", strict: false, parameters }];
-
-/** Runs it, and tells what it added to the counts of the day. */
-async function counts(run: () => Promise<unknown>): Promise<{ requests: number; tokens: number }> {
-  const before = await counted();
-  await run();
-  const after = await counted();
-  return { requests: after.requests_used - before.requests_used, tokens: after.tokens_used - before.tokens_used };
-}
 
 t.test("models are listed, and asked for one by one", async (t) => {
   const ids = (await client.models.list()).data.map(({ id }) => id);
@@ -102,7 +94,7 @@ t.test("an aborted stream ends the provider's, and gives its slot back", async (
     stream.controller.abort();
   }
   await abandoned;
-  t.equal((await counted()).in_flight, 0);
+  t.same(await counts(async () => {}), { requests: 0, tokens: 0 }, "no slot is held any more");
 });
 
 t.test("a 429 is waited out by the SDK's own retries, of each kind of request", async (t) => {

@@ -126,6 +126,10 @@ t.test("who speaks Anthropic's dialect gets its errors in that shape, with the s
     [failure("request_too_large", "too large"), 413, "request_too_large"],
     [failure("provider_unavailable", "away"), 502, "api_error"],
     [failure("limiter_unavailable", "away"), 503, "api_error"],
+    [plainFailure(402, "invalid_request_error", "pay first"), 402, "billing_error"],
+    [plainFailure(403, "authentication_error", "not you"), 403, "permission_error"],
+    [plainFailure(413, "invalid_request_error", "the provider's"), 413, "request_too_large"],
+    [plainFailure(504, "provider_error", "silent"), 504, "timeout_error"],
     [plainFailure(529, "provider_error", "overloaded"), 529, "overloaded_error"],
     [plainFailure(401, "authentication_error", "missing credentials"), 401, "authentication_error"],
   ] as const;

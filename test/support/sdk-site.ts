@@ -14,8 +14,8 @@ export interface SdkSite {
   readonly url: string;
   /** Puts a rule on a path. */
   limit(path: string, limit: { readonly period_seconds: number; readonly max_requests: number }): Promise<void>;
-  /** What the rule on `/` has counted in the day, once no slot is held any more. */
-  counted(): Promise<RuleItem>;
+  /** Runs it, and tells what it added to the counts of the day, once no slot is held any more. */
+  counts(run: () => Promise<unknown>): Promise<{ readonly requests: number; readonly tokens: number }>;
 }
 
 /** Providers: `openai` speaks all of OpenAI's dialect, `chatty` only chat completions, `claude` Anthropic's. All take any model. */
@@ -34,6 +34,10 @@ rate_limits:
   const proxy = await site.startProxy();
   const bearer = { authorization: `Bearer ${masterKey}` };
   const rules = async () => (await admin(proxy.ready, "GET", "/rate-limits", undefined, bearer)).body.rate_limits.filter(({ subject }) => subject === "/");
+  const counted = async (): Promise<RuleItem> => {
+    const listed = await until(rules, (now) => now.some(({ period_seconds, in_flight }) => period_seconds === 0 && in_flight === 0));
+    return listed.find(({ period_seconds }) => period_seconds === 86_400)!;
+  };
   return {
     api,
     proxy,
@@ -42,9 +46,11 @@ rate_limits:
       const { status } = await admin(proxy.ready, "PUT", "/rate-limits", { user_path: path, limit_key: { period_seconds: limit.period_seconds }, max_requests: limit.max_requests }, bearer);
       if (status !== 200) throw new Error(`the rule was answered with ${status}`);
     },
-    async counted() {
-      const listed = await until(rules, (now) => now.some(({ period_seconds, in_flight }) => period_seconds === 0 && in_flight === 0));
-      return listed.find(({ period_seconds }) => period_seconds === 86_400)!;
+    async counts(run) {
+      const before = await counted();
+      await run();
+      const after = await counted();
+      return { requests: after.requests_used - before.requests_used, tokens: after.tokens_used - before.tokens_used };
     },
   };
 }
