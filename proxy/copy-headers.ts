@@ -48,6 +48,13 @@ export function withoutDialect(headers: readonly string[]): string[] {
   return kept;
 }
 
+/** Says of a body that was read as JSON that it is: curl calls everything a form. `said` is the client's word. */
+export function sayJson(headers: string[], said: string | undefined): void {
+  if (said?.includes("json") === true) return;
+  for (let i = headers.length - 2; i >= 0; i -= 2) if (headers[i]!.toLowerCase() === "content-type") headers.splice(i, 2);
+  headers.push("content-type", "application/json");
+}
+
 /** The headers for the client, as a flat list of names and values; bytes are read as Latin-1, which is how they will be written. */
 export function forwardResponseHeaders(rawHeaders: readonly (Buffer | string)[]): string[] {
   const kept: string[] = [];

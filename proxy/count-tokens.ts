@@ -2,7 +2,7 @@
 import type { Failure } from "../shared/error-code.js";
 import { refuseUnadmitted } from "./admitted-request.js";
 import type { Caller } from "./authenticate.js";
-import { forwardRequestHeaders } from "./copy-headers.js";
+import { forwardRequestHeaders, sayJson } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import { forward } from "./forward.js";
 import type { Gateway, RequestRecord } from "./gateway.js";
@@ -26,10 +26,12 @@ export async function countTokens(gateway: Gateway, exchange: Exchange, caller: 
   if (target === undefined) return refuse(call.problemAt(gateway.providers.get(targets[0]!.provider)!)!);
   record.target = target;
   const provider = gateway.providers.get(target.provider)!;
+  const sent = forwardRequestHeaders(exchange.rawHeaders, config.server.userPathHeader);
+  sayJson(sent, exchange.header("content-type"));
   const forwarded = await forward(exchange, {
     upstream: gateway.upstreams.get(target.provider)!,
     provider: target.provider,
-    request: { method: "POST", path: upstreamPath(provider, "count_tokens", target.model), headers: forwardRequestHeaders(exchange.rawHeaders, config.server.userPathHeader), body: call.requestTo(provider, target.model, gateway.rewriters(record.userPath ?? "/", target)).body },
+    request: { method: "POST", path: upstreamPath(provider, "count_tokens", target.model), headers: sent, body: call.requestTo(provider, target.model, gateway.rewriters(record.userPath ?? "/", target)).body },
     headers: ["x-sluice-target", targetHeader(target)],
     operation: "count_tokens",
     hideUsageChunk: false,

@@ -118,6 +118,11 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, Watched {
     this.#deadlines.watch(this);
   }
 
+  /** An upload may take longer than an answer: as long as it is taken, the provider isn't silent. */
+  onBodySent(): void {
+    this.looks = 0;
+  }
+
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     this.#resume = resume;
     this.looks = 0;

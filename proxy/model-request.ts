@@ -5,7 +5,7 @@ import type { Target } from "../shared/wire/message.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
 import { askCache } from "./ask-cache.js";
 import type { Caller } from "./authenticate.js";
-import { forwardRequestHeaders, withoutDialect } from "./copy-headers.js";
+import { forwardRequestHeaders, sayJson, withoutDialect } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import { failOver } from "./fail-over.js";
 import { type Forwarded, forward } from "./forward.js";
@@ -93,6 +93,7 @@ function send(gateway: Gateway, exchange: Exchange, { target, call, headers, sta
   headers.push("x-sluice-target", targetHeader(target));
   const upstream = gateway.upstreams.get(target.provider)!;
   const sent = forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader);
+  if (Buffer.isBuffer(body)) sayJson(sent, exchange.header("content-type"));
   return forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
     provider: target.provider,

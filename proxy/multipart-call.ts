@@ -15,7 +15,7 @@ import { type Spool, UploadGone, UploadTooLarge } from "./upload.js";
 
 export async function readMultipartCall(operation: Operation, { exchange, uploadBytesMax, newSpool }: CallSource): Promise<ReadCall> {
   const boundary = boundaryOf(exchange.header("content-type") ?? "");
-  if (boundary === null) return refuse("the body must be a multipart form: content-type must be multipart/form-data with a boundary", "body");
+  if (boundary === null) return { ok: false, failure: noForm() };
   const finder = new FieldFinder(boundary, "model");
   const form = new Form(exchange.readPieces(uploadBytesMax)[Symbol.asyncIterator](), newSpool);
   try {
@@ -29,7 +29,7 @@ export async function readMultipartCall(operation: Operation, { exchange, upload
     if (error instanceof UploadTooLarge) return { ok: false, failure: failure("request_too_large", error.message) };
     throw error;
   }
-  const problem = finder.problem === null ? problemOf(finder) : invalid(`the body is not a readable form: ${finder.problem}`, "body");
+  const problem = finder.problem === null ? problemOf(finder, form.whole) : invalid(`the body is not a readable form: ${finder.problem}`, "body");
   if (problem !== null) {
     form.close();
     return { ok: false, failure: problem };
@@ -37,15 +37,17 @@ export async function readMultipartCall(operation: Operation, { exchange, upload
   return { ok: true, call: new MultipartCall(operation, form, finder.place!, Number(exchange.header("content-length") ?? NaN)) };
 }
 
-function problemOf({ place, repeated, ended }: FieldFinder): Failure | null {
-  if (place === null) return ended ? invalid("model is required", "model") : invalid("the body is not a readable form: it ends within a part", "body");
+function problemOf({ place, repeated, ended }: FieldFinder, whole: boolean): Failure | null {
+  if (whole && !ended) return invalid("the body is not a readable form: it ends within a part", "body");
+  if (place === null) return invalid("model is required", "model");
   if (repeated) return invalid("model is given more than once", "model");
   if (place.value.trim() === "") return invalid("model must not be empty", "model");
   return utf8Bytes(place.value) > subjectBytesMax ? invalid(`model must be at most ${subjectBytesMax} bytes`, "model") : null;
 }
 
-function refuse(message: string, param: string): ReadCall {
-  return { ok: false, failure: invalid(message, param) };
+/** What is said of a body that doesn't call itself a form. */
+export function noForm(): Failure {
+  return invalid("the body must be a multipart form: content-type must be multipart/form-data with a boundary", "body");
 }
 
 /** The form's bytes: those that have been read, in memory or on disk, and those that are still to come. */

@@ -6,15 +6,19 @@
  * that may have it, in the order of the configuration; ids can't be guessed. A new one goes to the first,
  * or to the one that the caller names.
  */
+import { isObject } from "../shared/assert.js";
 import type { ProviderConfig } from "../shared/config/config.js";
 import { type Failure, failure, invalid } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
 import type { Caller } from "./authenticate.js";
-import { forwardRequestHeaders } from "./copy-headers.js";
+import { forwardRequestHeaders, sayJson } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import { type Forwarded, forward } from "./forward.js";
 import type { Gateway, RequestRecord } from "./gateway.js";
+import { kindOf } from "./model-body.js";
+import { noForm } from "./multipart-call.js";
+import { boundaryOf } from "./multipart.js";
 import { parseJson } from "./read-usage.js";
 import { successHeaders, targetHeader } from "./respond.js";
 import type { RequestBody, UpstreamRequest } from "./upstream.js";
@@ -82,26 +86,25 @@ function providersFor({ config, providers }: Gateway, exchange: Exchange, operat
 /** An upload passes as it comes; everything else is small, and is JSON or nothing. */
 async function readBody({ config }: Gateway, exchange: Exchange): Promise<RequestBody | Failure | "gone"> {
   if (exchange.method === "GET" || exchange.method === "DELETE") return null;
-  if (exchange.path === "/v1/files") {
-    const length = exchange.header("content-length");
-    const { uploadBytesMax } = config.server;
-    if (Number(length ?? 0) > uploadBytesMax) return failure("request_too_large", `the body is larger than ${uploadBytesMax} bytes`);
-    return { pieces: exchange.readPieces(uploadBytesMax), bytes: length === undefined ? null : Number(length) };
-  }
-  const { bodyBytesMax } = config.server;
-  const read = await exchange.readBody(bodyBytesMax);
-  if (!read.ok) return read.reason === "gone" ? "gone" : failure("request_too_large", `the body is larger than ${bodyBytesMax} bytes`);
+  const { bodyBytesMax, uploadBytesMax } = config.server;
+  const isUpload = exchange.path === "/v1/files";
+  if (isUpload && boundaryOf(exchange.header("content-type") ?? "") === null) return noForm();
+  const bytesMax = isUpload ? uploadBytesMax : bodyBytesMax;
+  const length = exchange.header("content-length");
+  if (isUpload && Number(length ?? 0) <= bytesMax) return { pieces: exchange.readPieces(bytesMax), bytes: length === undefined ? null : Number(length) };
+  const read = await exchange.readBody(bytesMax);
+  if (!read.ok) return read.reason === "gone" ? "gone" : failure("request_too_large", `the body is larger than ${bytesMax} bytes`);
   return read.bytes.length === 0 ? null : read.bytes;
 }
 
 /** What a batch is without which no provider can take it. */
 function batchProblem(body: Buffer | null): Failure | null {
   const value = parseJson(body === null ? "" : body.toString("utf8"));
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return invalid("the body must be a JSON object", "body");
+  if (!isObject(value)) return invalid(`the body must be a JSON object${value === undefined ? ": it is not valid JSON" : `, not ${kindOf(value)}`}`, "body");
   for (const field of ["input_file_id", "endpoint", "completion_window"]) {
-    const given: unknown = Reflect.get(value, field);
+    const given = value[field];
     if (given === undefined || given === null) return invalid(`${field} is required`, field);
-    if (typeof given !== "string") return invalid(`${field} must be a string`, field);
+    if (typeof given !== "string") return invalid(`${field} must be a string, not ${kindOf(given)}`, field);
   }
   return null;
 }
@@ -117,10 +120,12 @@ interface Sending {
 
 function send(gateway: Gateway, exchange: Exchange, { provider, operation, body, headers, more }: Sending): Promise<Forwarded> {
   headers.push("x-sluice-target", targetHeader({ provider: provider.name, model: "" }));
+  const sent = forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader);
+  if (Buffer.isBuffer(body)) sayJson(sent, exchange.header("content-type"));
   return forward(exchange, {
     upstream: gateway.upstreams.get(provider.name)!,
     provider: provider.name,
-    request: { method: exchange.method as UpstreamRequest["method"], path: pathAt(provider, operation, exchange), headers: forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader), body },
+    request: { method: exchange.method as UpstreamRequest["method"], path: pathAt(provider, operation, exchange), headers: sent, body },
     headers,
     operation,
     hideUsageChunk: false,

@@ -72,7 +72,11 @@ export async function answerCall(kept: Kept, call: ApiCall, response: ServerResp
   }
   const found = routes.find(([method, path]) => method === call.method && path.test(call.path));
   if (found === undefined) return reply(response, 404, { error: { type: "invalid_request_error", message: `Invalid URL (${call.method} ${call.path})`, code: null, param: null } });
-  await found[2](kept, call, response);
+  try {
+    await found[2](kept, call, response);
+  } catch (error) {
+    reply(response, 400, { error: { type: "invalid_request_error", message: String(error), code: null, param: null } });
+  }
 }
 
 /** What Anthropic insists on. */
