@@ -1,15 +1,39 @@
 /**
  * What a settle moves in the windows, when it arrives and when the journal is replayed. Requests are
  * counted at the admission, and at the reroute for the target that took over; a settle counts them only
- * where that was forgotten, or never asked for. Each window decides for itself, by its number. Slots are
- * not here.
+ * where that was forgotten, or never asked for. Each window decides for itself, by its number; what is to
+ * be counted at all is decided once, in the journal's entry. Slots are not here.
  */
-import type { Lease } from "../shared/wire/message.js";
+import { tokensPerResponseMax } from "../shared/bounds.js";
+import type { Lease, Settle } from "../shared/wire/message.js";
 import { charge, isSameTarget, matchAll, matchTarget } from "./charge.js";
 import type { Proxy } from "./proxies.js";
 import type { Counter, RuleBook } from "./rule-book.js";
-import type { DaemonState, HeldLease } from "./state.js";
+import type { DaemonSettings, DaemonState, HeldLease } from "./state.js";
 import type { JournalEntry } from "./store.js";
+
+/** The number of an admission that no window counts, for requests while rate limits are off: below every number that is given out, and not 0, which stands for no admission at all. */
+export const uncountedLsn = 1;
+
+/** What is kept of a settle. While rate limits are off it is its number alone that matters, so that it isn't taken twice: no window counts it, now or after a crash. `held` is the lease that it ends. */
+export function journalEntryOf({ rateLimitsEnabled, usageEnabled }: DaemonSettings, proxyId: string, message: Settle, held: HeldLease | undefined, nowMs: number): JournalEntry {
+  const { seq, of, userPath, target } = message;
+  // Settled before the proxy had the answer: only the daemon knows when it was admitted. Without a lease it was let through unasked, or refused and let through all the same.
+  const request = message.lsn === 0 && held !== undefined ? held : message;
+  const attempt = message.targetLsn === 0 && held !== undefined && isSameTarget(held.target, target) ? held : message;
+  const startedAtMs = Math.max(0, nowMs - message.startedAgoMs);
+  return {
+    proxyId, seq, of, userPath,
+    lsn: rateLimitsEnabled ? request.lsn : uncountedLsn,
+    requestAtMs: request.lsn === 0 ? startedAtMs : request.admittedAtMs,
+    target,
+    targetLsn: rateLimitsEnabled ? attempt.targetLsn : uncountedLsn,
+    targetAtMs: attempt.targetLsn === 0 ? startedAtMs : attempt.targetAtMs,
+    endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
+    // More is a proxy's bug. Cut, not refused: what closes the peer comes again with it.
+    tokens: rateLimitsEnabled && usageEnabled ? Math.min(message.tokens, tokensPerResponseMax) : 0,
+  };
+}
 
 /** A settle that has just arrived, for the first time. `held` is the lease that it ended, as it was. */
 export function countSettle(state: DaemonState, proxy: Proxy, lease: number, entry: JournalEntry, held: HeldLease | undefined, nowMs: number): void {

@@ -3,7 +3,7 @@
  * from bytes to verdict; what must reach the store is handed to the writer. Time is read by the caller,
  * once per message.
  */
-import { leasesPerPeerMax, tokensPerResponseMax } from "../shared/bounds.js";
+import { leasesPerPeerMax } from "../shared/bounds.js";
 import { plainFailure } from "../shared/error-code.js";
 import { type Admin, type Admit, type FromDaemon, type Hello, type RefusalNote, type Reroute, type Settle, type ToDaemon } from "../shared/wire/message.js";
 import { toDaemonFromWire } from "../shared/wire/to-daemon.js";
@@ -12,14 +12,13 @@ import { unreachable } from "../shared/assert.js";
 import { admit, noRules, readmit } from "./admit.js";
 import { authorize, deny } from "./authorize.js";
 import { hold, isSameTarget, matchTarget, release } from "./charge.js";
-import { countSettle, recountLease } from "./count-settle.js";
+import { countSettle, journalEntryOf, recountLease, uncountedLsn } from "./count-settle.js";
 import { handleAdmin } from "./handle-admin.js";
 import { identifyCaller, keyOf } from "./identify-caller.js";
 import { proxyChange } from "./snapshot.js";
 import { inOrder } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
 import { type DaemonState, enforcedBudgets, type HeldLease, isLimited, type PeerState } from "./state.js";
-import type { JournalEntry } from "./store.js";
 import { recordUsage } from "./record-usage.js";
 
 /** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
@@ -82,7 +81,7 @@ function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: num
     const counters = inOrder(ofTarget, ofPath);
     if (!submission) hold(counters);
     peer.leases.set(lease.lease, { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn, submission, counters, bookVersion: state.book.version });
-    recountLease(state, proxy, lease, { ofPath, ofTarget }, nowMs);
+    if (state.settings.rateLimitsEnabled) recountLease(state, proxy, lease, { ofPath, ofTarget }, nowMs);
   }
   if (message.more) return true;
   peer.role = "proxy";
@@ -113,7 +112,7 @@ function welcome(state: DaemonState, peer: PeerState): void {
 function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: number): boolean {
   if (peer.role !== "proxy" || !peer.welcomed || message.id === 0) return false;
   if (peer.leases.has(message.id) || peer.leases.size >= leasesPerPeerMax) return false;
-  const { book, counts, writer, settings } = state;
+  const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller === null) return deny(state, peer, message.id);
   const { userPath } = caller;
@@ -123,9 +122,10 @@ function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: num
   const verdict = admit(settings.rateLimitsEnabled ? book : noRules, { userPath, targets, submission }, { nowMs, tokensEnforced: settings.usageEnabled, budgets: budgets === null ? null : { book: budgets, labels: state.labelsOf(key?.keyId ?? "") } });
   if (verdict.admitted) {
     counts.admitted++;
+    const lsn = lsnOfAdmission(state);
     const target = submission ? null : targets[verdict.target]!;
-    peer.leases.set(message.id, { userPath, target, admittedAtMs: nowMs, lsn: writer.lsn, targetAtMs: target === null ? 0 : nowMs, targetLsn: target === null ? 0 : writer.lsn, submission, counters: verdict.counters, bookVersion: book.version });
-    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers, key });
+    peer.leases.set(message.id, { userPath, target, admittedAtMs: nowMs, lsn, targetAtMs: target === null ? 0 : nowMs, targetLsn: target === null ? 0 : lsn, submission, counters: verdict.counters, bookVersion: book.version });
+    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn, headers: verdict.headers, key });
   } else {
     counts.refused++;
     state.refusals.add({ atMs: nowMs, proxyId: peer.proxy!.id, admitId: message.id, userPath, keyId: key?.keyId ?? "", targets, submission, breach: verdict.breach });
@@ -135,6 +135,11 @@ function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: num
     } else peer.send({ kind: "refused", id: message.id, ...verdict.breach, key });
   }
   return true;
+}
+
+/** Told to the proxy, which gives it back with the lease and the settle: by it a window knows, after a crash, whether it holds the request. */
+function lsnOfAdmission({ settings, writer }: DaemonState): number {
+  return settings.rateLimitsEnabled ? writer.lsn : uncountedLsn;
 }
 
 function onRefusalNote(state: DaemonState, peer: PeerState, message: RefusalNote): boolean {
@@ -147,15 +152,16 @@ function onRefusalNote(state: DaemonState, peer: PeerState, message: RefusalNote
 function onReroute(state: DaemonState, peer: PeerState, message: Reroute, nowMs: number): boolean {
   const held = peer.leases.get(message.lease);
   if (peer.role !== "proxy" || !peer.welcomed || message.id === 0 || held === undefined || held.submission) return false;
-  const { book, writer, settings } = state;
+  const { book, settings } = state;
   const onPath = withoutTarget(held);
   const verdict = settings.rateLimitsEnabled
     ? readmit(book, onPath.userPath, message.targets, { nowMs, tokensEnforced: settings.usageEnabled })
     : { admitted: true as const, target: 0, counters: [], headers: null };
   if (verdict.admitted) {
     const target = message.targets[verdict.target]!;
-    peer.leases.set(message.lease, { ...onPath, target, targetAtMs: nowMs, targetLsn: writer.lsn, counters: inOrder(verdict.counters, onPath.counters) });
-    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn: writer.lsn, headers: verdict.headers, key: null });
+    const lsn = lsnOfAdmission(state);
+    peer.leases.set(message.lease, { ...onPath, target, targetAtMs: nowMs, targetLsn: lsn, counters: inOrder(verdict.counters, onPath.counters) });
+    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn, headers: verdict.headers, key: null });
   } else {
     peer.leases.set(message.lease, onPath);
     peer.send({ kind: "refused", id: message.id, ...verdict.breach, key: null });
@@ -191,23 +197,9 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
   }
   proxy.settledSeq = message.seq;
   counts.settled++;
-  const { seq, of, userPath, target } = message;
-  // Settled before the proxy had the answer: only the daemon knows when it was admitted. Without a lease it was let through unasked, or refused and let through all the same.
-  const request = message.lsn === 0 && held !== undefined ? held : message;
-  const attempt = message.targetLsn === 0 && held !== undefined && isSameTarget(held.target, target) ? held : message;
-  const startedAtMs = Math.max(0, nowMs - message.startedAgoMs);
-  const entry: JournalEntry = {
-    proxyId: proxy.id, seq, of, userPath,
-    lsn: request.lsn,
-    requestAtMs: request.lsn === 0 ? startedAtMs : request.admittedAtMs,
-    target,
-    targetLsn: attempt.targetLsn,
-    targetAtMs: attempt.targetLsn === 0 ? startedAtMs : attempt.targetAtMs,
-    endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
-    // More is a proxy's bug. Cut, not refused: what closes the peer comes again with it.
-    tokens: settings.usageEnabled ? Math.min(message.tokens, tokensPerResponseMax) : 0,
-  };
-  if (settings.rateLimitsEnabled) countSettle(state, proxy, message.lease, entry, held, nowMs);
+  const { seq } = message;
+  const entry = journalEntryOf(settings, proxy.id, message, held, nowMs);
+  countSettle(state, proxy, message.lease, entry, held, nowMs);
   state.proxies.markDirty(proxy);
   const taken = writer.journal(entry, () => {
     if (seq > proxy.durableSeq) proxy.durableSeq = seq;

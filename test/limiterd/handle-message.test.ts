@@ -107,6 +107,41 @@ t.test("a request that was settled before its proxy had the answer is still coun
   t.same(counts(next, minute), { requests: 1, tokens: 40, inFlight: 0 });
 });
 
+t.test("requests while rate limits are off move no window: at once, after kill −9, and when limits are on again", async (t) => {
+  const template = { ...pathRule("/", 60, { requests: 10, tokens: 1000 }), perChild: true };
+  const before = startDaemon([minute, gauge, template]);
+  const old = askFor(before.proxy("p1"), 2, "/team")!;
+  await before.snapshot();
+
+  const off = startDaemon([minute, gauge, template], { store: before.store.crash(), nowMs: before.nowMs, rateLimitsEnabled: false });
+  const peer = off.proxy("p1", [old]);
+  const settled = askFor(peer, 3, "/team")!;
+  const unasked = { ...settled, lease: 0, admittedAtMs: 0, lsn: 0, targetAtMs: 0, targetLsn: 0 };
+  const held = askFor(peer, 4, "/team")!;
+  const attempt = askFor(peer, 5, "/team")!;
+  const withdrawn = askFor(peer, 6, "/team")!;
+  peer.say(settleOf(old, 1, 10));
+  peer.say(settleOf(settled, 2, 20));
+  peer.say(settleOf(unasked, 3, 40));
+  peer.say({ ...settleOf(attempt, 4, 0), of: "attempt" });
+  peer.say({ kind: "reroute", id: 7, lease: attempt.lease, targets: [{ provider: "groq", model: "llama-3" }] });
+  peer.say(settleOf({ ...attempt, target: { provider: "groq", model: "llama-3" }, targetLsn: 0 }, 5, 80));
+  peer.say({ ...settleOf(withdrawn, 6, 0), of: "withdrawn" });
+  await off.commit();
+  t.same(counts(off, minute), { requests: 1, tokens: 0, inFlight: 0 });
+
+  const on = startDaemon([minute, gauge, template], { store: off.store.crash(), nowMs: off.nowMs });
+  t.same(counts(on, minute), { requests: 1, tokens: 0, inFlight: 0 }, "the journal holds nothing to count");
+  const back = on.proxy("p1", [held]);
+  t.match(back.heard.at(-1), { kind: "welcome", settledSeq: 6 }, "and yet no settle is taken twice");
+  t.same(counts(on, minute), { requests: 1, tokens: 0, inFlight: 1 }, "what was admitted then and still runs holds its slot and isn't counted");
+  back.say(settleOf(held, 7, 160));
+  t.same(counts(on, minute), { requests: 1, tokens: 160, inFlight: 0 }, "its tokens are used now");
+  t.equal(on.state.book.find(template)!.children.get("team")!.window.currentRequests, 1);
+  await on.commit();
+  t.same(counts(startDaemon([minute, gauge, template], { store: on.store.crash(), nowMs: on.nowMs }), minute), { requests: 1, tokens: 160, inFlight: 0 });
+});
+
 t.test("a crash between journal and snapshot counts everything once, whatever was written", async (t) => {
   const daemon = startDaemon([minute]);
   const peer = daemon.proxy("p1");
