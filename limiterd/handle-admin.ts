@@ -11,7 +11,7 @@ import { handleBudgets, isBudgetOp } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
 import { handleKeys, type KeyPorts } from "./handle-keys.js";
 import { handleUsage } from "./handle-usage.js";
-import { inertRuleName } from "./inert-rule.js";
+import { inertRule } from "./inert-rule.js";
 import { listRules } from "./list-rules.js";
 import type { Rule } from "./rule-book.js";
 import { type DaemonState, isLimited } from "./state.js";
@@ -21,8 +21,8 @@ import { type Change, resetKey, ruleRemoved, ruleWritten } from "./store.js";
 export interface AdminPorts extends KeyPorts {
   /** Called after a change of the set of rules, with what `isLimited` said before it. */
   limitedMayHaveChanged(before: boolean): void;
-  /** Called after the number of inert rules has changed. */
-  inertRulesChanged(): void;
+  /** Called after the number of inert rules, or that of inert budgets, has changed. */
+  inertChanged(name: "inert_rules" | "inert_budgets", value: number): void;
 }
 
 export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, ports: AdminPorts): void {
@@ -66,7 +66,7 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   const rule = state.book.put(definition, { source: "manual", nowMs, lsn: state.writer.closeBatch() });
   ports.limitedMayHaveChanged(before);
   const inert = state.settings.inertReason(rule.definition);
-  if (inert !== null) state.onInertRule(inertRuleName(rule.definition, inert));
+  if (inert !== null) state.onInert(inertRule(rule.definition, inert));
   countInert(state, Number(inert !== null) - Number(wasInert), ports);
   commit(state, [ruleWritten(rule)], () => ports.answer(inert === null ? {} : { inert }));
 }
@@ -89,7 +89,7 @@ function isInert({ settings }: DaemonState, rule: Rule): boolean {
 function countInert(state: DaemonState, change: number, ports: AdminPorts): void {
   if (change === 0) return;
   state.inertRules += change;
-  ports.inertRulesChanged();
+  ports.inertChanged("inert_rules", state.inertRules);
 }
 
 function resetOne(state: DaemonState, body: unknown, ports: AdminPorts): void {

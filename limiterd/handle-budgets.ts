@@ -13,8 +13,10 @@ import { accountsOf, type Budget } from "./budget-account.js";
 import { anchorsChange, budgetChange, resetChange, spendChange, spendRemovals } from "./budget-store.js";
 import { beginFill } from "./fill-budget.js";
 import type { AdminPorts } from "./handle-admin.js";
-import { inertBudget, listBudgets } from "./list-budgets.js";
+import { budgetsInert, inertBudget } from "./inert-rule.js";
+import { listBudgets } from "./list-budgets.js";
 import { type DaemonState, isLimited } from "./state.js";
+import { countInertBudgets } from "./status.js";
 import type { Change } from "./store.js";
 import { writeSlices } from "./writer.js";
 
@@ -58,7 +60,11 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   const { budget, made } = state.budgets.put(definition, { source: "manual", nowMs });
   ports.limitedMayHaveChanged(before);
   const filled = made ? beginFill(state, budget, nowMs) : null;
-  const inert = inertBudget(state);
+  const inert = budgetsInert(state.settings.usageEnabled);
+  if (inert !== null) {
+    state.onInert(inertBudget(definition, inert));
+    ports.inertChanged("inert_budgets", countInertBudgets(state));
+  }
   commit(state, { changes: [budgetChange(budget)], then: stale, filled }, ports, inert === null ? {} : { inert });
 }
 
@@ -70,6 +76,7 @@ function remove(state: DaemonState, body: unknown, _nowMs: number, ports: AdminP
   const budget = state.budgets.delete(key);
   if (budget === null) return ports.fail(failure("budget_not_found", `no ${budgetPeriodLabel(key.periodSeconds)} budget on ${key.scope} ${key.subject}`));
   ports.limitedMayHaveChanged(before);
+  if (budgetsInert(state.settings.usageEnabled) !== null) ports.inertChanged("inert_budgets", countInertBudgets(state));
   commit(state, { changes: [{ table: "budgets", key: budget.id, value: undefined }], then: spendRemovals(budget) }, ports);
 }
 

@@ -20,6 +20,7 @@ import { inOrder } from "./rule-book.js";
 import type { Proxy } from "./proxies.js";
 import { type DaemonState, enforcedBudgets, type HeldLease, isLimited, type PeerState } from "./state.js";
 import { recordUsage } from "./record-usage.js";
+import { countInertBudgets } from "./status.js";
 
 /** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
 export function handleFrame(state: DaemonState, peer: PeerState, frame: unknown, nowMs: number): boolean {
@@ -106,7 +107,7 @@ export function endReunion(state: DaemonState): void {
 
 function welcome(state: DaemonState, peer: PeerState): void {
   peer.welcomed = true;
-  peer.send({ kind: "welcome", id: peer.helloId, daemonVersion: state.settings.version, settledSeq: peer.proxy?.durableSeq ?? 0, limited: isLimited(state), inertRules: state.inertRules, keyed: state.keys.size > 0 });
+  peer.send({ kind: "welcome", id: peer.helloId, daemonVersion: state.settings.version, settledSeq: peer.proxy?.durableSeq ?? 0, limited: isLimited(state), inertRules: state.inertRules, inertBudgets: countInertBudgets(state), keyed: state.keys.size > 0 });
 }
 
 function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: number): boolean {
@@ -225,7 +226,7 @@ function onAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: num
     answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
     limitedMayHaveChanged: (before) => announceLimited(state, before),
-    inertRulesChanged: () => announce(state, { kind: "event", name: "inert_rules", value: state.inertRules }),
+    inertChanged: (name, value) => announce(state, { kind: "event", name, value }),
     becameKeyed: () => announce(state, { kind: "event", name: "keyed", value: true }),
   });
   return true;

@@ -1,9 +1,16 @@
 /**
- * Which rules are loaded but do nothing, and why: limits that can't be enforced must be seen. Judged by
- * the configuration alone, so a rule that waits for its first request isn't one of them.
+ * Which rules and budgets are loaded but do nothing, and why: limits that can't be enforced must be seen.
+ * Judged by the configuration alone, so a rule that waits for its first request isn't one of them.
  */
+import { type BudgetKey, budgetPeriodLabel } from "../shared/budget.js";
 import type { Config } from "../shared/config/config.js";
 import { periodLabel, type RuleDefinition } from "../shared/rule.js";
+
+/** A rule or a budget that does nothing; its name and why, on one line. */
+export interface Inert {
+  readonly kind: "rule" | "budget";
+  readonly name: string;
+}
 
 /** Why a rule does nothing, or null: it can be enforced. */
 export type InertReason = (rule: RuleDefinition) => string | null;
@@ -37,7 +44,15 @@ export function tokensInert({ maxTokens }: RuleDefinition, usageEnabled: boolean
   return maxTokens !== null && !usageEnabled ? "token limits need usage tracking, which is off" : null;
 }
 
-/** A rule and why it does nothing, on one line. */
-export function inertRuleName({ scope, subject, periodSeconds }: RuleDefinition, reason: string): string {
-  return `${scope} ${subject} ${periodLabel(periodSeconds)}: ${reason}`;
+/** Why no budget is enforced, or null: what is spent is known from usage alone. */
+export function budgetsInert(usageEnabled: boolean): string | null {
+  return usageEnabled ? null : "budgets need usage tracking, which is off";
+}
+
+export function inertRule({ scope, subject, periodSeconds }: RuleDefinition, reason: string): Inert {
+  return { kind: "rule", name: `${scope} ${subject} ${periodLabel(periodSeconds)}: ${reason}` };
+}
+
+export function inertBudget({ scope, subject, periodSeconds }: BudgetKey, reason: string): Inert {
+  return { kind: "budget", name: `${scope} ${subject} ${budgetPeriodLabel(periodSeconds)}: ${reason}` };
 }

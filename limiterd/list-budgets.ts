@@ -7,6 +7,7 @@ import { rulesPerPage } from "../shared/bounds.js";
 import { compareSums, sumUsd } from "../shared/money.js";
 import { formatMillis, formatSeconds } from "../shared/time.js";
 import { type Account, type Budget, startOf } from "./budget-account.js";
+import { budgetsInert } from "./inert-rule.js";
 import { breachOfAccount, isExceeded } from "./judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "./state.js";
 
@@ -52,7 +53,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): Record<str
   item["period_end"] = formatSeconds(bounds.endMs);
   item["last_reset_at"] = resetAtMs === null ? null : formatSeconds(resetAtMs);
   item["has_usage"] = budget.own !== null && state.budgets.running(budget.own, nowMs).requests > 0;
-  const inert = inertBudget(state);
+  const inert = budgetsInert(state.settings.usageEnabled);
   if (inert !== null) item["inert"] = inert;
   item["source"] = budget.source;
   item["created_at"] = formatSeconds(budget.createdAtMs);
@@ -69,11 +70,6 @@ function money({ budgets: book }: DaemonState, account: Account, nowMs: number):
   return { spent: spentUsd, remaining, usage_ratio: spentUsd / definition.amountUsd };
 }
 
-/** Why no budget is enforced, or null. */
-export function inertBudget({ settings }: DaemonState): string | null {
-  return settings.usageEnabled ? null : "budgets need usage tracking, which is off";
-}
-
 /** The budgets that a caller with this path and these labels meets, for GET /v1/usage; none while budgets are disabled. */
 export function budgetStatuses(state: DaemonState, userPath: string, labels: readonly string[], nowMs: number): readonly Record<string, unknown>[] {
   return met(state, userPath, labels, nowMs).map((account) => statusOf(state, account, nowMs));
@@ -88,7 +84,7 @@ function met({ budgets: book, settings }: DaemonState, userPath: string, labels:
 function statusOf(state: DaemonState, account: Account, nowMs: number): Record<string, unknown> {
   const { scope, periodSeconds, perChild, amountUsd } = account.budget.definition;
   const bounds = state.budgets.boundsOf(account.budget, nowMs);
-  const inert = inertBudget(state);
+  const inert = budgetsInert(state.settings.usageEnabled);
   return {
     scope,
     subject: account.subject,

@@ -13,7 +13,7 @@ import type { FromDaemon } from "../shared/wire/message.js";
 import { toWire } from "../shared/wire/to-wire.js";
 import { connect, receive } from "./connection.js";
 import { handleClose } from "./handle-message.js";
-import { createInertReason } from "./inert-rule.js";
+import { createInertReason, type Inert } from "./inert-rule.js";
 import { openLmdbStore } from "./lmdb-store.js";
 import { type Started, startState } from "./start-state.js";
 import { startTimers } from "./start-timers.js";
@@ -117,7 +117,7 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
     onUnreadable: (error: Error) => log.error({ reason: error.message }, "a part of the recorded usage is damaged: it counts no further and can't be told"),
     onDroppedRecord: (proxy: string, field: string, record: Execution) => log.error({ proxy, field, record }, "a usage record of a proxy makes no sense: its request is counted without it"),
     turn: () => new Promise<void>((resolve) => setImmediate(resolve)),
-    onInertRule: (rule: string) => log.warn({ rule }, "inert rule: it is loaded, but not enforced as it is written"),
+    onInert: ({ kind, name }: Inert) => log.warn({ [kind]: name }, `inert ${kind}: it is loaded, but not enforced as it is written`),
   };
   return startState(ports, { settings, rules: config.rateLimits.rules, budgets: config.budgets.budgets, nowMs });
 }

@@ -5,12 +5,13 @@ import { keyNumber } from "../shared/managed-key.js";
 import type { RuleDefinition } from "../shared/rule.js";
 import { budgetChange, createSpendLog } from "./budget-store.js";
 import { beginFill, createSpentOnDays } from "./fill-budget.js";
+import type { Inert } from "./inert-rule.js";
 import { createRefusals } from "./refusals.js";
 import { createRollups } from "./rollups.js";
 import { restore } from "./restore.js";
 import { restoreBudgets } from "./restore-budgets.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "./state.js";
-import { countInert, inertRules } from "./status.js";
+import { countInert, inertOnes } from "./status.js";
 import type { Store } from "./store.js";
 import { createUsageLog } from "./usage-log.js";
 import { createWriter } from "./writer.js";
@@ -21,8 +22,8 @@ export interface StartPorts {
   schedule(ms: number, run: () => void): void;
   /** Told each time a commit fails, and with null when one succeeds after that. */
   onStoreState(error: Error | null): void;
-  /** Told of each rule that is there, or is written later, and does nothing. */
-  onInertRule(rule: string): void;
+  /** Told of each rule and budget that is there, or is written later, and does nothing. */
+  onInert(inert: Inert): void;
   /** Told when something in the store turns out to be damaged while the daemon runs. */
   onUnreadable(error: Error): void;
   /** Told of each record of a proxy that makes no sense. */
@@ -50,7 +51,7 @@ export interface Started {
 }
 
 /** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
-export async function startState({ store, schedule, onStoreState, onInertRule, onUnreadable, onDroppedRecord, turn }: StartPorts, { settings, rules, budgets: configured, nowMs }: StartOptions): Promise<Started> {
+export async function startState({ store, schedule, onStoreState, onInert, onUnreadable, onDroppedRecord, turn }: StartPorts, { settings, rules, budgets: configured, nowMs }: StartOptions): Promise<Started> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, nowMs);
   const counts = newCounts();
   const told = (error: Error | null): void => {
@@ -82,7 +83,7 @@ export async function startState({ store, schedule, onStoreState, onInertRule, o
     turn,
     refusals: createRefusals(),
     inertRules: countInert(restored.book, settings.inertReason),
-    onInertRule,
+    onInert,
     onUnreadable,
     onDroppedRecord,
     counts,
@@ -92,6 +93,6 @@ export async function startState({ store, schedule, onStoreState, onInertRule, o
   const fills = unfilled.map((budget) => beginFill(state, budget, nowMs));
   await writer.write([...restored.changes, ...budgetChanges, ...unfilled.map(budgetChange)]);
   void Promise.all(fills).catch(onUnreadable);
-  for (const rule of inertRules(state)) onInertRule(rule);
+  for (const inert of inertOnes(state)) onInert(inert);
   return { state, voidWindows: restored.voidWindows };
 }

@@ -5,7 +5,7 @@
 import type { Execution } from "../shared/wire/execution.js";
 import type { FromDaemon, Lease, Role } from "../shared/wire/message.js";
 import type { BudgetBook } from "./budget-book.js";
-import type { InertReason } from "./inert-rule.js";
+import type { Inert, InertReason } from "./inert-rule.js";
 import type { KeyRing } from "./key-ring.js";
 import type { Refusals } from "./refusals.js";
 import type { Counter, RuleBook } from "./rule-book.js";
@@ -73,8 +73,8 @@ export interface DaemonState {
   readonly refusals: Refusals;
   /** How many rules do nothing; told to the proxies for /health. */
   inertRules: number;
-  /** Told of each rule that is written and does nothing, for the log. */
-  readonly onInertRule: (rule: string) => void;
+  /** Told of each rule and budget that is written and does nothing, for the log. */
+  readonly onInert: (inert: Inert) => void;
   /** Told when something in the store turns out to be damaged while the daemon runs, for the log. */
   readonly onUnreadable: (error: Error) => void;
   /** Told of each record of a proxy that makes no sense, with the name of the field that doesn't, for the log. */

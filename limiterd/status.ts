@@ -1,6 +1,6 @@
 /** What `sluice status` and /health show of the daemon. */
 import { formatSeconds } from "../shared/time.js";
-import { type InertReason, inertRuleName } from "./inert-rule.js";
+import { budgetsInert, type Inert, inertBudget, type InertReason, inertRule } from "./inert-rule.js";
 import type { RuleBook } from "./rule-book.js";
 import type { DaemonState } from "./state.js";
 
@@ -22,7 +22,8 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
     rules: book.rules.size,
     child_windows: book.childCount,
     inert_rules: state.inertRules,
-    inert: inertRules(state),
+    inert_budgets: countInertBudgets(state),
+    inert: inertOnes(state).map(({ kind, name }) => (kind === "rule" ? name : `budget ${name}`)),
     keys: state.keys.size,
     budgets_enabled: settings.budgetsEnabled && settings.usageEnabled,
     budgets: state.budgets.budgets.size,
@@ -48,17 +49,25 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
   };
 }
 
-/** The rules that are loaded but do nothing, each with its reason; at most 100. */
-export function inertRules(state: DaemonState): string[] {
-  const names: string[] = [];
-  if (state.inertRules === 0) return names;
-  for (const { definition } of state.book.rules.values()) {
-    const reason = state.settings.inertReason(definition);
-    if (reason === null) continue;
-    names.push(inertRuleName(definition, reason));
-    if (names.length === 100) break;
+const inertNamedMax = 100;
+
+/** The rules and budgets that are loaded but do nothing, each with its reason; at most 100 of either. */
+export function inertOnes({ book, budgets, inertRules, settings }: DaemonState): readonly Inert[] {
+  const rules: Inert[] = [];
+  if (inertRules > 0) {
+    for (const { definition } of book.rules.values()) {
+      const reason = settings.inertReason(definition);
+      if (reason !== null && rules.push(inertRule(definition, reason)) === inertNamedMax) break;
+    }
   }
-  return names;
+  const reason = budgetsInert(settings.usageEnabled);
+  if (reason === null) return rules;
+  return [...rules, ...budgets.sorted().slice(0, inertNamedMax).map(({ definition }) => inertBudget(definition, reason))];
+}
+
+/** How many budgets do nothing: all or none. */
+export function countInertBudgets({ budgets, settings }: Pick<DaemonState, "budgets" | "settings">): number {
+  return budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size;
 }
 
 /** How many rules of a book do nothing. */

@@ -6,16 +6,18 @@ export interface Notices {
   limited: boolean;
   /** How many rules are loaded and do nothing; null before the daemon said anything. */
   inertRules: number | null;
+  /** The same of budgets. */
+  inertBudgets: number | null;
   /** Whether a managed key exists, so that nobody calls without credentials; null before the daemon said anything. */
   keyed: boolean | null;
 }
 
 export function createNotices(): Notices {
-  return { limited: true, inertRules: null, keyed: null };
+  return { limited: true, inertRules: null, inertBudgets: null, keyed: null };
 }
 
-export function heardWelcome(notices: Notices, { limited, inertRules, keyed }: Welcome): void {
-  Object.assign(notices, { limited, inertRules, keyed });
+export function heardWelcome(notices: Notices, { limited, inertRules, inertBudgets, keyed }: Welcome): void {
+  Object.assign(notices, { limited, inertRules, inertBudgets, keyed });
 }
 
 export function heardEvent(notices: Notices, event: Extract<FromDaemon, { readonly kind: "event" }>): void {
@@ -25,6 +27,9 @@ export function heardEvent(notices: Notices, event: Extract<FromDaemon, { readon
       return;
     case "inert_rules":
       notices.inertRules = event.value;
+      return;
+    case "inert_budgets":
+      notices.inertBudgets = event.value;
       return;
     case "keyed":
       notices.keyed = event.value;

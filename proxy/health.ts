@@ -10,7 +10,7 @@ export function replyHealth(gateway: Gateway, exchange: Exchange): number {
   replyJson(exchange, 200, {
     status: limiter.reachable ? "ok" : "degraded",
     version,
-    limiter: { reachable: limiter.reachable, failure_mode: config.limiter.failureMode, unsettled: limiter.unsettled, inert_rules: limiter.inertRules },
+    limiter: { reachable: limiter.reachable, failure_mode: config.limiter.failureMode, unsettled: limiter.unsettled, inert_rules: limiter.inertRules, inert_budgets: limiter.inertBudgets },
   });
   return 200;
 }

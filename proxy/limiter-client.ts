@@ -229,6 +229,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     get reachable() { return linked && answering; },
     get unsettled() { return unsettled.items.length; },
     get inertRules() { return notices.inertRules; },
+    get inertBudgets() { return notices.inertBudgets; },
     get keyed() { return notices.keyed; },
     admit: (caller, targets, submission = false) => ask({ caller, targets, rerouted: null, submission }),
     authorize,

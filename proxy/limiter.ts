@@ -62,6 +62,8 @@ export interface Limiter {
   readonly unsettled: number;
   /** How many rules are loaded and do nothing, as the daemon said last; null before it said anything. */
   readonly inertRules: number | null;
+  /** The same of budgets. */
+  readonly inertBudgets: number | null;
   /** Whether a managed key exists, as the daemon said last; null before it said anything. */
   readonly keyed: boolean | null;
   /**

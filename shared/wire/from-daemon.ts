@@ -42,9 +42,9 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
     }
     case "settled": return { kind: "settled", seq: id };
     case "welcome": {
-      const [, , daemonVersion, settledSeq, limited, inertRules, keyed] = frame as unknown[];
-      if (typeof daemonVersion !== "string" || !isCount(settledSeq) || typeof limited !== "boolean" || !isCount(inertRules) || typeof keyed !== "boolean") return null;
-      return { kind: "welcome", id, daemonVersion, settledSeq, limited, inertRules, keyed };
+      const [, , daemonVersion, settledSeq, limited, inertRules, inertBudgets, keyed] = frame as unknown[];
+      if (typeof daemonVersion !== "string" || !isCount(settledSeq) || typeof limited !== "boolean" || !isCount(inertRules) || !isCount(inertBudgets) || typeof keyed !== "boolean") return null;
+      return { kind: "welcome", id, daemonVersion, settledSeq, limited, inertRules, inertBudgets, keyed };
     }
     case "answer": return { kind: "answer", id, body: (frame as unknown[])[2] };
     case "failed": {
@@ -55,7 +55,7 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
       const [, , name, value] = frame as unknown[];
       if (name === "keyed") return value === true ? { kind: "event", name, value } : null;
       if (name === "limited") return typeof value === "boolean" ? { kind: "event", name, value } : null;
-      return name === "inert_rules" && isCount(value) ? { kind: "event", name, value } : null;
+      return (name === "inert_rules" || name === "inert_budgets") && isCount(value) ? { kind: "event", name, value } : null;
     }
     default: return null;
   }

@@ -20,7 +20,7 @@
  *
  * From the daemon:
  *
- *   welcome  id daemonVersion settledSeq limited inertRules keyed
+ *   welcome  id daemonVersion settledSeq limited inertRules inertBudgets keyed
  *                                                         settledSeq: the last settle of this proxy that is durable; the rest as in the events
  *   admitted id target admittedAtMs lsn headers key       to admit and reroute; target: index into its targets; headers: [] or six counts;
  *                                                         key: [userPath, keyId] of a caller with a managed key, else []
@@ -33,7 +33,7 @@
  *   answer   id body                                      to admin
  *   failed   id failure                                   to admin, and to a hello that can't be welcomed
  *   event    0 name value                                 `limited`: whether any rule or budget exists, so whether admissions must be asked for
- *                                                         `inert_rules`: how many rules are loaded and do nothing
+ *                                                         `inert_rules`, `inert_budgets`: how many are loaded and do nothing
  *                                                         `keyed`: a managed key exists, so that nobody calls without credentials any more
  *
  * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it is
@@ -179,6 +179,7 @@ export interface Welcome {
   readonly settledSeq: number;
   readonly limited: boolean;
   readonly inertRules: number;
+  readonly inertBudgets: number;
   readonly keyed: boolean;
 }
 
@@ -244,9 +245,9 @@ export interface LimitedEvent {
   readonly value: boolean;
 }
 
-export interface InertRulesEvent {
+export interface InertEvent {
   readonly kind: "event";
-  readonly name: "inert_rules";
+  readonly name: "inert_rules" | "inert_budgets";
   readonly value: number;
 }
 
@@ -256,4 +257,4 @@ export interface KeyedEvent {
   readonly value: true;
 }
 
-export type FromDaemon = Welcome | Admitted | Refused | Exceeded | Denied | Authorized | Settled | Answer | Failed | LimitedEvent | InertRulesEvent | KeyedEvent;
+export type FromDaemon = Welcome | Admitted | Refused | Exceeded | Denied | Authorized | Settled | Answer | Failed | LimitedEvent | InertEvent | KeyedEvent;

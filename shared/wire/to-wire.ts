@@ -17,7 +17,7 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
     case "exceeded": return ["exceeded", message.id, message.scope, message.subject, message.periodSeconds, message.spentUsd, message.amountUsd, message.waitSeconds, flattenHeaders(message.headers), flattenKey(message.key)];
     case "settled": return ["settled", message.seq];
     case "hello": return ["hello", message.id, message.wireVersion, message.role, message.proxyId, message.leases.map(flattenLease), message.more];
-    case "welcome": return ["welcome", message.id, message.daemonVersion, message.settledSeq, message.limited, message.inertRules, message.keyed];
+    case "welcome": return ["welcome", message.id, message.daemonVersion, message.settledSeq, message.limited, message.inertRules, message.inertBudgets, message.keyed];
     case "refusal": return ["refusal", message.id, message.requestId, message.model];
     case "admin": return ["admin", message.id, message.op, message.body ?? null];
     case "answer": return ["answer", message.id, message.body];

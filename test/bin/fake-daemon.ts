@@ -68,7 +68,7 @@ function send(peer: Peer, message: FromDaemon): void {
 function onMessage(daemon: FakeDaemon, options: FakeDaemonOptions, peer: Peer, message: ToDaemon | null): void {
   if (message?.kind === "hello") {
     switch (options.onHello ?? "welcome") {
-      case "welcome": return send(peer, { kind: "welcome", id: message.id, daemonVersion: "0.1.0", settledSeq: 0, limited: false, inertRules: 0, keyed: false });
+      case "welcome": return send(peer, { kind: "welcome", id: message.id, daemonVersion: "0.1.0", settledSeq: 0, limited: false, inertRules: 0, inertBudgets: 0, keyed: false });
       case "refuse": return send(peer, { kind: "failed", id: message.id, failure: plainFailure(400, "invalid_request_error", "this daemon speaks wire version 999") });
       case "hang-up": return peer.close();
       case "garbage": return peer.send(Buffer.from([0, 0, 0, 2, 0xc1, 0xc1]));

@@ -33,7 +33,7 @@ export interface TestDaemon {
   readonly state: DaemonState;
   readonly store: MemoryStore;
   nowMs: number;
-  /** The inert rules that were told for the log. */
+  /** The inert rules and budgets that were told for the log. */
   readonly inertTold: readonly string[];
   /** The damaged sums of usage that were told for the log. */
   readonly damagedTold: readonly string[];
@@ -80,7 +80,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     awaited: restored.awaited.size > 0 ? restored.awaited : null,
     refusals: createRefusals(),
     inertRules: countInert(restored.book, inertReason),
-    onInertRule: (rule) => void inertTold.push(rule),
+    onInert: ({ kind, name }) => void inertTold.push(`${kind} ${name}`),
     onUnreadable: (error) => void damagedTold.push(error.message),
     onDroppedRecord: (proxyId, field, { requestId }) => void droppedTold.push(`${proxyId} ${requestId} ${field}`),
     counts: newCounts(),

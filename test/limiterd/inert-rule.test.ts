@@ -1,9 +1,11 @@
 import t from "tap";
-import { createInertReason } from "../../limiterd/inert-rule.js";
+import { createInertReason, type Inert } from "../../limiterd/inert-rule.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { RuleDefinition, Scope } from "../../shared/rule.js";
+import { startState } from "../../limiterd/start-state.js";
+import type { BudgetDefinition } from "../../shared/budget.js";
 import { providerConfig } from "../support/provider-config.js";
-import { pathRule, startDaemon } from "./daemon.js";
+import { ask, pathRule, startDaemon } from "./daemon.js";
 
 const provider = (name: string, models: readonly string[] | null): ProviderConfig => providerConfig({ name, models });
 const rule = (scope: Scope, subject: string): RuleDefinition => ({ scope, subject, periodSeconds: 60, maxRequests: 1, maxTokens: null, perChild: false });
@@ -45,6 +47,30 @@ t.test("a token rule does nothing while usage is off, a rule with a request cap 
   t.equal(off(pathRule("/a", 60, { requests: 1 })), null);
 });
 
+t.test("every budget does nothing while usage is off: counted as they come and go; the log and every proxy are told", async (t) => {
+  const reason = "budgets need usage tracking, which is off";
+  const daily: BudgetDefinition = { scope: "user_path", subject: "/a", periodSeconds: 86_400, amountUsd: 1, perChild: false };
+  const first = startDaemon([], { usageEnabled: false, budgets: [daily] });
+  const peer = first.proxy("p1");
+  t.match(peer.heard[0], { kind: "welcome", inertRules: 0, inertBudgets: 1 });
+  const label = { scope: "label", subject: "research", budget_key: { period: "monthly" } };
+  await ask(first, "budgets.put", { ...label, amount: 5 });
+  t.match(peer.heard.at(-1), { name: "inert_budgets", value: 2 });
+  t.same(first.inertTold, [`budget label research monthly: ${reason}`]);
+  await ask(first, "budgets.put", { ...label, amount: 6 });
+  t.match(await ask(first, "status", null), { inert_rules: 0, inert_budgets: 2, inert: [`budget label research monthly: ${reason}`, `budget user_path /a daily: ${reason}`] });
+
+  const told: Inert[] = [];
+  const store = first.store.crash();
+  const ports = { store, schedule: () => {}, onStoreState: () => {}, onInert: (inert: Inert) => void told.push(inert), onUnreadable: () => {}, onDroppedRecord: () => {}, turn: () => Promise.resolve() };
+  await startState(ports, { settings: first.state.settings, rules: [], budgets: [daily], nowMs: first.nowMs });
+  t.same(told, [{ kind: "budget", name: `label research monthly: ${reason}` }, { kind: "budget", name: `user_path /a daily: ${reason}` }], "at the start too, those of the API as well as those of the configuration");
+
+  await ask(first, "budgets.delete", label);
+  t.match(peer.heard.at(-1), { name: "inert_budgets", value: 1 });
+  t.match(await ask(startDaemon([], { budgets: [daily] }), "status", null), { inert_budgets: 0, inert: [] }, "with usage on none is");
+});
+
 t.test("inert rules are counted as they come and go; the log and every proxy are told", async (t) => {
   const daemon = startDaemon([pathRule("/a", 60, { tokens: 1 })], { usageEnabled: false, providers: [provider("openai", ["gpt-4o"])] });
   const peer = daemon.proxy("p1");
@@ -58,7 +84,7 @@ t.test("inert rules are counted as they come and go; the log and every proxy are
   };
   const typo = { scope: "provider", subject: "opnai", limit_key: { period: "minute" } };
   t.match(await admin("rate-limits.put", { ...typo, max_requests: 1 }), [{ name: "inert_rules", value: 2 }, { kind: "answer", body: { inert: "no provider opnai is configured" } }]);
-  t.same(daemon.inertTold, ["provider opnai minute: no provider opnai is configured"]);
+  t.same(daemon.inertTold, ["rule provider opnai minute: no provider opnai is configured"]);
   t.match(await admin("rate-limits.put", { ...typo, max_requests: 2 }), [{ kind: "answer" }], "an edit doesn't count it twice");
   t.match(await admin("rate-limits.put", { user_path: "/a", limit_key: { period: "minute" }, max_requests: 5 }), [{ name: "inert_rules", value: 1 }, { kind: "answer", body: {} }], "the token cap is gone");
   t.match(await admin("status", null), [{ body: { inert_rules: 1, inert: ["provider opnai minute: no provider opnai is configured"] } }]);

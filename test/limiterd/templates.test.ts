@@ -19,7 +19,7 @@ function ofChild(daemon: TestDaemon, rule: RuleDefinition, child: string): reado
 /** An admin operation; resolved once it is answered. */
 async function admin(daemon: TestDaemon, op: AdminOp, body: unknown): Promise<unknown> {
   const answered = new Promise((resolve) => {
-    handleAdmin(daemon.state, { kind: "admin", id: 1, op, body }, daemon.nowMs, { answer: resolve, fail: resolve, limitedMayHaveChanged: () => {}, inertRulesChanged: () => {}, becameKeyed: () => {} });
+    handleAdmin(daemon.state, { kind: "admin", id: 1, op, body }, daemon.nowMs, { answer: resolve, fail: resolve, limitedMayHaveChanged: () => {}, inertChanged: () => {}, becameKeyed: () => {} });
   });
   await daemon.commit();
   return answered;

@@ -48,8 +48,8 @@ class Bench {
     this.client.link.connected((message) => void this.sent.push(message));
   }
 
-  welcome({ settledSeq = 0, limited = true, inertRules = 0, keyed = false } = {}): void {
-    this.hear({ kind: "welcome", id: 1, daemonVersion: "0.1.0", settledSeq, limited, inertRules, keyed });
+  welcome({ settledSeq = 0, limited = true, inertRules = 0, inertBudgets = 0, keyed = false } = {}): void {
+    this.hear({ kind: "welcome", id: 1, daemonVersion: "0.1.0", settledSeq, limited, inertRules, inertBudgets, keyed });
   }
 
   hear(message: FromDaemon): void {
@@ -153,16 +153,19 @@ t.test("which request was refused is told to the daemon that knows of it, and to
   t.same(kinds(bench.take()), ["hello"]);
 });
 
-t.test("the number of inert rules is the one that the daemon said last", async (t) => {
+t.test("the numbers of inert rules and budgets are those that the daemon said last", async (t) => {
   const bench = new Bench();
-  t.equal(bench.client.inertRules, null);
+  const said = (): unknown => [bench.client.inertRules, bench.client.inertBudgets];
+  t.same(said(), [null, null]);
   bench.connect();
-  bench.welcome({ inertRules: 2 });
-  t.equal(bench.client.inertRules, 2);
+  bench.welcome({ inertRules: 2, inertBudgets: 5 });
+  t.same(said(), [2, 5]);
   bench.hear({ kind: "event", name: "inert_rules", value: 3 });
-  t.equal(bench.client.inertRules, 3);
+  t.same(said(), [3, 5]);
+  bench.hear({ kind: "event", name: "inert_budgets", value: 4 });
+  t.same(said(), [3, 4]);
   bench.lose();
-  t.equal(bench.client.inertRules, 3);
+  t.same(said(), [3, 4]);
 });
 
 t.test("many admissions wait side by side, and each gets its own answer in whatever order they come", async (t) => {

@@ -49,7 +49,7 @@ const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemo
 };
 
 const fromDaemon: { readonly [K in FromDaemon["kind"]]: fc.Arbitrary<Extract<FromDaemon, { kind: K }>> } = {
-  welcome: fc.record({ kind: fc.constant("welcome"), id: count, daemonVersion: name, settledSeq: count, limited: fc.boolean(), inertRules: count, keyed: fc.boolean() }),
+  welcome: fc.record({ kind: fc.constant("welcome"), id: count, daemonVersion: name, settledSeq: count, limited: fc.boolean(), inertRules: count, inertBudgets: count, keyed: fc.boolean() }),
   admitted: fc.record({ kind: fc.constant("admitted"), id: count, target: count, admittedAtMs: count, lsn: count, headers: fc.option(fc.record({ requests: triple, tokens: triple })), key }),
   refused: fc.record({ kind: fc.constant("refused"), id: count, scope: fc.constantFrom(...scopes), subject: name, periodSeconds: count, dimension: fc.constantFrom("requests", "tokens", "concurrent"), cap: count, waitSeconds: count.map((n) => Math.max(1, n)), key }),
   denied: fc.record({ kind: fc.constant("denied"), id: count }),
@@ -61,7 +61,7 @@ const fromDaemon: { readonly [K in FromDaemon["kind"]]: fc.Arbitrary<Extract<Fro
   settled: fc.record({ kind: fc.constant("settled"), seq: count }),
   answer: fc.record({ kind: fc.constant("answer"), id: count, body: json }),
   failed: fc.record({ kind: fc.constant("failed"), id: count, failure: fc.oneof(name.map((text) => invalid(text, "field")), name.map((text) => failure("rate_limit_not_found", text)), name.map((text) => plainFailure(400, "internal_error", text))) }),
-  event: fc.oneof(fc.record({ kind: fc.constant("event" as const), name: fc.constant("limited" as const), value: fc.boolean() }), fc.record({ kind: fc.constant("event" as const), name: fc.constant("inert_rules" as const), value: count }), fc.record({ kind: fc.constant("event" as const), name: fc.constant("keyed" as const), value: fc.constant(true as const) })),
+  event: fc.oneof(fc.record({ kind: fc.constant("event" as const), name: fc.constant("limited" as const), value: fc.boolean() }), fc.record({ kind: fc.constant("event" as const), name: fc.constantFrom("inert_rules" as const, "inert_budgets" as const), value: count }), fc.record({ kind: fc.constant("event" as const), name: fc.constant("keyed" as const), value: fc.constant(true as const) })),
 };
 
 /** What the other end decodes. */
@@ -265,5 +265,5 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
   t.match(fromDaemonFromWire(refused), { kind: "refused", waitSeconds: 61 });
   const change = (at: number, value: unknown): unknown => refused.map((item, i) => (i === at ? value : item));
   for (const [at, value] of [[2, "team"], [3, 5], [4, -60], [5, "cost"], [6, 1.5], [7, 0], [7, "61"], [8, null], [8, ["/team"]], [8, [5, 5]]] as const) t.equal(fromDaemonFromWire(change(at, value)), null, `${at} ${value}`);
-  for (const frame of [["welcome", 1, "0.1.0", 0, true], ["welcome", 1, "0.1.0", -1, true, 0, false], ["welcome", 1, "0.1.0", 0, true, -1, false], ["welcome", 1, "0.1.0", 0, true, 0], ["admitted", 1, 0, 0, 0], ["admitted", 1, 0, 0, 0, []], ["admitted", 1, 0, 0, 0, [], ["/team"]], ["admitted", 1, -1, 0, 0, [], []], ["authorized", 1, "/team"], ["event", 0, "keyed", false], ["event", 0, "closed", true], ["event", 0, "limited", 1], ["event", 0, "inert_rules", true], ["event", 0, "inert_rules", -1], ["settled", "1"], ["admit", 1, "/", "vouched", ["a", "b"]]]) t.equal(fromDaemonFromWire(frame), null, JSON.stringify(frame));
+  for (const frame of [["welcome", 1, "0.1.0", 0, true], ["welcome", 1, "0.1.0", -1, true, 0, 0, false], ["welcome", 1, "0.1.0", 0, true, -1, 0, false], ["welcome", 1, "0.1.0", 0, true, 0, -1, false], ["welcome", 1, "0.1.0", 0, true, 0, 0], ["welcome", 1, "0.1.0", 0, true, 0, false], ["admitted", 1, 0, 0, 0], ["admitted", 1, 0, 0, 0, []], ["admitted", 1, 0, 0, 0, [], ["/team"]], ["admitted", 1, -1, 0, 0, [], []], ["authorized", 1, "/team"], ["event", 0, "keyed", false], ["event", 0, "closed", true], ["event", 0, "limited", 1], ["event", 0, "inert_rules", true], ["event", 0, "inert_rules", -1], ["event", 0, "inert_budgets", 0.5], ["settled", "1"], ["admit", 1, "/", "vouched", ["a", "b"]]]) t.equal(fromDaemonFromWire(frame), null, JSON.stringify(frame));
 });
