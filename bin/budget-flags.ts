@@ -3,9 +3,10 @@
  * parsers that the daemon uses, so that a typing error is told before anything is sent. Pure.
  */
 import { type BudgetDefinition, type BudgetKey, parseBudgetKey, parseBudgetWrite } from "../shared/budget.js";
+import { amountOf } from "../shared/config/setting-kind.js";
 import { type AnchorField, anchorFields, defaultAnchors, parseAnchors } from "../shared/reset-anchors.js";
 import type { Checked } from "../shared/rule.js";
-import type { FromFlags, Problem } from "./rule-flags.js";
+import { asNumber, type FromFlags, type Problem } from "./rule-flags.js";
 
 /** The flags that name a budget beside its subject; texts as they were typed. */
 export interface BudgetKeyFlags {
@@ -39,7 +40,7 @@ export function budgetWritesFromFlags(subject: string, flags: BudgetSetFlags): F
   if (typed.length === 0 && problems.length === 0) problems.push({ message: `nothing to set: give --period with --amount, or one of ${shortAmountFlags.map((name) => `--${name}`).join(", ")}`, param: null });
   const writes: BudgetWrite[] = [];
   for (const { budgetKey, amount, flag } of typed) {
-    const body = { scope: flags.scope ?? "user_path", subject, budget_key: budgetKey, ...(amount === undefined ? {} : { amount: asNumber(amount) }), ...(flags.perChild === true ? { per_child: true } : {}) };
+    const body = { scope: flags.scope ?? "user_path", subject, budget_key: budgetKey, ...(amount === undefined ? {} : { amount: amountOf(amount) ?? amount }), ...(flags.perChild === true ? { per_child: true } : {}) };
     // Whether per-child is entitled is for the daemon to say: it knows the configuration it runs with.
     const checked = parseBudgetWrite(body, { perChildEntitled: true });
     if (checked.ok) writes.push({ body, budget: checked.value });
@@ -108,11 +109,6 @@ function subjectProblems(subject: string, scope: string | undefined): readonly P
   const isUserPath = scope === undefined || scope.trim() === "" || scope.trim().toLowerCase() === "user_path";
   if (!isUserPath || subject.trim().startsWith("/")) return [];
   return [{ message: `subject must be a user path such as /team/app, not ${JSON.stringify(subject)}; for a label add --scope label`, param: "subject" }];
-}
-
-/** A typed number; any other text stays one, for the parser to refuse by name. */
-function asNumber(text: string): unknown {
-  return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 }
 
 /** The parser speaks of body fields; at a terminal these are flags. */

@@ -2,6 +2,7 @@
  * What is typed about rules, turned into the bodies that the admin API takes, and checked with the same
  * parser that the daemon uses, so that a typing error is told before anything is sent. Pure.
  */
+import { numberOf } from "../shared/config/setting-kind.js";
 import { type Checked, parseRuleKey, parseRuleWrite, type RuleDefinition, type RuleKey } from "../shared/rule.js";
 
 /** The flags that name a rule beside its subject; texts as they were typed. */
@@ -133,8 +134,8 @@ function subjectProblems(subject: string, scope: string | undefined): readonly P
 }
 
 /** A typed number; any other text stays one, for the parser to refuse by name. */
-function asNumber(text: string): unknown {
-  return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
+export function asNumber(text: string): unknown {
+  return numberOf(text) ?? text;
 }
 
 /** The parser speaks of body fields; at a terminal these are flags. */

@@ -118,7 +118,7 @@ export function parseBudgetPeriod(fields: Readonly<Record<string, unknown>>, at:
 export function parseAmount(value: unknown, param: string): Checked<number> {
   if (value === undefined || value === null) return bad(`${param} is required: US dollars, greater than 0`, param);
   if (typeof value === "number" && Number.isFinite(value) && value > 0) return good(value);
-  return bad(`${param} must be a number of US dollars greater than 0, not ${show(value)}`, param);
+  return bad(`${param} must be a finite number of US dollars greater than 0, not ${show(value)}`, param);
 }
 
 /** A label: trimmed, compared with its case. */

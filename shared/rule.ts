@@ -248,6 +248,8 @@ export function parseConfirmation(body: unknown): Checked<true> {
 /** A value from outside, short enough for a message. */
 export function show(value: unknown): string {
   if (value === undefined) return "nothing";
+  // JSON says null for those that aren't finite.
+  if (typeof value === "number") return String(value);
   let text: string;
   try {
     text = JSON.stringify(value) ?? String(value);

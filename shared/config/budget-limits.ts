@@ -7,7 +7,7 @@ import { type BudgetDefinition, budgetId, budgetName, budgetPeriodNames, namedBu
 import { show } from "../rule.js";
 import { nameHint } from "./closest-name.js";
 import type { Mapping } from "./read-mapping.js";
-import { numberOf } from "./setting-kind.js";
+import { amountOf } from "./setting-kind.js";
 
 export const budgetLimitKeys = ["period", "period_seconds", "amount"] as const;
 
@@ -53,7 +53,7 @@ export function parseCompactBudgets(text: string, variable: string, problems: st
       continue;
     }
     const value = pair.slice(separator + 1).trim();
-    const amount = parseAmount(numberOf(value) ?? value, `${variable}: ${name.toLowerCase()}`);
+    const amount = parseAmount(amountOf(value) ?? value, `${variable}: ${name.toLowerCase()}`);
     if (amount.ok) byPeriod.set(periodSeconds, amount.value);
     else problems.push(amount.failure.message);
   }

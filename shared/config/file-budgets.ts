@@ -6,7 +6,7 @@ import { duplicateBudgets, parseBudgetLimit, type PlacedBudget } from "./budget-
 import type { DeclaredBudgets } from "./config-file.js";
 import type { EnvBudgets } from "./env-budgets.js";
 import type { Mapping } from "./read-mapping.js";
-import { numberOf } from "./setting-kind.js";
+import { amountOf, numberOf } from "./setting-kind.js";
 
 /** Checks the declared entries. The same identity in two places is a problem that names both. */
 export function readFileBudgets(entries: readonly DeclaredBudgets[], options: { readonly perChildEntitled: boolean }, problems: string[]): readonly BudgetDefinition[] {
@@ -39,11 +39,8 @@ function parseEntrySubject({ at, scope, subject }: DeclaredBudgets, problems: st
 
 /** Numbers may come as texts, which is what `${NAME}` leaves. A text that is no number stays, to be told as it is. */
 function withNumbers(fields: Mapping): Mapping {
-  const result: Record<string, unknown> = { ...fields };
-  for (const key of ["period_seconds", "amount"]) {
-    if (typeof fields[key] === "string") result[key] = numberOf(fields[key]) ?? fields[key];
-  }
-  return result;
+  const { period_seconds: periodSeconds, amount } = fields;
+  return { ...fields, period_seconds: numberOf(periodSeconds) ?? periodSeconds, amount: amountOf(amount) ?? amount };
 }
 
 /** An environment entry replaces all that the file says about its path. */

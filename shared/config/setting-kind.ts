@@ -31,6 +31,11 @@ export function numberOf(raw: unknown): number | undefined {
   return undefined;
 }
 
+/** As `numberOf`, with an exponent too, as the file and JSON may write it: for amounts, which needn't be integers. */
+export function amountOf(raw: unknown): number | undefined {
+  return numberOf(raw) ?? (typeof raw === "string" && /^\s*-?\d+(?:\.\d+)?(?:e[+-]?\d+)?\s*$/i.test(raw) ? Number(raw) : undefined);
+}
+
 function textOf(raw: unknown): string | undefined {
   return typeof raw === "string" && raw.trim() !== "" ? raw.trim() : undefined;
 }

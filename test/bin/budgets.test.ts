@@ -42,6 +42,7 @@ t.test("what is typed becomes the API's bodies, all checked before the first is 
   const table: readonly (readonly [words: readonly string[], calls: readonly unknown[]])[] = [
     [["set", "/team", "--daily", "10", "--monthly", "99.5"], [["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period: "daily" }, amount: 10 }], ["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period: "monthly" }, amount: 99.5 }]]],
     [["set", "/team", "--period-seconds", "300", "--amount", "1", "--per-child"], [["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period_seconds: 300 }, amount: 1, per_child: true }]]],
+    [["set", "/team", "--daily", "1e-13"], [["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period: "daily" }, amount: 1e-13 }]]],
     [["set", "research", "--scope", "label", "--weekly", "5"], [["budgets.put", { scope: "label", subject: "research", budget_key: { period: "weekly" }, amount: 5 }]]],
     [["delete", "team/..x", "--period", "day"], []],
     [["delete", "/team", "--period", "day"], [["budgets.delete", { scope: "user_path", subject: "/team", budget_key: { period_seconds: 86_400 } }]]],
@@ -62,7 +63,7 @@ t.test("what is wrong is told by its flag, and nothing is sent", async (t) => {
     [["set", "/team"], "nothing to set: give --period with --amount, or one of --hourly, --daily, --weekly, --monthly"],
     [["set", "/team", "--amount", "3"], "--period or --period-seconds is required beside --amount"],
     [["set", "/team", "--period", "daily"], "--amount is required: US dollars, greater than 0"],
-    [["set", "/team", "--daily", "ten"], '--daily must be a number of US dollars greater than 0, not "ten"'],
+    [["set", "/team", "--daily", "ten"], '--daily must be a finite number of US dollars greater than 0, not "ten"'],
     [["set", "/team", "--daily", "1", "--period", "day", "--amount", "2"], "one period is given twice, by --period or --period-seconds and by a short flag: give it once"],
     [["set", "team", "--daily", "1"], 'subject must be a user path such as /team/app, not "team"; for a label add --scope label'],
     [["set", "/team", "--scope", "model", "--daily", "1"], 'subject must be'],

@@ -107,7 +107,7 @@ t.test("the admin endpoints: write, edit, reset, delete, settings", async (t) =>
   t.equal((deleted.body["budgets"] as unknown[]).length, 2);
   t.same(await admin("DELETE", "/budgets", key), { status: 404, body: { code: "budget_not_found", message: "no daily budget on user_path /team", param: null, provider: null, status_code: 404, type: "not_found_error" } });
   t.match(await admin("PUT", "/budgets", { user_path: "/team", budget_key: { period: "daily" }, amount: 5 }), { body: { budgets: [{}, {}, { subject: "/team", spent: 0.25 }] } }, "made again, it knows what was spent since the reset");
-  t.match(await admin("PUT", "/budgets", { ...key, amount: 0 }), { status: 400, body: { code: null, param: "amount", message: "amount must be a number of US dollars greater than 0, not 0" } });
+  t.match(await admin("PUT", "/budgets", { ...key, amount: 0 }), { status: 400, body: { code: null, param: "amount", message: "amount must be a finite number of US dollars greater than 0, not 0" } });
   t.same(await admin("POST", "/budgets/reset", { confirmation: " RESET " }), { status: 200, body: { status: "ok" } });
   t.same(await spent(), [["/each", 0], ["/sdk", 0], ["/team", 0]]);
   t.match(await admin("GET", "/budgets/settings"), { status: 200, body: { daily_reset_hour: 0, weekly_reset_weekday: 1, monthly_reset_day: 1 } });

@@ -57,27 +57,31 @@ budgets:
     - { path: /d }
   labels:
     - { label: " ", limits: [ { period: daily, amount: abc } ] }
+    - { label: y, limits: [ { period: daily, amount: .inf }, { period_seconds: .nan, amount: 1 } ] }
     - { label: x, per_child: true, limits: [ { period: daily, period_seconds: 3, amount: 1 } ] }
 `;
   t.same(refused(text), [
     "budgets.user_paths[2].limits[2].max_requests is not a known key: expected period, period_seconds, amount",
     "budgets.user_paths[3].limits is required",
-    "budgets.labels[1].per_child is not a known key: expected label, limits",
+    "budgets.labels[2].per_child is not a known key: expected label, limits",
     "budgets.user_paths[0]: per_child on /a requires the entitlement quota_templates",
     'budgets.user_paths[0].limits[0].period must be hourly, daily, weekly, monthly or a number of seconds, not "minute"',
-    "budgets.user_paths[0].limits[0].amount must be a number of US dollars greater than 0, not 0",
+    "budgets.user_paths[0].limits[0].amount must be a finite number of US dollars greater than 0, not 0",
     'budgets.user_paths[1].path must not hold the segment .., as "/b/.." does',
     "budgets.user_paths[2].limits[0].amount is required: US dollars, greater than 0",
     "budgets.labels[0].label is required for the scope label",
-    'budgets.labels[0].limits[0].amount must be a number of US dollars greater than 0, not "abc"',
-    "budgets.labels[1].limits[0].period and budgets.labels[1].limits[0].period_seconds exclude each other: give exactly one",
+    'budgets.labels[0].limits[0].amount must be a finite number of US dollars greater than 0, not "abc"',
+    "budgets.labels[1].limits[0].amount must be a finite number of US dollars greater than 0, not Infinity",
+    "budgets.labels[1].limits[1].period_seconds must be an integer from 1 to 3153600000, not NaN",
+    "budgets.labels[2].limits[0].period and budgets.labels[2].limits[0].period_seconds exclude each other: give exactly one",
     "budgets.user_paths[2].limits[2] declares the same budget as budgets.user_paths[2].limits[1] (/c daily): keep one of them",
   ]);
   const table: readonly (readonly [Record<string, string>, string | RegExp])[] = [
     [{ SET_BUDGET_A: "daily" }, 'SET_BUDGET_A must hold pairs such as daily=10, not "daily"'],
     [{ SET_BUDGET_A: "dayly=1" }, 'SET_BUDGET_A holds the unknown key "dayly"; did you mean daily?'],
-    [{ SET_BUDGET_A: "Daily=-1" }, "SET_BUDGET_A: daily must be a number of US dollars greater than 0, not -1"],
-    [{ SET_BUDGET_A: "daily=1e3" }, 'SET_BUDGET_A: daily must be a number of US dollars greater than 0, not "1e3"'],
+    [{ SET_BUDGET_A: "Daily=-1" }, "SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not -1"],
+    [{ SET_BUDGET_A: "daily=1e400" }, "SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not Infinity"],
+    [{ SET_BUDGET_A: "daily=.inf" }, 'SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not ".inf"'],
     [{ SET_BUDGET_A: "[1]" }, "SET_BUDGET_A[0] must be a mapping of period, period_seconds, amount, per_child, not 1"],
     [{ SET_BUDGET_A: '{"period":"daily"}' }, 'SET_BUDGET_A must be a JSON array of budgets, not {"period":"daily"}'],
     [{ SET_BUDGET_A: '[{"period":"daily","amount":1}] x' }, /^SET_BUDGET_A must be a list of pairs such as daily=10 or a JSON array of budgets, and nothing else: /],
@@ -87,4 +91,17 @@ budgets:
     [{ "SET_BUDGET_A:B": "daily=1" }, "the path in SET_BUDGET_A:B must not hold a colon or a control character"],
   ];
   for (const [env, expected] of table) t.match(refused(null, { env }), [expected], JSON.stringify(env));
+});
+
+t.test("an amount may be written with an exponent wherever it is written, and be as small or as large as a number can be", async (t) => {
+  for (const amount of [1e-13, 1e300, 1500]) {
+    const text = String(amount).replace("1500", "1.5E3");
+    const sources = [
+      accepted(`budgets: { user_paths: [ { path: /a, limits: [ { period: daily, amount: ${text} } ] } ] }`),
+      accepted("budgets: { user_paths: [ { path: /a, limits: [ { period: daily, amount: '${AMOUNT}' } ] } ] }", { env: { AMOUNT: text } }),
+      accepted(null, { env: { SET_BUDGET_A: `daily=${text}` } }),
+      accepted(null, { env: { SET_BUDGET_A: `[{"period":"daily","amount":${text}}]` } }),
+    ];
+    for (const { config } of sources) t.match(config.budgets.budgets, [{ subject: "/a", amountUsd: amount }], text);
+  }
 });
