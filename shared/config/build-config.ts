@@ -5,7 +5,7 @@
 import { utf8Bytes } from "../user-path.js";
 import type { Config } from "./config.js";
 import type { ConfigFile } from "./config-file.js";
-import { budgetWarnings, priceWarnings, providerRuleWarnings, tokenRuleWarnings, variableWarnings } from "./config-warnings.js";
+import { budgetWarnings, providerWarnings, tokenRuleWarnings, variableWarnings } from "./config-warnings.js";
 import { absolutePath, defaultDataDir, defaultSocket } from "./default-paths.js";
 import { socketPathBytesMax } from "../bounds.js";
 import { readEnvBudgets } from "./env-budgets.js";
@@ -95,7 +95,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   return {
     ok: true,
     config,
-    warnings: [...variableWarnings(env), ...warnings, ...tokenRuleWarnings(rules, values.usageEnabled), ...budgetWarnings(budgets, values.usageEnabled), ...providerRuleWarnings(rules, names), ...priceWarnings(prices, names)],
+    warnings: [...variableWarnings(env), ...warnings, ...tokenRuleWarnings(rules, values.usageEnabled), ...budgetWarnings(budgets, values.usageEnabled), ...providerWarnings(rules, prices, names)],
   };
 }
 

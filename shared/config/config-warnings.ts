@@ -20,23 +20,18 @@ export function budgetWarnings(budgets: readonly BudgetDefinition[], usageEnable
   return usageEnabled || budgets.length === 0 ? [] : [`budgets need usage.enabled: these aren't enforced: ${budgets.map(budgetName).join(", ")}`];
 }
 
-/** Rules for providers that nobody configured limit nothing. */
-export function providerRuleWarnings(rules: readonly RuleDefinition[], providerNames: readonly string[]): readonly string[] {
+/** Rules limit nothing and prices price nothing for providers that nobody configured. Names are compared without case. */
+export function providerWarnings(rules: readonly RuleDefinition[], prices: readonly PriceConfig[], providerNames: readonly string[]): readonly string[] {
   const known = new Set(providerNames.map((name) => name.toLowerCase()));
-  const missing = new Set(rules.filter(({ scope, subject }) => scope === "provider" && !known.has(subject.toLowerCase())).map(({ subject }) => subject));
-  return [...missing].map((subject) => {
-    const close = closestName(subject, providerNames);
-    return `the rules for the provider ${subject} limit nothing: no such provider is configured${close === null ? "" : `; did you mean ${close}?`}`;
-  });
-}
-
-/** Prices for providers that nobody configured price nothing. */
-export function priceWarnings(prices: readonly PriceConfig[], providerNames: readonly string[]): readonly string[] {
-  const missing = new Set(prices.map(({ provider }) => provider).filter((provider) => !providerNames.includes(provider.toLowerCase())));
-  return [...missing].map((provider) => {
-    const close = closestName(provider, providerNames);
-    return `the prices for the provider ${provider} price nothing: no such provider is configured${close === null ? "" : `; did you mean ${close}?`}`;
-  });
+  const missing = (what: string, does: string, named: readonly string[]): readonly string[] =>
+    [...new Set(named.filter((name) => !known.has(name.toLowerCase())))].map((name) => {
+      const close = closestName(name, providerNames);
+      return `the ${what} for the provider ${name} ${does} nothing: no such provider is configured${close === null ? "" : `; did you mean ${close}?`}`;
+    });
+  return [
+    ...missing("rules", "limit", rules.filter(({ scope }) => scope === "provider").map(({ subject }) => subject)),
+    ...missing("prices", "price", prices.map(({ provider }) => provider)),
+  ];
 }
 
 /** Variables that look like ours and aren't. */
