@@ -5,7 +5,7 @@
 import { type BudgetDefinition, type BudgetKey, parseBudgetKey, parseBudgetWrite } from "../shared/budget.js";
 import { amountOf } from "../shared/config/setting-kind.js";
 import { type AnchorField, anchorFields, defaultAnchors, parseAnchors } from "../shared/reset-anchors.js";
-import type { Checked } from "../shared/rule.js";
+import type { Checked } from "../shared/checked.js";
 import { asNumber, type FromFlags, type Problem } from "./rule-flags.js";
 
 /** The flags that name a budget beside its subject; texts as they were typed. */

@@ -3,7 +3,8 @@
  * parser that the daemon uses, so that a typing error is told before anything is sent. Pure.
  */
 import { numberOf } from "../shared/config/setting-kind.js";
-import { type Checked, parseRuleKey, parseRuleWrite, type RuleDefinition, type RuleKey } from "../shared/rule.js";
+import type { Checked } from "../shared/checked.js";
+import { parseRuleKey, parseRuleWrite, type RuleDefinition, type RuleKey } from "../shared/rule.js";
 
 /** The flags that name a rule beside its subject; texts as they were typed. */
 export interface RuleKeyFlags {

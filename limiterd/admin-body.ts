@@ -1,6 +1,6 @@
 /** What every admin operation does with its body: a check whose failure is told, and the place in a list that is read page by page. */
 import { type Failure, invalid } from "../shared/error-code.js";
-import type { Checked } from "../shared/rule.js";
+import type { Checked } from "../shared/checked.js";
 
 interface FailurePort {
   fail(failure: Failure): void;

@@ -4,7 +4,8 @@
  */
 import { unreachable } from "../shared/assert.js";
 import { failure } from "../shared/error-code.js";
-import { parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel } from "../shared/rule.js";
+import { parseConfirmation } from "../shared/checked.js";
+import { parseRuleKey, parseRuleResetOne, parseRuleWrite, periodLabel } from "../shared/rule.js";
 import type { Admin } from "../shared/wire/message.js";
 import { pageAfter, valueOf } from "./admin-body.js";
 import { handleBudgets, isBudgetOp } from "./handle-budgets.js";
@@ -93,7 +94,7 @@ function countInert(state: DaemonState, change: number, ports: AdminPorts): void
 }
 
 function resetOne(state: DaemonState, body: unknown, ports: AdminPorts): void {
-  const key = valueOf(parseResetOne(body), ports);
+  const key = valueOf(parseRuleResetOne(body), ports);
   if (key === null) return;
   const rule = state.book.find(key);
   if (rule === null) return ports.answer({});

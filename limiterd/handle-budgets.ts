@@ -5,7 +5,7 @@
 import { parseBudgetKey, parseBudgetResetOne, parseBudgetWrite, budgetPeriodLabel } from "../shared/budget.js";
 import { failure } from "../shared/error-code.js";
 import { parseAnchors } from "../shared/reset-anchors.js";
-import { parseConfirmation } from "../shared/rule.js";
+import { parseConfirmation } from "../shared/checked.js";
 import { formatMillis } from "../shared/time.js";
 import type { Admin, AdminOp } from "../shared/wire/message.js";
 import { pageAfter, valueOf } from "./admin-body.js";

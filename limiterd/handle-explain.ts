@@ -5,7 +5,7 @@
 import { isObject } from "../shared/assert.js";
 import { candidatesMax } from "../shared/bounds.js";
 import { invalid, plainFailure } from "../shared/error-code.js";
-import { type Checked, show } from "../shared/rule.js";
+import { type Checked, show } from "../shared/checked.js";
 import { formatMillis } from "../shared/time.js";
 import { normalizeUserPath } from "../shared/user-path.js";
 import { targetName } from "../shared/target-name.js";

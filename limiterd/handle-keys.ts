@@ -6,7 +6,7 @@ import { isCount, isObject } from "../shared/assert.js";
 import { keysMax, keysPerPage, periodSecondsMax } from "../shared/bounds.js";
 import { type Failure, invalid, plainFailure } from "../shared/error-code.js";
 import { isKeyHash, isRedactedKey, keyNumber, parseKeyIssue } from "../shared/managed-key.js";
-import { show } from "../shared/rule.js";
+import { show } from "../shared/checked.js";
 import { formatMillis, formatSeconds } from "../shared/time.js";
 import { keyStatus, type ManagedKey } from "./key-ring.js";
 import type { DaemonState } from "./state.js";

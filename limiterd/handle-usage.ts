@@ -1,7 +1,7 @@
 /** The admin operations on usage: they read alone, in slices, so they never keep an admission waiting. */
 import { unreachable } from "../shared/assert.js";
 import { type Failure, failure } from "../shared/error-code.js";
-import type { Checked } from "../shared/rule.js";
+import type { Checked } from "../shared/checked.js";
 import { exportUsage } from "./export-usage.js";
 import type { DaemonState } from "./state.js";
 import { StoreUnreadableError } from "./store.js";

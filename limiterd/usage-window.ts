@@ -2,7 +2,7 @@
 import { isCount, isObject } from "../shared/assert.js";
 import { exportedRecordsMax, usageDaysMax } from "../shared/bounds.js";
 import { type Failure, invalid } from "../shared/error-code.js";
-import { type Checked, show } from "../shared/rule.js";
+import { type Checked, show } from "../shared/checked.js";
 import { normalizeUserPath } from "../shared/user-path.js";
 import { dayMs, parseDay } from "../shared/utc-day.js";
 import type { Days } from "./usage-reader.js";

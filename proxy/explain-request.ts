@@ -6,7 +6,7 @@
 import { failure, type Failure, invalid } from "../shared/error-code.js";
 import { isObject } from "../shared/assert.js";
 import { looksLikeManagedKey } from "../shared/managed-key.js";
-import { show } from "../shared/rule.js";
+import { show } from "../shared/checked.js";
 import { normalizeUserPath } from "../shared/user-path.js";
 import { failAdmin, readJson } from "./admin-api.js";
 import type { Exchange } from "./exchange.js";

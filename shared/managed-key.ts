@@ -6,7 +6,7 @@
 import { isCount, isObject } from "./assert.js";
 import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "./bounds.js";
 import { invalid } from "./error-code.js";
-import { type Checked, show } from "./rule.js";
+import { type Checked, show } from "./checked.js";
 import { parseTimestamp } from "./time.js";
 import { normalizeUserPath, utf8Bytes } from "./user-path.js";
 

@@ -5,7 +5,7 @@
  */
 import { isCount } from "./assert.js";
 import { invalid } from "./error-code.js";
-import { asObject, type Checked, show } from "./rule.js";
+import { asObject, type Checked, show } from "./checked.js";
 
 /** Whole numbers in the bounds of `anchorFields`, under the API's own names. */
 export interface ResetAnchors {

@@ -8,11 +8,11 @@ import type { ConfigFile } from "./config-file.js";
 import { budgetWarnings, providerWarnings, tokenRuleWarnings, variableWarnings } from "./config-warnings.js";
 import { absolutePath, defaultDataDir, defaultSocket } from "./default-paths.js";
 import { socketPathBytesMax } from "../bounds.js";
-import { readEnvBudgets } from "./env-budgets.js";
-import { readEnvRules } from "./env-rules.js";
+import { budgetForm } from "./budget-limits.js";
+import { readEnvLimits } from "./env-limits.js";
 import type { Environment } from "./environment.js";
-import { mergeBudgets, readFileBudgets } from "./file-budgets.js";
-import { mergeRules, readFileRules } from "./file-rules.js";
+import { mergeLimits, readFileLimits } from "./file-limits.js";
+import { ruleForm } from "./limit-fields.js";
 import { buildIssuers } from "./jwt-issuers.js";
 import { parseShape } from "./parse-shape.js";
 import { parseYaml } from "./parse-yaml.js";
@@ -55,15 +55,15 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   const prices = buildPrices(shape.prices, problems);
   const jwtIssuers = buildIssuers(shape.issuers, sources.cwd, problems);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
-  const fileRules = readFileRules(shape.rules, { perChildEntitled: quotaTemplatesEntitled }, problems);
-  const envRules = readEnvRules(env, { perChildEntitled: quotaTemplatesEntitled });
-  problems.push(...envRules.problems);
-  const fileBudgets = readFileBudgets(shape.budgets, { perChildEntitled: quotaTemplatesEntitled }, problems);
-  const envBudgets = readEnvBudgets(env, { perChildEntitled: quotaTemplatesEntitled }, problems);
+  const entitled = { perChildEntitled: quotaTemplatesEntitled };
+  const fileRules = readFileLimits(ruleForm, shape.rules, entitled, problems);
+  const envRules = readEnvLimits(ruleForm, env, entitled, problems);
+  const fileBudgets = readFileLimits(budgetForm, shape.budgets, entitled, problems);
+  const envBudgets = readEnvLimits(budgetForm, env, entitled, problems);
   if (problems.length > 0) return failed;
 
-  const budgets = mergeBudgets(fileBudgets, envBudgets);
-  const rules = mergeRules(fileRules, envRules.entries);
+  const budgets = mergeLimits(budgetForm, fileBudgets, envBudgets);
+  const rules = mergeLimits(ruleForm, fileRules, envRules);
   const config: Config = {
     file: file?.path ?? null,
     server: {

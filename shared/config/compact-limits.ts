@@ -2,9 +2,9 @@
  * The compact form of a rule variable: `rpm=100, tpm=50000; concurrent=8` (SPEC "Configuration forms
  * of rules", CONTRACT section 9). Which subject the limits are for isn't known here.
  */
-import { show } from "../rule.js";
-import { nameHint } from "./closest-name.js";
+import { show } from "../checked.js";
 import type { Limit } from "./limit-fields.js";
+import { readPairs } from "./limit-form.js";
 
 type Dimension = "maxRequests" | "maxTokens";
 
@@ -18,31 +18,14 @@ const compactKeys: ReadonlyMap<string, { readonly periodSeconds: number; readonl
   ["concurrent", { periodSeconds: 0, dimension: "maxRequests" }],
 ]);
 
-/**
- * Parses a compact list. Pairs are separated by commas, semicolons or newlines; `name=value` and
- * `name:value` are the same; names come in any case; the last of a repeated name wins. Request and
- * token caps of one period make one limit; limits come shortest period first. A blank text has none.
- * Problems name `variable`.
- */
+/** Parses a compact list. The last of a repeated name wins; request and token caps of one period make one limit; limits come shortest period first. A blank text has none. Problems name `variable`. */
 export function parseCompactLimits(text: string, variable: string, problems: string[]): readonly Limit[] {
   const byPeriod = new Map<number, { maxRequests: number | null; maxTokens: number | null }>();
-  for (const piece of text.split(/[,;\n]/)) {
-    const pair = piece.trim();
-    if (pair === "") continue;
-    const separator = pair.search(/[=:]/);
-    if (separator < 0) {
-      problems.push(`${variable} must hold pairs such as rpm=100, not ${show(pair)}`);
-      continue;
-    }
-    const name = pair.slice(0, separator).trim();
-    const key = compactKeys.get(name.toLowerCase());
-    if (key === undefined) {
-      problems.push(`${variable} holds the unknown key ${show(name)}${nameHint(name, [...compactKeys.keys()])}`);
-      continue;
-    }
-    const cap = parseCap(pair.slice(separator + 1).trim());
+  for (const { name, value } of readPairs(text, { variable, example: "rpm=100", known: [...compactKeys.keys()] }, problems)) {
+    const key = compactKeys.get(name)!;
+    const cap = parseCap(value);
     if (typeof cap === "string") {
-      problems.push(`${variable}: ${name.toLowerCase()} ${cap}`);
+      problems.push(`${variable}: ${name} ${cap}`);
       continue;
     }
     const caps = byPeriod.get(key.periodSeconds) ?? { maxRequests: null, maxTokens: null };

@@ -3,6 +3,8 @@
  * `parse-shape.ts` makes and the pure files take. Fields that were wrong are left out (null); they
  * have been told.
  */
+import type { BudgetScope } from "../budget.js";
+import type { Scope } from "../rule.js";
 import type { Strategy } from "./config.js";
 import type { JwtFields } from "./jwt-settings.js";
 import type { PriceFields, TierFields } from "./price-settings.js";
@@ -30,23 +32,13 @@ export interface DeclaredVirtualModel {
   readonly targets: readonly DeclaredTarget[];
 }
 
-/** One entry of `rate_limits.user_paths`, `.providers` or `.models`. */
-export interface DeclaredRules {
+/** One entry of a list under `rate_limits` or `budgets`. */
+export interface DeclaredLimits<S extends string> {
   readonly at: string;
-  readonly scope: "user_path" | "provider" | "model";
-  /** The path, provider name or model id as it was written, with the key it stands under. */
+  readonly scope: S;
+  /** The path, name, model id or label as it was written, with the key it stands under. */
   readonly subject: string | null;
-  readonly subjectKey: "path" | "name" | "model";
-  readonly perChild: boolean;
-  readonly limits: readonly { readonly at: string; readonly fields: Mapping }[];
-}
-
-/** One entry of `budgets.user_paths` or `.labels`. */
-export interface DeclaredBudgets {
-  readonly at: string;
-  readonly scope: "user_path" | "label";
-  /** The path or label as it was written. */
-  readonly subject: string | null;
+  readonly subjectKey: string;
   readonly perChild: boolean;
   readonly limits: readonly { readonly at: string; readonly fields: Mapping }[];
 }
@@ -73,8 +65,8 @@ export interface ConfigFile {
   readonly settings: ReadonlyMap<string, unknown>;
   readonly providers: readonly DeclaredProvider[];
   readonly virtualModels: readonly DeclaredVirtualModel[];
-  readonly rules: readonly DeclaredRules[];
-  readonly budgets: readonly DeclaredBudgets[];
+  readonly rules: readonly DeclaredLimits<Scope>[];
+  readonly budgets: readonly DeclaredLimits<BudgetScope>[];
   readonly prices: readonly DeclaredPrice[];
   readonly issuers: readonly DeclaredIssuer[];
   readonly rewriters: readonly DeclaredRewriter[];

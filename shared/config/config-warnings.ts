@@ -3,10 +3,9 @@ import { type BudgetDefinition, budgetName } from "../budget.js";
 import type { RuleDefinition } from "../rule.js";
 import type { PriceConfig } from "./config.js";
 import { closestName, nameHint } from "./closest-name.js";
-import { budgetPrefix } from "./env-budgets.js";
-import { providerPrefix, userPathPrefix } from "./env-rules.js";
 import { type Environment, variable } from "./environment.js";
-import { ruleName } from "./limit-fields.js";
+import { budgetForm } from "./budget-limits.js";
+import { ruleForm, ruleName } from "./limit-fields.js";
 import { configFileVariable, settings } from "./settings.js";
 
 /** SPEC "Limits" rule 10: token limits need usage tracking. One warning names them all. */
@@ -34,6 +33,8 @@ export function providerWarnings(rules: readonly RuleDefinition[], prices: reado
   ];
 }
 
+const limitVariables = [ruleForm, budgetForm].flatMap(({ singular, variables }) => variables.map(({ prefix, scope }) => ({ singular, prefix, scope })));
+
 /** Variables that look like ours and aren't. */
 export function variableWarnings(env: Environment): readonly string[] {
   const known = [configFileVariable, ...Object.values(settings).flatMap(({ env: name }) => name ?? [])];
@@ -42,9 +43,9 @@ export function variableWarnings(env: Environment): readonly string[] {
   for (const name of Object.keys(env).sort()) {
     if (variable(env, name) === null) continue;
     if (name.startsWith("SLUICE_") && !known.includes(name)) warnings.push(`${name} is ignored: it is not a known variable${nameHint(name, ours)}`);
-    else if (name === userPathPrefix.slice(0, -1)) warnings.push(`${name} is ignored: the rule for the root path is ${userPathPrefix}, with its last underscore`);
-    else if (name === providerPrefix.slice(0, -1)) warnings.push(`${name} is ignored: write ${providerPrefix}<NAME>`);
-    else if (name === budgetPrefix.slice(0, -1)) warnings.push(`${name} is ignored: the budget for the root path is ${budgetPrefix}, with its last underscore`);
+    // The prefix of a variable for limits, without its last underscore.
+    const almost = limitVariables.find(({ prefix }) => name === prefix.slice(0, -1));
+    if (almost !== undefined) warnings.push(`${name} is ignored: ${almost.scope === "user_path" ? `the ${almost.singular} for the root path is ${almost.prefix}, with its last underscore` : `write ${almost.prefix}<NAME>`}`);
   }
   return warnings;
 }

@@ -1,6 +1,6 @@
 /** The JWT issuers of the file, checked (CONTRACT section 2): one kind of key each, and a path that can be made from claims. */
 import { normalizeUserPath } from "../user-path.js";
-import { show } from "../rule.js";
+import { show } from "../checked.js";
 import type { JwtIssuerConfig } from "./config.js";
 import type { DeclaredIssuer } from "./config-file.js";
 import { absolutePath } from "./default-paths.js";

@@ -5,11 +5,13 @@
  */
 import * as v from "valibot";
 import { candidatesMax } from "../bounds.js";
-import { show } from "../rule.js";
-import { budgetLimitKeys } from "./budget-limits.js";
-import type { ConfigFile, DeclaredBudgets, DeclaredIssuer, DeclaredPrice, DeclaredProvider, DeclaredRewriter, DeclaredRules, DeclaredTarget, DeclaredVirtualModel } from "./config-file.js";
+import type { BudgetScope } from "../budget.js";
+import { show } from "../checked.js";
+import type { Scope } from "../rule.js";
+import { budgetForm } from "./budget-limits.js";
+import type { ConfigFile, DeclaredIssuer, DeclaredLimits, DeclaredPrice, DeclaredProvider, DeclaredRewriter, DeclaredTarget, DeclaredVirtualModel } from "./config-file.js";
 import { type JwtFields, jwtSettings } from "./jwt-settings.js";
-import { limitKeys } from "./limit-fields.js";
+import { ruleForm } from "./limit-fields.js";
 import { type PriceFields, priceSettings, type TierFields, tierSettings } from "./price-settings.js";
 import { type ProviderFields, providerSettings } from "./provider-settings.js";
 import { isMapping, keyPath, type Mapping, readMapping } from "./read-mapping.js";
@@ -50,19 +52,24 @@ const targetSchemas = {
   weight: v.nullish(ofKind(integer({ min: 1, max: 1000 })), 1),
 };
 
-const perChild = v.nullish(ofKind(boolean), false);
-const limits = listOf("must be a list of limits", { min: 1, max: 1000, what: "limits" });
+interface SubjectList<S extends string> {
+  readonly list: string;
+  readonly scope: S;
+  /** What an entry names its subject by, and what that must be. */
+  readonly subjectKey: string;
+  readonly expected: string;
+}
 
-const ruleSchemas = {
-  user_path: { path: v.string(expecting("must be a path such as /team/app")), per_child: perChild, limits },
-  provider: { name: v.string(expecting("must be a provider's name")), limits },
-  model: { model: v.string(expecting("must be a model id")), limits },
-};
+const ruleLists: readonly SubjectList<Scope>[] = [
+  { list: "user_paths", scope: "user_path", subjectKey: "path", expected: "must be a path such as /team/app" },
+  { list: "providers", scope: "provider", subjectKey: "name", expected: "must be a provider's name" },
+  { list: "models", scope: "model", subjectKey: "model", expected: "must be a model id" },
+];
 
-const budgetSchemas = {
-  user_path: { path: v.string(expecting("must be a path such as /team/app")), per_child: perChild, limits },
-  label: { label: v.string(expecting("must be a label")), limits },
-};
+const budgetLists: readonly SubjectList<BudgetScope>[] = [
+  { list: "user_paths", scope: "user_path", subjectKey: "path", expected: "must be a path such as /team/app" },
+  { list: "labels", scope: "label", subjectKey: "label", expected: "must be a label" },
+];
 
 type Schemas = Readonly<Record<string, v.GenericSchema>>;
 type Fields<S extends Schemas> = { readonly [K in keyof S]: v.InferOutput<S[K]> | undefined };
@@ -85,21 +92,14 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
   const scalars = new Map<string, unknown>();
   const top = readSection(document ?? {}, "", ["providers", "virtual_models", "server", "limiter", "usage", "cache", "rate_limits", "budgets", "prices", "jwt", "rewriters"], scalars, problems);
   for (const section of ["server", "limiter", "usage", "cache"]) readSection(top[section] ?? {}, section, [], scalars, problems);
-  const rateLimits = readSection(top["rate_limits"] ?? {}, "rate_limits", ["user_paths", "providers", "models"], scalars, problems);
-  const budgets = readSection(top["budgets"] ?? {}, "budgets", ["user_paths", "labels"], scalars, problems);
+  const rateLimits = readSection(top["rate_limits"] ?? {}, "rate_limits", ruleLists.map(({ list }) => list), scalars, problems);
+  const budgets = readSection(top["budgets"] ?? {}, "budgets", budgetLists.map(({ list }) => list), scalars, problems);
   return {
     settings: scalars,
     providers: readNamed(top["providers"], "providers", problems).map(([name, raw, at]) => readProvider(name, raw, at, problems)),
     virtualModels: readNamed(top["virtual_models"], "virtual_models", problems).map(([name, raw, at]) => readVirtualModel(name, raw, at, problems)),
-    rules: [
-      ...readRules("user_path", "path", rateLimits["user_paths"], "rate_limits.user_paths", problems),
-      ...readRules("provider", "name", rateLimits["providers"], "rate_limits.providers", problems),
-      ...readRules("model", "model", rateLimits["models"], "rate_limits.models", problems),
-    ],
-    budgets: [
-      ...readBudgets("user_path", "path", budgets["user_paths"], "budgets.user_paths", problems),
-      ...readBudgets("label", "label", budgets["labels"], "budgets.labels", problems),
-    ],
+    rules: ruleLists.flatMap((list) => readSubjects(list, Object.keys(ruleForm.fields), rateLimits, "rate_limits", problems)),
+    budgets: budgetLists.flatMap((list) => readSubjects(list, Object.keys(budgetForm.fields), budgets, "budgets", problems)),
     prices: readNamed(top["prices"], "prices", problems).map(([name, raw, at]) => readPrice(name, raw, at, problems)),
     issuers: readItems(top["jwt"], "jwt", problems).map(([raw, at]) => readIssuer(raw, at, problems)),
     rewriters: readItems(top["rewriters"], "rewriters", problems).map(([raw, at]) => readRewriter(raw, at, problems)),
@@ -189,41 +189,24 @@ function readVirtualModel(source: string, raw: unknown, at: string, problems: st
   return { at, source, strategy: fields?.strategy ?? null, targets };
 }
 
-function readRules(scope: DeclaredRules["scope"], subjectKey: DeclaredRules["subjectKey"], raw: unknown, at: string, problems: string[]): readonly DeclaredRules[] {
-  return readItems(raw, at, problems).map(([item, entryAt]) => {
-    const schemas: Schemas = ruleSchemas[scope];
-    const fields: Readonly<Record<string, unknown>> = readFields(schemas, item, entryAt, problems) ?? {};
+/** The entries of one list of subjects, `limitKeys` being the fields of each limit. */
+function readSubjects<S extends string>({ list, scope, subjectKey, expected }: SubjectList<S>, limitKeys: readonly string[], section: Mapping, sectionAt: string, problems: string[]): readonly DeclaredLimits<S>[] {
+  const limits = listOf("must be a list of limits", { min: 1, max: 1000, what: "limits" });
+  const perChild: Schemas = scope === "user_path" ? { per_child: v.nullish(ofKind(boolean), false) } : {};
+  const schemas: Schemas = { [subjectKey]: v.string(expecting(expected)), ...perChild, limits };
+  return readItems(section[list], `${sectionAt}.${list}`, problems).map(([item, at]) => {
+    const fields: Readonly<Record<string, unknown>> = readFields(schemas, item, at, problems) ?? {};
     const subject = fields[subjectKey];
     return {
-      at: entryAt,
+      at,
       scope,
       subject: typeof subject === "string" ? subject : null,
       subjectKey,
       perChild: fields["per_child"] === true,
-      limits: readLimits(fields["limits"], `${entryAt}.limits`, limitKeys, problems),
+      limits: readItems(fields["limits"], `${at}.limits`, problems).flatMap(([raw, limitAt]) => {
+        const limit = readMapping(raw, limitAt, limitKeys, problems);
+        return limit === null ? [] : [{ at: limitAt, fields: limit }];
+      }),
     };
-  });
-}
-
-function readBudgets(scope: DeclaredBudgets["scope"], subjectKey: string, raw: unknown, at: string, problems: string[]): readonly DeclaredBudgets[] {
-  return readItems(raw, at, problems).map(([item, entryAt]) => {
-    const schemas: Schemas = budgetSchemas[scope];
-    const fields: Readonly<Record<string, unknown>> = readFields(schemas, item, entryAt, problems) ?? {};
-    const subject = fields[subjectKey];
-    return {
-      at: entryAt,
-      scope,
-      subject: typeof subject === "string" ? subject : null,
-      perChild: fields["per_child"] === true,
-      limits: readLimits(fields["limits"], `${entryAt}.limits`, budgetLimitKeys, problems),
-    };
-  });
-}
-
-function readLimits(raw: unknown, at: string, keys: readonly string[], problems: string[]): DeclaredRules["limits"] {
-  if (!Array.isArray(raw)) return [];
-  return raw.flatMap((item: unknown, index) => {
-    const fields = readMapping(item, `${at}[${index}]`, keys, problems);
-    return fields === null ? [] : [{ at: `${at}[${index}]`, fields }];
   });
 }

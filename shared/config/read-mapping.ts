@@ -2,7 +2,7 @@
  * How the mappings of a configuration are read: every name that isn't known is a problem, wherever
  * it stands (CONTRACT section 9), and every place has a path such as `rate_limits.models[0].limits`.
  */
-import { show } from "../rule.js";
+import { show } from "../checked.js";
 import { nameHint } from "./closest-name.js";
 
 export type Mapping = Readonly<Record<string, unknown>>;

@@ -3,7 +3,8 @@
  * a flag alike, and the words that say so when it doesn't. Which setting is of which kind stands in
  * `settings.ts` and `provider-settings.ts`.
  */
-import { parseSubject, show } from "../rule.js";
+import { show } from "../checked.js";
+import { parseSubject } from "../rule.js";
 
 export interface ValueKind<T> {
   /** What the documentation calls it. */

@@ -1,5 +1,6 @@
 /** The virtual models of the file, with their targets resolved to configured providers (CONTRACT sections 5 and 9). */
-import { parseSubject, show } from "../rule.js";
+import { show } from "../checked.js";
+import { parseSubject } from "../rule.js";
 import { closestName } from "./closest-name.js";
 import type { VirtualModelConfig } from "./config.js";
 import type { DeclaredTarget, DeclaredVirtualModel } from "./config-file.js";

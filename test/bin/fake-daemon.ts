@@ -7,7 +7,8 @@ import { failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
 import { listen, type Peer } from "../../shared/ipc.js";
 import { defaultAnchors, parseAnchors } from "../../shared/reset-anchors.js";
-import { type Checked, compareRules, parseConfirmation, parseResetOne, parseRuleKey, parseRuleWrite, periodLabel, type RuleDefinition, ruleId } from "../../shared/rule.js";
+import { type Checked, parseConfirmation } from "../../shared/checked.js";
+import { compareRules, parseRuleKey, parseRuleResetOne, parseRuleWrite, periodLabel, type RuleDefinition, ruleId } from "../../shared/rule.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import type { Admin, FromDaemon, ToDaemon } from "../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
@@ -102,7 +103,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
       if (checked.ok && !daemon.rules.delete(ruleId(checked.value))) return { kind: "failed", failure: failure("rate_limit_not_found", "no such rule") };
       return whenGood(checked, () => {});
     }
-    case "rate-limits.reset-one": return whenGood(parseResetOne(body), () => {});
+    case "rate-limits.reset-one": return whenGood(parseRuleResetOne(body), () => {});
     case "rate-limits.reset": return whenGood(parseConfirmation(body), () => {});
     case "budgets.list": return { kind: "answer", body: { budgets: options.budgets ?? [], server_time: "2026-01-01T00:00:00.000Z", next: null } };
     case "budgets.put": return whenGood(parseBudgetWrite(body, { perChildEntitled: options.perChildEntitled ?? false }), () => {});

@@ -49,7 +49,7 @@ t.test("a problem is told in the words of the flags: name, expectation, value", 
     { subject: "openai", flags: { scope: "provider", perChild: true, rpm: "1" }, problems: ["--per-child is for user-path rules only"] },
     { subject: "a/b", flags: { scope: "provider", rpm: "1" }, problems: ['subject must be a provider\'s name, without a slash or white space, not "a/b"'] },
     { subject: "openai", flags: { rpm: "1" }, problems: ['subject must be a user path such as /team/app, not "openai"; for a provider or a model add --scope provider or --scope model'] },
-    { subject: "/a/../b", flags: { rpm: "1" }, problems: ["subject must not hold the segment .."] },
+    { subject: "/a/../b", flags: { rpm: "1" }, problems: ['subject must not hold the segment .., as "/a/../b" does'] },
     { flags: { rpm: "0", tph: "0" }, problems: ["--rpm must be greater than 0, not 0", "--tph must be greater than 0, not 0"] },
   ];
   for (const { subject = "/team", flags, problems } of table) t.same(bodies(subject, flags), problems, JSON.stringify({ subject, flags }));

@@ -28,7 +28,7 @@ t.test("what is wrong is refused by its name, with the value and what was expect
     [{ ...write, ammount: 3 }, "ammount", "unknown field ammount: expected user_path, scope, subject, per_child, budget_key, amount"],
     [{ ...write, scope: "provider" }, "scope", 'scope must be user_path or label, not "provider"'],
     [{ ...write, scope: 3 }, "scope", "scope must be user_path or label, not 3"],
-    [{ ...write, subject: "/a/../b" }, "subject", "subject must not hold the segment .."],
+    [{ ...write, subject: "/a/../b" }, "subject", 'subject must not hold the segment .., as "/a/../b" does'],
     [{ ...write, scope: "label", subject: "" }, "subject", "subject is required for the scope label"],
     [{ ...write, scope: "label", subject: "x", user_path: "/team" }, "user_path", "user_path can't be combined with the scope label: use subject"],
     [{ ...write, scope: "label", subject: "a\u0007" }, "subject", "subject must not hold control characters"],

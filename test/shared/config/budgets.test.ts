@@ -88,7 +88,7 @@ budgets:
     [{ SET_BUDGET_A: '[{"period":"daily","amount":1,"per_child":1}]' }, "SET_BUDGET_A[0].per_child must be true or false, not 1"],
     [{ SET_BUDGET_A: '[{"period":"daily","amount":1,"per_child":true}]' }, "SET_BUDGET_A[0]: per_child on /a requires the entitlement quota_templates"],
     [{ SET_BUDGET_A: "daily=1", SET_BUDGET_a: "daily=2" }, "SET_BUDGET_a and SET_BUDGET_A are both for /a: keep one of them"],
-    [{ "SET_BUDGET_A:B": "daily=1" }, "the path in SET_BUDGET_A:B must not hold a colon or a control character"],
+    [{ "SET_BUDGET_A:B": "daily=1" }, 'the path in SET_BUDGET_A:B must not hold a colon or a control character, as "/a:b" does'],
   ];
   for (const [env, expected] of table) t.match(refused(null, { env }), [expected], JSON.stringify(env));
 });

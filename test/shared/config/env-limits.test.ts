@@ -1,10 +1,14 @@
 import fc from "fast-check";
 import t from "tap";
-import { pathOfSuffix, readEnvRules } from "../../../shared/config/env-rules.js";
-import type { RuleDefinition } from "../../../shared/rule.js";
+import { type EnvLimits, pathOfSuffix, readEnvLimits } from "../../../shared/config/env-limits.js";
+import { type Limit, ruleForm } from "../../../shared/config/limit-fields.js";
+import type { RuleDefinition, Scope } from "../../../shared/rule.js";
 import { isNormalUserPath, normalizeUserPath } from "../../../shared/user-path.js";
 
-const read = (env: Record<string, string | undefined>, perChildEntitled = false): ReturnType<typeof readEnvRules> => readEnvRules(env, { perChildEntitled });
+function read(env: Record<string, string | undefined>, perChildEntitled = false): { readonly entries: readonly EnvLimits<Scope, Limit>[]; readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  return { entries: readEnvLimits(ruleForm, env, { perChildEntitled }, problems), problems };
+}
 
 t.test("the suffix of a variable names the user path", async (t) => {
   for (const [name, path] of [
@@ -16,7 +20,7 @@ t.test("the suffix of a variable names the user path", async (t) => {
     ["SET_RATE_LIMIT_A___B", "/a/_b"],
     ["SET_RATE_LIMIT_k8s__My-App", "/k8s/my-app"],
   ] as const) {
-    t.same(read({ [name]: "rpm=1" }), { problems: [], entries: [{ variable: name, scope: "user_path", subject: path, rules: [{ scope: "user_path", subject: path, periodSeconds: 60, maxRequests: 1, maxTokens: null, perChild: false }] }] }, name);
+    t.same(read({ [name]: "rpm=1" }), { problems: [], entries: [{ variable: name, scope: "user_path", subject: path, limits: [{ scope: "user_path", subject: path, periodSeconds: 60, maxRequests: 1, maxTokens: null, perChild: false }] }] }, name);
   }
 });
 
@@ -28,7 +32,7 @@ t.test("the suffix of a provider variable names the provider, with hyphens for u
         variable: "SET_PROVIDER_RATE_LIMIT_MY_LLM",
         scope: "provider",
         subject: "my-llm",
-        rules: [
+        limits: [
           { scope: "provider", subject: "my-llm", periodSeconds: 0, maxRequests: 2, maxTokens: null, perChild: false },
           { scope: "provider", subject: "my-llm", periodSeconds: 60, maxRequests: 1, maxTokens: null, perChild: false },
         ],
@@ -50,11 +54,11 @@ t.test("a JSON array gives periods by name or in seconds, both caps and per_chil
   const { entries, problems } = read({ SET_RATE_LIMIT_TEAM: ` ${value}\n` }, true);
   t.same(problems, []);
   const rule = (periodSeconds: number, maxRequests: number | null, maxTokens: number | null, perChild: boolean): RuleDefinition => ({ scope: "user_path", subject: "/team", periodSeconds, maxRequests, maxTokens, perChild });
-  t.same(entries[0]?.rules, [rule(3600, 5, null, false), rule(300, null, 9, false), rule(0, 2, null, true)]);
+  t.same(entries[0]?.limits, [rule(3600, 5, null, false), rule(300, null, 9, false), rule(0, 2, null, true)]);
 });
 
 t.test("an empty JSON array is an entry without rules, which takes the file's away", async (t) => {
-  t.same(read({ SET_RATE_LIMIT_TEAM: "[]" }).entries, [{ variable: "SET_RATE_LIMIT_TEAM", scope: "user_path", subject: "/team", rules: [] }]);
+  t.same(read({ SET_RATE_LIMIT_TEAM: "[]" }).entries, [{ variable: "SET_RATE_LIMIT_TEAM", scope: "user_path", subject: "/team", limits: [] }]);
 });
 
 t.test("what is wrong with a variable is told with its name", async (t) => {
@@ -71,7 +75,7 @@ t.test("what is wrong with a variable is told with its name", async (t) => {
     ["SET_RATE_LIMIT_A", '[{"period":"minute","max_tokens":1,"per_child":"yes"}]', 'SET_RATE_LIMIT_A[0].per_child must be true or false, not "yes"'],
     ["SET_RATE_LIMIT_A", '[{"period":"minute","max_tokens":1,"per_child":true}]', "SET_RATE_LIMIT_A[0]: per_child on /a requires the entitlement quota_templates"],
     ["SET_RATE_LIMIT_A", '[{"period":"minute","max_tokens":1},{"period":"60","max_requests":1}]', "SET_RATE_LIMIT_A[1] declares the same rule as SET_RATE_LIMIT_A[0] (/a minute): keep one of them"],
-    ["SET_RATE_LIMIT_A:B", "rpm=1", "the path in SET_RATE_LIMIT_A:B must not hold a colon or a control character"],
+    ["SET_RATE_LIMIT_A:B", "rpm=1", 'the path in SET_RATE_LIMIT_A:B must not hold a colon or a control character, as "/a:b" does'],
     ["SET_PROVIDER_RATE_LIMIT_", "rpm=1", "the provider's name in SET_PROVIDER_RATE_LIMIT_ is required for the scope provider"],
     ["SET_PROVIDER_RATE_LIMIT_P", '[{"period":"minute","max_tokens":1,"per_child":true}]', "SET_PROVIDER_RATE_LIMIT_P[0].per_child is for user-path rules only"],
   ] as const) {
@@ -83,7 +87,7 @@ t.test("text after the JSON array is a problem, and so is an array that doesn't 
   for (const value of ['[{"period":"minute","max_requests":1}] rpm=5', '[{"period":"minute"', "[rpm=5]"]) {
     const { problems, entries } = read({ SET_RATE_LIMIT_A: value });
     t.match(problems, [/^SET_RATE_LIMIT_A must be a list of pairs such as rpm=100 or a JSON array of rules, and nothing else: /], value);
-    t.same(entries.flatMap(({ rules }) => rules), [], value);
+    t.same(entries.flatMap(({ limits }) => limits), [], value);
   }
 });
 

@@ -1,0 +1,51 @@
+/** Values from outside after a check: the value, or a failure that names the field and says what was expected. Here is what such checks share. */
+import { isObject } from "./assert.js";
+import { type Failure, invalid } from "./error-code.js";
+
+export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
+
+export function good<T>(value: T): Checked<T> {
+  return { ok: true, value };
+}
+
+/** A 400; `param` names the field. */
+export function bad(message: string, param: string): Checked<never> {
+  return { ok: false, failure: invalid(message, param) };
+}
+
+/** Whether a field of a body was filled in: an empty text is as good as none. */
+export function present(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
+/** A body, or with `at` (`limit_key.`) an object within it, that holds known fields alone. */
+export function asObject(body: unknown, known: readonly string[], at = ""): Checked<Readonly<Record<string, unknown>>> {
+  if (!isObject(body)) return bad(`${at === "" ? "the body" : at.slice(0, -1)} must be a JSON object, not ${show(body)}`, at === "" ? "body" : at.slice(0, -1));
+  for (const name of Object.keys(body)) {
+    if (!known.includes(name)) return bad(`unknown field ${at}${name}: expected ${known.map((field) => at + field).join(", ")}`, `${at}${name}`);
+  }
+  return good(body);
+}
+
+/** The body of a reset of everything. */
+export function parseConfirmation(body: unknown): Checked<true> {
+  const fields = asObject(body, ["confirmation"]);
+  if (!fields.ok) return fields;
+  const confirmation = fields.value["confirmation"];
+  return typeof confirmation === "string" && confirmation.trim().toLowerCase() === "reset" ? good(true) : bad("confirmation must be reset", "confirmation");
+}
+
+/** A value from outside, short enough for a message. */
+export function show(value: unknown): string {
+  if (value === undefined) return "nothing";
+  // JSON says null for those that aren't finite.
+  if (typeof value === "number") return String(value);
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? String(value);
+  } catch {
+    // A cyclic value can't come from JSON or YAML text; its kind says enough.
+    text = typeof value;
+  }
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
