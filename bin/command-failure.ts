@@ -2,6 +2,7 @@
  * How a command fails: one error with its exit code, the lines for people and the object for `--json`.
  * It is made where the failure is met and printed in one place, `program.ts`.
  */
+import { type Problem, problemLine } from "../shared/config/problems.js";
 import type { DaemonError } from "../shared/daemon-client.js";
 import { type Failure, failure, invalid } from "../shared/error-code.js";
 import { exitCodes } from "./exit-code.js";
@@ -57,18 +58,14 @@ export function daemonFailure(error: DaemonError): CommandFailure {
   return new CommandFailure({ exitCode, lines: [`error: ${error.message}`], error: errorObject(failure("limiter_unavailable", error.message)) });
 }
 
-/** The configuration has problems: a line for each, led by the file. */
-export function configurationFailure(file: string | null, problems: readonly string[]): CommandFailure {
+/** The configuration has problems: a line for each, led by the place where it stands. */
+export function configurationFailure(file: string | null, problems: readonly Problem[]): CommandFailure {
+  const messages = problems.map(({ message }) => message);
   return new CommandFailure({
     exitCode: exitCodes.configuration,
-    lines: problems.map((problem) => configurationLine(file, problem)),
-    error: { ...errorObject(invalid(problems.join("; "))), file, problems },
+    lines: problems.map(problemLine),
+    error: { ...errorObject(invalid(messages.join("; "))), file, problems: messages },
   });
-}
-
-/** One problem of the configuration, for people. */
-export function configurationLine(file: string | null, problem: string): string {
-  return `${file ?? "environment and flags"}: ${problem}`;
 }
 
 function errorObject(source: Failure): object {

@@ -4,7 +4,7 @@
  */
 import { utf8Bytes } from "../user-path.js";
 import type { Config } from "./config.js";
-import type { ConfigFile } from "./config-file.js";
+import { type ConfigFile, wholeFields } from "./config-file.js";
 import { budgetWarnings, providerWarnings, tokenRuleWarnings, variableWarnings } from "./config-warnings.js";
 import { absolutePath, defaultDataDir, defaultSocket } from "./default-paths.js";
 import { socketPathBytesMax } from "../bounds.js";
@@ -17,6 +17,7 @@ import { buildIssuers } from "./jwt-issuers.js";
 import { parseShape } from "./parse-shape.js";
 import { parseYaml } from "./parse-yaml.js";
 import { buildPrices } from "./prices.js";
+import { type Problem, problemList, type Problems } from "./problems.js";
 import { buildProviders } from "./provider-configs.js";
 import { decidedBy, resolveSettings } from "./resolve-settings.js";
 import { type Flags, settings, type SettingValues } from "./settings.js";
@@ -26,7 +27,7 @@ import { buildVirtualModels } from "./virtual-models.js";
 /** A configuration with what an operator should know about it, or every reason why there is none. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
-  | { readonly ok: false; readonly file: string | null; readonly problems: readonly string[] };
+  | { readonly ok: false; readonly file: string | null; readonly problems: readonly Problem[] };
 
 export interface ConfigSources {
   /** The file and its text, or null for the built-in default. */
@@ -42,25 +43,26 @@ export interface ConfigSources {
 export function buildConfig(sources: ConfigSources): ConfigResult {
   const { file, env } = sources;
   const yaml = parseYaml(file?.text ?? "");
-  const problems = [...yaml.problems];
-  const failed = { ok: false, file: file?.path ?? null, problems } as const;
+  const problems: Problems = { inFile: [...yaml.problems], outside: [] };
+  const { inFile, outside } = problems;
+  const failed = (): ConfigResult => ({ ok: false, file: file?.path ?? null, problems: problemList(problems, file?.path ?? null) });
   // A text that isn't YAML says nothing about what is in it.
-  if (yaml.document === undefined) return failed;
-  const shape = parseShape(substituteVariables(yaml.document, env, problems), problems);
+  if (yaml.document === undefined) return failed();
+  const shape = parseShape(substituteVariables(yaml.document, env, inFile), inFile);
 
   const values = resolveSettings({ ...sources, file: shape.settings }, problems);
   const limiter = buildLimiter(values, shape, sources, problems);
   const { providers, names, warnings } = buildProviders(shape.providers, env, problems);
-  const virtualModels = buildVirtualModels(shape.virtualModels, names, problems);
-  const prices = buildPrices(shape.prices, problems);
-  const jwtIssuers = buildIssuers(shape.issuers, sources.cwd, problems);
+  const virtualModels = buildVirtualModels(shape.virtualModels, names, inFile);
+  const prices = buildPrices(shape.prices, inFile);
+  const jwtIssuers = buildIssuers(shape.issuers, sources.cwd, inFile);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const entitled = { perChildEntitled: quotaTemplatesEntitled };
-  const fileRules = readFileLimits(ruleForm, shape.rules, entitled, problems);
-  const envRules = readEnvLimits(ruleForm, env, entitled, problems);
-  const fileBudgets = readFileLimits(budgetForm, shape.budgets, entitled, problems);
-  const envBudgets = readEnvLimits(budgetForm, env, entitled, problems);
-  if (problems.length > 0) return failed;
+  const fileRules = readFileLimits(ruleForm, shape.rules, entitled, inFile);
+  const envRules = readEnvLimits(ruleForm, env, entitled, outside);
+  const fileBudgets = readFileLimits(budgetForm, shape.budgets, entitled, inFile);
+  const envBudgets = readEnvLimits(budgetForm, env, entitled, outside);
+  if (inFile.length + outside.length > 0) return failed();
 
   const budgets = mergeLimits(budgetForm, fileBudgets, envBudgets);
   const rules = mergeLimits(ruleForm, fileRules, envRules);
@@ -99,12 +101,12 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   };
 }
 
-function buildLimiter(values: SettingValues, shape: ConfigFile, { flags, env, cwd, uid }: ConfigSources, problems: string[]): Config["limiter"] {
+function buildLimiter(values: SettingValues, shape: ConfigFile, { flags, env, cwd, uid }: ConfigSources, problems: Problems): Config["limiter"] {
   const socket = absolutePath(values.socket ?? defaultSocket(env, uid), cwd);
   const bytes = utf8Bytes(socket);
   if (bytes > socketPathBytesMax) {
-    const name = decidedBy(settings.socket, { flags, env, file: shape.settings });
-    problems.push(`${name} must be at most ${socketPathBytesMax} bytes long, not ${bytes}: ${socket}`);
+    const { name, isInFile } = decidedBy(settings.socket, { flags, env, file: shape.settings });
+    (isInFile ? problems.inFile : problems.outside).push(`${name} must be at most ${socketPathBytesMax} bytes long, not ${bytes}: ${socket}`);
   }
   return {
     socket,
@@ -116,7 +118,10 @@ function buildLimiter(values: SettingValues, shape: ConfigFile, { flags, env, cw
 }
 
 function buildRewriters({ rewriters }: ConfigFile): Config["rewriters"] {
-  return rewriters.flatMap(({ fields }) => (fields === null || fields.name === null ? [] : [{ name: fields.name, paths: fields.paths, models: fields.models }]));
+  return rewriters.flatMap(({ fields }) => {
+    const whole = fields === null ? null : wholeFields(fields);
+    return whole === null || whole.name === null ? [] : [{ name: whole.name, paths: whole.paths, models: whole.models }];
+  });
 }
 
 function buildCache({ cacheEnabled, cacheTtlMs, cacheEntriesMax, cacheBytesMax, cacheEntryBytesMax, cacheSharedAcrossPaths }: SettingValues): Config["cache"] {

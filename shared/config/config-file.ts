@@ -1,7 +1,7 @@
 /**
  * A configuration file after its shape was checked and before its values are put together: what
- * `parse-shape.ts` makes and the pure files take. Fields that were wrong are left out (null); they
- * have been told.
+ * `parse-shape.ts` makes and the pure files take. What was wrong in it has been told and is left out, so
+ * that what is wrong with the rest can be told too.
  */
 import type { BudgetScope } from "../budget.js";
 import type { Scope } from "../rule.js";
@@ -12,10 +12,19 @@ import type { Mapping } from "./read-mapping.js";
 import type { ProviderFields } from "./provider-settings.js";
 import type { RewriterFields } from "./rewriter-settings.js";
 
+/** The fields of a mapping; undefined is one whose value was wrong. */
+export type ReadFields<T> = { readonly [K in keyof T]: T[K] | undefined };
+
+/** The fields, if none was wrong. */
+export function wholeFields<T extends object>(fields: ReadFields<T>): T | null {
+  return Object.values(fields).includes(undefined) ? null : (fields as T);
+}
+
 export interface DeclaredProvider {
   readonly at: string;
   readonly name: string;
-  readonly fields: ProviderFields | null;
+  /** Null: it was no mapping. So it is below. */
+  readonly fields: ReadFields<ProviderFields> | null;
 }
 
 export interface DeclaredTarget {
@@ -47,17 +56,17 @@ export interface DeclaredPrice {
   readonly at: string;
   /** `provider/model` or `provider/*`, as it was written. */
   readonly name: string;
-  readonly fields: PriceFields | null;
-  readonly tiers: readonly { readonly at: string; readonly fields: TierFields | null }[];
+  readonly fields: ReadFields<PriceFields> | null;
+  readonly tiers: readonly { readonly at: string; readonly fields: ReadFields<TierFields> | null }[];
 }
 
 export interface DeclaredIssuer {
   readonly at: string;
-  readonly fields: JwtFields | null;
+  readonly fields: ReadFields<JwtFields> | null;
 }
 
 export interface DeclaredRewriter {
-  readonly fields: RewriterFields | null;
+  readonly fields: ReadFields<RewriterFields> | null;
 }
 
 export interface ConfigFile {

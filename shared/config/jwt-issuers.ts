@@ -2,7 +2,7 @@
 import { normalizeUserPath } from "../user-path.js";
 import { show } from "../checked.js";
 import type { JwtIssuerConfig } from "./config.js";
-import type { DeclaredIssuer } from "./config-file.js";
+import { type DeclaredIssuer, type ReadFields, wholeFields } from "./config-file.js";
 import { absolutePath } from "./default-paths.js";
 import { type JwtFields, publicKeyAlgorithms, secretAlgorithms } from "./jwt-settings.js";
 
@@ -14,33 +14,45 @@ export const kubernetesDefaults = {
 
 const keyKinds = ["jwks_file", "jwks_url", "secret"] as const;
 
+/** Checks what the fields of each issuer mean together. A field whose value was wrong is given, but nothing more is said of it. */
 export function buildIssuers(declared: readonly DeclaredIssuer[], cwd: string, problems: string[]): readonly JwtIssuerConfig[] {
   const issuers: JwtIssuerConfig[] = [];
   const first = new Map<string, string>();
   for (const { at, fields } of declared) {
     if (fields === null) continue;
     const before = problems.length;
-    const preset = fields.type === "kubernetes" ? kubernetesDefaults : null;
-    const issuer = fields.issuer ?? preset?.issuer ?? "";
-    const userPath = fields.user_path ?? preset?.userPath ?? "";
-    const audience = fields.audience ?? [];
-    if (issuer === "") problems.push(`${at}.issuer is required`);
-    if (audience.length === 0) problems.push(`${at}.audience is required: without it a token that was made for another service would be taken`);
-    if (userPath === "") problems.push(`${at}.user_path is required`);
-    else problems.push(...templateProblems(userPath, `${at}.user_path`));
+    const { issuer, audience, userPath } = withDefaults(fields);
+    if (issuer === null) problems.push(`${at}.issuer is required`);
+    if (audience === null) problems.push(`${at}.audience is required: without it a token that was made for another service would be taken`);
+    if (userPath === null) problems.push(`${at}.user_path is required`);
+    else if (userPath !== undefined) problems.push(...templateProblems(userPath, `${at}.user_path`));
     const keys = keyKinds.filter((key) => fields[key] !== null);
     if (keys.length !== 1) problems.push(`${at} must have exactly one of ${keyKinds.join(", ")}${keys.length === 0 ? "" : `, not ${keys.join(" and ")}`}`);
     const known: readonly string[] = fields.secret === null ? publicKeyAlgorithms : secretAlgorithms;
-    const algorithms = fields.algorithms ?? known;
-    const strange = algorithms.filter((name) => !known.includes(name));
+    const strange = (fields.algorithms ?? []).filter((name) => !known.includes(name));
     if (strange.length > 0 && keys.length === 1) problems.push(`${at}.algorithms can't hold ${strange.join(", ")}: with ${keys[0]} it is ${known.join(", ")}`);
-    const same = JSON.stringify([issuer, [...audience].sort()]);
-    const earlier = first.get(same);
-    if (earlier !== undefined && issuer !== "") problems.push(`${at} has the same issuer and audience as ${earlier}: keep one of them`);
-    first.set(same, earlier ?? at);
-    if (problems.length === before) issuers.push({ issuer, audience, algorithms, userPath, keys: keysOf(fields, cwd) });
+    if (isGiven(issuer) && isGiven(audience)) {
+      const same = JSON.stringify([issuer, [...audience].sort()]);
+      const earlier = first.get(same);
+      if (earlier !== undefined) problems.push(`${at} has the same issuer and audience as ${earlier}: keep one of them`);
+      first.set(same, earlier ?? at);
+    }
+    const whole = problems.length === before ? wholeFields(fields) : null;
+    if (whole !== null && isGiven(issuer) && isGiven(audience) && isGiven(userPath)) issuers.push({ issuer, audience, algorithms: whole.algorithms ?? known, userPath, keys: keysOf(whole, cwd) });
   }
   return issuers;
+}
+
+type Defaulted = Pick<ReadFields<JwtFields>, "issuer" | "audience"> & { readonly userPath: ReadFields<JwtFields>["user_path"] };
+
+/** With what the type fills in. Where the type was wrong, nobody knows whether it would have. */
+function withDefaults({ type, issuer, audience, user_path: userPath }: ReadFields<JwtFields>): Defaulted {
+  const preset = type === undefined ? { issuer: undefined, userPath: undefined } : type === "kubernetes" ? kubernetesDefaults : { issuer: null, userPath: null };
+  return { issuer: issuer === null ? preset.issuer : issuer, audience, userPath: userPath === null ? preset.userPath : userPath };
+}
+
+function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== null && value !== undefined;
 }
 
 function keysOf(fields: JwtFields, cwd: string): JwtIssuerConfig["keys"] {

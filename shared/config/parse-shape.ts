@@ -9,7 +9,7 @@ import type { BudgetScope } from "../budget.js";
 import { show } from "../checked.js";
 import type { Scope } from "../rule.js";
 import { budgetForm } from "./budget-limits.js";
-import type { ConfigFile, DeclaredIssuer, DeclaredLimits, DeclaredPrice, DeclaredProvider, DeclaredRewriter, DeclaredTarget, DeclaredVirtualModel } from "./config-file.js";
+import type { ConfigFile, DeclaredIssuer, DeclaredLimits, DeclaredPrice, DeclaredProvider, DeclaredRewriter, DeclaredTarget, DeclaredVirtualModel, ReadFields } from "./config-file.js";
 import { type JwtFields, jwtSettings } from "./jwt-settings.js";
 import { ruleForm } from "./limit-fields.js";
 import { type PriceFields, priceSettings, type TierFields, tierSettings } from "./price-settings.js";
@@ -81,8 +81,8 @@ function readFields<S extends Schemas>(schemas: S, raw: unknown, at: string, pro
   const fields: Record<string, unknown> = {};
   for (const [key, schema] of Object.entries(schemas)) {
     const result = v.safeParse(schema, entries[key], { abortPipeEarly: true });
-    if (result.success) fields[key] = result.output;
-    else problems.push(...result.issues.map((issue) => `${keyPath(at, key)} ${issue.message}`));
+    fields[key] = result.success ? result.output : undefined;
+    if (!result.success) problems.push(...result.issues.map((issue) => `${keyPath(at, key)} ${issue.message}`));
   }
   return fields as Fields<S>;
 }
@@ -141,9 +141,9 @@ function schemasOf(table: Readonly<Record<string, { readonly kind: ValueKind<unk
   return Object.fromEntries(Object.entries(table).map(([key, row]) => [key, ofSetting(row, required)]));
 }
 
-/** All fields of a table, or null when one of them is wrong. The table gave both the schemas and the type. */
-function wholeFields<T>(schemas: Schemas, fields: Readonly<Record<string, unknown>> | null): T | null {
-  return fields !== null && Object.keys(schemas).every((key) => fields[key] !== undefined) ? (fields as T) : null;
+/** The fields of a table's rows. The table gave both the schemas and the type. */
+function readTable<T>(schemas: Schemas, raw: unknown, at: string, problems: string[]): ReadFields<T> | null {
+  return readFields(schemas, raw, at, problems) as ReadFields<T> | null;
 }
 
 const priceSchemas = schemasOf(priceSettings, true);
@@ -151,31 +151,28 @@ const tierSchemas = schemasOf(tierSettings, true);
 const tierList = v.nullish(listOf("must be a list of tiers", { min: 0, max: 100, what: "tiers" }), []);
 
 function readPrice(name: string, raw: unknown, at: string, problems: string[]): DeclaredPrice {
-  const schemas = { ...priceSchemas, tiers: tierList };
-  const fields = readFields(schemas, raw, at, problems);
-  const tiers = readItems(fields?.tiers, `${at}.tiers`, problems).map(([item, tierAt]) => ({ at: tierAt, fields: wholeFields<TierFields>(tierSchemas, readFields(tierSchemas, item, tierAt, problems)) }));
-  return { at, name, fields: wholeFields<PriceFields>(schemas, fields), tiers };
+  const fields = readTable<PriceFields & { readonly tiers: readonly unknown[] }>({ ...priceSchemas, tiers: tierList }, raw, at, problems);
+  const tiers = readItems(fields?.tiers, `${at}.tiers`, problems).map(([item, tierAt]) => ({ at: tierAt, fields: readTable<TierFields>(tierSchemas, item, tierAt, problems) }));
+  return { at, name, fields, tiers };
 }
 
 // What an issuer must have depends on its type: `jwt-issuers.ts` says what is missing.
 const issuerSchemas = schemasOf(jwtSettings, false);
 
 function readIssuer(raw: unknown, at: string, problems: string[]): DeclaredIssuer {
-  return { at, fields: wholeFields<JwtFields>(issuerSchemas, readFields(issuerSchemas, raw, at, problems)) };
+  return { at, fields: readTable<JwtFields>(issuerSchemas, raw, at, problems) };
 }
 
 const rewriterSchemas = schemasOf(rewriterSettings, true);
 
 function readRewriter(raw: unknown, at: string, problems: string[]): DeclaredRewriter {
-  return { fields: wholeFields<RewriterFields>(rewriterSchemas, readFields(rewriterSchemas, raw, at, problems)) };
+  return { fields: readTable<RewriterFields>(rewriterSchemas, raw, at, problems) };
 }
 
+const providerSchemas = Object.fromEntries(Object.entries(providerSettings).map(([key, { kind, fallback }]) => [key, v.nullish(ofKind<unknown>(kind), fallback)]));
+
 function readProvider(name: string, raw: unknown, at: string, problems: string[]): DeclaredProvider {
-  const schemas = Object.fromEntries(Object.entries(providerSettings).map(([key, { kind, fallback }]) => [key, v.nullish(ofKind<unknown>(kind), fallback)]));
-  const fields = readFields(schemas, raw ?? {}, at, problems);
-  const whole = fields !== null && Object.keys(schemas).every((key) => fields[key] !== undefined);
-  // The table gave both the schemas and the type.
-  return { at, name, fields: whole ? (fields as unknown as ProviderFields) : null };
+  return { at, name, fields: readTable<ProviderFields>(providerSchemas, raw ?? {}, at, problems) };
 }
 
 function readVirtualModel(source: string, raw: unknown, at: string, problems: string[]): DeclaredVirtualModel {

@@ -1,8 +1,9 @@
 /** The prices of the file, with their targets and tiers checked. Where else prices come from is the proxy's to know. */
 import { parseSubject } from "../rule.js";
-import type { PriceTier, TokenRates } from "../price.js";
+import type { TokenRates } from "../price.js";
 import type { PriceConfig } from "./config.js";
-import type { DeclaredPrice } from "./config-file.js";
+import { type DeclaredPrice, wholeFields } from "./config-file.js";
+import type { TierFields } from "./price-settings.js";
 
 /** What `provider/*` says: every model of that provider. */
 const anyModel = "*";
@@ -12,6 +13,7 @@ export function buildPrices(declared: readonly DeclaredPrice[], problems: string
   const first = new Map<string, string>();
   return declared.flatMap((entry): PriceConfig[] => {
     const { at, name, fields } = entry;
+    const tiers = checkTiers(entry, problems);
     const target = readTarget(name);
     if (target === null) {
       problems.push(`${at} must be named provider/model, or provider/* for all of a provider's models`);
@@ -21,9 +23,10 @@ export function buildPrices(declared: readonly DeclaredPrice[], problems: string
     const earlier = first.get(key);
     if (earlier !== undefined) problems.push(`${at} prices the same model as ${earlier}: keep one of them`);
     first.set(key, earlier ?? at);
-    if (fields === null) return [];
-    const rates: TokenRates = { input: fields.input, output: fields.output, cachedInput: fields.cached_input, cacheWrite: fields.cache_write };
-    return [{ ...target, price: { rates, perRequest: fields.per_request ?? 0, tiers: buildTiers(entry, rates, problems) } }];
+    const whole = fields === null ? null : wholeFields(fields);
+    if (whole === null) return [];
+    const rates: TokenRates = { input: whole.input, output: whole.output, cachedInput: whole.cached_input, cacheWrite: whole.cache_write };
+    return [{ ...target, price: { rates, perRequest: whole.per_request ?? 0, tiers: tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens ?? 0, rates: tierRates(tier, rates) })) } }];
   });
 }
 
@@ -36,17 +39,23 @@ function readTarget(name: string): { readonly provider: string; readonly model: 
   return id.ok && id.value === model && !model.includes(anyModel) ? { provider: name.slice(0, slash), model } : null;
 }
 
-function buildTiers({ tiers }: DeclaredPrice, base: TokenRates, problems: string[]): readonly PriceTier[] {
+/** Each with a rate of its own, in ascending order. */
+function checkTiers({ tiers }: DeclaredPrice, problems: string[]): readonly TierFields[] {
   let above = 0;
-  return tiers.flatMap(({ at, fields }): PriceTier[] => {
-    if (fields === null || fields.above_input_tokens === null) return [];
-    if (fields.above_input_tokens <= above) problems.push(`${at}.above_input_tokens must be greater than ${above}, the tier before it, not ${fields.above_input_tokens}`);
-    above = fields.above_input_tokens;
-    const { input, output, cached_input: cachedInput, cache_write: cacheWrite } = fields;
+  return tiers.flatMap(({ at, fields }): TierFields[] => {
+    if (fields === null) return [];
+    const { above_input_tokens: from, input, output, cached_input: cachedInput, cache_write: cacheWrite } = fields;
+    if (typeof from === "number") {
+      if (from <= above) problems.push(`${at}.above_input_tokens must be greater than ${above}, the tier before it, not ${from}`);
+      above = from;
+    }
     if (input === null && output === null && cachedInput === null && cacheWrite === null) problems.push(`${at} needs a rate: input, output, cached_input or cache_write`);
-    return [{
-      aboveInputTokens: fields.above_input_tokens,
-      rates: { input: input ?? base.input, output: output ?? base.output, cachedInput: cachedInput ?? base.cachedInput, cacheWrite: cacheWrite ?? base.cacheWrite },
-    }];
+    const whole = wholeFields(fields);
+    return whole === null ? [] : [whole];
   });
+}
+
+/** A rate that a tier doesn't give is the price's. */
+function tierRates({ input, output, cached_input: cachedInput, cache_write: cacheWrite }: TierFields, base: TokenRates): TokenRates {
+  return { input: input ?? base.input, output: output ?? base.output, cachedInput: cachedInput ?? base.cachedInput, cacheWrite: cacheWrite ?? base.cacheWrite };
 }

@@ -3,9 +3,10 @@
  * and the simulator when the file declares none (CONTRACT section 9).
  */
 import type { ProviderConfig } from "./config.js";
-import type { DeclaredProvider } from "./config-file.js";
+import { type DeclaredProvider, type ReadFields, wholeFields } from "./config-file.js";
 import { type Environment, variable } from "./environment.js";
 import { baseUrlVariable, findPreset, modelsVariable, type Preset, presetAt, presets } from "./presets.js";
+import type { Problems } from "./problems.js";
 import { type ProviderFields, providerSettings, simulatorModels } from "./provider-settings.js";
 import { providerTraits, type ProviderType } from "./provider-type.js";
 import { apiKey, baseUrl, kindProblem, modelList, type ValueKind } from "./setting-kind.js";
@@ -28,21 +29,21 @@ interface Override {
 }
 
 /** Puts the providers together, in the file's order, then in the order of the presets. */
-export function buildProviders(declared: readonly DeclaredProvider[], env: Environment, problems: string[]): Providers {
+export function buildProviders(declared: readonly DeclaredProvider[], env: Environment, problems: Problems): Providers {
   const providers: ProviderConfig[] = [];
   const warnings: string[] = [];
   if (declared.length === 0) providers.push(fromFields("simulator", { ...defaultFields(), type: "simulator" }, null, null));
   for (const entry of declared) {
     const preset = findPreset(entry.name) ?? null;
-    const override = preset === null ? null : readOverride(preset, env, problems);
-    const config = fromDeclared(entry, preset, override, problems);
+    const override = preset === null ? null : readOverride(preset, env, problems.outside);
+    const config = fromDeclared(entry, preset, override, problems.inFile);
     if (config !== null) providers.push(config);
     if (config?.type === "simulator" && override?.apiKey != null) warnings.push(`${preset?.keyVariable} is ignored: the file's provider ${entry.name} is a simulator`);
   }
   const names = new Set([...declared.map(({ name }) => name), ...providers.map(({ name }) => name)]);
   for (const preset of presets) {
     if (names.has(preset.name)) continue;
-    const override = readOverride(preset, env, problems);
+    const override = readOverride(preset, env, problems.outside);
     const set = override.baseUrl !== null ? baseUrlVariable(preset) : override.models !== null ? modelsVariable(preset) : null;
     if (override.apiKey === null && !(preset.keyless && set !== null)) {
       if (set !== null) warnings.push(`${set} registers nothing: neither ${preset.keyVariable} nor a provider ${preset.name} in the file is there`);
@@ -80,25 +81,27 @@ function fromDeclared({ at, name, fields }: DeclaredProvider, preset: Preset | n
   if (!/^[a-z0-9][a-z0-9._-]*$/.test(name) || name.length > nameCharsMax) {
     problems.push(`${at} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit`);
   }
-  if (fields === null) return null;
+  // What may stand beside which type can't be said where the type was wrong.
+  if (fields === null || fields.type === undefined) return null;
   const type = typeOf(fields, preset);
   if (fields.api_version !== null && type !== "azure") problems.push(`${at}.api_version is for the type azure: leave it out`);
   if (type === "simulator") {
     if (fields.base_url !== null) problems.push(`${at}.base_url is not for the type simulator: leave it out`);
     if (fields.api_key !== null) problems.push(`${at}.api_key is not for the type simulator: leave it out`);
-  } else if (baseUrlOf(fields, preset, override) === null) {
+  } else if (fields.base_url !== undefined && baseUrlOf(fields, preset, override) === null) {
     const known = presets.filter((each) => each.baseUrl !== null).map((each) => each.name);
     problems.push(`${at}.base_url is required: only the names ${known.join(", ")} have one of their own`);
   }
-  return problems.length > before ? null : fromFields(name, fields, preset, override);
+  const whole = problems.length > before ? null : wholeFields(fields);
+  return whole === null ? null : fromFields(name, whole, preset, override);
 }
 
-function typeOf(fields: ProviderFields, preset: Preset | null): ProviderType {
+function typeOf(fields: Pick<ReadFields<ProviderFields>, "type">, preset: Preset | null): ProviderType {
   return fields.type ?? preset?.type ?? "openai";
 }
 
 /** A preset's address is its own type's: a name that is given another type must say where it is. */
-function baseUrlOf(fields: ProviderFields, preset: Preset | null, override: Override | null): string | null {
+function baseUrlOf(fields: Pick<ReadFields<ProviderFields>, "type" | "base_url">, preset: Preset | null, override: Override | null): string | null {
   const type = typeOf(fields, preset);
   return override?.baseUrl ?? fields.base_url ?? (preset?.type === type ? preset.baseUrl : providerTraits[type].baseUrl);
 }

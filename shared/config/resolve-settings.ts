@@ -1,5 +1,6 @@
 /** The value of each scalar setting: a flag beats the environment, the environment the file, the file the default (CONTRACT section 9). */
 import { type Environment, variable } from "./environment.js";
+import type { Problems } from "./problems.js";
 import { kindProblem } from "./setting-kind.js";
 import { type Flags, flagName, type Setting, settings, type SettingValues } from "./settings.js";
 
@@ -13,17 +14,18 @@ export interface SettingSources {
 /** One place that gives a setting a value, by the name that messages call it. */
 interface Given {
   readonly name: string;
+  readonly isInFile: boolean;
   readonly raw: unknown;
 }
 
 /** Resolves every setting. A wrong value is a problem even where a stronger one hides it. */
-export function resolveSettings(sources: SettingSources, problems: string[]): SettingValues {
+export function resolveSettings(sources: SettingSources, problems: Problems): SettingValues {
   const values: Record<string, unknown> = {};
   for (const [key, setting] of Object.entries<Setting<unknown>>(settings)) {
     let value: unknown;
-    for (const { name, raw } of givenFor(setting, sources)) {
+    for (const { name, isInFile, raw } of givenFor(setting, sources)) {
       const parsed = setting.kind.parse(raw);
-      if (parsed === undefined) problems.push(kindProblem(setting.kind, name, raw));
+      if (parsed === undefined) (isInFile ? problems.inFile : problems.outside).push(kindProblem(setting.kind, name, raw));
       value ??= parsed;
     }
     values[key] = value ?? setting.fallback;
@@ -36,15 +38,15 @@ export function resolveSettings(sources: SettingSources, problems: string[]): Se
 function givenFor(setting: Pick<Setting<unknown>, "path" | "env" | "flag">, { flags, env, file }: SettingSources): readonly Given[] {
   const given: Given[] = [];
   const flag = setting.flag === null ? undefined : flags[setting.flag];
-  if (setting.flag !== null && flag !== undefined) given.push({ name: flagName(setting.flag), raw: flag });
+  if (setting.flag !== null && flag !== undefined) given.push({ name: flagName(setting.flag), isInFile: false, raw: flag });
   const text = setting.env === null ? null : variable(env, setting.env);
-  if (setting.env !== null && text !== null) given.push({ name: setting.env, raw: text });
+  if (setting.env !== null && text !== null) given.push({ name: setting.env, isInFile: false, raw: text });
   const raw = file.get(setting.path);
-  if (raw !== undefined && raw !== null) given.push({ name: setting.path, raw });
+  if (raw !== undefined && raw !== null) given.push({ name: setting.path, isInFile: true, raw });
   return given;
 }
 
 /** The place that decided a setting, for messages about its value; its path when it is the default. */
-export function decidedBy(setting: Pick<Setting<unknown>, "path" | "env" | "flag">, sources: SettingSources): string {
-  return givenFor(setting, sources)[0]?.name ?? setting.path;
+export function decidedBy(setting: Pick<Setting<unknown>, "path" | "env" | "flag">, sources: SettingSources): Omit<Given, "raw"> {
+  return givenFor(setting, sources)[0] ?? { name: setting.path, isInFile: true };
 }

@@ -39,7 +39,7 @@ const [, , file] = process.argv;
 let aheadMs = 0;
 const begunAt = performance.now();
 const loaded = loadConfig({ file, env: process.env, cwd: process.cwd(), uid: process.getuid?.() ?? 0 });
-if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("\n"));
 const configuredAt = performance.now();
 const daemon = await startLimiterd({ config: loaded.config, log: createLog("limiterd", "warn"), nowMs: () => Date.now() + aheadMs });
 

@@ -5,7 +5,7 @@ import { loadConfig } from "../../shared/config/load-config.js";
 
 const configWith = (env: Readonly<Record<string, string>>): Config => {
   const loaded = loadConfig({ env, cwd: "/nowhere", uid: 1000 });
-  if (!loaded.ok) throw new Error(loaded.problems.join("; "));
+  if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("; "));
   return loaded.config;
 };
 const simulator = configWith({});

@@ -15,7 +15,7 @@ t.test("a stopping daemon takes no more questions: what it counted now would be 
   const file = join(directory, "sluice.yaml");
   writeFileSync(file, "rate_limits: { user_paths: [{ path: /team, limits: [{ period: day, max_requests: 10 }] }] }\n");
   const loaded = loadConfig({ file, env: { SLUICE_SOCKET: join(directory, "limiterd.sock"), SLUICE_DATA_DIR: directory }, cwd: directory, uid: 0 });
-  if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+  if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("\n"));
   const daemon = await startLimiterd({ config: loaded.config, log: createLog("limiterd", "silent") });
   const socket = net.connect({ path: loaded.config.limiter.socket });
   const frames: unknown[][] = [];

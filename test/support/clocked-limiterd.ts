@@ -6,7 +6,7 @@ import { startLimiterd } from "../../limiterd/main.js";
 const [, , , file, startMs] = process.argv;
 let nowMs = Number(startMs);
 const loaded = loadConfig({ file, env: process.env, cwd: process.cwd(), uid: process.getuid?.() ?? 0 });
-if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("\n"));
 const daemon = await startLimiterd({ config: loaded.config, log: createLog("limiterd", "info"), nowMs: () => nowMs });
 process.on("message", (message: { clock: number }) => {
   nowMs = message.clock;

@@ -1,5 +1,6 @@
 /** Builds a configuration from a text, for the tests beside this file. An unprivileged user in /work, unless a test says otherwise. */
 import { buildConfig, type ConfigSources } from "../../../shared/config/build-config.js";
+import { type Problem, problemLine } from "../../../shared/config/problems.js";
 import type { Config } from "../../../shared/config/config.js";
 
 type Others = Partial<Omit<ConfigSources, "file">>;
@@ -14,13 +15,18 @@ function build(text: string | null, others: Others): ReturnType<typeof buildConf
 /** The configuration and its warnings; a problem fails the test with its text. */
 export function accepted(text: string | null, others: Others = {}): { readonly config: Config; readonly warnings: readonly string[] } {
   const result = build(text, others);
-  if (!result.ok) throw new Error(`the configuration was refused:\n${result.problems.join("\n")}`);
+  if (!result.ok) throw new Error(`the configuration was refused:\n${result.problems.map(problemLine).join("\n")}`);
   return result;
 }
 
-/** What is wrong with a configuration; none fails the test. */
-export function refused(text: string | null, others: Others = {}): readonly string[] {
+/** What is wrong with a configuration, and where; none fails the test. */
+export function problemsOf(text: string | null, others: Others = {}): readonly Problem[] {
   const result = build(text, others);
   if (result.ok) throw new Error("the configuration was accepted");
   return result.problems;
+}
+
+/** The messages alone. */
+export function refused(text: string | null, others: Others = {}): readonly string[] {
+  return problemsOf(text, others).map(({ message }) => message);
 }

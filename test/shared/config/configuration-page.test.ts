@@ -5,7 +5,7 @@ import { buildConfig } from "../../../shared/config/build-config.js";
 import { jwtSettings, publicKeyAlgorithms, secretAlgorithms } from "../../../shared/config/jwt-settings.js";
 import { baseUrlVariable, modelsVariable, presets } from "../../../shared/config/presets.js";
 import { priceSettings, tierSettings } from "../../../shared/config/price-settings.js";
-import { problemReport } from "../../../shared/config/problem-report.js";
+import { problemLine } from "../../../shared/config/problems.js";
 import { providerSettings } from "../../../shared/config/provider-settings.js";
 import { rewriterSettings } from "../../../shared/config/rewriter-settings.js";
 import { configFileVariable, flagName, settings } from "../../../shared/config/settings.js";
@@ -82,7 +82,7 @@ t.test("the values of the example that repeat a default repeat it right", async 
 t.test("the samples of mistakes are what the start really says", async (t) => {
   const report = (text: string, env: Record<string, string>): string => {
     const result = buildConfig({ file: { path: "/etc/sluice/sluice.yaml", text }, flags: {}, env, cwd: "/", uid: 0 });
-    return result.ok ? "accepted" : problemReport(result);
+    return result.ok ? "accepted" : result.problems.map((problem) => `${problemLine(problem)}\n`).join("");
   };
   const mistakes = /<!-- mistakes -->\n```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
   t.ok(page.includes(`\`\`\`text\n${report(mistakes, { PORT: "http", SET_RATE_LIMIT_TEAM: "rpn=60" })}\`\`\``), report(mistakes, { PORT: "http", SET_RATE_LIMIT_TEAM: "rpn=60" }));
@@ -105,8 +105,4 @@ t.test("the examples of budget variables are accepted", async (t) => {
     examples.map(([, name = "", value = ""]) => accepted(null, { env: { [name]: value, SLUICE_ENTITLEMENTS: "quota_templates" } }).config.budgets.budgets.length),
     [1, 2, 1],
   );
-});
-
-t.test("a report says where the problems are, each on one line", async (t) => {
-  t.equal(problemReport({ file: null, problems: ["a\nb"] }), "sluice can't start: 1 problem in the configuration\n  from the environment and flags (no file was found)\n  - a b\n");
 });

@@ -50,11 +50,15 @@ t.test("everything wrong with issuers is told at once, and no secret is quoted",
     [`{ ${good}, audiance: x }`, ["jwt[0].audiance is not a known key; did you mean audience?"]],
     [`{ ${good}, type: k8s }`, ['jwt[0].type must be generic or kubernetes, not "k8s"']],
     ["5", [/^jwt\[0\] must be a mapping of /]],
+    // A wrong value hides nothing of what is wrong with the others, and isn't missed.
+    ["{ issuer: 5, secret: tooshort }", ["jwt[0].issuer must be a text, not 5", "jwt[0].secret must be a text of at least 32 characters", /^jwt\[0\]\.audience is required/, "jwt[0].user_path is required"]],
+    [`{ type: k8s, audience: [], jwks_file: f, jwks_url: "ftp://a", user_path: "team/{sub}" }`, [/^jwt\[0\]\.type must be/, /^jwt\[0\]\.audience must be a text or a list/, /^jwt\[0\]\.jwks_url must be/, /^jwt\[0\]\.user_path must begin with/, /must have exactly one of .*, not jwks_file and jwks_url$/]],
   ];
   for (const [fields, problems] of table) t.match(refused(`jwt: [${fields}]`), problems, fields);
   for (const [fields] of table) t.notMatch(refused(`jwt: [${fields}]`).join("\n"), new RegExp(`${secret}|tooshort|pw`), fields);
   t.match(refused("jwt: { issuer: a }"), [/^jwt must be a list, not /]);
   t.match(refused(`jwt: [{ ${good} }, { ${good} }]`), ["jwt[1] has the same issuer and audience as jwt[0]: keep one of them"]);
+  t.match(refused(`jwt: [{ ${good}, type: 5 }, { ${good} }]`), [/^jwt\[0\]\.type/, "jwt[1] has the same issuer and audience as jwt[0]: keep one of them"]);
   t.equal(accepted(`jwt: [{ ${good} }, { issuer: a, audience: y, jwks_file: f, user_path: p }]`).config.jwtIssuers.length, 2);
 });
 

@@ -32,25 +32,27 @@ t.test("the file that is found is read, and the configuration says which it was"
   }
 });
 
+const failed = (file: string, message: string): object => ({ ok: false, file, problems: [{ place: file, message }] });
+
 t.test("a file that was named and doesn't exist is a problem that says who named it", async (t) => {
   const cwd = t.testdir({ file: "" });
-  t.same(loadConfig({ file: "nope.yaml", env: {}, cwd, uid: 1 }), { ok: false, file: join(cwd, "nope.yaml"), problems: ["--config names a file that doesn't exist"] });
-  t.same(loadConfig({ file: "file/nope.yaml", env: {}, cwd, uid: 1 }), { ok: false, file: join(cwd, "file/nope.yaml"), problems: ["--config names a file that doesn't exist"] });
-  t.same(loadConfig({ env: { SLUICE_CONFIG: "nope.yaml" }, cwd, uid: 1 }), { ok: false, file: join(cwd, "nope.yaml"), problems: ["SLUICE_CONFIG names a file that doesn't exist"] });
+  t.same(loadConfig({ file: "nope.yaml", env: {}, cwd, uid: 1 }), failed(join(cwd, "nope.yaml"), "--config names a file that doesn't exist"));
+  t.same(loadConfig({ file: "file/nope.yaml", env: {}, cwd, uid: 1 }), failed(join(cwd, "file/nope.yaml"), "--config names a file that doesn't exist"));
+  t.same(loadConfig({ env: { SLUICE_CONFIG: "nope.yaml" }, cwd, uid: 1 }), failed(join(cwd, "nope.yaml"), "SLUICE_CONFIG names a file that doesn't exist"));
 });
 
 t.test("a file that exists and can't be read is a problem, never skipped", async (t) => {
   const cwd = t.testdir({ "binary.yaml": Buffer.from([0x61, 0xff, 0xfe]), "locked.yaml": "" });
   mkdirSync(join(cwd, "sluice.yaml"));
-  t.same(loadConfig({ env: {}, cwd, uid: 1 }), { ok: false, file: join(cwd, "sluice.yaml"), problems: ["the file can't be read: it is a directory"] });
-  t.same(loadConfig({ file: "binary.yaml", env: {}, cwd, uid: 1 }), { ok: false, file: join(cwd, "binary.yaml"), problems: ["the file isn't UTF-8 text"] });
+  t.same(loadConfig({ env: {}, cwd, uid: 1 }), failed(join(cwd, "sluice.yaml"), "the file can't be read: it is a directory"));
+  t.same(loadConfig({ file: "binary.yaml", env: {}, cwd, uid: 1 }), failed(join(cwd, "binary.yaml"), "the file isn't UTF-8 text"));
   // Root reads everything, so permissions can only be tried as somebody else.
   if (process.getuid?.() === 0) return;
   chmodSync(join(cwd, "locked.yaml"), 0);
-  t.same(loadConfig({ file: "locked.yaml", env: {}, cwd, uid: 1 }), { ok: false, file: join(cwd, "locked.yaml"), problems: ["the file can't be read: permission denied"] });
+  t.same(loadConfig({ file: "locked.yaml", env: {}, cwd, uid: 1 }), failed(join(cwd, "locked.yaml"), "the file can't be read: permission denied"));
 });
 
 t.test("problems in a file come back with its name", async (t) => {
   const cwd = t.testdir({ "sluice.yaml": "server: { port: x }\n" });
-  t.same(loadConfig({ env: {}, cwd, uid: 1 }), { ok: false, file: join(cwd, "sluice.yaml"), problems: ['server.port must be an integer from 0 to 65535, not "x"'] });
+  t.same(loadConfig({ env: {}, cwd, uid: 1 }), failed(join(cwd, "sluice.yaml"), 'server.port must be an integer from 0 to 65535, not "x"'));
 });

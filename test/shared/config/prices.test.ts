@@ -44,6 +44,7 @@ prices:
   simulator/c: 5
   simulator/d: { input: 0.0000001, output: 1, per_request: -0.1, tiers: 3 }
   simulator/e: { input: 1, output: 1, tiers: [{ input: 2 }, { above_input_tokens: 5 }, { above_input_tokens: 5, input: 2, outptu: 1 }, { above_input_tokens: 0.5, input: 1 }] }
+  simulator/f: { input: 1, tiers: [{ above_input_tokens: 9, input: 1 }, { above_input_tokens: 8, input: 1 }] }
   simulator/A: { input: 1, output: 1 }
 `;
   const rate = "must be a number of US dollars per million tokens from 0 to 1000000, with at most six decimals";
@@ -57,6 +58,8 @@ prices:
     'prices["simulator/b"].output is required',
     'prices["simulator/c"] must be a mapping of input, output, cached_input, cache_write, per_request, tiers, not 5',
     `prices["simulator/d"].input ${rate}, not 1e-7`,
+    'prices["simulator/f"].output is required',
+    'prices["simulator/f"].tiers[1].above_input_tokens must be greater than 9, the tier before it, not 8',
     'prices["simulator/d"].per_request must be a number of US dollars from 0 to 1000, with at most nine decimals, not -0.1',
     'prices["simulator/d"].tiers must be a list of tiers, not 3',
     'prices["simulator/e"].tiers[0].above_input_tokens is required',

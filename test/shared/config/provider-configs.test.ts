@@ -68,6 +68,8 @@ t.test("what is wrong with a provider is told with its place", async (t) => {
     ["local: { base_url: http://x, operations: [chat] }", [/^providers\.local\.operations must be a list that holds nothing but chat_completions, responses, /]],
     ["local: { base_url: http://x, timeout: 5 }", [/^providers\.local\.timeout is not a known key: expected type, base_url, /]],
     ["sim: { type: simulator, base_url: http://x, api_key: k }", ["providers.sim.base_url is not for the type simulator: leave it out", "providers.sim.api_key is not for the type simulator: leave it out"]],
+    ["local: { models: 5, api_version: v1 }", ['providers.local.models must be a list of model ids, or ["*"] for any, not 5', "providers.local.api_version is for the type azure: leave it out", /^providers\.local\.base_url is required: /]],
+    ["local: { base_url: x:1 }", [/^providers\.local\.base_url must be an http/]],
     ["local: 5", [/^providers\.local must be a mapping of type, .*, not 5$/]],
   ] as const) {
     const told = refused(`providers:\n  ${provider}\n`);

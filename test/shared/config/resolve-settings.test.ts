@@ -3,9 +3,9 @@ import { resolveSettings } from "../../../shared/config/resolve-settings.js";
 import { flagName, settings } from "../../../shared/config/settings.js";
 
 function resolve(sources: { flags?: Record<string, string>; env?: Record<string, string>; file?: Record<string, unknown> }): { readonly values: ReturnType<typeof resolveSettings>; readonly problems: readonly string[] } {
-  const problems: string[] = [];
+  const problems = { inFile: [], outside: [] };
   const values = resolveSettings({ flags: sources.flags ?? {}, env: sources.env ?? {}, file: new Map(Object.entries(sources.file ?? {})) }, problems);
-  return { values, problems };
+  return { values, problems: [...problems.outside, ...problems.inFile] };
 }
 
 t.test("without anything, every setting has its default", async (t) => {
@@ -71,8 +71,8 @@ t.test("a wrong value is told with its place, even where a stronger one hides it
   t.same(resolve({ flags: { port: "a" }, env: { PORT: "b", USAGE_ENABLED: "maybe" }, file: { "server.port": "c", log_level: 5 } }).problems, [
     '--port must be an integer from 0 to 65535, not "a"',
     'PORT must be an integer from 0 to 65535, not "b"',
-    'server.port must be an integer from 0 to 65535, not "c"',
     'USAGE_ENABLED must be true or false (or yes, no, on, off, 1, 0), not "maybe"',
+    'server.port must be an integer from 0 to 65535, not "c"',
     "log_level must be fatal, error, warn, info, debug, trace or silent, not 5",
   ]);
 });
