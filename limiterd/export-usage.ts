@@ -5,18 +5,20 @@ import { formatMillis } from "../shared/time.js";
 import type { DaemonState } from "./state.js";
 import { damaged } from "./usage-reader.js";
 import { recordsFromStored, usageKey, type UsageRecord } from "./usage-records.js";
+import { StoreFailingError } from "./store.js";
 import type { ExportPage } from "./usage-window.js";
 
 /** How many records one page looks at: what a filter leaves out doesn't keep anybody waiting. */
 const examinedMax = 20_000;
 
-/** `next` is null after the last page; a page may be empty and yet not be the last. Rejects with `StoreUnreadableError`. */
+/** `next` is null after the last page; a page may be empty and yet not be the last. Rejects with `StoreUnreadableError`, or with `StoreFailingError` when records can't get there. */
 export async function exportUsage(state: DaemonState, page: ExportPage, nowMs: number): Promise<Record<string, unknown>> {
   const { store, usage } = state;
   // What was settled before the question is on the disk, and so among the records, before it is answered.
   if (page.after === null) {
     state.writer.closeBatch();
-    await state.writer.write([]);
+    const failing = await state.writer.tryWrite([]);
+    if (failing !== null) throw new StoreFailingError(`what was used last can't be told: the store can't be written (${failing.message})`);
   }
   const before = Math.min(usage.lastKey + 1, page.beforeMs === null ? Infinity : usageKey(page.beforeMs + recordLatenessMs));
   const first = Number(store.keys("usage", { from: usageKey(page.fromMs ?? 0), before, limit: 1 })[0] ?? before);

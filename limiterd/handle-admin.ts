@@ -7,7 +7,7 @@ import { failure } from "../shared/error-code.js";
 import { parseConfirmation } from "../shared/checked.js";
 import { parseRuleKey, parseRuleResetOne, parseRuleWrite, periodLabel } from "../shared/rule.js";
 import type { Admin } from "../shared/wire/message.js";
-import { pageAfter, valueOf } from "./admin-body.js";
+import { pageAfter, valueOf, writeChange } from "./admin-body.js";
 import { handleBudgets, isBudgetOp } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
 import { handleKeys, type KeyPorts } from "./handle-keys.js";
@@ -17,7 +17,7 @@ import { listRules } from "./list-rules.js";
 import type { Rule } from "./rule-book.js";
 import { type DaemonState, isLimited } from "./state.js";
 import { daemonStatus } from "./status.js";
-import { type Change, resetKey, ruleRemoved, ruleWritten } from "./store.js";
+import { resetKey, ruleRemoved, ruleWritten } from "./store.js";
 
 export interface AdminPorts extends KeyPorts {
   /** Called after a change of the set of rules, with what `isLimited` said before it. */
@@ -69,7 +69,7 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   const inert = state.settings.inertReason(rule.definition);
   if (inert !== null) state.onInert(inertRule(rule.definition, inert));
   countInert(state, Number(inert !== null) - Number(wasInert), ports);
-  commit(state, [ruleWritten(rule)], () => ports.answer(inert === null ? {} : { inert }));
+  writeChange(state, [ruleWritten(rule)], ports, () => ports.answer(inert === null ? {} : { inert }));
 }
 
 function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
@@ -80,7 +80,7 @@ function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
   if (rule === null) return ports.fail(failure("rate_limit_not_found", `no ${periodLabel(key.periodSeconds)} rule on ${key.scope} ${key.subject}`));
   ports.limitedMayHaveChanged(before);
   countInert(state, -Number(isInert(state, rule)), ports);
-  commit(state, ruleRemoved(rule.id), () => ports.answer({}));
+  writeChange(state, ruleRemoved(rule.id), ports, () => ports.answer({}));
 }
 
 function isInert({ settings }: DaemonState, rule: Rule): boolean {
@@ -99,7 +99,7 @@ function resetOne(state: DaemonState, body: unknown, ports: AdminPorts): void {
   const rule = state.book.find(key);
   if (rule === null) return ports.answer({});
   state.book.reset(rule, state.writer.closeBatch());
-  commit(state, [ruleWritten(rule)], () => ports.answer({}));
+  writeChange(state, [ruleWritten(rule)], ports, () => ports.answer({}));
 }
 
 /** One number in the store, however many rules there are: windows up to it are void. */
@@ -107,9 +107,5 @@ function resetAll(state: DaemonState, body: unknown, ports: AdminPorts): void {
   if (valueOf(parseConfirmation(body), ports) === null) return;
   const lsn = state.writer.closeBatch();
   state.book.resetAll(lsn);
-  commit(state, [{ table: "lives", key: resetKey, value: [lsn] }], () => ports.answer({}));
-}
-
-function commit(state: DaemonState, changes: readonly Change[], then: () => void): void {
-  void state.writer.write(changes).then(then);
+  writeChange(state, [{ table: "lives", key: resetKey, value: [lsn] }], ports, () => ports.answer({}));
 }

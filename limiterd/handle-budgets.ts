@@ -8,7 +8,7 @@ import { parseAnchors } from "../shared/reset-anchors.js";
 import { parseConfirmation } from "../shared/checked.js";
 import { formatMillis } from "../shared/time.js";
 import type { Admin, AdminOp } from "../shared/wire/message.js";
-import { pageAfter, valueOf } from "./admin-body.js";
+import { pageAfter, valueOf, writeChange } from "./admin-body.js";
 import { accountsOf, type Budget } from "./budget-account.js";
 import { anchorsChange, budgetChange, resetChange, spendChange, spendRemovals } from "./budget-store.js";
 import { beginFill } from "./fill-budget.js";
@@ -137,6 +137,6 @@ interface Written {
 
 /** Answers when the changes are in the store and what they looked up is there too. */
 function commit(state: DaemonState, { changes, then, filled = null }: Written, ports: AdminPorts, answer: object = {}): void {
-  const { writer } = state;
-  void Promise.all([writer.write(changes), writeSlices(writer, then), filled?.catch(state.onUnreadable)]).then(() => ports.answer(answer));
+  writeChange(state, changes, ports, () => void followed.then(() => ports.answer(answer)));
+  const followed = Promise.all([writeSlices(state.writer, then), filled?.catch(state.onUnreadable)]);
 }

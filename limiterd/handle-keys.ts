@@ -4,10 +4,11 @@
  */
 import { isCount, isObject } from "../shared/assert.js";
 import { keysMax, keysPerPage, periodSecondsMax } from "../shared/bounds.js";
-import { type Failure, invalid, plainFailure } from "../shared/error-code.js";
+import { type Failure, failure, invalid, plainFailure } from "../shared/error-code.js";
 import { isKeyHash, isRedactedKey, keyNumber, parseKeyIssue } from "../shared/managed-key.js";
 import { show } from "../shared/checked.js";
 import { formatMillis, formatSeconds } from "../shared/time.js";
+import { writeChange } from "./admin-body.js";
 import { keyStatus, type ManagedKey } from "./key-ring.js";
 import type { DaemonState } from "./state.js";
 import { keyChange } from "./stored-key.js";
@@ -42,11 +43,13 @@ function issue(state: DaemonState, fields: Readonly<Record<string, unknown>>, no
   if (expiresInSeconds !== null && (!isCount(expiresInSeconds, 1) || expiresInSeconds > periodSecondsMax || definition.value.expiresAtMs !== null)) return ports.fail(invalid(`expires_in_seconds must be an integer from 1 to ${periodSecondsMax}, without expires_at, not ${show(expiresInSeconds)}`, "expires_in_seconds"));
   const { keys, writer } = state;
   if (keys.find(hash) !== undefined) return ports.fail(invalid("this key exists already", "key_hash"));
+  // Its secret would be lost with the answer.
+  if (writer.failing !== null) return ports.fail(failure("limiter_unavailable", `no key is issued: the store can't be written (${writer.failing.message})`));
   if (keys.size >= keysMax) return ports.fail(invalid(`no key can be issued: there are ${keys.size}, the most that there may be`));
   const expiresAtMs = expiresInSeconds === null ? definition.value.expiresAtMs : nowMs - (nowMs % 1000) + expiresInSeconds * 1000;
   const key = keys.add({ ...definition.value, expiresAtMs, number: keys.nextNumber, hash, redacted, createdAtMs: nowMs, deactivatedAtMs: null });
   if (keys.size === 1) ports.becameKeyed();
-  void writer.write([keyChange(key)]).then(() => ports.answer(listedKey(key, nowMs)));
+  writeChange(state, [keyChange(key)], ports, () => ports.answer(listedKey(key, nowMs)));
 }
 
 function list({ keys }: DaemonState, { after = null }: Readonly<Record<string, unknown>>, nowMs: number, ports: KeyPorts): void {
@@ -62,7 +65,7 @@ function deactivate(state: DaemonState, fields: Readonly<Record<string, unknown>
   const key = findKey(state, fields);
   if (key === undefined) return ports.fail(unknownKey(fields));
   key.deactivatedAtMs ??= nowMs;
-  void state.writer.write([keyChange(key)]).then(() => ports.answer({ id: key.id }));
+  writeChange(state, [keyChange(key)], ports, () => ports.answer({ id: key.id }));
 }
 
 /** The key with the `id` or `key_hash` of a body. */

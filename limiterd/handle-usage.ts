@@ -4,7 +4,7 @@ import { type Failure, failure } from "../shared/error-code.js";
 import type { Checked } from "../shared/checked.js";
 import { exportUsage } from "./export-usage.js";
 import type { DaemonState } from "./state.js";
-import { StoreUnreadableError } from "./store.js";
+import { StoreFailingError, StoreUnreadableError } from "./store.js";
 import { summarizeUsage } from "./usage-summary.js";
 import { usageStatus } from "./usage-status.js";
 import { parseExportPage, parseGrouping, parseUsageWindow } from "./usage-window.js";
@@ -21,6 +21,7 @@ export function handleUsage(state: DaemonState, { op, body }: { readonly op: Usa
   const answered = answerOf(state, op, body, nowMs);
   if (!answered.ok) return ports.fail(answered.failure);
   void answered.value.then(ports.answer, (error: unknown) => {
+    if (error instanceof StoreFailingError) return ports.fail(failure("usage_status_failed", error.message));
     if (!(error instanceof StoreUnreadableError)) throw error;
     state.onUnreadable(error);
     ports.fail(failure("usage_status_failed", "the recorded usage can't be read: the daemon's log says why"));

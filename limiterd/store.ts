@@ -53,6 +53,11 @@ export class StoreUnreadableError extends Error {
   override name = "StoreUnreadableError";
 }
 
+/** The store can't be written; what waits for it is tried again. */
+export class StoreFailingError extends Error {
+  override name = "StoreFailingError";
+}
+
 /** Another living daemon owns the store. */
 export class StoreLockedError extends Error {
   override name = "StoreLockedError";

@@ -38,6 +38,8 @@ export interface Writer {
   closeBatch(): number;
   /** Queues changes behind all that is queued. Resolved: they are committed. After `close` they are dropped, and it never is. */
   write(changes: readonly Change[]): Promise<void>;
+  /** As `write`, for somebody who waits: null once they are committed, or why the store can't be written, as soon as that is known. They stay queued and are committed when it works again. */
+  tryWrite(changes: readonly Change[]): Promise<Error | null>;
   /** Commits all that is queued; what comes later is not taken. Never resolved while the store fails. */
   close(): Promise<void>;
   /** What removes the batches up to `lsn`; to be written once they are covered by what was written before. */
@@ -72,6 +74,8 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
   let commitScheduled = false;
   let commitDue = false;
   let failing: Error | null = null;
+  /** Those who wait for a commit, to be told when one fails. */
+  const waiting = new Set<(failing: Error | null) => void>();
   let closed = false;
   let pendingEntries = 0;
   let unjournaled = 0;
@@ -119,6 +123,7 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     } catch (error) {
       failing = error instanceof Error ? error : new Error(String(error));
       ports.onStoreState(failing);
+      for (const tell of waiting) tell(failing);
       ports.schedule(options.retryMs, () => void commit(taken));
       return;
     }
@@ -161,6 +166,19 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
         if (closed) return;
         jobs.push({ changes, done: resolve });
         pump();
+      });
+    },
+    tryWrite(changes) {
+      return new Promise((resolve) => {
+        if (closed) return;
+        const tell = (outcome: Error | null): void => {
+          waiting.delete(tell);
+          resolve(outcome);
+        };
+        waiting.add(tell);
+        jobs.push({ changes, done: () => tell(null) });
+        pump();
+        if (failing !== null) tell(failing);
       });
     },
     close() {

@@ -3,6 +3,7 @@
  * the next welcome, answered, lost or expired. The connection is the limiter client's.
  */
 import { type Failure, failure } from "../shared/error-code.js";
+import { isChange } from "../shared/wire/admin-op.js";
 import type { Admin, Authorize } from "../shared/wire/message.js";
 
 export type CallOutcome = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly failure: Failure };
@@ -31,6 +32,12 @@ export function limiterUnavailable(): Failure {
   return failure("limiter_unavailable", "the limiter daemon does not answer");
 }
 
+/** A change that was sent may be made all the same, now or when the daemon can write again. */
+function unanswered({ message, sent }: Call): Failure {
+  if (!sent || message.kind !== "admin" || !isChange(message.op)) return limiterUnavailable();
+  return failure("limiter_unavailable", "the limiter daemon does not answer: the change may have been made, or may still be; look before asking again");
+}
+
 export function createDaemonCalls(): DaemonCalls {
   const calls = new Map<number, Call>();
 
@@ -40,7 +47,7 @@ export function createDaemonCalls(): DaemonCalls {
   }
 
   function failWhere(which: (call: Call) => boolean): void {
-    for (const [id, call] of calls) if (which(call)) answer(id, { ok: false, failure: limiterUnavailable() });
+    for (const [id, call] of calls) if (which(call)) answer(id, { ok: false, failure: unanswered(call) });
   }
 
   return {

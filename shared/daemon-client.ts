@@ -11,7 +11,8 @@ import { dial, type Peer } from "./ipc.js";
 import { version, wireVersion } from "./version.js";
 import { createFrameReader, encodeFrame } from "./wire/codec.js";
 import { fromDaemonFromWire } from "./wire/from-daemon.js";
-import type { AdminOp, FromDaemon, ToDaemon } from "./wire/message.js";
+import { type AdminOp, isChange } from "./wire/admin-op.js";
+import type { FromDaemon, ToDaemon } from "./wire/message.js";
 import { toWire } from "./wire/to-wire.js";
 
 /** How long the command line waits for a connection, and for each answer. */
@@ -92,7 +93,9 @@ class Conversation implements DaemonClient {
   }
 
   async call(op: AdminOp, body: unknown): Promise<DaemonAnswer> {
-    const reply = await this.#exchange((id) => ({ kind: "admin", id, op, body }));
+    const reply = await this.#exchange((id) => ({ kind: "admin", id, op, body })).catch((error: unknown) => {
+      throw error instanceof DaemonError && isChange(op) ? new DaemonError(error.trouble, `${error.message}; the change may have been made, or may still be`, error) : error;
+    });
     if (reply.kind === "answer") return { ok: true, body: reply.body };
     if (reply.kind === "failed") return { ok: false, failure: checkFailure(reply.failure) };
     throw this.#broken(`${op} was answered by ${reply.kind}`);

@@ -49,9 +49,11 @@
  * A settle needn't say so: it moves no slots, and without an attempt it counts at the path alone.
  */
 import type { Failure } from "../error-code.js";
+import type { AdminOp } from "./admin-op.js";
 import type { Execution } from "./execution.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "./verdict.js";
 
+export type { AdminOp } from "./admin-op.js";
 export type { Breach, BudgetBreach, Dimension, SuccessHeaders } from "./verdict.js";
 
 /** Where a request may go: a provider instance and the model's id there. */
@@ -159,9 +161,6 @@ export interface RefusalNote {
   /** As the caller named it; empty when it named none. */
   readonly model: string;
 }
-
-export const adminOps = ["rate-limits.list", "rate-limits.put", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset", "budgets.list", "budgets.put", "budgets.delete", "budgets.reset-one", "budgets.reset", "budgets.settings", "budgets.put-settings", "keys.issue", "keys.list", "keys.deactivate", "explain", "status", "usage.status", "usage.summary", "usage.export"] as const;
-export type AdminOp = (typeof adminOps)[number];
 
 export interface Admin {
   readonly kind: "admin";

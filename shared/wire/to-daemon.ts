@@ -4,7 +4,8 @@ import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } fro
 import { isKeyHash } from "../managed-key.js";
 import { isNormalUserPath } from "../user-path.js";
 import { executionFromWire } from "./execution.js";
-import { type Admit, adminOps, type Hello, type Lease, type Reroute, type Settle, settledParts, type Target, type ToDaemon } from "./message.js";
+import { adminOps } from "./admin-op.js";
+import { type Admit, type Hello, type Lease, type Reroute, type Settle, settledParts, type Target, type ToDaemon } from "./message.js";
 
 /** What a frame towards the daemon holds, or null when it breaks the grammar: the peer is then closed. */
 export function toDaemonFromWire(frame: unknown): ToDaemon | null {

@@ -104,9 +104,12 @@ t.test("a deactivated key is denied in the very step of its deactivation, on eve
   t.same(authorize(second, 4, key.hash), { kind: "denied", id: 4 });
   t.equal(first.heard.length, heard, "not answered before the commit");
   await daemon.commit();
+  t.match(first.heard.slice(heard), [{ kind: "failed", failure: { status: 503, message: /^the change is made but not written: the store can't be written \(the disk is broken\)/ } }]);
+  ask(first, "keys.issue", { key_hash: newKey().hash, redacted_value: newKey().redacted, key: {} });
+  t.match(first.heard.at(-1), { kind: "failed", failure: { status: 503, message: "no key is issued: the store can't be written (the disk is broken)" } });
+  t.equal(daemon.state.keys.size, 1, "a key whose value nobody would get isn't made");
   daemon.store.broken = false;
   await daemon.commit();
-  t.match(first.heard.slice(heard), [{ kind: "answer", body: { id: "key_1" } }]);
   const reborn = startDaemon([], { store: daemon.store.crash() });
   const peer = reborn.proxy("p3");
   endReunion(reborn.state);

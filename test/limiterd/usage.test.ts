@@ -136,6 +136,7 @@ t.test("while commits fail everything gathers; when they work again it is writte
     await daemon.commit();
   }
   t.match(await usageOf(daemon, "/"), { total_requests: 40 }, "told all the same");
+  t.match(await refusal(ask(daemon, "usage.export", {})), { status: 503, code: "usage_status_failed", message: /the store can't be written \(the disk is broken\)/ }, "an export, which is of what is on the disk, is refused at once");
   const crashed = startDaemon([], { store: daemon.store.crash(), nowMs: noonMs });
   t.match(await usageOf(crashed, "/"), { total_requests: 1 });
   t.same(peer.heard.filter(({ kind }) => kind === "settled"), [{ kind: "settled", seq: 1 }]);

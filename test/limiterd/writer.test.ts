@@ -70,6 +70,22 @@ t.test("a failed commit is tried again and holds back what comes after it", asyn
   t.same(states, ["no space", null]);
 });
 
+t.test("who waits for a change is told at once that the store fails, and the change is written all the same", async (t) => {
+  const self = disk();
+  const timers: (() => void)[] = [];
+  const writer = createWriter({ store: self.store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] });
+  const change = (key: string): readonly Change[] => [{ table: "rules", key, value: [1] }];
+  t.equal(await writer.tryWrite(change("a")), null);
+  self.fail = true;
+  t.match(await writer.tryWrite(change("b")), { message: "no space" }, "the commit that fails");
+  t.match(await writer.tryWrite(change("c")), { message: "no space" }, "what waits behind it");
+  self.fail = false;
+  timers.shift()!();
+  await settled();
+  t.equal(await writer.tryWrite(change("d")), null);
+  t.same(self.written.flat().map(({ key }) => key), ["a", "b", "c", "d"]);
+});
+
 t.test("the journal is removed up to what is covered, batches of an earlier life included", async (t) => {
   const self = disk();
   const timers: (() => void)[] = [];

@@ -540,14 +540,15 @@ t.test("a second settle of one admission is our own mistake", async (t) => {
 
 t.test("a call is answered, refused, or fails when the daemon is silent", async (t) => {
   const bench = linkedBench();
-  const [answered, failed, silent] = [bench.client.call("status", null), bench.client.call("rate-limits.put", { a: 1 }), bench.client.call("rate-limits.list", null)];
+  const [answered, failed, silent, unsure] = [bench.client.call("status", null), bench.client.call("rate-limits.put", { a: 1 }), bench.client.call("rate-limits.list", null), bench.client.call("budgets.delete", {})];
   const ids = bench.take().map((message) => (message as { id: number }).id);
   bench.hear({ kind: "answer", id: ids[0]!, body: { rules: 3 } });
   bench.hear({ kind: "failed", id: ids[1]!, failure: invalid("no", "a") });
   bench.advance(5_000 + lookMs);
   t.same(await answered, { ok: true, body: { rules: 3 } });
   t.match(await failed, { ok: false, failure: { status: 400, param: "a" } });
-  t.match(await silent, { ok: false, failure: { status: 503, code: "limiter_unavailable" } });
+  t.match(await silent, { ok: false, failure: { status: 503, code: "limiter_unavailable", message: "the limiter daemon does not answer" } });
+  t.match(await unsure, { ok: false, failure: { status: 503, code: "limiter_unavailable", message: "the limiter daemon does not answer: the change may have been made, or may still be; look before asking again" } });
 });
 
 t.test("a call that was sent isn't sent again: the daemon that is gone may have done it", async (t) => {
@@ -555,7 +556,7 @@ t.test("a call that was sent isn't sent again: the daemon that is gone may have 
   const sent = bench.client.call("rate-limits.put", {});
   bench.take();
   bench.lose();
-  t.match(await sent, { ok: false, failure: { code: "limiter_unavailable" } });
+  t.match(await sent, { ok: false, failure: { code: "limiter_unavailable", message: /the change may have been made, or may still be/ } });
   bench.connect();
   bench.welcome();
   t.same(kinds(bench.take()), ["hello"]);
@@ -573,9 +574,9 @@ t.test("a call that no daemon has seen waits for one, but no longer than an admi
   bench.hear({ kind: "answer", id: (call as { id: number }).id, body: 1 });
   t.same(await waits, { ok: true, body: 1 });
   bench.lose();
-  const never = bench.client.call("status", null);
+  const never = bench.client.call("rate-limits.put", {});
   bench.advance(deadlineMs + lookMs);
-  t.match(await never, { ok: false, failure: { status: 503 } });
+  t.match(await never, { ok: false, failure: { status: 503, message: "the limiter daemon does not answer" } }, "a change that was never sent is not made");
 });
 
 t.test("a stopping proxy waits until every settle is acknowledged, but not longer than it says", async (t) => {

@@ -8,7 +8,8 @@ import { scopes } from "../../../shared/rule.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
 import { type Execution, flawOf } from "../../../shared/wire/execution.js";
-import { adminOps, type FromDaemon, type Lease, settledParts, type ToDaemon } from "../../../shared/wire/message.js";
+import { adminOps } from "../../../shared/wire/admin-op.js";
+import { type FromDaemon, type Lease, settledParts, type ToDaemon } from "../../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 
