@@ -1,8 +1,8 @@
 /** Wires the proxy: listener, limiter client, providers, catalog; and the order in which they start and stop. */
 import { isUtf8 } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
-import { BlockList, isIP } from "node:net";
 import type { Config } from "../shared/config/config.js";
+import { isLoopback, isUnlocked, openBeyondLoopback } from "../shared/config/open-gateway.js";
 import { hashKey, newKey } from "../shared/key-secret.js";
 import type { Log } from "../shared/log.js";
 import { connectLimiter } from "./connect-limiter.js";
@@ -47,21 +47,20 @@ const firstLinkMs = 2_000;
 
 /** Starts a proxy; resolved, it answers. Rejects with `OpenGatewayError`, or when the address is taken. */
 export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> {
-  const unlocked = config.server.masterKey === null && config.jwtIssuers.length === 0;
-  const loopback = isLoopback(config.server.host);
-  const open = unlocked && (loopback || config.server.allowOpen);
+  const refused = openBeyondLoopback(config);
+  const open = isUnlocked(config) && refused === null;
   let linkedOnce: () => void = () => {};
   const firstLink = new Promise<void>((resolve) => {
     linkedOnce = resolve;
   });
   const limiter = connectLimiter(config.limiter, log, () => linkedOnce());
   const linkedInTime = Promise.race([firstLink, new Promise<void>((resolve) => setTimeout(resolve, firstLinkMs).unref())]);
-  if (unlocked && !open) {
+  if (refused !== null) {
     // Only the daemon knows whether a managed key keeps strangers out. Should its store be exchanged later, nobody is let in by that.
     await linkedInTime;
     if (limiter.client.keyed !== true) {
       limiter.close();
-      throw new OpenGatewayError(`server.host ${config.server.host} is not loopback and no master key is set: anybody could call. Set SLUICE_MASTER_KEY, configure a jwt issuer, issue a key (sluice keys issue), or set SLUICE_ALLOW_OPEN=true if that is what you want`);
+      throw new OpenGatewayError(refused);
     }
   }
   const upstreams = new Map<string, Upstream>(config.providers.map((provider) => [provider.name, provider.type === "simulator" ? createSimulatedUpstream() : createHttpUpstream(provider)]));
@@ -77,7 +76,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
   const gateway: Gateway = {
     config,
     log,
-    credentials: { masterKey: config.server.masterKey, jwt, userPathHeader: config.server.userPathHeader, open, adminOpen: open && loopback, sameSecret, hashKey },
+    credentials: { masterKey: config.server.masterKey, jwt, userPathHeader: config.server.userPathHeader, open, adminOpen: open && isLoopback(config.server.host), sameSecret, hashKey },
     limiter: limiter.client,
     upstreams,
     targetOrder: createTargetOrder(prices.costOf),
@@ -132,14 +131,4 @@ function sameSecret(given: string, expected: string): boolean {
 /** What the cache finds a request by. `head` is one line, so it can't be taken for a part of the body. */
 function digest(head: string, body: Buffer): string {
   return createHash("sha256").update(head).update("\n").update(body).digest("base64url");
-}
-
-function isLoopback(host: string): boolean {
-  if (host === "localhost") return true;
-  const family = isIP(host);
-  if (family === 0) return false;
-  const loopback = new BlockList();
-  loopback.addSubnet("127.0.0.0", 8, "ipv4");
-  loopback.addAddress("::1", "ipv6");
-  return loopback.check(host, family === 6 ? "ipv6" : "ipv4");
 }

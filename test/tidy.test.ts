@@ -26,7 +26,7 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "proxy/connect-limiter.ts": { kind: "adapter", why: "the limiter client's ports: monotonic clock, timers, the proxy's id" },
   "proxy/http-listener.ts": { kind: "adapter", why: "node:http's server, its bounds and its end" },
   "proxy/http-upstream.ts": { kind: "adapter", why: "the upstream port on undici" },
-  "proxy/main.ts": { kind: "main", why: "wires the proxy: its clock, constant-time comparison, the makers of keys, loopback" },
+  "proxy/main.ts": { kind: "main", why: "wires the proxy: its clock, constant-time comparison, the makers of keys" },
   "proxy/node-exchange.ts": { kind: "adapter", why: "the exchange port on Node's request and response, with timers" },
   "proxy/price-list.ts": { kind: "adapter", why: "the price list of @pydantic/genai-prices, loaded when it is needed; no I/O of its own" },
   "proxy/refuse-unreadable.ts": { kind: "adapter", why: "answers on a bare socket, with a random request id" },

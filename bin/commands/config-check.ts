@@ -1,6 +1,7 @@
 /** `sluice config check`: reads the configuration as a start would, and says what it holds or what is wrong with it. */
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
+import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
 import { requireConfiguration } from "../configuration.js";
 import { httpUrl } from "../http-url.js";
 import { renderFields } from "../table.js";
@@ -20,6 +21,8 @@ export function addConfig(program: Command, session: Session): void {
 function checkConfiguration(session: Session, flags: CommandFlags): void {
   const warnings: string[] = [];
   const config = requireConfiguration(session, flags, (warning) => warnings.push(warning));
+  const refused = openBeyondLoopback(config);
+  if (refused !== null) warnings.push(`the proxy starts only if the daemon has a managed key, which isn't asked here: ${refused}`);
   if (flags.json === true) {
     session.terminal.out(JSON.stringify({ ok: true, ...summarize(config), warnings }));
     return;
