@@ -47,11 +47,6 @@ export function refusal(refused: Failure, remark = ""): CommandFailure {
   return new CommandFailure({ exitCode, lines: [`error: ${message}`], error: errorObject({ ...refused, message }) });
 }
 
-/** No such rule. */
-export function ruleNotFound(message: string): CommandFailure {
-  return refusal(failure("rate_limit_not_found", message, "subject"));
-}
-
 /** The daemon didn't answer. */
 export function daemonFailure(error: DaemonError): CommandFailure {
   const exitCode = error.trouble === "refused" ? exitCodes.failed : exitCodes.unreachable;

@@ -1,52 +1,48 @@
 /** An explanation for people. Pure; the explanation is the API's own object, and what a newer daemon adds is left to `--json`. */
-import { formatUsd } from "./budget-table.js";
+import { budgetColumns } from "./budget-table.js";
 import { formatDuration } from "./duration.js";
-import { untilReset, usedOf } from "./rule-table.js";
+import { inertLines, ruleColumns } from "./rule-table.js";
 import { type Column, renderFields, renderTable } from "./table.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const columns: readonly Column[] = [
-  { title: "FOR", align: "left" },
-  { title: "SCOPE", align: "left" },
-  { title: "SUBJECT", align: "left" },
-  { title: "PERIOD", align: "left" },
-  { title: "REQUESTS", align: "right" },
-  { title: "TOKENS", align: "right" },
-  { title: "IN FLIGHT", align: "right" },
-  { title: "RESETS IN", align: "right" },
-  { title: "SAYS", align: "left" },
-];
+/** A rule, and which target it is for. */
+type RuleOf = Fields & { readonly who: string };
 
-const budgetColumns: readonly Column[] = [
-  { title: "BUDGET", align: "left" },
-  { title: "SUBJECT", align: "left" },
-  { title: "PERIOD", align: "left" },
-  { title: "SPENT", align: "right" },
-  { title: "AMOUNT", align: "right" },
-  { title: "ENDS IN", align: "right" },
-  { title: "SAYS", align: "left" },
-];
+function columnsOfRules(nowMs: number): readonly Column<RuleOf>[] {
+  return [{ title: "FOR", align: "left", text: ({ who }) => who }, ...ruleColumns(nowMs), { title: "SAYS", align: "left", text: ruleVerdict }];
+}
+
+function ruleVerdict({ breached, retry_after: wait }: Fields): string {
+  return Array.isArray(breached) && breached.length > 0 ? `refuses (${breached.join(", ")}), ${duration(wait)}` : "admits";
+}
+
+function columnsOfBudgets(nowMs: number): readonly Column<Fields>[] {
+  return [...budgetColumns(nowMs), { title: "SAYS", align: "left", text: budgetVerdict }];
+}
+
+function budgetVerdict({ retry_after: wait, inert }: Fields): string {
+  return typeof wait === "number" && wait > 0 ? `refuses, ${duration(wait)}` : typeof inert === "string" ? `admits: ${inert}` : "admits";
+}
 
 /** What happened, if it is about a refusal; the verdict now; the candidate targets; the rules. */
 export function renderExplanation(explanation: Fields): string {
   const { refusal, verdict, rules, targets, budgets, server_time: serverTime } = explanation;
   const nowMs = typeof serverTime === "string" ? Date.parse(serverTime) : Number.NaN;
   const candidates = fieldsIn(targets);
-  const rows = [
-    ...fieldsIn(rules).map((rule) => ruleRow("every target", rule, nowMs)),
-    ...candidates.flatMap((target) => fieldsIn(target["rules"]).map((rule) => ruleRow(String(target["target"]), rule, nowMs))),
+  const met: readonly RuleOf[] = [
+    ...fieldsIn(rules).map((rule) => ({ ...rule, who: "every target" })),
+    ...candidates.flatMap((target) => fieldsIn(target["rules"]).map((rule) => ({ ...rule, who: String(target["target"]) }))),
   ];
   const accounts = fieldsIn(budgets);
-  const inert = [...fieldsIn(rules), ...candidates.flatMap((target) => fieldsIn(target["rules"]))].filter((rule) => typeof rule["inert"] === "string");
   return [
     ...(isFields(refusal) ? [renderRefusal(refusal)] : []),
     ...(typeof explanation["key"] === "string" ? [`caller: ${explanation["key"]}, on ${String(explanation["user_path"])}`] : []),
     `now: ${renderVerdict(isFields(verdict) ? verdict : {})}`,
     ...candidates.map((target) => `target ${String(target["target"])}: ${renderTarget(target)}`),
-    rows.length === 0 ? "no rule applies" : renderTable(columns, rows),
-    ...(accounts.length === 0 ? [] : [renderTable(budgetColumns, accounts.map((budget) => budgetRow(budget, nowMs)))]),
-    ...new Set(inert.map((rule) => `inert: ${String(rule["scope"])} ${String(rule["subject"])} ${String(rule["period_label"])}: ${String(rule["inert"])}`)),
+    met.length === 0 ? "no rule applies" : renderTable(columnsOfRules(nowMs), met),
+    ...(accounts.length === 0 ? [] : [renderTable(columnsOfBudgets(nowMs), accounts)]),
+    ...inertLines(met),
   ].join("\n");
 }
 
@@ -69,35 +65,6 @@ function renderTarget(target: Fields): string {
   if (target["chosen"] === true) return "gets the request";
   if (target["admits"] === true) return "has room";
   return `has no room: ${String(target["message"])}; in ${duration(target["retry_after"])}`;
-}
-
-function ruleRow(who: string, rule: Fields, nowMs: number): readonly string[] {
-  const concurrent = rule["period_seconds"] === 0;
-  const breached = Array.isArray(rule["breached"]) ? rule["breached"].map(String) : [];
-  return [
-    who,
-    String(rule["scope"]),
-    typeof rule["template"] === "string" ? `${String(rule["subject"])} (child of ${rule["template"]})` : String(rule["subject"]),
-    String(rule["period_label"]),
-    concurrent ? "-" : usedOf(rule["requests_used"], rule["max_requests"], false),
-    concurrent ? "-" : usedOf(rule["tokens_used"], rule["max_tokens"], false),
-    concurrent ? usedOf(rule["in_flight"], rule["max_requests"], false) : "-",
-    untilReset(rule["window_end"], nowMs),
-    breached.length === 0 ? "admits" : `refuses (${breached.join(", ")}), ${duration(rule["retry_after"])}`,
-  ];
-}
-
-function budgetRow(budget: Fields, nowMs: number): readonly string[] {
-  const wait = budget["retry_after"];
-  return [
-    String(budget["scope"]),
-    typeof budget["template"] === "string" ? `${String(budget["subject"])} (child of ${budget["template"]})` : String(budget["subject"]),
-    String(budget["period_label"]),
-    formatUsd(budget["spent"]),
-    formatUsd(budget["amount"]),
-    untilReset(budget["period_end"], nowMs),
-    typeof wait === "number" && wait > 0 ? `refuses, ${duration(wait)}` : typeof budget["inert"] === "string" ? `admits: ${budget["inert"]}` : "admits",
-  ];
 }
 
 function duration(seconds: unknown): string {

@@ -2,7 +2,7 @@
 import { periodSecondsMax } from "../shared/bounds.js";
 import { parseKeyIssue } from "../shared/managed-key.js";
 import { parseTimestamp } from "../shared/time.js";
-import type { Problem } from "./rule-flags.js";
+import type { Problem } from "./limit-flags.js";
 
 export interface KeyIssueFlags {
   readonly path?: string;

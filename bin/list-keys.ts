@@ -1,6 +1,6 @@
 /** The managed keys, fetched from the daemon and shown. The keys are the API's own objects. */
 import type { DaemonClient } from "../shared/daemon-client.js";
-import { answered } from "./list-rules.js";
+import { answered } from "./answered.js";
 import { type Column, renderTable } from "./table.js";
 
 export type ListedKey = Readonly<Record<string, unknown>>;
@@ -17,21 +17,20 @@ export async function listKeys(client: DaemonClient): Promise<readonly ListedKey
   }
 }
 
-const columns: readonly Column[] = ["ID", "NAME", "PATH", "LABELS", "KEY", "STATUS", "EXPIRES", "CREATED"].map((title) => ({ title, align: "left" }));
+const columns: readonly Column<ListedKey>[] = [
+  { title: "ID", align: "left", text: ({ id }) => text(id) },
+  { title: "NAME", align: "left", text: ({ name }) => text(name) },
+  { title: "PATH", align: "left", text: ({ user_path: path }) => (path === null ? "(the caller's)" : text(path)) },
+  { title: "LABELS", align: "left", text: ({ labels }) => (Array.isArray(labels) && labels.length > 0 ? labels.join(", ") : "-") },
+  { title: "KEY", align: "left", text: ({ redacted_value: redacted }) => text(redacted) },
+  { title: "STATUS", align: "left", text: ({ status }) => text(status) },
+  { title: "EXPIRES", align: "left", text: ({ expires_at: at }) => (at === null ? "never" : text(at)) },
+  { title: "CREATED", align: "left", text: ({ created_at: at }) => text(at) },
+];
 
 /** The table of `keys list`; one sentence when there is nothing to show. */
 export function renderKeys(keys: readonly ListedKey[]): string {
-  if (keys.length === 0) return "no keys";
-  return renderTable(columns, keys.map((key) => [
-    text(key["id"]),
-    text(key["name"]),
-    key["user_path"] === null ? "(the caller's)" : text(key["user_path"]),
-    Array.isArray(key["labels"]) && key["labels"].length > 0 ? key["labels"].join(", ") : "-",
-    text(key["redacted_value"]),
-    text(key["status"]),
-    key["expires_at"] === null ? "never" : text(key["expires_at"]),
-    text(key["created_at"]),
-  ]));
+  return keys.length === 0 ? "no keys" : renderTable(columns, keys);
 }
 
 function text(value: unknown): string {

@@ -1,13 +1,14 @@
 /** Texts in columns. Pure. */
 
-export interface Column {
+export interface Column<Row> {
   readonly title: string;
   readonly align: "left" | "right";
+  readonly text: (row: Row) => string;
 }
 
 /** Rows under their titles, columns two spaces apart, no trailing spaces. */
-export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
-  const lines = [columns.map(({ title }) => title), ...rows];
+export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const lines = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ text }) => text(row)))];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => width(line[index] ?? ""))));
   return lines.map((line) => columns.map(({ align }, index) => pad(line[index] ?? "", widths[index] ?? 0, align)).join("  ").trimEnd()).join("\n");
 }

@@ -60,17 +60,16 @@ function renderChart(days: readonly UsageGroup[], { columns, unicode }: UsageVie
 function renderGroups(groups: readonly UsageGroup[], by: Grouping): string {
   const decimals = usdDecimals(Math.max(0, ...groups.map((group) => group.total_cost)));
   const someUnpriced = groups.some((group) => group.unpriced_requests > 0);
-  const columns: readonly Column[] = [
-    { title: by.toUpperCase(), align: "left" },
-    ...["REQUESTS", "INPUT", "OUTPUT", "TOTAL", "COST", ...(someUnpriced ? ["UNPRICED"] : [])].map((title) => ({ title, align: "right" }) as const),
-  ];
-  const rows = groups.map((group) => [
-    printable(group.key),
-    ...[group.requests, group.input_tokens, group.output_tokens, group.total_tokens].map(formatCount),
-    group.unpriced_requests === group.requests ? "-" : formatUsd(group.total_cost, decimals),
-    ...(someUnpriced ? [formatCount(group.unpriced_requests)] : []),
-  ]);
-  return renderTable(columns, rows);
+  const count = (title: string, of: (group: UsageGroup) => number): Column<UsageGroup> => ({ title, align: "right", text: (group) => formatCount(of(group)) });
+  return renderTable<UsageGroup>([
+    { title: by.toUpperCase(), align: "left", text: ({ key }) => printable(key) },
+    count("REQUESTS", (group) => group.requests),
+    count("INPUT", (group) => group.input_tokens),
+    count("OUTPUT", (group) => group.output_tokens),
+    count("TOTAL", (group) => group.total_tokens),
+    { title: "COST", align: "right", text: (group) => (group.unpriced_requests === group.requests ? "-" : formatUsd(group.total_cost, decimals)) },
+    ...(someUnpriced ? [count("UNPRICED", (group) => group.unpriced_requests)] : []),
+  ], groups);
 }
 
 /** The days of the window in order, those without usage too. */

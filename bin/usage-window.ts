@@ -1,7 +1,7 @@
 /** Which UTC days `sluice usage` looks at, by the rules of GET /v1/usage (CONTRACT section 7). Pure: now is an argument. */
 import { usageDaysMax } from "../shared/bounds.js";
 import { dayMs, dayOf, parseDay } from "../shared/utc-day.js";
-import type { FromFlags, Problem } from "./rule-flags.js";
+import type { FromFlags, Problem } from "./limit-flags.js";
 
 /** The flags as they were typed. */
 export interface WindowFlags {

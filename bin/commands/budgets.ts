@@ -1,10 +1,13 @@
-/** `sluice budgets …`: the five commands on budgets, their flags and their help. What they do is in `run-budgets.ts`. */
+/** `sluice budgets …`: the five commands on budgets, their flags and their help. What they do is in `run-limits.ts` and `budget-settings.ts`. */
 import type { Command } from "commander";
 import { anchorFields } from "../../shared/reset-anchors.js";
-import { anchorFlag, type BudgetKeyFlags, type BudgetSetFlags, shortAmountFlags } from "../budget-flags.js";
+import { anchorFlag, budgetFlags } from "../budget-flags.js";
+import type { KeyFlags, SetFlags } from "../limit-flags.js";
+import { budgetKind } from "../limit-kind.js";
 import type { Session } from "../terminal.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";
-import { type BudgetListFlags, type BudgetResetFlags, deleteBudget, resetBudgets, setBudgets, settleAnchors, showBudgets } from "./run-budgets.js";
+import { settleAnchors } from "./budget-settings.js";
+import { deleteLimit, type ListFlags, type ResetFlags, resetLimits, setLimits, showLimits } from "./run-limits.js";
 
 /** Adds `budgets` to the program. */
 export function addBudgets(program: Command, session: Session): void {
@@ -15,26 +18,26 @@ export function addBudgets(program: Command, session: Session): void {
     .option("--scope <scope>", "only budgets of this scope: user_path or label")
     .option("--path <path>", "only budgets that apply to a caller with this user path")
     .addOption(jsonOption("print what GET /admin/budgets answers"))
-    .action((_options, command: Command) => showBudgets(session, command.optsWithGlobals<CommandFlags & BudgetListFlags>()));
+    .action((_options, command: Command) => showLimits(budgetKind, session, command.optsWithGlobals<CommandFlags & ListFlags>()));
 
-  const set = withKeyOptions(budgets.command("set").description("create a budget or replace its amount; what was spent stays"))
-    .option("--amount <usd>", "US dollars per period")
-    .option("--per-child", "a template: each direct child of the path has the amount for itself");
-  for (const name of shortAmountFlags) set.option(`--${name} <usd>`, `US dollars, ${name}`);
+  const set = withKeyOptions(budgets.command("set").description("create a budget or replace its amount; what was spent stays"));
+  for (const { name, meaning } of budgetFlags.longFlags) set.option(`--${name} <usd>`, meaning);
+  set.option("--per-child", "a template: each direct child of the path has the amount for itself");
+  for (const { name, meaning } of budgetFlags.shortFlags) set.option(`--${name} <usd>`, meaning);
   set
     .addHelpText("after", "\nShort flags may be combined: several budgets are written, or none if one is invalid.")
     .addOption(jsonOption("print the whole list afterwards"))
-    .action((subject: string, _options, command: Command) => setBudgets(session, subject, command.optsWithGlobals<CommandFlags & BudgetSetFlags>()));
+    .action((subject: string, _options, command: Command) => setLimits(budgetKind, session, subject, command.optsWithGlobals<CommandFlags & SetFlags>()));
 
   withKeyOptions(budgets.command("delete").description("remove a budget; made again in the same period, it finds what was spent"))
     .addOption(jsonOption("print the whole list afterwards"))
-    .action((subject: string, _options, command: Command) => deleteBudget(session, subject, command.optsWithGlobals<CommandFlags & BudgetKeyFlags>()));
+    .action((subject: string, _options, command: Command) => deleteLimit(budgetKind, session, subject, command.optsWithGlobals<CommandFlags & KeyFlags>()));
 
   withPeriodOptions(budgets.command("reset").description("begin the running period of one budget anew, or of all").argument("[subject]", "user path or label"))
     .option("--all", "every budget")
     .option("--yes", "don't ask before resetting all")
     .addOption(jsonOption("print the whole list afterwards"))
-    .action((subject: string | undefined, _options, command: Command) => resetBudgets(session, subject, command.optsWithGlobals<CommandFlags & BudgetResetFlags>()));
+    .action((subject: string | undefined, _options, command: Command) => resetLimits(budgetKind, session, subject, command.optsWithGlobals<CommandFlags & ResetFlags>()));
 
   const settings = budgets.command("settings").description("show when days, weeks and months of budgets begin, in UTC; with flags, change it");
   for (const { name, meaning, min, max } of anchorFields) settings.option(`${anchorFlag(name).flag} <n>`, `${meaning} (${min} to ${max})`);

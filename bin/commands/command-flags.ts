@@ -2,7 +2,7 @@
 import { Option } from "commander";
 import { normalizeUserPath } from "../../shared/user-path.js";
 import type { ConfigurationFlags } from "../configuration.js";
-import type { FromFlags } from "../rule-flags.js";
+import type { FromFlags } from "../limit-flags.js";
 
 /** What every command that prints a result is given. */
 export interface CommandFlags extends ConfigurationFlags {

@@ -5,7 +5,7 @@ import { keyNumber, looksLikeManagedKey } from "../../shared/managed-key.js";
 import { usageFailure } from "../command-failure.js";
 import { type KeyIssueFlags, keyIssueFromFlags, notAKey } from "../key-flags.js";
 import { listKeys, type ListedKey, renderKeys } from "../list-keys.js";
-import { answered } from "../list-rules.js";
+import { answered } from "../answered.js";
 import type { Session } from "../terminal.js";
 import { withDaemon } from "../with-daemon.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";

@@ -1,12 +1,11 @@
-/** `sluice limits …`: the four commands on rules, their flags and their help. What they do is in the files beside this one. */
+/** `sluice limits …`: the four commands on rules, their flags and their help. What they do is in `run-limits.ts`. */
 import type { Command } from "commander";
-import { type RuleKeyFlags, type RuleSetFlags, shortCapFlags } from "../rule-flags.js";
+import type { KeyFlags, SetFlags } from "../limit-flags.js";
+import { ruleKind } from "../limit-kind.js";
+import { ruleFlags } from "../rule-flags.js";
 import type { Session } from "../terminal.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";
-import { deleteLimits } from "./limits-delete.js";
-import { type ListFlags, listLimits } from "./limits-list.js";
-import { type ResetFlags, resetLimits } from "./limits-reset.js";
-import { setLimits } from "./limits-set.js";
+import { deleteLimit, type ListFlags, type ResetFlags, resetLimits, setLimits, showLimits } from "./run-limits.js";
 
 /** Adds `limits` to the program. */
 export function addLimits(program: Command, session: Session): void {
@@ -17,28 +16,27 @@ export function addLimits(program: Command, session: Session): void {
     .option("--scope <scope>", "only rules of this scope: user_path, provider or model")
     .option("--path <path>", "only rules that apply to a caller with this user path")
     .addOption(jsonOption("print what GET /admin/rate-limits answers"))
-    .action((_options, command: Command) => listLimits(session, command.optsWithGlobals<CommandFlags & ListFlags>()));
+    .action((_options, command: Command) => showLimits(ruleKind, session, command.optsWithGlobals<CommandFlags & ListFlags>()));
 
-  const set = withKeyOptions(limits.command("set").description("create a rule or replace its caps; a cap that isn't given is removed"))
-    .option("--requests <n>", "requests per period; with --period concurrent, requests in flight")
-    .option("--tokens <n>", "tokens per period")
-    .option("--per-child", "a template: each direct child of the path has counters of its own");
-  for (const { name, meaning } of shortCapFlags) set.option(`--${name} <n>`, meaning);
+  const set = withKeyOptions(limits.command("set").description("create a rule or replace its caps; a cap that isn't given is removed"));
+  for (const { name, meaning } of ruleFlags.longFlags) set.option(`--${name} <n>`, meaning);
+  set.option("--per-child", "a template: each direct child of the path has counters of its own");
+  for (const { name, meaning } of ruleFlags.shortFlags) set.option(`--${name} <n>`, meaning);
   set
     .addHelpText("after", "\nShort flags may be combined: several rules are written, or none if one is invalid.")
     .addOption(jsonOption("print the whole list afterwards"))
-    .action((subject: string, _options, command: Command) => setLimits(session, subject, command.optsWithGlobals<CommandFlags & RuleSetFlags>()));
+    .action((subject: string, _options, command: Command) => setLimits(ruleKind, session, subject, command.optsWithGlobals<CommandFlags & SetFlags>()));
 
   withKeyOptions(limits.command("delete").description("remove a rule and its counters"))
     .addOption(jsonOption("print the whole list afterwards"))
-    .action((subject: string, _options, command: Command) => deleteLimits(session, subject, command.optsWithGlobals<CommandFlags & RuleKeyFlags>()));
+    .action((subject: string, _options, command: Command) => deleteLimit(ruleKind, session, subject, command.optsWithGlobals<CommandFlags & KeyFlags>()));
 
   const reset = limits.command("reset").description("clear the live counters of one rule, or of all").argument("[subject]", "user path, provider or model");
   withPeriodOptions(reset)
     .option("--all", "every rule")
     .option("--yes", "don't ask before resetting all")
     .addOption(jsonOption("print the whole list afterwards"))
-    .action((subject: string | undefined, _options, command: Command) => resetLimits(session, subject, command.optsWithGlobals<CommandFlags & ResetFlags>()));
+    .action((subject: string | undefined, _options, command: Command) => resetLimits(ruleKind, session, subject, command.optsWithGlobals<CommandFlags & ResetFlags>()));
 }
 
 function withKeyOptions(command: Command): Command {

@@ -4,7 +4,7 @@ import { askHealth, type Health } from "../ask-health.js";
 import { CommandFailure } from "../command-failure.js";
 import { locateSocket, readConfiguration } from "../configuration.js";
 import { localUrl } from "../http-url.js";
-import { answered } from "../list-rules.js";
+import { answered } from "../answered.js";
 import { statusFields } from "../status-fields.js";
 import { renderFields } from "../table.js";
 import type { Session } from "../terminal.js";

@@ -6,7 +6,7 @@ import { beginExportFile, type ExportFile, NotAFileError } from "../export-file.
 import { type ExportFormat, exportFormats, exportUsage } from "../export-usage.js";
 import { formatCount } from "../number-text.js";
 import { createProgressLine, type ProgressLine } from "../progress-line.js";
-import type { Problem } from "../rule-flags.js";
+import type { Problem } from "../limit-flags.js";
 import { type Session, showsUnicode } from "../terminal.js";
 import { type UsageQuery, usagePages } from "../usage-pages.js";
 import { openWindowFromFlags, type WindowFlags, windowFromFlags } from "../usage-window.js";

@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import { type Grouping, groupings } from "../../limiterd/usage-window.js";
 import { usageFailure } from "../command-failure.js";
-import { answered } from "../list-rules.js";
-import type { Problem } from "../rule-flags.js";
+import { answered } from "../answered.js";
+import type { Problem } from "../limit-flags.js";
 import { showsUnicode, type Session } from "../terminal.js";
 import { usageSummaryFrom } from "../usage-summary.js";
 import { renderUsage } from "../usage-text.js";

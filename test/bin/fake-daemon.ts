@@ -8,7 +8,7 @@ import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
 import { listen, type Peer } from "../../shared/ipc.js";
 import { defaultAnchors, parseAnchors } from "../../shared/reset-anchors.js";
 import { type Checked, parseConfirmation } from "../../shared/checked.js";
-import { compareRules, parseRuleKey, parseRuleResetOne, parseRuleWrite, periodLabel, type RuleDefinition, ruleId } from "../../shared/rule.js";
+import { compareRules, effectiveSubject, parseRuleKey, parseRuleResetOne, parseRuleWrite, periodLabel, type RuleDefinition, ruleId } from "../../shared/rule.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import type { Admin, FromDaemon, ToDaemon } from "../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
@@ -141,7 +141,7 @@ function page(daemon: FakeDaemon, options: FakeDaemonOptions, body: unknown): ob
 export function listed(rule: RuleDefinition): Record<string, unknown> {
   const live = !rule.perChild && rule.periodSeconds > 0;
   return {
-    scope: rule.scope, subject: rule.subject, per_child: rule.perChild, period_seconds: rule.periodSeconds, period_label: periodLabel(rule.periodSeconds),
+    scope: rule.scope, subject: rule.subject, effective_subject: effectiveSubject(rule.scope, rule.subject), per_child: rule.perChild, period_seconds: rule.periodSeconds, period_label: periodLabel(rule.periodSeconds),
     ...(rule.maxRequests === null ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === null ? {} : { max_tokens: rule.maxTokens }),
     requests_used: 0, tokens_used: 0, in_flight: 0, source: "manual",

@@ -81,7 +81,7 @@ t.test("resetting one rule prints it; an unknown one isn't found", async (t) => 
   const reset = await run(["limits", "reset", "openai", "--scope", "provider", "--period", "minute", "--socket", daemon.socket]);
   t.match(reset, { exitCode: 0, out: /OpenAI +minute/, err: "" });
   t.match(daemon.calls[0], { op: "rate-limits.reset-one", body: { scope: "provider", subject: "openai", period_seconds: 60 } });
-  t.match(await run(["limits", "reset", "/nobody", "--period", "day", "--socket", daemon.socket]), { exitCode: 3, err: "error: no rate limit rule for user_path /nobody day: nothing was reset" });
+  t.match(await run(["limits", "reset", "/nobody", "--period", "day", "--socket", daemon.socket]), { exitCode: 3, err: "error: no day rule on user_path /nobody: nothing was reset" });
 });
 
 t.test("resetting all asks first, and does it only on a yes", async (t) => {

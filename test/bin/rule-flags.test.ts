@@ -1,13 +1,14 @@
 import t from "tap";
-import { ruleKeyFromFlags, type RuleSetFlags, ruleWritesFromFlags } from "../../bin/rule-flags.js";
+import { keyFromFlags, type SetFlags, writesFromFlags } from "../../bin/limit-flags.js";
+import { ruleFlags } from "../../bin/rule-flags.js";
 
-const bodies = (subject: string, flags: RuleSetFlags): unknown => {
-  const writes = ruleWritesFromFlags(subject, flags);
+const bodies = (subject: string, flags: SetFlags): unknown => {
+  const writes = writesFromFlags(ruleFlags, subject, flags);
   return writes.ok ? writes.value.map(({ body }) => body) : writes.problems.map(({ message }) => message);
 };
 
 t.test("flags become the bodies of the admin API, one for each period", async (t) => {
-  const table: readonly { readonly subject: string; readonly flags: RuleSetFlags; readonly expected: readonly object[] }[] = [
+  const table: readonly { readonly subject: string; readonly flags: SetFlags; readonly expected: readonly object[] }[] = [
     { subject: "/team", flags: { period: "minute", requests: "10" }, expected: [{ scope: "user_path", subject: "/team", limit_key: { period: "minute" }, max_requests: 10 }] },
     { subject: "/team", flags: { periodSeconds: "300", tokens: "9", perChild: true }, expected: [{ scope: "user_path", subject: "/team", limit_key: { period_seconds: 300 }, max_tokens: 9, per_child: true }] },
     { subject: "openai", flags: { scope: "provider", rpm: "5", tpm: "6" }, expected: [{ scope: "provider", subject: "openai", limit_key: { period_seconds: 60 }, max_requests: 5, max_tokens: 6 }] },
@@ -33,7 +34,7 @@ t.test("flags become the bodies of the admin API, one for each period", async (t
 });
 
 t.test("a problem is told in the words of the flags: name, expectation, value", async (t) => {
-  const table: readonly { readonly subject?: string; readonly flags: RuleSetFlags; readonly problems: readonly string[] }[] = [
+  const table: readonly { readonly subject?: string; readonly flags: SetFlags; readonly problems: readonly string[] }[] = [
     { flags: { rpm: "abc" }, problems: ['--rpm must be an integer from 1 to 9007199254740991, not "abc"'] },
     { flags: { tpm: "0" }, problems: ["--tpm must be greater than 0, not 0"] },
     { flags: { concurrent: "1.5" }, problems: ["--concurrent must be an integer from 1 to 9007199254740991, not 1.5"] },
@@ -56,7 +57,7 @@ t.test("a problem is told in the words of the flags: name, expectation, value", 
 });
 
 t.test("a key takes the period by name or in seconds, and nothing else", async (t) => {
-  t.same(ruleKeyFromFlags(" /team/ ", { period: "hourly" }), { ok: true, value: { scope: "user_path", subject: "/team", periodSeconds: 3600 } });
-  t.same(ruleKeyFromFlags("gpt-4o", { scope: "model", periodSeconds: "0" }), { ok: true, value: { scope: "model", subject: "gpt-4o", periodSeconds: 0 } });
-  t.same(ruleKeyFromFlags("/team", {}), { ok: false, problems: [{ message: "--period or --period-seconds is required", param: "--period" }] });
+  t.same(keyFromFlags(ruleFlags, " /team/ ", { period: "hourly" }), { ok: true, value: { scope: "user_path", subject: "/team", periodSeconds: 3600 } });
+  t.same(keyFromFlags(ruleFlags, "gpt-4o", { scope: "model", periodSeconds: "0" }), { ok: true, value: { scope: "model", subject: "gpt-4o", periodSeconds: 0 } });
+  t.same(keyFromFlags(ruleFlags, "/team", {}), { ok: false, problems: [{ message: "--period or --period-seconds is required", param: "--period" }] });
 });

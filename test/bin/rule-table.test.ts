@@ -1,5 +1,6 @@
 import t from "tap";
-import { filterRules, renderRules, rulesOn } from "../../bin/rule-table.js";
+import { filterLimits, limitsOn } from "../../bin/list-limits.js";
+import { renderRules } from "../../bin/rule-table.js";
 import { listed } from "./fake-daemon.js";
 
 const minute = { scope: "user_path", subject: "/team", periodSeconds: 60, maxRequests: 100, maxTokens: 5000, perChild: false } as const;
@@ -17,30 +18,30 @@ t.test("the table shows used of cap, the gauge of concurrency rules and the time
     "user_path  /team                minute        12/100  640/5000          -        42s  manual",
     "user_path  /users (each child)  minute         -/100         -          -          -  config",
   ];
-  t.equal(renderRules({ rate_limits: rules, server_time: serverTime }), expected.join("\n"));
+  t.equal(renderRules({ items: rules, serverTime }), expected.join("\n"));
 });
 
 t.test("a rule that can't be enforced is named below the table", async (t) => {
-  const text = renderRules({ rate_limits: [{ ...listed(minute), inert: "usage tracking is off" }], server_time: serverTime });
+  const text = renderRules({ items: [{ ...listed(minute), inert: "usage tracking is off" }], serverTime });
   t.equal(text.split("\n").at(-1), "inert: user_path /team minute: usage tracking is off");
 });
 
 t.test("no rules are a sentence", async (t) => {
-  t.equal(renderRules({ rate_limits: [], server_time: serverTime }), "no rules");
+  t.equal(renderRules({ items: [], serverTime }), "no rules");
 });
 
 t.test("a path leaves the rules that apply to a caller with it: its ancestors' and its own, a template's only below it", async (t) => {
   const on = (subject: string, perChild = false): Record<string, unknown> => listed({ ...minute, subject, perChild });
-  const list = { rate_limits: [on("/"), on("/team"), on("/team", true), on("/team/app"), on("/team-alpha"), listed({ ...minute, scope: "provider", subject: "openai" })], server_time: serverTime };
-  const kept = (path: string): unknown => filterRules(list, { scope: null, path }).rate_limits.map((rule) => `${String(rule["subject"])}${rule["per_child"] === true ? "/*" : ""}`);
+  const list = { items: [on("/"), on("/team"), on("/team", true), on("/team/app"), on("/team-alpha"), listed({ ...minute, scope: "provider", subject: "openai" })], serverTime };
+  const kept = (path: string): unknown => filterLimits(list, { scope: null, path }).items.map((rule) => `${String(rule["subject"])}${rule["per_child"] === true ? "/*" : ""}`);
   t.same(kept("/team"), ["/", "/team"]);
   t.same(kept("/team/app"), ["/", "/team", "/team/*", "/team/app"]);
   t.same(kept("/"), ["/"]);
 });
 
 t.test("rules are found by subject without case for providers, with case for paths", async (t) => {
-  const list = { rate_limits: [listed({ ...minute, scope: "provider", subject: "OpenAI" }), listed(minute)], server_time: serverTime };
-  t.equal(rulesOn(list, { scope: "provider", subject: "openai" }).rate_limits.length, 1);
-  t.equal(rulesOn(list, { scope: "user_path", subject: "/Team" }).rate_limits.length, 0);
-  t.equal(rulesOn(list, { scope: "user_path", subject: "/team", periodSeconds: 3600 }).rate_limits.length, 0);
+  const list = { items: [listed({ ...minute, scope: "provider", subject: "OpenAI" }), listed(minute)], serverTime };
+  t.equal(limitsOn(list, { scope: "provider", subject: "openai" }).items.length, 1);
+  t.equal(limitsOn(list, { scope: "user_path", subject: "/Team" }).items.length, 0);
+  t.equal(limitsOn(list, { scope: "user_path", subject: "/team", periodSeconds: 3600 }).items.length, 0);
 });
