@@ -53,8 +53,9 @@ export function daemonFailure(error: DaemonError): CommandFailure {
   return new CommandFailure({ exitCode, lines: [`error: ${error.message}`], error: errorObject(failure("limiter_unavailable", error.message)) });
 }
 
-/** The configuration has problems: a line for each, led by the place where it stands. */
+/** The configuration has problems: a line for each, led by the place where it stands. Wrong flags alone are wrong usage. */
 export function configurationFailure(file: string | null, problems: readonly Problem[]): CommandFailure {
+  if (problems.every(({ kind }) => kind === "flags")) return usageFailure(problems.map(({ message }) => ({ message, param: message.split(" ", 1)[0] ?? null })));
   const messages = problems.map(({ message }) => message);
   return new CommandFailure({
     exitCode: exitCodes.configuration,

@@ -1,7 +1,7 @@
 /** Finds the configuration that a command works with. What a valid one is, `shared/config/` says. */
 import type { Config } from "../shared/config/config.js";
 import { loadConfig } from "../shared/config/load-config.js";
-import { configurationFailure, usageFailure } from "./command-failure.js";
+import { configurationFailure } from "./command-failure.js";
 import type { Session } from "./terminal.js";
 
 /** The flags that override the configuration; texts and numbers as commander gives them. */
@@ -15,14 +15,14 @@ export interface ConfigurationFlags {
 
 export type LoadedConfiguration = ReturnType<typeof loadConfig>;
 
-/** The configuration as a value, its problems included. A port that isn't a number is thrown as wrong usage. */
+/** The configuration as a value, its problems included. */
 export function readConfiguration(session: Session, flags: ConfigurationFlags): LoadedConfiguration {
   const { host, socket, dataDir } = flags;
   return loadConfig({
     ...(flags.config === undefined ? {} : { file: flags.config }),
     flags: {
       ...(host === undefined ? {} : { host }),
-      ...(flags.port === undefined ? {} : { port: portFrom(flags.port) }),
+      ...(flags.port === undefined ? {} : { port: flags.port }),
       ...(socket === undefined ? {} : { socket }),
       ...(dataDir === undefined ? {} : { dataDir }),
     },
@@ -51,10 +51,4 @@ export function flagsAsArguments(flags: ConfigurationFlags): readonly string[] {
     ["--config", flags.config], ["--socket", flags.socket], ["--host", flags.host], ["--port", flags.port], ["--data-dir", flags.dataDir],
   ];
   return pairs.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
-}
-
-function portFrom(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) throw usageFailure([{ message: `--port must be an integer from 0 to 65535, not ${JSON.stringify(text)}`, param: "--port" }]);
-  return port;
 }

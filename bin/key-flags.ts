@@ -1,5 +1,6 @@
 /** What `sluice keys issue` asks the daemon for, from its flags. Pure. */
 import { periodSecondsMax } from "../shared/bounds.js";
+import type { Failure } from "../shared/error-code.js";
 import { parseKeyIssue } from "../shared/managed-key.js";
 import { parseTimestamp } from "../shared/time.js";
 import type { Problem } from "./limit-flags.js";
@@ -25,7 +26,7 @@ export function keyIssueFromFlags({ path, name, label = [], expires }: KeyIssueF
   const key = { ...(name === undefined ? {} : { name }), ...(path === undefined ? {} : { user_path: path }), ...(label.length === 0 ? {} : { labels: label }) };
   for (const [field, value] of Object.entries(key)) {
     const checked = parseKeyIssue({ [field]: value }, 0);
-    if (!checked.ok) problems.push({ message: checked.failure.message.replace(/^\w+/, flagOf[field]!), param: flagOf[field]! });
+    if (!checked.ok) problems.push(inFlagWords(checked.failure));
   }
   const expiry = expires === undefined ? {} : readExpiry(expires);
   if (expiry === null) problems.push({ message: `--expires must be a length of time such as 30d (s, m, h, d or w) or a timestamp such as 2030-01-31T12:00:00Z, not ${JSON.stringify(expires)}`, param: "--expires" });
@@ -33,7 +34,13 @@ export function keyIssueFromFlags({ path, name, label = [], expires }: KeyIssueF
   return { ok: true, value: { key: { ...key, ...(expiry.at === undefined ? {} : { expires_at: expiry.at }) }, expires_in_seconds: expiry.inSeconds ?? null } };
 }
 
-const flagOf: Readonly<Record<string, string>> = { name: "--name", user_path: "--path", labels: "--label" };
+const flagOf: Readonly<Record<string, string>> = { name: "--name", user_path: "--path", labels: "--label", expires_at: "--expires" };
+
+/** What is wrong with a field of the body, told of the flag that gave it. */
+export function inFlagWords({ message, param }: Pick<Failure, "message" | "param">): Problem {
+  const flag = flagOf[(param ?? "").replace(/\[.*/, "")];
+  return flag === undefined ? { message, param } : { message: message.replace(/^\w+/, flag), param: flag };
+}
 
 function readExpiry(text: string): { readonly at?: string; readonly inSeconds?: number } | null {
   if (parseTimestamp(text) !== null) return { at: text.trim() };

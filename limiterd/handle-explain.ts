@@ -6,8 +6,8 @@ import { isObject } from "../shared/assert.js";
 import { candidatesMax } from "../shared/bounds.js";
 import { invalid, plainFailure } from "../shared/error-code.js";
 import { type Checked, show } from "../shared/checked.js";
+import { parseUserPath } from "../shared/limit-key.js";
 import { formatMillis } from "../shared/time.js";
-import { normalizeUserPath } from "../shared/user-path.js";
 import { targetName } from "../shared/target-name.js";
 import type { Target } from "../shared/wire/message.js";
 import { isModelName, isName } from "../shared/wire/to-daemon.js";
@@ -73,11 +73,10 @@ function whatHappened(requestId: string, { atMs, userPath, keyId, model, targets
 }
 
 function readRequest({ user_path: userPath, targets }: Readonly<Record<string, unknown>>): Checked<AdmissionRequest> {
-  const path = typeof userPath === "string" ? normalizeUserPath(userPath) : null;
-  if (path === null) return wrong(`user_path must be a path such as /team/app, not ${show(userPath)}`, "user_path");
-  if (!path.ok) return wrong(`user_path ${path.reason}`, "user_path");
+  const path = parseUserPath(userPath, "user_path");
+  if (!path.ok) return path;
   if (!Array.isArray(targets) || targets.length === 0 || targets.length > candidatesMax || !targets.every(isTarget)) return wrong(`targets must be 1 to ${candidatesMax} objects with provider and model`, "targets");
-  return { ok: true, value: { userPath: path.path, targets: targets.map(({ provider, model }) => ({ provider, model })), submission: false } };
+  return { ok: true, value: { userPath: path.value, targets: targets.map(({ provider, model }) => ({ provider, model })), submission: false } };
 }
 
 function isTarget(value: unknown): value is Target {

@@ -3,7 +3,7 @@ import { isCount, isObject } from "../shared/assert.js";
 import { exportedRecordsMax, usageDaysMax } from "../shared/bounds.js";
 import { type Failure, invalid } from "../shared/error-code.js";
 import { type Checked, show } from "../shared/checked.js";
-import { normalizeUserPath } from "../shared/user-path.js";
+import { parseUserPath } from "../shared/limit-key.js";
 import { dayMs, parseDay } from "../shared/utc-day.js";
 import type { Days } from "./usage-reader.js";
 
@@ -73,10 +73,7 @@ export function parseExportPage(body: unknown): Checked<ExportPage> {
 }
 
 function parsePath(body: Fields): Checked<string> {
-  const raw = body["user_path"] ?? "/";
-  const path = typeof raw === "string" ? normalizeUserPath(raw) : null;
-  if (path === null) return wrong(`user_path must be a path such as /team/app, not ${show(raw)}`, "user_path");
-  return path.ok ? { ok: true, value: path.path } : wrong(`user_path ${path.reason}`, "user_path");
+  return parseUserPath(body["user_path"] ?? "/", "user_path");
 }
 
 function parseDate(body: Fields, name: string): Checked<number> {

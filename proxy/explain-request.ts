@@ -5,9 +5,9 @@
  */
 import { failure, type Failure, invalid } from "../shared/error-code.js";
 import { isObject } from "../shared/assert.js";
+import { parseUserPath } from "../shared/limit-key.js";
 import { looksLikeManagedKey } from "../shared/managed-key.js";
 import { show } from "../shared/checked.js";
-import { normalizeUserPath } from "../shared/user-path.js";
 import { failAdmin, readJson } from "./admin-api.js";
 import type { Exchange } from "./exchange.js";
 import type { Gateway, RequestRecord } from "./gateway.js";
@@ -52,9 +52,8 @@ function readQuestion(body: unknown): Question | { readonly ok: false; readonly 
   }
   if (typeof model !== "string" || model === "") return wrong(model === undefined ? "model or request_id is required" : `model must be a model's name, not ${show(model)}`, "model");
   if (key !== null && (typeof key !== "string" || key === "")) return wrong(`key must be a managed key or its id, such as key_7, not ${show(key)}`, "key");
-  if (typeof userPath !== "string") return wrong(`user_path must be a path such as /team/app, not ${show(userPath)}`, "user_path");
-  const path = normalizeUserPath(userPath);
-  return path.ok ? { ok: true, requestId: null, userPath: path.path, key, model } : wrong(`user_path ${path.reason}`, "user_path");
+  const path = parseUserPath(userPath, "user_path");
+  return path.ok ? { ok: true, requestId: null, userPath: path.value, key, model } : path;
 }
 
 function wrong(message: string, param: string): { readonly ok: false; readonly failure: Failure } {

@@ -48,7 +48,7 @@ export function parsePeriod<S extends string>(grammar: KeyGrammar<S>, { period =
   const named = typeof period === "string" ? namedPeriod(grammar, period) : undefined;
   if (named !== undefined) return good(named);
   if (typeof period === "string" && /^\d{1,12}$/.test(period.trim())) return checkSeconds(grammar, Number(period), `${at}period`);
-  return bad(`${at}period must be ${grammar.periodsExpected} or a number of seconds, not ${show(period)}`, `${at}period`);
+  return bad(`${at}period must be ${grammar.periodsExpected} or a number of seconds, not ${show(period)}${typeof period === "number" ? `: give a number as ${at}period_seconds` : ""}`, `${at}period`);
 }
 
 function checkSeconds<S extends string>({ secondsMin, secondsExpected }: KeyGrammar<S>, value: unknown, param: string): Checked<number> {

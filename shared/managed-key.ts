@@ -5,10 +5,10 @@
  */
 import { isCount, isObject } from "./assert.js";
 import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "./bounds.js";
-import { invalid } from "./error-code.js";
-import { type Checked, show } from "./checked.js";
+import { parseUserPath } from "./limit-key.js";
+import { bad, type Checked, show } from "./checked.js";
 import { parseTimestamp } from "./time.js";
-import { normalizeUserPath, utf8Bytes } from "./user-path.js";
+import { utf8Bytes } from "./user-path.js";
 
 const keyPrefix = "sk-sluice-";
 const keyShape = /^sk-sluice-[\w-]{43}$/;
@@ -97,8 +97,7 @@ function parseName(raw: unknown): Checked<string | null> {
 function parsePath(raw: unknown): Checked<string | null> {
   if (raw === undefined || raw === null) return { ok: true, value: null };
   if (typeof raw !== "string" || raw.trim() === "") return bad(`user_path must be a path such as /team/app, or be left out for a key that is bound to none, not ${show(raw)}`, "user_path");
-  const path = normalizeUserPath(raw);
-  return path.ok ? { ok: true, value: path.path } : bad(`user_path ${path.reason}, not ${show(raw)}`, "user_path");
+  return parseUserPath(raw, "user_path");
 }
 
 function parseLabels(raw: unknown): Checked<readonly string[]> {
@@ -125,8 +124,4 @@ function problemOfText(value: unknown, bytesMax: number): string | null {
   if (typeof value !== "string" || value.trim() === "") return `must be a text that isn't blank, not ${show(value)}`;
   if (utf8Bytes(value.trim()) > bytesMax) return `must be at most ${bytesMax} bytes, not ${utf8Bytes(value.trim())}`;
   return /\p{Cc}/u.test(value.trim()) ? `must not hold control characters, as ${show(value)} does` : null;
-}
-
-function bad(message: string, param: string): Checked<never> {
-  return { ok: false, failure: invalid(message, param) };
 }

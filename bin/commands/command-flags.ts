@@ -1,6 +1,6 @@
 /** The flags that several commands share. */
 import { Option } from "commander";
-import { normalizeUserPath } from "../../shared/user-path.js";
+import { parseUserPath } from "../../shared/limit-key.js";
 import type { ConfigurationFlags } from "../configuration.js";
 import type { FromFlags } from "../limit-flags.js";
 
@@ -17,7 +17,6 @@ export function jsonOption(description: string): Option {
 
 /** The normal path that `--path` names; `/` without it. */
 export function pathFromFlag(typed: string | undefined): FromFlags<string> {
-  const path = normalizeUserPath(typed ?? "/");
-  if (path.ok) return { ok: true, value: path.path };
-  return { ok: false, problems: [{ message: `--path ${path.reason}, not ${JSON.stringify(typed)}`, param: "--path" }] };
+  const path = parseUserPath(typed ?? "/", "--path");
+  return path.ok ? path : { ok: false, problems: [path.failure] };
 }

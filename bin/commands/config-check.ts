@@ -1,5 +1,6 @@
 /** `sluice config check`: reads the configuration as a start would, and says what it holds or what is wrong with it. */
 import type { Command } from "commander";
+import { createInertReason, inertRule } from "../../limiterd/inert-rule.js";
 import type { Config } from "../../shared/config/config.js";
 import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
 import { requireConfiguration } from "../configuration.js";
@@ -21,6 +22,7 @@ export function addConfig(program: Command, session: Session): void {
 function checkConfiguration(session: Session, flags: CommandFlags): void {
   const warnings: string[] = [];
   const config = requireConfiguration(session, flags, (warning) => warnings.push(warning));
+  warnings.push(...inertModelRules(config));
   const refused = openBeyondLoopback(config);
   if (refused !== null) warnings.push(`the proxy starts only if the daemon has a managed key, which isn't asked here: ${refused}`);
   if (flags.json === true) {
@@ -29,6 +31,15 @@ function checkConfiguration(session: Session, flags: CommandFlags): void {
   }
   for (const warning of warnings) session.terminal.err(`warning: ${warning}`);
   session.terminal.out(`ok: ${sourceOf(config)}\n${renderFields(Object.entries(summarize(config)).filter(([name]) => name !== "file").map(([name, value]) => [name.replaceAll("_", " "), show(value)]))}`);
+}
+
+/** What the daemon will log of them at its start; of the others the configuration itself has warned. */
+function inertModelRules(config: Config): readonly string[] {
+  const reasonOf = createInertReason(config);
+  return config.rateLimits.rules.flatMap((rule) => {
+    const reason = rule.scope === "model" ? reasonOf(rule) : null;
+    return reason === null ? [] : [`inert rule: ${inertRule(rule, reason).name}`];
+  });
 }
 
 /** Where a configuration came from, for people. */

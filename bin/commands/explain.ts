@@ -2,7 +2,6 @@
 import type { Command } from "commander";
 import { hashKey } from "../../shared/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/managed-key.js";
-import { normalizeUserPath } from "../../shared/user-path.js";
 import { usageFailure } from "../command-failure.js";
 import { requireConfiguration } from "../configuration.js";
 import { renderExplanation } from "../explanation-text.js";
@@ -12,7 +11,7 @@ import { resolveTargets } from "../resolve-targets.js";
 import type { Problem } from "../limit-flags.js";
 import type { Session } from "../terminal.js";
 import { withDaemon } from "../with-daemon.js";
-import { type CommandFlags, jsonOption } from "./command-flags.js";
+import { type CommandFlags, jsonOption, pathFromFlag } from "./command-flags.js";
 
 interface ExplainFlags extends CommandFlags {
   readonly path?: string;
@@ -59,11 +58,12 @@ async function targetsOf(session: Session, flags: ExplainFlags, model: string): 
 /** The normal path; problems are thrown together. */
 function checkFlags({ path: typed, key, model, request }: ExplainFlags): string {
   const problems: Problem[] = [];
-  const path = normalizeUserPath(typed ?? "/");
-  if (!path.ok) problems.push({ message: `--path ${path.reason}, not ${JSON.stringify(typed)}`, param: "--path" });
+  const path = pathFromFlag(typed);
+  if (!path.ok) problems.push(...path.problems);
   if (key !== undefined && !looksLikeManagedKey(key) && keyNumber(key) === null) problems.push({ message: notAKey("--key", key), param: "--key" });
   if (request === undefined && (model ?? "").trim() === "") problems.push({ message: "--model or --request is required", param: "--model" });
   if (request !== undefined && (model !== undefined || key !== undefined || typed !== undefined)) problems.push({ message: "--request can't be combined with --path, --key and --model: the daemon knows them", param: "--request" });
-  if (problems.length > 0) throw usageFailure(problems);
-  return path.ok ? path.path : "/";
+  if (request?.trim() === "") problems.push({ message: "--request must be the X-Request-ID of a refused request", param: "--request" });
+  if (!path.ok || problems.length > 0) throw usageFailure(problems);
+  return path.value;
 }

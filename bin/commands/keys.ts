@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { hashKey, newKey } from "../../shared/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/managed-key.js";
 import { usageFailure } from "../command-failure.js";
-import { type KeyIssueFlags, keyIssueFromFlags, notAKey } from "../key-flags.js";
+import { inFlagWords, type KeyIssueFlags, keyIssueFromFlags, notAKey } from "../key-flags.js";
 import { listKeys, type ListedKey, renderKeys } from "../list-keys.js";
 import { answered } from "../answered.js";
 import type { Session } from "../terminal.js";
@@ -40,7 +40,11 @@ async function issueKey(session: Session, flags: CommandFlags & KeyIssueFlags): 
   const asked = keyIssueFromFlags(flags);
   if (!asked.ok) throw usageFailure(asked.problems);
   const { value, hash, redacted } = newKey();
-  const key = await withDaemon(session, flags, async (client) => answered(await client.call("keys.issue", { key_hash: hash, redacted_value: redacted, ...asked.value })) as ListedKey);
+  const key = await withDaemon(session, flags, async (client) => {
+    const answer = await client.call("keys.issue", { key_hash: hash, redacted_value: redacted, ...asked.value });
+    // Whether a moment lies in the future, the daemon's clock says.
+    return answered(answer.ok ? answer : { ok: false, failure: { ...answer.failure, ...inFlagWords(answer.failure) } }) as ListedKey;
+  });
   if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
   const { id, user_path: path, expires_at: expires } = key;
   session.terminal.err(`issued ${String(id)}, ${path === null ? "for a path that the caller names" : `for ${String(path)}`}, ${expires === null ? "without an end" : `until ${String(expires)}`}; it is shown this once:`);

@@ -1,6 +1,5 @@
 /** What `list`, `set`, `delete` and `reset` do, with rules and with budgets. */
 import { failure } from "../../shared/error-code.js";
-import { normalizeUserPath } from "../../shared/user-path.js";
 import { answered } from "../answered.js";
 import { CommandFailure, refusal, usageFailure } from "../command-failure.js";
 import { exitCodes } from "../exit-code.js";
@@ -9,7 +8,7 @@ import type { LimitKind } from "../limit-kind.js";
 import { filterLimits, limitsOn, listBody, type ListFilter, listLimits } from "../list-limits.js";
 import type { Session } from "../terminal.js";
 import { withDaemon } from "../with-daemon.js";
-import type { CommandFlags } from "./command-flags.js";
+import { type CommandFlags, pathFromFlag } from "./command-flags.js";
 
 export interface ListFlags {
   readonly scope?: string;
@@ -32,11 +31,11 @@ function filterFromFlags<S extends string>({ flags: { grammar } }: LimitKind<S>,
   const problems: Problem[] = [];
   const scope = flags.scope === undefined ? null : grammar.scopes.find((known) => known === flags.scope?.trim().toLowerCase());
   if (scope === undefined) problems.push({ message: `--scope must be ${grammar.scopesExpected}, not ${JSON.stringify(flags.scope)}`, param: "--scope" });
-  const path = flags.path === undefined ? null : normalizeUserPath(flags.path);
-  if (path !== null && !path.ok) problems.push({ message: `--path ${path.reason}, not ${JSON.stringify(flags.path)}`, param: "--path" });
-  if (path !== null && typeof scope === "string" && scope !== "user_path") problems.push({ message: `--path is for user-path ${grammar.plural} and can't be combined with --scope ${scope}`, param: "--path" });
-  if (problems.length > 0) throw usageFailure(problems);
-  return { scope: scope ?? null, path: path !== null && path.ok ? path.path : null };
+  const path = pathFromFlag(flags.path);
+  if (!path.ok) problems.push(...path.problems);
+  if (flags.path !== undefined && typeof scope === "string" && scope !== "user_path") problems.push({ message: `--path is for user-path ${grammar.plural} and can't be combined with --scope ${scope}`, param: "--path" });
+  if (!path.ok || problems.length > 0) throw usageFailure(problems);
+  return { scope: scope ?? null, path: flags.path === undefined ? null : path.value };
 }
 
 /** Writes them, every one checked before the first is sent, and prints what now stands on the subject. */

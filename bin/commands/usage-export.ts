@@ -57,7 +57,8 @@ async function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
     if (code === "EPIPE") throw new CommandFailure({ exitCode: exitCodes.outputClosed, lines: [], error: {} });
-    throw refusal(plainFailure(500, "internal_error", `can't write to ${name}: ${message}`));
+    // Node adds the call and its file, which is written beside the one that was named.
+    throw refusal(plainFailure(500, "internal_error", `can't write to ${name}: ${message.replace(/, \w+ '.*'$/, "")}`));
   }
 }
 

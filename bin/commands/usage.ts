@@ -31,7 +31,9 @@ export function addUsage(program: Command, session: Session): void {
     .option("--to <date>", "the last day, UTC (default: today)")
     .option("--by <group>", `a table by ${groupings.join(", ")}; path: each child of --path`)
     .addOption(jsonOption("print the daemon's answer, numbers unrounded"))
-    .action((_options, command: Command) => showUsage(session, command.optsWithGlobals<UsageFlags>()));
+    // It takes none; a word here is a command that was misspelt.
+    .allowExcessArguments()
+    .action((_options, command: Command) => (command.args.length > 0 ? command.error(`error: unknown command '${command.args[0]}': expected ${command.commands.map((child) => child.name()).join(", ")}`, { code: "commander.unknownCommand" }) : showUsage(session, command.optsWithGlobals<UsageFlags>())));
   usage
     .command("export")
     .description("the usage records, oldest first")

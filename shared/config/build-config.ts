@@ -17,7 +17,7 @@ import { buildIssuers } from "./jwt-issuers.js";
 import { parseShape } from "./parse-shape.js";
 import { parseYaml } from "./parse-yaml.js";
 import { buildPrices } from "./prices.js";
-import { type Problem, problemList, type Problems } from "./problems.js";
+import { noProblems, type Problem, problemList, type Problems } from "./problems.js";
 import { buildProviders } from "./provider-configs.js";
 import { decidedBy, resolveSettings } from "./resolve-settings.js";
 import { type Flags, settings, type SettingValues } from "./settings.js";
@@ -43,26 +43,26 @@ export interface ConfigSources {
 export function buildConfig(sources: ConfigSources): ConfigResult {
   const { file, env } = sources;
   const yaml = parseYaml(file?.text ?? "");
-  const problems: Problems = { inFile: [...yaml.problems], outside: [] };
-  const { inFile, outside } = problems;
+  const problems = noProblems();
+  problems.file.push(...yaml.problems);
   const failed = (): ConfigResult => ({ ok: false, file: file?.path ?? null, problems: problemList(problems, file?.path ?? null) });
   // A text that isn't YAML says nothing about what is in it.
   if (yaml.document === undefined) return failed();
-  const shape = parseShape(substituteVariables(yaml.document, env, inFile), inFile);
+  const shape = parseShape(substituteVariables(yaml.document, env, problems.file), problems.file);
 
   const values = resolveSettings({ ...sources, file: shape.settings }, problems);
   const limiter = buildLimiter(values, shape, sources, problems);
   const { providers, names, warnings } = buildProviders(shape.providers, env, problems);
-  const virtualModels = buildVirtualModels(shape.virtualModels, names, inFile);
-  const prices = buildPrices(shape.prices, inFile);
-  const jwtIssuers = buildIssuers(shape.issuers, sources.cwd, inFile);
+  const virtualModels = buildVirtualModels(shape.virtualModels, names, problems.file);
+  const prices = buildPrices(shape.prices, problems.file);
+  const jwtIssuers = buildIssuers(shape.issuers, sources.cwd, problems.file);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const entitled = { perChildEntitled: quotaTemplatesEntitled };
-  const fileRules = readFileLimits(ruleForm, shape.rules, entitled, inFile);
-  const envRules = readEnvLimits(ruleForm, env, entitled, outside);
-  const fileBudgets = readFileLimits(budgetForm, shape.budgets, entitled, inFile);
-  const envBudgets = readEnvLimits(budgetForm, env, entitled, outside);
-  if (inFile.length + outside.length > 0) return failed();
+  const fileRules = readFileLimits(ruleForm, shape.rules, entitled, problems.file);
+  const envRules = readEnvLimits(ruleForm, env, entitled, problems.environment);
+  const fileBudgets = readFileLimits(budgetForm, shape.budgets, entitled, problems.file);
+  const envBudgets = readEnvLimits(budgetForm, env, entitled, problems.environment);
+  if (Object.values(problems).some((messages) => messages.length > 0)) return failed();
 
   const budgets = mergeLimits(budgetForm, fileBudgets, envBudgets);
   const rules = mergeLimits(ruleForm, fileRules, envRules);
@@ -105,8 +105,8 @@ function buildLimiter(values: SettingValues, shape: ConfigFile, { flags, env, cw
   const socket = absolutePath(values.socket ?? defaultSocket(env, uid), cwd);
   const bytes = utf8Bytes(socket);
   if (bytes > socketPathBytesMax) {
-    const { name, isInFile } = decidedBy(settings.socket, { flags, env, file: shape.settings });
-    (isInFile ? problems.inFile : problems.outside).push(`${name} must be at most ${socketPathBytesMax} bytes long, not ${bytes}: ${socket}`);
+    const { name, place } = decidedBy(settings.socket, { flags, env, file: shape.settings });
+    problems[place].push(`${name} must be at most ${socketPathBytesMax} bytes long, not ${bytes}: ${socket}`);
   }
   return {
     socket,

@@ -33,19 +33,26 @@ export function providerWarnings(rules: readonly RuleDefinition[], prices: reado
   ];
 }
 
-const limitVariables = [ruleForm, budgetForm].flatMap(({ singular, variables }) => variables.map(({ prefix, scope }) => ({ singular, prefix, scope })));
+const limitVariables = [ruleForm, budgetForm].flatMap(({ singular, variables }) => variables.map(({ prefix, scope }) => ({ singular, prefix, scope, shown: `${prefix}<${scope === "user_path" ? "PATH" : "NAME"}>` })));
 
 /** Variables that look like ours and aren't. */
 export function variableWarnings(env: Environment): readonly string[] {
   const known = [configFileVariable, ...Object.values(settings).flatMap(({ env: name }) => name ?? [])];
-  const ours = known.filter((name) => name.startsWith("SLUICE_"));
-  const warnings: string[] = [];
-  for (const name of Object.keys(env).sort()) {
-    if (variable(env, name) === null) continue;
-    if (name.startsWith("SLUICE_") && !known.includes(name)) warnings.push(`${name} is ignored: it is not a known variable${nameHint(name, ours)}`);
-    // The prefix of a variable for limits, without its last underscore.
-    const almost = limitVariables.find(({ prefix }) => name === prefix.slice(0, -1));
-    if (almost !== undefined) warnings.push(`${name} is ignored: ${almost.scope === "user_path" ? `the ${almost.singular} for the root path is ${almost.prefix}, with its last underscore` : `write ${almost.prefix}<NAME>`}`);
-  }
-  return warnings;
+  return Object.keys(env).sort().flatMap((name) => {
+    const remark = variable(env, name) === null || known.includes(name) ? null : remarkOn(name, known);
+    return remark === null ? [] : [`${name} is ignored: ${remark}`];
+  });
+}
+
+function remarkOn(name: string, known: readonly string[]): string | null {
+  if (name.startsWith("SLUICE_")) return `it is not a known variable${nameHint(name, known.filter((other) => other.startsWith("SLUICE_")))}`;
+  if (limitVariables.some(({ prefix }) => name.startsWith(prefix))) return null;
+  const unended = limitVariables.find(({ prefix }) => name === prefix.slice(0, -1));
+  if (unended !== undefined) return unended.scope === "user_path" ? `the ${unended.singular} for the root path is ${unended.prefix}, with its last underscore` : `write ${unended.shown}`;
+  const slip = limitVariables.find(({ prefix }) => closestName(name.slice(0, prefix.length), [prefix]) !== null);
+  if (slip !== undefined) return `did you mean ${slip.shown}?`;
+  if (/^SET_.*(?:RATE_LIMIT|BUDGET)/.test(name)) return `it is not a known variable: expected ${limitVariables.map(({ shown }) => shown).join(", ")}`;
+  // A name of one word may be anybody's.
+  const close = name.includes("_") ? closestName(name, known.filter((other) => other.includes("_"))) : null;
+  return close === null ? null : `did you mean ${close}?`;
 }

@@ -18,6 +18,6 @@ export interface ConfigInput {
 /** Finds, reads and checks the configuration. Nothing that an operator can get wrong throws. */
 export function loadConfig(input: ConfigInput): ConfigResult {
   const read = readConfigFile(input);
-  if (read.kind === "failed") return { ok: false, file: read.path, problems: [{ place: read.path, message: read.problem }] };
+  if (read.kind === "failed") return { ok: false, file: read.path, problems: [{ kind: "file", place: read.path, message: read.problem }] };
   return buildConfig({ file: read.kind === "none" ? null : read, flags: input.flags ?? {}, env: input.env, cwd: input.cwd, uid: input.uid });
 }

@@ -68,7 +68,7 @@ const ruleLists: readonly SubjectList<Scope>[] = [
 
 const budgetLists: readonly SubjectList<BudgetScope>[] = [
   { list: "user_paths", scope: "user_path", subjectKey: "path", expected: "must be a path such as /team/app" },
-  { list: "labels", scope: "label", subjectKey: "label", expected: "must be a label" },
+  { list: "labels", scope: "label", subjectKey: "label", expected: "must be a text, in quotes if it looks like a number" },
 ];
 
 type Schemas = Readonly<Record<string, v.GenericSchema>>;

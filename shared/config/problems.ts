@@ -1,24 +1,27 @@
 /** What is wrong with a configuration, and where it stands: messages begin with a path in the file, a variable or a flag. */
 
 export interface Problem {
-  /** The file's path, or `outside`. */
+  readonly kind: keyof Problems;
+  /** The file's path, or what else the place is called. */
   readonly place: string;
   readonly message: string;
 }
 
-/** Messages as they are gathered. */
+/** Messages as they are gathered, by where they stand. */
 export interface Problems {
-  readonly inFile: string[];
-  /** In a variable or a flag. */
-  readonly outside: string[];
+  readonly file: string[];
+  readonly environment: string[];
+  readonly flags: string[];
 }
 
-/** What messages call everything that isn't the file. */
-const outside = "environment and flags";
+export function noProblems(): Problems {
+  return { file: [], environment: [], flags: [] };
+}
 
-/** All of them, the file's first. Without a file there are only the others. */
+/** All of them. Without a file its part, which is the default, is decided by the environment. */
 export function problemList(problems: Problems, file: string | null): readonly Problem[] {
-  return [...problems.inFile.map((message) => ({ place: file ?? outside, message })), ...problems.outside.map((message) => ({ place: outside, message }))];
+  const places: readonly (readonly [kind: keyof Problems, place: string])[] = [["file", file ?? "environment"], ["environment", "environment"], ["flags", "flags"]];
+  return places.flatMap(([kind, place]) => problems[kind].map((message) => ({ kind, place, message })));
 }
 
 /** As an operator reads it: one line. */

@@ -35,15 +35,15 @@ export function buildProviders(declared: readonly DeclaredProvider[], env: Envir
   if (declared.length === 0) providers.push(fromFields("simulator", { ...defaultFields(), type: "simulator" }, null, null));
   for (const entry of declared) {
     const preset = findPreset(entry.name) ?? null;
-    const override = preset === null ? null : readOverride(preset, env, problems.outside);
-    const config = fromDeclared(entry, preset, override, problems.inFile);
+    const override = preset === null ? null : readOverride(preset, env, problems.environment);
+    const config = fromDeclared(entry, preset, override, problems.file);
     if (config !== null) providers.push(config);
     if (config?.type === "simulator" && override?.apiKey != null) warnings.push(`${preset?.keyVariable} is ignored: the file's provider ${entry.name} is a simulator`);
   }
   const names = new Set([...declared.map(({ name }) => name), ...providers.map(({ name }) => name)]);
   for (const preset of presets) {
     if (names.has(preset.name)) continue;
-    const override = readOverride(preset, env, problems.outside);
+    const override = readOverride(preset, env, problems.environment);
     const set = override.baseUrl !== null ? baseUrlVariable(preset) : override.models !== null ? modelsVariable(preset) : null;
     if (override.apiKey === null && !(preset.keyless && set !== null)) {
       if (set !== null) warnings.push(`${set} registers nothing: neither ${preset.keyVariable} nor a provider ${preset.name} in the file is there`);

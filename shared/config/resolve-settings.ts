@@ -14,7 +14,7 @@ export interface SettingSources {
 /** One place that gives a setting a value, by the name that messages call it. */
 interface Given {
   readonly name: string;
-  readonly isInFile: boolean;
+  readonly place: keyof Problems;
   readonly raw: unknown;
 }
 
@@ -23,9 +23,9 @@ export function resolveSettings(sources: SettingSources, problems: Problems): Se
   const values: Record<string, unknown> = {};
   for (const [key, setting] of Object.entries<Setting<unknown>>(settings)) {
     let value: unknown;
-    for (const { name, isInFile, raw } of givenFor(setting, sources)) {
+    for (const { name, place, raw } of givenFor(setting, sources)) {
       const parsed = setting.kind.parse(raw);
-      if (parsed === undefined) (isInFile ? problems.inFile : problems.outside).push(kindProblem(setting.kind, name, raw));
+      if (parsed === undefined) problems[place].push(kindProblem(setting.kind, name, raw));
       value ??= parsed;
     }
     values[key] = value ?? setting.fallback;
@@ -38,15 +38,15 @@ export function resolveSettings(sources: SettingSources, problems: Problems): Se
 function givenFor(setting: Pick<Setting<unknown>, "path" | "env" | "flag">, { flags, env, file }: SettingSources): readonly Given[] {
   const given: Given[] = [];
   const flag = setting.flag === null ? undefined : flags[setting.flag];
-  if (setting.flag !== null && flag !== undefined) given.push({ name: flagName(setting.flag), isInFile: false, raw: flag });
+  if (setting.flag !== null && flag !== undefined) given.push({ name: flagName(setting.flag), place: "flags", raw: flag });
   const text = setting.env === null ? null : variable(env, setting.env);
-  if (setting.env !== null && text !== null) given.push({ name: setting.env, isInFile: false, raw: text });
+  if (setting.env !== null && text !== null) given.push({ name: setting.env, place: "environment", raw: text });
   const raw = file.get(setting.path);
-  if (raw !== undefined && raw !== null) given.push({ name: setting.path, isInFile: true, raw });
+  if (raw !== undefined && raw !== null) given.push({ name: setting.path, place: "file", raw });
   return given;
 }
 
 /** The place that decided a setting, for messages about its value; its path when it is the default. */
 export function decidedBy(setting: Pick<Setting<unknown>, "path" | "env" | "flag">, sources: SettingSources): Omit<Given, "raw"> {
-  return givenFor(setting, sources)[0] ?? { name: setting.path, isInFile: true };
+  return givenFor(setting, sources)[0] ?? { name: setting.path, place: "file" };
 }

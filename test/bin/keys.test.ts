@@ -1,5 +1,5 @@
 import t from "tap";
-import { keyIssueFromFlags, notAKey } from "../../bin/key-flags.js";
+import { inFlagWords, keyIssueFromFlags, notAKey } from "../../bin/key-flags.js";
 import { renderKeys } from "../../bin/list-keys.js";
 import { hashKey, newKey } from "../../shared/key-secret.js";
 import { run } from "./command-session.js";
@@ -11,6 +11,8 @@ t.test("the flags of an issue become the API's body, or a line for each problem"
   for (const [text, seconds] of [["30d", 2_592_000], ["12h", 43_200], ["90m", 5400], ["1s", 1], [" 2w ", 1_209_600], ["36500d", 3_153_600_000]] as const) t.match(keyIssueFromFlags({ expires: text }), { ok: true, value: { expires_in_seconds: seconds } }, text);
   for (const text of ["", "30", "d", "0d", "-1d", "1.5d", "30 days", "36501d", "99999999999d", "2030-02-30T00:00:00Z", "never"]) t.match(keyIssueFromFlags({ expires: text }), { ok: false, problems: [{ param: "--expires", message: /--expires must be a length of time such as 30d/ }] }, text);
   t.match(keyIssueFromFlags({ path: "/a/..", name: " ", label: ["ok", ""], expires: "x" }), { ok: false, problems: [{ param: "--name", message: /^--name must be a text/ }, { param: "--path", message: /^--path must not hold the segment \.\./ }, { param: "--label", message: /^--label\[1\] must be/ }, { param: "--expires" }] });
+  t.same(inFlagWords({ message: 'expires_at must be in the future, not "x"', param: "expires_at" }), { message: '--expires must be in the future, not "x"', param: "--expires" }, "what only the daemon can say too");
+  t.same(inFlagWords({ message: "no key is issued", param: null }), { message: "no key is issued", param: null });
 });
 
 t.test("a key is issued by its hash, and stands alone on standard output", async (t) => {

@@ -84,9 +84,12 @@ t.test("config check lists every problem on a line with the file's name, and war
   t.match(JSON.parse(json.err), { error: { type: "invalid_request_error", code: null, file, problems: [String, String] } });
   t.match(await run(["config", "check", "--config", join(directory, "missing.yaml")]), { exitCode: 78, err: /missing\.yaml/ });
   t.match(await run(["config", "check"], { env: { SLUICE_PORTT: "1" } }), { exitCode: 0, err: /^warning: SLUICE_PORTT is ignored/ });
+  writeFileSync(file, "rate_limits: { models: [{ model: gpt-4o, limits: [{ period: minute, max_requests: 1 }] }] }\n");
+  t.match(await run(["config", "check", "--config", file]), { exitCode: 0, err: /^warning: inert rule: model gpt-4o minute: no configured provider lists this model/ });
+  t.match(await run(["up", "--host", "", "--port", "x"]), { exitCode: 2, err: /^error: --host must be a host name.*\nerror: --port must be an integer from 0 to 65535, not "x"$/ });
   t.match(await run(["config", "check"], { env: { HOST: "0.0.0.0" } }), { exitCode: 0, err: /^warning: the proxy starts only if the daemon has a managed key, which isn't asked here: server\.host 0\.0\.0\.0 is not loopback and no master key is set/ });
   t.match(await run(["config", "check"], { env: { HOST: "0.0.0.0", SLUICE_MASTER_KEY: "mk" } }), { exitCode: 0, err: "" });
-  t.match(await run(["config", "check"], { env: { PORT: "x" } }), { exitCode: 78, err: /^environment and flags: .*PORT/ });
+  t.match(await run(["config", "check"], { env: { PORT: "x" } }), { exitCode: 78, err: /^environment: PORT/ });
 });
 
 /** Listens on a free port and answers every request alike; null is silence. */

@@ -80,7 +80,8 @@ t.test("a wrong configuration is told before anything is started", async (t) => 
   const directory = temporaryDirectory(t);
   writeFileSync(join(directory, "sluice.yaml"), "server: { prot: 1 }\n");
   t.match(await runProgram(t, script, ["up"], { cwd: directory }), { exitCode: 78, out: "", err: new RegExp(`^${directory}/sluice.yaml: [^\n]*prot[^\n]*$`) });
-  t.match(await runProgram(t, script, ["up", "--port", "x"], { cwd: directory }), { exitCode: 2, out: "" });
+  t.match(await runProgram(t, script, ["up", "--port", "x"], { cwd: directory }), { exitCode: 78, out: "", err: /sluice\.yaml: [^\n]*prot[^\n]*\nflags: --port must be an integer from 0 to 65535, not "x"$/ });
+  t.match(await runProgram(t, script, ["up", "--port", "x"], { cwd: temporaryDirectory(t) }), { exitCode: 2, out: "", err: 'error: --port must be an integer from 0 to 65535, not "x"' });
 });
 
 t.test("when up is killed, the daemon it started ends and gives its socket back", async (t) => {

@@ -52,6 +52,11 @@ t.test("the query names what was asked for, and every page is fetched in order",
   t.match(daemon.calls.at(-1)?.body, { user_path: "/", start_date: "2026-02-23", end_date: "2026-03-01" });
 });
 
+t.test("a file that can't be made is told by its own name", async (t) => {
+  const daemon = await startFakeDaemon(t, { usagePage: pagesOf(1, numbered) });
+  t.same(await run(["usage", "export", "--format", "csv", "--output", "/nope/x.csv", "--socket", daemon.socket]), { exitCode: 1, out: "", err: "error: can't write to /nope/x.csv: ENOENT: no such file or directory" });
+});
+
 t.test("an export of nothing is empty, and CSV has its header", async (t) => {
   const daemon = await startFakeDaemon(t, { usagePage: pagesOf(0, numbered) });
   t.same(await run(["usage", "export", "--format", "ndjson", "--socket", daemon.socket]), { exitCode: 0, out: "", err: "" });

@@ -93,11 +93,11 @@ t.test("as JSON the answer stands as it came", async (t) => {
 t.test("wrong flags are told together and nothing is asked", async (t) => {
   const { exitCode, err, asked } = await usage(t, {}, ["--path", "/a:b", "--days", "x", "--by", "user"]);
   t.same({ exitCode, asked, lines: err.split("\n") }, { exitCode: 2, asked: undefined, lines: [
-    'error: --path must not hold a colon or a control character, not "/a:b"',
+    'error: --path must not hold a colon or a control character, as "/a:b" does',
     'error: --days must be an integer greater than 0, not "x"',
     'error: --by must be one of day, model, provider, path, not "user"',
   ] });
-  t.match(await usage(t, {}, ["exprot"]), { exitCode: 2, err: /too many arguments/ });
+  t.match(await usage(t, {}, ["exprot"]), { exitCode: 2, err: "error: unknown command 'exprot': expected export" });
 });
 
 t.test("an answer of another version is told, and not shown as zeros", async (t) => {

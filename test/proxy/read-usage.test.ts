@@ -86,7 +86,7 @@ t.test("nonsense is named and not charged", async (t) => {
     [{ total_tokens: 1.5 }, `total_tokens ${range}, not 1.5`],
     [{ total_tokens: "12" }, `total_tokens ${range}, not "12"`],
     [{ total_tokens: tokensPerResponseMax + 1 }, `total_tokens ${range}, not ${tokensPerResponseMax + 1}`],
-    [{ total_tokens: Infinity }, `total_tokens ${range}, not null`],
+    [{ total_tokens: Infinity }, `total_tokens ${range}, not Infinity`],
     [{ prompt_tokens: -5, completion_tokens: 7 }, `prompt_tokens ${range}, not -5`],
     [{ prompt_tokens: 5, completion_tokens: 0.5 }, `completion_tokens ${range}, not 0.5`],
     [{ prompt_tokens: 5, completion_tokens: {} }, `completion_tokens ${range}, not {}`],

@@ -84,7 +84,7 @@ t.test("what isn't a mapping is told, whole file and sections alike", async (t) 
   t.match(refused("server: [1]\nlimiter: 5\nrate_limits: x\n"), [/^server must be a mapping of host, /, /^limiter must be a mapping of socket, .*, not 5$/, /^rate_limits must be a mapping of enabled, /]);
 });
 
-t.test("every problem says where it stands: in the file, or in the environment and the flags", async (t) => {
+t.test("every problem says where it stands: in the file, in the environment, or in the flags", async (t) => {
   const lines = (text: string | null, others: Parameters<typeof problemsOf>[1] = {}): readonly string[] => problemsOf(text, others).map(problemLine);
   const text = "server: { port: x, prot: 1 }\nlimiter: { socket: '${NOPE}' }\nproviders: { openai: { models: 5 } }\nrate_limits: { user_paths: [ { path: /a, limits: [ { period: day, max_requests: 0 } ] } ] }\n";
   t.same(lines(text, { env: { PORT: "y", OPENAI_MODELS: "/", SET_RATE_LIMIT_A: "rpm=-1", SET_BUDGET_A: "daily" }, flags: { logLevel: "loud" } }), [
@@ -93,16 +93,16 @@ t.test("every problem says where it stands: in the file, or in the environment a
     `${samplePath}: providers.openai.models must be a list of model ids, or ["*"] for any, not 5`,
     `${samplePath}: server.port must be an integer from 0 to 65535, not "x"`,
     `${samplePath}: rate_limits.user_paths[0].limits[0].max_requests must be greater than 0, not 0`,
-    'environment and flags: PORT must be an integer from 0 to 65535, not "y"',
-    'environment and flags: --log-level must be fatal, error, warn, info, debug, trace or silent, not "loud"',
-    'environment and flags: OPENAI_MODELS must be a list of model ids, or ["*"] for any, not "/"',
-    'environment and flags: SET_RATE_LIMIT_A: rpm must be greater than 0, not "-1"',
-    'environment and flags: SET_BUDGET_A must hold pairs such as daily=10, not "daily"',
+    'environment: PORT must be an integer from 0 to 65535, not "y"',
+    'environment: OPENAI_MODELS must be a list of model ids, or ["*"] for any, not "/"',
+    'environment: SET_RATE_LIMIT_A: rpm must be greater than 0, not "-1"',
+    'environment: SET_BUDGET_A must hold pairs such as daily=10, not "daily"',
+    'flags: --log-level must be fatal, error, warn, info, debug, trace or silent, not "loud"',
   ]);
   const long = "/".padEnd(200, "s");
   t.same(lines(`limiter: { socket: ${long} }`), [`${samplePath}: limiter.socket must be at most 107 bytes long, not 200: ${long}`]);
-  t.same(lines("{}", { flags: { socket: long } }), [`environment and flags: --socket must be at most 107 bytes long, not 200: ${long}`]);
-  t.same(lines(null, { env: { PORT: "y" } }), ['environment and flags: PORT must be an integer from 0 to 65535, not "y"']);
+  t.same(lines("{}", { flags: { socket: long } }), [`flags: --socket must be at most 107 bytes long, not 200: ${long}`]);
+  t.same(lines(null, { env: { PORT: "y" } }), ['environment: PORT must be an integer from 0 to 65535, not "y"']);
 });
 
 t.test("mistakes of every kind are told at once", async (t) => {

@@ -27,6 +27,13 @@ t.test("variables that look like ours and aren't are warned about", async (t) =>
     ["SLUICE_COLOUR", /^SLUICE_COLOUR is ignored: it is not a known variable: expected SLUICE_CONFIG, SLUICE_MASTER_KEY, /],
     ["SET_RATE_LIMIT", "SET_RATE_LIMIT is ignored: the rule for the root path is SET_RATE_LIMIT_, with its last underscore"],
     ["SET_PROVIDER_RATE_LIMIT", "SET_PROVIDER_RATE_LIMIT is ignored: write SET_PROVIDER_RATE_LIMIT_<NAME>"],
+    ["SET_RATE_LIMT_TEAM", "SET_RATE_LIMT_TEAM is ignored: did you mean SET_RATE_LIMIT_<PATH>?"],
+    ["SET_RATE_LIMITS_TEAM", "SET_RATE_LIMITS_TEAM is ignored: did you mean SET_RATE_LIMIT_<PATH>?"],
+    ["SET_PROVIDERS_RATE_LIMIT_X", "SET_PROVIDERS_RATE_LIMIT_X is ignored: did you mean SET_PROVIDER_RATE_LIMIT_<NAME>?"],
+    ["SET_BUGDET_TEAM", "SET_BUGDET_TEAM is ignored: did you mean SET_BUDGET_<PATH>?"],
+    ["SET_MODEL_RATE_LIMIT_X", "SET_MODEL_RATE_LIMIT_X is ignored: it is not a known variable: expected SET_RATE_LIMIT_<PATH>, SET_PROVIDER_RATE_LIMIT_<NAME>, SET_BUDGET_<PATH>"],
+    ["RATE_LIMIT_ENABLED", "RATE_LIMIT_ENABLED is ignored: did you mean RATE_LIMITS_ENABLED?"],
+    ["LIMITER_FAILURE_MOD", "LIMITER_FAILURE_MOD is ignored: did you mean LIMITER_FAILURE_MODE?"],
     ["SET_BUDGET", "SET_BUDGET is ignored: the budget for the root path is SET_BUDGET_, with its last underscore"],
   ] as const) {
     t.match(accepted(null, { env: { [name]: "x" } }).warnings, [warning], name);
@@ -35,7 +42,7 @@ t.test("variables that look like ours and aren't are warned about", async (t) =>
 });
 
 t.test("an ordinary environment is no reason for a warning", async (t) => {
-  t.same(accepted(null, { env: { PATH: "/bin", HOME: "/home/a", SLUICE_CONFIG: "/x", SLUICE_MASTER_KEY: "mk", SET_RATE_LIMIT_A: "rpm=1" } }).warnings, []);
+  t.same(accepted(null, { env: { PATH: "/bin", HOME: "/home/a", SLUICE_CONFIG: "/x", SLUICE_MASTER_KEY: "mk", SET_RATE_LIMIT_A: "rpm=1", SET_BUDGET_B: "daily=1", SETUP_DIR: "x", HOSTS: "x", LOG_DIR: "x", RATE_LIMITER: "x", OPENAI_API_KEY_2: "x" } }).warnings, []);
 });
 
 t.test("budgets without usage tracking are named in one warning", async (t) => {

@@ -105,6 +105,7 @@ t.test("what is wrong with a limit is told with its place, all of it", async (t)
     ["period: minute, max_requests: many", [`${at}.max_requests must be an integer from 1 to 9007199254740991, not "many"`]],
     ["period: minute, max_requests: 9007199254740992", [`${at}.max_requests must be an integer from 1 to 9007199254740991, not 9007199254740992`]],
     ["period: fortnight, max_requests: 1", [`${at}.period must be minute, hour, day, concurrent or a number of seconds, not "fortnight"`]],
+    ["period: 60, max_requests: 1", [`${at}.period must be minute, hour, day, concurrent or a number of seconds, not 60: give a number as ${at}.period_seconds`]],
     ["period: day, period_seconds: 5, max_requests: 1", [`${at}.period and ${at}.period_seconds exclude each other: give exactly one`]],
     ["max_requests: 1", [`${at}.period or ${at}.period_seconds is required`]],
     ["period: day", [`${at}.max_requests or ${at}.max_tokens is required`]],

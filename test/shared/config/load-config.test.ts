@@ -32,7 +32,7 @@ t.test("the file that is found is read, and the configuration says which it was"
   }
 });
 
-const failed = (file: string, message: string): object => ({ ok: false, file, problems: [{ place: file, message }] });
+const failed = (file: string, message: string): object => ({ ok: false, file, problems: [{ kind: "file", place: file, message }] });
 
 t.test("a file that was named and doesn't exist is a problem that says who named it", async (t) => {
   const cwd = t.testdir({ file: "" });

@@ -1,11 +1,12 @@
 import t from "tap";
+import { noProblems } from "../../../shared/config/problems.js";
 import { resolveSettings } from "../../../shared/config/resolve-settings.js";
 import { flagName, settings } from "../../../shared/config/settings.js";
 
 function resolve(sources: { flags?: Record<string, string>; env?: Record<string, string>; file?: Record<string, unknown> }): { readonly values: ReturnType<typeof resolveSettings>; readonly problems: readonly string[] } {
-  const problems = { inFile: [], outside: [] };
+  const problems = noProblems();
   const values = resolveSettings({ flags: sources.flags ?? {}, env: sources.env ?? {}, file: new Map(Object.entries(sources.file ?? {})) }, problems);
-  return { values, problems: [...problems.outside, ...problems.inFile] };
+  return { values, problems: [...problems.flags, ...problems.environment, ...problems.file] };
 }
 
 t.test("without anything, every setting has its default", async (t) => {
