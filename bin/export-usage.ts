@@ -19,9 +19,12 @@ export interface ExportOptions {
 export async function exportUsage(pages: AsyncIterable<UsagePage>, { format, write, progress }: ExportOptions): Promise<number> {
   let records = 0;
   try {
-    if (format === "csv") await write(csvHeader);
+    // The header comes with the first page: an export that is refused prints nothing.
+    let header = format === "csv" ? csvHeader : "";
     for await (const page of pages) {
-      if (page.records.length > 0) await write(page.records.map(lineIn[format]).join(""));
+      const text = header + page.records.map(lineIn[format]).join("");
+      header = "";
+      if (text !== "") await write(text);
       records += page.records.length;
       progress?.show(page.progress, records);
     }

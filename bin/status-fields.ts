@@ -8,6 +8,8 @@ export function statusFields(body: unknown, prefix = ""): readonly (readonly [na
     const name = `${prefix}${key.replaceAll("_", " ")}`;
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return statusFields(value, `${name} `);
     if (key.endsWith("_seconds") && typeof value === "number") return [[name.slice(0, -" seconds".length), formatDuration(value)] as const];
+    // Sentences, which have commas of their own: one on a line.
+    if (Array.isArray(value) && value.length > 1 && value.some((item) => typeof item === "string" && item.includes(","))) return value.map((item, index) => [index === 0 ? name : "", String(item)] as const);
     const text = showValue(value);
     return text === null ? [] : [[name, text] as const];
   });
