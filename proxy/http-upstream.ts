@@ -2,10 +2,12 @@
 import { Readable } from "node:stream";
 import { type Dispatcher, Pool } from "undici";
 import type { ProviderConfig } from "../shared/config/config.js";
+import { createDeadlines, type Deadlines } from "./call-deadlines.js";
 import { headerOf } from "./copy-headers.js";
 import { credentialHeaders } from "./credential-headers.js";
-import { lookEveryMs, patienceFor, SilenceWatch, type Watched } from "./silence-watch.js";
-import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
+import type { Watched } from "./silence-watch.js";
+import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
+import { asUpstreamFailure } from "./upstream-failure.js";
 
 /** An upstream for a provider's base URL. */
 export function createHttpUpstream(provider: ProviderConfig): Upstream {
@@ -48,40 +50,6 @@ const anthropicVersion = ["anthropic-version", "2023-06-01"] as const;
 
 function withVersion(headers: readonly string[], credentials: readonly string[]): string[] {
   return headerOf(headers, "anthropic-version") === "" ? [...headers, ...anthropicVersion, ...credentials] : [...headers, ...credentials];
-}
-
-/** How long the calls of one provider may be silent, and who watches them. */
-interface Deadlines {
-  readonly firstByte: number;
-  readonly idle: number;
-  readonly firstByteTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-  watch(call: HttpCall): void;
-  unwatch(call: HttpCall): void;
-  stop(): void;
-}
-
-/** The timer runs from the first call until a look finds none, so that a quick call costs none of its own. */
-function createDeadlines({ firstByteTimeoutMs, idleTimeoutMs }: ProviderConfig): Deadlines {
-  const watch = new SilenceWatch();
-  const everyMs = lookEveryMs([firstByteTimeoutMs, idleTimeoutMs]);
-  let timer: NodeJS.Timeout | null = null;
-  const stop = (): void => {
-    if (timer !== null) clearInterval(timer);
-    timer = null;
-  };
-  return {
-    firstByte: patienceFor(firstByteTimeoutMs, everyMs),
-    idle: patienceFor(idleTimeoutMs, everyMs),
-    firstByteTimeoutMs,
-    idleTimeoutMs,
-    watch(call) {
-      watch.add(call);
-      timer ??= setInterval(() => (watch.size === 0 ? stop() : watch.look()), everyMs).unref();
-    },
-    unwatch: (call) => watch.remove(call),
-    stop,
-  };
 }
 
 class AbortedError extends Error {
@@ -148,7 +116,7 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, Watched {
 
   onError(error: Error): void {
     this.#deadlines.unwatch(this);
-    if (!this.#aborted) this.#sink.onFailure(asFailure(error));
+    if (!this.#aborted) this.#sink.onFailure(asUpstreamFailure(error));
   }
 
   onSilent(): void {
@@ -176,17 +144,4 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, Watched {
     this.#deadlines.unwatch(this);
     this.#abort?.(new AbortedError());
   }
-}
-
-const unreachable = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
-
-/** errno and undici codes to our three kinds. */
-function asFailure(error: Error & { code?: string }): UpstreamFailure {
-  const code = error.code ?? "";
-  const reason = code === "" || code === "UPLOAD_TOO_LARGE" ? error.message : code;
-  if (code === "UPLOAD_TOO_LARGE") return { kind: "too_large", reason };
-  if (code === "ETIMEDOUT") return { kind: "silent", reason };
-  // A TLS failure or a reset before the response is no connection either; after the head the caller treats every kind as a cut.
-  if (unreachable.has(code) || /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return { kind: "unreachable", reason };
-  return { kind: "broken", reason };
 }
