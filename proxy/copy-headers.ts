@@ -15,15 +15,16 @@ const hopByHop = ["connection", "keep-alive", "te", "trailer", "transfer-encodin
 
 const droppedFromRequests = createNameTable(
   // `accept-encoding` goes because the answer is read on its way; the credentials are Sluice's, not the provider's.
-  [...hopByHop, "host", "content-length", "expect", "accept-encoding", "authorization", "x-api-key", "api-key", "cookie", "forwarded", "x-request-id"],
+  [...hopByHop, "host", "content-length", "expect", "accept-encoding", "authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "forwarded", "x-request-id"],
   ["proxy-", "x-forwarded-", "x-sluice-"],
 );
 
-const droppedFromResponses = createNameTable(
-  // The caller sets its own length, id, date, limits and target; the rest speaks of the provider's own site.
-  [...hopByHop, "content-length", "set-cookie", "x-request-id", "alt-svc", "strict-transport-security", "server", "date", "via"],
-  ["proxy-", "x-ratelimit-", "x-sluice-"],
-);
+// The caller sets its own length, id, date, limits and target; the rest speaks of the provider's own site.
+const notForClients = [...hopByHop, "content-length", "set-cookie", "x-request-id", "alt-svc", "strict-transport-security", "server", "date", "via"] as const;
+
+const droppedFromResponses = createNameTable(notForClients, ["proxy-", "x-ratelimit-", "x-sluice-"]);
+
+const droppedFromPassedResponses = createNameTable(notForClients, ["proxy-", "x-sluice-"]);
 
 /** The headers for the upstream, as a flat list of names and values. `userPathHeader` is the name that the operator gave to the user-path header. */
 export function forwardRequestHeaders(rawHeaders: readonly string[], userPathHeader: string): string[] {
@@ -57,11 +58,23 @@ export function sayJson(headers: string[], said: string | undefined): void {
 
 /** The headers for the client, as a flat list of names and values; bytes are read as Latin-1, which is how they will be written. */
 export function forwardResponseHeaders(rawHeaders: readonly (Buffer | string)[]): string[] {
+  return keepHeaders(rawHeaders, droppedFromResponses);
+}
+
+/** The same for what passes as it is (CONTRACT section 4): the provider's own limits, or `limits`, ours, where it tells none. */
+export function passResponseHeaders(rawHeaders: readonly (Buffer | string)[], limits: readonly string[]): string[] {
+  const kept = keepHeaders(rawHeaders, droppedFromPassedResponses);
+  for (let i = 0; i < kept.length; i += 2) if (/^x-ratelimit-/i.test(kept[i]!)) return kept;
+  kept.push(...limits);
+  return kept;
+}
+
+function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: NameTable): string[] {
   const kept: string[] = [];
   let named: Set<string> | null = null;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
-    const dropped = typeof name === "string" ? droppedFromResponses.text.test(name) : hasName(droppedFromResponses, name);
+    const dropped = typeof name === "string" ? table.text.test(name) : hasName(table, name);
     if (!dropped) kept.push(asText(name), asText(rawHeaders[i + 1]!));
     else if (name.length === "connection".length) named = namedByConnection(asText(name), asText(rawHeaders[i + 1]!), named);
   }
@@ -69,8 +82,8 @@ export function forwardResponseHeaders(rawHeaders: readonly (Buffer | string)[])
 }
 
 /** The first value of a header in a flat list, by its lower-case name; empty when it isn't there. */
-export function headerOf(flat: readonly string[], name: string): string {
-  for (let i = 0; i < flat.length; i += 2) if (flat[i]!.toLowerCase() === name) return flat[i + 1]!;
+export function headerOf(flat: readonly (Buffer | string)[], name: string): string {
+  for (let i = 0; i < flat.length; i += 2) if (asText(flat[i]!).toLowerCase() === name) return asText(flat[i + 1]!);
   return "";
 }
 

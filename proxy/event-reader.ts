@@ -9,7 +9,7 @@ import { stringEnd } from "./scan-json.js";
  * A name in its plain quotes can't come from inside a text, where quotes are escaped. One expression over
  * the Latin-1 reading takes a sixth of the time of JSON.parse, and of searching the Buffer for each name.
  */
-const places = /"(?:(?:usage|error)"\s*:\s*\{|finish_reason"\s*:\s*"(?!")|(?:content|arguments|reasoning(?:_content)?|refusal)"\s*:\s*")/g;
+const places = /"(?:(?:usage(?:Metadata)?|error)"\s*:\s*\{|finish_reason"\s*:\s*"(?!")|(?:content|arguments|reasoning(?:_content)?|refusal)"\s*:\s*")/g;
 /** Of Anthropic's messages, whose deltas name their text by its kind. */
 const placesOfMessages = /"(?:(?:usage|error)"\s*:\s*\{|(?:text|thinking|partial_json)"\s*:\s*")/g;
 /** Of responses, of speech and of transcriptions: every text comes once as a delta, and again in the events that sum it up. */

@@ -37,10 +37,15 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The one reading of "there is none", so that streams don't make a new one for each chunk. */
 export const absentUsage: UsageReading = { kind: "absent" };
 
-/** The usage object of an answer or of a stream's event: at the top, or where Groq (`x_groq`), the Responses API (`response`) and Anthropic (`message`) put it in streams. */
+/**
+ * The usage object of an answer or of a stream's event: at the top, or where Groq (`x_groq`), the Responses API (`response`) and Anthropic (`message`) put it in streams.
+ * Gemini's own API calls it `usageMetadata`; a stream of its chunks may be one array, in which the last one tells all.
+ */
 export function findUsage(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length > 0 && !Array.isArray(value.at(-1)) ? findUsage(value.at(-1)) : undefined;
   if (!isObject(value)) return undefined;
   if (isObject(value["usage"])) return value["usage"];
+  if (isObject(value["usageMetadata"])) return value["usageMetadata"];
   for (const place of ["x_groq", "response", "message"]) {
     const inner = value[place];
     if (isObject(inner) && isObject(inner["usage"])) return inner["usage"];
@@ -86,9 +91,9 @@ export function readUsage(usage: unknown): UsageReading {
   if (usage === undefined || usage === null) return absentUsage;
   if (!isObject(usage)) return absurd("usage", usage);
   const fromTop = isAbsent(usage["prompt_tokens"]) && !isAbsent(usage["input_tokens"]);
-  const rawInput = fromTop ? usage["input_tokens"] : usage["prompt_tokens"];
-  const rawOutput = usage["completion_tokens"] ?? usage["output_tokens"];
-  const rawTotal = usage["total_tokens"];
+  const rawInput = fromTop ? usage["input_tokens"] : (usage["prompt_tokens"] ?? usage["promptTokenCount"]);
+  const rawOutput = usage["completion_tokens"] ?? usage["output_tokens"] ?? usage["candidatesTokenCount"];
+  const rawTotal = usage["total_tokens"] ?? usage["totalTokenCount"];
   if (isAbsent(rawInput) && isAbsent(rawOutput) && isAbsent(rawTotal)) return absentUsage;
   const notes: string[] = [];
   const details = readDetails(usage, notes);
@@ -157,7 +162,7 @@ function readDetails(usage: Fields, notes: string[]): Details {
   const read = usage["cache_read_input_tokens"];
   const wrote = usage["cache_creation_input_tokens"];
   return {
-    cached: detail("cached tokens", details["cached_tokens"] ?? read ?? usage["prompt_cache_hit_tokens"] ?? usage["cached_tokens"], notes),
+    cached: detail("cached tokens", details["cached_tokens"] ?? read ?? usage["prompt_cache_hit_tokens"] ?? usage["cached_tokens"] ?? usage["cachedContentTokenCount"], notes),
     written: detail("cache-write tokens", details["cache_write_tokens"] ?? details["cache_creation_tokens"] ?? wrote, notes),
     besideInput: !isObject(inner) && (!isAbsent(read) || !isAbsent(wrote)),
   };

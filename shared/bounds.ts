@@ -126,3 +126,13 @@ export const labelBytesMax = 64;
 export const unauthorizedBodyBytesMax = 256 * 1024;
 /** A request body up to this size is looked for in the response cache; its digest takes about 2 ms per MiB. */
 export const cacheableBodyBytesMax = 2 * 1024 * 1024;
+/** What is read of a passthrough request's body before it is admitted, to find the model that it names. Half of that may be a conversation: some clients name the model behind it. */
+export const peekedBodyBytesMax = 1024 * 1024;
+/** A message of a realtime session that is read for its usage; a longer one passes unread. The events that sum up a response carry its text, and no sound. */
+export const sessionMessageBytesMax = 1024 * 1024;
+/** What a client may send before its WebSocket is open; more waits in its own socket. */
+export const earlyBytesMax = 64 * 1024;
+/** A realtime session in which nobody says anything for this long is ended: its slot may be wanted, and its peer may be gone without a word. */
+export const sessionIdleMs = 10 * 60_000;
+/** How long the other side of a tunnel has to end it too, once one has. */
+export const tunnelLingerMs = 1_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { forwardRequestHeaders, forwardResponseHeaders } from "../../proxy/copy-headers.js";
+import { forwardRequestHeaders, forwardResponseHeaders, headerOf, passResponseHeaders } from "../../proxy/copy-headers.js";
 
 const userPathHeader = "x-team-path";
 
@@ -15,7 +15,7 @@ function title(name: string): string {
 }
 
 const hopByHop = ["connection", "keep-alive", "proxy-authorization", "proxy-connection", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"];
-const ownToRequests = ["host", "content-length", "expect", "accept-encoding", "authorization", "x-api-key", "api-key", "cookie", "x-forwarded-for", "x-forwarded-proto", "forwarded", "x-request-id", "x-sluice-user-path", "x-sluice-anything", userPathHeader];
+const ownToRequests = ["host", "content-length", "expect", "accept-encoding", "authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "x-forwarded-for", "x-forwarded-proto", "forwarded", "x-request-id", "x-sluice-user-path", "x-sluice-anything", userPathHeader];
 const ownToResponses = ["content-length", "set-cookie", "x-request-id", "x-ratelimit-limit-requests", "x-ratelimit-reset-tokens", "alt-svc", "strict-transport-security", "server", "date", "via", "x-sluice-target"];
 // Names that share their first letter, their length or their beginning with a dropped one.
 const keptInRequests = ["accept", "Content-Type", "User-Agent", "X-Stainless-Lang", "OpenAI-Organization", "x-api-keys", "x-api-key2", "hosts", "ted", "x-forwarded", "x-sluice", "cookie2", "expects", "api-version", "date", "server", "x-team-path2", "x-team-pat"];
@@ -50,6 +50,13 @@ t.test("a response loses what belongs to the connection or speaks of the provide
       t.same(forwardResponseHeaders(flat.map((text) => Buffer.from(text))), ["a", "1", "b", "2"], `${spelled} in bytes`);
     }
   }
+});
+
+t.test("what passes as it is has the provider's limits, or ours where it tells none", async (t) => {
+  const ours = ["x-ratelimit-limit-requests", "10"];
+  t.same(passResponseHeaders(["a", "1", "Set-Cookie", "c", "Connection", "x-hop", "X-Hop", "1", "X-Sluice-Target", "t"], ours), ["a", "1", ...ours]);
+  t.same(passResponseHeaders(["X-RateLimit-Remaining-Tokens", "7", "a", "1"], ours), ["X-RateLimit-Remaining-Tokens", "7", "a", "1"]);
+  t.equal(headerOf([Buffer.from("Content-Length"), Buffer.from("7")], "content-length"), "7");
 });
 
 t.test("what a Connection header names goes with it, wherever it stands", async (t) => {
