@@ -84,10 +84,10 @@ function executionOf({ config, prices, providers, monoMs }: Gateway, exchange: E
 }
 
 /** Before the admission nobody has judged the caller's key yet: a wrong one gets its 401, whatever else is wrong. */
-export async function refuseUnadmitted(gateway: Gateway, exchange: Exchange, caller: Caller, record: RequestRecord, what: Failure): Promise<void> {
+export async function refuseUnadmitted(gateway: Gateway, exchange: Exchange, caller: Caller, record: RequestRecord, what: Failure, headers: readonly string[] = []): Promise<void> {
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   if (!authorized.ok) return refuseCaller(exchange, "model", record, authorized);
   record.identified(authorized.caller);
   record.end(what.status, "refused");
-  replyFailure(exchange, "model", what);
+  replyFailure(exchange, "model", what, headers);
 }

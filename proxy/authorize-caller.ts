@@ -47,7 +47,7 @@ export function mustAuthorizeFirst(limiter: Limiter, { credential, pathFailure }
   if (pathFailure !== null || (credential === "none" && limiter.keyed === true)) return true;
   if (credential === "none") return false;
   const length = exchange.header("content-length");
-  return length === undefined || Number(length) > unauthorizedBodyBytesMax;
+  return length === undefined ? exchange.header("transfer-encoding") !== undefined : Number(length) > unauthorizedBodyBytesMax;
 }
 
 /** Answers a request whose caller is refused, or can't be judged now. */

@@ -3,7 +3,16 @@
  * objects; a simulation can put it around anything.
  */
 
+import type { Duplex } from "node:stream";
+
 export type BodyResult = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly reason: "too_large" | "gone" };
+
+/** The client's side of a WebSocket, for who makes a tunnel of it. */
+export interface ClientSocket {
+  readonly socket: Duplex;
+  /** From here on the socket is the tunnel's, with all that has come on it, and the exchange answers nothing. */
+  takeOver(): void;
+}
 
 export interface Exchange {
   readonly id: string;
@@ -22,6 +31,8 @@ export interface Exchange {
   readBody(bytesMax: number): Promise<BodyResult>;
   /** Reads the body once, as it comes. Throws `UploadTooLarge` beyond `bytesMax`, `UploadGone` when the client leaves. */
   readPieces(bytesMax: number): AsyncIterable<Buffer>;
+  /** Set for the handshake of a WebSocket: it asks for a tunnel, and any answer is a refusal. */
+  readonly webSocket: ClientSocket | null;
   /** Whether the client left before the response was complete. */
   readonly gone: boolean;
   /** Runs once if the client leaves before the response is complete; asked for again, the later one alone runs. */

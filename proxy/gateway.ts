@@ -10,6 +10,8 @@ import type { Forwarded } from "./forward.js";
 import type { Limiter } from "./limiter.js";
 import type { ModelCatalog } from "./model-catalog.js";
 import type { createTargetOrder } from "./order-targets.js";
+import type { OpenSessions } from "./open-sessions.js";
+import type { Passage } from "./passage.js";
 import type { Usage } from "./read-usage.js";
 import type { RewriterChoice } from "./rewrite-request.js";
 import type { PriceTable } from "./price-table.js";
@@ -23,6 +25,8 @@ export interface Gateway {
   readonly limiter: Limiter;
   /** By provider instance name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
+  /** By provider instance name; the simulator has none. */
+  readonly passages: ReadonlyMap<string, Passage>;
   readonly targetOrder: ReturnType<typeof createTargetOrder>;
   readonly models: ModelCatalog;
   readonly prices: PriceTable;
@@ -31,6 +35,7 @@ export interface Gateway {
   readonly rewriters: RewriterChoice;
   /** By instance name. */
   readonly providers: ReadonlyMap<string, ProviderConfig>;
+  readonly sessions: OpenSessions;
   /** Whether the proxy is on its way out. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;

@@ -15,10 +15,13 @@ import { type Gateway, RequestRecord } from "./gateway.js";
 import { replyHealth, replyReady } from "./health.js";
 import { type Endpoint, type LimitedOperation, matchRoute } from "./match-route.js";
 import { modelRequest } from "./model-request.js";
+import { passthroughRequest } from "./passthrough-request.js";
+import { passthroughSession, realtimeSession } from "./realtime-session.js";
 import { replyModel, replyModels } from "./reply-model.js";
 import { replyFailure } from "./respond.js";
 import { storedRequest, submitBatch } from "./stored-request.js";
 import { replyUsage } from "./usage-api.js";
+import { headerWithProtocolKey } from "./web-socket-handshake.js";
 
 /** Answers one request and logs it. Never rejects: a failure of our own ends the process. */
 export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
@@ -44,7 +47,8 @@ function dispatch(gateway: Gateway, exchange: Exchange, record: RequestRecord): 
     record.end(match.endpoint === "health" ? replyHealth(gateway, exchange) : replyReady(gateway, exchange), "answered");
     return undefined;
   }
-  const authentication = authenticate(gateway.credentials, match.area, (name) => exchange.header(name), (name) => exchange.isRepeated(name));
+  const header = (name: string): string | undefined => exchange.header(name);
+  const authentication = authenticate(gateway.credentials, match.area, exchange.webSocket === null ? header : headerWithProtocolKey(header), (name) => exchange.isRepeated(name));
   if (authentication instanceof Promise) return authentication.then((later) => serveCaller(gateway, exchange, match, later, record));
   return serveCaller(gateway, exchange, match, authentication, record);
 }
@@ -62,11 +66,13 @@ function serveCaller(gateway: Gateway, exchange: Exchange, match: Match, authent
   return serveAuthorized(gateway, exchange, match, authorized, record);
 }
 
-function isLimited(endpoint: Endpoint): endpoint is LimitedOperation | "batch_submission" {
+type Limited = LimitedOperation | "batch_submission" | "passthrough" | "realtime";
+
+function isLimited(endpoint: Endpoint): endpoint is Limited {
   return limited.has(endpoint);
 }
 
-const limited: ReadonlySet<Endpoint> = new Set<LimitedOperation | "batch_submission">(["batch_submission", "chat_completions", "responses", "messages", "embeddings", "speech", "transcriptions", "translations", "images"]);
+const limited: ReadonlySet<Endpoint> = new Set<Limited>(["batch_submission", "passthrough", "realtime", "chat_completions", "responses", "messages", "embeddings", "speech", "transcriptions", "translations", "images"]);
 
 function serveAuthorized(gateway: Gateway, exchange: Exchange, match: Match, authorized: Authentication, record: RequestRecord): Promise<void> | undefined {
   if (!authorized.ok) return void refuseCaller(exchange, match.area, record, authorized);
@@ -88,6 +94,8 @@ function serve(gateway: Gateway, exchange: Exchange, endpoint: Endpoint, caller:
     case "files":
     case "batches": return storedRequest(gateway, exchange, endpoint, caller, record);
     case "stored_responses": return storedRequest(gateway, exchange, "responses", caller, record);
+    case "passthrough": return exchange.webSocket === null ? passthroughRequest(gateway, exchange, caller, record) : passthroughSession(gateway, exchange, exchange.webSocket, caller, record);
+    case "realtime": return realtimeSession(gateway, exchange, caller, record);
     case "batch_submission": return submitBatch(gateway, exchange, caller, record);
     case "model": return replyModel(gateway, exchange, record);
     case "models": return void replyModels(gateway, exchange, record);

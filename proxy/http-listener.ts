@@ -2,18 +2,22 @@
  * Node's HTTP server: bounds on sockets, headers and time, and how it stops. It decides nothing about a
  * request, and what a request is stands in `node-exchange.ts`.
  */
-import { createServer, type Server } from "node:http";
+import { createServer, IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Exchange } from "./exchange.js";
 import { NodeExchange } from "./node-exchange.js";
 import { headerBytesMax, refuseUnreadable } from "./refuse-unreadable.js";
 import { createRequestIds } from "./request-id.js";
+import { createUpgradeExchange } from "./upgrade-exchange.js";
+import { isHandshake } from "./web-socket-handshake.js";
 
 export interface ListenerOptions {
   /** An address, or a listening socket that a supervisor hands over. */
   readonly listen: { readonly host: string; readonly port: number } | { readonly fd: number };
   /** How long a client may leave a response unread before its connection is cut. */
   readonly stalledClientMs: number;
+  /** How long a client may take for what it sends; the defaults are below. */
+  readonly patience?: Patience;
   /** Handles one request; must never reject. */
   readonly handle: (exchange: Exchange) => void;
 }
@@ -25,9 +29,14 @@ export interface HttpListener {
   close(graceMs: number): Promise<void>;
 }
 
-/** A request's header must be whole by then, its body too: slow senders don't hold sockets. */
-const headersTimeoutMs = 30_000;
-const requestTimeoutMs = 300_000;
+/** A request's header must be whole by then, its body too: slow senders don't hold sockets. `everyMs`: how often that is looked at. */
+interface Patience {
+  readonly headersMs: number;
+  readonly requestMs: number;
+  readonly everyMs: number;
+}
+
+const defaultPatience: Patience = { headersMs: 30_000, requestMs: 300_000, everyMs: 30_000 };
 /** Longer than the usual idle time of load balancers, so that they close first. */
 const keepAliveMs = 75_000;
 const connectionsMax = 10_000;
@@ -36,10 +45,12 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   let closing = false;
   const idOf = createRequestIds();
   const sockets = new Set<Socket>();
-  const server = createServer({ maxHeaderSize: headerBytesMax, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveMs, noDelay: true }, (request, response) => {
+  const { headersMs, requestMs, everyMs } = options.patience ?? defaultPatience;
+  const server = createServer({ IncomingMessage: ServedRequest, maxHeaderSize: headerBytesMax, headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: everyMs, keepAliveTimeout: keepAliveMs, noDelay: true }, (request, response) => {
     if (closing) response.setHeader("connection", "close");
     options.handle(new NodeExchange(request, response, idOf, options.stalledClientMs));
   });
+  server.on("upgrade", (request, socket, head) => options.handle(createUpgradeExchange(request, socket as Socket, head, idOf, options.stalledClientMs)));
   server.maxConnections = connectionsMax;
   server.on("clientError", refuseUnreadable);
   server.on("connection", (socket) => {
@@ -62,6 +73,23 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   };
 }
 
+/**
+ * A server that listens to upgrades is handed all of them, with what else the connection brings, even
+ * those that it may ignore: the Java client asks each server for h2c first. Node looks at this property.
+ */
+class ServedRequest extends IncomingMessage {
+  declare asksUpgrade: boolean | null;
+
+  get upgrade(): boolean | null {
+    if (this.asksUpgrade !== true || this.method === "CONNECT") return this.asksUpgrade;
+    return isHandshake(this.method, this.url, (name) => this.headers[name] as string | undefined);
+  }
+
+  set upgrade(asks: boolean | null) {
+    this.asksUpgrade = asks;
+  }
+}
+
 function addressOf(server: Server): string {
   const address = server.address();
   if (address === null || typeof address === "string") return String(address);
@@ -70,7 +98,11 @@ function addressOf(server: Server): string {
 
 function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+    const cut = setTimeout(() => {
+      server.closeAllConnections();
+      // Those of WebSockets are no HTTP connections any more.
+      for (const socket of sockets) socket.destroy();
+    }, graceMs);
     const idle = setInterval(() => {
       server.closeIdleConnections();
       // One that never said anything isn't idle to Node but on the way to its first request: clients open them ahead.

@@ -9,10 +9,12 @@ import { connectLimiter } from "./connect-limiter.js";
 import type { Gateway } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { listenHttp } from "./http-listener.js";
+import { createHttpProxyPassage } from "./http-proxy-passage.js";
 import { createHttpUpstream } from "./http-upstream.js";
 import { createJwtVerifier } from "./jwt-verifier.js";
 import { createModelCatalog } from "./model-catalog.js";
 import { createTargetOrder } from "./order-targets.js";
+import { OpenSessions } from "./open-sessions.js";
 import { loadPriceList } from "./price-list.js";
 import { createPriceTable, needsPriceList } from "./price-table.js";
 import { ResponseCache } from "./response-cache.js";
@@ -64,6 +66,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     }
   }
   const upstreams = new Map<string, Upstream>(config.providers.map((provider) => [provider.name, provider.type === "simulator" ? createSimulatedUpstream() : createHttpUpstream(provider)]));
+  const passages = new Map(config.providers.filter(({ type }) => type !== "simulator").map((provider) => [provider.name, createHttpProxyPassage(provider)]));
   const models = createModelCatalog(config, {
     upstreams,
     schedule: (ms, run) => void setTimeout(run, ms).unref(),
@@ -79,11 +82,13 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     credentials: { masterKey: config.server.masterKey, jwt, userPathHeader: config.server.userPathHeader, open, adminOpen: open && isLoopback(config.server.host), sameSecret, hashKey },
     limiter: limiter.client,
     upstreams,
+    passages,
     targetOrder: createTargetOrder(prices.costOf),
     models,
     prices,
     keeping: config.cache === null ? null : { cache: new ResponseCache(config.cache), shareAcrossPaths: config.cache.shareAcrossPaths, digest },
     rewriters: chooseRewriters(config.rewriters),
+    sessions: new OpenSessions(),
     stopping: () => stopping,
     providers: new Map(config.providers.map((provider) => [provider.name, provider])),
     monoMs: () => performance.now(),
@@ -95,6 +100,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
   const closeAll = async (): Promise<void> => {
     models.stop();
     limiter.close();
+    for (const passage of passages.values()) passage.close();
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
   };
   const listener = await listenHttp({
@@ -113,7 +119,9 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     open: openNow,
     async stop() {
       stopping = true;
+      gateway.sessions.drain();
       await listener.close(config.server.drainMs);
+      await gateway.sessions.ended();
       await limiter.client.drained(settleGraceMs);
       await closeAll();
       const { unsettled } = limiter.client;

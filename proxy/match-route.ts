@@ -1,7 +1,7 @@
 /** Which endpoint a request is for (CONTRACT sections 1 and 5). A table; nothing is done here. */
 import type { JsonOperation } from "./model-body.js";
 
-export type Endpoint = LimitedOperation | "count_tokens" | "files" | "batches" | "stored_responses" | "batch_submission" | "model" | "models" | "usage" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "budgets" | "budgets-reset-one" | "budgets-reset" | "budgets-settings" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
+export type Endpoint = LimitedOperation | "passthrough" | "realtime" | "count_tokens" | "files" | "batches" | "stored_responses" | "batch_submission" | "model" | "models" | "usage" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "budgets" | "budgets-reset-one" | "budgets-reset" | "budgets-settings" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
 
 /** What is admitted: counted, and limited. */
 export type LimitedOperation = Exclude<JsonOperation, "count_tokens"> | "transcriptions" | "translations";
@@ -31,6 +31,7 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["/v1/messages/count_tokens", { area: "model", methods: { POST: "count_tokens" } }],
   ["/v1/files", { area: "model", methods: { GET: "files", POST: "files" } }],
   ["/v1/batches", { area: "model", methods: { GET: "batches", POST: "batch_submission" } }],
+  ["/v1/realtime", { area: "model", methods: { GET: "realtime" } }],
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
   ["/admin/rate-limits", { area: "admin", methods: { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" } }],
@@ -46,8 +47,12 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],
 ]);
 
+/** Every method that goes through a gateway: TRACE would show the caller the provider's key, CONNECT asks for a tunnel to anywhere. */
+const passed: Route = { area: "model", methods: { GET: "passthrough", HEAD: "passthrough", POST: "passthrough", PUT: "passthrough", PATCH: "passthrough", DELETE: "passthrough", OPTIONS: "passthrough" } };
+
 /** Paths that hold an id. What providers keep is asked for by ids of their making: letters, digits and `_.-`. */
 const patterns: readonly (readonly [path: RegExp, route: Route])[] = [
+  [/^\/p\/[^/]/, passed],
   [/^\/v1\/models\/.+$/, { area: "model", methods: { GET: "model" } }],
   [/^\/v1\/files\/[\w-][\w.-]{0,255}$/, { area: "model", methods: { GET: "files", DELETE: "files" } }],
   [/^\/v1\/files\/[\w-][\w.-]{0,255}\/content$/, { area: "model", methods: { GET: "files" } }],

@@ -1,7 +1,7 @@
 /** Node's request and response as an exchange: the reading of bodies, the writing of responses, and clients that leave or don't read. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { BodyResult, Exchange } from "./exchange.js";
+import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
 import { UploadGone, UploadTooLarge } from "./upload.js";
 
 /** What is read of a body that is refused. */
@@ -16,6 +16,7 @@ export class NodeExchange implements Exchange {
   readonly path: string;
   readonly query: string;
   readonly rawHeaders: readonly string[];
+  readonly webSocket: ClientSocket | null;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #stalledClientMs: number;
@@ -27,7 +28,8 @@ export class NodeExchange implements Exchange {
   /** The body is read in pieces, and not yet to its end. */
   #unread = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, idOf: (given: unknown) => string, stalledClientMs: number) {
+  constructor(request: IncomingMessage, response: ServerResponse, idOf: (given: unknown) => string, stalledClientMs: number, webSocket: ClientSocket | null = null) {
+    this.webSocket = webSocket;
     this.#request = request;
     this.#response = response;
     this.#stalledClientMs = stalledClientMs;
@@ -111,6 +113,9 @@ export class NodeExchange implements Exchange {
         discarded += chunk.length;
         if (discarded > discardedBytesMax) done();
       });
+      // Whoever read it in pieces has stopped in the middle, and would hold it there.
+      request.removeAllListeners("readable");
+      request.resume();
     });
   }
 

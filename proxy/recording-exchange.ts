@@ -1,7 +1,7 @@
 /** An exchange that says that the cache had no answer, and remembers the one that its client gets as long as it may be worth keeping. Everything passes at once. */
 import { ByteStore } from "../shared/byte-store.js";
 import { headerOf } from "./copy-headers.js";
-import type { BodyResult, Exchange } from "./exchange.js";
+import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
 import type { ResponseCache } from "./response-cache.js";
 
 export interface Recorded {
@@ -86,6 +86,10 @@ export class RecordingExchange implements Exchange {
 
   get rawHeaders(): readonly string[] {
     return this.#exchange.rawHeaders;
+  }
+
+  get webSocket(): ClientSocket | null {
+    return this.#exchange.webSocket;
   }
 
   get gone(): boolean {

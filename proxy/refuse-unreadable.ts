@@ -5,9 +5,13 @@ import type { Duplex } from "node:stream";
 /** Header bytes of a request: Node's own default, stated. */
 export const headerBytesMax = 16 * 1024;
 
+/** Where Node keeps the response that is on its way; its own answer to unreadable bytes looks there too. */
+type Answering = Duplex & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
+
 /** For the server's "clientError": answers in the shape of all errors, and ends the connection. */
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable) return void socket.destroy();
+  // Within a response that has begun, an answer would be taken for a part of it.
+  if (!socket.writable || (socket as Answering)._httpMessage?.headersSent === true) return void socket.destroy();
   const [status, reason, message] = unreadable[error.code ?? ""] ?? [400, "Bad Request", "the request is not valid HTTP/1.1"];
   const body = JSON.stringify({ error: { type: "invalid_request_error", message, code: null, param: null } });
   socket.end(`HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\nx-request-id: req_${randomUUID()}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);

@@ -73,6 +73,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
       port: values.port,
       masterKey: values.masterKey,
       allowOpen: values.allowOpen,
+      passthrough: values.passthrough,
       userPathHeader: values.userPathHeader,
       bodyBytesMax: values.bodyBytesMax,
       uploadBytesMax: values.uploadBytesMax,

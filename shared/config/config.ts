@@ -82,6 +82,8 @@ export interface Config {
     readonly port: number;
     readonly masterKey: string | null;
     readonly allowOpen: boolean;
+    /** Whether there is /p/{provider}/…. */
+    readonly passthrough: boolean;
     /** Lower case, as Node reports header names. */
     readonly userPathHeader: string;
     readonly bodyBytesMax: number;

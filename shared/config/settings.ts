@@ -52,6 +52,10 @@ export const settings = {
     path: "server.allow_open", env: "SLUICE_ALLOW_OPEN", flag: null, kind: boolean, fallback: false, shown: "false", unit: null,
     meaning: "Lets an open gateway listen on an address other than loopback.",
   }),
+  passthrough: setting({
+    path: "server.passthrough", env: null, flag: null, kind: boolean, fallback: true, shown: "true", unit: null,
+    meaning: "Whether /p/{provider}/… passes requests on as they are, to any path of a provider, with its key.",
+  }),
   userPathHeader: setting({
     path: "server.user_path_header", env: "USER_PATH_HEADER", flag: null, kind: headerName, fallback: "x-sluice-user-path", shown: "x-sluice-user-path", unit: null,
     meaning: "The request header in which a master-key caller names its user path, in any case.",

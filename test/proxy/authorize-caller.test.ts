@@ -81,11 +81,12 @@ t.test("a caller without credentials passes while there is no key, and the daemo
 
 t.test("a request that will be admitted is judged there, unless its body would be kept for a stranger, or nothing good can come of it", async (t) => {
   const { limiter } = daemon({ kind: "denied" });
-  const body = (length: string | null): FakeExchange => new FakeExchange({ headers: length === null ? [] : ["Content-Length", length] });
+  const body = (length: string | null): FakeExchange => new FakeExchange({ headers: length === null ? ["Transfer-Encoding", "chunked"] : ["Content-Length", length] });
   t.notOk(mustAuthorizeFirst(limiter, keyCaller, body("200")));
   t.notOk(mustAuthorizeFirst(limiter, keyCaller, body(String(unauthorizedBodyBytesMax))));
   t.ok(mustAuthorizeFirst(limiter, keyCaller, body(String(unauthorizedBodyBytesMax + 1))));
   t.ok(mustAuthorizeFirst(limiter, keyCaller, body(null)), "a body of unknown size");
+  t.notOk(mustAuthorizeFirst(limiter, keyCaller, new FakeExchange()), "no body at all");
   t.ok(mustAuthorizeFirst(limiter, { ...keyCaller, pathFailure }, body("200")));
   t.notOk(mustAuthorizeFirst(limiter, vouchedCaller("/"), body(null)));
   t.notOk(mustAuthorizeFirst(limiter, nobody, body(null)));

@@ -1,12 +1,13 @@
 /** An exchange without a socket: it writes down what the steps do with it, and fails them when that breaks the port's order. */
-import type { BodyResult, Exchange } from "../../proxy/exchange.js";
+import type { BodyResult, ClientSocket, Exchange } from "../../proxy/exchange.js";
 
 export class FakeExchange implements Exchange {
   readonly id = "req_test";
   readonly method: string;
   readonly path: string;
-  readonly query = "";
+  readonly query: string;
   readonly rawHeaders: readonly string[];
+  webSocket: ClientSocket | null = null;
   gone = false;
   begun = false;
   status = 0;
@@ -23,9 +24,10 @@ export class FakeExchange implements Exchange {
   #onGone: (() => void)[] = [];
   #onDrain: (() => void) | null = null;
 
-  constructor({ method = "POST", path = "/v1/chat/completions", headers = [] }: { method?: string; path?: string; headers?: readonly string[] } = {}) {
+  constructor({ method = "POST", path = "/v1/chat/completions", query = "", headers = [] }: { method?: string; path?: string; query?: string; headers?: readonly string[] } = {}) {
     this.method = method;
     this.path = path;
+    this.query = query;
     this.rawHeaders = headers;
   }
 

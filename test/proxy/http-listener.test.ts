@@ -17,12 +17,13 @@ interface Listening {
 }
 
 /** A listener whose requests are answered by `handle`, or else handed to the test. */
-async function listening(t: Test, { handle, stalledClientMs = 60_000 }: { handle?: (exchange: Exchange) => void; stalledClientMs?: number } = {}): Promise<Listening> {
+async function listening(t: Test, { handle, stalledClientMs = 60_000, patience }: { handle?: (exchange: Exchange) => void; stalledClientMs?: number; patience?: { headersMs: number; requestMs: number; everyMs: number } } = {}): Promise<Listening> {
   const arrived: Exchange[] = [];
   const waiting: ((exchange: Exchange) => void)[] = [];
   const listener = await listenHttp({
     listen: { host: "127.0.0.1", port: 0 },
     stalledClientMs,
+    ...(patience === undefined ? {} : { patience }),
     handle: handle ?? ((exchange) => {
       const wanted = waiting.shift();
       if (wanted === undefined) arrived.push(exchange);
@@ -439,6 +440,100 @@ t.test("a client that pipelines and leaves is gone for every one of its requests
   client.socket.destroy();
   await Promise.all(gone);
   t.ok(exchanges.every((exchange) => exchange.gone));
+});
+
+t.test("a client that sends its header or its body too slowly is told so, whether or not anybody reads it", async (t) => {
+  const { port, next } = await listening(t, { patience: { headersMs: 50, requestMs: 100, everyMs: 20 } });
+  const slowHeader = new RawClient(t, port);
+  slowHeader.socket.write("GET / HTTP/1.1\r\nHost: a\r\nX-A: ");
+  t.match(await slowHeader.response(), /^HTTP\/1\.1 408 Request Timeout\r\n[^]*the request did not come in time/);
+  const slowBody = new RawClient(t, port);
+  slowBody.socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nsome");
+  const exchange = await next();
+  const read = (async () => {
+    for await (const piece of exchange.readPieces(1000)) t.equal(piece.toString(), "some");
+  })();
+  await t.rejects(read, { name: "UploadGone" });
+  t.match(await slowBody.response(), /^HTTP\/1\.1 408 /);
+  const answered = new RawClient(t, port);
+  answered.socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nsome");
+  const other = await next();
+  other.begin(200, text);
+  other.write(Buffer.from("half an answer"));
+  t.notMatch(await answered.response(), /408/, "nothing is put into an answer that has begun");
+});
+
+t.test("a body that is refused while it is read in pieces is thrown away, and its answer doesn't wait", async (t) => {
+  const { port, next } = await listening(t);
+  const client = new RawClient(t, port).send("POST / HTTP/1.1", "Host: a", "Content-Length: 8", "", "in-pieces".slice(0, 4));
+  const exchange = await next();
+  for await (const piece of exchange.readPieces(1000)) {
+    t.ok(piece.length > 0);
+    break;
+  }
+  const asked = performance.now();
+  exchange.reply(429, text, "no", "utf8");
+  await client.until(() => client.received.endsWith("no"));
+  t.ok(performance.now() - asked < 450, "it isn't waited for");
+});
+
+/** The head of a WebSocket's handshake. */
+const handshake = ["GET /v1/realtime?model=m HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket"];
+
+t.test("a handshake that is refused gets a plain answer, and its connection ends", async (t) => {
+  const { port, next } = await listening(t);
+  const client = new RawClient(t, port).send(...handshake);
+  const exchange = await next();
+  t.ok(exchange.webSocket);
+  t.equal(exchange.path, "/v1/realtime");
+  exchange.reply(429, text, "no", "utf8");
+  t.match(await client.response(), /^HTTP\/1\.1 429 [^]*connection: close[^]*\r\n\r\nno$/i);
+});
+
+t.test("a client that leaves before its tunnel is open is told of, and an error of its socket is nobody's", async (t) => {
+  const { port, next } = await listening(t);
+  for (const leave of [(socket: net.Socket) => void socket.end(), (socket: net.Socket) => void socket.resetAndDestroy()]) {
+    const client = new RawClient(t, port).send(...handshake);
+    const exchange = await next();
+    const gone = new Promise<void>((resolve) => exchange.onGone(resolve));
+    leave(client.socket);
+    await gone;
+    t.ok(exchange.gone);
+    exchange.reply(200, text, "too late", "utf8");
+  }
+});
+
+t.test("what comes before a tunnel is open isn't lost, and not more of it is taken than a bound", async (t) => {
+  const { port, next } = await listening(t);
+  const client = new RawClient(t, port);
+  client.socket.write(`${handshake.join("\r\n")}\r\n\r\nearly `);
+  const exchange = await next();
+  client.socket.write("later ");
+  const flood = Buffer.alloc(8 * 1024 * 1024, "x");
+  client.socket.write(flood);
+  const { socket } = exchange.webSocket!;
+  while (!socket.isPaused()) await new Promise((resolve) => setImmediate(resolve));
+  t.ok(client.socket.writableLength > 0, "the rest waits with the client");
+  exchange.webSocket!.takeOver();
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  socket.on("data", (piece: Buffer) => {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes >= flood.length + 12) socket.end("good bye");
+  });
+  socket.resume();
+  t.equal(await client.response(), "good bye");
+  t.equal(Buffer.concat(pieces).toString("latin1", 0, 16), "early later xxxx");
+});
+
+t.test("tunnels are cut with everything else when a stop has waited long enough", async (t) => {
+  const { listener, port, next } = await listening(t);
+  const client = new RawClient(t, port).send(...handshake);
+  (await next()).webSocket!.takeOver();
+  await listener.close(20);
+  await client.until(() => client.closed);
+  t.ok(client.closed);
 });
 
 t.test("an address that is taken is refused with the operating system's reason", async (t) => {

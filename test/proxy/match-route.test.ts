@@ -9,6 +9,9 @@ const endpoints: readonly (readonly [method: string, path: string, endpoint: str
   ["POST", "/v1/audio/speech", "speech", "model"],
   ["POST", "/v1/images/generations", "images", "model"],
   ["GET", "/v1/models", "models", "model"],
+  ["GET", "/v1/realtime", "realtime", "model"],
+  ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => [method, "/p/openai/v1/anything", "passthrough", "model"] as const),
+  ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => [method, "/p/openai", "passthrough", "model"] as const),
   ["GET", "/admin/rate-limits", "rate-limits", "admin"],
   ["PUT", "/admin/rate-limits", "rate-limits", "admin"],
   ["DELETE", "/admin/rate-limits", "rate-limits", "admin"],
@@ -44,7 +47,7 @@ t.test("a known path with another method names those that it allows", async (t) 
 t.test("an unknown path fails in the shape of the area that it lies in", async (t) => {
   const table: readonly (readonly [path: string, area: string])[] = [
     ["/", "model"], ["", "model"], ["/v1", "model"], ["/v1/nope", "model"], ["/v1/chat/completions/", "model"], ["/v1/chat/completions/x", "model"], ["/V1/models", "model"], ["//v1/models", "model"],
-    ["/health/", "model"], ["/healthy", "model"], ["/constructor", "model"], ["__proto__", "model"], ["*", "model"], ["/administrator", "model"],
+    ["/health/", "model"], ["/healthy", "model"], ["/constructor", "model"], ["__proto__", "model"], ["*", "model"], ["/administrator", "model"], ["/p", "model"], ["/p/", "model"], ["/p//x", "model"], ["/px/openai", "model"],
     ["/admin", "admin"], ["/admin/", "admin"], ["/admin/rate-limits/", "admin"], ["/admin/rate-limits/reset-all", "admin"], ["/admin/nope", "admin"],
   ];
   for (const [path, area] of table) for (const method of ["GET", "POST"]) t.same(matchRoute(method, path), { kind: "unknown", area }, `${method} ${path}`);

@@ -6,7 +6,7 @@ import { accepted, problemsOf, refused, samplePath } from "./build-sample.js";
 
 const builtIn: Config = {
   file: null,
-  server: { host: "127.0.0.1", port: 8080, masterKey: null, allowOpen: false, userPathHeader: "x-sluice-user-path", bodyBytesMax: 33_554_432, uploadBytesMax: 536_870_912, drainMs: 25_000, stalledClientMs: 60_000, requestIdInRefusals: false },
+  server: { host: "127.0.0.1", port: 8080, masterKey: null, allowOpen: false, passthrough: true, userPathHeader: "x-sluice-user-path", bodyBytesMax: 33_554_432, uploadBytesMax: 536_870_912, drainMs: 25_000, stalledClientMs: 60_000, requestIdInRefusals: false },
   limiter: { socket: "/tmp/sluice-1000/limiterd.sock", socketGroupAccess: false, dataDir: "/home/a/.local/state/sluice", failureMode: "closed", deadlineMs: 2000 },
   providers: [providerConfig({ name: "simulator", type: "simulator", baseUrl: "", models: ["sim-fast", "sim-slow"] })],
   virtualModels: [],
@@ -46,7 +46,7 @@ log_level: warn
   t.same(config, {
     ...builtIn,
     file: samplePath,
-    server: { host: "0.0.0.0", port: 81, masterKey: null, allowOpen: true, userPathHeader: "x-path", bodyBytesMax: 1024, uploadBytesMax: 536_870_912, drainMs: 0, stalledClientMs: 1500, requestIdInRefusals: true },
+    server: { host: "0.0.0.0", port: 81, masterKey: null, allowOpen: true, passthrough: true, userPathHeader: "x-path", bodyBytesMax: 1024, uploadBytesMax: 536_870_912, drainMs: 0, stalledClientMs: 1500, requestIdInRefusals: true },
     limiter: { socket: "/srv/run/l.sock", socketGroupAccess: true, dataDir: "/flag", failureMode: "open", deadlineMs: 5 },
     cache: { ttlMs: 500, entriesMax: 7, bytesMax: 2048, entryBytesMax: 2048, shareAcrossPaths: true },
     usageEnabled: false,

@@ -31,6 +31,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     port: ["9", 8, 9],
     masterKey: ["mk", "other", "mk"],
     allowOpen: ["yes", false, true],
+    passthrough: ["", false, false],
     userPathHeader: ["X-Path", "x-other", "x-path"],
     bodyBytesMax: ["", 2048, 2048],
     uploadBytesMax: ["", 2048, 2048],

@@ -1,0 +1,196 @@
+/**
+ * Passes an admitted request to its provider as it is, and the answer to the client: status, headers and
+ * bytes, errors too. The usage is read as it goes by. What the request is charged is returned, not acted
+ * on; an answer's last bytes wait for that.
+ */
+import { heldResponseBytesMax, readableResponseBytesMax } from "../shared/bounds.js";
+import type { Operation } from "../shared/operation.js";
+import { headerOf, passResponseHeaders } from "./copy-headers.js";
+import { countUsage } from "./count-usage.js";
+import type { Exchange } from "./exchange.js";
+import type { Forwarded } from "./forward.js";
+import type { Passage, PassedRequest } from "./passage.js";
+import { absentUsage, findUsage, parseJson, readUsage, usageAtEnd, type Usage, type UsageReading } from "./read-usage.js";
+import { replyFailure } from "./respond.js";
+import { createStreamTap, type StreamTap } from "./tap-stream.js";
+import type { UpstreamCall, UpstreamFailure, UpstreamSink } from "./upstream.js";
+import { errorInsideSuccess, unansweredFailure } from "./upstream-error.js";
+
+export interface RelayRequest {
+  readonly passage: Passage;
+  readonly provider: string;
+  readonly request: PassedRequest;
+  /** The headers of our limits, which stand where the provider tells none; and those that stand in any case. */
+  readonly limits: readonly string[];
+  readonly headers: readonly string[];
+  /** What is asked, where that is known: then a usage that isn't told is estimated. Null: only what is told is charged. */
+  readonly operation: Operation | null;
+  /** How much of the request's body has passed. */
+  readonly promptBytes: () => number;
+  readonly monoMs: () => number;
+}
+
+interface Charged {
+  readonly usage: Usage | null;
+  readonly estimated: boolean;
+  readonly note: string | null;
+}
+
+type End = Pick<Forwarded, "status" | "outcome" | "finish">;
+
+/** Never rejects. */
+export function relayAnswer(exchange: Exchange, what: RelayRequest): Promise<Forwarded> {
+  return new Promise((resolve) => new Relaying(exchange, what, resolve).start());
+}
+
+class Relaying implements UpstreamSink {
+  readonly #exchange: Exchange;
+  readonly #what: RelayRequest;
+  readonly #resolve: (forwarded: Forwarded) => void;
+  #call: UpstreamCall | null = null;
+  #ended = false;
+  #status = 0;
+  /** The provider's, then ours. */
+  #headers: string[] = [];
+  /** The provider's Content-Length; empty without one. */
+  #length = "";
+  #firstByteMonoMs: number | null = null;
+  /** Only a POST makes a model work; what others bring may tell again of usage that was charged before. */
+  #mayTellUsage = false;
+  #tap: StreamTap | null = null;
+  #isJson = false;
+  /** The body as far as it is kept: to be held, or to be read. Null: it isn't, or has grown too large. */
+  #kept: Buffer[] | null = null;
+  #bytes = 0;
+  /** The piece that completes the announced length. */
+  #last: Buffer | null = null;
+
+  constructor(exchange: Exchange, what: RelayRequest, resolve: (forwarded: Forwarded) => void) {
+    this.#exchange = exchange;
+    this.#what = what;
+    this.#resolve = resolve;
+  }
+
+  start(): void {
+    this.#exchange.onGone(() => this.#onGone());
+    this.#call = this.#what.passage.pass(this.#what.request, this);
+    if (this.#ended) this.#call.abort();
+  }
+
+  onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+    const { exchange, what } = { exchange: this.#exchange, what: this.#what };
+    this.#status = status;
+    this.#firstByteMonoMs = what.monoMs();
+    this.#headers = passResponseHeaders(rawHeaders, what.limits);
+    this.#headers.push("x-request-id", exchange.id, ...what.headers);
+    this.#length = headerOf(rawHeaders, "content-length");
+    const contentType = headerOf(rawHeaders, "content-type").toLowerCase();
+    const isReadable = /^(?:identity)?$/i.test(headerOf(rawHeaders, "content-encoding"));
+    this.#mayTellUsage = isReadable && status < 300 && what.request.method === "POST";
+    this.#isJson = isReadable && contentType.includes("json");
+    if (this.#mayTellUsage && contentType.startsWith("text/event-stream")) this.#tap = createStreamTap({ operation: what.operation ?? "chat_completions", hideUsageChunk: false });
+    // What may have to be changed, or is small enough to wait for its settle, is held.
+    const isHeld = this.#tap === null && (this.#isJson || (isReadable && status >= 400)) && Number(this.#length) <= heldResponseBytesMax && what.request.method !== "HEAD";
+    if (isHeld || (this.#isJson && this.#mayTellUsage)) this.#kept = [];
+    if (!isHeld) this.#begin();
+  }
+
+  /** The provider's length stands: what passes is what it has sent. */
+  #begin(): void {
+    if (this.#length !== "") this.#headers.push("content-length", this.#length);
+    this.#exchange.begin(this.#status, this.#headers);
+  }
+
+  onData(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#tap !== null) this.#tap.push(chunk);
+    if (this.#kept !== null) {
+      this.#kept.push(chunk);
+      if (!this.#exchange.begun) return this.#hold();
+      if (this.#bytes > readableResponseBytesMax) this.#kept = null;
+    }
+    if (this.#length !== "" && this.#bytes === Number(this.#length)) this.#last = chunk;
+    else this.#write(chunk);
+  }
+
+  #hold(): void {
+    if (this.#bytes <= heldResponseBytesMax) return;
+    this.#begin();
+    for (const kept of this.#kept!) this.#write(kept);
+    if (!this.#mayTellUsage) this.#kept = null;
+  }
+
+  #write(chunk: Buffer): void {
+    if (this.#exchange.write(chunk)) return;
+    this.#call?.pause();
+    this.#exchange.onDrain(() => this.#call?.resume());
+  }
+
+  onEnd(): void {
+    if (this.#ended) return;
+    if (this.#tap !== null) {
+      this.#tap.end();
+      return this.#done(this.#charged(this.#tap.usage, this.#tap.contentChars), { status: this.#status, outcome: this.#tap.errorSeen ? "upstream_error" : "complete", finish: () => this.#finishBegun() });
+    }
+    const text = this.#kept === null ? "" : Buffer.concat(this.#kept).toString("latin1");
+    const finish = (): void => {
+      if (this.#exchange.begun) return this.#finishBegun();
+      if (this.#bytes > 0) return this.#exchange.reply(this.#status, this.#headers, this.#status >= 400 ? this.#what.passage.redact(text) : text, "latin1");
+      this.#begin();
+      this.#exchange.end();
+    };
+    const parsed = this.#mayTellUsage && this.#isJson ? (usageAtEnd(text) ?? parseJson(text)) : undefined;
+    if (this.#status >= 400 || errorInsideSuccess(parsed)) return this.#done(nothing, { status: this.#status, outcome: "upstream_error", finish });
+    this.#done(this.#mayTellUsage ? this.#charged(readUsage(findUsage(parsed)), this.#isJson ? this.#bytes : 0) : nothing, { status: this.#status, outcome: "complete", finish });
+  }
+
+  #finishBegun(): void {
+    if (this.#last !== null) this.#exchange.write(this.#last);
+    this.#exchange.end();
+  }
+
+  onFailure(reason: UpstreamFailure): void {
+    if (this.#ended) return;
+    // A body that broke off with its client is no failure of the provider's.
+    if (this.#exchange.gone) return this.#onGone();
+    const { provider, limits, headers } = this.#what;
+    if (this.#exchange.begun) return this.#done(this.#chargedCut(reason.reason), { status: this.#status, outcome: "upstream_cut", finish: () => this.#exchange.cut() });
+    const failure = unansweredFailure(provider, this.#status !== 0, reason);
+    this.#done({ usage: null, estimated: false, note: reason.reason }, {
+      status: failure.status,
+      outcome: this.#status === 0 ? "upstream_error" : "upstream_cut",
+      finish: () => replyFailure(this.#exchange, "model", failure, [...limits, ...headers]),
+    });
+  }
+
+  #onGone(): void {
+    if (this.#ended) return;
+    this.#call?.abort();
+    this.#done(this.#chargedCut(null), { status: 499, outcome: "client_gone", finish: () => {} });
+  }
+
+  /** What was seen of an answer that was cut. */
+  #chargedCut(why: string | null): Charged {
+    if (!this.#mayTellUsage) return { usage: null, estimated: false, note: why };
+    const { usage, note } = this.#tap === null ? this.#charged(absentUsage, this.#isJson ? this.#bytes : 0) : this.#charged(this.#tap.usage, this.#tap.contentChars);
+    return { usage, estimated: usage !== null, note: why === null || note === null ? (why ?? note) : `${why}; ${note}` };
+  }
+
+  #charged(reading: UsageReading, contentChars: number): Charged {
+    const { operation, promptBytes } = this.#what;
+    if (operation !== null) return countUsage(reading, { operation, promptBytes: promptBytes(), contentChars });
+    switch (reading.kind) {
+      case "usage": return { usage: reading, estimated: false, note: reading.note };
+      case "absent": return nothing;
+      case "absurd": return { usage: null, estimated: false, note: `usage not charged: ${reading.reason}` };
+    }
+  }
+
+  #done({ usage, estimated, note }: Charged, { status, outcome, finish }: End): void {
+    this.#ended = true;
+    const executed = this.#status !== 0 || outcome === "client_gone";
+    this.#resolve({ status, usage, estimated, executed, outcome, firstByteMonoMs: this.#firstByteMonoMs, note, failed: null, finish });
+  }
+}
+
+const nothing: Charged = { usage: null, estimated: false, note: null };
