@@ -89,5 +89,6 @@ export async function refuseUnadmitted(gateway: Gateway, exchange: Exchange, cal
   if (!authorized.ok) return refuseCaller(exchange, "model", record, authorized);
   record.identified(authorized.caller);
   record.end(what.status, "refused");
+  if (what.status >= 500) record.note = what.message;
   replyFailure(exchange, "model", what, headers);
 }

@@ -5,13 +5,13 @@
  */
 import { heldUploadBytesMax, subjectBytesMax } from "../shared/bounds.js";
 import type { ProviderConfig } from "../shared/config/config.js";
-import { type Failure, failure, invalid } from "../shared/error-code.js";
+import { type Failure, failure, invalid, plainFailure } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
 import { utf8Bytes } from "../shared/user-path.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { boundaryOf, FieldFinder, type FieldPlace } from "./multipart.js";
 import { notOffered } from "./not-offered.js";
-import { type Spool, UploadGone, UploadTooLarge } from "./upload.js";
+import { type Spool, SpoolFailed, UploadGone, UploadTooLarge } from "./upload.js";
 
 export async function readMultipartCall(operation: Operation, { exchange, uploadBytesMax, newSpool }: CallSource): Promise<ReadCall> {
   const boundary = boundaryOf(exchange.header("content-type") ?? "");
@@ -26,6 +26,7 @@ export async function readMultipartCall(operation: Operation, { exchange, upload
   } catch (error) {
     form.close();
     if (error instanceof UploadGone) return { ok: false, failure: null };
+    if (error instanceof SpoolFailed) return { ok: false, failure: plainFailure(503, "internal_error", error.message) };
     if (error instanceof UploadTooLarge) return { ok: false, failure: failure("request_too_large", error.message) };
     throw error;
   }

@@ -3,28 +3,32 @@ import { open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
-import type { Spool } from "./upload.js";
+import { type Spool, SpoolFailed } from "./upload.js";
 
 const pieceBytes = 64 * 1024;
 
 export async function createSpoolFile(): Promise<Spool> {
   const path = join(tmpdir(), `sluice-upload-${randomUUID()}`);
-  const file = await open(path, "wx+", 0o600);
-  await unlink(path);
+  const file = await open(path, "wx+", 0o600).catch(fail);
+  await unlink(path).catch(fail);
   let bytes = 0;
   return {
     async write(chunk) {
-      await file.write(chunk, 0, chunk.length, bytes);
+      for (let written = 0; written < chunk.length; ) written += (await file.write(chunk, written, chunk.length - written, bytes + written).catch(fail)).bytesWritten;
       bytes += chunk.length;
     },
     async *read() {
       for (let at = 0; at < bytes; ) {
         const piece = Buffer.allocUnsafe(Math.min(pieceBytes, bytes - at));
-        const { bytesRead } = await file.read(piece, 0, piece.length, at);
+        const { bytesRead } = await file.read(piece, 0, piece.length, at).catch(fail);
         at += bytesRead;
         yield piece.subarray(0, bytesRead);
       }
     },
     close: () => void file.close().catch(() => {}),
   };
+}
+
+function fail(cause: NodeJS.ErrnoException): never {
+  throw new SpoolFailed(`the upload can't be kept on disk (${cause.code ?? cause.message})`, { cause });
 }

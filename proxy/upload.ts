@@ -11,7 +11,12 @@ export class UploadGone extends Error {
   override name = "UploadGone";
 }
 
-/** Bytes that don't fit into memory. What was written can be read as often as needed, once writing is over. */
+/** The disk doesn't take what has to wait, or doesn't give it back. */
+export class SpoolFailed extends Error {
+  override name = "SpoolFailed";
+}
+
+/** Bytes that don't fit into memory. What was written can be read as often as needed, once writing is over. Throws `SpoolFailed`. */
 export interface Spool {
   write(chunk: Buffer): Promise<void>;
   read(): AsyncIterable<Buffer>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { forwardRequestHeaders, forwardResponseHeaders, headerOf, passResponseHeaders } from "../../proxy/copy-headers.js";
+import { forwardRequestHeaders, forwardResponseHeaders, headerOf, passResponseHeaders, sayJson } from "../../proxy/copy-headers.js";
 
 const userPathHeader = "x-team-path";
 
@@ -88,4 +88,19 @@ t.test("names in bytes and in text are judged alike", async () => {
     }),
     { numRuns: 3000 },
   );
+});
+
+t.test("a body that was read as JSON is called that, unless its client does in words of its own", async (t) => {
+  const table = [
+    { said: ["Content-Type", "application/json; charset=utf-8"], sent: ["Content-Type", "application/json; charset=utf-8"] },
+    { said: ["content-type", "application/vnd.api+json"], sent: ["content-type", "application/vnd.api+json"] },
+    { said: [], sent: ["content-type", "application/json"] },
+    { said: ["Content-Type", "application/x-www-form-urlencoded"], sent: ["content-type", "application/json"] },
+    { said: ["content-type", "text/plain", "Content-Type", "text/html"], sent: ["content-type", "application/json"] },
+  ];
+  for (const { said, sent } of table) {
+    const flat = ["accept", "*/*", ...said];
+    sayJson(flat, said[1]);
+    t.same(flat, ["accept", "*/*", ...sent], String(said[1]));
+  }
 });

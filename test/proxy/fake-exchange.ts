@@ -1,5 +1,6 @@
 /** An exchange without a socket: it writes down what the steps do with it, and fails them when that breaks the port's order. */
 import type { BodyResult, ClientSocket, Exchange } from "../../proxy/exchange.js";
+import { UploadGone, UploadTooLarge } from "../../proxy/upload.js";
 
 export class FakeExchange implements Exchange {
   readonly id = "req_test";
@@ -50,12 +51,20 @@ export class FakeExchange implements Exchange {
     return undefined;
   }
 
-  readBody(): Promise<BodyResult> {
-    return Promise.resolve({ ok: true, bytes: Buffer.alloc(0) });
+  readBody(bytesMax: number): Promise<BodyResult> {
+    if (this.gone) return Promise.resolve({ ok: false, reason: "gone" });
+    const bytes = Buffer.concat(this.sentPieces);
+    return Promise.resolve(bytes.length > bytesMax ? { ok: false, reason: "too_large" } : { ok: true, bytes });
   }
 
-  async *readPieces(): AsyncGenerator<Buffer> {
-    yield* this.sentPieces;
+  async *readPieces(bytesMax: number): AsyncGenerator<Buffer> {
+    let bytes = 0;
+    for (const piece of this.sentPieces) {
+      bytes += piece.length;
+      if (bytes > bytesMax) throw new UploadTooLarge(`the body is larger than ${bytesMax} bytes`);
+      yield piece;
+    }
+    if (this.gone) throw new UploadGone();
   }
 
   onGone(run: () => void): void {

@@ -211,6 +211,18 @@ t.test("a plain answer above the held bytes goes out as it comes, paused by a sl
   t.equal(forwarding.exchange.ended, "end");
 });
 
+t.test("sound is heard while it is made, and charged for what was said; an error in its place is held as any", async (t) => {
+  const forwarding = new Forwarding({ operation: "speech" }).head(200, ["content-type", "audio/mpeg"]);
+  t.same(forwarding.exchange.calls, [], "as long as there is nothing to hear, another target may answer");
+  forwarding.data(Buffer.from([0xff, 0xfb]));
+  t.same(forwarding.exchange.calls, ["begin", "write"]);
+  forwarding.data(Buffer.alloc(4000, 0xff)).end();
+  t.match(await forwarding.finished(), { usage: { inputTokens: promptBytes / 4, outputTokens: 0 }, estimated: true, outcome: "complete" });
+  t.equal(forwarding.exchange.body.length, 4002);
+  const failing = new Forwarding({ operation: "speech" }).head(500, ["content-type", "application/octet-stream"]).data("no").end();
+  t.match(await failing.finished(), { status: 500, usage: null, outcome: "upstream_error" });
+});
+
 t.test("an answer too large to be read passes whole, and the log line says that its usage is unknown", async (t) => {
   const forwarding = new Forwarding().head(200);
   const piece = Buffer.alloc(4 * 1024 * 1024, 0x20);

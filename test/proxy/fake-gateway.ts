@@ -1,0 +1,128 @@
+/** A gateway without sockets: providers that say what a test tells them, and a daemon that admits everybody unless told otherwise. */
+import { vouchedCaller } from "../../proxy/authenticate.js";
+import { type Gateway, RequestRecord } from "../../proxy/gateway.js";
+import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter.js";
+import { createModelCatalog } from "../../proxy/model-catalog.js";
+import { createTargetOrder } from "../../proxy/order-targets.js";
+import { createPriceTable } from "../../proxy/price-table.js";
+import type { RequestBody, Upstream, UpstreamFailure, UpstreamRequest } from "../../proxy/upstream.js";
+import type { Target } from "../../shared/wire/message.js";
+import { accepted } from "../shared/config/build-sample.js";
+import { FakeExchange } from "./fake-exchange.js";
+
+/** A request to a provider: `provider METHOD path`, and its body as it was sent. */
+export interface Sent {
+  readonly what: string;
+  readonly headers: readonly string[];
+  readonly body: string | null;
+}
+
+export type Answer = { readonly status: number; readonly body: string; readonly type?: string } | UpstreamFailure;
+
+export interface FakeGateway {
+  readonly gateway: Gateway;
+  readonly sent: Sent[];
+  /** By provider; what isn't there is answered with `{}`. */
+  readonly answers: Map<string, Answer>;
+  readonly admitted: { readonly targets: readonly Target[]; readonly submission: boolean }[];
+  readonly settled: Spent[];
+  /** What the daemon says of the next requests; null: they are admitted. */
+  verdict: AdmissionOutcome | null;
+}
+
+export const caller = vouchedCaller("/team");
+
+/** `yaml`: the configuration's file; each provider lists its models there. */
+export function fakeGateway(yaml: string): FakeGateway {
+  const { config } = accepted(yaml);
+  const upstreams = new Map(config.providers.map(({ name }) => [name, fakeUpstream(name)]));
+  const fake: FakeGateway = {
+    gateway: {
+      config,
+      upstreams,
+      providers: new Map(config.providers.map((provider) => [provider.name, provider])),
+      targetOrder: createTargetOrder(() => null),
+      models: createModelCatalog(config, { upstreams: new Map(), schedule: () => {}, onLearned: () => {}, onFailed: () => {} }),
+      prices: createPriceTable(config, { list: null, nowMs: () => 0 }),
+      limiter: fakeLimiter(),
+      keeping: null,
+      rewriters: () => [],
+      monoMs: () => 0,
+      nowMs: () => 0,
+      isUtf8: () => true,
+    } as unknown as Gateway,
+    sent: [],
+    answers: new Map(),
+    admitted: [],
+    settled: [],
+    verdict: null,
+  };
+  return fake;
+
+  function fakeUpstream(name: string): Upstream {
+    return {
+      send(request, sink) {
+        void textOf(request).then((body) => {
+          fake.sent.push({ what: `${name} ${request.method} ${request.path}`, headers: request.headers, body });
+          const answer = fake.answers.get(name) ?? { status: 200, body: "{}" };
+          if ("kind" in answer) return sink.onFailure(answer);
+          sink.onHead(answer.status, ["content-type", answer.type ?? "application/json"]);
+          sink.onData(Buffer.from(answer.body));
+          sink.onEnd();
+        }, (error: Error & { code?: string }) => sink.onFailure({ kind: error.code === "UPLOAD_TOO_LARGE" ? "too_large" : "broken", reason: error.message }));
+        return { pause() {}, resume() {}, abort() {} };
+      },
+      redact: (text) => text,
+      close: () => Promise.resolve(),
+    };
+  }
+
+  function fakeLimiter(): Limiter {
+    return {
+      admit(_: unknown, targets: readonly Target[], submission = false): Promise<AdmissionOutcome> {
+        if (fake.verdict !== null) return Promise.resolve(fake.verdict);
+        fake.admitted.push({ targets, submission });
+        const admission: Admission = { lease: 1, admittedAtMs: 0, lsn: 1, userPath: "/team", keyId: "", target: submission ? null : targets[0]!, targetAtMs: 0, targetLsn: 1, submission, startedMonoMs: 0, settled: false };
+        return Promise.resolve({ kind: "admitted", admission, headers: null });
+      },
+      settle(_: Admission, spent: Spent, then: () => void) {
+        fake.settled.push(spent);
+        then();
+      },
+      noteRefusal() {},
+    } as unknown as Limiter;
+  }
+}
+
+async function textOf({ body }: UpstreamRequest): Promise<string | null> {
+  return body === null ? null : (await bytesOf(body)).toString();
+}
+
+/** A request's body, whole. */
+export async function bytesOf(body: Exclude<RequestBody, null>): Promise<Buffer> {
+  if (Buffer.isBuffer(body)) return body;
+  const pieces: Buffer[] = [];
+  for await (const piece of body.pieces) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+export interface Served {
+  readonly status: number;
+  /** Of JSON. */
+  readonly body: unknown;
+  readonly exchange: FakeExchange;
+  readonly record: RequestRecord;
+}
+
+/** One request through a handler, and what the client gets for it. */
+export async function served(
+  run: (exchange: FakeExchange, record: RequestRecord) => Promise<void> | void,
+  { body, ...asked }: { readonly method?: string; readonly path: string; readonly query?: string; readonly headers?: readonly string[]; readonly body?: string | readonly Buffer[] },
+): Promise<Served> {
+  const exchange = new FakeExchange(asked);
+  exchange.sentPieces = typeof body === "string" ? [Buffer.from(body)] : [...(body ?? [])];
+  const record = new RequestRecord(0);
+  await run(exchange, record);
+  const text = exchange.body.toString();
+  return { status: exchange.status, body: text.startsWith("{") ? JSON.parse(text) : text, exchange, record };
+}

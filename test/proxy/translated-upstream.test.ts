@@ -1,0 +1,107 @@
+import t from "tap";
+import { UntranslatableAnswer } from "../../proxy/dialects/untranslatable-answer.js";
+import { type AnswerTranslator, translatedUpstream } from "../../proxy/translated-upstream.js";
+import type { Upstream, UpstreamSink } from "../../proxy/upstream.js";
+import { readableResponseBytesMax } from "../../shared/bounds.js";
+
+/** Turns capitals into small letters; hides stars; a question mark makes no sense. */
+const lower: AnswerTranslator = {
+  whole: (body) => {
+    if (body.includes("?")) throw new UntranslatableAnswer("a question is no answer");
+    return Buffer.from(body.toString().toLowerCase());
+  },
+  push: (chunk) => {
+    if (chunk.includes("?")) throw new UntranslatableAnswer("a question is no event");
+    return chunk.equals(Buffer.from("*")) ? null : Buffer.from(chunk.toString().toLowerCase());
+  },
+  end: () => Buffer.from("end"),
+};
+
+/** A call through the translation: what the provider's side may do, and what the client's side heard. */
+function call(translator: AnswerTranslator = lower): { readonly provider: UpstreamSink; readonly heard: string[]; readonly aborted: () => number } {
+  const heard: string[] = [];
+  let provider: UpstreamSink | null = null;
+  let aborted = 0;
+  const upstream: Upstream = {
+    send: (_, sink) => {
+      provider = sink;
+      return { pause() {}, resume() {}, abort: () => void aborted++ };
+    },
+    redact: (text) => text.replaceAll("secret", "[redacted]"),
+    close: () => Promise.resolve(),
+  };
+  translatedUpstream(upstream, translator).send({ method: "POST", path: "/x", headers: [], body: null }, {
+    onHead: (status) => void heard.push(`head ${status}`),
+    onData: (chunk) => void heard.push(chunk.toString()),
+    onEnd: () => void heard.push("END"),
+    onFailure: ({ kind, reason }) => void heard.push(`${kind}: ${reason}`),
+  });
+  return { provider: provider!, heard, aborted: () => aborted };
+}
+
+const json = ["content-type", "application/json"];
+const events = [Buffer.from("Content-Type"), Buffer.from("text/event-stream; charset=utf-8")];
+
+t.test("a whole answer is translated once it is whole", async (t) => {
+  const { provider, heard } = call();
+  provider.onHead(200, json);
+  provider.onData(Buffer.from("AB"));
+  provider.onData(Buffer.from("CD"));
+  t.same(heard, ["head 200"]);
+  provider.onEnd();
+  t.same(heard, ["head 200", "abcd", "END"]);
+});
+
+t.test("a stream is translated piece by piece; what gives nothing isn't passed on", async (t) => {
+  const { provider, heard } = call();
+  provider.onHead(200, events);
+  for (const piece of ["A", "*", "B"]) provider.onData(Buffer.from(piece));
+  t.same(heard, ["head 200", "a", "b"]);
+  provider.onEnd();
+  t.same(heard, ["head 200", "a", "b", "end", "END"]);
+});
+
+t.test("an error passes as it is, and so does a failure", async (t) => {
+  const error = call();
+  error.provider.onHead(429, json);
+  error.provider.onData(Buffer.from("SLOW?"));
+  error.provider.onEnd();
+  t.same(error.heard, ["head 429", "SLOW?", "END"]);
+  const cut = call();
+  cut.provider.onHead(200, events);
+  cut.provider.onFailure({ kind: "broken", reason: "ECONNRESET" });
+  t.same(cut.heard, ["head 200", "broken: ECONNRESET"]);
+});
+
+t.test("what makes no sense is a broken answer, said once; the provider is asked for no more of it", async (t) => {
+  const whole = call();
+  whole.provider.onHead(200, json);
+  whole.provider.onData(Buffer.from("WHY?"));
+  whole.provider.onEnd();
+  t.same(whole.heard, ["head 200", "broken: a question is no answer"]);
+  const stream = call();
+  stream.provider.onHead(200, events);
+  stream.provider.onData(Buffer.from("A"));
+  stream.provider.onData(Buffer.from("?"));
+  stream.provider.onData(Buffer.from("B"));
+  stream.provider.onEnd();
+  stream.provider.onFailure({ kind: "broken", reason: "again" });
+  t.same(stream.heard, ["head 200", "a", "broken: a question is no event"]);
+  t.equal(stream.aborted(), 1);
+});
+
+t.test("an answer beyond what is read is a broken one", async (t) => {
+  const { provider, heard, aborted } = call();
+  provider.onHead(200, json);
+  const piece = Buffer.alloc(readableResponseBytesMax / 4, 65);
+  for (let i = 0; i < 5; i++) provider.onData(piece);
+  provider.onEnd();
+  t.same(heard, ["head 200", `broken: an answer larger than ${readableResponseBytesMax} bytes can't be translated`]);
+  t.equal(aborted(), 1);
+});
+
+t.test("a mistake of our own isn't taken for the provider's", async (t) => {
+  const { provider } = call({ whole: () => { throw new TypeError("ours"); }, push: () => { throw new TypeError("ours"); }, end: () => null });
+  provider.onHead(200, json);
+  t.throws(() => provider.onEnd(), TypeError);
+});
