@@ -66,7 +66,7 @@ t.test("models are listed in the client's own form, and asked for one by one", a
     ids.push(id);
     t.same([type, display_name], ["model", id]);
   }
-  t.same(ids, ["openai/gpt-test", "chatty/llama-test", "claude/claude-test"]);
+  t.same(ids, ["smart", "openai/gpt-test", "chatty/llama-test", "claude/claude-test"]);
   t.same(await client.models.retrieve("claude/claude-test"), { type: "model", id: "claude/claude-test", display_name: "claude/claude-test", created_at: "1970-01-01T00:00:00Z" });
   await t.rejects(client.models.retrieve("nope"), Anthropic.NotFoundError);
 });

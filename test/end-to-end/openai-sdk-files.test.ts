@@ -54,6 +54,7 @@ t.test("recordings are heard: as JSON, as text, as a stream, and translated", as
     t.equal(deltas.join(""), `${heard} `);
     t.equal((await client.audio.translations.create({ file: await recording(), model })).text, heard);
   });
+  t.equal((await client.audio.transcriptions.create({ file: await recording(), model: "smart" })).text, heard, "targets that can't hear are passed over");
   t.equal(added.requests, 4);
   t.ok(added.tokens >= 3 * 23, "three told their usage; the text is an estimate");
 });

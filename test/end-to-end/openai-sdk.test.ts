@@ -18,7 +18,7 @@ const responseTools = [{ type: "function" as const, name: "get_weather", strict:
 
 t.test("models are listed, and asked for one by one", async (t) => {
   const ids = (await client.models.list()).data.map(({ id }) => id);
-  t.same(ids, ["openai/gpt-test", "chatty/llama-test", "claude/claude-test"]);
+  t.same(ids, ["smart", "openai/gpt-test", "chatty/llama-test", "claude/claude-test"]);
   t.match(await client.models.retrieve("openai/gpt-test"), { id: "openai/gpt-test", object: "model", owned_by: "openai" });
   await t.rejects(client.models.retrieve("nope"), { status: 404, code: "model_not_found" });
 });

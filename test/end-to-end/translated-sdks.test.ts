@@ -116,6 +116,20 @@ for (const [name, model] of Object.entries(vercelWays)) {
   });
 }
 
+t.test("a failover goes on in another dialect", async (t) => {
+  const model = "smart";
+  const failsAtFirst = () => (api.intercept = (_, response) => reply(response, 500, { error: { message: "out of order" } }));
+  failsAtFirst();
+  const chat = await openai.chat.completions.create({ model, messages }).withResponse();
+  t.same([chat.data.choices[0]!.message.content, chat.response.headers.get("x-sluice-target")], [greeting, "claude/claude-test"]);
+  failsAtFirst();
+  t.equal((await openai.responses.stream({ model, input: "hi", store: false }).finalResponse()).output_text, greeting);
+  t.equal(api.last().path, "/messages");
+  failsAtFirst();
+  const message = await anthropic.messages.stream({ model, max_tokens: 10, messages }).finalMessage();
+  t.match(message.content, [{ type: "text", text: greeting }]);
+});
+
 t.test("what can't be said in the provider's dialect is refused by name, before anything is asked or counted", async (t) => {
   const before = api.calls.length;
   const added = await counts(async () => {

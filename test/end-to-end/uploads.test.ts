@@ -15,6 +15,9 @@ const site = makeSite(t, `
 server: { max_upload_bytes: ${bytesMax} }
 providers:
   test: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test], first_byte_timeout_ms: 1000 }
+  other: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [another-test] }
+virtual_models:
+  either: { strategy: failover, targets: [{ model: test/gpt-test }, { model: other/another-test }] }
 rate_limits:
   user_paths: [{ path: /, limits: [{ period: concurrent, max_requests: 20 }] }]
 `);
@@ -99,6 +102,24 @@ t.test("a provider that answers before the end is heard by a client that is stil
       await atRest();
     }
   }
+});
+
+t.test("a recording that is whole when its target fails goes to the next one; one that has passed doesn't", async (t) => {
+  const transcribe = (form: Buffer) => fetch(`${url}/v1/audio/transcriptions`, { method: "POST", headers: { "content-type": "multipart/form-data; boundary=B" }, body: new Uint8Array(form) });
+  const large = Buffer.alloc(600_000, 7);
+  const fields = formField("model", "either");
+  const table = [
+    { what: "small", form: Buffer.from(`${fields}${formFile}ID3${formEnd}`), heard: Buffer.from("ID3") },
+    { what: "large, on disk until its model came", form: Buffer.concat([Buffer.from(formFile), large, Buffer.from(`\r\n${fields}--B--\r\n`)]), heard: large },
+    { what: "large, on its way", form: Buffer.concat([Buffer.from(`${fields}${formFile}`), large, Buffer.from(formEnd)]), heard: null },
+  ];
+  for (const { what, form, heard } of table) {
+    api.intercept = (request, response) => void request.resume().on("end", () => reply(response, 500, { error: { message: "out of order" } }));
+    const response = await transcribe(form);
+    if (heard === null) t.match([response.status, await response.json()], [500, { error: { message: "out of order", provider: "test" } }], what);
+    else t.same([response.headers.get("x-sluice-target"), ((await response.json()) as { text: string }).text], ["other/another-test", `another-test heard a.mp3: ${digestOf(heard)}`], what);
+  }
+  await atRest();
 });
 
 t.test("one that takes longer than a provider may be silent is no silence; a provider that then says nothing is", async (t) => {

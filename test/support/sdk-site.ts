@@ -18,7 +18,7 @@ export interface SdkSite {
   counts(run: () => Promise<unknown>): Promise<{ readonly requests: number; readonly tokens: number }>;
 }
 
-/** Providers: `openai` speaks all of OpenAI's dialect, `chatty` only chat completions, `claude` Anthropic's. All take any model. */
+/** Providers: `openai` speaks all of OpenAI's dialect, `chatty` only chat completions, `claude` Anthropic's. `smart` stands for all three, in another order. */
 export async function startSdkSite(t: Test): Promise<SdkSite> {
   const api = await startModelApi();
   t.teardown(() => api.close());
@@ -27,6 +27,8 @@ providers:
   openai: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test] }
   chatty: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [llama-test], operations: [chat_completions] }
   claude: { type: anthropic, base_url: "${api.baseUrl}", api_key: ${anthropicKey}, models: [claude-test] }
+virtual_models:
+  smart: { strategy: failover, targets: [{ model: chatty/llama-test }, { model: claude/claude-test }, { model: openai/gpt-test }] }
 rate_limits:
   user_paths: [{ path: /, limits: [{ period: day, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
 `, { SLUICE_MASTER_KEY: masterKey });
