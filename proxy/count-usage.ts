@@ -11,7 +11,16 @@ export interface Counted {
   readonly note: string | null;
 }
 
+/** What was asked, in bytes, and how much text came of it. */
+interface Seen {
+  readonly operation: Operation;
+  readonly promptBytes: number;
+  readonly contentChars: number;
+}
+
 const withoutModel: ReadonlySet<Operation> = new Set<Operation>(["files", "batches"]);
+/** Their answers are vectors, pictures and sound: what is written of them is no output that a model is paid for by its length. */
+const wordless: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "images", "speech"]);
 const uncharged: Counted = { usage: null, estimated: false, note: null };
 
 /** What a provider keeps for its callers; it may hold anything, and passes as it is. */
@@ -20,11 +29,15 @@ export function isWithoutModel(operation: Operation): boolean {
 }
 
 /** Usage as told; a guess when none was, and instead of nonsense: a provider's mistake must not lift the caller's limits. */
-export function countUsage(reading: UsageReading, seen: { readonly operation: Operation; readonly promptBytes: number; readonly contentChars: number }): Counted {
+export function countUsage(reading: UsageReading, seen: Seen): Counted {
   if (isWithoutModel(seen.operation)) return uncharged;
   switch (reading.kind) {
     case "usage": return { usage: reading, estimated: false, note: reading.note };
-    case "absent": return { usage: estimateTokens(seen), estimated: true, note: null };
-    case "absurd": return { usage: estimateTokens(seen), estimated: true, note: `usage not charged: ${reading.reason}` };
+    case "absent": return { usage: estimate(seen), estimated: true, note: null };
+    case "absurd": return { usage: estimate(seen), estimated: true, note: `usage not charged: ${reading.reason}` };
   }
+}
+
+function estimate({ operation, promptBytes, contentChars }: Seen): Usage {
+  return estimateTokens({ promptBytes, contentChars: wordless.has(operation) ? 0 : contentChars });
 }
