@@ -5,6 +5,7 @@ import { type ModelApi, startModelApi } from "../support/model-api.js";
 import { anthropicKey, openaiKey, reply } from "../support/model-api-answers.js";
 import { makeSite } from "../support/processes.js";
 import { formEnd, formField, formFile } from "../support/raw-upload.js";
+import { ageSeconds } from "../support/sdk-site.js";
 
 const api: ModelApi = await startModelApi();
 t.teardown(() => api.close());
@@ -15,7 +16,7 @@ providers:
   claude: { type: anthropic, base_url: "${api.baseUrl}", api_key: ${anthropicKey}, models: [claude-test] }
   bare: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [bare-test], operations: [files] }
 rate_limits:
-  user_paths: [{ path: /, limits: [{ period: day, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
+  user_paths: [{ path: /, limits: [{ period_seconds: ${ageSeconds}, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
 `);
 await site.startDaemon();
 const proxy = await site.startProxy();
@@ -61,10 +62,10 @@ async function ask(path: string, { method = "POST", type = json, body }: { metho
   return { status: response.status, headers: response.headers, error: text.startsWith("{") ? (JSON.parse(text) as Partial<Answer>).error : undefined };
 }
 
-/** The requests of the day, once no slot is held. */
+/** The requests that were counted, once no slot is held. */
 async function counted(): Promise<number> {
   const rules = await until(async () => (await admin(proxy.ready, "GET", "/rate-limits")).body.rate_limits, (now) => now.every(({ in_flight }) => in_flight === 0));
-  return rules.find(({ period_seconds }) => period_seconds === 86_400)!.requests_used;
+  return rules.find(({ period_seconds }) => period_seconds === ageSeconds)!.requests_used;
 }
 
 const isMessages = (path: string): boolean => path.startsWith("/v1/messages");

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import OpenAI, { toFile } from "openai";
 import t from "tap";
 import { digestOf, jsonOf, speech, vector } from "../support/model-api-answers.js";
-import { masterKey, startSdkSite } from "../support/sdk-site.js";
+import { ageSeconds, masterKey, startSdkSite } from "../support/sdk-site.js";
 
 const { api, proxy, url, limit, counts } = await startSdkSite(t);
 const sdk = (path = "/", headers: Record<string, string> = {}) => new OpenAI({ baseURL: `${url}/v1`, apiKey: masterKey, maxRetries: 0, defaultHeaders: { "x-sluice-user-path": path, ...headers } });
@@ -108,7 +108,7 @@ t.test("files are sent, listed, fetched, read and deleted, which counts nothing"
 
 t.test("a batch counts one request of the user path and holds no slot; what becomes of it is asked for free", async (t) => {
   await limit("/batches", { period_seconds: 0, max_requests: 1 });
-  await limit("/batches", { period_seconds: 86_400, max_requests: 2 });
+  await limit("/batches", { period_seconds: ageSeconds, max_requests: 2 });
   const batches = sdk("/batches").batches;
   const what = { input_file_id: "file-1", endpoint: "/v1/chat/completions" as const, completion_window: "24h" as const };
   const added = await counts(async () => {

@@ -89,18 +89,20 @@ t.test("a client that leaves in the middle of one ends the provider's request, a
 });
 
 t.test("a provider that answers before the end is heard by a client that is still sending", async (t) => {
-  for (const [status, body] of [[401, { error: { message: "not you" } }], [200, { text: "enough" }]] as const) {
-    for (const { path, begin } of [beginnings["a recording, the model first"], beginnings["a file"]]) {
-      api.intercept = (request, response) => void request.once("data", () => reply(response, status, body));
-      const upload = beginUpload(url, path, bytesMax);
-      await upload.send(begin);
-      for (let i = 0; i < 30; i++) if (!(await upload.send(piece))) break;
-      const answer = await upload.answer();
-      t.same([answer.status, answer.closes], [status, true], `${status} at ${path}`);
-      t.match(JSON.parse(answer.body), body);
-      upload.leave();
-      await atRest();
-    }
+  const table = [
+    { ...beginnings["a recording, the model first"], status: 401, body: { error: { message: "not you" } } },
+    { ...beginnings["a file"], status: 200, body: { text: "enough" } },
+  ];
+  for (const { path, begin, status, body } of table) {
+    api.intercept = (request, response) => void request.once("data", () => reply(response, status, body));
+    const upload = beginUpload(url, path, bytesMax);
+    await upload.send(begin);
+    for (let i = 0; i < 30; i++) if (!(await upload.send(piece))) break;
+    const answer = await upload.answer();
+    t.same([answer.status, answer.closes], [status, true], `${status} at ${path}`);
+    t.match(JSON.parse(answer.body), body);
+    upload.leave();
+    await atRest();
   }
 });
 

@@ -7,6 +7,9 @@ import { makeSite, type Part } from "./processes.js";
 
 export const masterKey = "master";
 
+/** No window of this length ends while a test runs, nor before 2033. */
+export const ageSeconds = 1_000_000_000;
+
 export interface SdkSite {
   readonly api: ModelApi;
   readonly proxy: Part;
@@ -14,7 +17,7 @@ export interface SdkSite {
   readonly url: string;
   /** Puts a rule on a path. */
   limit(path: string, limit: { readonly period_seconds: number; readonly max_requests: number }): Promise<void>;
-  /** Runs it, and tells what it added to the counts of the day, once no slot is held any more. */
+  /** Runs it, and tells what it added to what `/` has counted, once no slot is held any more. */
   counts(run: () => Promise<unknown>): Promise<{ readonly requests: number; readonly tokens: number }>;
 }
 
@@ -30,7 +33,7 @@ providers:
 virtual_models:
   smart: { strategy: failover, targets: [{ model: chatty/llama-test }, { model: claude/claude-test }, { model: openai/gpt-test }] }
 rate_limits:
-  user_paths: [{ path: /, limits: [{ period: day, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
+  user_paths: [{ path: /, limits: [{ period_seconds: ${ageSeconds}, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
 `, { SLUICE_MASTER_KEY: masterKey });
   await site.startDaemon();
   const proxy = await site.startProxy();
@@ -38,7 +41,7 @@ rate_limits:
   const rules = async () => (await admin(proxy.ready, "GET", "/rate-limits", undefined, bearer)).body.rate_limits.filter(({ subject }) => subject === "/");
   const counted = async (): Promise<RuleItem> => {
     const listed = await until(rules, (now) => now.some(({ period_seconds, in_flight }) => period_seconds === 0 && in_flight === 0));
-    return listed.find(({ period_seconds }) => period_seconds === 86_400)!;
+    return listed.find(({ period_seconds }) => period_seconds === ageSeconds)!;
   };
   return {
     api,
