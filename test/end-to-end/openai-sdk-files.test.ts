@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import OpenAI, { toFile } from "openai";
 import t from "tap";
-import { digestOf, jsonOf, speech, vector } from "../support/model-api-answers.js";
+import { digestOf, jsonOf, reply, speech, vector } from "../support/model-api-answers.js";
 import { ageSeconds, masterKey, startSdkSite } from "../support/sdk-site.js";
 
 const { api, proxy, url, limit, counts } = await startSdkSite(t);
@@ -112,9 +112,21 @@ t.test("a batch counts one request of the user path and holds no slot; what beco
   const batches = sdk("/batches").batches;
   const what = { input_file_id: "file-1", endpoint: "/v1/chat/completions" as const, completion_window: "24h" as const };
   const added = await counts(async () => {
-    const [batch] = await Promise.all([batches.create({ ...what, metadata: { who: "me" } }), batches.create(what)]);
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      api.intercept = (request, response) => {
+        request.resume();
+        answer = () => reply(response, 200, { id: "batch_0", object: "batch" });
+        resolve();
+      };
+    });
+    const first = batches.create(what);
+    await held;
+    const batch = await batches.create({ ...what, metadata: { who: "me" } });
+    answer();
+    t.equal((await first).id, "batch_0", "two at once, though the path has one slot");
     t.match(batch, { object: "batch", status: "validating", metadata: { who: "me" } });
-    t.equal((await batches.list()).data.length, 2);
+    t.equal((await batches.list()).data.length, 1);
     t.equal((await batches.retrieve(batch.id)).id, batch.id);
     t.equal((await batches.cancel(batch.id)).status, "cancelling");
     await t.rejects(batches.create(what), { status: 429, code: "rate_limit_exceeded" }, "the third one is too many");

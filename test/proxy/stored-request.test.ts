@@ -42,6 +42,17 @@ t.test("what has no id goes to the first provider that offers it, what has one t
   }
 });
 
+t.test("a stored response may be asked for as a stream, which passes as it is", async (t) => {
+  const fake = fakeGateway(yaml);
+  const events = 'event: response.completed\ndata: {"type":"response.completed","response":{"usage":{"total_tokens":9}}}\n\n';
+  fake.answers.set("one", { status: 404, body: "{}" });
+  fake.answers.set("two", { status: 200, body: events, type: "text/event-stream" });
+  const { status, body, exchange } = await ask(fake, { method: "GET", path: "/v1/responses/resp_1", query: "stream=true" });
+  t.same([status, body, exchange.ended], [200, events, "end"]);
+  t.same(places(fake), ["one GET /responses/resp_1?stream=true", "two GET /responses/resp_1?stream=true"]);
+  t.same(fake.settled, []);
+});
+
 t.test("nobody has it: that is what the last one says; a failure that isn't one of finding ends the search", async (t) => {
   const none = fakeGateway(yaml);
   for (const name of ["one", "two"]) none.answers.set(name, { status: 404, body: `{"error":{"message":"not at ${name}"}}` });
