@@ -25,7 +25,10 @@ export function hold(counters: readonly Counter[]): void {
 }
 
 export function release(counters: readonly Counter[]): void {
-  for (const counter of counters) counter.inFlight--;
+  for (const counter of counters) {
+    counter.inFlight--;
+    if (counter.inFlight === 0 && counter.place !== -1) counter.rule.children.loosen(counter);
+  }
 }
 
 export interface Charge {

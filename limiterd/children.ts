@@ -1,184 +1,244 @@
 /**
- * The children of one template, a million of them if need be. Two things keep the event loop from
- * standing still. The names are spread over many small maps, because a map that grows copies itself in
- * one go. And a child at rest is no object but six numbers in an array, because the garbage collector
- * walks through objects and not through numbers; it also takes a third of the memory.
+ * The children of one template, a million of them if need be. A child at rest is a record in a table and
+ * no object. It is taken out, as a counter, when a request meets it, and put back when nothing holds it
+ * any more: by the end of the message that met it, or when its last request ends. So what the garbage
+ * collector has to look at is what is in flight, however many children there are.
  */
+import { dirtyMark, outMark } from "./child-record.js";
+import { ChildTable, type Walk } from "./child-table.js";
+import { type HashKey, NameReader } from "./child-name.js";
 import { copyCounter, Counter, type Rule } from "./counter.js";
 import type { Window } from "./window.js";
 
-/** With more names than this one map becomes many. */
-const namesInOneMap = 4096;
-/** A power of two. With a million names each map holds some two thousand. */
-const partsWhenMany = 512;
-const smallestCapacity = 8;
-/** startMs, the four counts, restoredLsn. */
-const numbersPerWindow = 6;
-const nothingPacked = new Float64Array(0);
+/** What the children of all templates of a book share. */
+export class Nursery {
+  /** How many children there are, dropped ones that are still here included. */
+  size = 0;
+  readonly names: NameReader;
+  /** Counters that were taken out, or whose last request has ended, since the last `rest`. */
+  readonly loose: Counter[] = [];
+  /** Those of which some are dirty, each once. */
+  dirty: Children[] = [];
 
-/** Some of the names: each with its counter, or with its place in `packed` while it rests. */
-class Part {
-  readonly names = new Map<string, Counter | number>();
-  #packed = nothingPacked;
-  /** The first free place; each free place holds the next one in its first number. -1: none. */
-  #free = -1;
-  #resting = 0;
-
-  startMs(place: number): number {
-    return this.#packed[place * numbersPerWindow]!;
+  constructor(hashKey: HashKey) {
+    this.names = new NameReader(hashKey);
   }
 
-  pack({ window, restoredLsn }: Counter): number {
-    if (this.#free === -1) this.#resize(Math.max(smallestCapacity, this.#resting * 2));
-    const place = this.#free;
-    const at = place * numbersPerWindow;
-    this.#free = this.#packed[at]!;
-    this.#packed[at] = window.startMs;
-    this.#packed[at + 1] = window.previousRequests;
-    this.#packed[at + 2] = window.currentRequests;
-    this.#packed[at + 3] = window.previousTokens;
-    this.#packed[at + 4] = window.currentTokens;
-    this.#packed[at + 5] = restoredLsn;
-    this.#resting++;
-    return place;
-  }
-
-  unpack(rule: Rule, name: string, place: number): Counter {
-    const [startMs, previousRequests, currentRequests, previousTokens, currentTokens, restoredLsn] = this.#packed.subarray(place * numbersPerWindow) as unknown as [number, number, number, number, number, number];
-    const window: Window = { startMs, previousRequests, currentRequests, previousTokens, currentTokens };
-    return new Counter(rule, name, window, restoredLsn);
-  }
-
-  /** Gives a place back, which its name must not hold any more. */
-  release(place: number): void {
-    this.#packed[place * numbersPerWindow] = this.#free;
-    this.#free = place;
-    this.#resting--;
-    const capacity = this.#packed.length / numbersPerWindow;
-    if (capacity > smallestCapacity && this.#resting < capacity / 4) this.#resize(Math.max(smallestCapacity, capacity / 2));
-  }
-
-  /** Moves what rests to the beginning of another array. */
-  #resize(capacity: number): void {
-    const from = this.#packed;
-    const to = new Float64Array(capacity * numbersPerWindow);
-    let next = 0;
-    for (const [name, known] of this.names) {
-      if (typeof known !== "number") continue;
-      to.set(from.subarray(known * numbersPerWindow, (known + 1) * numbersPerWindow), next * numbersPerWindow);
-      this.names.set(name, next++);
-    }
-    for (let place = next; place < capacity; place++) to[place * numbersPerWindow] = place + 1 < capacity ? place + 1 : -1;
-    this.#free = next < capacity ? next : -1;
-    this.#packed = to;
+  /** Puts back every counter that nothing holds. Whoever isn't counted in its gauge must not use it any more. */
+  rest(): void {
+    const { loose } = this;
+    for (let i = 0; i < loose.length; i++) loose[i]!.rule.children.putBack(loose[i]!);
+    loose.length = 0;
   }
 }
 
-/** Most rules have no child, so they share this. */
-const noParts: readonly Part[] = [];
+/** Of templates that have children. */
+interface Kept {
+  readonly table: ChildTable;
+  /** The counters that are out. A record that is out holds its slot here in place of its first number. */
+  readonly out: (Counter | null)[];
+  readonly freeSlots: number[];
+  /** The places of those that changed since they were last handed to a snapshot, each once. */
+  dirty: number[];
+}
 
 export class Children {
-  size = 0;
-  readonly #rule: Rule;
-  #parts = noParts;
+  readonly rule: Rule;
+  readonly #nursery: Nursery;
+  /** Most rules have no child. */
+  #kept: Kept | null = null;
 
-  constructor(rule: Rule) {
-    this.#rule = rule;
+  constructor(rule: Rule, nursery: Nursery) {
+    this.rule = rule;
+    this.#nursery = nursery;
   }
 
-  /** A child's counter; from now on it is an object until it is packed again. */
+  get size(): number {
+    return this.#kept?.table.size ?? 0;
+  }
+
+  /** A child's counter; it is taken out. */
   get(name: string): Counter | undefined {
-    const part = this.#partOf(name);
-    const known = part?.names.get(name);
-    if (part === undefined || typeof known !== "number") return known as Counter | undefined;
-    const counter = part.unpack(this.#rule, name, known);
-    part.names.set(name, counter);
-    part.release(known);
+    const kept = this.#kept;
+    if (kept === null) return undefined;
+    const place = kept.table.find(name);
+    if (place === -1) return undefined;
+    const out = outAt(kept, place);
+    if (out !== null) return out;
+    const counter = this.#read(kept.table, name, place);
+    this.#takeOut(kept, counter);
     return counter;
   }
 
-  /** A child's counter to look at: a copy, and a child at rest stays packed. */
+  /** A child's counter to look at: a copy, and a child at rest stays at rest. */
   copy(name: string): Counter | undefined {
-    const part = this.#partOf(name);
-    const known = part?.names.get(name);
-    if (part === undefined || known === undefined) return undefined;
-    return typeof known === "number" ? part.unpack(this.#rule, name, known) : copyCounter(known);
+    const kept = this.#kept;
+    const place = kept?.table.find(name) ?? -1;
+    if (kept === null || place === -1) return undefined;
+    const counter = outAt(kept, place);
+    return counter === null ? this.#read(kept.table, name, place) : copyCounter(counter);
   }
 
   has(name: string): boolean {
-    return this.#partOf(name)?.names.has(name) === true;
+    return this.#kept !== null && this.#kept.table.find(name) !== -1;
   }
 
   /** Whether this very counter is the one of its child. */
   holds(counter: Counter): boolean {
-    return this.#partOf(counter.child)?.names.get(counter.child) === counter;
+    return counter.slot !== -1 && this.#kept?.out[counter.slot] === counter;
   }
 
-  /** The counter of a child whose requests run, which is never packed. */
+  /** The counter of a child whose requests run. */
   busy(name: string): Counter | null {
-    const known = this.#partOf(name)?.names.get(name);
-    return typeof known === "object" && known.inFlight > 0 ? known : null;
+    const place = this.#kept?.table.find(name) ?? -1;
+    return place === -1 ? null : this.busyAt(place);
   }
 
-  /** Adds a child that isn't there. */
+  /** Adds a child that isn't there; its counter is out. */
   add(counter: Counter): void {
-    if (this.size === 0) this.#parts = [new Part()];
-    else if (this.size === namesInOneMap && this.#parts.length === 1) this.#spread();
-    this.#partOf(counter.child)!.names.set(counter.child, counter);
-    this.size++;
+    const kept = this.#keep();
+    counter.place = kept.table.add(counter.child);
+    this.#nursery.size++;
+    this.#takeOut(kept, counter);
   }
 
-  delete(name: string): void {
-    const part = this.#partOf(name);
-    const known = part?.names.get(name);
-    if (part === undefined || known === undefined) return;
-    part.names.delete(name);
-    if (typeof known === "number") part.release(known);
-    this.size--;
-    if (this.size === 0) this.#parts = noParts;
+  /** Adds a child that isn't there, at rest. */
+  addResting(name: string, window: Window, restoredLsn: number): void {
+    const { table } = this.#keep();
+    write(table, table.add(name), window, restoredLsn);
+    this.#nursery.size++;
   }
 
-  /** Packs a counter that nothing holds and that has nothing to be written. */
-  pack(counter: Counter): void {
-    if (counter.inFlight > 0 || counter.dirty || !this.holds(counter)) return;
-    const part = this.#partOf(counter.child)!;
-    part.names.set(counter.child, part.pack(counter));
+  delete(place: number): void {
+    const kept = this.#kept!;
+    const counter = outAt(kept, place);
+    if (counter !== null) takeIn(kept, counter);
+    kept.table.remove(place);
+    this.#nursery.size--;
+    if (kept.table.size === 0) this.#kept = null;
   }
 
-  /** When a child's window began; null while it is held, has something to be written, or isn't there. Packs it on the way. */
-  restingSinceMs(name: string): number | null {
-    const part = this.#partOf(name);
-    const known = part?.names.get(name);
-    if (part === undefined || known === undefined) return null;
-    if (typeof known === "number") return part.startMs(known);
-    this.pack(known);
-    return known.inFlight > 0 || known.dirty ? null : known.window.startMs;
+  /** A released counter that nothing holds any more goes back with the next `rest`. */
+  loosen(counter: Counter): void {
+    this.#nursery.loose.push(counter);
   }
 
-  /** All names; those that come meanwhile may be among them. */
-  *keys(): Generator<string> {
-    for (const { names } of this.#parts) yield* names.keys();
+  /** Puts a counter back that nothing holds. */
+  putBack(counter: Counter): void {
+    const kept = this.#kept;
+    if (kept === null || counter.inFlight > 0 || !this.holds(counter)) return;
+    takeIn(kept, counter);
+    write(kept.table, counter.place, counter.window, counter.restoredLsn);
   }
 
-  /** Undefined while there is no child. */
-  #partOf(name: string): Part | undefined {
-    const parts = this.#parts;
-    return parts.length <= 1 ? parts[0] : parts[spread(name) & (partsWhenMany - 1)]!;
+  /** A counter that is out has changed. */
+  markDirty(counter: Counter): void {
+    const kept = this.#kept;
+    if (kept === null || !this.holds(counter)) return;
+    counter.dirty = true;
+    kept.table.setMark(counter.place, dirtyMark);
+    if (kept.dirty.length === 0) this.#nursery.dirty.push(this);
+    kept.dirty.push(counter.place);
   }
 
-  #spread(): void {
-    const [one] = this.#parts;
-    this.#parts = Array.from({ length: partsWhenMany }, () => new Part());
-    for (const [name, known] of one!.names) {
-      const part = this.#partOf(name)!;
-      part.names.set(name, typeof known === "number" ? part.pack(one!.unpack(this.#rule, name, known)) : known);
-    }
+  /** The places of the children that changed since the last call, each to be read once with `readDirty`. They hold good until these children are dropped. */
+  takeDirty(): readonly number[] {
+    const kept = this.#kept;
+    if (kept === null) return [];
+    const { dirty } = kept;
+    kept.dirty = [];
+    return dirty;
+  }
+
+  /** The name and the window of a child that changed, as they are now; from now on it hasn't changed. */
+  readDirty(place: number): { readonly child: string; readonly window: Window } {
+    const kept = this.#kept!;
+    const { table } = kept;
+    table.clearMark(place, dirtyMark);
+    const counter = outAt(kept, place);
+    if (counter === null) return { child: table.name(place), window: windowAt(table, place) };
+    counter.dirty = false;
+    return { child: counter.child, window: counter.window };
+  }
+
+  /** All places, one after the other; a child that came meanwhile may be among them. */
+  walk(): Walk {
+    return this.#kept?.table.walk() ?? nowhere;
+  }
+
+  name(place: number): string {
+    return this.#kept!.table.name(place);
+  }
+
+  /** The counter at a place, if its requests run. */
+  busyAt(place: number): Counter | null {
+    const counter = outAt(this.#kept!, place);
+    return counter !== null && counter.inFlight > 0 ? counter : null;
+  }
+
+  /** When the window at a place began; null while it is held or is to be written. */
+  idleSinceMs(place: number): number | null {
+    const kept = this.#kept!;
+    const { table } = kept;
+    const counter = outAt(kept, place);
+    if ((counter !== null && counter.inFlight > 0) || table.hasMark(place, dirtyMark)) return null;
+    return counter === null ? table.numbers(place)[table.numbersAt(place)]! : counter.window.startMs;
+  }
+
+  /** Moves a child out of memory that is mostly free. */
+  tidy(place: number): void {
+    this.#kept!.table.tidy(place);
+  }
+
+  #keep(): Kept {
+    return (this.#kept ??= { table: new ChildTable(this.#nursery.names), out: [], freeSlots: [], dirty: [] });
+  }
+
+  #read(table: ChildTable, name: string, place: number): Counter {
+    const counter = new Counter(this.rule, name, windowAt(table, place), table.numbers(place)[table.numbersAt(place) + 5]!);
+    counter.place = place;
+    counter.dirty = table.hasMark(place, dirtyMark);
+    return counter;
+  }
+
+  #takeOut(kept: Kept, counter: Counter): void {
+    const { table, out } = kept;
+    const slot = kept.freeSlots.pop() ?? out.length;
+    out[slot] = counter;
+    counter.slot = slot;
+    table.setMark(counter.place, outMark);
+    table.numbers(counter.place)[table.numbersAt(counter.place)] = slot;
+    this.#nursery.loose.push(counter);
   }
 }
 
-/** FNV-1a, its upper bits folded in. */
-function spread(name: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
-  return hash ^ (hash >>> 15);
+/** The counter of the child at a place, if it is out. */
+function outAt({ table, out }: Kept, place: number): Counter | null {
+  return table.hasMark(place, outMark) ? out[table.numbers(place)[table.numbersAt(place)]!]! : null;
+}
+
+function takeIn({ table, out, freeSlots }: Kept, counter: Counter): void {
+  out[counter.slot] = null;
+  freeSlots.push(counter.slot);
+  counter.slot = -1;
+  table.clearMark(counter.place, outMark);
+}
+
+const nowhere: Walk = { next: () => -1 };
+
+function windowAt(table: ChildTable, place: number): Window {
+  const numbers = table.numbers(place);
+  const at = table.numbersAt(place);
+  return { startMs: numbers[at]!, previousRequests: numbers[at + 1]!, currentRequests: numbers[at + 2]!, previousTokens: numbers[at + 3]!, currentTokens: numbers[at + 4]! };
+}
+
+function write(table: ChildTable, place: number, window: Window, restoredLsn: number): void {
+  const numbers = table.numbers(place);
+  const at = table.numbersAt(place);
+  numbers[at] = window.startMs;
+  numbers[at + 1] = window.previousRequests;
+  numbers[at + 2] = window.currentRequests;
+  numbers[at + 3] = window.previousTokens;
+  numbers[at + 4] = window.currentTokens;
+  numbers[at + 5] = restoredLsn;
 }

@@ -3,13 +3,14 @@
  * never says hello. What a frame does is in `handle-message.ts`; the socket is the wiring's.
  */
 import { helloDeadlineMs } from "../shared/bounds.js";
+import { IdMap } from "../shared/id-map.js";
 import type { FrameReader } from "../shared/wire/codec.js";
 import { handleFrame } from "./handle-message.js";
 import type { DaemonState, PeerState } from "./state.js";
 
 /** Takes a new connection in; it is nobody yet. */
 export function connect(state: DaemonState, ports: Pick<PeerState, "send" | "close">, nowMs: number): PeerState {
-  const peer: PeerState = { ...ports, connectedAtMs: nowMs, role: null, proxy: null, welcomed: false, helloId: 0, leases: new Map() };
+  const peer: PeerState = { ...ports, connectedAtMs: nowMs, role: null, proxy: null, welcomed: false, helloId: 0, leases: new IdMap() };
   state.peers.add(peer);
   return peer;
 }

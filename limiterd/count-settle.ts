@@ -40,7 +40,7 @@ export function countSettle(state: DaemonState, proxy: Proxy, lease: number, ent
   const { book, bornLsn } = state;
   const { of, userPath, target, lsn, targetLsn, tokens, endedAtMs } = entry;
   if (of === "cached") return;
-  if (of === "withdrawn") return withdraw(state, held?.bookVersion === book.version ? held.counters : matchAll(book, userPath, target, nowMs), { lsn, atMs: entry.requestAtMs }, nowMs);
+  if (of === "withdrawn") return withdraw(state, stillMet(held, book) ?? matchAll(book, userPath, target, nowMs), { lsn, atMs: entry.requestAtMs }, nowMs);
   if (targetLsn < bornLsn && target !== null) {
     const again = proxy.recounted.has(lease) && isSameTarget(proxy.recounted.get(lease)!, target);
     countForgotten(book, matchTarget(book, target, nowMs), { lsn: targetLsn, atMs: entry.targetAtMs, again }, nowMs);
@@ -50,8 +50,13 @@ export function countSettle(state: DaemonState, proxy: Proxy, lease: number, ent
   const sameTarget = held !== undefined && isSameTarget(held.target, target);
   // The daemon chose this target in an answer that came too late: the request was never sent there.
   if (held !== undefined && !sameTarget && held.targetLsn >= bornLsn) withdraw(state, matchTarget(book, held.target, nowMs), { lsn: held.targetLsn, atMs: held.targetAtMs }, nowMs);
-  const counters = sameTarget && held.bookVersion === book.version ? held.counters : matchAll(book, userPath, target, nowMs);
+  const counters = (sameTarget ? stillMet(held, book) : null) ?? matchAll(book, userPath, target, nowMs);
   charge(book, counters, { atMs: endedAtMs, requests: 0, tokens }, nowMs);
+}
+
+/** The counters that a lease met, as long as they count. A child's are put back while nothing is in flight, so those of a submission are to be met again. */
+function stillMet(held: HeldLease | undefined, book: RuleBook): readonly Counter[] | null {
+  return held !== undefined && !held.submission && held.bookVersion === book.version ? held.counters : null;
 }
 
 /** A lease that a proxy tells after a restart: its request is counted by the windows that were written before it was admitted, once however often it is told. */

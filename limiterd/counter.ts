@@ -34,6 +34,9 @@ export class Counter {
   dirty = false;
   /** Charges up to this log sequence number stand in the restored window. Set at restore, 0 otherwise. */
   restoredLsn: number;
+  /** Of a child: where its record lies among those of its template; and where this counter is while it is out (`children.ts`). */
+  place = -1;
+  slot = -1;
 
   constructor(rule: Rule, child: string, window: Window, restoredLsn = 0) {
     this.rule = rule;

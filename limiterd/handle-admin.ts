@@ -62,13 +62,11 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   const definition = valueOf(parseRuleWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }), ports);
   if (definition === null) return;
   const before = isLimited(state);
-  const known = state.book.find(definition);
-  const wasInert = known !== null && isInert(state, known);
   const rule = state.book.put(definition, { source: "manual", nowMs, lsn: state.writer.closeBatch() });
   ports.limitedMayHaveChanged(before);
   const inert = state.settings.inertReason(rule.definition);
   if (inert !== null) state.onInert(inertRule(rule.definition, inert));
-  countInert(state, Number(inert !== null) - Number(wasInert), ports);
+  noteInert(state, rule, inert !== null, ports);
   writeChange(state, [ruleWritten(rule)], ports, () => ports.answer(inert === null ? {} : { inert }));
 }
 
@@ -79,18 +77,15 @@ function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
   const rule = state.book.delete(key);
   if (rule === null) return ports.fail(failure("rate_limit_not_found", `no ${periodLabel(key.periodSeconds)} rule on ${key.scope} ${key.subject}`));
   ports.limitedMayHaveChanged(before);
-  countInert(state, -Number(isInert(state, rule)), ports);
+  noteInert(state, rule, false, ports);
   writeChange(state, ruleRemoved(rule.id), ports, () => ports.answer({}));
 }
 
-function isInert({ settings }: DaemonState, rule: Rule): boolean {
-  return settings.inertReason(rule.definition) !== null;
-}
-
-function countInert(state: DaemonState, change: number, ports: AdminPorts): void {
-  if (change === 0) return;
-  state.inertRules += change;
-  ports.inertChanged("inert_rules", state.inertRules);
+function noteInert({ inertRules }: DaemonState, { id }: Rule, isInert: boolean, ports: AdminPorts): void {
+  const { size } = inertRules;
+  if (isInert) inertRules.add(id);
+  else inertRules.delete(id);
+  if (inertRules.size !== size) ports.inertChanged("inert_rules", inertRules.size);
 }
 
 function resetOne(state: DaemonState, body: unknown, ports: AdminPorts): void {

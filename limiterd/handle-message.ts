@@ -25,7 +25,10 @@ import { countInertBudgets } from "./status.js";
 /** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
 export function handleFrame(state: DaemonState, peer: PeerState, frame: unknown, nowMs: number): boolean {
   const message = toDaemonFromWire(frame);
-  return message !== null && handleMessage(state, peer, message, nowMs);
+  if (message === null) return false;
+  const grammatical = handleMessage(state, peer, message, nowMs);
+  state.book.rest();
+  return grammatical;
 }
 
 function handleMessage(state: DaemonState, peer: PeerState, message: ToDaemon, nowMs: number): boolean {
@@ -44,8 +47,11 @@ function handleMessage(state: DaemonState, peer: PeerState, message: ToDaemon, n
 /** A connection ended: its slots are free at once. */
 export function handleClose(state: DaemonState, peer: PeerState, nowMs: number): void {
   state.peers.delete(peer);
-  for (const { submission, counters } of peer.leases.values()) if (!submission) release(counters);
-  peer.leases.clear();
+  for (const [id, { submission, counters }] of peer.leases.entries()) {
+    peer.leases.take(id);
+    if (!submission) release(counters);
+  }
+  state.book.rest();
   if (peer.proxy !== null) {
     if (peer.proxy.peer === peer) peer.proxy.peer = null;
     peer.proxy.seenAtMs = nowMs;
@@ -75,7 +81,7 @@ function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: num
     void state.writer.write([proxyChange(proxy, nowMs)]);
   }
   for (const lease of message.leases) {
-    if (peer.leases.has(lease.lease)) return false;
+    if (peer.leases.get(lease.lease) !== undefined) return false;
     const ofPath = state.book.matchPath(lease.userPath, nowMs);
     const ofTarget = matchTarget(state.book, lease.target, nowMs);
     const { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn, submission } = lease;
@@ -107,12 +113,12 @@ export function endReunion(state: DaemonState): void {
 
 function welcome(state: DaemonState, peer: PeerState): void {
   peer.welcomed = true;
-  peer.send({ kind: "welcome", id: peer.helloId, daemonVersion: state.settings.version, settledSeq: peer.proxy?.durableSeq ?? 0, limited: isLimited(state), inertRules: state.inertRules, inertBudgets: countInertBudgets(state), keyed: state.keys.size > 0 });
+  peer.send({ kind: "welcome", id: peer.helloId, daemonVersion: state.settings.version, settledSeq: peer.proxy?.durableSeq ?? 0, limited: isLimited(state), inertRules: state.inertRules.size, inertBudgets: countInertBudgets(state), keyed: state.keys.size > 0 });
 }
 
 function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: number): boolean {
   if (peer.role !== "proxy" || !peer.welcomed || message.id === 0) return false;
-  if (peer.leases.has(message.id) || peer.leases.size >= leasesPerPeerMax) return false;
+  if (peer.leases.get(message.id) !== undefined || peer.leases.size >= leasesPerPeerMax) return false;
   const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller === null) return deny(state, peer, message.id);
@@ -187,7 +193,7 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
       // A repeat may come when the next target is already at work.
       if (isSameTarget(held.target, message.target)) peer.leases.set(message.lease, withoutTarget(held));
     } else {
-      peer.leases.delete(message.lease);
+      peer.leases.take(message.lease);
       if (!held.submission) release(held.counters);
     }
   }

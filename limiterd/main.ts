@@ -2,6 +2,7 @@
  * Wires the daemon: store, memory, socket, timers. Every decision is made elsewhere; here is what is
  * connected to what, and in which order it starts and stops.
  */
+import { randomInt } from "node:crypto";
 import type { Config } from "../shared/config/config.js";
 import { frameBytesMaxToDaemon } from "../shared/bounds.js";
 import { listen, type Peer } from "../shared/ipc.js";
@@ -119,5 +120,5 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
     turn: () => new Promise<void>((resolve) => setImmediate(resolve)),
     onInert: ({ kind, name }: Inert) => log.warn({ [kind]: name }, `inert ${kind}: it is loaded, but not enforced as it is written`),
   };
-  return startState(ports, { settings, rules: config.rateLimits.rules, budgets: config.budgets.budgets, nowMs });
+  return startState(ports, { settings, rules: config.rateLimits.rules, budgets: config.budgets.budgets, hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)], nowMs });
 }

@@ -3,6 +3,7 @@
  * that were written before it; and puts the configuration's rules in their place (CONTRACT section 9).
  */
 import { isCount } from "../shared/assert.js";
+import type { HashKey } from "./child-name.js";
 import { replaySettle } from "./count-settle.js";
 import type { KeyRing } from "./key-ring.js";
 import { createProxies, type Proxies } from "./proxies.js";
@@ -31,8 +32,8 @@ export interface Restored {
 const lsnGap = 1_000_000;
 
 /** `configured` null leaves the stored rules as they are: limits are disabled, not withdrawn. */
-export function restore(store: Store, configured: readonly RuleDefinition[] | null, nowMs: number): Restored {
-  const book = createRuleBook();
+export function restore(store: Store, configured: readonly RuleDefinition[] | null, { hashKey, nowMs }: { readonly hashKey: HashKey; readonly nowMs: number }): Restored {
+  const book = createRuleBook(hashKey);
   let lastLsn = 0;
   let resetLsn = 0;
   for (const { key, value } of store.entries("lives")) {
@@ -57,11 +58,13 @@ export function restore(store: Store, configured: readonly RuleDefinition[] | nu
       voidWindows.push(String(key));
       continue;
     }
+    if (rule.own === null) {
+      rule.children.addResting(child, window, window.lsn);
+      continue;
+    }
     const { lsn, ...counts } = window;
-    const counter = rule.own ?? book.childOf(rule, child, nowMs);
-    Object.assign(counter.window, counts);
-    counter.restoredLsn = lsn;
-    rule.children.pack(counter);
+    Object.assign(rule.own.window, counts);
+    rule.own.restoredLsn = lsn;
   }
   const { proxies, awaited } = restoreProxies(store);
   const journaled = replayJournal(store, book, proxies, nowMs);
@@ -97,6 +100,7 @@ function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: nu
       proxy.durableSeq = proxy.settledSeq;
       proxies.markDirty(proxy);
       replaySettle(book, entry, batchLsn, nowMs);
+      book.rest();
     }
   }
   return batches;

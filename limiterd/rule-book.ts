@@ -5,8 +5,10 @@
  */
 import { effectiveSubject, ruleId, type RuleDefinition, type RuleKey, type RuleSource } from "../shared/rule.js";
 import type { Target } from "../shared/wire/message.js";
-import { Children } from "./children.js";
+import type { HashKey } from "./child-name.js";
+import { Children, Nursery } from "./children.js";
 import { copyCounter, Counter, type Rule } from "./counter.js";
+import { createDirtyWindows, type DirtyWindow } from "./dirty-windows.js";
 import { createSortedRules } from "./sorted-rules.js";
 import { createTemplates, type Forgotten, type Templates } from "./templates.js";
 import { clearWindow, newWindow } from "./window.js";
@@ -17,8 +19,8 @@ export interface RuleBook {
   readonly rules: ReadonlyMap<string, Rule>;
   /** Counts each change of the set of rules, so that what was matched before can be trusted or not. */
   readonly version: number;
-  /** Counters that changed since the last call, each once. */
-  takeDirty(): Counter[];
+  /** The windows that changed since the last call, each once and as it is when it is asked for; those that don't count any more by then are left out. Null: none changed. */
+  takeDirty(): Generator<DirtyWindow> | null;
   markDirty(counter: Counter): void;
   /** Creates a rule, or replaces the caps of the one with this identity; live counters stay unless `perChild` changes. */
   put(definition: RuleDefinition, at: { readonly source: RuleSource; readonly nowMs: number; readonly lsn: number }): Rule;
@@ -40,8 +42,8 @@ export interface RuleBook {
   matchTarget(target: Target, nowMs: number): Counter[];
   /** The counter of one child of a template; it is made when it isn't there. */
   childOf(rule: Rule, child: string, nowMs: number): Counter;
-  /** Whether this is still the counter that a request would meet. */
-  isCurrent(counter: Counter): boolean;
+  /** Puts the counters of children back that were met and aren't in flight: to be called when a message is done, after which nobody may use them. */
+  rest(): void;
   /** Children of all templates, those that were dropped and are still here included. */
   readonly childCount: number;
   /**
@@ -59,19 +61,20 @@ type RuleFields = Pick<Rule, "definition" | "source" | "createdAtMs" | "updatedA
 const nothing: Counter[] = [];
 const noChildren: readonly Children[] = [];
 
-/** An empty book. */
-export function createRuleBook(): RuleBook {
+/** An empty book. The key is that of the hash by which children are found. */
+export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
   const rules = new Map<string, Rule>();
   const byPath = new Map<string, Rule[]>();
   const byProvider = new Map<string, Rule[]>();
   const byModel = new Map<string, Rule[]>();
   const indexes = { user_path: byPath, provider: byProvider, model: byModel };
-  let dirty: Counter[] = [];
   let version = 0;
   const sorted = createSortedRules();
   let resets = 0;
   let lastResetLsn = 0;
-  const templates = createTemplates({ current: (id) => rules.get(id), fresh });
+  const nursery = new Nursery(hashKey);
+  const templates = createTemplates({ current: (id) => rules.get(id), fresh, nursery });
+  const dirty = createDirtyWindows(nursery, isCurrentRule);
 
   function index(rule: Rule): void {
     const subject = effectiveSubject(rule.definition.scope, rule.definition.subject);
@@ -103,7 +106,7 @@ export function createRuleBook(): RuleBook {
       id: ruleId(definition), definition: ownDefinition(definition), periodMs: definition.periodSeconds * 1000, source, createdAtMs, updatedAtMs, sinceLsn, resets, own: null, children: null, former: noChildren,
     };
     const rule = made as Rule;
-    rule.children = new Children(rule);
+    rule.children = new Children(rule, nursery);
     if (!definition.perChild) rule.own = new Counter(rule, "", newWindow(rule.periodMs, nowMs));
     index(rule);
     return rule;
@@ -120,6 +123,10 @@ export function createRuleBook(): RuleBook {
     rule.resets = resets;
     clear(rule, lastResetLsn);
     return rule;
+  }
+
+  function isCurrentRule(rule: Rule): boolean {
+    return rules.get(rule.id) === fresh(rule);
   }
 
   function collect(list: readonly Rule[], userPath: string, childFrom: number, nowMs: number, into: Counter[], child: Templates["childOf"]): void {
@@ -148,16 +155,8 @@ export function createRuleBook(): RuleBook {
   return {
     rules,
     get version() { return version; },
-    takeDirty() {
-      const taken = dirty;
-      dirty = [];
-      return taken;
-    },
-    markDirty(counter) {
-      if (counter.dirty) return;
-      counter.dirty = true;
-      dirty.push(counter);
-    },
+    takeDirty: () => dirty.take(),
+    markDirty: (counter) => dirty.mark(counter),
     put(definition, { source, nowMs, lsn }) {
       const known = rules.get(ruleId(definition));
       if (known === undefined) {
@@ -211,11 +210,8 @@ export function createRuleBook(): RuleBook {
       return matched;
     },
     childOf: templates.childOf,
-    isCurrent: (counter) => {
-      const { rule } = counter;
-      return rules.get(rule.id) === fresh(rule) && (rule.own === null ? rule.children.holds(counter) : rule.own === counter);
-    },
-    get childCount() { return templates.childCount; },
+    rest: () => nursery.rest(),
+    get childCount() { return nursery.size; },
     forgetIdle: templates.forgetIdle,
     sorted: () => sorted.all(rules),
   };

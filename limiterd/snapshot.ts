@@ -5,7 +5,7 @@
  */
 import { childrenPerSweep, secondsToSweepAll, settledRetentionMs, windowsPerSlice } from "../shared/bounds.js";
 import { spendKey } from "./budget-store.js";
-import type { Counter } from "./rule-book.js";
+import type { DirtyWindow } from "./dirty-windows.js";
 import type { Proxy } from "./proxies.js";
 import type { DaemonState } from "./state.js";
 import { type Change, proxyToStored, splitWindowKey, windowKey, windowToStored } from "./store.js";
@@ -17,30 +17,31 @@ export async function snapshot(state: DaemonState, nowMs: number): Promise<void>
   const dirty = book.takeDirty();
   const proxies = state.proxies.takeDirty();
   // At rest no number is used up and nothing is written.
-  const atRest = dirty.length === 0 && proxies.length === 0 && writer.journalBytes === 0;
+  const atRest = dirty === null && proxies.length === 0 && writer.journalBytes === 0;
   if (!atRest) await writeAll(state, dirty, proxies, nowMs);
   state.lastSnapshotAtMs = nowMs;
 }
 
-async function writeAll(state: DaemonState, dirty: readonly Counter[], proxies: readonly Proxy[], nowMs: number): Promise<void> {
+async function writeAll(state: DaemonState, dirty: Iterator<DirtyWindow> | null, proxies: readonly Proxy[], nowMs: number): Promise<void> {
   const { writer } = state;
   const coveredLsn = writer.closeBatch();
-  for (let i = 0; i < dirty.length; i += windowsPerSlice) {
-    await writer.write(windowChanges(state, dirty.slice(i, i + windowsPerSlice), writer.closeBatch()));
+  while (dirty !== null) {
+    const changes = windowChanges(dirty, writer.closeBatch());
+    if (changes.length > 0) await writer.write(changes);
+    if (changes.length < windowsPerSlice) break;
   }
   writer.closeBatch();
   await writeSlices(writer, [...proxyChanges(state, proxies, nowMs), ...writer.removeJournal(coveredLsn)]);
 }
 
-function windowChanges(state: DaemonState, counters: readonly Counter[], lsn: number): Change[] {
+/** The next slice, as it is now. */
+function windowChanges(dirty: Iterator<DirtyWindow>, lsn: number): Change[] {
   const changes: Change[] = [];
-  for (const counter of counters) {
-    counter.dirty = false;
-    const { rule, child, window } = counter;
-    // Deleted meanwhile, or a child that a reset dropped: its entry is void or gone and must stay so.
-    if (!state.book.isCurrent(counter)) continue;
-    changes.push({ table: "windows", key: windowKey(rule.id, child), value: windowToStored({ ...window, lsn }) });
-    rule.children.pack(counter);
+  while (changes.length < windowsPerSlice) {
+    const next = dirty.next();
+    if (next.done === true) break;
+    const { ruleId, child, window } = next.value;
+    changes.push({ table: "windows", key: windowKey(ruleId, child), value: windowToStored(window, lsn) });
   }
   return changes;
 }

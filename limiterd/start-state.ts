@@ -4,6 +4,7 @@ import type { BudgetDefinition } from "../shared/budget.js";
 import { keyNumber } from "../shared/managed-key.js";
 import type { RuleDefinition } from "../shared/rule.js";
 import { budgetChange, createSpendLog } from "./budget-store.js";
+import type { HashKey } from "./child-name.js";
 import { beginFill, createSpentOnDays } from "./fill-budget.js";
 import type { Inert } from "./inert-rule.js";
 import { createRefusals } from "./refusals.js";
@@ -11,7 +12,7 @@ import { createRollups } from "./rollups.js";
 import { restore } from "./restore.js";
 import { restoreBudgets } from "./restore-budgets.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "./state.js";
-import { countInert, inertOnes } from "./status.js";
+import { findInertRules, inertOnes } from "./status.js";
 import type { Store } from "./store.js";
 import { createUsageLog } from "./usage-log.js";
 import { createWriter } from "./writer.js";
@@ -38,6 +39,8 @@ export interface StartOptions {
   readonly rules: readonly RuleDefinition[];
   /** Its budgets. */
   readonly budgets: readonly BudgetDefinition[];
+  /** Two random 32-bit integers that nobody outside knows. */
+  readonly hashKey: HashKey;
   readonly nowMs: number;
 }
 
@@ -51,8 +54,8 @@ export interface Started {
 }
 
 /** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
-export async function startState({ store, schedule, onStoreState, onInert, onUnreadable, onDroppedRecord, turn }: StartPorts, { settings, rules, budgets: configured, nowMs }: StartOptions): Promise<Started> {
-  const restored = restore(store, settings.rateLimitsEnabled ? rules : null, nowMs);
+export async function startState({ store, schedule, onStoreState, onInert, onUnreadable, onDroppedRecord, turn }: StartPorts, { settings, rules, budgets: configured, hashKey, nowMs }: StartOptions): Promise<Started> {
+  const restored = restore(store, settings.rateLimitsEnabled ? rules : null, { hashKey, nowMs });
   const counts = newCounts();
   const told = (error: Error | null): void => {
     if (error !== null) counts.failedCommits++;
@@ -82,7 +85,7 @@ export async function startState({ store, schedule, onStoreState, onInert, onUnr
     usage,
     turn,
     refusals: createRefusals(),
-    inertRules: countInert(restored.book, settings.inertReason),
+    inertRules: findInertRules(restored.book, settings.inertReason),
     onInert,
     onUnreadable,
     onDroppedRecord,

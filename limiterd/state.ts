@@ -2,6 +2,7 @@
  * Everything the daemon holds in memory, in one object that `main.ts` makes and the steps share. What
  * each part may do is said where it is made; here is only who is there.
  */
+import type { IdMap } from "../shared/id-map.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { FromDaemon, Lease, Role } from "../shared/wire/message.js";
 import type { BudgetBook } from "./budget-book.js";
@@ -27,7 +28,7 @@ export interface PeerState {
   /** The id of the hello that waits for its welcome. */
   helloId: number;
   /** The gauges that each lease holds. */
-  readonly leases: Map<number, HeldLease>;
+  readonly leases: IdMap<HeldLease>;
 }
 
 /** What the daemon keeps of a lease. Its target is where it was admitted to; a proxy that gave up waiting may have gone elsewhere. */
@@ -71,8 +72,8 @@ export interface DaemonState {
   /** Proxies that were connected when the last daemon ended and haven't said hello yet; null once nobody is waited for. */
   awaited: Set<string> | null;
   readonly refusals: Refusals;
-  /** How many rules do nothing; told to the proxies for /health. */
-  inertRules: number;
+  /** The ids of the rules that do nothing; how many they are is told to the proxies for /health. */
+  readonly inertRules: Set<string>;
   /** Told of each rule and budget that is written and does nothing, for the log. */
   readonly onInert: (inert: Inert) => void;
   /** Told when something in the store turns out to be damaged while the daemon runs, for the log. */

@@ -21,7 +21,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
     usage_enabled: settings.usageEnabled,
     rules: book.rules.size,
     child_windows: book.childCount,
-    inert_rules: state.inertRules,
+    inert_rules: state.inertRules.size,
     inert_budgets: countInertBudgets(state),
     inert: inertOnes(state).map(({ kind, name }) => (kind === "rule" ? name : `budget ${name}`)),
     keys: state.keys.size,
@@ -54,11 +54,9 @@ const inertNamedMax = 100;
 /** The rules and budgets that are loaded but do nothing, each with its reason; at most 100 of either. */
 export function inertOnes({ book, budgets, inertRules, settings }: DaemonState): readonly Inert[] {
   const rules: Inert[] = [];
-  if (inertRules > 0) {
-    for (const { definition } of book.rules.values()) {
-      const reason = settings.inertReason(definition);
-      if (reason !== null && rules.push(inertRule(definition, reason)) === inertNamedMax) break;
-    }
+  for (const id of inertRules) {
+    const { definition } = book.rules.get(id)!;
+    if (rules.push(inertRule(definition, settings.inertReason(definition)!)) === inertNamedMax) break;
   }
   const reason = budgetsInert(settings.usageEnabled);
   if (reason === null) return rules;
@@ -70,9 +68,9 @@ export function countInertBudgets({ budgets, settings }: Pick<DaemonState, "budg
   return budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size;
 }
 
-/** How many rules of a book do nothing. */
-export function countInert(book: RuleBook, inertReason: InertReason): number {
-  let inert = 0;
-  for (const { definition } of book.rules.values()) if (inertReason(definition) !== null) inert++;
+/** The ids of the rules of a book that do nothing. */
+export function findInertRules(book: RuleBook, inertReason: InertReason): Set<string> {
+  const inert = new Set<string>();
+  for (const { id, definition } of book.rules.values()) if (inertReason(definition) !== null) inert.add(id);
   return inert;
 }

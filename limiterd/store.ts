@@ -108,8 +108,8 @@ export function splitWindowKey(key: string): { readonly ruleId: string; readonly
   return { ruleId: key.slice(0, at), child: key.slice(at + 1) };
 }
 
-export function windowToStored(window: StoredWindow): readonly unknown[] {
-  return [window.startMs, window.previousRequests, window.currentRequests, window.previousTokens, window.currentTokens, window.lsn];
+export function windowToStored(window: Omit<StoredWindow, "lsn">, lsn: number): readonly unknown[] {
+  return [window.startMs, window.previousRequests, window.currentRequests, window.previousTokens, window.currentTokens, lsn];
 }
 
 export function windowFromStored(value: readonly unknown[]): StoredWindow | null {

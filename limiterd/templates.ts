@@ -3,7 +3,8 @@
  * are idle. Dropping is done at once however many they are; what is left of them is gone through later,
  * some at a time, and those whose requests still run come back. How they are kept is in `children.ts`.
  */
-import { Children } from "./children.js";
+import type { Walk } from "./child-table.js";
+import { Children, type Nursery } from "./children.js";
 import { Counter, type Rule } from "./counter.js";
 import { clearWindow, newWindow } from "./window.js";
 
@@ -23,8 +24,6 @@ export interface Templates {
   childOf(rule: Rule, child: string, nowMs: number): Counter;
   /** A copy of what `childOf` would return; nothing is made or moved. */
   copyOf(rule: Rule, child: string, nowMs: number): Counter;
-  /** All children, the dropped ones that are still here included. */
-  readonly childCount: number;
   forgetIdle(nowMs: number, examined: number): Forgotten[];
 }
 
@@ -33,25 +32,28 @@ export interface TemplatesPorts {
   current(id: string): Rule | undefined;
   /** Applies the last reset of all rules to this one. */
   fresh(rule: Rule): Rule;
+  readonly nursery: Nursery;
 }
 
-interface Dropped {
+/** Children that are gone through, and how far. */
+interface Walked {
   readonly rule: Rule;
   readonly children: Children;
-  readonly names: Iterator<string>;
+  readonly walk: Walk;
 }
 
-export function createTemplates({ current, fresh }: TemplatesPorts): Templates {
+export function createTemplates({ current, fresh, nursery }: TemplatesPorts): Templates {
   const templates = new Set<Rule>();
-  const dropped: Dropped[] = [];
-  let sweep: Iterator<Forgotten | null> | null = null;
+  const dropped: Walked[] = [];
+  let toSweep: Iterator<Rule> | null = null;
+  let swept: Walked | null = null;
 
   function drop(rule: Rule): void {
     const { children } = rule;
     if (children.size === 0) return;
-    rule.children = new Children(rule);
+    rule.children = new Children(rule, nursery);
     rule.former = [...rule.former, children];
-    dropped.push({ rule, children, names: children.keys() });
+    dropped.push({ rule, children, walk: children.walk() });
   }
 
   /** Where a child is that was dropped while its requests ran, and they still do. */
@@ -59,48 +61,55 @@ export function createTemplates({ current, fresh }: TemplatesPorts): Templates {
     return rule.former.find((former) => former.busy(child) !== null);
   }
 
-  /** Such a child is one again, with a cleared window. */
+  /** Such a child is one again, with a cleared window. What the store holds of it is void. */
   function takeBack(rule: Rule, from: Children, counter: Counter): Counter {
-    from.delete(counter.child);
+    from.delete(counter.place);
     clearWindow(counter.window);
+    counter.dirty = false;
     rule.children.add(counter);
     return counter;
   }
 
   /** Goes on among dropped children; null when the next one leaves nothing to be removed. */
-  function forgetDropped({ rule, children, names }: Dropped): Forgotten | null {
-    const next = names.next();
-    if (next.done === true) {
+  function forgetDropped({ rule, children, walk }: Walked): Forgotten | null {
+    const place = walk.next();
+    if (place === -1) {
       dropped.shift();
       rule.former = rule.former.filter((other) => other !== children);
       return null;
     }
-    const child = next.value;
     const now = current(rule.id);
-    const busy = children.busy(child);
+    const busy = children.busyAt(place);
     if (busy !== null && now === rule) {
       takeBack(rule, children, busy);
       return null;
     }
-    children.delete(child);
+    const child = children.name(place);
+    children.delete(place);
     // When the child is there again, the store's entry is its own: written over or removed in its time.
     return now !== undefined && now.children.has(child) ? null : { rule, child };
   }
 
-  function forgetIfIdle(next: Forgotten, nowMs: number): boolean {
-    const { rule, child } = next;
-    const sinceMs = rule.children.restingSinceMs(child);
-    if (sinceMs === null || nowMs < sinceMs + 2 * rule.periodMs) return false;
-    rule.children.delete(child);
-    return true;
-  }
-
-  /** Children, and null for each template, so that many without a child are looked at in slices too. */
-  function* children(): Generator<Forgotten | null> {
-    for (const rule of templates) {
-      yield null;
-      for (const child of fresh(rule).children.keys()) yield { rule, child };
+  /** Looks at the next child of those that are there: forgotten, or null. A step from one template to the next is null too, so that many without a child are looked at in slices. Undefined: that was all. */
+  function forgetIdle(nowMs: number): Forgotten | null | undefined {
+    const place = swept === null || swept.rule.children !== swept.children ? -1 : swept.walk.next();
+    if (place === -1) {
+      toSweep ??= templates.values();
+      const { value: rule, done } = toSweep.next();
+      swept = done === true ? null : { rule, children: fresh(rule).children, walk: rule.children.walk() };
+      if (done !== true) return null;
+      toSweep = null;
+      return undefined;
     }
+    const { rule, children } = swept!;
+    const sinceMs = children.idleSinceMs(place);
+    if (sinceMs === null || nowMs < sinceMs + 2 * rule.periodMs) {
+      children.tidy(place);
+      return null;
+    }
+    const child = children.name(place);
+    children.delete(place);
+    return { rule, child };
   }
 
   return {
@@ -115,7 +124,7 @@ export function createTemplates({ current, fresh }: TemplatesPorts): Templates {
       if (known !== undefined) return known;
       const former = formerOf(rule, child);
       if (former !== undefined) return takeBack(rule, former, former.busy(child)!);
-      const counter = new Counter(rule, ownText(child), newWindow(rule.periodMs, nowMs));
+      const counter = new Counter(rule, child, newWindow(rule.periodMs, nowMs));
       rule.children.add(counter);
       return counter;
     },
@@ -126,36 +135,14 @@ export function createTemplates({ current, fresh }: TemplatesPorts): Templates {
       counter.inFlight = formerOf(rule, child)?.busy(child)?.inFlight ?? 0;
       return counter;
     },
-    get childCount() {
-      let count = 0;
-      for (const rule of templates) count += rule.children.size;
-      for (const { children: gone } of dropped) count += gone.size;
-      return count;
-    },
     forgetIdle(nowMs, examined) {
       const forgotten: Forgotten[] = [];
       for (let i = 0; i < examined; i++) {
-        if (dropped.length > 0) {
-          const gone = forgetDropped(dropped[0]!);
-          if (gone !== null) forgotten.push(gone);
-          continue;
-        }
-        sweep ??= children();
-        const next = sweep.next();
-        if (next.done === true) {
-          sweep = null;
-          break;
-        }
-        if (next.value !== null && forgetIfIdle(next.value, nowMs)) forgotten.push(next.value);
+        const gone = dropped.length > 0 ? forgetDropped(dropped[0]!) : forgetIdle(nowMs);
+        if (gone === undefined) break;
+        if (gone !== null) forgotten.push(gone);
       }
       return forgotten;
     },
   };
-}
-
-/** The same text in memory of its own: cut out of a path, it would keep the whole path, and what that was cut out of. */
-function ownText(text: string): string {
-  const copy = Buffer.from(text).toString();
-  // Half a surrogate pair has no UTF-8.
-  return copy === text ? copy : text;
 }

@@ -56,6 +56,11 @@ export class IdMap<T> {
     return taken;
   }
 
+  /** All values, in no order. Nothing is added or taken meanwhile. */
+  *values(): Generator<T> {
+    for (let slot = 0; slot < this.#ids.length; slot++) if (this.#ids[slot] !== 0) yield this.#values[slot] as T;
+  }
+
   /** All of them, by ascending id. */
   entries(): (readonly [id: number, value: T])[] {
     const all: (readonly [number, T])[] = [];

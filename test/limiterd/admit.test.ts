@@ -8,6 +8,7 @@ import type { RuleDefinition, Scope } from "../../shared/rule.js";
 import type { Target } from "../../shared/wire/message.js";
 import { estimateRequests, estimateTokens, newWindow, rollWindow } from "../../limiterd/window.js";
 import { counted, createOracle, type OracleRequest, type OracleRule } from "./oracle.js";
+import { childNames } from "./child-names.js";
 
 const begin = 1_767_225_600_000;
 const gpt: Target = { provider: "openai", model: "gpt-4o" };
@@ -170,12 +171,12 @@ t.test("a clock that steps back admits no more than before, and never makes a wa
 
 /** Everything that an admission may move, to put it back; children that it made are taken away. */
 function remember(book: RuleBook): () => void {
-  const all = (): Counter[] => [...book.rules.values()].flatMap(({ own, children }) => (own === null ? [...children.keys()].map((name) => children.get(name)!) : [own]));
+  const all = (): Counter[] => [...book.rules.values()].flatMap(({ own, children }) => (own === null ? childNames(children).map((name) => children.get(name)!) : [own]));
   const before = new Map(all().map((counter) => [counter, { window: { ...counter.window }, inFlight: counter.inFlight }]));
   return () => {
     for (const counter of all()) {
       const known = before.get(counter);
-      if (known === undefined) counter.rule.children.delete(counter.child);
+      if (known === undefined) counter.rule.children.delete(counter.place);
       else Object.assign(counter.window, known.window);
       counter.inFlight = known?.inFlight ?? 0;
     }
@@ -289,7 +290,7 @@ function difference(definitions: readonly OracleRule[], steps: readonly (readonl
     };
     if (waitSeconds > 1 && after(waitSeconds - 1)) return `step ${index}: admitted a second before ${waitSeconds} were over`;
     // Time frees no slot: while a gauge is full, no wait can be promised for what it takes part in.
-    const slotsFull = [...book.rules.values()].some(({ periodMs, own, children, definition }) => periodMs === 0 && (own === null ? [...children.keys()].map((name) => children.get(name)!) : [own]).some(({ inFlight }) => inFlight >= definition.maxRequests!));
+    const slotsFull = [...book.rules.values()].some(({ periodMs, own, children, definition }) => periodMs === 0 && (own === null ? childNames(children).map((name) => children.get(name)!) : [own]).some(({ inFlight }) => inFlight >= definition.maxRequests!));
     if (!slotsFull && !after(waitSeconds)) return `step ${index}: not admitted after the ${waitSeconds} seconds that it was told`;
     tally.waited++;
   }

@@ -8,7 +8,7 @@ import { restore } from "../../limiterd/restore.js";
 import { restoreBudgets } from "../../limiterd/restore-budgets.js";
 import { removeVoid, snapshot } from "../../limiterd/snapshot.js";
 import { type DaemonState, newCounts, type PeerState } from "../../limiterd/state.js";
-import { countInert } from "../../limiterd/status.js";
+import { findInertRules } from "../../limiterd/status.js";
 import { createRollups } from "../../limiterd/rollups.js";
 import { createUsageLog } from "../../limiterd/usage-log.js";
 import { createWriter } from "../../limiterd/writer.js";
@@ -20,6 +20,7 @@ import type { Execution } from "../../shared/wire/execution.js";
 import type { AdminOp, FromDaemon, Lease, Settle, ToDaemon } from "../../shared/wire/message.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
+import { IdMap } from "../../shared/id-map.js";
 
 export interface TestPeer {
   readonly state: PeerState;
@@ -57,7 +58,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
   const damagedTold: string[] = [];
   const droppedTold: string[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
-  const restored = restore(store, rateLimitsEnabled ? rules : null, nowMs);
+  const restored = restore(store, rateLimitsEnabled ? rules : null, { hashKey: [1, 2], nowMs });
   const onUnreadable = (error: Error): void => void damagedTold.push(error.message);
   const usage = createUsageLog(store, createRollups({ store, labelsOf, onDamaged: onUnreadable }));
   const { budgets, unfilled, changes: budgetChanges } = restoreBudgets(store, configured, { spentOnDays: createSpentOnDays(usage, onUnreadable) }, nowMs);
@@ -79,7 +80,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     startedAtMs: nowMs,
     awaited: restored.awaited.size > 0 ? restored.awaited : null,
     refusals: createRefusals(),
-    inertRules: countInert(restored.book, inertReason),
+    inertRules: findInertRules(restored.book, inertReason),
     onInert: ({ kind, name }) => void inertTold.push(`${kind} ${name}`),
     onUnreadable: (error) => void damagedTold.push(error.message),
     onDroppedRecord: (proxyId, field, { requestId }) => void droppedTold.push(`${proxyId} ${requestId} ${field}`),
@@ -98,7 +99,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     droppedTold,
     connect() {
       const heard: FromDaemon[] = [];
-      const peer: PeerState = { connectedAtMs: daemon.nowMs, send: (message) => heard.push(message), close: () => {}, role: null, proxy: null, welcomed: false, helloId: 0, leases: new Map() };
+      const peer: PeerState = { connectedAtMs: daemon.nowMs, send: (message) => heard.push(message), close: () => {}, role: null, proxy: null, welcomed: false, helloId: 0, leases: new IdMap() };
       state.peers.add(peer);
       return { state: peer, heard, say: (message) => handleFrame(state, peer, toWire(message), daemon.nowMs), close: () => handleClose(state, peer, daemon.nowMs) };
     },

@@ -63,7 +63,7 @@ t.test("every budget does nothing while usage is off: counted as they come and g
   const told: Inert[] = [];
   const store = first.store.crash();
   const ports = { store, schedule: () => {}, onStoreState: () => {}, onInert: (inert: Inert) => void told.push(inert), onUnreadable: () => {}, onDroppedRecord: () => {}, turn: () => Promise.resolve() };
-  await startState(ports, { settings: first.state.settings, rules: [], budgets: [daily], nowMs: first.nowMs });
+  await startState(ports, { settings: first.state.settings, rules: [], budgets: [daily], hashKey: [1, 2], nowMs: first.nowMs });
   t.same(told, [{ kind: "budget", name: `label research monthly: ${reason}` }, { kind: "budget", name: `user_path /a daily: ${reason}` }], "at the start too, those of the API as well as those of the configuration");
 
   await ask(first, "budgets.delete", label);

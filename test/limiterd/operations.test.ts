@@ -4,6 +4,7 @@ import { sweepChildren } from "../../limiterd/snapshot.js";
 import type { AdminOp } from "../../shared/wire/message.js";
 import { createMemoryStore } from "../support/memory-store.js";
 import { askFor, settleOf, startDaemon, type TestDaemon, type TestPeer } from "./daemon.js";
+import { childNames } from "./child-names.js";
 
 const day = { limit_key: { period: "day" } };
 
@@ -58,7 +59,7 @@ class Site {
     const rule = this.daemon.state.book.find({ scope: "user_path", subject, periodSeconds });
     if (rule === null) return null;
     const counted = ({ window, inFlight }: NonNullable<typeof rule.own>): readonly number[] => [window.previousRequests + window.currentRequests, window.previousTokens + window.currentTokens, inFlight];
-    return rule.own === null ? Object.fromEntries([...rule.children.keys()].map((child) => [child, counted(rule.children.get(child)!)])) : counted(rule.own);
+    return rule.own === null ? Object.fromEntries(childNames(rule.children).map((child) => [child, counted(rule.children.copy(child)!)])) : counted(rule.own);
   }
 }
 

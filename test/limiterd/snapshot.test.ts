@@ -2,6 +2,7 @@ import t from "tap";
 import { sweepChildren } from "../../limiterd/snapshot.js";
 import type { RuleDefinition } from "../../shared/rule.js";
 import { askFor, settleOf, startDaemon } from "./daemon.js";
+import { childNames } from "./child-names.js";
 
 const template: RuleDefinition = { scope: "user_path", subject: "/users", periodSeconds: 60, maxRequests: 5, maxTokens: null, perChild: true };
 
@@ -12,7 +13,7 @@ t.test("an idle child is forgotten after two periods, in memory and in the store
   peer.say(settleOf(settled, 1, 1));
   askFor(peer, 3, "/users/busy/app");
   await daemon.snapshot();
-  const children = (): string[] => [...daemon.state.book.find(template)!.children.keys()];
+  const children = (): string[] => childNames(daemon.state.book.find(template)!.children);
   const stored = (): number => [...daemon.store.entries("windows")].length;
   t.same(children(), ["idle", "busy"]);
   t.equal(stored(), 2);

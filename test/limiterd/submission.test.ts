@@ -140,3 +140,19 @@ t.test("its record names the provider and the endpoint", async (t) => {
   peer.say({ ...settleOf(submit(peer, 2, "/team")!, 1, 0), record: executed({ model: "", endpoint: "/v1/batches", inputTokens: 0, outputTokens: 0 }) });
   t.match((await ask(daemon, "usage.export", {}))["records"], [{ provider: "openai", model: null, endpoint: "/v1/batches", user_path: "/team", total_tokens: 0 }]);
 });
+
+t.test("a template's child counts it and what it used, though nothing of it is in flight in between", async (t) => {
+  const template = { ...path, perChild: true };
+  const daemon = startDaemon([template]);
+  const peer = daemon.proxy("p1");
+  const used = (child: string): unknown => {
+    const { currentRequests, currentTokens } = daemon.state.book.find(template)!.children.copy(child)!.window;
+    return [currentRequests, currentTokens];
+  };
+  const [kept, withdrawn] = [submit(peer, 2, "/team/app")!, submit(peer, 3, "/team/other")!];
+  askFor(peer, 4, "/team/app");
+  await daemon.snapshot();
+  peer.say(settleOf(kept, 1, 7));
+  peer.say({ ...settleOf(withdrawn, 2, 0), of: "withdrawn" });
+  t.same([used("app"), used("other")], [[2, 7], [0, 0]]);
+});

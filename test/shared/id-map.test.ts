@@ -22,6 +22,7 @@ t.test("whatever is set and taken, it answers as a Map does", async () => {
     });
     for (const { id } of steps) assert.equal(ids.get(id), map.get(id));
     assert.deepEqual(ids.entries(), [...map].sort((a, b) => a[0] - b[0]));
+    assert.deepEqual([...ids.values()].sort(), [...map.values()].sort());
   }));
 });
 

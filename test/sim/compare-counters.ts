@@ -9,6 +9,7 @@ import { clearWindow } from "../../limiterd/window.js";
 import { ruleId, type RuleDefinition } from "../../shared/rule.js";
 import type { OracleKind } from "../limiterd/oracle.js";
 import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
+import { childNames } from "../limiterd/child-names.js";
 
 /** So long a period that no step of the clock leaves it: it counts everything since its rule was made. */
 export const ledgerSeconds = 3_153_600_000;
@@ -35,8 +36,8 @@ function childOf(rule: Rule, name: string): Counter | undefined {
   return back;
 }
 
-function childNames({ children, former }: Rule): Set<string> {
-  return new Set([...children.keys(), ...former.flatMap((dropped) => [...dropped.keys()].filter((name) => dropped.busy(name) !== null))]);
+function allNames({ children, former }: Rule): Set<string> {
+  return new Set([...childNames(children), ...former.flatMap((dropped) => childNames(dropped).filter((name) => dropped.busy(name) !== null))]);
 }
 
 export interface CompareOptions {
@@ -65,7 +66,7 @@ export function counterDifference(truth: Truth, book: RuleBook, options: Compare
 /** Looks at each counter of a rule until one differs. */
 function firstDifference(rule: Rule, look: (who: string, counter: Counter) => string | null): string | null {
   if (rule.own !== null) return look("", rule.own);
-  for (const name of childNames(rule)) {
+  for (const name of allNames(rule)) {
     const counter = childOf(rule, name)!;
     const found = look(counter.subject, counter);
     if (found !== null) return found;

@@ -56,7 +56,7 @@ export function startDaemonProcess({ world, disk, witness, rules, flushIntervalM
 
   async function start(): Promise<void> {
     const settings = { version: "simulated", pid: 1, rateLimitsEnabled: true, usageEnabled: true, quotaTemplatesEntitled: true, budgetsEnabled: true, inertReason: () => null };
-    const started = await startState({ store, schedule: (ms, run) => void world.after(ms, owner, run), onStoreState: () => {}, onInert: () => {}, onUnreadable: (error) => world.fail(error.message), onDroppedRecord: (proxyId, field) => world.fail(`the record of ${proxyId} makes no sense: ${field}`), turn: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)) }, { settings, rules, budgets: [], nowMs: nowMs() });
+    const started = await startState({ store, schedule: (ms, run) => void world.after(ms, owner, run), onStoreState: () => {}, onInert: () => {}, onUnreadable: (error) => world.fail(error.message), onDroppedRecord: (proxyId, field) => world.fail(`the record of ${proxyId} makes no sense: ${field}`), turn: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)) }, { settings, rules, budgets: [], hashKey: [1, 2], nowMs: nowMs() });
     if (!owner.alive) return;
     state = started.state;
     witness.started(started.state, isAlive);

@@ -1,0 +1,68 @@
+/**
+ * How the record of a child lies in a block of memory, in words of 4 bytes: the place of the next record
+ * in its bucket, the hash of its name, the head (marks and the name's length), the name, filled up to a
+ * whole unit, and six numbers. A place is the number of a block and a unit in it.
+ */
+import { type NameReader, nameWords } from "./child-name.js";
+
+/** Bits 0 to 2 of a head. */
+export const dirtyMark = 1;
+export const outMark = 2;
+export const goneMark = 4;
+
+export const numbersPerRecord = 6;
+/** Next, hash and head. */
+export const wordsAhead = 3;
+/** A unit has 8 bytes: one number or two words. */
+export const blockShift = 13;
+export const unitsPerBlock = 1 << blockShift;
+
+/**
+ * A block of records, one behind the other. Its memory is of the shared kind, though nobody shares it: V8
+ * counts other buffers against a limit of 64 MB, and beyond it every further buffer, be it a frame's,
+ * makes it collect garbage for 5 to 10 ms until it has been through all that lives.
+ */
+export class Block {
+  numbers!: Float64Array;
+  words!: Int32Array;
+  bytes!: Buffer;
+  usedUnits = 0;
+  /** Without the records that are gone. */
+  liveUnits = 0;
+
+  constructor(units: number) {
+    this.#lay(new SharedArrayBuffer(units * 8));
+  }
+
+  /** Doubles it. */
+  enlarge(): void {
+    const { words } = this;
+    this.#lay(new SharedArrayBuffer(words.byteLength * 2));
+    this.words.set(words);
+  }
+
+  #lay(memory: SharedArrayBuffer): void {
+    this.numbers = new Float64Array(memory);
+    this.words = new Int32Array(memory);
+    this.bytes = Buffer.from(memory);
+  }
+}
+
+/** Where a record begins among the words of its block. */
+export function wordOf(place: number): number {
+  return (place & (unitsPerBlock - 1)) << 1;
+}
+
+export function unitsAhead(head: number): number {
+  return (wordsAhead + nameWords(head) + 1) >> 1;
+}
+
+export function recordUnits(head: number): number {
+  return unitsAhead(head) + numbersPerRecord;
+}
+
+export function isNamed(words: Int32Array, at: number, asked: NameReader): boolean {
+  if ((words[at + 2]! & ~(dirtyMark | outMark | goneMark)) !== asked.head) return false;
+  for (let i = 0, count = nameWords(asked.head); i < count; i++) if (words[at + wordsAhead + i] !== asked.words[i]) return false;
+  return true;
+}
