@@ -22,7 +22,7 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "bin/tell-failure.ts": { kind: "adapter", why: "knows commander's own error" },
   "bin/terminal.ts": { kind: "adapter", why: "standard input, output, the environment and the clocks" },
   "limiterd/lmdb-store.ts": { kind: "adapter", why: "the store port on LMDB and the file system" },
-  "limiterd/main.ts": { kind: "main", why: "wires the daemon: its clock and its timers" },
+  "limiterd/main.ts": { kind: "main", why: "wires the daemon: its clock, its timers and its dice" },
   "proxy/call-deadlines.ts": { kind: "adapter", why: "one timer for the deadlines of a provider's calls" },
   "proxy/connect-limiter.ts": { kind: "adapter", why: "the limiter client's ports: monotonic clock, timers, the proxy's id" },
   "proxy/http-listener.ts": { kind: "adapter", why: "node:http's server, its bounds and its end" },
@@ -39,7 +39,7 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "proxy/upgrade-exchange.ts": { kind: "adapter", why: "the exchange port on the bare socket of a WebSocket's handshake" },
   "proxy/verify-jwt.ts": { kind: "adapter", why: "JWTs by jose; key sets from the file system and by node:http; SHA-256" },
   "shared/config/parse-shape.ts": { kind: "adapter", why: "valibot, the checker of the file's shape; no I/O" },
-  "shared/config/parse-yaml.ts": { kind: "adapter", why: "yaml, the parser; no I/O" },
+  "shared/config/parse-yaml.ts": { kind: "adapter", why: "js-yaml, the parser; no I/O" },
   "shared/config/read-config-file.ts": { kind: "adapter", why: "looks for the configuration file and reads it" },
   "shared/daemon-client.ts": { kind: "adapter", why: "one conversation over the socket, with a random id and deadlines" },
   "shared/ipc.ts": { kind: "adapter", why: "the Unix socket, by node-ipc" },
@@ -57,6 +57,7 @@ const soleImporters = {
   pino: "shared/log.ts",
   msgpackr: "shared/wire/codec.ts",
   jose: "proxy/verify-jwt.ts",
+  "js-yaml": "shared/config/parse-yaml.ts",
   "@pydantic/genai-prices": "proxy/price-list.ts",
 };
 
