@@ -69,6 +69,10 @@ async function load(daemon: Daemon, count: number, pathOf: Load["pathOf"]): Prom
 
 const someone = (): string => childPath(Math.floor(Math.random() * activeChildren));
 
+/** Of what `under` prints: ms, or numbers of turns. */
+const columns = ["    took", "longest", "over 10", "calm longest", "over 10", "by the clock", "slowest verdict"];
+const printColumns = (title: string): void => print(`\n${title.padEnd(56)}${columns.map((column) => `  ${column}`).join("")}`);
+
 /** Runs an operation while other peers go on asking, and prints what the loop and they noticed. */
 async function under(daemon: Daemon, name: string, run: () => Promise<unknown>): Promise<void> {
   await watch(daemon);
@@ -83,8 +87,9 @@ async function under(daemon: Daemon, name: string, run: () => Promise<unknown>):
   const tookMs = performance.now() - begun;
   isDone = true;
   await Promise.all(traffic);
-  const { stallMs, busyMs, turnsOver10Ms } = await watch(daemon);
-  print(`  ${name.padEnd(58)} ${fixed(tookMs, 0).padStart(7)} ms   longest turn ${fixed(busyMs).padStart(5)} ms CPU, ${fixed(stallMs).padStart(5)} ms by the clock; over 10 ms CPU: ${turnsOver10Ms}; slowest verdict ${fixed(slowestMs)} ms`);
+  const { stallMs, busyMs, turnsOver10Ms, calmBusyMs, calmTurnsOver10Ms } = await watch(daemon);
+  const cells = [fixed(tookMs, 0), fixed(busyMs), String(turnsOver10Ms), fixed(calmBusyMs), String(calmTurnsOver10Ms), fixed(stallMs), fixed(slowestMs)];
+  print(`  ${name.padEnd(54)}${cells.map((cell, i) => cell.padStart(columns[i]!.length + 2)).join("")}`);
 }
 
 /** Half of the peers: the others go on asking as `under` has them. */
@@ -170,14 +175,15 @@ async function run(): Promise<void> {
   const ofRules = await liveBytes(large);
   print(`Memory per rule\n  ${fixed((ofRules.live - ofFew.live) / options.rules, 0)} bytes live, ${fixed((ofRules.rss - ofFew.rss) / options.rules, 0)} bytes of RSS`);
 
-  print(`\n${options.children} children, ${options.rules} rules`);
+  printColumns(`${options.children} children, ${options.rules} rules`);
   await under(large, "every child's first request, snapshots once a second", () => load(busy(large), options.children, childPath));
   const filled = await liveBytes(large);
   print(`  memory per child window: ${fixed((filled.live - ofRules.live) / options.children, 0)} bytes live, ${fixed((filled.rss - ofRules.rss) / options.children, 0)} bytes of RSS; store ${storeMb(large)} MB`);
   await compare(new Map([["10 rules", small], [`${options.rules / 10} rules`, middle], [`${options.rules} rules`, many], [`${options.rules} rules, ${options.children} children`, large]]));
   for (const other of [small, middle, many]) await processes.stop(other.running);
-  print(`\nOperations under load, ${options.rules} rules and ${options.children} children`);
+  print("\nRestart");
   large = await restart(large, "large");
+  printColumns(`Operations under load, ${options.rules} rules, ${options.children} children`);
   const first = large.peers[0]!;
   await under(large, "the complete list", () => listAll(large));
   await under(large, "100 rules written, each followed by a page of the list", async () => {
@@ -199,7 +205,7 @@ async function run(): Promise<void> {
   await under(large, "until its children are gone", () => untilChildren(large, 0));
   await first.admin("rate-limits.put", { ...templateKey, per_child: true, max_requests: 1_000_000_000 });
 
-  print(`\n${options.children} children come and go`);
+  printColumns(`${options.children} children come and go`);
   for (let round = 1; round <= options.rounds; round++) {
     await under(large, `round ${round}: they come`, () => load(busy(large), options.children, (n) => childPath(round * options.children + n)));
     await watch(large, { forwardMs: threeHoursMs });
