@@ -31,7 +31,8 @@ export async function realtimeSession(gateway: Gateway, exchange: Exchange, call
   const route = resolveModel(gateway.models.current(), name) ?? (await resolveOnceLearned(gateway, name));
   if (route === null) return refuse(unknownModel(name));
   const ordered = gateway.targetOrder.order(route);
-  const targets = ordered.filter(({ provider }) => gateway.providers.get(provider)!.operations.has("realtime"));
+  // A simulator's configuration may claim it; there is nothing behind one.
+  const targets = ordered.filter(({ provider }) => gateway.passages.has(provider) && gateway.providers.get(provider)!.operations.has("realtime"));
   if (targets.length === 0) return refuse(notOffered(gateway.providers.get(ordered[0]!.provider)!, "realtime"));
   const admitted = await admitRequest(gateway, exchange, { caller, targets, model: name }, record);
   if (admitted === null) return;
@@ -41,9 +42,11 @@ export async function realtimeSession(gateway: Gateway, exchange: Exchange, call
 
 /** A WebSocket at `/p/…`: any path of the provider's. Never rejects. */
 export async function passthroughSession(gateway: Gateway, exchange: Exchange, webSocket: ClientSocket, caller: Caller, record: RequestRecord): Promise<void> {
+  const refuse = (what: Failure): Promise<void> => refuseUnadmitted(gateway, exchange, caller, record, what);
   const route = passthroughRoute(gateway, exchange);
-  const problem = "status" in route ? route : pageProblem(exchange, caller);
-  if ("status" in route || problem !== null) return refuseUnadmitted(gateway, exchange, caller, record, problem!);
+  if ("status" in route) return refuse(route);
+  const problem = pageProblem(exchange, caller);
+  if (problem !== null) return refuse(problem);
   const model = modelInPath(route.path) || usableModel(parameterOf(exchange.query, "model") ?? parameterOf(exchange.query, "deployment") ?? "");
   record.model = model === "" ? null : model;
   const target = { provider: route.provider.name, model };

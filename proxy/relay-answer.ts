@@ -78,11 +78,11 @@ class Relaying implements UpstreamSink {
   }
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
-    const { exchange, what } = { exchange: this.#exchange, what: this.#what };
+    const what = this.#what;
     this.#status = status;
     this.#firstByteMonoMs = what.monoMs();
     this.#headers = passResponseHeaders(rawHeaders, what.limits);
-    this.#headers.push("x-request-id", exchange.id, ...what.headers);
+    this.#headers.push("x-request-id", this.#exchange.id, ...what.headers);
     this.#length = headerOf(rawHeaders, "content-length");
     const contentType = headerOf(rawHeaders, "content-type").toLowerCase();
     const isReadable = /^(?:identity)?$/i.test(headerOf(rawHeaders, "content-encoding"));

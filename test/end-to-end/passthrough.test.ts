@@ -254,6 +254,7 @@ t.test("a provider that dies is told to the client: an error before its answer, 
     upstream.answer = ({ request, response }) => void response.writeHead(200, { "content-type": "text/plain", ...headers }).write("half", () => request.socket.destroy());
     await t.rejects((await fetch(`${url}/p/test/v1/any`)).text());
   }
+  t.notMatch(proxy.output(), /nothing for 500 ms/, "at once, and not when a deadline has passed");
   upstream.answer = ({ response }) => void response.writeHead(200, { "content-type": "text/event-stream" }).write("data: 1\n\n");
   await t.rejects((await fetch(`${url}/p/test/v1/any`)).text(), "silence within an answer is a cut too");
   upstream.answer = ({ request }) => void request.socket.end("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n");

@@ -21,6 +21,7 @@ providers:
   test: { type: openai, base_url: "${upstream.origin}/v1", api_key: secret-of-the-provider, models: ["gpt-realtime"], first_byte_timeout_ms: 500, idle_timeout_ms: 500 }
   azure: { type: azure, base_url: "${upstream.origin}/openai", api_key: secret-of-azure, api_version: "2025-04-01-preview", models: ["my voice"] }
   claude: { type: anthropic, base_url: "${upstream.origin}/v1", api_key: secret-of-claude, models: ["claude"] }
+  sim: { type: simulator, operations: [realtime], models: [sim-fast] }
   nowhere: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key: none, models: ["gone"] }
 virtual_models:
   voice: { strategy: failover, targets: [ { model: claude/claude }, { model: test/gpt-busy }, { model: test/gpt-realtime } ] }
@@ -125,6 +126,8 @@ t.test("refusals are plain answers, before the provider hears anything", async (
   t.match(await refusal("/v1/realtime?model=nope"), { status: 404, body: { error: { code: "model_not_found", param: "model" } } });
   t.match(await refusal("/v1/realtime"), { status: 400, body: { error: { param: "model" } } });
   t.match(await refusal("/v1/realtime?model=claude"), { status: 400, body: { error: { message: "provider claude does not offer realtime" } } });
+  t.match(await refusal("/v1/realtime?model=sim/sim-fast"), { status: 400, body: { error: { message: "provider sim does not offer realtime" } } });
+  t.match(await refusal("/p/sim/v1/realtime"), { status: 400 });
   t.match(await refusal("/p/nobody/v1/realtime"), { status: 404 });
   t.match(await refusal("/p/test/..%2fv1/realtime"), { status: 400 });
   const held = open("/v1/realtime?model=gpt-realtime", { headers: { ...bearer, "x-sluice-user-path": "/one" } });
