@@ -29,8 +29,8 @@ export async function admin(url: string, method: string, path: string, body?: un
 }
 
 /** A rule as listed, by its subject and period. */
-export async function ruleNow(url: string, subject: string, periodSeconds: number): Promise<RuleItem> {
-  const { body } = await admin(url, "GET", "/rate-limits");
+export async function ruleNow(url: string, subject: string, periodSeconds: number, headers: Record<string, string> = {}): Promise<RuleItem> {
+  const { body } = await admin(url, "GET", "/rate-limits", undefined, headers);
   const found = body.rate_limits.find((rule) => rule.subject === subject && rule.period_seconds === periodSeconds);
   if (found === undefined) throw new Error(`no rule on ${subject} ${periodSeconds}`);
   return found;

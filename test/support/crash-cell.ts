@@ -4,7 +4,6 @@
  * what is; the judgement is the test's.
  */
 import { once } from "node:events";
-import { watch } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { admin, type RuleItem, ruleNow, until } from "./client.js";
@@ -12,6 +11,7 @@ import { createTruth, type Life, type OpenStream, type Seat, startLoad, type Tru
 import { makeSite, type Part, type Site } from "./processes.js";
 import { startScriptedUpstream } from "./scripted-upstream.js";
 import { startRelay } from "./socket-relay.js";
+import { storeWrites } from "./store-writes.js";
 
 export const victims = ["proxy", "daemon", "both"] as const;
 export const signals = ["SIGTERM", "SIGKILL"] as const;
@@ -173,24 +173,10 @@ async function reach({ site, truth, first, second }: Stage, cell: Cell): Promise
     case "mid-snapshot": {
       // No settle is on its way, so what is written next is a slice of a snapshot.
       do open.push(...(await Promise.all([first, second].map(({ life }) => truth.open(life, "/wide")))));
-      while (!(await writes(site, 1 + (cell.round % 4))));
+      while (!(await storeWrites(join(site.directory, "data"), 1 + (cell.round % 4), 2 * flushSeconds * 1000)));
       break;
     }
   }
   open[0]!.leave();
   return open;
-}
-
-/** True when the store's file has been written this often; false when that doesn't happen, because a snapshot has just been. */
-function writes(site: Site, times: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    let seen = 0;
-    const end = (reached: boolean): void => {
-      watcher.close();
-      clearTimeout(missed);
-      resolve(reached);
-    };
-    const watcher = watch(join(site.directory, "data"), () => ++seen === times && end(true));
-    const missed = setTimeout(end, 2 * flushSeconds * 1000, false);
-  });
 }

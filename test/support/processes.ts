@@ -24,6 +24,8 @@ export interface Site {
   startDaemon(): Promise<Part>;
   /** A daemon whose wall clock is what `setClock` says. */
   startClockedDaemon(nowMs: number): Promise<Part & { setClock(nowMs: number): Promise<void> }>;
+  /** Begins to start a daemon with this wall clock and kills it after a while, which may be before it is ready. */
+  killStartingDaemon(nowMs: number, afterMs: number): Promise<void>;
   /** A proxy on the daemon's socket, or on another that leads to it. */
   startProxy(socket?: string): Promise<Part>;
 }
@@ -45,15 +47,17 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
     }
     rmSync(directory, { recursive: true, force: true });
   });
-  const start = async (script: string, extra: readonly string[] = []): Promise<Part> => {
+  const begin = (script: string, extra: readonly string[]): ChildProcess => {
     const child = fork(compiled(script), ["--config", configFile, ...extra], {
       cwd: directory,
       env: { PATH: process.env["PATH"], SLUICE_SOCKET: socket, SLUICE_DATA_DIR: join(directory, "data"), PORT: "0", ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     children.add(child);
-    return asPart(child);
+    return child;
   };
+  const start = (script: string, extra: readonly string[] = []): Promise<Part> => asPart(begin(script, extra));
+  const clocked = "test/support/clocked-limiterd.js";
   return {
     directory,
     configFile,
@@ -61,7 +65,7 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
     startDaemon: () => start("bin/sluice-limiterd.js"),
     startProxy: (to = socket) => start("bin/sluice-proxy.js", ["--socket", to]),
     async startClockedDaemon(nowMs) {
-      const part = await start("test/support/clocked-limiterd.js", [String(nowMs)]);
+      const part = await start(clocked, [String(nowMs)]);
       return {
         ...part,
         async setClock(to) {
@@ -70,6 +74,12 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
           await heard;
         },
       };
+    },
+    async killStartingDaemon(nowMs, afterMs) {
+      const child = begin(clocked, [String(nowMs)]);
+      const ended = once(child, "exit");
+      setTimeout(() => child.kill("SIGKILL"), afterMs);
+      await ended;
     },
   };
 }

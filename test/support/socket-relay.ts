@@ -6,15 +6,19 @@
 import { once } from "node:events";
 import net from "node:net";
 import { decodeValue } from "../../shared/wire/codec.js";
+import type { Execution } from "../../shared/wire/execution.js";
+import type { SettledPart } from "../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 
 /** `up` is towards the daemon. */
 export type Direction = "up" | "down";
 
 export interface SettleSeen {
+  readonly of: SettledPart;
   readonly userPath: string;
   readonly tokens: number;
   readonly estimated: boolean;
+  readonly record: Execution | null;
 }
 
 /** What passed in this proxy's life, however often it reconnected or repeated itself. */
@@ -38,6 +42,8 @@ export interface Relay {
   hold(direction: Direction, kind: string): Promise<void>;
   /** What is held passes, and so does all that follows. */
   letGo(): void;
+  /** Resolved when so many more frames have passed, in either direction. */
+  passed(frames: number): Promise<void>;
   /** Resolved when every admission that was granted has its settle, and every settle is durable; rejects when that takes too long. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -59,11 +65,17 @@ export async function startRelay(socket: string, daemonSocket: string): Promise<
   const holds = new Map<Direction, Hold>();
   const links = new Set<Link>();
   const waiters: (() => void)[] = [];
-  const isSettled = (): boolean => granted.size === settles.size && ledger.ackedSeq === settles.size;
+  let passing: { readonly goal: number; readonly resolve: () => void }[] = [];
+  let frames = 0;
+  let ended = 0;
+  const isSettled = (): boolean => granted.size === ended && ledger.ackedSeq === settles.size;
   const note = (frame: readonly unknown[]): void => {
     const [kind, id] = frame as [string, number];
+    frames++;
+    passing = passing.filter(({ goal, resolve }) => frames < goal || resolve());
     if (kind === "admit") unanswered.set(id, frame[2] as string);
-    if (kind === "admitted") granted.set(id, unanswered.get(id)!);
+    // Not those of a reroute: its request was granted before.
+    if (kind === "admitted" && unanswered.has(id)) granted.set(id, unanswered.get(id)!);
     if (kind === "admitted" || kind === "refused") unanswered.delete(id);
     if (kind === "settled") ledger.ackedSeq = Math.max(ledger.ackedSeq, id);
     if (kind === "welcome") ledger.ackedSeq = Math.max(ledger.ackedSeq, frame[3] as number);
@@ -72,7 +84,9 @@ export async function startRelay(socket: string, daemonSocket: string): Promise<
     if (settles.has(id)) ledger.repeatedSettles++;
     const settle = toDaemonFromWire(frame);
     if (settle?.kind !== "settle") throw new Error(`a settle that can't be read: ${JSON.stringify(frame)}`);
-    settles.set(id, { userPath: settle.userPath, tokens: settle.tokens, estimated: settle.estimated });
+    const { of, userPath, tokens, estimated, record } = settle;
+    if ((of === "request" || of === "withdrawn") && !settles.has(id)) ended++;
+    settles.set(id, { of, userPath, tokens, estimated, record });
   };
   const server = net.createServer({ allowHalfOpen: true }, (fromProxy) => {
     const toDaemon = net.connect({ path: daemonSocket, allowHalfOpen: true });
@@ -91,6 +105,7 @@ export async function startRelay(socket: string, daemonSocket: string): Promise<
     socket,
     ledger,
     hold: (direction, kind) => new Promise((resolve) => holds.set(direction, { kind, reached: resolve })),
+    passed: (more) => new Promise((resolve) => passing.push({ goal: frames + more, resolve })),
     letGo() {
       holds.clear();
       for (const link of links) for (const lane of [link.up, link.down]) release(lane);
