@@ -8,7 +8,7 @@ import t from "tap";
 import { createOracle, type OracleRule } from "../limiterd/oracle.js";
 import { admin, chat } from "../support/client.js";
 import { makeSite, type Part } from "../support/processes.js";
-import { beginStream, chunk, startScriptedUpstream, type UpstreamCallSeen, usageChunk } from "../support/scripted-upstream.js";
+import { beginStream, chunk, replyCompletion, startScriptedUpstream, type UpstreamCallSeen, usageChunk } from "../support/scripted-upstream.js";
 
 t.setTimeout(240_000);
 const nowMs = 1_767_225_600_000 + 12_345;
@@ -43,6 +43,8 @@ const site = makeSite(t, `
 providers: { test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] } }
 limiter: { deadline_ms: 60000 }
 entitlements: [quota_templates]
+# A cent for the ten tokens of an answer.
+prices: { test/model: { input: 1000, output: 0 } }
 `);
 await site.startClockedDaemon(nowMs);
 const proxies: Part[] = [];
@@ -105,3 +107,51 @@ for (const count of [1, 4, 16]) {
     }
   });
 }
+
+t.test("16 proxies at the edge of a budget: what goes beyond the amount is what was in flight when the last cent went, and no more", async (t) => {
+  const url = proxies[0]!.ready;
+  await replaceRules(url, [rule("/slots", 0, 10)]);
+  // Of 50 cents 49 are spent, and as many requests as can be are in flight, before another one ends.
+  for (const { path, most } of [{ path: "/edge", most: 96 }, { path: "/slots", most: 10 }]) {
+    await admin(url, "PUT", "/budgets", { user_path: path, budget_key: { period: "daily" }, amount: 0.5 });
+    const waiting: UpstreamCallSeen[] = [];
+    let arrived = (): void => {};
+    upstream.answer = (call) => {
+      waiting.push(call);
+      arrived();
+    };
+    const inFlight = async (calls: number): Promise<void> => {
+      while (waiting.length < calls) await new Promise<void>((resolve) => (arrived = resolve));
+    };
+    let served = 0;
+    let asked = 0;
+    const ask = async (): Promise<number> => {
+      const response = await chat(proxies[asked++ % proxies.length]!.ready, { path });
+      await response.arrayBuffer();
+      if (response.status === 200) served++;
+      return response.status;
+    };
+    const under = new Set<Promise<number>>();
+    const begin = (times: number): void => {
+      for (let i = 0; i < times; i++) {
+        const one: Promise<number> = ask().finally(() => under.delete(one));
+        under.add(one);
+      }
+    };
+    begin(96);
+    for (let cents = 0; cents < 49;) {
+      await inFlight(most);
+      const ending = Math.min(49 - cents, most);
+      for (const call of waiting.splice(0, ending)) replyCompletion(call, 10);
+      for (cents += ending; served < cents;) await Promise.race(under);
+      begin(ending);
+    }
+    await inFlight(most);
+    for (const call of waiting.splice(0)) replyCompletion(call, 10);
+    await Promise.all(under);
+    t.equal(await ask(), 429, path);
+    t.equal(served, 49 + most, "all that were admitted");
+    const usage = await (await fetch(`${url}/v1/usage?start_date=2026-01-01&end_date=2026-01-01`, { headers: { "x-sluice-user-path": path } })).json() as { budgets: { spent: number }[] };
+    t.same(usage.budgets.map(({ spent }) => spent), [(49 + most) / 100], "half a dollar, and less than all that was in flight");
+  }
+});

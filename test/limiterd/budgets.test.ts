@@ -1,4 +1,6 @@
 /** Budgets in the daemon's steps: spend, refusal, admin operations, crashes. Time is set by hand. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
 import t from "tap";
 import type { BudgetDefinition } from "../../shared/budget.js";
 import type { Execution } from "../../shared/wire/execution.js";
@@ -308,28 +310,42 @@ t.test("disabled budgets refuse nobody and go on counting; their admin says that
   t.equal(ask(proxy, "/"), "/ 86400: 1 of 0.5, 43200", "and without rate limits budgets still hold");
 });
 
-t.test("many requests at the edge: what is spent beyond the amount is bounded by what was in flight", async (t) => {
-  const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/", 86_400, 1)] });
-  const proxy = client(daemon);
-  const cost = 0.03 * usd;
-  const inFlight: Lease[] = [];
-  let settled = 0;
-  for (let round = 0; round < 500; round++) {
-    const lease = askFor(proxy.peer, ++proxy.id, "/");
-    if (lease !== null) inFlight.push(lease);
-    // At most 20 at once, settled out of order.
-    if (inFlight.length === 20 || lease === null) for (const ended of inFlight.splice(inFlight.length >> 1)) {
-      settle(proxy, ended, cost);
-      settled++;
+const edgeStep = fc.oneof({ weight: 3, arbitrary: fc.record({ kind: fc.constant("ask" as const), peer: fc.nat(15) }) }, { weight: 2, arbitrary: fc.record({ kind: fc.constant("settle" as const), which: fc.nat(), micros: fc.nat(300_000) }) });
+
+t.test("many proxies at the edge: while anything is left all are admitted, then nobody is, and what goes beyond the amount is less than what was in flight at that moment", async (t) => {
+  const seen = { refused: 0, beyond: 0 };
+  await fc.assert(fc.asyncProperty(fc.array(edgeStep, { minLength: 50, maxLength: 400, size: "max" }), async (steps) => {
+    const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/", 86_400, 1)] });
+    const proxies = Array.from({ length: 16 }, (_, i) => client(daemon, `p${i}`));
+    const inFlight: { readonly to: Client; readonly lease: Lease }[] = [];
+    let spent = 0;
+    /** What those cost that were in flight when the last cent went, with the one that spent it. */
+    let bound = Number.POSITIVE_INFINITY;
+    const end = (which: number, micros: number): void => {
+      const [{ to, lease }] = inFlight.splice(which % inFlight.length, 1) as [{ to: Client; lease: Lease }];
+      settle(to, lease, micros * 1_000_000);
+      if (spent < 1_000_000 && spent + micros >= 1_000_000) bound = 0;
+      if (spent + micros >= 1_000_000) bound += micros;
+      spent += micros;
+    };
+    for (const step of steps) {
+      if (step.kind === "settle") {
+        if (inFlight.length > 0) end(step.which, step.micros);
+        continue;
+      }
+      const to = proxies[step.peer]!;
+      const lease = askFor(to.peer, ++to.id, "/");
+      assert.equal(lease !== null, spent < 1_000_000, `${spent} spent`);
+      if (lease !== null) inFlight.push({ to, lease });
+      else seen.refused++;
     }
-  }
-  for (const lease of inFlight) {
-    settle(proxy, lease, cost);
-    settled++;
-  }
-  const [{ spent }] = (await listed(daemon, proxy)) as unknown as [{ spent: number }];
-  t.equal(spent, Math.round(settled * 3) / 100, "exactly what was served");
-  t.ok(spent >= 1 && spent <= 1 + 20 * 0.03, `${spent} of 1`);
+    while (inFlight.length > 0) end(0, 300_000);
+    const [item] = (await listed(daemon, proxies[0]!)) as unknown as [{ spent: number }];
+    assert.equal(item.spent, spent / 1e6, "exactly what was served");
+    if (spent >= 1_000_000) assert.ok(spent - 1_000_000 < bound, `${spent} of 1000000, ${bound} in flight`);
+    if (spent > 1_000_000) seen.beyond++;
+  }), { seed: 4, numRuns: 60 });
+  t.ok(seen.refused > 500 && seen.beyond > 40, JSON.stringify(seen));
 });
 
 t.test("explain shows the budgets that a request meets, agrees with the admission, and leaves no trace", async (t) => {
