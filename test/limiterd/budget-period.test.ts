@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { periodBounds } from "../../limiterd/budget-period.js";
 import { anchorFields, defaultAnchors, type ResetAnchors } from "../../shared/reset-anchors.js";
+import { startsAround } from "../support/calendar.js";
 
 const hourly = 3600;
 const daily = 86_400;
@@ -40,33 +41,6 @@ t.test("periods begin and end where the table says", async (t) => {
   ];
   for (const [name, periodSeconds, anchors, at, expected] of table) t.equal(bounds(periodSeconds, anchors, at), expected, name);
 });
-
-/** The calendar by text: a day exists when its date survives being parsed and printed. */
-function dayExists(date: string): boolean {
-  const ms = Date.parse(`${date}T00:00:00Z`);
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(date);
-}
-
-function two(value: number): string {
-  return String(value).padStart(2, "0");
-}
-
-/** All starts of a period's kind around a moment, found by looking at every day: slow, and without arithmetic on lengths. */
-function startsAround(periodSeconds: number, anchors: ResetAnchors, atMs: number): number[] {
-  const starts: number[] = [];
-  for (let days = -70; days <= 70; days++) {
-    const date = new Date(atMs + days * 86_400_000).toISOString().slice(0, 10);
-    const weekday = new Date(`${date}T00:00:00Z`).getUTCDay();
-    const [year, month, day] = date.split("-").map(Number) as [number, number, number];
-    const isLast = !dayExists(`${year}-${two(month)}-${two(day + 1)}`);
-    if (periodSeconds === hourly) for (let hour = 0; hour < 24; hour++) starts.push(Date.parse(`${date}T${two(hour)}:00:00Z`));
-    if (periodSeconds === daily) starts.push(Date.parse(`${date}T${two(anchors.daily_reset_hour)}:${two(anchors.daily_reset_minute)}:00Z`));
-    if (periodSeconds === weekly && weekday === anchors.weekly_reset_weekday) starts.push(Date.parse(`${date}T${two(anchors.weekly_reset_hour)}:${two(anchors.weekly_reset_minute)}:00Z`));
-    const isAnchorDay = day === anchors.monthly_reset_day || (isLast && day < anchors.monthly_reset_day);
-    if (periodSeconds === monthly && isAnchorDay) starts.push(Date.parse(`${date}T${two(anchors.monthly_reset_hour)}:${two(anchors.monthly_reset_minute)}:00Z`));
-  }
-  return starts;
-}
 
 const anyAnchors = fc.record(Object.fromEntries(anchorFields.map(({ name, min, max }) => [name, fc.integer({ min, max })]))) as unknown as fc.Arbitrary<ResetAnchors>;
 

@@ -26,6 +26,23 @@ t.test("the windows of CONTRACT section 7", async (t) => {
   for (const [query, startDate, endDate] of table) t.same(parseUsageQuery(query, nowMs), { ok: true, startDate, endDate }, query);
 });
 
+t.test("today ends with the last millisecond of its day in UTC, months and leap days included", async (t) => {
+  const table: readonly (readonly [now: string, query: string, startDate: string, endDate: string])[] = [
+    ["2026-03-11T00:00:00.000Z", "", "2026-02-10", "2026-03-11"],
+    ["2028-02-28T23:59:59.999Z", "days=2", "2028-02-27", "2028-02-28"],
+    ["2028-02-29T00:00:00.000Z", "days=2", "2028-02-28", "2028-02-29"],
+    ["2028-03-01T00:00:00.000Z", "days=2", "2028-02-29", "2028-03-01"],
+    ["2027-03-01T00:00:00.000Z", "days=2", "2027-02-28", "2027-03-01"],
+    ["2028-03-01T00:00:00.000Z", "", "2028-02-01", "2028-03-01"],
+    ["2027-03-01T00:00:00.000Z", "", "2027-01-31", "2027-03-01"],
+    ["2026-12-31T23:59:59.999Z", "days=365", "2026-01-01", "2026-12-31"],
+    ["2027-01-01T00:00:00.000Z", "days=1", "2027-01-01", "2027-01-01"],
+    ["2028-12-31T12:00:00.000Z", "days=365", "2028-01-02", "2028-12-31"],
+    ["2028-12-31T12:00:00.000Z", "start_date=2028-01-02", "2028-01-02", "2028-12-31"],
+  ];
+  for (const [now, query, startDate, endDate] of table) t.same(parseUsageQuery(query, Date.parse(now)), { ok: true, startDate, endDate }, `${now} ${query}`);
+});
+
 t.test("each mistake is named with its parameter, its value and what would do, in the order of the checks", async (t) => {
   const table: readonly (readonly [query: string, param: string, message: string])[] = [
     ...["0", "-1", "1.5", "x", "", "1e2", "%2B5", "0x10", "00"].map((value) => [`days=${value}`, "days", `days must be an integer greater than 0, not ${JSON.stringify(decodeURIComponent(value))}`] as const),
