@@ -3,7 +3,9 @@ import t from "tap";
 import { rollupKeysOf, type RollupOracle } from "./usage-oracle.js";
 import { recordsFromStored, type UsageRecord } from "../../limiterd/usage-records.js";
 import { rollupFromStored } from "../../limiterd/rollup.js";
-import { totalPrefix } from "../../limiterd/rollup-keys.js";
+import { labelPrefix, modelsPrefix, modelSuffix, totalPrefix } from "../../limiterd/rollup-keys.js";
+import { createRollups } from "../../limiterd/rollups.js";
+import type { MoneySum } from "../../shared/money.js";
 import { dayOf } from "../../shared/utc-day.js";
 import { modelsPerDayMax, rollupCellsMax, subjectBytesMax } from "../../shared/bounds.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
@@ -194,6 +196,8 @@ t.test("sums that were dropped from memory are read again, and labels have sums 
   for (const label of ["prod", "eu"]) t.equal(rollupFromStored(daemon.store.get("rollups", `l\n${label}\n2026-03-10`)!)!.requests, 2);
 });
 
+const picoOf = ({ microUsd, picoUsd }: MoneySum): bigint => BigInt(microUsd) * 1_000_000n + BigInt(picoUsd);
+
 function recordOn(userPath: string, changes: Partial<UsageRecord> = {}): UsageRecord {
   return { ...executed(), atMs: noonMs, userPath, provider: "openai", model: "gpt-4o", estimated: false, ...changes };
 }
@@ -281,26 +285,45 @@ t.test("sums and records agree with a slow and obvious reckoning, whatever is se
   t.same([...found.keys()].sort(), [...oracle.keys()].sort());
   for (const [key, sum] of oracle) {
     const { requests, inputTokens, outputTokens, unpricedRequests, totalCost } = found.get(key)!;
-    t.same({ requests, tokens: inputTokens + outputTokens, unpriced: unpricedRequests, cost: BigInt(totalCost.microUsd) * 1_000_000n + BigInt(totalCost.picoUsd) }, sum, JSON.stringify(key));
+    t.same({ requests, tokens: inputTokens + outputTokens, unpriced: unpricedRequests, cost: picoOf(totalCost) }, sum, JSON.stringify(key));
   }
   t.equal(recordsIn(daemon.store).length, 400);
 });
 
-t.test("100,000 records add up to the pico-dollar", async (t) => {
-  const daemon = startDaemon([], { nowMs: noonMs });
-  let input = 0n;
-  let total = 0n;
+t.test("a million records add up to the pico-dollar: all of them, each team's, each key's, each model's, each label's", async (t) => {
+  const rollups = createRollups({ store: createMemoryStore(), labelsOf: (keyId) => [keyId], onDamaged: (error) => t.fail(error.message) });
+  const [teams, keys, models, labels] = [7, 91, 5, 2].map((length) => Array<bigint>(length).fill(0n)) as [bigint[], bigint[], bigint[], bigint[]];
+  let [input, total, floating] = [0n, 0n, 0];
+  // One object, filled anew for each record: what takes the time is to be the sums.
+  const record: { -readonly [field in keyof UsageRecord]: UsageRecord[field] } = recordOn("/");
   let seed = 1;
-  for (let i = 0; i < 100_000; i++) {
+  for (let i = 0; i < 1_000_000; i++) {
     seed = (seed * 48_271) % 2_147_483_647;
-    const inputCost = seed % 3 === 0 ? seed * 1_000_003 : seed;
+    // Less than a nano-dollar, and now and then up to 2,000 dollars.
+    const inputCost = i % 1000 === 0 ? seed * 1_000_003 : seed % 37_501;
+    const outputCost = (seed * 7) % 3_000_000;
+    record.userPath = `/t${i % 7}/k${i % 91}`;
+    record.model = `m${i % 5}`;
+    record.keyId = `l${i % 2}`;
+    record.inputCost = inputCost;
+    record.outputCost = outputCost;
+    record.totalCost = inputCost + outputCost;
+    rollups.add(record);
+    const cost = BigInt(inputCost + outputCost);
     input += BigInt(inputCost);
-    total += BigInt(inputCost) + 7n;
-    daemon.state.usage.add(recordOn(`/t${i % 7}/k${i % 100}`, { inputCost, outputCost: 7, totalCost: inputCost + 7 }), noonMs);
+    total += cost;
+    floating += (inputCost + outputCost) / 1e12;
+    teams[i % 7]! += cost;
+    keys[i % 91]! += cost;
+    models[i % 5]! += cost;
+    labels[i % 2]! += cost;
   }
-  const { totalCost, inputCost } = daemon.state.usage.rollups.find(`${totalPrefix("/")}2026-03-10`)!;
-  t.equal(BigInt(totalCost.microUsd) * 1_000_000n + BigInt(totalCost.picoUsd), total);
-  t.equal(BigInt(inputCost.microUsd) * 1_000_000n + BigInt(inputCost.picoUsd), input);
-  const teams = await Promise.all([0, 1, 2, 3, 4, 5, 6].map(async (i) => daemon.state.usage.rollups.find(`${totalPrefix(`/t${i}`)}2026-03-10`)!.totalCost));
-  t.equal(teams.reduce((sum, { microUsd, picoUsd }) => sum + BigInt(microUsd) * 1_000_000n + BigInt(picoUsd), 0n), total, "and so do the parts");
+  const found = (prefix: string, suffix = ""): bigint => picoOf(rollups.find(`${prefix}2026-03-10${suffix}`)!.totalCost);
+  t.equal(found(totalPrefix("/")), total);
+  t.equal(picoOf(rollups.find(`${totalPrefix("/")}2026-03-10`)!.inputCost), input);
+  t.same(teams.map((_, i) => found(totalPrefix(`/t${i}`))), teams);
+  t.same(keys.map((_, i) => found(totalPrefix(`/t${i % 7}/k${i}`))), keys);
+  t.same(models.map((_, i) => found(modelsPrefix("/"), modelSuffix("openai", `m${i}`))), models);
+  t.same(labels.map((_, i) => found(labelPrefix(`l${i}`))), labels);
+  t.not(floating, Number(total) / 1e12, "a sum of floating point numbers would not have done");
 });
