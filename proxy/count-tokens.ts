@@ -34,6 +34,7 @@ export async function countTokens(gateway: Gateway, exchange: Exchange, caller: 
     request: { method: "POST", path: upstreamPath(provider, "count_tokens", target.model), headers: sent, body: call.requestTo(provider, target.model, gateway.rewriters(record.userPath ?? "/", target)).body },
     headers: ["x-sluice-target", targetHeader(target)],
     operation: "count_tokens",
+    translator: null,
     hideUsageChunk: false,
     promptBytes: 0,
     standIn: false,

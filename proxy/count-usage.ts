@@ -1,6 +1,6 @@
 /** What a response is charged with: the usage that it told, or a guess where it told none, or nonsense. */
 import type { Operation } from "../shared/operation.js";
-import { estimateTokens } from "./estimate-tokens.js";
+import { estimateTokens, withMoreOutput } from "./estimate-tokens.js";
 import type { Usage, UsageReading } from "./read-usage.js";
 
 export interface Counted {
@@ -40,4 +40,13 @@ export function countUsage(reading: UsageReading, seen: Seen): Counted {
 
 function estimate({ operation, promptBytes, contentChars }: Seen): Usage {
   return estimateTokens({ promptBytes, contentChars: wordless.has(operation) ? 0 : contentChars });
+}
+
+/**
+ * What a stream that was cut has told, which may be no more than how it began: Anthropic counts the
+ * input at the start and the output at the end. What came after it is guessed.
+ */
+export function whenCut(reading: UsageReading, contentCharsSince: number): UsageReading {
+  if (reading.kind !== "usage" || contentCharsSince === 0) return reading;
+  return Object.assign({ kind: reading.kind, note: reading.note }, withMoreOutput(reading, contentCharsSince));
 }

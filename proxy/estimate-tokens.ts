@@ -22,6 +22,12 @@ export function estimateTokens({ promptBytes, contentChars }: { readonly promptB
   return { inputTokens, outputTokens: totalTokens - inputTokens, totalTokens, cachedInputTokens: 0, cacheWriteInputTokens: 0, reportedCost: null };
 }
 
+/** A usage with an estimate of the text that came after it was told. */
+export function withMoreOutput({ inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens, reportedCost }: Usage, contentChars: number): Usage {
+  const totalTokens = Math.min(inputTokens + outputTokens + Math.ceil(contentChars / charsPerToken), tokensPerResponseMax);
+  return { inputTokens, outputTokens: totalTokens - inputTokens, totalTokens, cachedInputTokens, cacheWriteInputTokens, reportedCost };
+}
+
 /** The tokens of what rewriters took out of a prompt, rounded down: a saving is not to be made larger than it was. */
 export function estimateSavedTokens(bytes: number): number {
   return Math.min(Math.floor(bytes / charsPerToken), tokensPerResponseMax);

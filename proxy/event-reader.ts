@@ -29,6 +29,7 @@ export class EventReader {
   readonly #places: RegExp;
   /** As it came; read when it is asked for, which is once. */
   #usage: unknown = null;
+  #charsAtUsage = 0;
 
   constructor(operation: Operation) {
     this.#places = placesOf(operation);
@@ -36,6 +37,10 @@ export class EventReader {
 
   get usage(): UsageReading {
     return readUsage(this.#usage);
+  }
+
+  get contentCharsSinceUsage(): number {
+    return this.contentChars - this.#charsAtUsage;
   }
 
   /** `lines` of the event aren't blank. True for an event that carries usage and nothing else. */
@@ -52,7 +57,7 @@ export class EventReader {
     for (let place = places.exec(data); place !== null; place = places.exec(data)) {
       const letter = data[place.index + 1];
       if (letter === "f") this.finished = true;
-      else if (letter === "u" || letter === "e" || letter === "t") matters = true;
+      else if (letter === "u" || letter === "e" || (letter === "t" && data[place.index + 2] === "y")) matters = true;
       else {
         const start = places.lastIndex;
         const end = stringEnd(data, start - 1);
@@ -76,7 +81,10 @@ export class EventReader {
     const failed = isFailure(value);
     if (failed) this.errorSeen = true;
     const usage = findUsage(value);
-    if (readUsage(usage).kind !== "absent") this.#usage = mergeUsage(this.#usage, usage);
+    if (readUsage(usage).kind !== "absent") {
+      this.#usage = mergeUsage(this.#usage, usage);
+      this.#charsAtUsage = this.contentChars;
+    }
     const choices = value["choices"];
     return !failed && isObject(value["usage"]) && Array.isArray(choices) && choices.length === 0;
   }

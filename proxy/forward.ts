@@ -7,7 +7,7 @@ import { heldResponseBytesMax, readableResponseBytesMax } from "../shared/bounds
 import type { Failure } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
 import { forwardResponseHeaders, headerOf } from "./copy-headers.js";
-import { countUsage, isWithoutModel } from "./count-usage.js";
+import { countUsage, isWithoutModel, whenCut } from "./count-usage.js";
 import type { Exchange } from "./exchange.js";
 import { failoverReason, type TargetFailure } from "./failover-reason.js";
 import { absentUsage, findUsage, parseJson, readUsage, usageAtEnd, type Usage, type UsageReading } from "./read-usage.js";
@@ -24,6 +24,8 @@ export interface ForwardRequest {
   readonly headers: readonly string[];
   /** What the client asked for: it says where the text of an answer stands. */
   readonly operation: Operation;
+  /** What a provider of another dialect tells of its usage: the answer that the client gets may have no words for it. Null: the answer tells it. */
+  readonly translator: { readonly usage: unknown } | null;
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: number;
@@ -117,12 +119,8 @@ class Forwarding implements UpstreamSink {
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.#tap = createStreamTap({ operation: this.#what.operation, hideUsageChunk: this.#what.hideUsageChunk });
       if (this.#what.standIn) this.#headHeld = true;
-      else this.#begin();
+      else this.#exchange.begin(this.#status, this.#headers);
     }
-  }
-
-  #begin(): void {
-    this.#exchange.begin(this.#status, this.#headers);
   }
 
   onData(chunk: Buffer): void {
@@ -130,10 +128,13 @@ class Forwarding implements UpstreamSink {
     if (this.#tap !== null) {
       const out = this.#tap.push(chunk);
       if (this.#headHeld) {
-        if (this.#tap.errorSeen) return this.#endBeforeBegin(errorInEvents(chunk.toString("latin1")));
+        if (this.#tap.errorSeen) {
+          this.#call?.abort();
+          return this.#endWithError(this.#status, errorInEvents(chunk.toString("latin1")));
+        }
         if (out === null) return;
         this.#headHeld = false;
-        this.#begin();
+        this.#exchange.begin(this.#status, this.#headers);
       }
       if (out === null) return;
       if (Buffer.isBuffer(out)) this.#write(out);
@@ -154,14 +155,8 @@ class Forwarding implements UpstreamSink {
       this.onEnd();
       return;
     }
-    this.#begin();
+    this.#exchange.begin(this.#status, this.#headers);
     for (const kept of this.#kept!) this.#write(kept);
-  }
-
-  /** A stream that says first of all that it has failed. */
-  #endBeforeBegin(error: string): void {
-    this.#call?.abort();
-    this.#endWithError(this.#status, error);
   }
 
   #keep(chunk: Buffer): void {
@@ -184,7 +179,7 @@ class Forwarding implements UpstreamSink {
     // What providers keep for callers passes as it is: a file may hold anything.
     const parsed = this.#isJson && !isWithoutModel(this.#what.operation) ? (usageAtEnd(text) ?? parseJson(text)) : undefined;
     if (errorInsideSuccess(parsed) && !this.#exchange.begun) return this.#endWithError(this.#status, text);
-    const { usage, estimated, note } = this.#charged(readUsage(findUsage(parsed)), this.#textBytes());
+    const { usage, estimated, note } = this.#charged(this.#told(readUsage(findUsage(parsed))), this.#textBytes());
     const unread = this.#kept === null ? `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes` : note;
     this.#done({ usage, estimated, note: unread }, {
       status: this.#status,
@@ -196,7 +191,7 @@ class Forwarding implements UpstreamSink {
   #endStream(tap: StreamTap): void {
     if (this.#headHeld) return this.onFailure({ kind: "broken", reason: "an empty stream" });
     const rest = tap.end();
-    this.#done(this.#charged(tap.usage, tap.contentChars), {
+    this.#done(tap.errorSeen ? this.#chargedCut(null) : this.#charged(this.#told(tap.usage), tap.contentChars), {
       status: this.#status,
       outcome: tap.errorSeen ? "upstream_error" : "complete",
       finish: () => {
@@ -234,10 +229,16 @@ class Forwarding implements UpstreamSink {
     this.#done({ usage: null, estimated: false, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) }, failed);
   }
 
-  /** What was seen of a response that was cut, always marked: its last usage, if it told any, may have been an interim one. */
+  /** What was seen of a response that was cut, always marked. */
   #chargedCut(why: string | null): Charged {
-    const { usage, note } = this.#charged(this.#tap === null ? absentUsage : this.#tap.usage, this.#tap === null ? this.#textBytes() : this.#tap.contentChars);
+    const tap = this.#tap;
+    const { usage, note } = tap === null ? this.#charged(absentUsage, this.#textBytes()) : this.#charged(whenCut(this.#told(tap.usage), tap.contentCharsSinceUsage), tap.contentChars);
     return { usage, estimated: true, note: why === null || note === null ? (why ?? note) : `${why}; ${note}` };
+  }
+
+  /** The provider's own word, where the answer that passed here was translated. */
+  #told(seen: UsageReading): UsageReading {
+    return this.#what.translator === null ? seen : readUsage(this.#what.translator.usage);
   }
 
   #textBytes(): number {

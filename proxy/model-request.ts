@@ -100,6 +100,7 @@ function send(gateway: Gateway, exchange: Exchange, { target, call, headers, sta
     request: { method: "POST", path: upstreamPath(provider, operation, target.model), headers: translator === null ? sent : withoutDialect(sent), body },
     headers,
     operation: call.operation,
+    translator,
     hideUsageChunk,
     promptBytes: call.promptBytes - savedBytes,
     standIn,

@@ -6,7 +6,7 @@
 import { heldResponseBytesMax, readableResponseBytesMax } from "../shared/bounds.js";
 import type { Operation } from "../shared/operation.js";
 import { headerOf, passResponseHeaders } from "./copy-headers.js";
-import { countUsage } from "./count-usage.js";
+import { countUsage, whenCut } from "./count-usage.js";
 import type { Exchange } from "./exchange.js";
 import type { Forwarded } from "./forward.js";
 import type { Passage, PassedRequest } from "./passage.js";
@@ -172,7 +172,7 @@ class Relaying implements UpstreamSink {
   /** What was seen of an answer that was cut. */
   #chargedCut(why: string | null): Charged {
     if (!this.#mayTellUsage) return { usage: null, estimated: false, note: why };
-    const { usage, note } = this.#tap === null ? this.#charged(absentUsage, this.#isJson ? this.#bytes : 0) : this.#charged(this.#tap.usage, this.#tap.contentChars);
+    const { usage, note } = this.#tap === null ? this.#charged(absentUsage, this.#isJson ? this.#bytes : 0) : this.#charged(whenCut(this.#tap.usage, this.#tap.contentCharsSinceUsage), this.#tap.contentChars);
     return { usage, estimated: usage !== null, note: why === null || note === null ? (why ?? note) : `${why}; ${note}` };
   }
 

@@ -27,6 +27,8 @@ export interface StreamTap {
    * the bytes that it takes in the JSON. An escape counts as it is written, a Chinese character as 3.
    */
   readonly contentChars: number;
+  /** The part of it that came after the last usage was told. */
+  readonly contentCharsSinceUsage: number;
   /** Whether `data: [DONE]` came. */
   readonly done: boolean;
   /** Whether an event had a top-level `error` object. */
@@ -63,6 +65,10 @@ class Tap implements StreamTap {
 
   get contentChars(): number {
     return this.#reader.contentChars;
+  }
+
+  get contentCharsSinceUsage(): number {
+    return this.#reader.contentCharsSinceUsage;
   }
 
   get done(): boolean {

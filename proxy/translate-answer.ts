@@ -4,7 +4,7 @@ import { streamEventBytesMax } from "../shared/bounds.js";
 import { EventSplitter, formatEvent } from "./dialects/event-stream.js";
 import type { AnswerContext, ClientEvent, EventTranslator, JsonObject, Translation } from "./dialects/translation.js";
 import { UntranslatableAnswer } from "./dialects/untranslatable-answer.js";
-import { parseJson } from "./read-usage.js";
+import { findUsage, parseJson } from "./read-usage.js";
 import type { AnswerTranslator } from "./translated-upstream.js";
 import { errorInsideSuccess } from "./upstream-error.js";
 
@@ -17,10 +17,15 @@ class Translating implements AnswerTranslator {
   readonly #context: AnswerContext;
   readonly #splitter = new EventSplitter();
   #events: EventTranslator | null = null;
+  #usage: unknown = null;
 
   constructor(translation: Translation, context: AnswerContext) {
     this.#translation = translation;
     this.#context = context;
+  }
+
+  get usage(): unknown {
+    return this.#events === null ? this.#usage : this.#events.usage;
   }
 
   whole(body: Buffer): Buffer {
@@ -28,6 +33,7 @@ class Translating implements AnswerTranslator {
     // An error in the place of an answer is mapped by what comes behind, as every provider's is.
     if (errorInsideSuccess(value)) return body;
     if (!isObject(value)) throw new UntranslatableAnswer("its answer is not a JSON object");
+    this.#usage = findUsage(value);
     return Buffer.from(JSON.stringify(this.#translation.answer(value as JsonObject, this.#context)));
   }
 

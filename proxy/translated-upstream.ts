@@ -15,6 +15,8 @@ export interface AnswerTranslator {
   push(chunk: Buffer): Buffer | null;
   /** What is left when the provider's stream has ended in order. */
   end(): Buffer | null;
+  /** What the provider itself told of its usage, in its own fields; null or undefined: nothing. */
+  readonly usage: unknown;
 }
 
 export function translatedUpstream(upstream: Upstream, translator: AnswerTranslator): Upstream {

@@ -42,6 +42,10 @@ class PipedEvents implements EventTranslator {
     this.#inner = inner;
   }
 
+  get usage(): unknown {
+    return this.#inner.usage;
+  }
+
   push(event: string | null, data: string): readonly ClientEvent[] {
     return this.#pipe(this.#inner.push(event, data), []);
   }

@@ -14,6 +14,8 @@ export abstract class GuardedTranslator implements EventTranslator {
   #out: ClientEvent[] = [];
   #over = false;
 
+  abstract get usage(): unknown;
+
   push(event: string | null, data: string): readonly ClientEvent[] {
     return this.#gather(() => this.read(event, data));
   }

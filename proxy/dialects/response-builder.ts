@@ -66,6 +66,11 @@ export class ResponseBuilder {
     this.#stem = idStem(context);
   }
 
+  /** As the provider told it so far; null: not at all. */
+  get usage(): unknown {
+    return this.#usage;
+  }
+
   begin(): void {
     this.#emit({ type: "response.created", sequence_number: this.#sequence++, response: this.#response("in_progress") });
     this.#emit({ type: "response.in_progress", sequence_number: this.#sequence++, response: this.#response("in_progress") });

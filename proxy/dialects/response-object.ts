@@ -64,23 +64,17 @@ export function responseObject(context: AnswerContext, state: ResponseState): Js
   };
 }
 
-/** What providers say that a response cost, in their own fields: they count for Sluice's records. */
-const costFields = ["cost", "cost_details", "is_byok", "cost_in_usd_ticks"] as const;
-
-/** Null when the provider told none. Nonsense passes under the API's names: whoever reads usage judges and logs it. */
+/** Null when the provider told none, or nonsense. */
 function usageOf(told: unknown): JsonObject | null {
   const reading = readUsage(told);
-  if (!isObject(told) || reading.kind === "absent") return null;
-  if (reading.kind === "absurd") return { input_tokens: told["prompt_tokens"], output_tokens: told["completion_tokens"], total_tokens: told["total_tokens"] };
+  if (!isObject(told) || reading.kind !== "usage") return null;
   const details = told["completion_tokens_details"];
   const reasoning = isObject(details) ? details["reasoning_tokens"] : 0;
-  const usage: Record<string, unknown> = {
+  return {
     input_tokens: reading.inputTokens,
     input_tokens_details: { cached_tokens: reading.cachedInputTokens, cache_write_tokens: reading.cacheWriteInputTokens },
     output_tokens: reading.outputTokens,
     output_tokens_details: { reasoning_tokens: isCount(reasoning) ? Math.min(reasoning, reading.outputTokens) : 0 },
     total_tokens: reading.totalTokens,
   };
-  for (const field of costFields) if (told[field] !== undefined) usage[field] = told[field];
-  return usage;
 }

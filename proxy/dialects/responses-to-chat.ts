@@ -68,6 +68,10 @@ class ResponseEvents implements EventTranslator {
     this.#builder = new ResponseBuilder(context, (event) => this.#emit(event));
   }
 
+  get usage(): unknown {
+    return this.#builder.usage;
+  }
+
   push(_event: string | null, data: string): readonly ClientEvent[] {
     if (this.#state === "ended" || data === "") return [];
     try {

@@ -47,6 +47,10 @@ export class ToChatEvents extends GuardedTranslator {
     this.#id = chatId(null, context);
   }
 
+  override get usage(): unknown {
+    return this.#usage;
+  }
+
   /** Some relays leave `message_stop` out. */
   protected override ended(): void {
     if (!this.#stopped) throw new UntranslatableAnswer("the provider's stream ended before its answer did");

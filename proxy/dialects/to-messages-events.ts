@@ -43,6 +43,10 @@ export class ToMessagesEvents extends GuardedTranslator {
     this.#context = context;
   }
 
+  override get usage(): unknown {
+    return this.#usage;
+  }
+
   protected override read(_event: string | null, data: string): void {
     if (data.trim() === "[DONE]") this.#end();
     else this.#chunk(data);

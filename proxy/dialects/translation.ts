@@ -34,6 +34,8 @@ export interface EventTranslator {
   push(event: string | null, data: string): readonly ClientEvent[];
   /** The upstream's stream ended in order: whatever is still owed to the client. */
   end(): readonly ClientEvent[];
+  /** What the upstream has told of its usage so far, in its own fields; null or undefined: nothing yet. */
+  readonly usage: unknown;
 }
 
 export interface Translation {

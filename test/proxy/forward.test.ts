@@ -43,6 +43,7 @@ class Forwarding {
       request: { method: "POST", path: "/chat/completions", headers: [], body: Buffer.from("{}") },
       headers: limits,
       operation: "chat_completions",
+      translator: null,
       hideUsageChunk: false,
       promptBytes,
       standIn: false,
@@ -385,6 +386,20 @@ t.test("a client that leaves in the middle ends the upstream and is charged with
   const failing = new Forwarding().head(500).data("1234");
   failing.exchange.leave();
   t.match(await failing.finished(), { usage: null, estimated: false, outcome: "client_gone" });
+});
+
+t.test("of a stream that told its usage at the start, what came after it is guessed", async (t) => {
+  const stream = [
+    'data: {"type":"message_start","message":{"usage":{"input_tokens":100,"cache_read_input_tokens":600,"output_tokens":1}}}\n\n',
+    'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"12345678"}}\n\n',
+  ];
+  const seen = { usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 3, totalTokens: 703 }, estimated: true };
+  const left = new Forwarding({ operation: "messages" }).head(200, eventStream).data(...stream);
+  left.exchange.leave();
+  t.match(await left.finished(), { ...seen, outcome: "client_gone" });
+  t.match(await new Forwarding({ operation: "messages" }).head(200, eventStream).data(...stream).fail("broken").finished(), { ...seen, outcome: "upstream_cut" });
+  const failed = new Forwarding({ operation: "messages" }).head(200, eventStream).data(...stream, 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"x"}}\n\n').end();
+  t.match(await failed.finished(), { ...seen, outcome: "upstream_error" }, "an error event cuts it as well");
 });
 
 t.test("a client that leaves while it is paused ends the upstream all the same", async (t) => {

@@ -15,6 +15,7 @@ const lower: AnswerTranslator = {
     return chunk.equals(Buffer.from("*")) ? null : Buffer.from(chunk.toString().toLowerCase());
   },
   end: () => Buffer.from("end"),
+  usage: null,
 };
 
 /** A call through the translation: what the provider's side may do, and what the client's side heard. */
@@ -101,7 +102,7 @@ t.test("an answer beyond what is read is a broken one", async (t) => {
 });
 
 t.test("a mistake of our own isn't taken for the provider's", async (t) => {
-  const { provider } = call({ whole: () => { throw new TypeError("ours"); }, push: () => { throw new TypeError("ours"); }, end: () => null });
+  const { provider } = call({ whole: () => { throw new TypeError("ours"); }, push: () => { throw new TypeError("ours"); }, end: () => null, usage: null });
   provider.onHead(200, json);
   t.throws(() => provider.onEnd(), TypeError);
 });

@@ -14,6 +14,7 @@ function wrapping(name: string): Translation {
       return {
         push: (event, data) => (data === "skip" ? [] : [{ event: `${name}(${event})`, data: `${name}(${data})` }, { event: null, data: `${told(context)}` }].slice(0, data.startsWith("twice") ? 2 : 1)),
         end: () => [{ event: null, data: `end of ${name}` }],
+        usage: name,
       };
     },
   };
@@ -47,13 +48,14 @@ t.test("events are piped, and both ends are told in order", async (t) => {
   t.strictSame(events.push("x", "once"), [{ event: "outer(inner(x))", data: "outer(inner(once))" }]);
   t.equal(events.push(null, "twice").length, 2);
   t.strictSame(events.end(), [{ event: "outer(null)", data: "outer(end of inner)" }, { event: null, data: "end of outer" }]);
+  t.equal(events.usage, "inner", "as the provider told it");
 });
 
 /** Chat completions in capitals: a provider's dialect that differs from chat in one thing, so that a whole composition can be read. */
 const capitals: Translation = {
   request: (body) => ({ ok: true, body: { BODY: body } }),
   answer: (body) => body["CHAT"] as JsonObject,
-  events: () => ({ push: (event, data) => [{ event, data: data.toLowerCase() }], end: () => [{ event: null, data: "[DONE]" }] }),
+  events: () => ({ push: (event, data) => [{ event, data: data.toLowerCase() }], end: () => [{ event: null, data: "[DONE]" }], usage: null }),
 };
 
 t.test("responses come from a provider of a third dialect, by way of chat completions", async (t) => {
