@@ -6,7 +6,7 @@
  * that may have it, in the order of the configuration; ids can't be guessed. A new one goes to the first,
  * or to the one that the caller names.
  */
-import { isObject } from "../shared/assert.js";
+import { assert, isObject } from "../shared/assert.js";
 import type { ProviderConfig } from "../shared/config/config.js";
 import { type Failure, failure, invalid } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
@@ -39,17 +39,21 @@ export async function storedRequest(gateway: Gateway, exchange: Exchange, operat
   if (body !== null && "status" in body) return refuse(body);
   const byId = exchange.path !== `/v1/${operation}`;
   const asked = byId ? providers : providers.slice(0, 1);
-  let forwarded: Forwarded | null = null;
+  let told: Forwarded | null = null;
   for (const [i, provider] of asked.entries()) {
-    const more = i < asked.length - 1;
-    const next = await send(gateway, exchange, { provider, operation, body, headers: [], more });
-    record.target = { provider: provider.name, model: "" };
-    forwarded = next;
-    if (!more || next.status !== 404) break;
+    const next = await send(gateway, exchange, { provider, operation, body, headers: [], more: i < asked.length - 1 });
+    const found = next.status < 300 || exchange.begun || exchange.gone;
+    // One that fails may have it: that nobody has is told only when all have said so.
+    if (told === null || found || told.status === 404) {
+      told = next;
+      record.target = { provider: provider.name, model: "" };
+    }
+    if (found) break;
   }
-  record.end(forwarded!.status, forwarded!.outcome);
-  record.note = forwarded!.note;
-  forwarded!.finish();
+  assert(told !== null, "there is a provider to ask");
+  record.end(told.status, told.outcome);
+  record.note = told.note;
+  told.finish();
 }
 
 /** POST /v1/batches: the whole of it counts as one request of the user path, and holds no slot. */

@@ -53,17 +53,21 @@ t.test("a stored response may be asked for as a stream, which passes as it is", 
   t.same(fake.settled, []);
 });
 
-t.test("nobody has it: that is what the last one says; a failure that isn't one of finding ends the search", async (t) => {
+t.test("nobody has it: that is what the last one says; one that fails ends no search, and is what is told when nothing is found", async (t) => {
   const none = fakeGateway(yaml);
   for (const name of ["one", "two"]) none.answers.set(name, { status: 404, body: `{"error":{"message":"not at ${name}"}}` });
   t.match(await ask(none, { method: "GET", path: "/v1/batches/b" }), { status: 404, body: { error: { message: "not at two", provider: "two" } } });
   for (const answer of [{ status: 500, body: "{}" }, { status: 401, body: "{}" }, { kind: "unreachable", reason: "ECONNREFUSED" }] as const) {
     const fails = fakeGateway(yaml);
-    fails.answers.set("one", answer);
-    const { status, body } = await ask(fails, { method: "GET", path: "/v1/batches/b" });
-    t.equal(status, "kind" in answer ? 502 : answer.status);
-    t.match(body, { error: { provider: "one" } });
-    t.equal(fails.sent.length, 1, "another one's word would hide it");
+    for (const [failing, other] of [["one", "two"], ["two", "one"]] as const) {
+      fails.answers.set(failing, answer);
+      fails.answers.set(other, { status: 404, body: '{"error":{"message":"none"}}' });
+      const { status, body } = await ask(fails, { method: "GET", path: "/v1/batches/b" });
+      t.equal(status, "kind" in answer ? 502 : answer.status);
+      t.match(body, { error: { provider: failing } }, "it may be there");
+      fails.answers.set(other, { status: 200, body: "{}" });
+      t.match(await ask(fails, { method: "GET", path: "/v1/batches/b" }), { status: 200, exchange: { ended: "reply" }, record: { target: { provider: other } } });
+    }
   }
 });
 
