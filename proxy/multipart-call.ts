@@ -11,18 +11,15 @@ import { utf8Bytes } from "../shared/user-path.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { boundaryOf, FieldFinder, type FieldPlace } from "./multipart.js";
 import { notOffered } from "./not-offered.js";
-import { type Spool, SpoolFailed, UploadGone, UploadTooLarge } from "./upload.js";
+import { type Spool, SpoolFailed, UploadGone, UploadRefused, UploadTooLarge } from "./upload.js";
 
 export async function readMultipartCall(operation: Operation, { exchange, uploadBytesMax, newSpool }: CallSource): Promise<ReadCall> {
   const boundary = boundaryOf(exchange.header("content-type") ?? "");
   if (boundary === null) return { ok: false, failure: noForm() };
   const finder = new FieldFinder(boundary, "model");
-  const form = new Form(exchange.readPieces(uploadBytesMax)[Symbol.asyncIterator](), newSpool);
+  const form = new Form(exchange.readPieces(uploadBytesMax)[Symbol.asyncIterator](), finder, newSpool);
   try {
-    await form.readUntil((chunk) => {
-      finder.push(chunk);
-      return finder.place !== null || finder.problem !== null;
-    });
+    await form.readUntilKnown();
   } catch (error) {
     form.close();
     if (error instanceof UploadGone) return { ok: false, failure: null };
@@ -30,7 +27,7 @@ export async function readMultipartCall(operation: Operation, { exchange, upload
     if (error instanceof UploadTooLarge) return { ok: false, failure: failure("request_too_large", error.message) };
     throw error;
   }
-  const problem = finder.problem === null ? problemOf(finder, form.whole) : invalid(`the body is not a readable form: ${finder.problem}`, "body");
+  const problem = problemOf(finder, form.whole);
   if (problem !== null) {
     form.close();
     return { ok: false, failure: problem };
@@ -38,7 +35,8 @@ export async function readMultipartCall(operation: Operation, { exchange, upload
   return { ok: true, call: new MultipartCall(operation, form, finder.place!, Number(exchange.header("content-length") ?? NaN)) };
 }
 
-function problemOf({ place, repeated, ended }: FieldFinder, whole: boolean): Failure | null {
+function problemOf({ place, problem, repeated, ended }: FieldFinder, whole: boolean): Failure | null {
+  if (problem !== null) return invalid(`the body is not a readable form: ${problem}`, "body");
   if (whole && !ended) return invalid("the body is not a readable form: it ends within a part", "body");
   if (place === null) return invalid("model is required", "model");
   if (repeated) return invalid("model is given more than once", "model");
@@ -54,6 +52,7 @@ export function noForm(): Failure {
 /** The form's bytes: those that have been read, in memory or on disk, and those that are still to come. */
 class Form {
   readonly #coming: AsyncIterator<Buffer>;
+  readonly #finder: FieldFinder;
   readonly #newSpool: () => Promise<Spool>;
   readonly #held: Buffer[] = [];
   #heldBytes = 0;
@@ -61,23 +60,24 @@ class Form {
   /** All of it has come. */
   whole = false;
 
-  constructor(coming: AsyncIterator<Buffer>, newSpool: () => Promise<Spool>) {
+  constructor(coming: AsyncIterator<Buffer>, finder: FieldFinder, newSpool: () => Promise<Spool>) {
     this.#coming = coming;
+    this.#finder = finder;
     this.#newSpool = newSpool;
   }
 
-  /** Reads until `enough` says so and memory is full, or the form has ended. A small one is whole afterwards, and so is one that had to go to disk. */
-  async readUntil(enough: (chunk: Buffer) => boolean): Promise<void> {
-    let known = false;
+  /** Reads until the model is known and memory is full, or the form has ended. A small one is whole afterwards, and so is one that had to go to disk. */
+  async readUntilKnown(): Promise<void> {
     for (;;) {
+      const known = this.#finder.place !== null || this.#finder.problem !== null;
       if (known && this.#spool === null && this.#heldBytes >= heldUploadBytesMax) return;
       const next = await this.#coming.next();
       if (next.done === true) {
         this.whole = true;
         return;
       }
-      known = enough(next.value) || known;
-      if (this.#spool === null && (known || this.#heldBytes + next.value.length <= heldUploadBytesMax)) {
+      this.#finder.push(next.value);
+      if (this.#spool === null && (this.#finder.place !== null || this.#heldBytes + next.value.length <= heldUploadBytesMax)) {
         this.#held.push(next.value);
         this.#heldBytes += next.value.length;
       } else {
@@ -87,11 +87,17 @@ class Form {
     }
   }
 
+  /** What comes while it passes is looked at before it goes on: the provider might read another model, which nobody has judged. Throws `UploadRefused`. */
   async *read(): AsyncIterable<Buffer> {
     yield* this.#held;
     if (this.#spool !== null) yield* this.#spool.read();
     if (this.whole) return;
-    for (let next = await this.#coming.next(); next.done !== true; next = await this.#coming.next()) yield next.value;
+    for (let next = await this.#coming.next(); next.done !== true; next = await this.#coming.next()) {
+      this.#finder.push(next.value);
+      const problem = problemOf(this.#finder, false);
+      if (problem !== null) throw new UploadRefused(problem.message);
+      yield next.value;
+    }
   }
 
   close(): void {

@@ -87,10 +87,8 @@ export class FieldFinder {
 
   #readHeaders(): boolean {
     const end = this.#pending.indexOf("\r\n\r\n");
-    if (end === -1) {
-      if (this.#pending.length > partHeaderBytesMax) this.problem = `the headers of a part are larger than ${partHeaderBytesMax} bytes`;
-      return false;
-    }
+    if ((end === -1 ? this.#pending.length : end) > partHeaderBytesMax) this.problem = `the headers of a part are larger than ${partHeaderBytesMax} bytes`;
+    if (end === -1 || this.problem !== null) return false;
     const headers = this.#pending.toString("utf8", 0, end);
     this.#skip(end + 4);
     // The line's end that closed the headers also begins the delimiter of an empty part.

@@ -6,6 +6,12 @@ export class UploadTooLarge extends Error {
   readonly code = "UPLOAD_TOO_LARGE";
 }
 
+/** The body holds what isn't taken, as it turned out on its way; thrown while it is read. */
+export class UploadRefused extends Error {
+  override name = "UploadRefused";
+  readonly code = "UPLOAD_REFUSED";
+}
+
 /** The client left before its body was whole; thrown while it is read. */
 export class UploadGone extends Error {
   override name = "UploadGone";

@@ -5,7 +5,7 @@
  * Not here: trying another target, and writing the answer.
  */
 import { isObject } from "../shared/assert.js";
-import { errorTypeForUpstreamStatus, type Failure, failure, plainFailure } from "../shared/error-code.js";
+import { errorTypeForUpstreamStatus, type Failure, failure, invalid, plainFailure } from "../shared/error-code.js";
 import type { UpstreamFailure } from "./upstream.js";
 
 /** An upstream's message, code or param, in bytes: enough for every honest one. */
@@ -50,6 +50,7 @@ export function errorInEvents(text: string): string {
 /** A provider that gave no answer: 502 when it can't be reached or broke off, 504 when it was silent past its deadline. */
 export function unansweredFailure(provider: string, begun: boolean, reason: UpstreamFailure): Failure {
   if (reason.kind === "too_large") return failure("request_too_large", reason.reason);
+  if (reason.kind === "refused") return invalid(reason.reason, "body");
   if (reason.kind === "silent") return { ...plainFailure(504, "provider_error", `provider ${provider} was silent past its deadline`), provider };
   const what = begun || reason.kind === "broken" ? "broke off its answer" : "can't be reached";
   return { ...failure("provider_unavailable", `provider ${provider} ${what} (${reason.reason})`), provider };

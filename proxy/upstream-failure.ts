@@ -6,8 +6,9 @@ const unreachable = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNR
 /** errno, undici and TLS codes to our kinds. */
 export function asUpstreamFailure(error: Error & { code?: string }): UpstreamFailure {
   const code = error.code ?? "";
-  const reason = code === "" || code === "UPLOAD_TOO_LARGE" ? error.message : code;
-  if (code === "UPLOAD_TOO_LARGE") return { kind: "too_large", reason };
+  if (code === "UPLOAD_TOO_LARGE") return { kind: "too_large", reason: error.message };
+  if (code === "UPLOAD_REFUSED") return { kind: "refused", reason: error.message };
+  const reason = code === "" ? error.message : code;
   if (code === "ETIMEDOUT") return { kind: "silent", reason };
   // A TLS failure or a reset before the response is no connection either; after the head the caller treats every kind as a cut.
   if (unreachable.has(code) || /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) return { kind: "unreachable", reason };

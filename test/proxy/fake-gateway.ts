@@ -6,6 +6,7 @@ import { createModelCatalog } from "../../proxy/model-catalog.js";
 import { createTargetOrder } from "../../proxy/order-targets.js";
 import { createPriceTable } from "../../proxy/price-table.js";
 import type { RequestBody, Upstream, UpstreamFailure, UpstreamRequest } from "../../proxy/upstream.js";
+import { asUpstreamFailure } from "../../proxy/upstream-failure.js";
 import type { Target } from "../../shared/wire/message.js";
 import { accepted } from "../shared/config/build-sample.js";
 import { FakeExchange } from "./fake-exchange.js";
@@ -69,7 +70,7 @@ export function fakeGateway(yaml: string): FakeGateway {
           sink.onHead(answer.status, ["content-type", answer.type ?? "application/json"]);
           sink.onData(Buffer.from(answer.body));
           sink.onEnd();
-        }, (error: Error & { code?: string }) => sink.onFailure({ kind: error.code === "UPLOAD_TOO_LARGE" ? "too_large" : "broken", reason: error.message }));
+        }, (error: Error) => sink.onFailure(asUpstreamFailure(error)));
         return { pause() {}, resume() {}, abort() {} };
       },
       redact: (text) => text,

@@ -513,3 +513,11 @@ t.test("whatever comes in which order, a request ends once, with one response or
   );
   t.same([...outcomes.keys()].sort(), ["client_gone", "complete", "upstream_cut", "upstream_error"], "every outcome came up");
 });
+
+t.test("a body that turns out wrong on its way is its client's fault", async (t) => {
+  for (const [kind, status] of [["too_large", 413], ["refused", 400]] as const) {
+    const forwarding = new Forwarding().fail(kind, "model is given more than once");
+    t.match(await forwarding.finished(), { status, usage: null, executed: false });
+    t.match(bodyOf(forwarding).error, { type: "invalid_request_error", message: "model is given more than once" });
+  }
+});

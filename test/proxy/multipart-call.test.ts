@@ -1,7 +1,7 @@
 import t from "tap";
 import type { ModelCall, ReadCall } from "../../proxy/model-call.js";
 import { readMultipartCall } from "../../proxy/multipart-call.js";
-import { type Spool, SpoolFailed } from "../../proxy/upload.js";
+import { type Spool, SpoolFailed, UploadRefused } from "../../proxy/upload.js";
 import { heldUploadBytesMax } from "../../shared/bounds.js";
 import { providerConfig } from "../support/provider-config.js";
 import { FakeExchange } from "./fake-exchange.js";
@@ -122,6 +122,15 @@ t.test("what is no form with a model is refused by name, and nothing of it stays
     const { result, spools } = await read(form, contentType === undefined ? {} : { contentType });
     t.match(result, { ok: false, failure: { status: 400, message, param } }, what);
     t.same(spools.map(({ closed }) => closed), spooled ? [1] : [], what);
+  }
+});
+
+t.test("a large one that has another model behind what was read is refused before that one leaves", async (t) => {
+  const last = `${field("model", "dear")}${end}`;
+  const boundless = `--B\r\nx: ${"y".repeat(20_000)}`;
+  for (const [rest, message] of [[last, "model is given more than once"], [`${boundless}\r\n\r\n\r\n${last}`, "the body is not a readable form: the headers of a part are larger than 16384 bytes"]] as const) {
+    const call = callOf(await read(`${field("model", "cheap")}${file(2_000_000)}${rest}`));
+    await t.rejects(sentAs(call, "cheap"), new UploadRefused(message));
   }
 });
 
