@@ -91,7 +91,7 @@ export const settledRetentionMs = 7 * 24 * 3600 * 1000;
 export const tokensPerResponseMax = 1_000_000_000;
 /** A plain answer up to this size is held until it is whole, then sent in one write after its settle. */
 export const heldResponseBytesMax = 1024 * 1024;
-/** A plain answer is kept up to this size to read its usage; a larger one is charged by an estimate, with a note in its log line. */
+/** A plain answer is kept up to this size to read its usage; a larger one is charged by an estimate, with a note in its log line. A translation that must keep an answer keeps no more, and ends it in an error. */
 export const readableResponseBytesMax = 32 * 1024 * 1024;
 /** One event of a stream that is looked at; a longer one passes unread, or ends a stream that is being translated. */
 export const streamEventBytesMax = 1024 * 1024;

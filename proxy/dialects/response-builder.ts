@@ -6,6 +6,7 @@
  * One item is open at a time, as in the API: a piece of another kind closes it.
  */
 import { isObject, unreachable } from "../../shared/assert.js";
+import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { mergeUsage } from "../read-usage.js";
 import type { CallPiece, ChatPiece, Logprob } from "./chat-pieces.js";
 import { idStem, responseObject, type ResponseState, type ResponseStatus } from "./response-object.js";
@@ -47,6 +48,14 @@ export type ResponseEvent = { readonly type: string; readonly sequence_number: n
 
 export type Ending = { readonly status: "completed" } | { readonly status: "incomplete"; readonly reason: "max_output_tokens" | "content_filter" } | { readonly status: "failed"; readonly error: JsonObject };
 
+/** What a token's log probabilities, or an item of the output, take beside their text. */
+const recordBytes = 512;
+
+function bytesOf(piece: ChatPiece): number {
+  const records = piece.kind === "text" ? piece.logprobs.length : piece.kind === "call" ? 1 : 0;
+  return piece.text.length + records * recordBytes;
+}
+
 export class ResponseBuilder {
   readonly #context: AnswerContext;
   readonly #emit: (event: ResponseEvent) => void;
@@ -59,6 +68,8 @@ export class ResponseBuilder {
   readonly #callIds = new Map<number, string>();
   #usage: unknown = null;
   #serviceTier: string | null = null;
+  /** About how much memory the response takes so far. */
+  #bytes = 0;
 
   constructor(context: AnswerContext, emit: (event: ResponseEvent) => void) {
     this.#context = context;
@@ -82,8 +93,10 @@ export class ResponseBuilder {
     if (typeof serviceTier === "string") this.#serviceTier = serviceTier;
   }
 
-  /** Throws UntranslatableAnswer for a piece that belongs nowhere. */
+  /** Throws UntranslatableAnswer for a piece that belongs nowhere, or makes the response too large: its last event repeats all of it. */
   take(piece: ChatPiece): void {
+    this.#bytes += bytesOf(piece);
+    if (this.#bytes > readableResponseBytesMax) throw new UntranslatableAnswer(`an answer larger than ${readableResponseBytesMax} bytes can't be translated`);
     switch (piece.kind) {
       case "reasoning":
         return this.#takeReasoning(piece.text);

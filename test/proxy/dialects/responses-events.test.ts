@@ -6,6 +6,7 @@ import type { Response, ResponseStreamEvent } from "openai/resources/responses/r
 import t from "tap";
 import { responsesToChat } from "../../../proxy/dialects/responses-to-chat.js";
 import type { AnswerContext, ClientEvent, JsonObject } from "../../../proxy/dialects/translation.js";
+import { readableResponseBytesMax } from "../../../shared/bounds.js";
 
 const context: AnswerContext = { model: "smart", nowSeconds: 1_700_000_000, requestId: "req_1", includeUsage: false, request: { model: "smart", input: "hi", stream: true } };
 
@@ -232,4 +233,18 @@ t.test("however a message is cut into deltas, its events add up to the plain ans
     }),
     { numRuns: 300 },
   );
+});
+
+t.test("a stream that says more than its last event may repeat ends as a failed response", async (t) => {
+  const events = responsesToChat.events(context);
+  const piece = chunk({ content: "x".repeat(1_000_000) });
+  let last: ClientEvent | undefined;
+  let pieces = 0;
+  while (last?.event !== "response.failed" && pieces < 50) {
+    last = events.push(null, piece).at(-1);
+    pieces++;
+  }
+  t.equal(pieces, Math.floor(readableResponseBytesMax / 1_000_000) + 1);
+  t.match(JSON.parse(last!.data), { response: { status: "failed", error: { message: `an answer larger than ${readableResponseBytesMax} bytes can't be translated` } } });
+  t.same([events.push(null, piece), events.end()], [[], []], "and nothing more is kept");
 });
