@@ -6,7 +6,7 @@ import type { Exchange } from "./exchange.js";
 import type { Gateway, RequestRecord } from "./gateway.js";
 import { resolveOnceLearned, unknownModel } from "./model-catalog.js";
 import { type ListedModel, listedModel, listModels } from "./resolve-model.js";
-import { replyFailure, replyJson } from "./respond.js";
+import { replyFailure, replyJson, speaksMessages } from "./respond.js";
 
 /** All of them, on one page. */
 export function replyModels(gateway: Gateway, exchange: Exchange, record: RequestRecord): void {
@@ -29,10 +29,6 @@ export async function replyModel(gateway: Gateway, exchange: Exchange, record: R
   record.end(200, "answered");
   const model = listedModel(name, route.kind === "virtual" ? "sluice" : route.targets[0].provider);
   replyJson(exchange, 200, speaksMessages(exchange) ? forMessages(model) : model);
-}
-
-function speaksMessages(exchange: Exchange): boolean {
-  return exchange.header("anthropic-version") !== undefined;
 }
 
 /** When it was made isn't known; its clients are told that a date may be the epoch's. */

@@ -30,11 +30,13 @@ export function replyFailure(exchange: Exchange, area: Area, what: Failure, head
 }
 
 function envelopeFor(exchange: Exchange, what: Failure): object {
-  return speaksMessages(exchange.path) ? { type: "error", error: { type: messagesErrorType(what), message: what.message } } : envelope(what);
+  return speaksMessages(exchange) ? { type: "error", error: { type: messagesErrorType(what), message: what.message } } : envelope(what);
 }
 
-/** Whether the client of a path speaks Anthropic's dialect. */
-function speaksMessages(path: string): boolean {
+/** Whether a client speaks Anthropic's dialect: by what it asks for, or, of models, which both dialects have, by the version of the API that it names. */
+export function speaksMessages(exchange: Exchange): boolean {
+  const { path } = exchange;
+  if (path === "/v1/models" || path.startsWith("/v1/models/")) return exchange.header("anthropic-version") !== undefined;
   return path === "/v1/messages" || path.startsWith("/v1/messages/");
 }
 

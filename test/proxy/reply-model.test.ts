@@ -45,4 +45,5 @@ t.test("one model is told as it was named, with slashes as they are or in percen
 
 t.test("one that can't be named is a 404, and so is a broken percent form", async (t) => {
   for (const id of ["one/", "%20", "%zz", "x".repeat(600)]) t.match(await one(id), { status: 404, body: { error: { code: "model_not_found", param: "model" } }, record: { outcome: "refused" } }, id);
+  t.match((await one("one/", anthropic)).body, { type: "error", error: { type: "not_found_error", message: /^the model "one\/" does not exist/ } }, "in the dialect of who asks");
 });
