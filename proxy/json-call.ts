@@ -84,8 +84,7 @@ class JsonCall implements ModelCall {
     assert(translated.ok, "a request with a problem isn't sent, and a shorter prompt has none of its own");
     const body = Buffer.from(JSON.stringify(operation === "chat_completions" ? asTheProviderTakesIt(translated.body, provider, model) : { ...translated.body, model }));
     const { exchange, nowMs } = this.#source;
-    // The usage is told in any case, so that it can be counted; who didn't ask for it isn't shown it.
-    const context = { model: this.model, nowSeconds: Math.floor(nowMs() / 1000), requestId: exchange.id, includeUsage: true, request: this.#object() };
+    const context = { model: this.model, nowSeconds: Math.floor(nowMs() / 1000), requestId: exchange.id, request: this.#object() };
     const hideUsageChunk = this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
     return { operation, body, savedBytes, hideUsageChunk, translator: createAnswerTranslator(translation, context) };
   }

@@ -2,8 +2,8 @@
  * The answers that a proxy keeps to give them again: found by a digest of the request, bounded by number
  * and by bytes, the one that was used longest ago goes first. In memory alone, and each proxy has its own.
  *
- * Not here: which requests and answers are kept (`cacheable.ts`), and what a request is found by
- * (`cache-key.ts`). Times are handed in and only ever go forward.
+ * Not here: which requests and answers are kept, and what a request is found by (`cacheable.ts`).
+ * Times are handed in and only ever go forward.
  */
 import type { Target } from "../shared/wire/message.js";
 import type { Usage } from "./read-usage.js";

@@ -3,7 +3,7 @@
  * its successful answers are translated on their way, its errors and failures pass.
  */
 import { readableResponseBytesMax } from "../shared/bounds.js";
-import { forwardResponseHeaders, headerOf } from "./copy-headers.js";
+import { headerOf } from "./copy-headers.js";
 import { UntranslatableAnswer } from "./dialects/untranslatable-answer.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
 
@@ -48,7 +48,7 @@ class TranslatingSink implements UpstreamSink {
   }
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
-    if (status < 300) this.#form = headerOf(forwardResponseHeaders(rawHeaders), "content-type").toLowerCase().startsWith("text/event-stream") ? "stream" : "whole";
+    if (status < 300) this.#form = headerOf(rawHeaders, "content-type").toLowerCase().startsWith("text/event-stream") ? "stream" : "whole";
     this.#sink.onHead(status, rawHeaders);
   }
 

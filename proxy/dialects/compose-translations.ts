@@ -26,11 +26,11 @@ function inMiddleDialect({ failure }: TranslatedRequest & { readonly ok: false }
 /** What an answer's middle form is told of the request doesn't depend on how many tokens are the default. */
 const anyOptions: RequestOptions = { maxTokensDefault: 1 };
 
-/** The inner translation's client is the outer one, which always wants to know the usage. */
+/** The inner translation's client is the outer one. */
 function innerContext(outer: Translation, { model, nowSeconds, requestId, request }: AnswerContext): AnswerContext {
   const middle = outer.request(request, anyOptions);
   const middleBody: JsonObject = middle.ok ? middle.body : {};
-  return { model, nowSeconds, requestId, includeUsage: true, request: middleBody };
+  return { model, nowSeconds, requestId, request: middleBody };
 }
 
 class PipedEvents implements EventTranslator {

@@ -171,7 +171,7 @@ export class ToChatEvents extends GuardedTranslator {
 
   #finish(): void {
     this.#stop({});
-    const usage = this.#context.includeUsage ? chatUsage(this.#usage) : undefined;
+    const usage = chatUsage(this.#usage);
     if (usage !== undefined) this.#send([], usage);
     this.close(done);
   }
@@ -181,10 +181,9 @@ export class ToChatEvents extends GuardedTranslator {
   }
 
   #send(choices: readonly JsonObject[], usage: JsonObject | null): void {
-    const chunk: Record<string, unknown> = { id: this.#id, object: "chat.completion.chunk", created: this.#context.nowSeconds, model: this.#context.model, choices };
+    const chunk: Record<string, unknown> = { id: this.#id, object: "chat.completion.chunk", created: this.#context.nowSeconds, model: this.#context.model, choices, usage };
     const tier = chatServiceTier(this.#usage);
     if (tier !== undefined) chunk["service_tier"] = tier;
-    if (this.#context.includeUsage) chunk["usage"] = usage;
     this.send(null, chunk);
   }
 }

@@ -16,8 +16,6 @@ export interface AnswerContext {
   readonly model: string;
   readonly nowSeconds: number;
   readonly requestId: string;
-  /** Whether the client asked for the usage of a stream. */
-  readonly includeUsage: boolean;
   /** The client's body. */
   readonly request: JsonObject;
 }
@@ -43,6 +41,6 @@ export interface Translation {
   request(body: JsonObject, options: RequestOptions): TranslatedRequest;
   /** A whole successful answer of the upstream as the client's. */
   answer(body: JsonObject, context: AnswerContext): JsonObject;
-  /** For a streamed answer. */
+  /** For a streamed answer. Its usage is told to whoever reads it, asked for or not: `tap-stream.ts` keeps it from clients that didn't ask. */
   events(context: AnswerContext): EventTranslator;
 }

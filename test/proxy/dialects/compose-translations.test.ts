@@ -6,7 +6,7 @@ import { invalid } from "../../../shared/error-code.js";
 
 /** Wraps what it is given, so that a result shows who was asked in which order and was told what. Refuses a field named after itself. */
 function wrapping(name: string): Translation {
-  const told = ({ request, includeUsage, model, requestId, nowSeconds }: AnswerContext) => `${name} for ${model} ${requestId} ${nowSeconds} ${includeUsage} ${JSON.stringify(request)}`;
+  const told = ({ request, model, requestId, nowSeconds }: AnswerContext) => `${name} for ${model} ${requestId} ${nowSeconds} ${JSON.stringify(request)}`;
   return {
     request: (body, { maxTokensDefault }) => (name in body ? { ok: false, failure: invalid(`${name} can't be said`, name) } : { ok: true, body: { [`from_${name}`]: body, maxTokensDefault } }),
     answer: (body, context) => ({ [told(context)]: body }),
@@ -21,7 +21,7 @@ function wrapping(name: string): Translation {
 }
 
 const composed = composeTranslations(wrapping("outer"), wrapping("inner"));
-const context: AnswerContext = { model: "m", nowSeconds: 7, requestId: "r", includeUsage: false, request: { q: 1 } };
+const context: AnswerContext = { model: "m", nowSeconds: 7, requestId: "r", request: { q: 1 } };
 
 t.test("a request goes through the outer translation, then the inner one", async (t) => {
   t.strictSame(composed.request({ q: 1 }, { maxTokensDefault: 5 }), { ok: true, body: { from_inner: { from_outer: { q: 1 }, maxTokensDefault: 5 }, maxTokensDefault: 5 } });
@@ -36,9 +36,9 @@ t.test("what either refuses is refused; what the middle dialect can't pass on is
 t.test("an answer goes through the inner translation, which is told of the middle request, then the outer one", async (t) => {
   const answer = composed.answer({ a: 1 }, context);
   const [outer] = Object.keys(answer);
-  t.equal(outer, 'outer for m r 7 false {"q":1}');
+  t.equal(outer, 'outer for m r 7 {"q":1}');
   const [inner] = Object.keys(answer[outer!] as JsonObject);
-  t.match(inner, /^inner for m r 7 true \{"from_outer":\{"q":1\}/);
+  t.match(inner, /^inner for m r 7 \{"from_outer":\{"q":1\}/);
   t.strictSame((answer[outer!] as JsonObject)[inner!], { a: 1 });
 });
 

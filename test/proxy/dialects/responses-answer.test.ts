@@ -5,7 +5,7 @@ import { responsesToChat } from "../../../proxy/dialects/responses-to-chat.js";
 import type { AnswerContext, JsonObject } from "../../../proxy/dialects/translation.js";
 import { UntranslatableAnswer } from "../../../proxy/dialects/untranslatable-answer.js";
 
-const context: AnswerContext = { model: "smart", nowSeconds: 1_700_000_000, requestId: "req_aBc-000001", includeUsage: false, request: { model: "smart", input: "hi" } };
+const context: AnswerContext = { model: "smart", nowSeconds: 1_700_000_000, requestId: "req_aBc-000001", request: { model: "smart", input: "hi" } };
 
 /** The SDK's own type without what the SDK adds or the API leaves null, and with what the API answers beside it. */
 type ApiResponse = Omit<Response, "output_text" | "usage" | "user"> & { store: boolean; max_tool_calls: number | null; usage: Response["usage"] | null; user: string | null };

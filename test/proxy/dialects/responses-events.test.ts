@@ -8,7 +8,7 @@ import { responsesToChat } from "../../../proxy/dialects/responses-to-chat.js";
 import type { AnswerContext, ClientEvent, JsonObject } from "../../../proxy/dialects/translation.js";
 import { readableResponseBytesMax } from "../../../shared/bounds.js";
 
-const context: AnswerContext = { model: "smart", nowSeconds: 1_700_000_000, requestId: "req_1", includeUsage: false, request: { model: "smart", input: "hi", stream: true } };
+const context: AnswerContext = { model: "smart", nowSeconds: 1_700_000_000, requestId: "req_1", request: { model: "smart", input: "hi", stream: true } };
 
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 

@@ -1,7 +1,7 @@
 /** Requests, answers and streams in both dialects, as complete as real ones are. */
 import type { AnswerContext, ClientEvent, JsonObject } from "../../../proxy/dialects/translation.js";
 
-export const context: AnswerContext = { model: "smart", nowSeconds: 1_795_000_000, requestId: "req-7", includeUsage: true, request: {} };
+export const context: AnswerContext = { model: "smart", nowSeconds: 1_795_000_000, requestId: "req-7", request: {} };
 
 const weatherSchema = { type: "object", properties: { city: { type: "string", description: "A city" } }, required: ["city"], additionalProperties: false };
 
