@@ -36,7 +36,7 @@ export async function countTokens(gateway: Gateway, exchange: Exchange, caller: 
     operation: "count_tokens",
     translator: null,
     hideUsageChunk: false,
-    promptBytes: 0,
+    promptBytes: () => 0,
     standIn: false,
     monoMs,
   });

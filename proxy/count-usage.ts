@@ -14,7 +14,8 @@ export interface Counted {
 /** What was asked, in bytes, and how much text came of it. */
 interface Seen {
   readonly operation: Operation;
-  readonly promptBytes: number;
+  /** Asked only for an estimate. */
+  readonly promptBytes: () => number;
   readonly contentChars: number;
 }
 
@@ -39,7 +40,7 @@ export function countUsage(reading: UsageReading, seen: Seen): Counted {
 }
 
 function estimate({ operation, promptBytes, contentChars }: Seen): Usage {
-  return estimateTokens({ promptBytes, contentChars: wordless.has(operation) ? 0 : contentChars });
+  return estimateTokens({ promptBytes: promptBytes(), contentChars: wordless.has(operation) ? 0 : contentChars });
 }
 
 /**

@@ -13,8 +13,8 @@ const charsPerToken = 4;
 
 /**
  * An estimate, not a count: the bytes of the request's body as input and the characters of the answer
- * that were seen as output, at four to a token, their sum rounded up. A body's JSON syntax counts along;
- * a picture inside a body counts far too much, so the result stops at what one response may claim.
+ * that were seen as output, at four to a token, their sum rounded up. A body's JSON syntax counts along.
+ * The result stops at what one response may claim.
  */
 export function estimateTokens({ promptBytes, contentChars }: { readonly promptBytes: number; readonly contentChars: number }): Usage {
   const totalTokens = Math.min(Math.ceil((promptBytes + contentChars) / charsPerToken), tokensPerResponseMax);

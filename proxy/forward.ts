@@ -28,7 +28,7 @@ export interface ForwardRequest {
   readonly translator: { readonly usage: unknown } | null;
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
-  readonly promptBytes: number;
+  readonly promptBytes: () => number;
   /** Another target can take over: the head of a stream waits for its first bytes, so that nothing is out before they are. */
   readonly standIn: boolean;
   readonly monoMs: () => number;

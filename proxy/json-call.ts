@@ -9,6 +9,7 @@ import type { JsonObject, TranslatedRequest, Translation } from "./dialects/tran
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { type JsonOperation, type ModelBody, parseModelBody, rewriteModelBody } from "./model-body.js";
 import { notOffered } from "./not-offered.js";
+import { promptBytes } from "./prompt-bytes.js";
 import type { PromptDialect } from "./rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "./rewrite-request.js";
 import { createAnswerTranslator } from "./translate-answer.js";
@@ -50,7 +51,7 @@ class JsonCall implements ModelCall {
   }
 
   get promptBytes(): number {
-    return this.#bytes.length;
+    return promptBytes(this.#bytes);
   }
 
   problemAt(provider: ProviderConfig): Failure | null {

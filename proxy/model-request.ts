@@ -102,7 +102,7 @@ function send(gateway: Gateway, exchange: Exchange, { target, call, headers, sta
     operation: call.operation,
     translator,
     hideUsageChunk,
-    promptBytes: call.promptBytes - savedBytes,
+    promptBytes: () => call.promptBytes - savedBytes,
     standIn,
     monoMs: gateway.monoMs,
   });

@@ -178,7 +178,7 @@ class Relaying implements UpstreamSink {
 
   #charged(reading: UsageReading, contentChars: number): Charged {
     const { operation, promptBytes } = this.#what;
-    if (operation !== null) return countUsage(reading, { operation, promptBytes: promptBytes(), contentChars });
+    if (operation !== null) return countUsage(reading, { operation, promptBytes, contentChars });
     switch (reading.kind) {
       case "usage": return { usage: reading, estimated: false, note: reading.note };
       case "absent": return nothing;

@@ -134,7 +134,7 @@ function send(gateway: Gateway, exchange: Exchange, { provider, operation, body,
     operation,
     translator: null,
     hideUsageChunk: false,
-    promptBytes: 0,
+    promptBytes: () => 0,
     standIn: more,
     monoMs: gateway.monoMs,
   });

@@ -3,7 +3,7 @@ import { countUsage, isWithoutModel } from "../../proxy/count-usage.js";
 import { absentUsage, readUsage } from "../../proxy/read-usage.js";
 import type { Operation } from "../../shared/operation.js";
 
-const seen = (operation: Operation) => ({ operation, promptBytes: 400, contentChars: 4000 });
+const seen = (operation: Operation) => ({ operation, promptBytes: () => 400, contentChars: 4000 });
 
 t.test("usage that was told is charged as it was told", async (t) => {
   for (const operation of ["chat_completions", "embeddings", "images"] as const) {

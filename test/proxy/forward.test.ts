@@ -45,7 +45,7 @@ class Forwarding {
       operation: "chat_completions",
       translator: null,
       hideUsageChunk: false,
-      promptBytes,
+      promptBytes: () => promptBytes,
       standIn: false,
       monoMs: () => 77,
       ...what,

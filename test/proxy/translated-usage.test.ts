@@ -29,7 +29,7 @@ async function chargedFor({ operation, translation, said, leaves = false }: Scri
   const upstream = { send: (_: unknown, to: UpstreamSink) => ((sink = to), { pause() {}, resume() {}, abort() {} }), redact: (text: string) => text, close: () => Promise.resolve() };
   const translator = createAnswerTranslator(translation, context);
   const request = { method: "POST" as const, path: "/x", headers: [], body: Buffer.from("{}") };
-  const promise = forward(exchange, { upstream: translatedUpstream(upstream, translator), provider: "p", request, headers: [], operation, translator, hideUsageChunk: false, promptBytes, standIn: false, monoMs: () => 1 });
+  const promise = forward(exchange, { upstream: translatedUpstream(upstream, translator), provider: "p", request, headers: [], operation, translator, hideUsageChunk: false, promptBytes: () => promptBytes, standIn: false, monoMs: () => 1 });
   const isStream = Array.isArray(said);
   sink!.onHead(200, ["content-type", isStream ? "text/event-stream" : "application/json"]);
   for (const one of isStream ? said : [said]) sink!.onData(Buffer.from(isStream ? `data: ${JSON.stringify(one)}\n\n` : JSON.stringify(one)));
