@@ -4,8 +4,10 @@
  */
 import { createServer, IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
+import { endsPerTurn } from "../shared/bounds.js";
 import type { Exchange } from "./exchange.js";
 import { NodeExchange } from "./node-exchange.js";
+import { createPaced } from "./paced-turns.js";
 import { headerBytesMax, refuseUnreadable } from "./refuse-unreadable.js";
 import { createRequestIds } from "./request-id.js";
 import { createUpgradeExchange } from "./upgrade-exchange.js";
@@ -25,7 +27,7 @@ export interface ListenerOptions {
 export interface HttpListener {
   /** Where it listens, with the port that was really bound. */
   readonly url: string;
-  /** Stops accepting, lets requests end for `graceMs`, then cuts them. */
+  /** Stops accepting, lets requests end for `graceMs`, then cuts them. Resolved when each of them knows. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -43,14 +45,15 @@ const connectionsMax = 10_000;
 
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
   let closing = false;
-  const idOf = createRequestIds();
+  const paced = createPaced((run) => void setImmediate(run), endsPerTurn);
+  const context = { idOf: createRequestIds(), stalledClientMs: options.stalledClientMs, paced };
   const sockets = new Set<Socket>();
   const { headersMs, requestMs, everyMs } = options.patience ?? defaultPatience;
   const server = createServer({ IncomingMessage: ServedRequest, maxHeaderSize: headerBytesMax, headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: everyMs, keepAliveTimeout: keepAliveMs, noDelay: true }, (request, response) => {
     if (closing) response.setHeader("connection", "close");
-    options.handle(new NodeExchange(request, response, idOf, options.stalledClientMs));
+    options.handle(new NodeExchange(request, response, context));
   });
-  server.on("upgrade", (request, socket, head) => options.handle(createUpgradeExchange(request, socket as Socket, head, idOf, options.stalledClientMs)));
+  server.on("upgrade", (request, socket, head) => options.handle(createUpgradeExchange(request, socket as Socket, head, context)));
   server.maxConnections = connectionsMax;
   server.on("clientError", refuseUnreadable);
   server.on("connection", (socket) => {
@@ -68,7 +71,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     url: addressOf(server),
     close: (graceMs) => {
       closing = true;
-      return closeServer(server, sockets, graceMs);
+      return closeServer(server, sockets, graceMs).then(() => new Promise(paced));
     },
   };
 }
@@ -111,7 +114,7 @@ function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: numb
     server.close(() => {
       clearTimeout(cut);
       clearInterval(idle);
-      // The last sockets tell their requests of their end when this turn of the event loop closes.
+      // The last sockets end when this turn of the event loop closes.
       setImmediate(() => setImmediate(resolve));
     });
     server.closeIdleConnections();

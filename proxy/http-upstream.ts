@@ -1,6 +1,7 @@
 /** A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. */
+import type { Socket } from "node:net";
 import { Readable } from "node:stream";
-import { type Dispatcher, Pool } from "undici";
+import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
 import type { ProviderConfig } from "../shared/config/config.js";
 import { createDeadlines, type Deadlines } from "./call-deadlines.js";
 import { headerOf } from "./copy-headers.js";
@@ -14,6 +15,7 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
   const base = new URL(provider.baseUrl);
   const pathPrefix = base.pathname.replace(/\/$/, "");
   const pool = new Pool(base.origin, {
+    factory: (origin, options) => new Connection(origin, options),
     connections: provider.connectionsMax,
     connectTimeout: provider.connectTimeoutMs,
     // These two deadlines are ours.
@@ -52,9 +54,39 @@ function withVersion(headers: readonly string[], credentials: readonly string[])
   return headerOf(headers, "anthropic-version") === "" ? [...headers, ...anthropicVersion, ...credentials] : [...headers, ...credentials];
 }
 
+/**
+ * A connection of the pool that shows its socket to the call it works for, so that aborting the call is
+ * closing the socket. undici's own abort closes it too, but keeps the request and connects for it anew,
+ * only to find it aborted (nodejs/undici#5845): a handshake, and a connection that nobody uses, for each
+ * client that leaves.
+ */
+class Connection extends Client {
+  socket: Socket | null = null;
+
+  constructor(origin: URL, options: object) {
+    const { connect } = options as { readonly connect: buildConnector.connector };
+    super(origin, {
+      ...options,
+      connect: (to: buildConnector.Options, done: buildConnector.Callback) =>
+        connect(to, (...result) => {
+          this.socket = result[1];
+          done(...result);
+        }),
+    });
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    if (handler instanceof HttpCall) handler.connection = this;
+    return super.dispatch(options, handler);
+  }
+}
+
 class AbortedError extends Error {
   override name = "AbortedError";
 }
+
+/** Nobody looks at it, and each one's stack takes longer than all else of an abort that is ours. */
+const aborted = new AbortedError();
 
 /**
  * The handler in the form that undici 7 itself speaks inside (onConnect, onHeaders, …). Its newer form is
@@ -65,9 +97,11 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, Watched {
   looks = 0;
   patience = Infinity;
   place = -1;
+  connection: Connection | null = null;
   readonly #sink: UpstreamSink;
   readonly #deadlines: Deadlines;
-  #abort: ((error?: Error) => void) | null = null;
+  /** It has a connection, and not yet its end. */
+  #running = false;
   #resume: (() => void) | null = null;
   #begun = false;
   #paused = false;
@@ -80,8 +114,8 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, Watched {
 
   /** A connection has it now: until then it waited for its turn, which isn't the provider's silence. */
   onConnect(abort: (error?: Error) => void): void {
-    this.#abort = abort;
-    if (this.#aborted) return abort(new AbortedError());
+    if (this.#aborted) return abort(aborted);
+    this.#running = true;
     this.patience = this.#deadlines.firstByte;
     this.#deadlines.watch(this);
   }
@@ -110,11 +144,13 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, Watched {
   }
 
   onComplete(): void {
+    this.#running = false;
     this.#deadlines.unwatch(this);
     if (!this.#aborted) this.#sink.onEnd();
   }
 
   onError(error: Error): void {
+    this.#running = false;
     this.#deadlines.unwatch(this);
     if (!this.#aborted) this.#sink.onFailure(asUpstreamFailure(error));
   }
@@ -142,6 +178,6 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, Watched {
   abort(): void {
     this.#aborted = true;
     this.#deadlines.unwatch(this);
-    this.#abort?.(new AbortedError());
+    if (this.#running) this.connection?.socket?.destroy(aborted);
   }
 }

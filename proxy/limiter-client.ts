@@ -4,7 +4,7 @@
  * applies the failure mode when the daemon is away past its deadline. What a verdict means for HTTP is
  * not here.
  */
-import { admissionsWaitingMax } from "../shared/bounds.js";
+import { admissionsWaitingMax, endsPerTurn } from "../shared/bounds.js";
 import { assert, isCount } from "../shared/assert.js";
 import { IdMap } from "../shared/id-map.js";
 import { helloMessages } from "./hello.js";
@@ -13,6 +13,7 @@ import { createNotices, heardEvent, heardWelcome } from "./daemon-notices.js";
 import type { Admission, AdmissionOutcome, AnsweredFromCache, AuthorizeOutcome, Limiter, Spent } from "./limiter.js";
 import type { LimiterClientOptions, LimiterClientPorts, LimiterLink } from "./limiter-link.js";
 import { type Asking, createOpenQuestions, granted, letThrough, nobody, questionMessage, turnedAway } from "./open-questions.js";
+import { createPaced } from "./paced-turns.js";
 import { createUnsettledQueue, settleMessage, type Unsettled } from "./unsettled.js";
 import type { Admin, Admitted, Authorize, Authorized, Claimed, Denied, Exceeded, FromDaemon, Lease, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
 
@@ -29,11 +30,12 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   let lostMonoMs = ports.monoMs();
   let lastId = 0;
   let watching = false;
-  let finishers: (() => void)[] = [];
   const questions = createOpenQuestions();
   const calls = createDaemonCalls();
   const held = new IdMap<Admission>();
   const unsettled = createUnsettledQueue(ports.onDropped);
+  /** Runs what it is given once what was just said has left the process. */
+  const finishLater = createPaced(ports.afterTurn, endsPerTurn);
 
   function ask({ caller, targets, rerouted, submission }: Omit<Asking, "startedMonoMs">): Promise<AdmissionOutcome> {
     assert(targets.length > 0, "an admission has a target");
@@ -150,18 +152,6 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
   function keep(settled: Omit<Unsettled, "seq">): void {
     const item = unsettled.add(settled);
     if (linked) send!(settleMessage(item, item.endedMonoMs));
-  }
-
-  /** Once what was just said has left the process. */
-  function finishLater(then: () => void): void {
-    finishers.push(then);
-    if (finishers.length === 1) ports.afterTurn(finish);
-  }
-
-  function finish(): void {
-    const run = finishers;
-    finishers = [];
-    for (const then of run) then();
   }
 
   function connected(to: (message: ToDaemon) => void): void {

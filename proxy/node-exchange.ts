@@ -10,6 +10,14 @@ const discardMs = 500;
 /** What may wait for a client that has its whole response: the operating system takes as much off our hands. A timer for every small reply would cost more than it saves. */
 const unreadBytesMax = 64 * 1024;
 
+/** What all exchanges of a listener share. */
+export interface ExchangeContext {
+  readonly idOf: (given: unknown) => string;
+  readonly stalledClientMs: number;
+  /** Runs what a client leaves behind, when it has left, with thousands of others perhaps. */
+  readonly paced: (run: () => void) => void;
+}
+
 export class NodeExchange implements Exchange {
   readonly id: string;
   readonly method: string;
@@ -19,7 +27,7 @@ export class NodeExchange implements Exchange {
   readonly webSocket: ClientSocket | null;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #stalledClientMs: number;
+  readonly #context: ExchangeContext;
   readonly #socket: Socket;
   #onClose: (() => void) | null = null;
   #onGone: () => void = () => {};
@@ -28,13 +36,13 @@ export class NodeExchange implements Exchange {
   /** The body is read in pieces, and not yet to its end. */
   #unread = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, idOf: (given: unknown) => string, stalledClientMs: number, webSocket: ClientSocket | null = null) {
+  constructor(request: IncomingMessage, response: ServerResponse, context: ExchangeContext, webSocket: ClientSocket | null = null) {
     this.webSocket = webSocket;
     this.#request = request;
     this.#response = response;
-    this.#stalledClientMs = stalledClientMs;
+    this.#context = context;
     this.#socket = request.socket;
-    this.id = idOf(request.headers["x-request-id"]);
+    this.id = context.idOf(request.headers["x-request-id"]);
     this.method = request.method ?? "GET";
     const url = request.url ?? "/";
     const query = url.indexOf("?");
@@ -131,7 +139,7 @@ export class NodeExchange implements Exchange {
       if (this.#onClose === null) return;
       this.#onClose = null;
       if (this.#stalled !== null) clearTimeout(this.#stalled);
-      this.#onGone();
+      this.#context.paced(() => this.#onGone());
     };
     this.#onClose = onClose;
     if (this.#response.socket === null) this.#socket.on("close", onClose);
@@ -146,7 +154,7 @@ export class NodeExchange implements Exchange {
     this.#stalled = null;
     if (this.#response.writableLength <= unreadBytesMax || this.#response.socket === null) return;
     // What is left lies in our memory until the client reads it.
-    const timer = setTimeout(() => this.#socket.destroy(), this.#stalledClientMs);
+    const timer = setTimeout(() => this.#socket.destroy(), this.#context.stalledClientMs);
     const forget = (): void => clearTimeout(timer);
     this.#response.once("close", forget);
   }
@@ -167,8 +175,9 @@ export class NodeExchange implements Exchange {
   }
 
   write(chunk: Buffer): boolean {
-    if (this.#response.write(chunk)) return true;
-    this.#stalled ??= setTimeout(() => this.cut(), this.#stalledClientMs);
+    // A client that has left is told of in a moment.
+    if (this.gone || this.#response.write(chunk)) return true;
+    this.#stalled ??= setTimeout(() => this.cut(), this.#context.stalledClientMs);
     return false;
   }
 

@@ -4,10 +4,10 @@ import type { Socket } from "node:net";
 import { earlyBytesMax } from "../shared/bounds.js";
 import { ByteStore } from "../shared/byte-store.js";
 import type { ClientSocket } from "./exchange.js";
-import { NodeExchange } from "./node-exchange.js";
+import { type ExchangeContext, NodeExchange } from "./node-exchange.js";
 
 /** `head`: what has come behind the request. From here on an error of the socket is nobody's but its tunnel's. */
-export function createUpgradeExchange(request: IncomingMessage, socket: Socket, head: Buffer, idOf: (given: unknown) => string, stalledClientMs: number): NodeExchange {
+export function createUpgradeExchange(request: IncomingMessage, socket: Socket, head: Buffer, context: ExchangeContext): NodeExchange {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
@@ -16,7 +16,7 @@ export function createUpgradeExchange(request: IncomingMessage, socket: Socket, 
     socket.destroySoon();
   });
   socket.on("error", () => {});
-  return new NodeExchange(request, response, idOf, stalledClientMs, new WaitingSocket(socket, response, head));
+  return new NodeExchange(request, response, context, new WaitingSocket(socket, response, head));
 }
 
 /** A socket whose tunnel isn't open yet. It is read all the same: otherwise nobody would hear that the client has left. */

@@ -87,6 +87,8 @@ export const recordsPerTurn = 1000;
 /** How long a proxy's last settle number is remembered after it was last heard of. */
 export const settledRetentionMs = 7 * 24 * 3600 * 1000;
 
+/** Responses that a proxy ends in one turn of its event loop: the end of a stream closes sockets, at some 30 microseconds each. */
+export const endsPerTurn = 100;
 /** Tokens that one response may claim. Ten times the largest context there is, with room; more is nonsense and isn't charged. */
 export const tokensPerResponseMax = 1_000_000_000;
 /** A plain answer up to this size is held until it is whole, then sent in one write after its settle. */

@@ -1,0 +1,150 @@
+/** A provider whose streams take their time, and clients that hold many of them: for tests and for `npm run bench:streams`. */
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { chunk, usageChunk } from "./scripted-upstream.js";
+
+/** Tokens that each whole stream reports. */
+export const streamTokens = 10;
+
+function eventText(i: number): string {
+  return chunk(`word${i} `);
+}
+
+const streamEnd = `${chunk("", "stop")}${usageChunk(streamTokens)}data: [DONE]\n\n`;
+
+/** Whether this is a stream to its end, with each event in its place. */
+function isWhole(text: string): boolean {
+  const events = text.split("word").length - 1;
+  return events > 0 && text === `${Array.from({ length: events }, (_, i) => eventText(i)).join("")}${streamEnd}`;
+}
+
+export interface SlowProvider {
+  /** Its `/v1`. */
+  readonly baseUrl: string;
+  /** Streams under way. */
+  readonly open: number;
+  /** Connections it has accepted so far. */
+  readonly connections: number;
+  /** Those under way end in order, each when its next event is due and it has had so many at least. */
+  finish(events: number): void;
+  /** Cuts what is under way. */
+  close(): Promise<void>;
+}
+
+/** Answers every POST with a stream: an event at once, then one each `everyMs`, until it is to finish. */
+export async function startSlowProvider(everyMs: number): Promise<SlowProvider> {
+  const open = new Map<ServerResponse, { events: number }>();
+  const server = createServer((incoming, response) => {
+    incoming.resume();
+    incoming.on("end", () => {
+      const stream = { events: Infinity };
+      open.set(response, stream);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      let next = 0;
+      const write = (): void => {
+        if (next < stream.events) return void response.write(eventText(next++));
+        clearInterval(timer);
+        response.end(streamEnd);
+      };
+      const timer = setInterval(write, everyMs);
+      write();
+      response.on("close", () => {
+        clearInterval(timer);
+        open.delete(response);
+      });
+    });
+  });
+  let connections = 0;
+  server.on("connection", () => connections++);
+  // A connection at rest stays until its other side closes it.
+  server.keepAliveTimeout = 600_000;
+  // By default 511 connections may wait to be accepted.
+  await new Promise<void>((resolve) => server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, resolve));
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    get open() {
+      return open.size;
+    },
+    get connections() {
+      return connections;
+    },
+    finish(events) {
+      for (const stream of open.values()) stream.events = events;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** How streams ended, by number. `cut`: before their end; `wrong`: with an event missing or misplaced; `refused`: not begun; `left`: by their client. */
+export interface StreamsEnded {
+  readonly complete: number;
+  readonly cut: number;
+  readonly wrong: number;
+  readonly refused: number;
+  readonly left: number;
+}
+
+export interface StreamClients {
+  /** Resolved when each of so many more has its first event, or none will come. */
+  open(url: string, streams: number): Promise<void>;
+  /** So many of those that are open leave. */
+  leave(streams: number): void;
+  /** Resolved when none is open; what became of all since the last time. */
+  ended(): Promise<StreamsEnded>;
+}
+
+/** Each client is a connection of its own. */
+export function createStreamClients(): StreamClients {
+  const body = JSON.stringify({ model: "test/model", messages: [{ role: "user", content: "hi" }], stream: true, stream_options: { include_usage: true } });
+  const open = new Set<() => void>();
+  let counts = { complete: 0, cut: 0, wrong: 0, refused: 0, left: 0 };
+  let onNoneOpen: () => void = () => {};
+
+  function openOne(url: string): Promise<void> {
+    return new Promise((begun) => {
+      let text = "";
+      const asking = request(`${url}/v1/chat/completions`, { method: "POST", agent: false, headers: { "content-type": "application/json" } });
+      const end = (how: keyof StreamsEnded): void => {
+        if (!open.delete(leave)) return;
+        counts[how]++;
+        begun();
+        if (open.size === 0) onNoneOpen();
+      };
+      const leave = (): void => {
+        end("left");
+        asking.destroy();
+      };
+      open.add(leave);
+      asking.on("error", () => end(text === "" ? "refused" : "cut"));
+      asking.on("response", (response: IncomingMessage) => {
+        response.setEncoding("latin1");
+        response.on("data", (piece: string) => {
+          if (text === "") begun();
+          text += piece;
+        });
+        response.on("error", () => end("cut"));
+        response.on("end", () => end(response.statusCode !== 200 ? "refused" : isWhole(text) ? "complete" : "wrong"));
+      });
+      asking.end(body);
+    });
+  }
+
+  return {
+    async open(url, streams) {
+      await Promise.all(Array.from({ length: streams }, () => openOne(url)));
+    },
+    leave(streams) {
+      for (const leave of [...open].slice(0, streams)) leave();
+    },
+    async ended() {
+      if (open.size > 0) await new Promise<void>((resolve) => (onNoneOpen = resolve));
+      const ended = counts;
+      counts = { complete: 0, cut: 0, wrong: 0, refused: 0, left: 0 };
+      return ended;
+    },
+  };
+}
