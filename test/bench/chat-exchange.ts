@@ -50,6 +50,11 @@ export const requestHeaders: Readonly<Record<string, string>> = {
 
 /** The request as bytes on the wire. */
 export function chatRequest(host: string): string {
+  return httpRequest(host, requestPath, requestBody);
+}
+
+/** A POST with the caller's headers as bytes on the wire. */
+export function httpRequest(host: string, path: string, body: string): string {
   const headers = Object.entries(requestHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `POST ${requestPath} HTTP/1.1\r\nhost: ${host}\r\n${headers.join("")}content-length: ${Buffer.byteLength(requestBody)}\r\n\r\n${requestBody}`;
+  return `POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers.join("")}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }

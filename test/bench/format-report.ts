@@ -1,5 +1,6 @@
 /** A report as text for a terminal: the tables, the ratios, the reach. Pure. */
-import type { Ratio, Report, Row } from "./report.js";
+import type { Report, Row } from "./report.js";
+import { formatTable, micro, milli, percent, ratioCells, whole } from "./table.js";
 
 const labels: Readonly<Record<string, string>> = {
   "sluice": "Sluice proxy, 2 rules",
@@ -26,7 +27,8 @@ export function formatReport(report: Report): string {
   return sections.filter((lines) => lines.length > 0).map((lines) => lines.join("\n")).join("\n\n");
 }
 
-function formatHead({ head }: Report): string[] {
+/** What ran where, and how often. */
+export function formatHead({ head }: Pick<Report, "head">): string[] {
   const versions = Object.entries(head.versions).map(([name, version]) => `${name} ${version}`);
   return [
     `Sluice benchmark, ${head.date}`,
@@ -48,11 +50,6 @@ function admissionCells(row: Row): string[] {
   return [labels[name] ?? name, inFlight, whole(row.perSecond), milli(row.p50Us), milli(row.p99Us), micro(row.cpuUs), percent(row.generatorShare), String(row.errors)];
 }
 
-function ratioCells({ name, median, lowest, highest, unit }: Ratio): string[] {
-  const show = (value: number): string => value.toFixed(unit === "µs" ? 1 : 2);
-  return [name, `${show(median)} ${unit}`, `[${show(lowest)} – ${show(highest)}]`];
-}
-
 function formatStart({ start }: Report): string[] {
   if (start === null) return [];
   return [
@@ -62,27 +59,4 @@ function formatStart({ start }: Report): string[] {
       ["idle memory (RSS)", `${whole(start.idleMb)} MB`, `proxy ${whole(start.proxyIdleMb)}, daemon ${whole(start.daemonIdleMb)}`],
     ]),
   ];
-}
-
-/** Columns in line: the first to the left, the others to the right. */
-function formatTable(head: readonly string[] | null, cells: readonly (readonly string[])[]): string[] {
-  const lines = head === null ? cells : [head, ...cells];
-  const widths = lines.reduce<number[]>((known, line) => line.map((cell, column) => Math.max(cell.length, known[column] ?? 0)), []);
-  return lines.map((line) => `  ${line.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!))).join("  ")}`.trimEnd());
-}
-
-function whole(value: number): string {
-  return Math.round(value).toLocaleString("en-US");
-}
-
-function milli(us: number): string {
-  return (us / 1000).toFixed(us < 10_000 ? 2 : 1);
-}
-
-function micro(us: number): string {
-  return us.toFixed(1);
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
 }

@@ -3,7 +3,6 @@
  * the same bytes to every peer, the next request as soon as the response before it is whole.
  */
 import net from "node:net";
-import { chatRequest } from "./chat-exchange.js";
 import type { Histogram } from "./histogram.js";
 import { serveJobs } from "./job-channel.js";
 import { type Driven, measurePhase, type PhaseJob } from "./phase.js";
@@ -13,16 +12,18 @@ export interface HttpJob extends PhaseJob {
   /** Such as `http://127.0.0.1:4000`. */
   readonly url: string;
   readonly connections: number;
+  /** The bytes of one request. */
+  readonly request: string;
 }
 
 /** More lost connections than this in one phase are a peer that is down, not a peer with errors. */
 const errorsMax = 10_000;
 
-serveJobs((job: HttpJob) => measurePhase(job, (seconds, latency) => drive(job, seconds, latency)));
+serveJobs((job: HttpJob) => measurePhase(job, (seconds, latency, first) => drive(job, seconds, { latency, first })));
 
-function drive(job: HttpJob, seconds: number, latency: Histogram): Promise<Driven> {
+function drive(job: HttpJob, seconds: number, { latency, first }: { readonly latency: Histogram; readonly first: Histogram }): Promise<Driven> {
   const { hostname, port } = new URL(job.url);
-  const request = Buffer.from(chatRequest(hostname));
+  const request = Buffer.from(job.request);
   return new Promise((resolve, reject) => {
     let count = 0;
     let errors = 0;
@@ -40,20 +41,24 @@ function drive(job: HttpJob, seconds: number, latency: Histogram): Promise<Drive
       const reader = createResponseReader();
       const socket = net.connect({ host: hostname, port: Number(port), noDelay: true });
       let sentAt = 0;
+      let firstAt = 0;
       const next = (now: number): void => {
         if (now >= endAt) return finish(socket);
         sentAt = now;
+        firstAt = 0;
         socket.write(request);
       };
       socket.on("connect", () => next(performance.now()));
       socket.on("data", (chunk: Buffer) => {
         const status = reader.feed(chunk);
+        if (firstAt === 0 && reader.bodyBegun) firstAt = performance.now();
         if (status === pending) return;
         const now = performance.now();
         if (status === 200) {
           count++;
           lastAtMs = now;
           latency.record((now - sentAt) * 1000);
+          first.record((firstAt - sentAt) * 1000);
           next(now);
         } else if (status > 0) {
           errors++;

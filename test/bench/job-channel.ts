@@ -8,14 +8,14 @@ import type { ChildProcess } from "node:child_process";
 type Reply<Result> = { readonly ok: true; readonly result: Result } | { readonly ok: false; readonly reason: string };
 
 /** In the child: says that it is ready, where it listens (empty for one that doesn't), and does the jobs that come. */
-export function serveJobs<Job, Result>(run: (job: Job) => Promise<Result>): void {
+export function serveJobs<Job, Result>(run: (job: Job) => Promise<Result>, url = ""): void {
   process.on("message", (job: Job) => {
     run(job).then(
       (result) => process.send?.({ ok: true, result } satisfies Reply<Result>),
       (error: unknown) => process.send?.({ ok: false, reason: error instanceof Error ? error.message : String(error) } satisfies Reply<Result>),
     );
   });
-  announceReady("");
+  announceReady(url);
 }
 
 /** In the child: the ready message, in the form that Sluice's own processes send. The child ends with its parent. */
@@ -35,7 +35,7 @@ export function giveJob<Job extends object, Result>(child: ChildProcess, job: Jo
     };
     const onExit = (): void => {
       child.off("message", onMessage);
-      reject(new Error("the load generator ended in the middle of a job"));
+      reject(new Error("the process ended in the middle of a job"));
     };
     child.once("message", onMessage);
     child.once("exit", onExit);

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { requestBody, requestHeaders, requestPath, responseBody } from "./chat-exchange.js";
+import { chatRequest, requestBody, requestHeaders, requestPath, responseBody } from "./chat-exchange.js";
 import type { HttpJob } from "./http-load.js";
 import { findProgram, startNginx } from "./installed-peers.js";
 import { giveJob } from "./job-channel.js";
@@ -47,7 +47,7 @@ export async function measureProxy(context: RunContext, connections: number): Pr
   const generator = await processes.node(ourProgram("http-load.js"), []);
   const contenders = peers.map(({ name, ...peer }) => ({
     name,
-    run: (seconds: number) => giveJob<HttpJob, Phase>(generator.child, { ...peer, seconds, connections }),
+    run: (seconds: number) => giveJob<HttpJob, Phase>(generator.child, { ...peer, seconds, connections, request: chatRequest(new URL(peer.url).hostname) }),
   }));
   const rounds = await inTurn(context, contenders, skipped);
   await processes.stopAll();

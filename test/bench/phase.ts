@@ -16,6 +16,8 @@ export interface Phase {
   readonly perSecond: number;
   readonly p50Us: number;
   readonly p99Us: number;
+  /** Until the first byte of what comes back, where that is told apart from its end. */
+  readonly firstP50Us: number;
   /** CPU time of the measured processes, user + system, per completed piece of work. */
   readonly cpuUs: number;
   readonly besideCpuUs: number;
@@ -41,15 +43,16 @@ const leadInSeconds = 0.3;
 const drainDeadlineMs = 10_000;
 
 /** `drive` keeps the load up for so many seconds, lets what is under way finish, and resolves. */
-export async function measurePhase(job: PhaseJob, drive: (seconds: number, latency: Histogram) => Promise<Driven>): Promise<Phase> {
+export async function measurePhase(job: PhaseJob, drive: (seconds: number, latency: Histogram, first: Histogram) => Promise<Driven>): Promise<Phase> {
   const source = cpuSource();
-  await withDeadline(drive(leadInSeconds, createHistogram()), leadInSeconds);
+  await withDeadline(drive(leadInSeconds, createHistogram(), createHistogram()), leadInSeconds);
   const latency = createHistogram();
+  const first = createHistogram();
   const cpuBefore = readCpu(job.pids, source);
   const besideBefore = readCpu(job.besidePids, source);
   const ownBefore = process.cpuUsage();
   const startedAt = performance.now();
-  const { count, errors, lastError, lastAtMs } = await withDeadline(drive(job.seconds, latency), job.seconds);
+  const { count, errors, lastError, lastAtMs } = await withDeadline(drive(job.seconds, latency, first), job.seconds);
   const own = process.cpuUsage(ownBefore);
   const seconds = (lastAtMs - startedAt) / 1000;
   const cpuUs = cpuUsBetween(cpuBefore, readCpu(job.pids, source));
@@ -60,6 +63,7 @@ export async function measurePhase(job: PhaseJob, drive: (seconds: number, laten
     perSecond: count / seconds,
     p50Us: latency.quantileUs(0.5),
     p99Us: latency.quantileUs(0.99),
+    firstP50Us: first.quantileUs(0.5),
     cpuUs: cpuUs / count,
     besideCpuUs: besideCpuUs / count,
     generatorShare: (own.user + own.system) / 1e6 / seconds,

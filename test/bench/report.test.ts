@@ -6,7 +6,7 @@ import { buildReport, type Head, median } from "./report.js";
 const head: Head = { date: "2030-01-01T00:00:00.000Z", node: "20.0.0", cpu: "CPU", cores: 2, kernel: "6", loadBefore: 0, cpuSource: "/proc", rounds: 3, seconds: 3, connections: 32, versions: {} };
 
 function phase(fields: Partial<Phase>): Phase {
-  return { count: 1, seconds: 1, perSecond: 1, p50Us: 1, p99Us: 1, cpuUs: 1, besideCpuUs: 0, errors: 0, lastError: null, generatorShare: 0, ...fields };
+  return { count: 1, seconds: 1, perSecond: 1, p50Us: 1, p99Us: 1, firstP50Us: 1, cpuUs: 1, besideCpuUs: 0, errors: 0, lastError: null, generatorShare: 0, ...fields };
 }
 
 function withCpu(...values: readonly number[]): Phase[] {

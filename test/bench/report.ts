@@ -30,7 +30,7 @@ export interface Ratio {
   readonly median: number;
   readonly lowest: number;
   readonly highest: number;
-  readonly unit: "×" | "µs";
+  readonly unit: "×" | "µs" | "ms";
 }
 
 export interface Reach {
@@ -81,13 +81,15 @@ export function buildReport(head: Head, proxy: ProxyMeasures | null, daemon: Rou
   };
 }
 
-function row([name, phases]: [string, readonly Phase[]]): Row {
+/** A contender's medians over the rounds. */
+export function row([name, phases]: [string, readonly Phase[]]): Row {
   const of = (pick: (phase: Phase) => number): number => median(phases.map(pick));
   return {
     name,
     perSecond: of((phase) => phase.perSecond),
     p50Us: of((phase) => phase.p50Us),
     p99Us: of((phase) => phase.p99Us),
+    firstP50Us: of((phase) => phase.firstP50Us),
     cpuUs: of((phase) => phase.cpuUs),
     besideCpuUs: of((phase) => phase.besideCpuUs),
     generatorShare: of((phase) => phase.generatorShare),
@@ -103,16 +105,17 @@ function startRow(start: StartMeasures): Report["start"] {
   return { readyMs: median(start.readyMs), slowestReadyMs: Math.max(...start.readyMs), proxyIdleMb, daemonIdleMb, idleMb: proxyIdleMb + daemonIdleMb };
 }
 
-function ratio(name: string, ours: readonly Phase[] | undefined, theirs: readonly Phase[] | undefined, pick: (phase: Phase) => number): Ratio | null {
+/** Of the rounds that both took part in; null when one was left out. */
+export function ratio(name: string, ours: readonly Phase[] | undefined, theirs: readonly Phase[] | undefined, pick: (phase: Phase) => number): Ratio | null {
   if (ours === undefined || theirs === undefined) return null;
   return spread(name, ours.flatMap((phase, round) => (theirs[round] === undefined ? [] : [pick(phase) / pick(theirs[round])])), "×");
 }
 
-function spread(name: string, values: readonly number[], unit: Ratio["unit"]): Ratio | null {
+export function spread(name: string, values: readonly number[], unit: Ratio["unit"]): Ratio | null {
   return values.length === 0 ? null : { name, unit, median: median(values), lowest: Math.min(...values), highest: Math.max(...values) };
 }
 
-function judge(ratio: Ratio | null, isMet: (median: number) => boolean): boolean | null {
+export function judge(ratio: Ratio | null, isMet: (median: number) => boolean): boolean | null {
   return ratio === null ? null : isMet(ratio.median);
 }
 

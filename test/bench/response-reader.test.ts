@@ -17,6 +17,20 @@ for (const { name, text, status } of cases) {
   });
 }
 
+t.test("the body has begun with its first byte, not with the head", async (t) => {
+  const reader = createResponseReader();
+  const { text } = cases[2]!;
+  const bodyAt = text.indexOf("\r\n\r\n") + 4;
+  reader.feed(Buffer.from(text.slice(0, bodyAt)));
+  t.notOk(reader.bodyBegun);
+  reader.feed(Buffer.from(text.slice(bodyAt, bodyAt + 1)));
+  t.ok(reader.bodyBegun);
+  reader.feed(Buffer.from(text.slice(bodyAt + 1)));
+  t.ok(reader.bodyBegun, "also when it is whole");
+  reader.feed(Buffer.from(text.slice(0, 20)));
+  t.notOk(reader.bodyBegun, "the next response's hasn't");
+});
+
 t.test("a reader takes the next response after a whole one", async (t) => {
   const reader = createResponseReader();
   for (const { text, status } of cases) t.equal(reader.feed(Buffer.from(text)), status);

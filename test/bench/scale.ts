@@ -12,7 +12,7 @@ import { Command } from "commander";
 import { giveJob } from "./job-channel.js";
 import { cpuSource, cpuUsBetween, readCpu } from "./process-stat.js";
 import { createProcesses, type Running } from "./processes.js";
-import type { Watched, WatchJob } from "./scale-daemon.js";
+import type { WatchedDaemon, WatchJob } from "./scale-daemon.js";
 import { connectPeer, type Load, type ScalePeer } from "./scale-peer.js";
 import { childPath, scaleRules, templateKey } from "./scale-rules.js";
 
@@ -55,8 +55,8 @@ async function start(name: string, rules: number): Promise<Daemon> {
   return { running, peers, dir: home };
 }
 
-function watch(daemon: Daemon, job: WatchJob = {}): Promise<Watched> {
-  return giveJob<WatchJob, Watched>(daemon.running.child, job);
+function watch(daemon: Daemon, job: WatchJob = {}): Promise<WatchedDaemon> {
+  return giveJob<WatchJob, WatchedDaemon>(daemon.running.child, job);
 }
 
 /** Spreads a load over all peers; resolved when all of it is settled. */

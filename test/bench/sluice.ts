@@ -6,8 +6,19 @@ import { benchModel } from "./chat-exchange.js";
 import { userPathsConfig } from "./limiter-rules.js";
 import type { Processes, Running } from "./processes.js";
 
-const daemonFile = fileURLToPath(new URL("../../bin/sluice-limiterd.js", import.meta.url));
-const proxyFile = fileURLToPath(new URL("../../bin/sluice-proxy.js", import.meta.url));
+/** A built Sluice: where its programs are. */
+export interface Build {
+  readonly daemonFile: string;
+  readonly proxyFile: string;
+}
+
+/** The one that this benchmark belongs to. */
+const ownBuild = buildIn(fileURLToPath(new URL("../..", import.meta.url)));
+
+/** `dist` is a checkout's directory of compiled files. */
+export function buildIn(dist: string): Build {
+  return { daemonFile: join(dist, "bin", "sluice-limiterd.js"), proxyFile: join(dist, "bin", "sluice-proxy.js") };
+}
 
 export interface SluicePair {
   readonly daemon: Running;
@@ -17,22 +28,28 @@ export interface SluicePair {
 }
 
 /** Why Sluice can't be measured, or null. */
-export function sluiceMissing(): string | null {
+export function sluiceMissing({ daemonFile, proxyFile }: Build = ownBuild): string | null {
   const missing = [daemonFile, proxyFile].filter((file) => !existsSync(file));
   return missing.length === 0 ? null : `not built: ${missing.join(", ")}`;
 }
 
-/** Both processes, started at the same moment, with two rules that match every request of the benchmark, or with none. */
-export async function startPair(processes: Processes, dir: string, upstreamUrl: string, rules: "two rules" | "no rules"): Promise<SluicePair> {
-  const config = writeConfig(dir, {
-    providers: { bench: { type: "openai", base_url: `${upstreamUrl}/v1`, api_key: "none", models: [benchModel] } },
-    rate_limits: {
-      user_paths: rules === "no rules" ? [] : [
-        { path: "/", limits: [{ period: "minute", max_requests: 1_000_000_000 }] },
-        { path: "/bench", limits: [{ period: "hour", max_requests: 1_000_000_000, max_tokens: 1_000_000_000_000 }] },
-      ],
-    },
-  });
+/** Two rules that match every request of the benchmark. */
+export const twoRules = {
+  user_paths: [
+    { path: "/", limits: [{ period: "minute", max_requests: 1_000_000_000 }] },
+    { path: "/bench", limits: [{ period: "hour", max_requests: 1_000_000_000, max_tokens: 1_000_000_000_000 }] },
+  ],
+};
+
+/** Both processes, started at the same moment, with two rules or with none. */
+export function startPair(processes: Processes, dir: string, upstreamUrl: string, rules: "two rules" | "no rules"): Promise<SluicePair> {
+  const providers = { bench: { type: "openai", base_url: `${upstreamUrl}/v1`, api_key: "none", models: [benchModel] } };
+  return startConfigured(processes, dir, { providers, rate_limits: rules === "no rules" ? { user_paths: [] } : twoRules });
+}
+
+/** Both processes of a build with any configuration. */
+export async function startConfigured(processes: Processes, dir: string, parts: ConfigParts, { daemonFile, proxyFile }: Build = ownBuild): Promise<SluicePair> {
+  const config = writeConfig(dir, parts);
   const startedAt = performance.now();
   const [daemon, proxy] = await Promise.all([processes.node(daemonFile, ["--config", config]), processes.node(proxyFile, ["--config", config])]);
   return { daemon, proxy, readyMs: performance.now() - startedAt };
@@ -45,14 +62,25 @@ export async function startDaemon(processes: Processes, dir: string, usage: bool
     usage: { enabled: usage },
     rate_limits: { user_paths: userPathsConfig() },
   });
-  return { daemon: await processes.node(daemonFile, ["--config", config]), socket: socketIn(dir) };
+  return { daemon: await processes.node(ownBuild.daemonFile, ["--config", config]), socket: socketIn(dir) };
 }
 
-function socketIn(dir: string): string {
+/** Where a Sluice that was started in `dir` has its socket. */
+export function socketIn(dir: string): string {
   return join(dir, "limiterd.sock");
 }
 
-function writeConfig(dir: string, parts: { readonly providers: object; readonly rate_limits: object; readonly usage?: object }): string {
+/** What of a `sluice.yaml` isn't the same in every run. */
+export interface ConfigParts {
+  readonly providers: object;
+  readonly rate_limits: object;
+  readonly usage?: object;
+  readonly budgets?: object;
+  readonly prices?: object;
+}
+
+/** Writes `sluice.yaml` for a Sluice that lives in `dir`, and says where. */
+export function writeConfig(dir: string, parts: ConfigParts): string {
   const file = join(dir, "sluice.yaml");
   // JSON is YAML.
   writeFileSync(file, JSON.stringify({ server: { host: "127.0.0.1", port: 0 }, limiter: { socket: socketIn(dir), data_dir: join(dir, "data") }, ...parts }, null, 2));

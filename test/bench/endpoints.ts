@@ -1,0 +1,53 @@
+/**
+ * `npm run bench:endpoints`: what Sluice adds to each endpoint, beside forwarders that do less; what limits,
+ * budgets and records add; and, on demand, another build of Sluice beside this one. All in one run. It says
+ * nothing of its own about the figures; how to read them: docs/benchmark.md.
+ */
+import os from "node:os";
+import { join } from "node:path";
+import { Command, Option } from "commander";
+import { atLeastOne, describeRun, type RunSize } from "./describe-run.js";
+import { scenarios } from "./endpoint-scenarios.js";
+import { buildEndpointsReport, formatEndpointsReport } from "./endpoints-report.js";
+import { measureBuilds, measureGrowing, measureScenarios } from "./measure-endpoints.js";
+import { buildIn, sluiceMissing } from "./sluice.js";
+import { withProcesses } from "./with-processes.js";
+
+interface Options extends RunSize {
+  readonly json: boolean;
+  readonly only?: readonly string[];
+  readonly beside?: string;
+}
+
+const options = new Command("bench:endpoints")
+  .description("Measures each endpoint beside bare forwarders, in one run.")
+  .option("--json", "print the report as JSON", false)
+  .option("--seconds <n>", "length of each measured phase", atLeastOne, 2)
+  .option("--rounds <n>", "how often the peers take turns", atLeastOne, 5)
+  .option("--connections <n>", "connections under load", atLeastOne, 32)
+  .addOption(new Option("--only <parts...>", "measure these alone").choices([...scenarios.map(({ name }) => name), "growing", "builds"]))
+  .option("--beside <dir>", "a built checkout of another version, compared with this one")
+  .parse()
+  .opts<Options>();
+
+const isWanted = (part: string): boolean => options.only === undefined || options.only.includes(part);
+const own = buildIn(join(import.meta.dirname, "..", ".."));
+const builds = options.beside === undefined || !isWanted("builds") ? null : { "the other": buildIn(join(options.beside, "dist")), "this one": own };
+
+await withProcesses("endpoints", async (processes, dir) => {
+  for (const build of [own, ...Object.values(builds ?? {})]) {
+    const missing = sluiceMissing(build);
+    if (missing !== null) throw new Error(missing);
+  }
+  const { connections } = options;
+  const context = { processes, dir, seconds: options.seconds, rounds: options.rounds, say: (line: string) => process.stderr.write(`${line}\n`) };
+  const head = describeRun(options, []);
+  const wanted = scenarios.filter(({ name }) => isWanted(name));
+  const report = buildEndpointsReport(head, {
+    scenarios: wanted.length === 0 ? [] : await measureScenarios(context, connections, wanted),
+    growing: isWanted("growing") ? await measureGrowing(context, connections) : null,
+    builds: builds === null ? null : await measureBuilds(context, connections, builds),
+  });
+  process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : `${formatEndpointsReport(report)}\n\nload ${os.loadavg()[0]!.toFixed(2)} after the run\n`);
+  return 0;
+});
