@@ -2,7 +2,7 @@
 import { assert } from "../shared/assert.js";
 import type { ProviderConfig } from "../shared/config/config.js";
 import type { RewriterName } from "../shared/config/rewriter-settings.js";
-import { type Failure, failure } from "../shared/error-code.js";
+import { type Failure, failure, plainFailure } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
 import { chooseDialect } from "./dialects/choose-dialect.js";
 import type { JsonObject, TranslatedRequest, Translation } from "./dialects/translation.js";
@@ -16,6 +16,8 @@ import { createAnswerTranslator } from "./translate-answer.js";
 
 export async function readJsonCall(operation: JsonOperation, source: CallSource): Promise<ReadCall> {
   const { exchange, bodyBytesMax, isUtf8 } = source;
+  const coding = exchange.header("content-encoding");
+  if (coding !== undefined && coding.trim().toLowerCase() !== "identity") return { ok: false, failure: plainFailure(415, "invalid_request_error", `the body must be plain JSON: content-encoding ${JSON.stringify(coding.slice(0, 64))} is not taken`) };
   const body = await exchange.readBody(bodyBytesMax);
   if (!body.ok) return { ok: false, failure: body.reason === "gone" ? null : failure("request_too_large", `the body is larger than ${bodyBytesMax} bytes`) };
   const parsed = parseModelBody(operation, body.bytes, isUtf8);

@@ -28,6 +28,10 @@ class Translating implements AnswerTranslator {
     return this.#events === null ? this.#usage : this.#events.usage;
   }
 
+  get failed(): boolean {
+    return this.#events !== null && this.#events.failed;
+  }
+
   whole(body: Buffer): Buffer {
     const value = parseJson(body.toString("utf8"));
     // An error in the place of an answer is mapped by what comes behind, as every provider's is.

@@ -15,6 +15,8 @@ export interface AnswerTranslator {
   push(chunk: Buffer): Buffer | null;
   /** What is left when the provider's stream has ended in order. */
   end(): Buffer | null;
+  /** The stream makes no sense, and its client has been told so in its last event. */
+  readonly failed: boolean;
   /** What the provider itself told of its usage, in its own fields; null or undefined: nothing. */
   readonly usage: unknown;
 }
@@ -55,10 +57,19 @@ class TranslatingSink implements UpstreamSink {
   onData(chunk: Buffer): void {
     if (this.#failed) return;
     if (this.#form === "passed") return this.#sink.onData(chunk);
-    if (this.#form === "stream") return this.#translate(() => this.#translator.push(chunk));
+    if (this.#form === "stream") return this.#stream(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes > readableResponseBytesMax) return this.#fail(`an answer larger than ${readableResponseBytesMax} bytes can't be translated`);
     this.#kept.push(chunk);
+  }
+
+  /** A provider that makes no sense isn't listened to any longer: its call holds a slot. */
+  #stream(chunk: Buffer): void {
+    this.#translate(() => this.#translator.push(chunk));
+    if (this.#failed || !this.#translator.failed) return;
+    this.#failed = true;
+    this.call?.abort();
+    this.#sink.onEnd();
   }
 
   onEnd(): void {

@@ -46,6 +46,10 @@ class PipedEvents implements EventTranslator {
     return this.#inner.usage;
   }
 
+  get failed(): boolean {
+    return this.#inner.failed || this.#outer.failed;
+  }
+
   push(event: string | null, data: string): readonly ClientEvent[] {
     return this.#pipe(this.#inner.push(event, data), []);
   }

@@ -13,6 +13,11 @@ const none: readonly ClientEvent[] = [];
 export abstract class GuardedTranslator implements EventTranslator {
   #out: ClientEvent[] = [];
   #over = false;
+  #failed = false;
+
+  get failed(): boolean {
+    return this.#failed;
+  }
 
   abstract get usage(): unknown;
 
@@ -54,6 +59,7 @@ export abstract class GuardedTranslator implements EventTranslator {
       act();
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
+      this.#failed = true;
       this.close(this.errorEvent({ type: "provider_error", message: error.message, code: null }));
     }
     return this.#out;

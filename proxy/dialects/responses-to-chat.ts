@@ -58,6 +58,7 @@ function errorOf(error: unknown): JsonObject {
  * target; later a failure is `response.failed`. Both are the end: what comes after them isn't looked at.
  */
 class ResponseEvents implements EventTranslator {
+  failed = false;
   readonly #builder: ResponseBuilder;
   #events: ClientEvent[] = [];
   #state: "new" | "begun" | "ended" = "new";
@@ -78,6 +79,7 @@ class ResponseEvents implements EventTranslator {
       this.#read(data);
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
+      this.failed = true;
       this.#fail({ message: error.message });
     }
     return this.#drain();

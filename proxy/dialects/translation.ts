@@ -32,6 +32,8 @@ export interface EventTranslator {
   push(event: string | null, data: string): readonly ClientEvent[];
   /** The upstream's stream ended in order: whatever is still owed to the client. */
   end(): readonly ClientEvent[];
+  /** What the upstream says can't be translated: the client has been told, and nothing more will be. */
+  readonly failed: boolean;
   /** What the upstream has told of its usage so far, in its own fields; null or undefined: nothing yet. */
   readonly usage: unknown;
 }

@@ -15,10 +15,10 @@ function title(name: string): string {
 }
 
 const hopByHop = ["connection", "keep-alive", "proxy-authorization", "proxy-connection", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"];
-const ownToRequests = ["host", "content-length", "expect", "accept-encoding", "authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "x-forwarded-for", "x-forwarded-proto", "forwarded", "x-request-id", "x-sluice-user-path", "x-sluice-anything", userPathHeader];
+const ownToRequests = ["host", "content-length", "expect", "accept-encoding", "authorization", "x-api-key", "api-key", "x-goog-api-key", "openai-organization", "OpenAI-Project", "cookie", "x-forwarded-for", "x-forwarded-proto", "forwarded", "x-request-id", "x-sluice-user-path", "x-sluice-anything", userPathHeader];
 const ownToResponses = ["content-length", "set-cookie", "x-request-id", "x-ratelimit-limit-requests", "x-ratelimit-reset-tokens", "alt-svc", "strict-transport-security", "server", "date", "via", "x-sluice-target"];
 // Names that share their first letter, their length or their beginning with a dropped one.
-const keptInRequests = ["accept", "Content-Type", "User-Agent", "X-Stainless-Lang", "OpenAI-Organization", "x-api-keys", "x-api-key2", "hosts", "ted", "x-forwarded", "x-sluice", "cookie2", "expects", "api-version", "date", "server", "x-team-path2", "x-team-pat"];
+const keptInRequests = ["accept", "Content-Type", "User-Agent", "X-Stainless-Lang", "OpenAI-Beta", "x-api-keys", "x-api-key2", "hosts", "ted", "x-forwarded", "x-sluice", "cookie2", "expects", "api-version", "date", "server", "x-team-path2", "x-team-pat"];
 const keptInResponses = ["Content-Type", "retry-after", "retry-after-ms", "openai-processing-ms", "content-encoding", "dated", "servers", "x-ratelimit", "x-request-ids", "vias", "cf-ray", "x-should-retry", "alt-svc2", "tea", "cookie"];
 
 t.test("a request keeps what the provider needs, as it was written and in its order", async (t) => {

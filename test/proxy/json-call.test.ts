@@ -90,3 +90,13 @@ t.test("a body that is no call isn't one; too large is a 413, and a client that 
   t.match(await read("chat_completions", chat, { bodyBytesMax: 10 }), { ok: false, failure: { status: 413, code: "request_too_large", message: "the body is larger than 10 bytes" } });
   t.same(await read("chat_completions", chat, { gone: true }), { ok: false, failure: null });
 });
+
+t.test("a body in a content coding is refused by its name", async (t) => {
+  for (const [coding, status] of [["gzip", 415], ["identity", 200], ["Identity ", 200], ["br, gzip", 415]] as const) {
+    const exchange = new FakeExchange({ headers: ["Content-Encoding", coding] });
+    exchange.sentPieces = [Buffer.from(chat)];
+    const result = await readJsonCall("chat_completions", { exchange, bodyBytesMax: 10_000, uploadBytesMax: 0, isUtf8: () => true, newSpool: () => Promise.reject(new Error("no disk")), nowMs: () => 0 });
+    t.equal(result.ok ? 200 : result.failure?.status, status, coding);
+    if (!result.ok) t.match(result.failure, { type: "invalid_request_error", message: `the body must be plain JSON: content-encoding ${JSON.stringify(coding)} is not taken` });
+  }
+});

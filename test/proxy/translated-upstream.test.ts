@@ -15,6 +15,7 @@ const lower: AnswerTranslator = {
     return chunk.equals(Buffer.from("*")) ? null : Buffer.from(chunk.toString().toLowerCase());
   },
   end: () => Buffer.from("end"),
+  failed: false,
   usage: null,
 };
 
@@ -102,7 +103,32 @@ t.test("an answer beyond what is read is a broken one", async (t) => {
 });
 
 t.test("a mistake of our own isn't taken for the provider's", async (t) => {
-  const { provider } = call({ whole: () => { throw new TypeError("ours"); }, push: () => { throw new TypeError("ours"); }, end: () => null, usage: null });
+  const { provider } = call({ whole: () => { throw new TypeError("ours"); }, push: () => { throw new TypeError("ours"); }, end: () => null, failed: false, usage: null });
   provider.onHead(200, json);
   t.throws(() => provider.onEnd(), TypeError);
+});
+
+t.test("a stream whose translation has failed isn't listened to any longer, and ends for the client with what it was told", async (t) => {
+  let failed = false;
+  const failing: AnswerTranslator = {
+    whole: (body) => body,
+    push: (chunk) => {
+      failed = chunk.includes("?");
+      return failed ? Buffer.from("error") : chunk;
+    },
+    end: () => Buffer.from("not sent"),
+    get failed() {
+      return failed;
+    },
+    usage: null,
+  };
+  const { provider, heard, aborted } = call(failing);
+  provider.onHead(200, events);
+  provider.onData(Buffer.from("a"));
+  provider.onData(Buffer.from("?"));
+  t.same([heard, aborted()], [["head 200", "a", "error", "END"], 1]);
+  provider.onData(Buffer.from("b"));
+  provider.onEnd();
+  provider.onFailure({ kind: "broken", reason: "ECONNRESET" });
+  t.equal(heard.length, 4, "and what it says after that is passed over");
 });

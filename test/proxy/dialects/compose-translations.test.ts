@@ -15,6 +15,7 @@ function wrapping(name: string): Translation {
         push: (event, data) => (data === "skip" ? [] : [{ event: `${name}(${event})`, data: `${name}(${data})` }, { event: null, data: `${told(context)}` }].slice(0, data.startsWith("twice") ? 2 : 1)),
         end: () => [{ event: null, data: `end of ${name}` }],
         usage: name,
+        failed: false,
       };
     },
   };
@@ -55,7 +56,7 @@ t.test("events are piped, and both ends are told in order", async (t) => {
 const capitals: Translation = {
   request: (body) => ({ ok: true, body: { BODY: body } }),
   answer: (body) => body["CHAT"] as JsonObject,
-  events: () => ({ push: (event, data) => [{ event, data: data.toLowerCase() }], end: () => [{ event: null, data: "[DONE]" }], usage: null }),
+  events: () => ({ push: (event, data) => [{ event, data: data.toLowerCase() }], end: () => [{ event: null, data: "[DONE]" }], usage: null, failed: false }),
 };
 
 t.test("responses come from a provider of a third dialect, by way of chat completions", async (t) => {
