@@ -21,7 +21,7 @@ export function renderUsage({ usage, groups }: UsageSummary, view: UsageView): s
   const parts = [`${heading}\n${renderTotals(usage)}`];
   const byDay = view.by === null || view.by === "day" ? everyDay(groups, view) : null;
   if (byDay !== null) parts.push(renderChart(byDay, view));
-  if (view.by !== null) parts.push(renderGroups(byDay ?? groups, view.by));
+  if (view.by !== null) parts.push(renderGroups(byDay ?? groups, view.by, view.userPath));
   return parts.join("\n\n");
 }
 
@@ -57,12 +57,12 @@ function renderChart(days: readonly UsageGroup[], { columns, unicode }: UsageVie
   return [`${name} per ${per}, at most ${most}`, ...lines].join("\n");
 }
 
-function renderGroups(groups: readonly UsageGroup[], by: Grouping): string {
+function renderGroups(groups: readonly UsageGroup[], by: Grouping, userPath: string): string {
   const decimals = usdDecimals(Math.max(0, ...groups.map((group) => group.total_cost)));
   const someUnpriced = groups.some((group) => group.unpriced_requests > 0);
   const count = (title: string, of: (group: UsageGroup) => number): Column<UsageGroup> => ({ title, align: "right", text: (group) => formatCount(of(group)) });
   return renderTable<UsageGroup>([
-    { title: by.toUpperCase(), align: "left", text: ({ key }) => printable(key) },
+    { title: by.toUpperCase(), align: "left", text: ({ key }) => (by === "path" && key === userPath ? `${key} (itself)` : printable(key)) },
     count("REQUESTS", (group) => group.requests),
     count("INPUT", (group) => group.input_tokens),
     count("OUTPUT", (group) => group.output_tokens),

@@ -13,7 +13,7 @@ export interface Account {
   /** The child's segment below the template; empty for a budget's own. */
   readonly child: string;
   readonly spends: Spends;
-  /** Changed since it was last handed to the writer. */
+  /** Changed since the last batch of the journal. */
   dirty: boolean;
 }
 
@@ -27,6 +27,8 @@ export interface Budget {
   updatedAtMs: number;
   /** Of a period that began by then, what isn't known is looked up: the budget wasn't there to see it, or has forgotten it. */
   sinceMs: number;
+  /** The key of the last records that had come when its accounts began to be these: what the log of spends says of that time is about others. */
+  sinceKey: number;
   /** Null: never. */
   resetAtMs: number | null;
   /** While what was spent in the broken first day of its period is being looked up in the records. */

@@ -15,6 +15,8 @@ import type { UsageRecord } from "./usage-records.js";
 export interface BudgetBookPorts {
   /** What was spent on whole days, from the first midnight at or after `fromMs` to the day of `toMs`, by those whom the account covers. */
   spentOnDays(account: Account, fromMs: number, toMs: number): Found | null;
+  /** The key of the last records that the journal has taken; none is open when a budget is made or cleared. */
+  lastRecordKey(): number;
 }
 
 export interface BudgetBook {
@@ -45,15 +47,16 @@ export interface BudgetBook {
   running(account: Account, nowMs: number): PeriodSpend;
   /** The running period, from the calendar; a reset within it isn't looked at. */
   boundsOf(budget: Budget, nowMs: number): PeriodBounds;
-  markDirty(account: Account): void;
   takeDirty(): Account[];
+  /** Whether this is still the account that a request would meet. */
+  isCurrent(account: Account): boolean;
   /** Looks at up to `examined` children, goes on there at the next call, and forgets those whose periods are all over. Returns them. */
   forgetIdle(nowMs: number, examined: number): Account[];
   /** All budgets in the order (scope, subject, period). */
   sorted(): readonly Budget[];
 }
 
-export type RestoredBudget = Pick<Budget, "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "filling">;
+export type RestoredBudget = Pick<Budget, "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "filling">;
 
 const unknownBounds: PeriodBounds = { startMs: 0, endMs: 0 };
 
@@ -70,9 +73,9 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
   function make(fields: RestoredBudget): Budget {
     const { definition } = fields;
     const id = budgetId(definition);
-    const { source, createdAtMs, updatedAtMs, sinceMs, filling } = fields;
+    const { source, createdAtMs, updatedAtMs, sinceMs, sinceKey, filling } = fields;
     // Field by field: budgets are looked at with each request, and spreading gives each a hidden class of its own.
-    const budget: Budget = { id, definition, amount: amountSum(definition.amountUsd), source, createdAtMs, updatedAtMs, sinceMs, resetAtMs: resets.get(id) ?? null, filling, generation: 0, own: null, children: new Map(), bounds: unknownBounds };
+    const budget: Budget = { id, definition, amount: amountSum(definition.amountUsd), source, createdAtMs, updatedAtMs, sinceMs, sinceKey, resetAtMs: resets.get(id) ?? null, filling, generation: 0, own: null, children: new Map(), bounds: unknownBounds };
     if (!definition.perChild) budget.own = newAccount(budget, "");
     index.add(budget);
     budgets.set(id, budget);
@@ -144,6 +147,7 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
 
   function clear(budget: Budget, nowMs: number): void {
     budget.sinceMs = nowMs;
+    budget.sinceKey = ports.lastRecordKey();
     budget.filling = false;
     budget.generation++;
     budget.bounds = unknownBounds;
@@ -168,7 +172,7 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
         return { budget: known, made: false };
       }
       if (known !== undefined) remove(known);
-      return { budget: make({ definition, source, createdAtMs: known?.createdAtMs ?? nowMs, updatedAtMs: nowMs, sinceMs: nowMs, filling: false }), made: true };
+      return { budget: make({ definition, source, createdAtMs: known?.createdAtMs ?? nowMs, updatedAtMs: nowMs, sinceMs: nowMs, sinceKey: ports.lastRecordKey(), filling: false }), made: true };
     },
     restore: make,
     restoreReset: (id, atMs) => void resets.set(id, atMs),
@@ -213,13 +217,13 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
     },
     running,
     boundsOf,
-    markDirty,
     takeDirty() {
       const taken = dirty;
       dirty = [];
       for (const account of taken) account.dirty = false;
       return taken;
     },
+    isCurrent: (account) => budgets.get(account.budget.id) === account.budget && (account.budget.own ?? account.budget.children.get(account.child)) === account,
     forgetIdle(nowMs, examined) {
       const forgotten: Account[] = [];
       sweep ??= children();

@@ -62,7 +62,7 @@ interface Gap {
 }
 
 async function fill(state: DaemonState, budget: Budget, { generation, fromMs, untilMs, nowMs }: Gap): Promise<void> {
-  const { budgets: book, writer } = state;
+  const { budgets: book, usage, writer } = state;
   const byChild = new Map<string, { spent: Found["spent"]; requests: number }>();
   await readRecords(state, fromMs, (record) => {
     if (record.cacheHit || record.atMs >= untilMs) return;
@@ -81,7 +81,7 @@ async function fill(state: DaemonState, budget: Budget, { generation, fromMs, un
     filled.push(account);
   }
   writer.closeBatch();
-  const written = writeSlices(writer, filled.map(spendChange));
+  const written = writeSlices(writer, filled.map((account) => spendChange(account, usage.lastKey)));
   budget.filling = false;
   await Promise.all([written, writer.write([budgetChange(budget)])]);
 }

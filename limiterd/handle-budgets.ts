@@ -96,7 +96,7 @@ function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: Admin
 
 function reset(state: DaemonState, budgets: readonly Budget[], nowMs: number, ports: AdminPorts): void {
   for (const budget of budgets) state.budgets.reset(budget, nowMs);
-  const spends = budgets.flatMap((budget) => accountsOf(budget).filter((account) => account.spends.length > 0).map(spendChange));
+  const spends = budgets.flatMap((budget) => accountsOf(budget).filter((account) => account.spends.length > 0).map((account) => spendChange(account, state.usage.lastKey)));
   commit(state, { changes: budgets.flatMap((budget) => [resetChange(budget.id, nowMs), budgetChange(budget)]), then: spends }, ports);
 }
 

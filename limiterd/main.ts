@@ -4,7 +4,7 @@
  */
 import { randomInt } from "node:crypto";
 import type { Config } from "../shared/config/config.js";
-import { frameBytesMaxToDaemon } from "../shared/bounds.js";
+import { frameBytesMaxToDaemon, usageFlushMs } from "../shared/bounds.js";
 import { listen, type Peer } from "../shared/ipc.js";
 import type { Log } from "../shared/log.js";
 import { version } from "../shared/version.js";
@@ -77,7 +77,7 @@ export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdO
       onMissing: (missing) => log.warn({ missing }, "proxies of the last run have not come back"),
       closeListener: () => listener.close(),
     },
-    { flushIntervalMs: config.rateLimits.flushIntervalMs, usageRetentionDays: config.usageRetentionDays },
+    { flushIntervalMs: config.rateLimits.flushIntervalMs, usageRetentionDays: config.usageRetentionDays, usageFlushMs },
   );
   return {
     async stop() {

@@ -3,7 +3,7 @@
  * stands in its key (`rollup-keys.ts`).
  */
 import { isCount } from "../shared/assert.js";
-import { addCost, addSum, emptySum, type MoneySum } from "../shared/money.js";
+import { addCost, addSum, emptySum, type MoneySum, type PicoUsd } from "../shared/money.js";
 import type { UsageRecord } from "./usage-records.js";
 
 /** Cache hits aren't in it. Counts are safe integers, which stop at the largest. */
@@ -33,24 +33,31 @@ export function emptyRollup(): Rollup {
   };
 }
 
-/** Adds a record, in place. */
-export function addRecord(sum: Rollup, record: UsageRecord): void {
-  sum.requests = bounded(sum.requests + 1);
-  sum.inputTokens = bounded(sum.inputTokens + record.inputTokens);
-  sum.outputTokens = bounded(sum.outputTokens + record.outputTokens);
-  sum.cachedInputTokens = bounded(sum.cachedInputTokens + record.cachedInputTokens);
-  sum.cacheWriteInputTokens = bounded(sum.cacheWriteInputTokens + record.cacheWriteInputTokens);
-  sum.rewriteTokensSaved = bounded(sum.rewriteTokensSaved + record.rewriteTokensSaved);
+/** The sum of one record. */
+export function rollupOf(record: UsageRecord): Rollup {
   const { inputCost, outputCost, totalCost, rewriteCostSaved } = record;
-  if (inputCost === null || outputCost === null || totalCost === null) sum.unpricedRequests++;
-  else {
-    addCost(sum.inputCost, inputCost);
-    addCost(sum.outputCost, outputCost);
-    addCost(sum.totalCost, totalCost);
-  }
-  if (rewriteCostSaved === null) return;
-  sum.rewritesPriced++;
-  addCost(sum.rewriteCostSaved, rewriteCostSaved);
+  const unpriced = inputCost === null || outputCost === null || totalCost === null;
+  return {
+    requests: 1,
+    inputTokens: record.inputTokens,
+    outputTokens: record.outputTokens,
+    cachedInputTokens: record.cachedInputTokens,
+    cacheWriteInputTokens: record.cacheWriteInputTokens,
+    unpricedRequests: unpriced ? 1 : 0,
+    rewriteTokensSaved: record.rewriteTokensSaved,
+    rewritesPriced: rewriteCostSaved === null ? 0 : 1,
+    models: 0,
+    inputCost: sumOf(unpriced ? 0 : inputCost),
+    outputCost: sumOf(unpriced ? 0 : outputCost),
+    totalCost: sumOf(unpriced ? 0 : totalCost),
+    rewriteCostSaved: sumOf(rewriteCostSaved ?? 0),
+  };
+}
+
+function sumOf(cost: PicoUsd): MoneySum {
+  const sum = emptySum();
+  addCost(sum, cost);
+  return sum;
 }
 
 /** Adds another sum, in place; how it is split is left aside. */
@@ -69,22 +76,30 @@ export function addRollup(sum: Rollup, other: Rollup): void {
   addSum(sum.rewriteCostSaved, other.rewriteCostSaved);
 }
 
+/** As `addRollup` to an empty one. */
+export function copyRollup(sum: Rollup): Rollup {
+  const copy = emptyRollup();
+  addRollup(copy, sum);
+  return copy;
+}
+
 function bounded(count: number): number {
   return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : count;
 }
 
-/** `rollups`: the nine counts, and each cost as micro-dollars and pico-dollars. */
-export function rollupToStored(sum: Rollup): readonly unknown[] {
+/** `rollups`: the nine counts, each cost as micro-dollars and pico-dollars, and the key of the last records that may be in it: it holds all up to there. */
+export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown[] {
   return [
     sum.requests, sum.inputTokens, sum.outputTokens, sum.cachedInputTokens, sum.cacheWriteInputTokens, sum.unpricedRequests, sum.rewriteTokensSaved, sum.rewritesPriced, sum.models,
     sum.inputCost.microUsd, sum.inputCost.picoUsd, sum.outputCost.microUsd, sum.outputCost.picoUsd,
     sum.totalCost.microUsd, sum.totalCost.picoUsd, sum.rewriteCostSaved.microUsd, sum.rewriteCostSaved.picoUsd,
+    recordKey,
   ];
 }
 
 /** Null for what `rollupToStored` never wrote. */
 export function rollupFromStored(value: readonly unknown[]): Rollup | null {
-  if (value.length !== 17 || !value.every((item) => isCount(item))) return null;
+  if (value.length !== 18 || !value.every((item) => isCount(item))) return null;
   const counts = value as readonly number[];
   const money = (at: number): MoneySum => ({ microUsd: counts[at]!, picoUsd: counts[at + 1]! });
   const [requests, inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens, unpricedRequests, rewriteTokensSaved, rewritesPriced, models] = counts as readonly [number, number, number, number, number, number, number, number, number];
@@ -92,4 +107,9 @@ export function rollupFromStored(value: readonly unknown[]): Rollup | null {
     requests, inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens, unpricedRequests, rewriteTokensSaved, rewritesPriced, models,
     inputCost: money(9), outputCost: money(11), totalCost: money(13), rewriteCostSaved: money(15),
   };
+}
+
+/** The key of the last records in what `rollupFromStored` has read. */
+export function recordKeyIn(value: readonly unknown[]): number {
+  return value[17] as number;
 }

@@ -8,13 +8,12 @@ import type { HashKey } from "./child-name.js";
 import { beginFill, createSpentOnDays } from "./fill-budget.js";
 import type { Inert } from "./inert-rule.js";
 import { createRefusals } from "./refusals.js";
-import { createRollups } from "./rollups.js";
 import { restore } from "./restore.js";
 import { restoreBudgets } from "./restore-budgets.js";
+import { restoreUsage } from "./restore-usage.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "./state.js";
 import { findInertRules, inertOnes } from "./status.js";
 import type { Store } from "./store.js";
-import { createUsageLog } from "./usage-log.js";
 import { createWriter } from "./writer.js";
 
 export interface StartPorts {
@@ -65,9 +64,10 @@ export async function startState({ store, schedule, onStoreState, onInert, onUnr
     const number = keyNumber(keyId);
     return number === null ? [] : (restored.keys.byNumber(number)?.labels ?? []);
   };
-  const usage = createUsageLog(store, createRollups({ store, labelsOf, onDamaged: onUnreadable }));
-  const { budgets, unfilled, changes: budgetChanges } = restoreBudgets(store, settings.budgetsEnabled ? configured : null, { spentOnDays: createSpentOnDays(usage, onUnreadable) }, nowMs);
-  const writer = createWriter({ store, schedule, onStoreState: told }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs, retryMs, contributors: [usage, createSpendLog(budgets)] });
+  const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
+  const { budgets, unfilled, logged, changes: budgetChanges } = restoreBudgets(store, settings.budgetsEnabled ? configured : null, { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey }, nowMs);
+  const spendLog = createSpendLog(budgets, usage, logged);
+  const writer = createWriter({ store, schedule, onStoreState: told }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs, retryMs, contributors: [usage, spendLog] });
   const state: DaemonState = {
     settings,
     book: restored.book,
@@ -83,6 +83,7 @@ export async function startState({ store, schedule, onStoreState, onInert, onUnr
     awaited: restored.awaited.size > 0 ? restored.awaited : null,
     store,
     usage,
+    spendLog,
     turn,
     refusals: createRefusals(),
     inertRules: findInertRules(restored.book, settings.inertReason),

@@ -1,6 +1,7 @@
 /** What the daemon does by the clock: snapshots, the sweep of idle children, the end of the reunion; and the order in which it stops. */
 import { journalBytesMax, reunionMs } from "../shared/bounds.js";
 import { closeSilentPeers } from "./connection.js";
+import { flushUsage } from "./flush-usage.js";
 import { endReunion } from "./handle-message.js";
 import { removeVoid, snapshot, sweepChildren, sweepSpends } from "./snapshot.js";
 import type { Started } from "./start-state.js";
@@ -34,10 +35,13 @@ export interface TimerSettings {
   /** 0: no snapshot but the last, and those that the journal's size forces. */
   readonly flushIntervalMs: number;
   readonly usageRetentionDays: number;
+  /** How often what records have moved is written, if it doesn't become much before. */
+  readonly usageFlushMs: number;
 }
 
-export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, { flushIntervalMs, usageRetentionDays }: TimerSettings): Timers {
+export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, { flushIntervalMs, usageRetentionDays, usageFlushMs }: TimerSettings): Timers {
   let running: Promise<void> | null = null;
+  let flushing: Promise<void> | null = null;
   let sweeping: Promise<void> | null = null;
   const sweep = (run: () => Promise<void>): void => {
     sweeping ??= run().finally(() => {
@@ -50,15 +54,23 @@ export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, 
     });
     return running;
   };
+  const flush = (): Promise<void> => {
+    flushing ??= flushUsage(state).finally(() => {
+      flushing = null;
+    });
+    return flushing;
+  };
+  state.usage.onMuch(() => void flush());
   sweep(() => removeVoid(state, voidWindows));
   const trimmer = createUsageTrimmer(state.store, usageRetentionDays);
   const trim = (nowMs: number): void => {
     // What waits for a store that fails needn't become more.
-    const removals = state.writer.failing === null ? trimmer.next(nowMs) : [];
+    const removals = state.writer.failing === null ? trimmer.next(nowMs, state.usage.rolledUpKey) : [];
     if (removals.length > 0) void writeSlices(state.writer, removals);
   };
   const stops: (() => void)[] = [];
   if (flushIntervalMs > 0) stops.push(ports.every(flushIntervalMs, () => void takeSnapshot()));
+  stops.push(ports.every(usageFlushMs, () => void flush()));
   stops.push(ports.every(tickMs, () => {
     if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
     closeSilentPeers(state, ports.nowMs());
@@ -81,6 +93,8 @@ export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, 
   const lastSnapshot = async (): Promise<void> => {
     await running;
     await takeSnapshot();
+    await flushing;
+    await flush();
   };
   return {
     async stop() {

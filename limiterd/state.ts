@@ -6,6 +6,7 @@ import type { IdMap } from "../shared/id-map.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { FromDaemon, Lease, Role } from "../shared/wire/message.js";
 import type { BudgetBook } from "./budget-book.js";
+import type { SpendLog } from "./budget-store.js";
 import type { Inert, InertReason } from "./inert-rule.js";
 import type { KeyRing } from "./key-ring.js";
 import type { Refusals } from "./refusals.js";
@@ -61,6 +62,7 @@ export interface DaemonState {
   readonly writer: Writer;
   readonly store: Store;
   readonly usage: UsageLog;
+  readonly spendLog: SpendLog;
   /** Resolved after whatever waits for the event loop has had its turn: between the slices of long reads. */
   readonly turn: () => Promise<void>;
   readonly peers: Set<PeerState>;

@@ -7,7 +7,7 @@ import { type RuleDefinition, type RuleSource, scopes } from "../shared/rule.js"
 import { isNormalUserPath } from "../shared/user-path.js";
 import { type SettledPart, settledParts, type Target } from "../shared/wire/message.js";
 
-export const tables = ["rules", "windows", "journal", "proxies", "lives", "keys", "usage", "rollups", "budgets", "spends", "resets", "settings"] as const;
+export const tables = ["rules", "windows", "journal", "proxies", "lives", "keys", "usage", "rollups", "marks", "budgets", "spends", "spendlog", "resets", "settings"] as const;
 export type Table = (typeof tables)[number];
 
 /** One entry to write, or with `value` undefined to remove. */
@@ -162,6 +162,9 @@ export const bornKey = "lsn";
 
 /** `lives`: [lsn] under `reset`: the last reset of all rules. It stands for the `sinceLsn` of each of them. */
 export const resetKey = "reset";
+
+/** `marks`: [key]: every sum of usage holds the records up to this key. */
+export const rolledUpMark = "rolled_up";
 
 /** What writes a rule. */
 export function ruleWritten(rule: StoredRule & { readonly id: string }): Change {

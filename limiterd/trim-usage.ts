@@ -9,8 +9,8 @@ import type { Change, Store } from "./store.js";
 import { usageKey } from "./usage-records.js";
 
 export interface UsageTrimmer {
-  /** What is to be removed now. */
-  next(nowMs: number): Change[];
+  /** What is to be removed now; no record behind `rolledUpKey`, however old the clock takes it for: a start may need it for the sums. */
+  next(nowMs: number, rolledUpKey: number): Change[];
 }
 
 /** Above every key of a table. */
@@ -36,8 +36,8 @@ export function createUsageTrimmer(store: Store, retentionDays: number): UsageTr
   }
 
   return {
-    next(nowMs) {
-      const before = usageKey(Math.max(0, nowMs - retentionDays * dayMs));
+    next(nowMs, rolledUpKey) {
+      const before = Math.min(usageKey(Math.max(0, nowMs - retentionDays * dayMs)), rolledUpKey + 1);
       const records: Change[] = store.keys("usage", { from: 0, before, limit: batchesPerTrim }).map((key) => ({ table: "usage", key, value: undefined }));
       return [...records, ...oldSums(nowMs)];
     },

@@ -2,9 +2,10 @@
  * Reading sums and records of usage while more of them come in: in slices, with what isn't written yet,
  * each once. Between two slices the daemon does its other work.
  */
-import { rollupsPerSlice } from "../shared/bounds.js";
+import { rollupsPerSlice, unstoredPerSlice } from "../shared/bounds.js";
 import { dayIn, daysUnder } from "./rollup-keys.js";
 import { addRollup, emptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
+import type { RollupView } from "./rollups.js";
 import { type Store, StoreUnreadableError } from "./store.js";
 import type { UsageLog } from "./usage-log.js";
 import { recordsFromStored, usageKey, type UsageRecord } from "./usage-records.js";
@@ -22,22 +23,45 @@ export interface Days {
   readonly toDay: string;
 }
 
-/** Hands the sums under a prefix (`rollup-keys.ts`) to `each`, which must take from them at once what it needs. Rejects with `StoreUnreadableError`. */
-export async function readRollups({ store, usage, turn }: UsageReader, prefix: string, { fromDay, toDay }: Days, each: (key: string, sum: Rollup) => void): Promise<void> {
-  const { rollups } = usage;
+/** What to do with a sum: take from it at once what is needed. */
+export type EachSum = (key: string, sum: Rollup) => void;
+
+/** Hands the sums under a prefix (`rollup-keys.ts`) to `each`, those of `view` as they stand there. Rejects with `StoreUnreadableError`. */
+export async function readRollups(reader: UsageReader, prefix: string, days: Days, each: EachSum, view: RollupView = reader.usage.rollups): Promise<void> {
   const early = new Set<string>();
-  for (const [key, sum] of rollups.unstored()) {
-    if (!key.startsWith(prefix) || dayIn(key, prefix) < fromDay || dayIn(key, prefix) > toDay) continue;
+  await readUnstored(reader, view, (key, sum) => {
+    if (!key.startsWith(prefix) || dayIn(key, prefix) < days.fromDay || dayIn(key, prefix) > days.toDay) return;
     early.add(key);
     each(key, sum);
+  });
+  await readStored(reader, prefix, days, (key, sum) => {
+    if (!early.has(key)) each(key, sum);
+  }, view);
+}
+
+/** Hands over every sum that the store has never held, before `readStored` is asked for the others: what is written in between, that one finds too. */
+export async function readUnstored({ turn }: UsageReader, view: RollupView, each: EachSum): Promise<void> {
+  let sinceTurn = 0;
+  for (const key of view.unstored()) {
+    const sum = view.held(key);
+    if (sum !== undefined && sum.requests > 0) each(key, sum);
+    if (++sinceTurn < unstoredPerSlice) continue;
+    sinceTurn = 0;
+    await turn();
   }
+}
+
+/** Hands over the sums under a prefix that the store holds, as they stand in memory if they are there. Rejects with `StoreUnreadableError`. */
+export async function readStored({ store, turn }: UsageReader, prefix: string, { fromDay, toDay }: Days, each: EachSum, view: RollupView): Promise<void> {
   const { from, before } = daysUnder(prefix, fromDay, toDay);
   for (let next: string | null = from, last = ""; next !== null;) {
     const slice = store.range("rollups", { from: next, before, limit: rollupsPerSlice });
     for (const { key: rawKey, value } of slice) {
       const key = String(rawKey);
-      if (key === last || early.has(key)) continue;
-      each(key, rollups.held(key) ?? rollupFromStored(value) ?? damaged(store, "rollups", key));
+      if (key === last) continue;
+      const sum = view.held(key) ?? rollupFromStored(value) ?? damaged(store, "rollups", key);
+      // A view shows what came after it as nothing.
+      if (sum.requests > 0) each(key, sum);
     }
     next = slice.length < rollupsPerSlice ? null : String(slice.at(-1)!.key);
     if (next === null) return;

@@ -65,12 +65,20 @@ export const journalEntriesMax = 500_000;
 export const journalBatchMax = 1000;
 /** A record counts for the day in which its response ended; one that comes later than this counts as of then. As long as the next bound, beyond which a repeat isn't known any more. */
 export const recordLatenessMs = 7 * 24 * 3600 * 1000;
-/** Sums of usage held in memory, at about 500 bytes each; beyond it those that are written are dropped, and read again when they are needed. */
+/** Sums of usage that make a generation in memory, at about 500 bytes each. When there are as many, those that nobody needed since the last time are dropped, and read again when they are needed. */
 export const rollupCellsMax = 50_000;
+/** The sums of usage and the accounts of budgets are written as often, or before that when one of the next two bounds is reached. */
+export const usageFlushMs = 10_000;
+/** Sums that have changed and aren't written. */
+export const rollupsDirtyMax = 50_000;
+/** Records since the sums were last written: a start after a crash adds them again, in about half a second. */
+export const rollupRecordsMax = 100_000;
 /** Models of one path and day with a sum of their own; callers choose the names, so the rest is one sum. */
 export const modelsPerDayMax = 1000;
 /** Sums of usage read in one go: 100 take about a third of a millisecond. */
 export const rollupsPerSlice = 100;
+/** Sums that aren't written yet, looked through in one go for those that belong to a question: a tenth of a millisecond. */
+export const unstoredPerSlice = 1000;
 /** CONTRACT section 7: the days of one question. */
 export const usageDaysMax = 365;
 /** Sums are kept as long as records, but at least so many days that a question for 365 finds all of them. */

@@ -44,6 +44,13 @@ export function addSum(sum: MoneySum, other: MoneySum): void {
   addLimbs(sum, other.microUsd, other.picoUsd);
 }
 
+/** A sum without a part of it, as a new sum; nothing where the part is more than the sum. */
+export function differenceOf(sum: MoneySum, part: MoneySum): MoneySum {
+  const borrow = sum.picoUsd < part.picoUsd ? 1 : 0;
+  const microUsd = sum.microUsd - part.microUsd - borrow;
+  return microUsd < 0 ? emptySum() : { microUsd, picoUsd: sum.picoUsd - part.picoUsd + borrow * picoPerMicro };
+}
+
 function addLimbs(sum: MoneySum, microUsd: number, picoUsd: number): void {
   const pico = sum.picoUsd + picoUsd;
   const carry = pico >= picoPerMicro ? 1 : 0;

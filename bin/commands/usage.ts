@@ -29,7 +29,7 @@ export function addUsage(program: Command, session: Session): void {
     .option("--days <n>", "the last n days, at most 365 (default: 30)")
     .option("--from <date>", "the first day, UTC, such as 2026-02-01")
     .option("--to <date>", "the last day, UTC (default: today)")
-    .option("--by <group>", `a table by ${groupings.join(", ")}; path: each child of --path`)
+    .option("--by <group>", `a table by ${groupings.join(", ")}; path: each child of --path, and the path itself`)
     .addOption(jsonOption("print the daemon's answer, numbers unrounded"))
     // It takes none; a word here is a command that was misspelt.
     .allowExcessArguments()

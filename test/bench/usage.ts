@@ -8,9 +8,8 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openLmdbStore } from "../../limiterd/lmdb-store.js";
-import type { Change } from "../../limiterd/store.js";
-import { createRollups } from "../../limiterd/rollups.js";
-import { createUsageLog } from "../../limiterd/usage-log.js";
+import { type Change, rolledUpMark } from "../../limiterd/store.js";
+import { restoreUsage } from "../../limiterd/restore-usage.js";
 import type { UsageRecord } from "../../limiterd/usage-records.js";
 import { connectDaemon as connectCommandLine, type DaemonClient } from "../../shared/daemon-client.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
@@ -46,24 +45,25 @@ async function main(): Promise<void> {
   }
 }
 
-/** As the daemon writes it when its batches wait for a slow disk: those of one commit share it, and of a sum that several moved the last one stands. */
+/** As the daemon writes it when its batches wait for a slow disk: those of one commit share it. The sums are written once, at the end. */
 async function seed(dataDir: string, records: number): Promise<{ readonly ms: number; readonly bytes: number }> {
   const store = await openLmdbStore(dataDir);
-  const usage = createUsageLog(store, createRollups({ store, labelsOf: () => [], onDamaged: fail }));
+  const usage = restoreUsage({ store, labelsOf: () => [], onDamaged: fail });
   const startedAt = performance.now();
   let lsn = 0;
-  let changes = new Map<string, Change>();
+  let changes: Change[] = [];
   for (let at = 0; at < records; at += recordsPerBatch) {
     for (let i = at; i < Math.min(records, at + recordsPerBatch); i++) {
       const record = recordAt(i, records);
       usage.add(record, record.atMs);
     }
-    for (const change of usage.changes(++lsn)) changes.set(`${change.table} ${change.key}`, change);
+    changes.push(...usage.changes(++lsn));
     if (lsn % batchesPerCommit > 0 && at + recordsPerBatch < records) continue;
-    await store.commit([...changes.values()]);
+    await store.commit(changes);
     usage.committed(lsn);
-    changes = new Map();
+    changes = [];
   }
+  await store.commit([...usage.rollups.changes(usage.takeDirty(), usage.lastKey), { table: "marks", key: rolledUpMark, value: [usage.lastKey] }]);
   const bytes = store.sizeBytes() ?? 0;
   await store.close();
   return { ms: performance.now() - startedAt, bytes };

@@ -66,6 +66,16 @@ t.test("other groups stand as the daemon sorted them, unpriced ones are no zeros
   t.ok(lines.includes("  unpriced requests      5,001  without a price: not in the cost"));
 });
 
+t.test("a table by path has a row for the path itself", async (t) => {
+  const groups = [group("/team/app", 2, 5), group("/team", 1, 2.5)];
+  const { lines } = await usage(t, { usage: totals, groups }, ["--path", "/team", "--by", "path"]);
+  t.same(lines.slice(-3), [
+    "PATH            REQUESTS  INPUT  OUTPUT  TOTAL   COST",
+    "/team/app              2  2,000      20  2,020  $5.00",
+    "/team (itself)         1  1,000      10  1,010  $2.50",
+  ]);
+});
+
 t.test("the summary says what rewriters saved, and that nothing was priced", async (t) => {
   const { lines } = await usage(t, { usage: { ...totals, rewrite_tokens_saved: 400, rewrite_cost_saved: 0.02, total_cost: 0, unpriced_requests: 12_345 }, groups: [group("2026-03-01", 2, 0, 2)] }, []);
   t.ok(lines.includes("  cost                unpriced"), lines.join("\n"));

@@ -56,7 +56,7 @@ t.test("every account agrees with a sum over all records, however the clock step
   let compared = 0;
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 60, size: "max" }), (steps) => {
-      const ports = { spentOnDays: (): null => null };
+      const ports = { spentOnDays: (): null => null, lastRecordKey: () => 0 };
       let book = createBudgetBook(ports, defaultAnchors);
       // All of them were there before anything was spent.
       const at = { source: "manual", nowMs: begin - 1000 * hourMs } as const;
@@ -113,7 +113,7 @@ t.test("every account agrees with a sum over all records, however the clock step
 });
 
 t.test("a million records add up to the pico-dollar", async (t) => {
-  const book = createBudgetBook({ spentOnDays: () => null }, defaultAnchors);
+  const book = createBudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
   const { budget } = book.put({ scope: "user_path", subject: "/", periodSeconds: 2_592_000, amountUsd: 1, perChild: false }, { source: "manual", nowMs: begin });
   let expected = 0n;
   for (let i = 0; i < 1_000_000; i++) {

@@ -1,5 +1,6 @@
 /** A daemon's memory and steps without sockets and timers, for tests: peers are arrays, time is set, commits run when asked. */
 import { budgetChange, createSpendLog } from "../../limiterd/budget-store.js";
+import { flushUsage } from "../../limiterd/flush-usage.js";
 import { beginFill, createSpentOnDays } from "../../limiterd/fill-budget.js";
 import { handleClose, handleFrame } from "../../limiterd/handle-message.js";
 import { createInertReason } from "../../limiterd/inert-rule.js";
@@ -9,8 +10,7 @@ import { restoreBudgets } from "../../limiterd/restore-budgets.js";
 import { removeVoid, snapshot } from "../../limiterd/snapshot.js";
 import { type DaemonState, newCounts, type PeerState } from "../../limiterd/state.js";
 import { findInertRules } from "../../limiterd/status.js";
-import { createRollups } from "../../limiterd/rollups.js";
-import { createUsageLog } from "../../limiterd/usage-log.js";
+import { restoreUsage } from "../../limiterd/restore-usage.js";
 import { createWriter } from "../../limiterd/writer.js";
 import type { BudgetDefinition } from "../../shared/budget.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -46,6 +46,8 @@ export interface TestDaemon {
   /** Runs the timers that wait and lets the commits end. */
   commit(): Promise<void>;
   snapshot(): Promise<void>;
+  /** Writes the sums of usage and the accounts of budgets. */
+  flush(perSlice?: number): Promise<void>;
 }
 
 export const pathRule = (subject: string, periodSeconds: number, caps: { requests?: number; tokens?: number }): RuleDefinition => ({
@@ -60,9 +62,10 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rateLimitsEnabled ? rules : null, { hashKey: [1, 2], nowMs });
   const onUnreadable = (error: Error): void => void damagedTold.push(error.message);
-  const usage = createUsageLog(store, createRollups({ store, labelsOf, onDamaged: onUnreadable }));
-  const { budgets, unfilled, changes: budgetChanges } = restoreBudgets(store, configured, { spentOnDays: createSpentOnDays(usage, onUnreadable) }, nowMs);
-  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000, contributors: [usage, createSpendLog(budgets)] });
+  const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
+  const { budgets, unfilled, logged, changes: budgetChanges } = restoreBudgets(store, configured, { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey }, nowMs);
+  const spendLog = createSpendLog(budgets, usage, logged);
+  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000, contributors: [usage, spendLog] });
   const state: DaemonState = {
     settings: { version: "test", pid: 1, rateLimitsEnabled, usageEnabled, quotaTemplatesEntitled: true, budgetsEnabled: true, inertReason },
     budgets,
@@ -73,6 +76,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     writer,
     store,
     usage,
+    spendLog,
     turn: () => new Promise((resolve) => setImmediate(resolve)),
     peers: new Set(),
     stopping: false,
@@ -115,6 +119,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     async snapshot() {
       await snapshot(state, daemon.nowMs);
     },
+    flush: (perSlice) => flushUsage(state, perSlice),
   };
   return daemon;
 }

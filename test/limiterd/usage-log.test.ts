@@ -1,6 +1,5 @@
 import t from "tap";
-import { createRollups } from "../../limiterd/rollups.js";
-import { createUsageLog } from "../../limiterd/usage-log.js";
+import { restoreUsage } from "../../limiterd/restore-usage.js";
 import { readRecords } from "../../limiterd/usage-reader.js";
 import type { UsageRecord } from "../../limiterd/usage-records.js";
 import { createMemoryStore } from "../support/memory-store.js";
@@ -17,7 +16,7 @@ function recordAt(atMs: number, requestId: string): UsageRecord {
 
 t.test("a batch that was opened before a moment is found by whoever reads from it on, for the records that ended after", async (t) => {
   const store = createMemoryStore();
-  const usage = createUsageLog(store, createRollups({ store, labelsOf: () => [], onDamaged: (error) => t.fail(error.message) }));
+  const usage = restoreUsage({ store, labelsOf: () => [], onDamaged: (error) => t.fail(error.message) });
   // The store failed over midnight, so one batch gathered all of it; a clock that steps back changes nothing.
   for (const [afterMs, id] of [[-90_000, "before"], [70_000, "after"], [-5, "back"]] as const) usage.add(recordAt(midnightMs + afterMs, id), midnightMs + afterMs);
   await store.commit(usage.changes(1));

@@ -13,3 +13,52 @@ export function rollupKeysOf(userPath: string, day: string, target: string): str
   }
   return keys;
 }
+
+/** What a sum of money holds, in pico-dollars. */
+export function picosOf({ microUsd, picoUsd }: { readonly microUsd: number; readonly picoUsd: number }): bigint {
+  return BigInt(microUsd) * 1_000_000n + BigInt(picoUsd);
+}
+
+interface RecordedUsage {
+  readonly atMs: number;
+  readonly userPath: string;
+  readonly keyId: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly cacheHit: boolean;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalCost: number | null;
+}
+
+/** All that records add up to. */
+export function rollupsOf(records: readonly RecordedUsage[], labelsOf: (keyId: string) => readonly string[]): RollupOracle {
+  const sums: RollupOracle = new Map();
+  for (const { atMs, userPath, keyId, provider, model, cacheHit, inputTokens, outputTokens, totalCost } of records) {
+    if (cacheHit) continue;
+    const day = new Date(atMs).toISOString().slice(0, 10);
+    for (const key of [...rollupKeysOf(userPath, day, `${provider}\n${model}`), ...labelsOf(keyId).map((label) => `l\n${label}\n${day}`)]) {
+      const { requests, tokens, cost, unpriced } = sums.get(key) ?? { requests: 0, tokens: 0, cost: 0n, unpriced: 0 };
+      sums.set(key, { requests: requests + 1, tokens: tokens + inputTokens + outputTokens, cost: cost + BigInt(totalCost ?? 0), unpriced: unpriced + (totalCost === null ? 1 : 0) });
+    }
+  }
+  return sums;
+}
+
+/** What daily budgets have spent on the day of a moment, by scope, subject and whose account it is: what ended on it, and not before their last reset. Accounts that spent nothing aren't there. */
+export function accountsOf(records: readonly RecordedUsage[], budgets: readonly { readonly definition: { readonly scope: string; readonly subject: string; readonly perChild: boolean }; readonly resetAtMs: number | null }[], labelsOf: (keyId: string) => readonly string[], nowMs: number): Map<string, bigint> {
+  const spent = new Map<string, bigint>();
+  const dayOf = (ms: number): number => Math.floor(ms / 86_400_000);
+  for (const { definition: { scope, subject, perChild }, resetAtMs } of budgets) {
+    for (const { atMs, userPath, keyId, cacheHit, totalCost } of records) {
+      if (cacheHit || !totalCost || dayOf(atMs) !== dayOf(nowMs) || (resetAtMs !== null && atMs < resetAtMs)) continue;
+      const below = subject === "/" ? userPath.slice(1) : userPath.slice(subject.length + 1);
+      const covered = userPath === subject || userPath.startsWith(subject === "/" ? "/" : `${subject}/`);
+      const whose = scope === "label" ? (labelsOf(keyId).includes(subject) ? subject : null) : !covered ? null : !perChild ? subject : below === "" ? null : `${subject === "/" ? "" : subject}/${below.split("/")[0]}`;
+      if (whose === null) continue;
+      const key = `${scope} ${subject} ${whose}`;
+      spent.set(key, (spent.get(key) ?? 0n) + BigInt(totalCost));
+    }
+  }
+  return spent;
+}

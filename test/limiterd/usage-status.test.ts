@@ -17,10 +17,11 @@ function add(daemon: TestDaemon, userPath: string, changes: Partial<UsageRecord>
   daemon.state.usage.add({ ...executed(), atMs: daemon.nowMs, userPath, provider: "openai", model: "gpt-4o", estimated: false, ...changes }, daemon.nowMs);
 }
 
-/** Closes the batch of what was added: a settle gives it its commit. */
-async function commit(daemon: TestDaemon): Promise<void> {
+/** Closes the batch of what was added: a settle gives it its commit. Then, unless it is told not to, the sums are written. */
+async function commit(daemon: TestDaemon, { written = true } = {}): Promise<void> {
   daemon.state.writer.journal({ proxyId: "p", seq: 0, of: "request", userPath: "/", lsn: 0, requestAtMs: 0, target: null, targetLsn: 0, targetAtMs: 0, endedAtMs: 0, tokens: 0 }, () => {});
   await daemon.commit();
+  if (written) await daemon.flush();
 }
 
 t.test("rate limits are those of the path and its ancestors, a template as the path's own child of it, and nothing is made by asking", async (t) => {
@@ -142,12 +143,48 @@ t.test("a summary has its groups by day, model, provider or direct child", async
     if (written) await commit(daemon);
   }
   t.same(await told("day"), [["2026-03-09", 2], ["2026-03-10", 6]]);
-  t.same(await told("path"), [["/team/a", 4], ["/team/a-b", 2]], "the path's own requests are no child's");
+  t.same(await told("path"), [["/team/a", 4], ["/team", 2], ["/team/a-b", 2]], "the path's own requests are no child's, and a row of their own");
   t.same(await told("path", "/"), [["/team", 8], ["/teams", 2]]);
   t.same(await told("model"), [["openai/gpt-4o-mini", 2], ["openai/gpt-4o", 4], ["local/gpt-4o", 2]], "by cost");
   t.same(await told("provider"), [["openai", 6], ["local", 2]]);
   t.match(await summary(null), { user_path: "/team", groups: [], usage: { total_requests: 8, unpriced_requests: 2 } });
   t.match((await summary("provider")).groups[1], { key: "local", requests: 2, input_tokens: 40, output_tokens: 20, total_tokens: 60, total_cost: 0, unpriced_requests: 2 });
+});
+
+t.test("a summary is as of the question, whatever comes and is written while it is made, and many children don't keep anybody waiting", async (t) => {
+  const daemon = startDaemon([pathRule("/", 60, { requests: 1_000_000 })], { nowMs });
+  const peer = daemon.proxy("p");
+  const names = Array.from({ length: 1200 }, (_, i) => `/team/c${i}`);
+  for (const written of [true, false]) {
+    for (const [i, name] of names.entries()) if (written ? i % 3 > 0 : i % 3 < 2) add(daemon, name, { totalCost: i });
+    for (let i = 0; i < 7; i++) add(daemon, "/team", { totalCost: 5_000_000, model: `m${i}` });
+    await commit(daemon, { written });
+  }
+  let turns = 0;
+  let refused = 0;
+  const { turn } = daemon.state;
+  const total = names.reduce((sum, _, i) => sum + (i % 3 === 1 ? 2 : 1), 14);
+  for (const by of ["path", "model", "provider", "day"]) {
+    let comes = 0;
+    Object.assign(daemon.state, { turn: async () => {
+      if (askFor(peer, ++turns + 1, "/team/x") === null) refused++;
+      // Known ones, new ones, and the path itself; and now and then all of it is written.
+      for (const path of [names[turns % 1200]!, `/team/new${turns}`, "/team"]) add(daemon, path, { model: `late${turns}` });
+      comes += 3;
+      if (turns % 300 === 0) await commit(daemon);
+      return turn();
+    } });
+    const { usage, groups } = (await ask(daemon, "usage.summary", { user_path: "/team", ...year, by })) as { usage: { total_requests: number }; groups: { key: string; requests: number; total_cost: number }[] };
+    Object.assign(daemon.state, { turn });
+    const before = total + (turns * 3 - comes);
+    t.equal(usage.total_requests, before, by);
+    t.equal(groups.reduce((sum, { requests }) => sum + requests, 0), before, `${by}: the groups are the whole`);
+    if (by !== "path") continue;
+    t.match(groups.find(({ key }) => key === "/team"), { requests: 14, total_cost: 0.00007 }, "what was used at the path itself");
+    t.equal(groups.at(-1)!.key, "other");
+    t.ok(turns > 1000, `${turns} turns`);
+  }
+  t.equal(refused, 0);
 });
 
 t.test("an export tells every record once, page by page, in the order of recording", async (t) => {
@@ -204,7 +241,7 @@ t.test("records go after their retention in slices, sums after it and at least a
   const trimmer = createUsageTrimmer(store, 30);
   const removed: (string | number)[] = [];
   for (const expected of [batchesPerTrim + 2, 3, 0]) {
-    const changes = trimmer.next(nowMs);
+    const changes = trimmer.next(nowMs, Infinity);
     t.equal(changes.length, expected);
     t.ok(changes.every(({ value }) => value === undefined));
     removed.push(...changes.map(({ key }) => key));
@@ -212,6 +249,6 @@ t.test("records go after their retention in slices, sums after it and at least a
   }
   t.same(removed.filter((key) => typeof key === "string"), [sums[4]!.key, sums[3]!.key]);
   t.same([...store.entries("usage")].map(({ key }) => key), [kept.key]);
-  t.equal(trimmer.next(nowMs + dayMs).length, 1, "the day after the next sum's time has come");
-  t.equal(createUsageTrimmer(store, 500).next(nowMs).length, 0, "a longer retention keeps sums as long");
+  t.equal(trimmer.next(nowMs + dayMs, Infinity).length, 1, "the day after the next sum's time has come");
+  t.equal(createUsageTrimmer(store, 500).next(nowMs, Infinity).length, 0, "a longer retention keeps sums as long");
 });

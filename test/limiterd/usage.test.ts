@@ -182,17 +182,20 @@ t.test("sums that were dropped from memory are read again, and labels have sums 
   const daemon = startDaemon([], { nowMs: noonMs, labelsOf: (keyId) => (keyId === "key_1" ? ["prod", "eu"] : []) });
   const peer = daemon.proxy("p");
   spend(peer, 1, "/a", { keyId: "key_1" });
-  await daemon.commit();
   // Each path is two sums of its own.
   const others = rollupCellsMax / 2;
-  for (let seq = 2; seq < others + 2; seq++) daemon.state.usage.add(recordOn(`/p${seq}`), noonMs);
-  spend(peer, 2, "/b");
-  await daemon.commit();
+  for (const [seq, wave] of [[2, "x"], [3, "y"]] as const) {
+    t.ok(daemon.state.usage.rollups.held(`${totalPrefix("/a")}2026-03-10`));
+    spend(peer, seq, "/b");
+    for (let i = 0; i < others; i++) daemon.state.usage.add(recordOn(`/${wave}${i}`), noonMs);
+    await daemon.flush();
+  }
   t.equal(daemon.state.usage.rollups.held(`${totalPrefix("/a")}2026-03-10`), undefined, "dropped");
-  spend(peer, 3, "/a", { keyId: "key_1" });
-  await daemon.commit();
+  t.match(await usageOf(daemon, "/x7"), { total_requests: 1 }, "and so are these, soon");
+  spend(peer, 4, "/a", { keyId: "key_1" });
   t.match(await usageOf(daemon, "/a"), { total_requests: 2 });
-  t.match(await usageOf(daemon, "/"), { total_requests: 3 + others });
+  t.match(await usageOf(daemon, "/"), { total_requests: 4 + 2 * others });
+  await daemon.flush();
   for (const label of ["prod", "eu"]) t.equal(rollupFromStored(daemon.store.get("rollups", `l\n${label}\n2026-03-10`)!)!.requests, 2);
 });
 
@@ -208,7 +211,7 @@ t.test("models of a day have sums of their own up to a bound; names as long as t
   for (let i = 0; i < modelsPerDayMax + 5; i++) daemon.state.usage.add(recordOn("/a", { model: `made-up-${i}` }), noonMs);
   spend(daemon.proxy("p"), 1, "/a");
   daemon.state.usage.add(recordOn(longest, { provider: "é".repeat(subjectBytesMax), model: "大".repeat(subjectBytesMax) }), noonMs);
-  await daemon.commit();
+  await daemon.flush();
   for (const { key } of daemon.store.entries("rollups")) t.ok(Buffer.byteLength(String(key)) < 1970);
   const keys = [...daemon.store.entries("rollups")].map(({ key }) => String(key)).filter((key) => key.startsWith("m\n/a\n"));
   t.equal(keys.length, modelsPerDayMax + 1, "and one for the rest");
@@ -272,6 +275,7 @@ t.test("sums and records agree with a slow and obvious reckoning, whatever is se
     unacknowledged.push(settle);
     if (dice(5) === 0) daemon.store.broken = dice(2) === 0;
     if (dice(3) === 0) await daemon.commit();
+    if (dice(20) === 0) void daemon.flush();
     const durable = peer.heard.filter(({ kind }) => kind === "settled").at(-1);
     if (durable?.kind === "settled" && durable.seq === seq) unacknowledged = [];
     if (dice(15) > 0) continue;
@@ -281,6 +285,7 @@ t.test("sums and records agree with a slow and obvious reckoning, whatever is se
   }
   daemon.store.broken = false;
   for (let i = 0; i < 6; i++) await daemon.commit();
+  await daemon.flush();
   const found = new Map([...daemon.store.entries("rollups")].map(({ key, value }) => [String(key), rollupFromStored(value)!]));
   t.same([...found.keys()].sort(), [...oracle.keys()].sort());
   for (const [key, sum] of oracle) {

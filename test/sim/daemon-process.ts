@@ -9,6 +9,8 @@ import type { RuleDefinition } from "../../shared/rule.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../shared/wire/codec.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
+import type { BudgetDefinition } from "../../shared/budget.js";
+import { unwrittenSum, usageDifference } from "./compare-usage.js";
 import type { Disk } from "./disk.js";
 import type { End } from "./stream-socket.js";
 import type { Witness } from "./witness.js";
@@ -19,7 +21,9 @@ export interface DaemonOptions {
   readonly disk: Disk;
   readonly witness: Witness;
   readonly rules: readonly RuleDefinition[];
+  readonly budgets: readonly BudgetDefinition[];
   readonly flushIntervalMs: number;
+  readonly usageFlushMs: number;
   /** The host's wall clock. */
   nowMs(): number;
   isAlive(proxyId: string): boolean;
@@ -38,7 +42,7 @@ export interface DaemonProcess {
   peerOf(end: End): PeerState | undefined;
 }
 
-export function startDaemonProcess({ world, disk, witness, rules, flushIntervalMs, nowMs, isAlive }: DaemonOptions): DaemonProcess {
+export function startDaemonProcess({ world, disk, witness, rules, budgets, flushIntervalMs, usageFlushMs, nowMs, isAlive }: DaemonOptions): DaemonProcess {
   const owner = world.process("daemon");
   const peers = new Map<End, PeerState>();
   let state: DaemonState | null = null;
@@ -56,10 +60,12 @@ export function startDaemonProcess({ world, disk, witness, rules, flushIntervalM
 
   async function start(): Promise<void> {
     const settings = { version: "simulated", pid: 1, rateLimitsEnabled: true, usageEnabled: true, quotaTemplatesEntitled: true, budgetsEnabled: true, inertReason: () => null };
-    const started = await startState({ store, schedule: (ms, run) => void world.after(ms, owner, run), onStoreState: () => {}, onInert: () => {}, onUnreadable: (error) => world.fail(error.message), onDroppedRecord: (proxyId, field) => world.fail(`the record of ${proxyId} makes no sense: ${field}`), turn: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)) }, { settings, rules, budgets: [], hashKey: [1, 2], nowMs: nowMs() });
+    const started = await startState({ store, schedule: (ms, run) => void world.after(ms, owner, run), onStoreState: () => {}, onInert: () => {}, onUnreadable: (error) => world.fail(error.message), onDroppedRecord: (proxyId, field) => world.fail(`the record of ${proxyId} makes no sense: ${field}`), turn: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)) }, { settings, rules, budgets, hashKey: [1, 2], nowMs: nowMs() });
     if (!owner.alive) return;
     state = started.state;
     witness.started(started.state, isAlive);
+    const wrong = usageDifference(disk, started.state, { nowMs: nowMs(), clockStepped: witness.clockStepped });
+    if (wrong !== null) world.fail(`after a start ${wrong}`);
     timers = startTimers(
       started,
       {
@@ -77,7 +83,7 @@ export function startDaemonProcess({ world, disk, witness, rules, flushIntervalM
           return Promise.resolve();
         },
       },
-      { flushIntervalMs, usageRetentionDays: 400 },
+      { flushIntervalMs, usageRetentionDays: 400, usageFlushMs },
     );
     listening = true;
     world.trace("daemon listens");
@@ -135,6 +141,8 @@ export function startDaemonProcess({ world, disk, witness, rules, flushIntervalM
       world.trace("daemon is told to stop");
       void timers.stop().then((written) => {
         world.count(written ? "daemon stopped, all written" : "daemon stopped, not all written");
+        const missing = written ? unwrittenSum(disk) : null;
+        if (missing !== null) world.fail(missing);
         world.kill(owner);
       });
     },

@@ -3,7 +3,7 @@
  * or not at all, whether or not it was said to have failed, and one that hangs in the air at a crash may
  * be either. Values are kept as bytes, so that nothing in memory is shared with them.
  */
-import { type Change, type Store, type Table } from "../../limiterd/store.js";
+import type { Change, Entry, Store, Table } from "../../limiterd/store.js";
 import { decodeValue, encodeValue } from "../../shared/wire/codec.js";
 import type { Process, World } from "./world.js";
 
@@ -21,10 +21,13 @@ export interface Disk {
   deadly: "no" | "any" | "snapshot";
   /** Told what a commit has put on the disk. */
   onApplied: (changes: readonly Change[]) => void;
-  entries(table: Table): { readonly key: string | number; readonly value: readonly unknown[] }[];
+  entries(table: Table): Entry[];
   /** The store as one life of the daemon sees it. */
   open(owner: Process): Store;
 }
+
+/** What is written now and then, in slices. */
+const snapshotted: readonly Table[] = ["windows", "rollups", "spends", "marks"];
 
 export function createDisk(world: World, faults: DiskFaults): Disk {
   const { random } = world;
@@ -36,8 +39,16 @@ export function createDisk(world: World, faults: DiskFaults): Disk {
     return known;
   }
 
-  function entries(name: Table): { readonly key: string | number; readonly value: readonly unknown[] }[] {
-    return [...table(name)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, bytes]) => ({ key, value: decodeValue(bytes) as unknown[] }));
+  function keysOf(name: Table, { from, before }: { readonly from: string | number; readonly before: string | number }): (string | number)[] {
+    return [...table(name).keys()].filter((key) => key >= from && key < before).sort((a, b) => (a < b ? -1 : 1));
+  }
+
+  function entry(name: Table, key: string | number): Entry {
+    return { key, value: decodeValue(table(name).get(key)!) as unknown[] };
+  }
+
+  function entries(name: Table): Entry[] {
+    return [...table(name).keys()].sort((a, b) => (a < b ? -1 : 1)).map((key) => entry(name, key));
   }
 
   function apply(changes: readonly (Change & { readonly bytes: Buffer | null })[]): void {
@@ -60,11 +71,11 @@ export function createDisk(world: World, faults: DiskFaults): Disk {
     return {
       file: "disk",
       entries,
-      get: (name, key) => entries(name).find((entry) => entry.key === key)?.value,
-      range: (name, { from, before, limit }) => entries(name).filter(({ key }) => key >= from && key < before).slice(0, limit),
-      keys(name, { from, before, limit, reverse = false }) {
-        const keys = entries(name).map(({ key }) => key).filter((key) => (reverse ? key > from : key >= from) && key < before);
-        return (reverse ? keys.reverse() : keys).slice(0, limit);
+      get: (name, key) => (table(name).has(key) ? entry(name, key).value : undefined),
+      range: (name, range) => keysOf(name, range).slice(0, range.limit).map((key) => entry(name, key)),
+      keys(name, { reverse = false, ...range }) {
+        const keys = keysOf(name, range);
+        return (reverse ? keys.filter((key) => key !== range.from).reverse() : keys).slice(0, range.limit);
       },
       commit(changes) {
         // What a dead process still means to do in here never happens.
@@ -72,7 +83,7 @@ export function createDisk(world: World, faults: DiskFaults): Disk {
         if (inTheAir !== null) world.fail("two commits at once: what is on the disk is no prefix of what happened");
         const sealed = changes.map((change) => ({ ...change, bytes: change.value === undefined ? null : encodeValue(change.value) }));
         inTheAir = () => apply(sealed);
-        if (disk.deadly === "any" || (disk.deadly === "snapshot" && changes.some(({ table: name }) => name === "windows"))) {
+        if (disk.deadly === "any" || (disk.deadly === "snapshot" && changes.some(({ table: name }) => snapshotted.includes(name)))) {
           disk.deadly = "no";
           world.after(random.between(0, 6), null, () => world.kill(owner));
         }

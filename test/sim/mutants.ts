@@ -17,6 +17,7 @@ export interface Mutant {
 const messages = "limiterd/handle-message.js";
 const settles = "limiterd/count-settle.js";
 const client = "proxy/limiter-client.js";
+const flush = "limiterd/flush-usage.js";
 
 export const mutants: readonly Mutant[] = [
   { name: "repeated settle counts again", file: messages, find: "if (message.seq <= proxy.settledSeq) {", put: "if (message.seq <= 0) {", often: false },
@@ -44,6 +45,14 @@ export const mutants: readonly Mutant[] = [
   { name: "journal removed beyond the snapshot", file: "limiterd/snapshot.js", find: "writer.removeJournal(coveredLsn)", put: "writer.removeJournal(writer.lsn)", often: false },
   { name: "window claims the batch that is still open", file: "limiterd/snapshot.js", find: "windowChanges(dirty, writer.closeBatch())", put: "windowChanges(dirty, writer.closeBatch() + 1)", often: false },
   { name: "window written once and never again", file: "limiterd/dirty-windows.js", find: "counter.dirty = false;", put: "", often: true },
+  { name: "records not added to the sums again", file: "limiterd/restore-usage.js", find: "rollups.replay(record, lastKey);", put: ";", often: true },
+  { name: "record added again to sums that hold it", file: "limiterd/rollups.js", find: "if (recordKey > cell.restoredKey)", put: "if (true)", often: false },
+  { name: "sum claims records that are still to come", file: flush, find: "rollups.changes(slice, usage.lastKey)", put: "rollups.changes(slice, usage.lastKey + 1_000_000)", often: false },
+  { name: "sum claims fewer records than it holds", file: flush, find: "rollups.changes(slice, usage.lastKey)", put: "rollups.changes(slice, usage.rolledUpKey)", often: false },
+  { name: "sums told to be written before they are", file: flush, find: "const sums = usage.takeDirty();", put: "const sums = usage.takeDirty(); void writer.write([{ table: \"marks\", key: rolledUpMark, value: [coveredKey] }]);", often: false },
+  { name: "log of spends not read", file: "limiterd/restore-budgets.js", find: "account.spends.splice(0, account.spends.length, ...image.spends);", put: "", often: false },
+  { name: "log of spends removed before the accounts are written", file: flush, find: "const accounts = spendLog.takeBehind();", put: "const accounts = spendLog.takeBehind(); void writer.write(spendLog.removals(coveredKey));", often: false },
+  { name: "accounts that the log brought forward not written", file: "limiterd/restore-budgets.js", find: "logged.behind.add(account);", put: "", often: false },
   { name: "last settle's number forgotten over a restart", file: "limiterd/restore.js", find: "proxies.restore(String(key), proxy);", put: "proxies.restore(String(key), { ...proxy, settledSeq: 0 });", often: true },
   { name: "numbers of a new life overlap the old one's", file: "limiterd/restore.js", find: "const lsnGap = 1_000_000;", put: "const lsnGap = 1;", often: false },
   { name: "failed commit lets later ones pass", file: "limiterd/writer.js", find: "ports.schedule(options.retryMs, () => void commit(taken));", put: "committing = false; ports.schedule(options.retryMs, () => { jobs.push(...taken); pump(); }); pump();", often: false },

@@ -149,7 +149,7 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
     running.delete(admission);
     settles.push({ part: "request", target: admission.target, tokens });
     left++;
-    client.settle(admission, { tokens, estimated: request.cut, record: null }, () => left--);
+    client.settle(admission, { tokens, estimated: request.cut, record: request.record }, () => left--);
   }
 
   world.after(world.random.between(0, 20), owner, dial);

@@ -7,10 +7,11 @@ import type { RuleDefinition } from "../../shared/rule.js";
 import type { SettledPart, Target } from "../../shared/wire/message.js";
 import { type DaemonProcess, startDaemonProcess } from "./daemon-process.js";
 import { describeTarget } from "./describe-message.js";
+import { recordsOn, simulatedBudgets, usageDifference } from "./compare-usage.js";
 import { createDisk } from "./disk.js";
 import { scheduleFaults, someFaults } from "./faults.js";
 import { type ProxyProcess, startProxyProcess } from "./proxy-process.js";
-import { ledgers, someOperation, someRequest, someRules } from "./workload.js";
+import { ledgers, recordId, someOperation, someRequest, someRules } from "./workload.js";
 import { createWitness } from "./witness.js";
 import { createWorld } from "./world.js";
 
@@ -38,6 +39,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   const bare = random.chance(0.1);
   const rules: readonly RuleDefinition[] = bare ? [] : [...ledgers, ...someRules(random, random.int(1, 9))];
   const flushIntervalMs = random.pick([0, 250, 990, 990]);
+  const usageFlushMs = random.pick([130, 700, 2500]);
   const failureMode = random.pick(["closed", "open"] as const);
   const socketFaults = { ...mix.socket };
   const diskFaults = { ...mix.disk };
@@ -56,7 +58,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
 
   function startDaemon(): DaemonProcess {
     const started = startDaemonProcess({
-      world, disk, witness, rules, flushIntervalMs, nowMs,
+      world, disk, witness, rules, budgets: bare ? [] : simulatedBudgets, flushIntervalMs, usageFlushMs, nowMs,
       isAlive: (proxyId) => proxies.some(({ id, process }) => id === proxyId && process.alive),
     });
     started.process.onDeath.push(() => {
@@ -123,6 +125,20 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     for (const { leases, proxy } of daemon.state!.peers) if (leases.size > 0) world.fail(`${leases.size} leases of ${proxy?.id ?? "nobody"} are left`);
     if (daemon.state!.peers.size !== proxies.length) world.fail(`${daemon.state!.peers.size} connections of ${proxies.length} proxies`);
     for (const proxy of everyProxy) mustBeCharged(proxy);
+    mustBeRecorded();
+  }
+
+  /** Each once is what the comparison sees to. */
+  function mustBeRecorded(): void {
+    const wrong = usageDifference(disk, daemon.state!, { nowMs: nowMs(), clockStepped: witness.clockStepped });
+    if (wrong !== null) world.fail(wrong);
+    const recorded = new Set(recordsOn(disk).map(({ requestId }) => requestId));
+    for (const { process, served } of proxies) {
+      for (const { request, settles } of served) {
+        if (process.alive && request.record !== null && settles.some(({ part }) => part === "request") && !recorded.has(recordId(request.number))) world.fail(`request ${request.number} has ended and has no record`);
+      }
+    }
+    world.count("records", recorded.size);
   }
 
   function mustBeCharged({ id, process, served }: ProxyProcess): void {

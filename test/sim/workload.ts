@@ -1,5 +1,6 @@
 /** What is asked of the gateway: rules, requests and admin operations, all from the seed. A new kind of traffic is a new entry here. */
 import { type RuleDefinition, type Scope } from "../../shared/rule.js";
+import type { Execution } from "../../shared/wire/execution.js";
 import type { AdminOp, Target } from "../../shared/wire/message.js";
 import { ledgerSeconds } from "./compare-counters.js";
 import type { Random } from "./random.js";
@@ -15,9 +16,11 @@ export interface SimulatedRequest {
   readonly tokens: number;
   /** Ended before its end: by its client, or by the provider. */
   readonly cut: boolean;
+  /** What is told of it for the usage record; null: nothing was executed. */
+  readonly record: Execution | null;
 }
 
-const paths = ["/", "/a", "/a/b", "/a/b/c", "/a/x", "/a/y/z", "/b", "/b/c", "/ab"] as const;
+export const paths = ["/", "/a", "/a/b", "/a/b/c", "/a/x", "/a/y/z", "/b", "/b/c", "/ab"] as const;
 const targets: readonly Target[] = [
   { provider: "openai", model: "gpt-4o" },
   { provider: "OpenAI", model: "o3" },
@@ -84,6 +87,20 @@ export function someRequest(random: Random, number: number): SimulatedRequest {
     lastsMs: random.chance(0.03) ? random.between(1500, 3500) : random.skewed(0.5, 1200),
     tokens: submission || (cut && random.chance(0.5)) ? 0 : random.int(0, 2000),
     cut,
+    record: random.chance(0.9) ? someExecution(random, number, targets[first]!) : null,
+  };
+}
+
+/** Its id is the request's own. */
+export function recordId(number: number): string {
+  return `request-${number}`;
+}
+
+function someExecution(random: Random, number: number, { provider, model }: Target): Execution {
+  const cost = random.chance(0.8) ? random.int(0, 2_000_000_000) : null;
+  return {
+    requestId: recordId(number), endpoint: "/v1/chat/completions", provider, providerType: "openai", model, status: 200, inputTokens: random.int(0, 2000), outputTokens: random.int(0, 2000), cachedInputTokens: 0, cacheWriteInputTokens: 0,
+    inputCost: cost, outputCost: cost === null ? null : 0, totalCost: cost, cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 1, firstByteMs: null, keyId: "",
   };
 }
 

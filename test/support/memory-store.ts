@@ -4,8 +4,21 @@ import type { Change, Entry, Store, Table } from "../../limiterd/store.js";
 export interface MemoryStore extends Store {
   /** Fails every commit while true. */
   broken: boolean;
+  /** So many commits are still made; those after it never end, and nothing of them is there. */
+  commitsLeft: number;
   /** What is on the disk now, as a store of its own: a crash at this moment. */
   crash(): MemoryStore;
+}
+
+/** Where the first entry from a key on stands. */
+function placeOf(entries: readonly Entry[], key: string | number): number {
+  let from = 0;
+  for (let to = entries.length; from < to; ) {
+    const middle = (from + to) >> 1;
+    if (entries[middle]!.key < key) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 export function createMemoryStore(from: ReadonlyMap<Table, ReadonlyMap<string | number, readonly unknown[]>> = new Map()): MemoryStore {
@@ -24,16 +37,23 @@ export function createMemoryStore(from: ReadonlyMap<Table, ReadonlyMap<string | 
   };
   return {
     broken: false,
+    commitsLeft: Infinity,
     file: "memory",
     entries: sorted,
     get: (name, key) => table(name).get(key),
-    range: (name, { from, before, limit }) => sorted(name).filter(({ key }) => key >= from && key < before).slice(0, limit),
+    range(name, { from, before, limit }) {
+      const all = sorted(name);
+      const first = placeOf(all, from);
+      return all.slice(first, Math.min(first + limit, placeOf(all, before)));
+    },
     keys(name, { from, before, limit, reverse = false }) {
-      const keys = sorted(name).map(({ key }) => key).filter((key) => (reverse ? key > from : key >= from) && key < before);
-      return (reverse ? keys.reverse() : keys).slice(0, limit);
+      const all = sorted(name);
+      if (!reverse) return this.range(name, { from, before, limit }).map(({ key }) => key);
+      return all.slice(placeOf(all, from), placeOf(all, before)).map(({ key }) => key).filter((key) => key > from).reverse().slice(0, limit);
     },
     commit(changes: readonly Change[]) {
       if (this.broken) return Promise.reject(new Error("the disk is broken"));
+      if (this.commitsLeft-- <= 0) return new Promise(() => {});
       inOrder = new Map();
       for (const { table: name, key, value } of changes) {
         if (value === undefined) table(name).delete(key);
