@@ -146,7 +146,7 @@ async function compareSummaries(what: Compared, ask: Ask, expect: Expect): Promi
       day: ({ clockMs }) => dayOf(clockMs),
       provider: ({ provider }) => provider,
       model: ({ provider, model }) => `${provider}/${model === "" ? "-" : model}`,
-      path: ({ userPath }) => childOf(path, userPath),
+      path: ({ userPath }) => childOf(path, userPath) ?? path,
     };
     for (const [by, keyOf] of Object.entries(keys)) {
       const { usage, groups } = await ask("usage.summary", { user_path: path, ...days, by });
