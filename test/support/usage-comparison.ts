@@ -1,6 +1,5 @@
 /** Everything that a daemon tells of usage, compared with the truth: the differences, each as a line. */
-import { spendKey } from "../../limiterd/budget-store.js";
-import { spendsFromStored } from "../../limiterd/spend.js";
+import { spendFromStored, spendKey } from "../../limiterd/budget-store.js";
 import { rollupFromStored } from "../../limiterd/rollup.js";
 import type { Store } from "../../limiterd/store.js";
 import { budgetId } from "../../shared/budget.js";
@@ -205,7 +204,7 @@ export function storeDifferences(store: Store, { served: recorded, budgets, cloc
     for (const [child, all] of whose) expected.set(spendKey(id, child), spending(all.length, sumOf(all).totalCost));
     for (const { key, value } of store.entries("spends")) {
       if (!String(key).startsWith(`${id}\n`)) continue;
-      const running = spendsFromStored(value)!.find((one) => one.startMs === startMs);
+      const running = spendFromStored(value)!.spends.find((one) => one.startMs === startMs);
       if (running !== undefined) spent.set(String(key), spending(running.requests, picoOf(running.spent)));
     }
   }
