@@ -4,7 +4,7 @@
  */
 import { randomInt } from "node:crypto";
 import type { Config } from "../shared/config/config.js";
-import { frameBytesMaxToDaemon, usageFlushMs } from "../shared/bounds.js";
+import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
 import { listen, type Peer } from "../shared/ipc.js";
 import type { Log } from "../shared/log.js";
 import { version } from "../shared/version.js";
@@ -26,6 +26,8 @@ export interface LimiterdOptions {
   readonly log: Log;
   /** Wall time in ms since the epoch; tests hand in their own. */
   readonly nowMs?: () => number;
+  /** How often sums of usage are written; a test that kills the daemon doesn't let it live as long. */
+  readonly usageFlushMs?: number;
 }
 
 export interface Limiterd {
@@ -39,7 +41,7 @@ interface Connection {
 }
 
 /** Starts a daemon; resolved, it answers on its socket. Rejects with `SocketTakenError`, `StoreLockedError` or `StoreUnreadableError`. */
-export async function startLimiterd({ config, log, nowMs = Date.now }: LimiterdOptions): Promise<Limiterd> {
+export async function startLimiterd({ config, log, nowMs = Date.now, usageFlushMs = usageFlushMsDefault }: LimiterdOptions): Promise<Limiterd> {
   const store = await openLmdbStore(config.limiter.dataDir);
   const started = await openState(store, config, log, nowMs()).catch(closing(store));
   const { state } = started;

@@ -22,8 +22,8 @@ export interface Site {
   readonly configFile: string;
   readonly socket: string;
   startDaemon(): Promise<Part>;
-  /** A daemon whose wall clock is what `setClock` says. */
-  startClockedDaemon(nowMs: number): Promise<Part & { setClock(nowMs: number): Promise<void> }>;
+  /** A daemon whose wall clock is what `setClock` says, and which writes sums of usage as often as is said here. */
+  startClockedDaemon(nowMs: number, usageFlushMs?: number): Promise<Part & { setClock(nowMs: number): Promise<void> }>;
   /** Begins to start a daemon with this wall clock and kills it after a while, which may be before it is ready. */
   killStartingDaemon(nowMs: number, afterMs: number): Promise<void>;
   /** A proxy on the daemon's socket, or on another that leads to it. */
@@ -64,8 +64,8 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
     socket,
     startDaemon: () => start("bin/sluice-limiterd.js"),
     startProxy: (to = socket) => start("bin/sluice-proxy.js", ["--socket", to]),
-    async startClockedDaemon(nowMs) {
-      const part = await start(clocked, [String(nowMs)]);
+    async startClockedDaemon(nowMs, usageFlushMs) {
+      const part = await start(clocked, [String(nowMs), ...(usageFlushMs === undefined ? [] : [String(usageFlushMs)])]);
       return {
         ...part,
         async setClock(to) {
