@@ -44,19 +44,17 @@ export function createHttpProxyPassage(provider: ProviderConfig): Passage {
   const hostname = base.hostname.replace(/^\[(.*)\]$/, "$1");
   const agent = new (base.protocol === "https:" ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: provider.connectionsMax, maxFreeSockets: idleConnectionsMax, timeout: idleConnectionMs });
   const deadlines = createDeadlines(provider);
-  const calls = new WeakMap<object, PassCall>();
   const opening = new WeakMap<object, (outgoing: ClientRequest) => void>();
   // The path goes out as it is handed in; the target is the configured one alone.
   const server = httpProxy.createProxyServer({ target: { protocol: base.protocol, host: hostname, hostname, port: base.port } as HttpProxy.ServerOptions["target"], toProxy: true, prependPath: false, selfHandleResponse: true });
-  server.on("proxyReq", (outgoing, request) => calls.get(request)?.onConnection(outgoing));
-  server.on("proxyRes", (answer, request) => calls.get(request)?.onAnswer(answer));
+  server.on("proxyReq", (outgoing, request) => (request as StandIn).call.onConnection(outgoing));
+  server.on("proxyRes", (answer, request) => (request as StandIn).call.onAnswer(answer));
   server.on("proxyReqWs", (outgoing, request) => opening.get(request)?.(outgoing));
   const headersOf = (path: string, flat: readonly string[]): Record<string, string> => headerObject(["host", base.host, ...flat, ...credentialHeadersAt(provider, path)]);
   return {
     pass(request: PassedRequest, sink: UpstreamSink): UpstreamCall {
       const call = new PassCall(sink, deadlines, provider);
       const standIn = call.standIn(request, headersOf(request.path, [...request.headers, ...framing(request.body)]));
-      calls.set(standIn, call);
       // The stand-in has no method: http-proxy takes the body's length from a DELETE, and would send what was a body as another request.
       server.web(standIn, nobody, { agent, method: request.method }, (error) => call.onError(error));
       return call;
@@ -81,6 +79,7 @@ export function createHttpProxyPassage(provider: ProviderConfig): Passage {
   };
 }
 
+const nothing = Buffer.alloc(0);
 /** The response in which http-proxy has no part. */
 const nobody = {} as ServerResponse;
 
@@ -100,6 +99,11 @@ function framing(body: RequestBody): readonly string[] {
   if (body === null) return [];
   const bytes = Buffer.isBuffer(body) ? body.length : body.bytes;
   return bytes === null ? ["transfer-encoding", "chunked"] : ["content-length", String(bytes)];
+}
+
+/** Bears its call itself: a WeakMap of all that is under way would be gone through by each collection of garbage. */
+interface StandIn extends IncomingMessage {
+  readonly call: PassCall;
 }
 
 class PassCall implements UpstreamCall, Watched {
@@ -124,17 +128,15 @@ class PassCall implements UpstreamCall, Watched {
     this.#provider = provider;
   }
 
-  standIn({ path, body }: PassedRequest, headers: Record<string, string>): IncomingMessage {
-    const standIn = Readable.from(this.#watched(body), { objectMode: false });
+  standIn({ path, body }: PassedRequest, headers: Record<string, string>): StandIn {
+    const standIn = Readable.from(body === null ? nothing : Buffer.isBuffer(body) ? body : this.#watched(body.pieces), { objectMode: false });
     this.#standIn = standIn;
-    return Object.assign(standIn, { method: "", url: path, headers, httpVersion: "1.1", socket: { destroyed: false } }) as unknown as IncomingMessage;
+    return Object.assign(standIn, { method: "", url: path, headers, httpVersion: "1.1", socket: { destroyed: false }, call: this }) as unknown as StandIn;
   }
 
-  async *#watched(body: RequestBody): AsyncGenerator<Buffer> {
-    if (body === null) return;
-    if (Buffer.isBuffer(body)) return yield body;
+  async *#watched(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     this.#clientOwes = true;
-    for await (const piece of body.pieces) {
+    for await (const piece of pieces) {
       this.#clientOwes = false;
       this.#expect();
       yield piece;

@@ -81,19 +81,19 @@ export class NodeExchange implements Exchange {
   }
 
   async *readPieces(bytesMax: number): AsyncGenerator<Buffer> {
-    const tooLarge = new UploadTooLarge(`the body is larger than ${bytesMax} bytes`);
+    const tooLarge = (): UploadTooLarge => new UploadTooLarge(`the body is larger than ${bytesMax} bytes`);
     this.#unread = true;
-    if (Number(this.#request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge;
+    if (Number(this.#request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge();
     let bytes = 0;
     try {
       for await (const chunk of this.#request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         bytes += chunk.length;
-        if (bytes > bytesMax) throw tooLarge;
+        if (bytes > bytesMax) throw tooLarge();
         yield chunk;
       }
       this.#unread = false;
     } catch (error) {
-      throw error === tooLarge ? error : new UploadGone();
+      throw error instanceof UploadTooLarge ? error : new UploadGone();
     }
   }
 

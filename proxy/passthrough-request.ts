@@ -36,7 +36,7 @@ export async function passthroughRequest(gateway: Gateway, exchange: Exchange, c
       method: exchange.method,
       path: route.path + route.query,
       headers: forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader),
-      body: body === null ? null : { pieces: body.pieces(), bytes: lengthOf(exchange) },
+      body: body === null ? null : (body.whole ?? { pieces: body.pieces(), bytes: lengthOf(exchange) }),
     },
     limits: successHeaders(admitted.headers),
     headers: ["x-sluice-target", targetHeader(target)],

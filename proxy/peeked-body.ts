@@ -20,7 +20,7 @@ export class PeekedBody {
   readonly #coming: AsyncIterator<Buffer>;
   readonly #bytesAnnounced: number | null;
   readonly #held: Buffer[] = [];
-  #whole = false;
+  #ended = false;
 
   /** `bytesAnnounced`: how long the client says it is, or null. */
   constructor(pieces: AsyncIterable<Buffer>, bytesAnnounced: number | null) {
@@ -43,6 +43,12 @@ export class PeekedBody {
     return finder.model;
   }
 
+  /** All of it, where it has come already: most are small, and what goes on in pieces takes as long as the rest of a request. */
+  get whole(): Buffer | null {
+    if (!this.#ended) return null;
+    return this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
+  }
+
   /** All of it, once. */
   async *pieces(): AsyncGenerator<Buffer> {
     yield* this.#held.splice(0);
@@ -50,10 +56,10 @@ export class PeekedBody {
   }
 
   async #next(): Promise<Buffer | null> {
-    if (this.#whole) return null;
+    if (this.#ended) return null;
     const next = await this.#coming.next();
     if (next.done === true) {
-      this.#whole = true;
+      this.#ended = true;
       return null;
     }
     this.bytes += next.value.length;

@@ -60,13 +60,23 @@ t.test("no more than the bound is read ahead", async (t) => {
   t.equal((await whole(body)).length, 3 * half.length + 27);
 });
 
-t.test("a body that is there to its announced end is read to it", async (t) => {
-  const text = '{"model":"m"}';
-  const source = pieces(text);
-  const body = new PeekedBody(source.coming, text.length);
+t.test("a body that is there to its announced end is read to it, and can go on as one", async (t) => {
+  for (const texts of [['{"model":"m"}'], ['{"mod', 'el":"m"}']]) {
+    const text = texts.join("");
+    const source = pieces(...texts);
+    const body = new PeekedBody(source.coming, text.length);
+    t.equal(body.whole, null, "nothing was read");
+    t.equal(await body.model(json, ""), "m");
+    t.equal(source.asked(), texts.length + 1, "the end too");
+    t.equal(body.whole?.toString(), text);
+    t.equal(await whole(body), text);
+  }
+});
+
+t.test("a body of which more may come goes on in pieces", async (t) => {
+  const body = new PeekedBody(pieces('{"model":"m"', "}").coming, 13);
   t.equal(await body.model(json, ""), "m");
-  t.equal(source.asked(), 2, "the end too");
-  t.equal(await whole(body), text);
+  t.equal(body.whole, null);
 });
 
 t.test("what goes wrong while it is read is told to whoever reads", async (t) => {
