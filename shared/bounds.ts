@@ -65,7 +65,7 @@ export const journalEntriesMax = 500_000;
 export const journalBatchMax = 1000;
 /** A record counts for the day in which its response ended; one that comes later than this counts as of then. As long as the next bound, beyond which a repeat isn't known any more. */
 export const recordLatenessMs = 7 * 24 * 3600 * 1000;
-/** Sums of usage that make a generation in memory, at about 500 bytes each. When there are as many, those that nobody needed since the last time are dropped, and read again when they are needed. */
+/** Sums of usage that make a generation in memory, at about 700 bytes each. When there are as many, those that nobody needed since the last time are dropped, and read again when they are needed. */
 export const rollupCellsMax = 50_000;
 /** The sums of usage and the accounts of budgets are written as often, or before that when one of the next two bounds is reached. */
 export const usageFlushMs = 10_000;
