@@ -20,8 +20,6 @@ import { Tunnel } from "./tunnel.js";
 import type { RequestBody, UpstreamCall, UpstreamFailure, UpstreamSink } from "./upstream.js";
 import { asUpstreamFailure } from "./upstream-failure.js";
 
-const httpProxy = loadHttpProxy();
-
 /** It takes `util._extend` along when it is loaded, and Node from 22 on warns of that at the first request. */
 function loadHttpProxy(): typeof HttpProxy {
   const require = createRequire(import.meta.url);
@@ -46,17 +44,23 @@ export function createHttpProxyPassage(provider: ProviderConfig): Passage {
   const deadlines = createDeadlines(provider);
   const opening = new WeakMap<object, (outgoing: ClientRequest) => void>();
   // The path goes out as it is handed in; the target is the configured one alone.
-  const server = httpProxy.createProxyServer({ target: { protocol: base.protocol, host: hostname, hostname, port: base.port } as HttpProxy.ServerOptions["target"], toProxy: true, prependPath: false, selfHandleResponse: true });
-  server.on("proxyReq", (outgoing, request) => (request as StandIn).call.onConnection(outgoing));
-  server.on("proxyRes", (answer, request) => (request as StandIn).call.onAnswer(answer));
-  server.on("proxyReqWs", (outgoing, request) => opening.get(request)?.(outgoing));
+  const newServer = (): HttpProxy => {
+    const server = loadHttpProxy().createProxyServer({ target: { protocol: base.protocol, host: hostname, hostname, port: base.port } as HttpProxy.ServerOptions["target"], toProxy: true, prependPath: false, selfHandleResponse: true });
+    server.on("proxyReq", (outgoing, request) => (request as StandIn).call.onConnection(outgoing));
+    server.on("proxyRes", (answer, request) => (request as StandIn).call.onAnswer(answer));
+    server.on("proxyReqWs", (outgoing, request) => opening.get(request)?.(outgoing));
+    return server;
+  };
+  // Made when something passes for the first time: most proxies forward, and needn't hold the package in memory.
+  let made: HttpProxy | null = null;
+  const server = (): HttpProxy => (made ??= newServer());
   const headersOf = (path: string, flat: readonly string[]): Record<string, string> => headerObject(["host", base.host, ...flat, ...credentialHeadersAt(provider, path)]);
   return {
     pass(request: PassedRequest, sink: UpstreamSink): UpstreamCall {
       const call = new PassCall(sink, deadlines, provider);
       const standIn = call.standIn(request, headersOf(request.path, [...request.headers, ...framing(request.body)]));
       // The stand-in has no method: http-proxy takes the body's length from a DELETE, and would send what was a body as another request.
-      server.web(standIn, nobody, { agent, method: request.method }, (error) => call.onError(error));
+      server().web(standIn, nobody, { agent, method: request.method }, (error) => call.onError(error));
       return call;
     },
     tunnel(client, { path, headers }, sink) {
@@ -67,7 +71,7 @@ export function createHttpProxyPassage(provider: ProviderConfig): Passage {
         outgoing = made;
         tunnel.beforeOpening(made);
       });
-      server.ws(standIn, client.socket, Buffer.alloc(0), {}, () => {});
+      server().ws(standIn, client.socket, Buffer.alloc(0), {}, () => {});
       tunnel.afterOpening(outgoing!);
       return tunnel;
     },
