@@ -171,6 +171,12 @@ t.test("files are named in kebab case, after what they hold", async (t) => {
   t.same(names.filter((name) => /utils|helpers|common|types|manager/.test(name)), []);
 });
 
+t.test("every folder of tests is run: by one file of its name, or as it is", async (t) => {
+  const folders = new Set(tests.filter(({ path }) => path.endsWith(".test.ts")).map(({ path }) => path.split("/").slice(1, -1)[0]).filter((folder) => folder !== undefined));
+  folders.delete("end-to-end");
+  for (const folder of folders) t.ok(tests.some(({ path, text }) => path === `test/${folder}.test.ts` && text.includes(`testFolder("${folder}")`)), folder);
+});
+
 t.test("every source begins with a comment on what it is for", async (t) => {
   t.same(sources.filter(({ text }) => !/^\/\*\*[^]{20,}?\*\//.test(text.replace(/^#!.*\n/, ""))).map(({ path }) => path), []);
 });

@@ -1,0 +1,4 @@
+/** All of `test/bench`. */
+import { testFolder } from "./folder.js";
+
+await testFolder("bench");

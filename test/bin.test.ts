@@ -1,0 +1,4 @@
+/** All of `test/bin`. */
+import { testFolder } from "./folder.js";
+
+await testFolder("bin");

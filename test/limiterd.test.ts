@@ -1,0 +1,4 @@
+/** All of `test/limiterd`. */
+import { testFolder } from "./folder.js";
+
+await testFolder("limiterd");

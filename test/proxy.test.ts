@@ -1,0 +1,4 @@
+/** All of `test/proxy`. */
+import { testFolder } from "./folder.js";
+
+await testFolder("proxy");

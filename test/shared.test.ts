@@ -1,0 +1,4 @@
+/** All of `test/shared`. */
+import { testFolder } from "./folder.js";
+
+await testFolder("shared");

@@ -1,0 +1,4 @@
+/** All of `test/sim`. */
+import { testFolder } from "./folder.js";
+
+await testFolder("sim");

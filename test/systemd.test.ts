@@ -1,0 +1,4 @@
+/** All of `test/systemd`. */
+import { testFolder } from "./folder.js";
+
+await testFolder("systemd");
