@@ -2,10 +2,12 @@
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
+import { endsPerTurn } from "../shared/bounds.js";
 import type { ProviderConfig } from "../shared/config/config.js";
 import { createDeadlines, type Deadlines } from "./call-deadlines.js";
 import { headerOf } from "./copy-headers.js";
 import { credentialHeaders } from "./credential-headers.js";
+import { createEased } from "./paced-turns.js";
 import type { Watched } from "./silence-watch.js";
 import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
 import { asUpstreamFailure } from "./upstream-failure.js";
@@ -14,8 +16,9 @@ import { asUpstreamFailure } from "./upstream-failure.js";
 export function createHttpUpstream(provider: ProviderConfig): Upstream {
   const base = new URL(provider.baseUrl);
   const pathPrefix = base.pathname.replace(/\/$/, "");
+  const eased = createEased((run) => void setImmediate(run), endsPerTurn);
   const pool = new Pool(base.origin, {
-    factory: (origin, options) => new Connection(origin, options),
+    factory: (origin, options) => new Connection(origin, options, eased),
     connections: provider.connectionsMax,
     connectTimeout: provider.connectTimeoutMs,
     // These two deadlines are ours.
@@ -63,13 +66,15 @@ function withVersion(headers: readonly string[], credentials: readonly string[])
 class Connection extends Client {
   socket: Socket | null = null;
 
-  constructor(origin: URL, options: object) {
+  constructor(origin: URL, options: object, eased: (run: () => void) => void) {
     const { connect } = options as { readonly connect: buildConnector.connector };
     super(origin, {
       ...options,
       connect: (to: buildConnector.Options, done: buildConnector.Callback) =>
         connect(to, (...result) => {
-          this.socket = result[1];
+          const [error, socket] = result;
+          this.socket = socket;
+          if (error === null && socket !== null) easeEnd(socket, eased);
           done(...result);
         }),
     });
@@ -79,6 +84,20 @@ class Connection extends Client {
     if (handler instanceof HttpCall) handler.connection = this;
     return super.dispatch(options, handler);
   }
+}
+
+/** A provider that dies ends all its connections in one turn, at some 40 microseconds each: most of them learn of it in the turns behind. */
+function easeEnd(socket: Socket, eased: (run: () => void) => void): void {
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    if (chunk !== null) return push(chunk, encoding);
+    eased(() => {
+      if (socket.destroyed) return;
+      push(null);
+      socket.read(0);
+    });
+    return false;
+  };
 }
 
 class AbortedError extends Error {

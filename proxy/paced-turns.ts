@@ -30,3 +30,21 @@ export function createPaced(afterTurn: (run: () => void) => void, perTurn: numbe
     if (coming.length === 1) afterTurn(turnEnded);
   };
 }
+
+/** The same for what can run at once as long as it isn't much: only what comes behind the first so many of a turn waits. */
+export function createEased(afterTurn: (run: () => void) => void, perTurn: number): (run: () => void) => void {
+  const paced = createPaced(afterTurn, perTurn);
+  let atOnce = 0;
+  let waiting = 0;
+  return (run) => {
+    if (waiting > 0 || atOnce === perTurn) {
+      waiting++;
+      return paced(() => {
+        waiting--;
+        run();
+      });
+    }
+    if (atOnce++ === 0) afterTurn(() => (atOnce = 0));
+    run();
+  };
+}

@@ -1,5 +1,5 @@
 import t from "tap";
-import { createPaced } from "../../proxy/paced-turns.js";
+import { createEased, createPaced } from "../../proxy/paced-turns.js";
 
 /** Turns that end when they are told to. */
 function turns(): { afterTurn(run: () => void): void; end(): void } {
@@ -58,4 +58,21 @@ t.test("what comes from a callback runs in a later turn", async (t) => {
   t.same(ran, ["a", "b"]);
   loop.end();
   t.same(ran, ["a", "b"]);
+});
+
+t.test("eased, the first of a turn run at once and the others in turns behind it, all in order", async (t) => {
+  const loop = turns();
+  const ran: number[] = [];
+  const eased = createEased(loop.afterTurn, 2);
+  for (let i = 0; i < 5; i++) eased(() => ran.push(i));
+  t.same(ran, [0, 1]);
+  loop.end();
+  t.same(ran, [0, 1, 2, 3]);
+  eased(() => ran.push(5));
+  t.same(ran, [0, 1, 2, 3], "nothing overtakes what waits");
+  loop.end();
+  t.same(ran, [0, 1, 2, 3, 4, 5]);
+  loop.end();
+  eased(() => ran.push(6));
+  t.same(ran, [0, 1, 2, 3, 4, 5, 6], "when nothing waits any more, at once again");
 });
