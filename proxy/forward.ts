@@ -13,6 +13,7 @@ import { failoverReason, type TargetFailure } from "./failover-reason.js";
 import { absentUsage, findUsage, parseJson, readUsage, usageAtEnd, type Usage, type UsageReading } from "./read-usage.js";
 import { replyFailure } from "./respond.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
+import type { AnswerTranslator } from "./translated-upstream.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
 import { errorInEvents, errorInsideSuccess, mapUpstreamError, unansweredFailure } from "./upstream-error.js";
 
@@ -24,8 +25,8 @@ export interface ForwardRequest {
   readonly headers: readonly string[];
   /** What the client asked for: it says where the text of an answer stands. */
   readonly operation: Operation;
-  /** What a provider of another dialect tells of its usage: the answer that the client gets may have no words for it. Null: the answer tells it. */
-  readonly translator: { readonly usage: unknown } | null;
+  /** What a provider of another dialect tells of its usage: the answer that the client gets may have no words for it, or there may be none. Null: the answer tells it. */
+  readonly translator: Pick<AnswerTranslator, "usage" | "failed" | "untoldBytes"> | null;
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: () => number;
@@ -203,10 +204,19 @@ class Forwarding implements UpstreamSink {
 
   onFailure(reason: UpstreamFailure): void {
     if (this.#ended) return;
+    const said = unansweredFailure(this.#what.provider, this.#status !== 0, reason);
+    if (reason.kind === "untranslatable") return this.#endUntranslatable(said, reason.reason);
     if (!this.#exchange.begun) {
-      return this.#fail(unansweredFailure(this.#what.provider, this.#status !== 0, reason), { outcome: this.#status === 0 ? "upstream_error" : "upstream_cut", note: reason.reason, why: reason.reason });
+      return this.#fail(said, { outcome: this.#status === 0 ? "upstream_error" : "upstream_cut", note: reason.reason, why: reason.reason });
     }
     this.#done(this.#chargedCut(reason.reason), { status: this.#status, outcome: "upstream_cut", finish: () => this.#exchange.cut() });
+  }
+
+  /** It has worked and will bill it, so it is charged, and no other target is asked to work at it again. */
+  #endUntranslatable(said: Failure, why: string): void {
+    const charged = this.#chargedCut(why, this.#what.translator?.untoldBytes);
+    if (!this.#exchange.begun) return this.#fail(said, { outcome: "upstream_error", note: charged.note, why: null }, charged);
+    this.#done(charged, { status: this.#status, outcome: "upstream_error", finish: () => this.#exchange.cut() });
   }
 
   #onGone(): void {
@@ -219,21 +229,23 @@ class Forwarding implements UpstreamSink {
   #endWithError(status: number, latin1: string): void {
     const body = this.#what.upstream.redact(latin1);
     const said = mapUpstreamError(this.#what.provider, status, Buffer.from(body, "latin1"));
+    // The first event of a stream: what the translation made of the provider's.
+    if (this.#what.translator !== null && this.#what.translator.failed) return this.#endUntranslatable(said, said.message);
     this.#fail(said, { outcome: "upstream_error", note: null, why: failoverReason(said) });
   }
 
   /** Nothing has gone to the client. */
-  #fail(what: Failure, { outcome, note, why }: Failed): void {
+  #fail(what: Failure, { outcome, note, why }: Failed, { usage, estimated }: Charged = uncharged): void {
     const failed = why === null ? null : { why, status: what.status, answered: this.#status !== 0, retryAfter: this.#retryAfter };
     const headers = this.#retryAfter === "" ? this.#what.headers : ["retry-after", this.#retryAfter, ...this.#what.headers];
-    this.#done({ usage: null, estimated: false, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) }, failed);
+    this.#done({ usage, estimated, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) }, failed);
   }
 
-  /** What was seen of a response that was cut, always marked. */
-  #chargedCut(why: string | null): Charged {
+  /** What was seen of a response that was cut: marked, unless it was told whole. `untoldBytes` came of an event that can't be translated. */
+  #chargedCut(why: string | null, untoldBytes = 0): Charged {
     const tap = this.#tap;
-    const { usage, note } = tap === null ? this.#charged(absentUsage, this.#textBytes()) : this.#charged(whenCut(this.#told(tap.usage), tap.contentCharsSinceUsage), tap.contentChars);
-    return { usage, estimated: true, note: why === null || note === null ? (why ?? note) : `${why}; ${note}` };
+    const { usage, estimated, note } = tap === null ? this.#charged(this.#told(absentUsage), this.#textBytes()) : this.#charged(whenCut(this.#told(tap.usage), tap.contentCharsSinceUsage + untoldBytes), tap.contentChars + untoldBytes);
+    return { usage, estimated: tap !== null || estimated, note: why === null || note === null ? (why ?? note) : `${why}; ${note}` };
   }
 
   /** The provider's own word, where the answer that passed here was translated. */
@@ -242,7 +254,8 @@ class Forwarding implements UpstreamSink {
   }
 
   #textBytes(): number {
-    return this.#isBinary ? 0 : this.#bytes;
+    if (this.#isBinary) return 0;
+    return this.#what.translator === null ? this.#bytes : this.#bytes + this.#what.translator.untoldBytes;
   }
 
   #charged(reading: UsageReading, contentChars: number): Charged {
@@ -257,4 +270,5 @@ class Forwarding implements UpstreamSink {
   }
 }
 
+const uncharged: Charged = { usage: null, estimated: false, note: null };
 const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;

@@ -1,10 +1,10 @@
 /** A translation's answers and events as bytes: JSON is parsed and written, events are split and framed. */
 import { isObject } from "../shared/assert.js";
-import { streamEventBytesMax } from "../shared/bounds.js";
+import { readableResponseBytesMax, streamEventBytesMax } from "../shared/bounds.js";
 import { EventSplitter, formatEvent } from "./dialects/event-stream.js";
 import type { AnswerContext, ClientEvent, EventTranslator, JsonObject, Translation } from "./dialects/translation.js";
 import { UntranslatableAnswer } from "./dialects/untranslatable-answer.js";
-import { findUsage, parseJson } from "./read-usage.js";
+import { findUsage, parseJson, usageAtEnd } from "./read-usage.js";
 import type { AnswerTranslator } from "./translated-upstream.js";
 import { errorInsideSuccess } from "./upstream-error.js";
 
@@ -17,7 +17,9 @@ class Translating implements AnswerTranslator {
   readonly #context: AnswerContext;
   readonly #splitter = new EventSplitter();
   #events: EventTranslator | null = null;
+  #kept: Buffer[] = [];
   #usage: unknown = null;
+  untoldBytes = 0;
 
   constructor(translation: Translation, context: AnswerContext) {
     this.#translation = translation;
@@ -32,19 +34,38 @@ class Translating implements AnswerTranslator {
     return this.#events !== null && this.#events.failed;
   }
 
-  whole(body: Buffer): Buffer {
-    const value = parseJson(body.toString("utf8"));
+  keep(chunk: Buffer): void {
+    this.untoldBytes += chunk.length;
+    if (this.untoldBytes > readableResponseBytesMax) throw new UntranslatableAnswer(`an answer larger than ${readableResponseBytesMax} bytes can't be translated`);
+    this.#kept.push(chunk);
+  }
+
+  whole(): Buffer {
+    const body = Buffer.concat(this.#kept);
+    this.#kept = [];
+    const text = body.toString("utf8");
+    const value = parseJson(text);
     // An error in the place of an answer is mapped by what comes behind, as every provider's is.
-    if (errorInsideSuccess(value)) return body;
+    if (!errorInsideSuccess(value)) return this.#answer(value, text);
+    this.untoldBytes = 0;
+    return body;
+  }
+
+  /** The usage is read first: what can't be translated is charged all the same. */
+  #answer(value: unknown, text: string): Buffer {
+    this.#usage = findUsage(value === undefined ? usageAtEnd(text) : value);
     if (!isObject(value)) throw new UntranslatableAnswer("its answer is not a JSON object");
-    this.#usage = findUsage(value);
-    return Buffer.from(JSON.stringify(this.#translation.answer(value as JsonObject, this.#context)));
+    const answer = Buffer.from(JSON.stringify(this.#translation.answer(value as JsonObject, this.#context)));
+    this.untoldBytes = 0;
+    return answer;
   }
 
   push(chunk: Buffer): Buffer | null {
     const events = this.#started();
+    const whole = this.#splitter.push(chunk);
+    this.untoldBytes = whole.length === 0 ? this.untoldBytes + chunk.length : 0;
     let text = "";
-    for (const { event, data } of this.#splitter.push(chunk)) text += written(events.push(event, data));
+    for (const { event, data } of whole) text += written(events.push(event, data));
     if (this.#splitter.overflowed) throw new UntranslatableAnswer(`an event of its stream is larger than ${streamEventBytesMax} characters`);
     return text === "" ? null : Buffer.from(text);
   }

@@ -2,21 +2,24 @@
  * A provider that speaks another dialect than the client, as an upstream that speaks the client's:
  * its successful answers are translated on their way, its errors and failures pass.
  */
-import { readableResponseBytesMax } from "../shared/bounds.js";
 import { headerOf } from "./copy-headers.js";
 import { UntranslatableAnswer } from "./dialects/untranslatable-answer.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
 
 /** An answer on its way into the client's dialect, in bytes. */
 export interface AnswerTranslator {
-  /** A whole answer. Throws `UntranslatableAnswer` when it makes no sense. */
-  whole(body: Buffer): Buffer;
-  /** A piece of a stream; null: nothing goes out for it. Throws as `whole` does. */
+  /** A piece of a whole answer, which is kept. Throws `UntranslatableAnswer` when it has grown too large. */
+  keep(chunk: Buffer): void;
+  /** The whole answer that was kept. Throws when it makes no sense. */
+  whole(): Buffer;
+  /** A piece of a stream; null: nothing goes out for it. Throws for an event that is too large. */
   push(chunk: Buffer): Buffer | null;
   /** What is left when the provider's stream has ended in order. */
   end(): Buffer | null;
-  /** The stream makes no sense, and its client has been told so in its last event. */
+  /** What the stream said makes no sense, and its client has been told so in its last event. */
   readonly failed: boolean;
+  /** Bytes of an answer, or of an event, that isn't whole yet or that nothing could be made of. */
+  readonly untoldBytes: number;
   /** What the provider itself told of its usage, in its own fields; null or undefined: nothing. */
   readonly usage: unknown;
 }
@@ -40,8 +43,6 @@ class TranslatingSink implements UpstreamSink {
   readonly #translator: AnswerTranslator;
   /** `passed`: an error, which has its own mapping. */
   #form: "passed" | "stream" | "whole" = "passed";
-  #kept: Buffer[] = [];
-  #bytes = 0;
   #failed = false;
 
   constructor(sink: UpstreamSink, translator: AnswerTranslator) {
@@ -58,9 +59,12 @@ class TranslatingSink implements UpstreamSink {
     if (this.#failed) return;
     if (this.#form === "passed") return this.#sink.onData(chunk);
     if (this.#form === "stream") return this.#stream(chunk);
-    this.#bytes += chunk.length;
-    if (this.#bytes > readableResponseBytesMax) return this.#fail(`an answer larger than ${readableResponseBytesMax} bytes can't be translated`);
-    this.#kept.push(chunk);
+    this.#translate(() => this.#kept(chunk));
+  }
+
+  #kept(chunk: Buffer): null {
+    this.#translator.keep(chunk);
+    return null;
   }
 
   /** A provider that makes no sense isn't listened to any longer: its call holds a slot. */
@@ -75,7 +79,7 @@ class TranslatingSink implements UpstreamSink {
   onEnd(): void {
     if (this.#failed) return;
     if (this.#form === "stream") this.#translate(() => this.#translator.end());
-    else if (this.#form === "whole") this.#translate(() => this.#translator.whole(Buffer.concat(this.#kept)));
+    else if (this.#form === "whole") this.#translate(() => this.#translator.whole());
     if (!this.#failed) this.#sink.onEnd();
   }
 
@@ -97,6 +101,6 @@ class TranslatingSink implements UpstreamSink {
   #fail(reason: string): void {
     this.#failed = true;
     this.call?.abort();
-    this.#sink.onFailure({ kind: "broken", reason });
+    this.#sink.onFailure({ kind: "untranslatable", reason });
   }
 }

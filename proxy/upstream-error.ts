@@ -47,11 +47,12 @@ export function errorInEvents(text: string): string {
   return text;
 }
 
-/** A provider that gave no answer: 502 when it can't be reached or broke off, 504 when it was silent past its deadline. */
+/** A provider that gave no answer, or none that can be passed on: 502 when it can't be reached, broke off or can't be translated, 504 when it was silent past its deadline. */
 export function unansweredFailure(provider: string, begun: boolean, reason: UpstreamFailure): Failure {
   if (reason.kind === "too_large") return failure("request_too_large", reason.reason);
   if (reason.kind === "refused") return invalid(reason.reason, "body");
   if (reason.kind === "silent") return { ...plainFailure(504, "provider_error", `provider ${provider} was silent past its deadline`), provider };
+  if (reason.kind === "untranslatable") return { ...failure("provider_unavailable", `provider ${provider} gave an answer that can't be translated (${reason.reason})`), provider };
   const what = begun || reason.kind === "broken" ? "broke off its answer" : "can't be reached";
   return { ...failure("provider_unavailable", `provider ${provider} ${what} (${reason.reason})`), provider };
 }

@@ -17,8 +17,11 @@ export interface UpstreamRequest {
 
 /** Why there is no response, or no end of it. */
 export interface UpstreamFailure {
-  /** `unreachable`: no connection. `silent`: a deadline passed. `broken`: the connection ended or spoke nonsense. `too_large`, `refused`: the client's own body, as it turned out on its way. */
-  readonly kind: "unreachable" | "silent" | "broken" | "too_large" | "refused";
+  /**
+   * `unreachable`: no connection. `silent`: a deadline passed. `broken`: the connection ended or spoke nonsense.
+   * `untranslatable`: it answered, and the client's dialect can't say what. `too_large`, `refused`: the client's own body, as it turned out on its way.
+   */
+  readonly kind: "unreachable" | "silent" | "broken" | "untranslatable" | "too_large" | "refused";
   readonly reason: string;
 }
 

@@ -22,11 +22,11 @@ export abstract class GuardedTranslator implements EventTranslator {
   abstract get usage(): unknown;
 
   push(event: string | null, data: string): readonly ClientEvent[] {
-    return this.#gather(() => this.read(event, data));
+    return this.#gather(() => this.read(event, data), true);
   }
 
   end(): readonly ClientEvent[] {
-    return this.#gather(() => this.ended());
+    return this.#gather(() => this.ended(), false);
   }
 
   /** One event of the upstream. May throw `UntranslatableAnswer`. */
@@ -52,14 +52,15 @@ export abstract class GuardedTranslator implements EventTranslator {
     this.close(this.errorEvent(readStreamError(data, value)));
   }
 
-  #gather(act: () => void): readonly ClientEvent[] {
+  /** `saying`: what the upstream has said is at fault for what can't be translated, not that it said no more. */
+  #gather(act: () => void, saying: boolean): readonly ClientEvent[] {
     if (this.#over) return none;
     this.#out = [];
     try {
       act();
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
-      this.#failed = true;
+      this.#failed = saying;
       this.close(this.errorEvent({ type: "provider_error", message: error.message, code: null }));
     }
     return this.#out;

@@ -8,6 +8,7 @@ import { type Forwarded, forward } from "../../proxy/forward.js";
 import { createAnswerTranslator } from "../../proxy/translate-answer.js";
 import { translatedUpstream } from "../../proxy/translated-upstream.js";
 import type { UpstreamSink } from "../../proxy/upstream.js";
+import { streamEventBytesMax } from "../../shared/bounds.js";
 import { context } from "./dialects/samples.js";
 import { FakeExchange } from "./fake-exchange.js";
 
@@ -16,24 +17,30 @@ const promptBytes = 400;
 interface Script {
   readonly operation: "chat_completions" | "messages" | "responses";
   readonly translation: Translation;
-  /** A whole answer, or the events of a stream. */
-  readonly said: object | readonly object[];
-  /** The client leaves before the end. */
-  readonly leaves?: boolean;
+  /** A whole answer, or the events of a stream; a text is sent as it is. */
+  readonly said: object | string | readonly (object | string)[];
+  /** How it ends. Left: by the client. */
+  readonly ends?: "whole" | "left" | "broken";
+  /** Another target could answer instead. */
+  readonly standIn?: boolean;
 }
 
 /** What is charged for a provider's answer that its client gets in another dialect. */
-async function chargedFor({ operation, translation, said, leaves = false }: Script): Promise<Forwarded> {
+async function chargedFor({ operation, translation, said, ends = "whole", standIn = false }: Script): Promise<Forwarded> {
   const exchange = new FakeExchange({ path: `/v1/${operation}` });
   let sink: UpstreamSink | null = null;
   const upstream = { send: (_: unknown, to: UpstreamSink) => ((sink = to), { pause() {}, resume() {}, abort() {} }), redact: (text: string) => text, close: () => Promise.resolve() };
   const translator = createAnswerTranslator(translation, context);
   const request = { method: "POST" as const, path: "/x", headers: [], body: Buffer.from("{}") };
-  const promise = forward(exchange, { upstream: translatedUpstream(upstream, translator), provider: "p", request, headers: [], operation, translator, hideUsageChunk: false, promptBytes: () => promptBytes, standIn: false, monoMs: () => 1 });
+  const promise = forward(exchange, { upstream: translatedUpstream(upstream, translator), provider: "p", request, headers: [], operation, translator, hideUsageChunk: false, promptBytes: () => promptBytes, standIn, monoMs: () => 1 });
   const isStream = Array.isArray(said);
   sink!.onHead(200, ["content-type", isStream ? "text/event-stream" : "application/json"]);
-  for (const one of isStream ? said : [said]) sink!.onData(Buffer.from(isStream ? `data: ${JSON.stringify(one)}\n\n` : JSON.stringify(one)));
-  if (leaves) exchange.leave();
+  for (const one of isStream ? (said as readonly (object | string)[]) : [said]) {
+    const text = typeof one === "string" ? one : JSON.stringify(one);
+    sink!.onData(Buffer.from(isStream ? `data: ${text}\n\n` : text));
+  }
+  if (ends === "left") exchange.leave();
+  else if (ends === "broken") sink!.onFailure({ kind: "broken", reason: "ECONNRESET" });
   else sink!.onEnd();
   return promise;
 }
@@ -73,7 +80,7 @@ t.test("a provider that tells no usage, or nonsense, is charged with an estimate
 
 t.test("a client that leaves a translated stream is charged with what was seen", async (t) => {
   for (const client of clients) {
-    t.match(await chargedFor({ ...client, said: chunks().slice(0, 1), leaves: true }), { usage: { inputTokens: promptBytes / 4, outputTokens: 2 }, estimated: true, outcome: "client_gone" }, client.operation);
+    t.match(await chargedFor({ ...client, said: chunks().slice(0, 1), ends: "left" }), { usage: { inputTokens: promptBytes / 4, outputTokens: 2 }, estimated: true, outcome: "client_gone" }, client.operation);
   }
 });
 
@@ -86,6 +93,66 @@ const begun = [
 t.test("of a cut stream of Anthropic's the input is known from its start; the output is guessed", async (t) => {
   const throughChat = composeTranslations(responsesToChat, chatToMessages);
   for (const client of [{ operation: "chat_completions", translation: chatToMessages }, { operation: "responses", translation: throughChat }] as const) {
-    t.match(await chargedFor({ ...client, said: begun, leaves: true }), { usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 3, totalTokens: 703 }, estimated: true }, client.operation);
+    t.match(await chargedFor({ ...client, said: begun, ends: "left" }), { usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 3, totalTokens: 703 }, estimated: true }, client.operation);
   }
+});
+
+const cached = { input_tokens: 100, cache_read_input_tokens: 600, output_tokens: 5 };
+const toldOfIt = { inputTokens: 700, cachedInputTokens: 600, outputTokens: 5 };
+const video = { id: "m", type: "message", role: "assistant", content: [{ type: "video" }], stop_reason: "end_turn" };
+const guessed = (bytes: number): object => ({ inputTokens: promptBytes / 4, outputTokens: Math.ceil((promptBytes + bytes) / 4) - promptBytes / 4 });
+const toChat = { operation: "chat_completions", translation: chatToMessages } as const;
+
+t.test("an answer that can't be translated is a 502, and charged: with what it told, else with an estimate. No other target is asked to work at it again", async (t) => {
+  const html = "<html>12345678</html>";
+  const broken = '{"content":[{"type":"text","text":"hi';
+  const table: readonly (readonly [what: string, said: object | string, usage: object, estimated: boolean])[] = [
+    ["a block that chat completions have no place for", { ...video, usage: cached }, toldOfIt, false],
+    ["the same, without usage", video, guessed(JSON.stringify(video).length), true],
+    ["the same, with nonsense for a usage", { ...video, usage: { input_tokens: -1 } }, guessed(JSON.stringify({ ...video, usage: { input_tokens: -1 } }).length), true],
+    ["another dialect", whole({ prompt_tokens: 10, completion_tokens: 5 }), { inputTokens: 10, outputTokens: 5 }, false],
+    ["no JSON", html, guessed(html.length), true],
+    ["JSON that breaks off", broken, guessed(broken.length), true],
+    ["two answers in one", `{}{"id":"m","usage":${JSON.stringify(cached)}}`, toldOfIt, false],
+    ["a list", JSON.stringify([{ ...video, usage: cached }]), toldOfIt, false],
+    ["nothing", "", guessed(0), true],
+  ];
+  for (const [what, said, usage, estimated] of table) {
+    for (const standIn of [false, true]) {
+      const forwarded = await chargedFor({ ...toChat, said, standIn });
+      t.match(forwarded, { status: 502, outcome: "upstream_error", usage, estimated, executed: true, failed: null, note: /./ }, what);
+    }
+  }
+});
+
+t.test("an error in the place of an answer stays uncharged", async (t) => {
+  const said = { type: "error", error: { type: "overloaded_error", message: "busy" }, usage: cached };
+  t.match(await chargedFor({ ...toChat, said }), { usage: null, estimated: false, outcome: "upstream_error", failed: {} });
+  t.match(await chargedFor({ ...toChat, said: [said], standIn: true }), { usage: null, estimated: false, outcome: "upstream_error", failed: {} }, "at the beginning of a stream");
+});
+
+t.test("a stream that can't be translated is charged with what was seen, wherever that happens", async (t) => {
+  const tooLarge = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${"x".repeat(streamEventBytesMax)}"}}`;
+  const first: readonly (readonly [what: string, said: object | string])[] = [["no JSON", "{"], ["a shape of another dialect", { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } }]];
+  for (const [what, one] of first) {
+    for (const standIn of [false, true]) t.match(await chargedFor({ ...toChat, said: [one, ...begun], standIn }), { status: standIn ? 502 : 200, outcome: "upstream_error", usage: guessed(0), estimated: true, failed: null }, what);
+  }
+  t.match(await chargedFor({ ...toChat, said: [...begun, "{", ...begun] }), { status: 200, outcome: "upstream_error", usage: { inputTokens: 700, outputTokens: 3 }, estimated: true });
+  const { usage, status, outcome } = await chargedFor({ ...toChat, said: [...begun, tooLarge] });
+  t.same([status, outcome, usage!.inputTokens], [200, "upstream_error", 700]);
+  t.ok(usage!.outputTokens > streamEventBytesMax / 4, "an event that is too large is text all the same");
+  t.match(await chargedFor({ ...toChat, said: [tooLarge], standIn: true }), { status: 502, usage: { inputTokens: promptBytes / 4 }, estimated: true, failed: null });
+});
+
+t.test("a stream that is empty, or breaks off before it says anything, is another target's to answer, and isn't charged", async (t) => {
+  for (const translation of [chatToMessages, composeTranslations(responsesToChat, chatToMessages)]) {
+    for (const said of [[], [{ type: "ping" }]]) {
+      for (const ends of ["whole", "broken"] as const) t.match(await chargedFor({ operation: "chat_completions", translation, said, ends, standIn: true }), { usage: null, failed: {} });
+    }
+  }
+});
+
+t.test("a client that leaves, or a provider that breaks off, in the middle of a whole answer is told apart", async (t) => {
+  t.match(await chargedFor({ ...toChat, said: "12345678", ends: "left" }), { status: 499, usage: guessed(8), estimated: true });
+  t.match(await chargedFor({ ...toChat, said: "12345678", ends: "broken" }), { status: 502, usage: null, failed: {} });
 });
