@@ -81,10 +81,8 @@ export class EventReader {
     const failed = isFailure(value);
     if (failed) this.errorSeen = true;
     const usage = findUsage(value);
-    if (readUsage(usage).kind !== "absent") {
-      this.#usage = mergeUsage(this.#usage, usage);
-      this.#charsAtUsage = this.contentChars;
-    }
+    this.#usage = mergeUsage(this.#usage, usage);
+    if (readUsage(usage).kind !== "absent") this.#charsAtUsage = this.contentChars;
     const choices = value["choices"];
     return !failed && isObject(value["usage"]) && Array.isArray(choices) && choices.length === 0;
   }

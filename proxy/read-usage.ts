@@ -120,15 +120,28 @@ export function readUsage(usage: unknown): UsageReading {
 }
 
 /**
- * The usage of a stream whose last event tells only a part: Anthropic tells the input first and the
- * output at the end, where a null means that it is as it was. A later event with an input of its own
- * stands alone.
+ * What a stream has told of its usage after one more event of it. Counts are of the whole answer so far,
+ * never of a part: Anthropic tells the input first and the output at the end, others all of it again and
+ * again. So each field is the later one's. What that leaves out, has as null, or as 0 where there was
+ * more, is as it was; but a total and a cost go with the counts that they came with.
  */
 export function mergeUsage(earlier: unknown, later: unknown): unknown {
   if (!isObject(earlier) || !isObject(later)) return later ?? earlier;
-  if (!isAbsent(later["prompt_tokens"] ?? later["input_tokens"] ?? later["total_tokens"])) return later;
-  const told = Object.entries(later).filter(([, value]) => value !== null);
-  return { ...earlier, ...Object.fromEntries(told) };
+  let merged: Record<string, unknown> | null = null;
+  for (const name in earlier) {
+    if (!isMore(earlier[name], later[name]) || (ofCounts.has(name) && counts.some((count) => isMore(later[count], 0)))) continue;
+    merged ??= { ...later };
+    merged[name] = earlier[name];
+  }
+  return merged ?? later;
+}
+
+const counts = ["prompt_tokens", "input_tokens", "promptTokenCount", "completion_tokens", "output_tokens", "candidatesTokenCount"];
+const ofCounts: ReadonlySet<string> = new Set(["total_tokens", "totalTokenCount", "cost", "cost_details", "is_byok", "cost_in_usd_ticks"]);
+
+/** Whether a field says something that another one for it doesn't. */
+function isMore(value: unknown, other: unknown): boolean {
+  return !isAbsent(value) && (isAbsent(other) || (other === 0 && value !== 0));
 }
 
 /** Input and output, or what is wrong with them. */

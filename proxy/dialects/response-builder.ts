@@ -5,7 +5,7 @@
  *
  * One item is open at a time, as in the API: a piece of another kind closes it.
  */
-import { isObject, unreachable } from "../../shared/assert.js";
+import { unreachable } from "../../shared/assert.js";
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { mergeUsage } from "../read-usage.js";
 import type { CallPiece, ChatPiece, Logprob } from "./chat-pieces.js";
@@ -89,7 +89,7 @@ export class ResponseBuilder {
 
   /** Beside the pieces: what a chunk or an answer says of itself. */
   note(usage: unknown, serviceTier: unknown): void {
-    if (isObject(usage)) this.#usage = mergeUsage(this.#usage, usage);
+    this.#usage = mergeUsage(this.#usage, usage);
     if (typeof serviceTier === "string") this.#serviceTier = serviceTier;
   }
 

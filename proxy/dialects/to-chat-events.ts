@@ -7,12 +7,13 @@
  */
 import { isObject } from "../../shared/assert.js";
 import { streamEventBytesMax } from "../../shared/bounds.js";
+import { mergeUsage } from "../read-usage.js";
 import { chatErrorEvent } from "./error-events.js";
 import { GuardedTranslator, parseEventData } from "./guarded-translator.js";
 import { isAbsent } from "./request-check.js";
 import { finishReason } from "./stop-reasons.js";
 import { chatId, inputText, refusalOf, textOf, unknownBlock } from "./to-chat-answer.js";
-import { chatServiceTier, chatUsage, mergeMessagesUsage } from "./translate-usage.js";
+import { chatServiceTier, chatUsage } from "./translate-usage.js";
 import type { AnswerContext, ClientEvent, JsonObject } from "./translation.js";
 import { UntranslatableAnswer } from "./untranslatable-answer.js";
 
@@ -156,7 +157,7 @@ export class ToChatEvents extends GuardedTranslator {
 
   #messageDelta(value: JsonObject): void {
     const { delta, usage } = value;
-    this.#usage = mergeMessagesUsage(this.#usage, usage);
+    this.#usage = mergeUsage(this.#usage, usage);
     if (isObject(delta) && !isAbsent(delta["stop_reason"])) this.#stop(delta);
   }
 

@@ -6,7 +6,7 @@
  */
 import { isObject } from "../../shared/assert.js";
 import { streamEventBytesMax } from "../../shared/bounds.js";
-import { findUsage } from "../read-usage.js";
+import { findUsage, mergeUsage } from "../read-usage.js";
 import { type CallPiece, chatPieces } from "./chat-pieces.js";
 import { messagesErrorEvent } from "./error-events.js";
 import { GuardedTranslator, parseEventData } from "./guarded-translator.js";
@@ -61,7 +61,7 @@ export class ToMessagesEvents extends GuardedTranslator {
   #chunk(data: string): void {
     const chunk = parseEventData(data);
     if (!isAbsent(chunk["error"])) return this.fail(data, chunk);
-    this.#usage = findUsage(chunk) ?? this.#usage;
+    this.#usage = mergeUsage(this.#usage, findUsage(chunk));
     this.#tier = chunk["service_tier"] ?? this.#tier;
     // A chunk without choices tells usage, or what a filter saw.
     const choice: unknown = Array.isArray(chunk["choices"]) ? chunk["choices"][0] : undefined;

@@ -48,14 +48,6 @@ export function chatServiceTier(usage: unknown): string | undefined {
   return isObject(usage) ? chatTiers.get(usage["service_tier"]) : undefined;
 }
 
-/** Anthropic tells a stream's usage at its start and again at its end, with what has changed by then; a null says nothing. */
-export function mergeMessagesUsage(earlier: unknown, later: unknown): unknown {
-  if (!isObject(earlier) || !isObject(later)) return later ?? earlier;
-  const merged: Record<string, unknown> = {};
-  for (const usage of [earlier, later]) for (const key in usage) if (usage[key] !== null) merged[key] = usage[key];
-  return merged;
-}
-
 function detail(usage: unknown, details: string, field: string): number | null {
   const inner = isObject(usage) ? usage[details] : null;
   const count = isObject(inner) ? inner[field] : null;

@@ -16,7 +16,8 @@ const promptBytes = 400;
 
 interface Script {
   readonly operation: "chat_completions" | "messages" | "responses";
-  readonly translation: Translation;
+  /** Null: the client speaks the provider's dialect. */
+  readonly translation: Translation | null;
   /** A whole answer, or the events of a stream; a text is sent as it is. */
   readonly said: object | string | readonly (object | string)[];
   /** How it ends. Left: by the client. */
@@ -30,9 +31,9 @@ async function chargedFor({ operation, translation, said, ends = "whole", standI
   const exchange = new FakeExchange({ path: `/v1/${operation}` });
   let sink: UpstreamSink | null = null;
   const upstream = { send: (_: unknown, to: UpstreamSink) => ((sink = to), { pause() {}, resume() {}, abort() {} }), redact: (text: string) => text, close: () => Promise.resolve() };
-  const translator = createAnswerTranslator(translation, context);
+  const translator = translation === null ? null : createAnswerTranslator(translation, context);
   const request = { method: "POST" as const, path: "/x", headers: [], body: Buffer.from("{}") };
-  const promise = forward(exchange, { upstream: translatedUpstream(upstream, translator), provider: "p", request, headers: [], operation, translator, hideUsageChunk: false, promptBytes: () => promptBytes, standIn, monoMs: () => 1 });
+  const promise = forward(exchange, { upstream: translator === null ? upstream : translatedUpstream(upstream, translator), provider: "p", request, headers: [], operation, translator, hideUsageChunk: false, promptBytes: () => promptBytes, standIn, monoMs: () => 1 });
   const isStream = Array.isArray(said);
   sink!.onHead(200, ["content-type", isStream ? "text/event-stream" : "application/json"]);
   for (const one of isStream ? (said as readonly (object | string)[]) : [said]) {
@@ -155,4 +156,30 @@ t.test("a stream that is empty, or breaks off before it says anything, is anothe
 t.test("a client that leaves, or a provider that breaks off, in the middle of a whole answer is told apart", async (t) => {
   t.match(await chargedFor({ ...toChat, said: "12345678", ends: "left" }), { status: 499, usage: guessed(8), estimated: true });
   t.match(await chargedFor({ ...toChat, said: "12345678", ends: "broken" }), { status: 502, usage: null, failed: {} });
+});
+
+/** The events of one answer of Anthropic's, and of a chat provider, that tell these usages. */
+const messagesTelling = (first: object, last: object): object[] => [
+  { type: "message_start", message: { id: "m", role: "assistant", usage: first } },
+  { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+  { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "12345678" } },
+  { type: "content_block_stop", index: 0 },
+  { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: last },
+  { type: "message_stop" },
+];
+const chunksTelling = (...usages: (object | null)[]): object[] => usages.map((usage, i) => ({ id: "c", choices: [{ index: 0, delta: { content: "1234" }, finish_reason: i === usages.length - 1 ? "stop" : null }], usage }));
+
+t.test("a stream is charged the same, whether it is translated or not", async (t) => {
+  const start = { input_tokens: 100, cache_read_input_tokens: 600, output_tokens: 1 };
+  const ends = [{ output_tokens: 20 }, { input_tokens: 100, output_tokens: 20 }, { input_tokens: null, cache_read_input_tokens: null, output_tokens: 20 }, { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 20 }];
+  const native = { translation: null, operation: "messages" } as const;
+  for (const last of ends) {
+    for (const client of [native, toChat, { operation: "responses", translation: composeTranslations(responsesToChat, chatToMessages) } as const]) {
+      t.match(await chargedFor({ ...client, said: messagesTelling(start, last) }), { usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 20 }, estimated: false }, `${client.operation}: ${JSON.stringify(last)}`);
+    }
+  }
+  const running = [{ prompt_tokens: 10, completion_tokens: 1, total_tokens: 11, prompt_tokens_details: { cached_tokens: 4 } }, { prompt_tokens: 10, completion_tokens: 2, total_tokens: 15 }, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }];
+  for (const client of [{ translation: null, operation: "chat_completions" } as const, ...clients]) {
+    t.match(await chargedFor({ ...client, said: chunksTelling(null, ...running) }), { usage: { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 }, estimated: false }, client.operation);
+  }
 });
