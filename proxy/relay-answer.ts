@@ -130,7 +130,7 @@ class Relaying implements UpstreamSink {
     if (this.#ended) return;
     if (this.#tap !== null) {
       this.#tap.end();
-      return this.#done(this.#charged(this.#tap.usage, this.#tap.contentChars), { status: this.#status, outcome: this.#tap.errorSeen ? "upstream_error" : "complete", finish: () => this.#finishBegun() });
+      return this.#done(this.#tap.errorSeen ? this.#chargedCut(null) : this.#charged(this.#tap.usage, this.#tap.contentChars), { status: this.#status, outcome: this.#tap.errorSeen ? "upstream_error" : "complete", finish: () => this.#finishBegun() });
     }
     const text = this.#kept === null ? "" : Buffer.concat(this.#kept).toString("latin1");
     const finish = (): void => {

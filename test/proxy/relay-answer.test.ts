@@ -123,6 +123,8 @@ t.test("a large answer isn't held", async (t) => {
 
 t.test("what a request is charged", async (t) => {
   const chat = { operation: "chat_completions" as const };
+  const messages = { operation: "messages" as const };
+  const start = 'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":100,"cache_read_input_tokens":600,"output_tokens":1}}}\n\n';
   const told = completion(34);
   const table: readonly (readonly [name: string, relay: () => Relaying, expected: object])[] = [
     ["usage in JSON", () => new Relaying().head(200).data(told).end(), { usage: { totalTokens: 34 }, estimated: false, outcome: "complete", executed: true }],
@@ -141,6 +143,7 @@ t.test("what a request is charged", async (t) => {
     ["a GET", () => new Relaying({}, "GET").head(200).data(told).end(), { usage: null, outcome: "complete" }],
     ["a stream that is cut", () => new Relaying(chat).head(200, eventStream).data(chunk("abcd")).fail("broken"), { usage: { totalTokens: 101 }, estimated: true, outcome: "upstream_cut", note: "ECONNRESET" }],
     ["a stream that is cut, at an unknown path", () => new Relaying().head(200, eventStream).data(chunk("abcd")).fail("broken"), { usage: null, estimated: false, outcome: "upstream_cut" }],
+    ["a stream that ends in an error", () => new Relaying(messages).head(200, eventStream).data(start, 'data: {"delta":{"type":"text_delta","text":"12345678"}}\n\n', 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n').end(), { usage: { inputTokens: 700, outputTokens: 3 }, estimated: true, outcome: "upstream_error", status: 200 }],
   ];
   for (const [name, relay, expected] of table) t.match(await relay().finished(), expected, name);
 });
