@@ -4,16 +4,17 @@ import { estimateTokens, withMoreOutput } from "./estimate-tokens.js";
 import type { Usage, UsageReading } from "./read-usage.js";
 
 export interface Counted {
-  /** Null: no model worked at it. */
+  /** Null: no model worked at it, or nobody knows what it did. */
   readonly usage: Usage | null;
   readonly estimated: boolean;
   /** For the log: what was put right, left out or refused. */
   readonly note: string | null;
 }
 
-/** What was asked, in bytes, and how much text came of it. */
+/** What was asked, and how much text came of it. */
 interface Seen {
-  readonly operation: Operation;
+  /** Null: nobody knows, so nothing is guessed. */
+  readonly operation: Operation | null;
   /** Asked only for an estimate. */
   readonly promptBytes: () => number;
   readonly contentChars: number;
@@ -22,7 +23,8 @@ interface Seen {
 const withoutModel: ReadonlySet<Operation> = new Set<Operation>(["files", "batches"]);
 /** Their answers are vectors, pictures and sound: what is written of them is no output that a model is paid for by its length. */
 const wordless: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "images", "speech"]);
-const uncharged: Counted = { usage: null, estimated: false, note: null };
+/** What nothing is charged for. */
+export const uncharged: Counted = { usage: null, estimated: false, note: null };
 
 /** What a provider keeps for its callers; it may hold anything, and passes as it is. */
 export function isWithoutModel(operation: Operation): boolean {
@@ -31,16 +33,14 @@ export function isWithoutModel(operation: Operation): boolean {
 
 /** Usage as told; a guess when none was, and instead of nonsense: a provider's mistake must not lift the caller's limits. */
 export function countUsage(reading: UsageReading, seen: Seen): Counted {
-  if (isWithoutModel(seen.operation)) return uncharged;
-  switch (reading.kind) {
-    case "usage": return { usage: reading, estimated: false, note: reading.note };
-    case "absent": return { usage: estimate(seen), estimated: true, note: null };
-    case "absurd": return { usage: estimate(seen), estimated: true, note: `usage not charged: ${reading.reason}` };
-  }
+  if (seen.operation !== null && isWithoutModel(seen.operation)) return uncharged;
+  if (reading.kind === "usage") return { usage: reading, estimated: false, note: reading.note };
+  const usage = estimate(seen);
+  return { usage, estimated: usage !== null, note: reading.kind === "absent" ? null : `usage not charged: ${reading.reason}` };
 }
 
-function estimate({ operation, promptBytes, contentChars }: Seen): Usage {
-  return estimateTokens({ promptBytes: promptBytes(), contentChars: wordless.has(operation) ? 0 : contentChars });
+function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null {
+  return operation === null ? null : estimateTokens({ promptBytes: promptBytes(), contentChars: wordless.has(operation) ? 0 : contentChars });
 }
 
 /**

@@ -3,16 +3,15 @@
  * bytes, errors too. The usage is read as it goes by. What the request is charged is returned, not acted
  * on; an answer's last bytes wait for that.
  */
-import { heldResponseBytesMax, readableResponseBytesMax } from "../shared/bounds.js";
+import { heldResponseBytesMax } from "../shared/bounds.js";
 import type { Operation } from "../shared/operation.js";
 import { headerOf, passResponseHeaders } from "./copy-headers.js";
-import { countUsage, whenCut } from "./count-usage.js";
+import { type Counted, uncharged } from "./count-usage.js";
 import type { Exchange } from "./exchange.js";
 import type { Forwarded } from "./forward.js";
 import type { Passage, PassedRequest } from "./passage.js";
-import { absentUsage, findUsage, parseJson, readUsage, usageAtEnd, type Usage, type UsageReading } from "./read-usage.js";
 import { replyFailure } from "./respond.js";
-import { createStreamTap, type StreamTap } from "./tap-stream.js";
+import { SeenAnswer } from "./seen-answer.js";
 import type { UpstreamCall, UpstreamFailure, UpstreamSink } from "./upstream.js";
 import { errorInsideSuccess, unansweredFailure } from "./upstream-error.js";
 
@@ -28,12 +27,6 @@ export interface RelayRequest {
   /** How much of the request's body has passed. */
   readonly promptBytes: () => number;
   readonly monoMs: () => number;
-}
-
-interface Charged {
-  readonly usage: Usage | null;
-  readonly estimated: boolean;
-  readonly note: string | null;
 }
 
 type End = Pick<Forwarded, "status" | "outcome" | "finish">;
@@ -55,13 +48,7 @@ class Relaying implements UpstreamSink {
   /** The provider's Content-Length; empty without one. */
   #length = "";
   #firstByteMonoMs: number | null = null;
-  /** Only a POST makes a model work; what others bring may tell again of usage that was charged before. */
-  #mayTellUsage = false;
-  #tap: StreamTap | null = null;
-  #isJson = false;
-  /** The body as far as it is kept: to be held, or to be read. Null: it isn't, or has grown too large. */
-  #kept: Buffer[] | null = null;
-  #bytes = 0;
+  readonly #seen: SeenAnswer;
   /** The piece that completes the announced length. */
   #last: Buffer | null = null;
 
@@ -69,6 +56,7 @@ class Relaying implements UpstreamSink {
     this.#exchange = exchange;
     this.#what = what;
     this.#resolve = resolve;
+    this.#seen = new SeenAnswer(what, null);
   }
 
   start(): void {
@@ -86,12 +74,16 @@ class Relaying implements UpstreamSink {
     this.#length = headerOf(rawHeaders, "content-length");
     const contentType = headerOf(rawHeaders, "content-type").toLowerCase();
     const isReadable = /^(?:identity)?$/i.test(headerOf(rawHeaders, "content-encoding"));
-    this.#mayTellUsage = isReadable && status < 300 && what.request.method === "POST";
-    this.#isJson = isReadable && contentType.includes("json");
-    if (this.#mayTellUsage && contentType.startsWith("text/event-stream")) this.#tap = createStreamTap({ operation: what.operation ?? "chat_completions", hideUsageChunk: false });
+    const isJson = isReadable && contentType.includes("json");
+    // Only a POST makes a model work; what others bring may tell again of usage that was charged before.
+    const mayTellUsage = isReadable && status < 300 && what.request.method === "POST";
+    if (mayTellUsage && contentType.startsWith("text/event-stream")) {
+      this.#seen.beginStream(false);
+      return this.#begin();
+    }
     // What may have to be changed, or is small enough to wait for its settle, is held.
-    const isHeld = this.#tap === null && (this.#isJson || (isReadable && status >= 400)) && Number(this.#length) <= heldResponseBytesMax && what.request.method !== "HEAD";
-    if (isHeld || (this.#isJson && this.#mayTellUsage)) this.#kept = [];
+    const isHeld = (isJson || (isReadable && status >= 400)) && Number(this.#length) <= heldResponseBytesMax && what.request.method !== "HEAD";
+    this.#seen.beginWhole(!mayTellUsage ? "free" : isJson ? "json" : "bytes", isHeld);
     if (!isHeld) this.#begin();
   }
 
@@ -102,22 +94,18 @@ class Relaying implements UpstreamSink {
   }
 
   onData(chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#tap !== null) this.#tap.push(chunk);
-    if (this.#kept !== null) {
-      this.#kept.push(chunk);
-      if (!this.#exchange.begun) return this.#hold();
-      if (this.#bytes > readableResponseBytesMax) this.#kept = null;
-    }
-    if (this.#length !== "" && this.#bytes === Number(this.#length)) this.#last = chunk;
+    const seen = this.#seen;
+    if (seen.isStream) seen.push(chunk);
+    else seen.keep(chunk);
+    if (!this.#exchange.begun) this.#hold();
+    else if (this.#length !== "" && seen.bytes === Number(this.#length)) this.#last = chunk;
     else this.#write(chunk);
   }
 
   #hold(): void {
-    if (this.#bytes <= heldResponseBytesMax) return;
+    if (this.#seen.bytes <= heldResponseBytesMax) return;
     this.#begin();
-    for (const kept of this.#kept!) this.#write(kept);
-    if (!this.#mayTellUsage) this.#kept = null;
+    for (const kept of this.#seen.release()) this.#write(kept);
   }
 
   #write(chunk: Buffer): void {
@@ -128,20 +116,21 @@ class Relaying implements UpstreamSink {
 
   onEnd(): void {
     if (this.#ended) return;
-    if (this.#tap !== null) {
-      this.#tap.end();
-      return this.#done(this.#tap.errorSeen ? this.#chargedCut(null) : this.#charged(this.#tap.usage, this.#tap.contentChars), { status: this.#status, outcome: this.#tap.errorSeen ? "upstream_error" : "complete", finish: () => this.#finishBegun() });
+    const seen = this.#seen;
+    if (seen.isStream) {
+      seen.endStream();
+      return this.#done(seen.charged(), { status: this.#status, outcome: seen.errorSeen ? "upstream_error" : "complete", finish: () => this.#finishBegun() });
     }
-    const text = this.#kept === null ? "" : Buffer.concat(this.#kept).toString("latin1");
+    const text = seen.text();
     const finish = (): void => {
       if (this.#exchange.begun) return this.#finishBegun();
-      if (this.#bytes > 0) return this.#exchange.reply(this.#status, this.#headers, this.#status >= 400 ? this.#what.passage.redact(text) : text, "latin1");
+      if (seen.bytes > 0) return this.#exchange.reply(this.#status, this.#headers, this.#status >= 400 ? this.#what.passage.redact(text) : text, "latin1");
       this.#begin();
       this.#exchange.end();
     };
-    const parsed = this.#mayTellUsage && this.#isJson ? (usageAtEnd(text) ?? parseJson(text)) : undefined;
-    if (this.#status >= 400 || errorInsideSuccess(parsed)) return this.#done(nothing, { status: this.#status, outcome: "upstream_error", finish });
-    this.#done(this.#mayTellUsage ? this.#charged(readUsage(findUsage(parsed)), this.#isJson ? this.#bytes : 0) : nothing, { status: this.#status, outcome: "complete", finish });
+    const answer = seen.read(text);
+    if (this.#status >= 400 || errorInsideSuccess(answer)) return this.#done(uncharged, { status: this.#status, outcome: "upstream_error", finish });
+    this.#done(seen.charged(answer), { status: this.#status, outcome: "complete", finish });
   }
 
   #finishBegun(): void {
@@ -154,7 +143,7 @@ class Relaying implements UpstreamSink {
     // A body that broke off with its client is no failure of the provider's.
     if (this.#exchange.gone) return this.#onGone();
     const { provider, limits, headers } = this.#what;
-    if (this.#exchange.begun) return this.#done(this.#chargedCut(reason.reason), { status: this.#status, outcome: "upstream_cut", finish: () => this.#exchange.cut() });
+    if (this.#exchange.begun) return this.#done(this.#seen.chargedCut(reason.reason), { status: this.#status, outcome: "upstream_cut", finish: () => this.#exchange.cut() });
     const failure = unansweredFailure(provider, this.#status !== 0, reason);
     this.#done({ usage: null, estimated: false, note: reason.reason }, {
       status: failure.status,
@@ -166,31 +155,12 @@ class Relaying implements UpstreamSink {
   #onGone(): void {
     if (this.#ended) return;
     this.#call?.abort();
-    this.#done(this.#chargedCut(null), { status: 499, outcome: "client_gone", finish: () => {} });
+    this.#done(this.#seen.chargedCut(null), { status: 499, outcome: "client_gone", finish: () => {} });
   }
 
-  /** What was seen of an answer that was cut. */
-  #chargedCut(why: string | null): Charged {
-    if (!this.#mayTellUsage) return { usage: null, estimated: false, note: why };
-    const { usage, note } = this.#tap === null ? this.#charged(absentUsage, this.#isJson ? this.#bytes : 0) : this.#charged(whenCut(this.#tap.usage, this.#tap.contentCharsSinceUsage), this.#tap.contentChars);
-    return { usage, estimated: usage !== null, note: why === null || note === null ? (why ?? note) : `${why}; ${note}` };
-  }
-
-  #charged(reading: UsageReading, contentChars: number): Charged {
-    const { operation, promptBytes } = this.#what;
-    if (operation !== null) return countUsage(reading, { operation, promptBytes, contentChars });
-    switch (reading.kind) {
-      case "usage": return { usage: reading, estimated: false, note: reading.note };
-      case "absent": return nothing;
-      case "absurd": return { usage: null, estimated: false, note: `usage not charged: ${reading.reason}` };
-    }
-  }
-
-  #done({ usage, estimated, note }: Charged, { status, outcome, finish }: End): void {
+  #done({ usage, estimated, note }: Counted, { status, outcome, finish }: End): void {
     this.#ended = true;
     const executed = this.#status !== 0 || outcome === "client_gone";
     this.#resolve({ status, usage, estimated, executed, outcome, firstByteMonoMs: this.#firstByteMonoMs, note, failed: null, finish });
   }
 }
-
-const nothing: Charged = { usage: null, estimated: false, note: null };

@@ -233,7 +233,10 @@ t.test("an answer too large to be read passes whole, and the log line says that 
   const forwarded = await forwarding.finished();
   t.equal(forwarding.exchange.body.length, pieces * piece.length + 28);
   t.match(forwarded, { outcome: "complete", status: 200 });
-  t.match(forwarded.note, /./);
+  t.match(forwarded.note, /^usage unknown: the answer is larger than/);
+  const atOnce = new Forwarding().head(200).data(Buffer.alloc(readableResponseBytesMax + 1, 0x20)).end();
+  t.match(await atOnce.finished(), { outcome: "complete", note: /^usage unknown/ });
+  t.equal(atOnce.exchange.body.length, readableResponseBytesMax + 1, "and so does one that comes in one piece, as a translated one does");
 });
 
 t.test("an upstream's error is told in our envelope, with its status, its words and its Retry-After, and costs nothing", async (t) => {
