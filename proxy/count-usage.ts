@@ -1,6 +1,6 @@
 /** What a response is charged with: the usage that it told, or a guess where it told none, or nonsense. */
 import type { Operation } from "../shared/operation.js";
-import { estimateTokens, withMoreOutput } from "./estimate-tokens.js";
+import { charsOf, estimateTokens, withMoreOutput } from "./estimate-tokens.js";
 import type { Usage, UsageReading } from "./read-usage.js";
 
 export interface Counted {
@@ -50,4 +50,9 @@ function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null 
 export function whenCut(reading: UsageReading, contentCharsSince: number): UsageReading {
   if (reading.kind !== "usage" || contentCharsSince === 0) return reading;
   return Object.assign({ kind: reading.kind, note: reading.note }, withMoreOutput(reading, contentCharsSince));
+}
+
+/** The same of a stream that was translated: how much of its text came after the usage isn't known, so the output is the larger of what was told and what was seen. */
+export function whenTranslationCut(reading: UsageReading, contentChars: number): UsageReading {
+  return reading.kind === "usage" ? whenCut(reading, Math.max(0, contentChars - charsOf(reading.outputTokens))) : reading;
 }

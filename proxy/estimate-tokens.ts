@@ -28,6 +28,11 @@ export function withMoreOutput({ inputTokens, outputTokens, cachedInputTokens, c
   return { inputTokens, outputTokens: totalTokens - inputTokens, totalTokens, cachedInputTokens, cacheWriteInputTokens, reportedCost };
 }
 
+/** How much text so many tokens would be. */
+export function charsOf(tokens: number): number {
+  return tokens * charsPerToken;
+}
+
 /** The tokens of what rewriters took out of a prompt, rounded down: a saving is not to be made larger than it was. */
 export function estimateSavedTokens(bytes: number): number {
   return Math.min(Math.floor(bytes / charsPerToken), tokensPerResponseMax);

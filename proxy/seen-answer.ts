@@ -6,7 +6,7 @@
  */
 import { readableResponseBytesMax } from "../shared/bounds.js";
 import type { Operation } from "../shared/operation.js";
-import { type Counted, countUsage, uncharged, whenCut } from "./count-usage.js";
+import { type Counted, countUsage, uncharged, whenCut, whenTranslationCut } from "./count-usage.js";
 import { absentUsage, findUsage, parseJson, readUsage, usageAtEnd, type UsageReading } from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 import type { AnswerTranslator } from "./translated-upstream.js";
@@ -113,9 +113,13 @@ export class SeenAnswer {
 
   /** What was seen of it when it was cut: marked, unless it was told whole. `untoldBytes`: of an event that can't be translated. */
   chargedCut(why: string | null, untoldBytes = 0): Counted {
-    const tap = this.#tap;
-    const { usage, estimated, note } = tap === null ? this.#count(this.#reading(absentUsage), this.#textBytes()) : this.#count(whenCut(this.#reading(tap.usage), tap.contentCharsSinceUsage + untoldBytes), tap.contentChars + untoldBytes);
-    return { usage, estimated: usage !== null && (tap !== null || estimated), note: why === null || note === null ? (why ?? note) : `${why}; ${note}` };
+    const { usage, estimated, note } = this.#tap === null ? this.#count(this.#reading(absentUsage), this.#textBytes()) : this.#countCut(this.#tap, untoldBytes);
+    return { usage, estimated: usage !== null && (this.#tap !== null || estimated), note: why === null || note === null ? (why ?? note) : `${why}; ${note}` };
+  }
+
+  #countCut(tap: StreamTap, untoldBytes: number): Counted {
+    const contentChars = tap.contentChars + untoldBytes;
+    return this.#count(this.#told === null ? whenCut(tap.usage, tap.contentCharsSinceUsage) : whenTranslationCut(readUsage(this.#told.usage), contentChars), contentChars);
   }
 
   /** The provider's own word, where the answer that passes here was translated. */

@@ -94,7 +94,7 @@ const begun = [
 t.test("of a cut stream of Anthropic's the input is known from its start; the output is guessed", async (t) => {
   const throughChat = composeTranslations(responsesToChat, chatToMessages);
   for (const client of [{ operation: "chat_completions", translation: chatToMessages }, { operation: "responses", translation: throughChat }] as const) {
-    t.match(await chargedFor({ ...client, said: begun, ends: "left" }), { usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 3, totalTokens: 703 }, estimated: true }, client.operation);
+    t.match(await chargedFor({ ...client, said: begun, ends: "left" }), { usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 2, totalTokens: 702 }, estimated: true }, client.operation);
   }
 });
 
@@ -138,7 +138,8 @@ t.test("a stream that can't be translated is charged with what was seen, whereve
   for (const [what, one] of first) {
     for (const standIn of [false, true]) t.match(await chargedFor({ ...toChat, said: [one, ...begun], standIn }), { status: standIn ? 502 : 200, outcome: "upstream_error", usage: guessed(0), estimated: true, failed: null }, what);
   }
-  t.match(await chargedFor({ ...toChat, said: [...begun, "{", ...begun] }), { status: 200, outcome: "upstream_error", usage: { inputTokens: 700, outputTokens: 3 }, estimated: true });
+  t.match(await chargedFor({ ...toChat, said: [...begun, "{", ...begun] }), { status: 200, outcome: "upstream_error", usage: { inputTokens: 700, outputTokens: 2 }, estimated: true });
+  t.match(await chargedFor({ ...toChat, said: [...begun, { type: "message_delta", delta: {}, usage: { output_tokens: 90 } }, "{"] }), { usage: { inputTokens: 700, outputTokens: 90 }, estimated: true });
   const { usage, status, outcome } = await chargedFor({ ...toChat, said: [...begun, tooLarge] });
   t.same([status, outcome, usage!.inputTokens], [200, "upstream_error", 700]);
   t.ok(usage!.outputTokens > streamEventBytesMax / 4, "an event that is too large is text all the same");
@@ -181,5 +182,12 @@ t.test("a stream is charged the same, whether it is translated or not", async (t
   const running = [{ prompt_tokens: 10, completion_tokens: 1, total_tokens: 11, prompt_tokens_details: { cached_tokens: 4 } }, { prompt_tokens: 10, completion_tokens: 2, total_tokens: 15 }, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }];
   for (const client of [{ translation: null, operation: "chat_completions" } as const, ...clients]) {
     t.match(await chargedFor({ ...client, said: chunksTelling(null, ...running) }), { usage: { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 }, estimated: false }, client.operation);
+  }
+});
+
+t.test("a cut stream with running usage isn't charged twice for the text that the usage holds already", async (t) => {
+  const running = [5, 10, 20].map((tokens) => ({ prompt_tokens: 10, completion_tokens: tokens, total_tokens: 10 + tokens }));
+  for (const client of [{ translation: null, operation: "chat_completions" } as const, ...clients]) {
+    t.match(await chargedFor({ ...client, said: chunksTelling(...running, null).slice(0, 3), ends: "left" }), { usage: { inputTokens: 10, outputTokens: 20 }, estimated: true, outcome: "client_gone" }, client.operation);
   }
 });
