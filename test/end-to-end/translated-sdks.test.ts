@@ -151,3 +151,11 @@ t.test("an error of the provider comes in the client's dialect", async (t) => {
   api.intercept = (_, response) => void response.writeHead(200, { "content-type": "text/event-stream" }).end('event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"model":"m","usage":{"input_tokens":1,"output_tokens":1}}}\n\nevent: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n');
   await t.rejects(openai.chat.completions.stream({ model: "claude-test", messages }).finalChatCompletion(), { message: /Overloaded/ });
 });
+
+t.test("an answer that can't be translated is told as that, and charged with what it told", async (t) => {
+  const added = await counts(async () => {
+    api.intercept = (_, response) => reply(response, 200, { type: "message", role: "assistant", content: [{ type: "video" }], usage: { input_tokens: told.input, output_tokens: told.output } });
+    await t.rejects(openai.chat.completions.create({ model: "claude-test", messages }), { status: 502, code: "provider_unavailable", message: /can't be translated .*video/ });
+  });
+  t.same(added, { requests: 1, tokens: told.total });
+});
