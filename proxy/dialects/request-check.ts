@@ -50,12 +50,12 @@ export class RequestCheck {
     return Array.isArray(value) ? value : this.#wrong(value, path, "an array");
   }
 
-  /** An object that has no other fields than these. */
+  /** An object that has no other fields than these; a null is an absent field. */
   fields(value: unknown, path: string, known: ReadonlySet<string>): JsonObject | undefined {
     const object = this.object(value, path);
     if (object === undefined) return undefined;
     for (const key of Object.keys(object)) {
-      if (!known.has(key)) return this.refuse(`${path}.${key}`, "is not known");
+      if (!known.has(key) && !isAbsent(object[key])) return this.refuse(`${path}.${key}`, "is not known");
     }
     return object;
   }

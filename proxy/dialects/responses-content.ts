@@ -19,8 +19,8 @@ const userAlone: ReadonlySet<Speaker> = new Set(["user"]);
 
 const partKinds: ReadonlyMap<string, PartKind> = new Map([
   ["input_text", { speakers: everybody, known: new Set(["type", "text", "prompt_cache_breakpoint"]), translate: textPart }],
-  // Annotations and log probabilities are remarks on what was said earlier.
-  ["output_text", { speakers: everybody, known: new Set(["type", "text", "annotations", "logprobs"]), translate: textPart }],
+  // Annotations and log probabilities are remarks on what was said earlier; `parsed` is what OpenAI's SDK has made of it.
+  ["output_text", { speakers: everybody, known: new Set(["type", "text", "annotations", "logprobs", "parsed"]), translate: textPart }],
   ["refusal", { speakers: new Set<Speaker>(["assistant"]), known: new Set(["type", "refusal"]), translate: refusalPart }],
   ["input_image", { speakers: userAlone, known: new Set(["type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"]), translate: imagePart }],
   ["input_file", { speakers: userAlone, known: new Set(["type", "file_data", "file_id", "file_url", "filename", "detail", "prompt_cache_breakpoint"]), translate: filePart }],

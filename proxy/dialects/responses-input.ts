@@ -29,10 +29,10 @@ export function translateInput(body: JsonObject, check: RequestCheck): readonly 
   return messages;
 }
 
-/** `id` and `status` say where an item was kept and how it came about: labels for the provider that kept it. */
+/** `id` and `status` say where an item was kept and how it came about: labels for the provider that kept it. `parsed_arguments` is what OpenAI's SDK has made of the arguments. */
 const known = {
   message: new Set(["type", "role", "content", "id", "status", "phase"]),
-  function_call: new Set(["type", "call_id", "name", "arguments", "id", "status", "namespace", "caller"]),
+  function_call: new Set(["type", "call_id", "name", "arguments", "parsed_arguments", "id", "status", "namespace", "caller"]),
   custom_tool_call: new Set(["type", "call_id", "name", "input", "id", "status", "namespace", "caller"]),
   function_call_output: new Set(["type", "call_id", "output", "id", "status", "caller"]),
   custom_tool_call_output: new Set(["type", "call_id", "output", "id", "status", "caller"]),

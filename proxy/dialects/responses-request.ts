@@ -15,8 +15,9 @@ export function requestToChat(body: JsonObject): TranslatedRequest {
   const chat: Fields = { model: body["model"], messages: translateInput(body, check) };
   for (const field of Object.keys(body)) {
     const rule = fields.get(field);
+    if (isAbsent(body[field])) continue;
     if (rule === undefined) check.refuse(field, "is not a field of a response's request");
-    else if (!isAbsent(body[field])) rule(body[field], chat, check, field);
+    else rule(body[field], chat, check, field);
   }
   translateTools(body, chat, check);
   return check.failure === null ? { ok: true, body: chat } : { ok: false, failure: check.failure };
@@ -67,6 +68,8 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ["stream_options", translateStreamOptions],
   // Told in the answer, and nowhere else, since nobody keeps it.
   ["metadata", (value, _chat, check, field) => void check.object(value, field)],
+  // Codex tells OpenAI with it which installation asks.
+  ["client_metadata", (value, _chat, check, field) => void check.object(value, field)],
   // It bounds the calls of built-in tools, of which there are none.
   ["max_tool_calls", (value, _chat, check, field) => void check.count(value, field)],
   ["store", only([false], "this provider has chat completions only, and nobody would keep the response")],
