@@ -38,6 +38,8 @@ export class ToChatEvents extends GuardedTranslator {
   #open: OpenBlock | null = null;
   #openIndex: unknown = null;
   #calls = 0;
+  /** Thinking blocks that were told. */
+  #proofs = 0;
   #usage: unknown = null;
   #stopped = false;
   protected override readonly errorEvent = chatErrorEvent;
@@ -100,7 +102,7 @@ export class ToChatEvents extends GuardedTranslator {
         return this.#think(this.#open, block["thinking"]);
       case "redacted_thinking":
         this.#open = { kind: "redacted" };
-        return this.#chunk({ thinking_blocks: [{ type: "redacted_thinking", data: textOf(block, "data") }] });
+        return this.#prove({ type: "redacted_thinking", data: textOf(block, "data") });
       case "tool_use":
         this.#open = { kind: "call", call: this.#calls++, input: block["input"], told: false };
         return this.#chunk({ tool_calls: [{ index: this.#open.call, id: textOf(block, "id"), type: "function", function: { name: textOf(block, "name"), arguments: "" } }] });
@@ -152,7 +154,12 @@ export class ToChatEvents extends GuardedTranslator {
     // A call without deltas has its whole input in its beginning, mostly none; a chat client parses what it got.
     if (open?.kind === "call" && !open.told) this.#arguments(open, inputText(open.input ?? {}));
     if (open?.kind !== "thinking" || open.signature === "" || !isSayable(open)) return;
-    this.#chunk({ thinking_blocks: [{ type: "thinking", thinking: open.thinking, signature: open.signature }] });
+    this.#prove({ type: "thinking", thinking: open.thinking, signature: open.signature });
+  }
+
+  /** With its place among its like: OpenAI's SDK for Python can't put lists together without one. */
+  #prove(block: JsonObject): void {
+    this.#chunk({ thinking_blocks: [Object.assign({ index: this.#proofs++ }, block)] });
   }
 
   #messageDelta(value: JsonObject): void {

@@ -22,7 +22,11 @@ export function wholeChat(events: readonly ClientEvent[]): JsonObject {
     choice["finish_reason"] = first.finish_reason;
     const delta = first.delta;
     for (const key of ["content", "refusal", "reasoning_content"]) if (delta[key]) message[key] = `${(message[key] as string | null) ?? ""}${delta[key] as string}`;
-    if (delta["thinking_blocks"]) message["thinking_blocks"] = [...((message["thinking_blocks"] as unknown[]) ?? []), ...(delta["thinking_blocks"] as unknown[])];
+    for (const { index, ...block } of (delta["thinking_blocks"] as ({ index: number } & Fields)[] | undefined) ?? []) {
+      const blocks = (message["thinking_blocks"] ??= []) as Fields[];
+      assert.equal(index, blocks.length, "a list is put together by the places of its items");
+      blocks.push(block);
+    }
     for (const call of (delta["tool_calls"] as { index: number; id?: string; function: { name?: string; arguments?: string } }[] | undefined) ?? []) {
       const calls = (message["tool_calls"] ??= []) as { id: string; type: string; function: { name: string; arguments: string } }[];
       if (call.id !== undefined) calls[call.index] = { id: call.id, type: "function", function: { name: call.function.name!, arguments: "" } };
