@@ -75,6 +75,7 @@ export const chatAssistantFields: FieldTable = fieldTable({
   reasoning: unsigned,
   reasoning_details: unsigned,
   annotations: leftOut("notes on an earlier answer"),
+  parsed: leftOut("what OpenAI's SDK made of the `content`"),
   name: participant,
   audio: refused("which has no audio"),
   function_call: refused("which has tools: use `tool_calls`"),
@@ -83,12 +84,12 @@ export const chatAssistantFields: FieldTable = fieldTable({
 export const chatToolFields: FieldTable = fieldTable({
   role: mapped("`tool`: a `tool_result` block in a message of the user; several in a row share it"),
   content: mapped("`content`"),
-  tool_call_id: mapped("`tool_use_id`"),
+  tool_call_id: mapped("`tool_use_id`, as the `id` of the call"),
   name: leftOut("the call says it"),
 });
 
 export const chatToolCallFields: FieldTable = fieldTable({
-  id: mapped("`id`"),
+  id: mapped("`id`; what isn't a letter, a digit, `_` or `-`, which is all that Anthropic takes, becomes `_`"),
   type: mapped("others than `function` are refused"),
   function: mapped("`name`; `arguments`, a text that must be a JSON object → `input`"),
   index: leftOut("the place in a stream"),
@@ -97,11 +98,12 @@ export const chatToolCallFields: FieldTable = fieldTable({
 export const chatFunctionCallFields: FieldTable = fieldTable({
   name: mapped("`name`"),
   arguments: mapped("`input`"),
+  parsed_arguments: leftOut("what OpenAI's SDK made of the `arguments`"),
 });
 
 export const chatPartFields: FieldTable = fieldTable({
   type: mapped("`text`, `image_url`, `file`, `refusal`; `input_audio` and others are refused"),
-  text: mapped("`text`; an empty one is left out"),
+  text: mapped("`text`; one without anything but white space, which Anthropic refuses, is left out"),
   refusal: mapped("`text`"),
   image_url: mapped("`url`: a `data:` URL → a `base64` source, `http:` and `https:` → a `url` source"),
   file: mapped("`file_data`, a `data:` URL of a PDF or of plain text → a `document`"),

@@ -13,16 +13,20 @@ const parts = {
   tool: ["text", "image_url", "file"],
 } as const;
 
-/** A string or a list of parts as blocks. Texts that are empty say nothing, and Anthropic refuses them: they are left out. */
+/** A string or a list of parts as blocks. Texts of nothing but white space say nothing, and Anthropic refuses them: they are left out. */
 export function toMessagesBlocks(content: unknown, role: keyof typeof parts, param: string, refusals: Refusals): JsonObject[] {
   const given = refusals.content(content, param);
-  if (typeof given === "string") return given === "" ? [] : [textBlock(given)];
+  if (typeof given === "string") return isBlank(given) ? [] : [textBlock(given)];
   const blocks: JsonObject[] = [];
   given.forEach((value, i) => {
     const block = toBlock(value, role, `${param}[${i}]`, refusals);
     if (block !== null) blocks.push(block);
   });
   return blocks;
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
 }
 
 export function textBlock(text: string): JsonObject {
@@ -48,7 +52,7 @@ function toBareBlock(type: string, part: JsonObject, at: string, refusals: Refus
     case "file": return documentBlock(part["file"], `${at}.file`, refusals);
     default: {
       const text = refusals.text(part[type], `${at}.${type}`);
-      return text === "" ? null : textBlock(text);
+      return isBlank(text) ? null : textBlock(text);
     }
   }
 }

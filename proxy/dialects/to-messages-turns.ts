@@ -97,10 +97,15 @@ function toolUse(value: unknown, at: string, refusals: Refusals): JsonObject {
   refusals.fields(called, chatFunctionCallFields, `${at}.function.`);
   return {
     type: "tool_use",
-    id: refusals.name(call["id"], `${at}.id`),
+    id: callId(call["id"], `${at}.id`, refusals),
     name: refusals.name(called["name"], `${at}.function.name`),
     input: toolInput(refusals.text(called["arguments"], `${at}.function.arguments`), `${at}.function.arguments`, refusals),
   };
+}
+
+/** Of a call and of its result alike. An earlier answer may be of a model whose ids hold dots and colons. */
+function callId(value: unknown, at: string, refusals: Refusals): string {
+  return refusals.name(value, at).replace(/[^\w-]/g, "_");
 }
 
 function toolInput(text: string, at: string, refusals: Refusals): JsonObject {
@@ -124,7 +129,7 @@ export function readToolInput(text: string): JsonObject | null {
 
 function toolResult(message: JsonObject, at: string, refusals: Refusals): JsonObject {
   refusals.fields(message, chatToolFields, `${at}.`);
-  const block: Record<string, unknown> = { type: "tool_result", tool_use_id: refusals.name(message["tool_call_id"], `${at}.tool_call_id`) };
+  const block: Record<string, unknown> = { type: "tool_result", tool_use_id: callId(message["tool_call_id"], `${at}.tool_call_id`, refusals) };
   const content = message["content"];
   if (typeof content === "string") {
     if (content !== "") block["content"] = content;

@@ -92,7 +92,10 @@ t.test("messages become turns of the user and the assistant", async (t) => {
         { role: "user", content: [{ type: "tool_result", tool_use_id: "1" }, { type: "tool_result", tool_use_id: "2", content: "x" }, text("Hello")] },
       ],
     }],
-    ["an assistant's message that says nothing", [hello, { role: "assistant", content: "" }, { role: "assistant", content: null }, { role: "user", content: "b" }], { messages: [{ role: "user", content: [text("Hello"), text("b")] }] }],
+    ["an assistant's message that says nothing", [hello, { role: "assistant", content: "" }, { role: "assistant", content: "\n\n" }, { role: "assistant", content: null }, { role: "user", content: "b" }], { messages: [{ role: "user", content: [text("Hello"), text("b")] }] }],
+    ["a call with an id of another family's, and what an SDK made of it, beside a line's end", [hello, { role: "assistant", content: "\n\n", parsed: { a: 1 }, tool_calls: [{ id: "functions.now:0", type: "function", function: { name: "now", arguments: "{}", parsed_arguments: { a: 1 } } }] }, { role: "tool", tool_call_id: "functions.now:0", content: "x" }], {
+      messages: [{ role: "user", content: [text("Hello")] }, { role: "assistant", content: [{ type: "tool_use", id: "functions_now_0", name: "now", input: {} }] }, { role: "user", content: [{ type: "tool_result", tool_use_id: "functions_now_0", content: "x" }] }],
+    }],
     ["thoughts that are signed, and those that aren't", [hello, { role: "assistant", content: "b", reasoning_content: "hm", thinking_blocks: [{ type: "thinking", thinking: "hm", signature: "s" }, { type: "redacted_thinking", data: "d" }, { type: "thinking", thinking: "x", signature: "" }] }, hello], {
       messages: [{ role: "user", content: [text("Hello")] }, { role: "assistant", content: [{ type: "thinking", thinking: "hm", signature: "s" }, { type: "redacted_thinking", data: "d" }, text("b")] }, { role: "user", content: [text("Hello")] }],
     }],

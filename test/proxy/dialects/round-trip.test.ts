@@ -15,7 +15,7 @@ import { chatEvents, context, messagesEvents } from "./samples.js";
 /** As JSON.parse makes it: generated objects may have no prototype, and negative zeros. */
 const parsed = (value: unknown): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;
 const object = fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 3 }).map(parsed);
-const said = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 });
+const said = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }).filter((text) => text.trim() !== "");
 const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,10}$/);
 const base64 = fc.base64String({ maxLength: 12 });
 const share = fc.constantFrom(0, 0.25, 0.5, 1);
@@ -70,7 +70,7 @@ const chatRequests = fc
         max_completion_tokens: fc.integer({ min: 1, max: 100_000 }),
         temperature: share,
         top_p: share,
-        stop: list(said.filter((text) => text.trim() !== "")),
+        stop: list(said),
         reasoning_effort: fc.constantFrom("none", "low", "medium", "high", "xhigh", "max"),
         response_format: format,
         user: said,
