@@ -16,7 +16,8 @@ const known: readonly (readonly [end: string, operation: Operation])[] = [
 
 /** Null: only what the provider reports is charged. */
 export function operationAt(method: string, path: string): Operation | null {
-  if (method !== "POST") return null;
+  // A message that is put into a thread makes no model work.
+  if (method !== "POST" || /\/threads\/[^/]+\/messages$/.test(path)) return null;
   return known.find(([end]) => path.endsWith(end))?.[1] ?? null;
 }
 

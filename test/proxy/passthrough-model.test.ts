@@ -12,6 +12,7 @@ t.test("a call that Sluice has itself is known by the end of its path, and only 
     ["POST", "/v1/responses/resp_1/cancel", null],
     ["POST", "/v1/messages/count_tokens", null],
     ["POST", "/v1/threads/t/messages/m", null],
+    ["POST", "/v1/threads/t/messages", null],
     ["POST", "/v1/files", null],
   ] as const;
   for (const [method, path, operation] of table) t.equal(operationAt(method, path), operation, `${method} ${path}`);
