@@ -19,10 +19,10 @@ const droppedFromRequests = createNameTable(
   ["proxy-", "x-forwarded-", "x-sluice-"],
 );
 
-// The caller sets its own length, id, date, limits and target; the rest speaks of the provider's own site.
-const notForClients = [...hopByHop, "content-length", "set-cookie", "x-request-id", "alt-svc", "strict-transport-security", "server", "date", "via"] as const;
+// The caller sets its own length, id, date, limits and target; the rest speaks of the provider's own site, and of the operator's account there.
+const notForClients = [...hopByHop, "content-length", "set-cookie", "x-request-id", "alt-svc", "strict-transport-security", "server", "date", "via", "openai-organization", "openai-project", "anthropic-organization-id"] as const;
 
-const droppedFromResponses = createNameTable(notForClients, ["proxy-", "x-ratelimit-", "x-sluice-"]);
+const droppedFromResponses = createNameTable(notForClients, ["proxy-", "x-ratelimit-", "anthropic-ratelimit-", "x-sluice-"]);
 
 const droppedFromPassedResponses = createNameTable(notForClients, ["proxy-", "x-sluice-"]);
 

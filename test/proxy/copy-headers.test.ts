@@ -16,7 +16,7 @@ function title(name: string): string {
 
 const hopByHop = ["connection", "keep-alive", "proxy-authorization", "proxy-connection", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"];
 const ownToRequests = ["host", "content-length", "expect", "accept-encoding", "authorization", "x-api-key", "api-key", "x-goog-api-key", "openai-organization", "OpenAI-Project", "cookie", "x-forwarded-for", "x-forwarded-proto", "forwarded", "x-request-id", "x-sluice-user-path", "x-sluice-anything", userPathHeader];
-const ownToResponses = ["content-length", "set-cookie", "x-request-id", "x-ratelimit-limit-requests", "x-ratelimit-reset-tokens", "alt-svc", "strict-transport-security", "server", "date", "via", "x-sluice-target"];
+const ownToResponses = ["content-length", "set-cookie", "x-request-id", "x-ratelimit-limit-requests", "x-ratelimit-reset-tokens", "anthropic-ratelimit-tokens-remaining", "openai-organization", "openai-project", "anthropic-organization-id", "alt-svc", "strict-transport-security", "server", "date", "via", "x-sluice-target"];
 // Names that share their first letter, their length or their beginning with a dropped one.
 const keptInRequests = ["accept", "Content-Type", "User-Agent", "X-Stainless-Lang", "OpenAI-Beta", "x-api-keys", "x-api-key2", "hosts", "ted", "x-forwarded", "x-sluice", "cookie2", "expects", "api-version", "date", "server", "x-team-path2", "x-team-pat"];
 const keptInResponses = ["Content-Type", "retry-after", "retry-after-ms", "openai-processing-ms", "content-encoding", "dated", "servers", "x-ratelimit", "x-request-ids", "vias", "cf-ray", "x-should-retry", "alt-svc2", "tea", "cookie"];
@@ -56,6 +56,7 @@ t.test("what passes as it is has the provider's limits, or ours where it tells n
   const ours = ["x-ratelimit-limit-requests", "10"];
   t.same(passResponseHeaders(["a", "1", "Set-Cookie", "c", "Connection", "x-hop", "X-Hop", "1", "X-Sluice-Target", "t"], ours), ["a", "1", ...ours]);
   t.same(passResponseHeaders(["X-RateLimit-Remaining-Tokens", "7", "a", "1"], ours), ["X-RateLimit-Remaining-Tokens", "7", "a", "1"]);
+  t.same(passResponseHeaders(["anthropic-ratelimit-tokens-remaining", "7", "Anthropic-Organization-Id", "o"], ours), ["anthropic-ratelimit-tokens-remaining", "7", ...ours]);
   t.equal(headerOf([Buffer.from("Content-Length"), Buffer.from("7")], "content-length"), "7");
 });
 
