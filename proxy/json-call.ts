@@ -5,6 +5,7 @@ import type { RewriterName } from "../shared/config/rewriter-settings.js";
 import { type Failure, failure, plainFailure } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
 import { chooseDialect } from "./dialects/choose-dialect.js";
+import { withoutSignatures } from "./dialects/thought-signature.js";
 import type { JsonObject, TranslatedRequest, Translation } from "./dialects/translation.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { type JsonOperation, type ModelBody, parseModelBody, rewriteModelBody } from "./model-body.js";
@@ -110,9 +111,10 @@ class JsonCall implements ModelCall {
 }
 
 /** A translated chat completion, with what providers differ in. */
-function asTheProviderTakesIt(body: JsonObject, { takesStreamOptions, maxTokensField }: ProviderConfig, model: string): JsonObject {
-  const { stream_options: streamOptions, max_tokens: old, max_completion_tokens: maxTokens = old, ...rest } = body;
+function asTheProviderTakesIt(body: JsonObject, { type, takesStreamOptions, maxTokensField }: ProviderConfig, model: string): JsonObject {
+  const { messages, stream_options: streamOptions, max_tokens: old, max_completion_tokens: maxTokens = old, ...rest } = body;
   return {
+    messages: type === "gemini" ? messages : withoutSignatures(messages as readonly JsonObject[]),
     ...rest,
     ...(maxTokens === undefined ? {} : { [maxTokensField]: maxTokens }),
     ...(streamOptions === undefined || !takesStreamOptions ? {} : { stream_options: streamOptions }),

@@ -8,6 +8,7 @@ import { type FieldTable, fieldTable, isEmptyList, leftOut, mapped, refused } fr
 const unsigned = leftOut("thinking without a signature; Anthropic takes none");
 const cacheHint = leftOut("a hint for OpenAI's cache, which changes no answer");
 const cacheControl = mapped("`cache_control`, for those who send Anthropic's field");
+const onlyGemini = leftOut("signatures that only Gemini's models can read");
 const participant = refused("which has no names of participants");
 const isZero = (value: unknown): boolean => value === 0;
 const isFalse = (value: unknown): boolean => value === false;
@@ -75,6 +76,7 @@ export const chatAssistantFields: FieldTable = fieldTable({
   reasoning: unsigned,
   reasoning_details: unsigned,
   annotations: leftOut("notes on an earlier answer"),
+  extra_content: onlyGemini,
   parsed: leftOut("what OpenAI's SDK made of the `content`"),
   name: participant,
   audio: refused("which has no audio"),
@@ -93,6 +95,7 @@ export const chatToolCallFields: FieldTable = fieldTable({
   type: mapped("others than `function` are refused"),
   function: mapped("`name`; `arguments`, a text that must be a JSON object → `input`"),
   index: leftOut("the place in a stream"),
+  extra_content: onlyGemini,
 });
 
 export const chatFunctionCallFields: FieldTable = fieldTable({

@@ -3,6 +3,7 @@ import { isCount, isObject } from "../../shared/assert.js";
 import { jsonDepthMax } from "../../shared/bounds.js";
 import { nestedDeeperThan } from "./json-depth.js";
 import { isAbsent } from "./request-check.js";
+import { signedId } from "./thought-signature.js";
 import type { JsonObject } from "./translation.js";
 import { UntranslatableAnswer } from "./untranslatable-answer.js";
 
@@ -18,6 +19,8 @@ export interface CallPiece {
   /** Which call it belongs to; null when the provider doesn't say. */
   readonly index: number | null;
   readonly id: string | null;
+  /** What its client is to send back: the id, and with it what the provider wants back beside it. */
+  readonly clientId: string | null;
   readonly name: string | null;
   readonly custom: boolean;
   /** A part of the arguments, or of a custom tool's input. */
@@ -89,11 +92,13 @@ function callPiece(call: unknown, position: number | null): CallPiece {
   const inner = custom ? call["custom"] : call["function"];
   if (!isAbsent(inner) && !isObject(inner)) throw new UntranslatableAnswer("a tool call's function is no object");
   const fields: JsonObject = isObject(inner) ? inner : {};
+  const id = textOf(call["id"], "id of a tool call");
   const given = fields[custom ? "input" : "arguments"];
   return {
     kind: "call",
     index: position ?? (isCount(call["index"]) ? call["index"] : null),
-    id: textOf(call["id"], "id of a tool call") || null,
+    id: id || null,
+    clientId: signedId(id, call) || null,
     name: textOf(fields["name"], "name of a tool call") || null,
     custom,
     // Some providers forget that arguments are JSON within a text.

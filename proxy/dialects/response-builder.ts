@@ -172,17 +172,17 @@ export class ResponseBuilder {
    */
   #takeCall(piece: CallPiece): void {
     const open = this.#open?.type === "function_call" || this.#open?.type === "custom_tool_call" ? this.#open : null;
-    const index = piece.index ?? (open === null || (piece.id !== null && piece.id !== open.call_id) ? this.#callIds.size : this.#callIndex);
+    const index = piece.index ?? (open === null || (piece.id !== null && piece.id !== this.#callIds.get(this.#callIndex)) ? this.#callIds.size : this.#callIndex);
     const known = this.#callIds.get(index);
     if (known === undefined || (piece.name !== null && piece.id !== null && piece.id !== known)) return this.#addText(this.#addCall(piece, index), piece.text);
     if (open === null || index !== this.#callIndex) throw new UntranslatableAnswer("the answer goes back to a tool call that it had left");
     this.#addText(open, piece.text);
   }
 
-  #addCall({ id, name, custom }: CallPiece, index: number): CallItem {
+  #addCall({ id, clientId, name, custom }: CallPiece, index: number): CallItem {
     if (name === null) throw new UntranslatableAnswer("a tool call has no name");
-    const callId = id ?? `call_${this.#stem}_${this.#output.length}`;
-    this.#callIds.set(index, callId);
+    const callId = clientId ?? `call_${this.#stem}_${this.#output.length}`;
+    this.#callIds.set(index, id ?? callId);
     this.#callIndex = index;
     if (custom) return this.#add({ id: this.#itemId("ctc"), type: "custom_tool_call", status: "in_progress", call_id: callId, name, input: "" });
     return this.#add({ id: this.#itemId("fc"), type: "function_call", status: "in_progress", call_id: callId, name, arguments: "" });

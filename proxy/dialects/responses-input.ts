@@ -2,6 +2,7 @@
 import { unreachable } from "../../shared/assert.js";
 import { isAbsent, quote, type RequestCheck } from "./request-check.js";
 import { translateContent } from "./responses-content.js";
+import { readSignedId } from "./thought-signature.js";
 import type { JsonObject } from "./translation.js";
 
 type Content = string | readonly JsonObject[];
@@ -107,17 +108,17 @@ function addCall(messages: ChatMessage[], call: JsonObject): void {
 function callOf(type: "function_call" | "custom_tool_call", item: JsonObject, path: string, check: RequestCheck): JsonObject {
   if (!isAbsent(item["namespace"])) check.refuse(`${path}.namespace`, "can't be passed on: chat completions have no namespaces of tools");
   checkCaller(item, path, check);
-  const id = check.string(item["call_id"], `${path}.call_id`);
+  const { id, extra } = readSignedId(check.string(item["call_id"], `${path}.call_id`) ?? "");
   const name = check.string(item["name"], `${path}.name`);
-  if (type === "custom_tool_call") return { id, type: "custom", custom: { name, input: check.string(item["input"], `${path}.input`) } };
-  return { id, type: "function", function: { name, arguments: check.string(item["arguments"], `${path}.arguments`) } };
+  if (type === "custom_tool_call") return { id, type: "custom", custom: { name, input: check.string(item["input"], `${path}.input`) }, ...extra };
+  return { id, type: "function", function: { name, arguments: check.string(item["arguments"], `${path}.arguments`) }, ...extra };
 }
 
 function addOutput(messages: ChatMessage[], item: JsonObject, path: string, check: RequestCheck): void {
   checkCaller(item, path, check);
   const callId = check.string(item["call_id"], `${path}.call_id`);
   const content = translateContent(item["output"], `${path}.output`, "tool", check);
-  if (callId !== undefined && content !== undefined) messages.push({ role: "tool", content, tool_call_id: callId });
+  if (callId !== undefined && content !== undefined) messages.push({ role: "tool", content, tool_call_id: readSignedId(callId).id });
 }
 
 function checkCaller(item: JsonObject, path: string, check: RequestCheck): void {

@@ -5,6 +5,7 @@
 import { messagesThinkingFields, messagesToolResultFields, messagesToolUseFields, messagesTurnFields } from "./messages-fields.js";
 import type { Refusals } from "./refusals.js";
 import { isAbsent } from "./request-check.js";
+import { readSignedId } from "./thought-signature.js";
 import { chatContent, toChatPart, toChatTexts } from "./to-chat-parts.js";
 import type { JsonObject } from "./translation.js";
 
@@ -55,7 +56,7 @@ function addUser(messages: JsonObject[], content: unknown, at: string, refusals:
 /** Pictures and documents, which a tool's message can't hold, are put to what the user says next, behind a line that says where they come from. */
 function toolMessage(block: JsonObject, at: string, attached: JsonObject[], refusals: Refusals): JsonObject {
   refusals.fields(block, messagesToolResultFields, `${at}.`);
-  const id = refusals.name(block["tool_use_id"], `${at}.tool_use_id`);
+  const { id } = readSignedId(refusals.name(block["tool_use_id"], `${at}.tool_use_id`));
   const parts = resultParts(block["content"], `${at}.content`, refusals);
   const texts = parts.filter((part) => part["type"] === "text");
   if (texts.length < parts.length) {
@@ -108,9 +109,11 @@ function addAssistant(messages: JsonObject[], content: unknown, at: string, refu
 
 function toolCall(block: JsonObject, at: string, refusals: Refusals): JsonObject {
   refusals.fields(block, messagesToolUseFields, `${at}.`);
+  const { id, extra } = readSignedId(refusals.name(block["id"], `${at}.id`));
   return {
-    id: refusals.name(block["id"], `${at}.id`),
+    id,
     type: "function",
     function: { name: refusals.name(block["name"], `${at}.name`), arguments: JSON.stringify(refusals.object(block["input"], `${at}.input`)) },
+    ...extra,
   };
 }

@@ -61,8 +61,8 @@ function toolUse(call: CallPiece, index: number, cut: boolean, context: AnswerCo
 }
 
 /** Some providers give none; the client needs one to tell the results apart. */
-export function toolUseId({ id }: CallPiece, index: number, context: AnswerContext): string {
-  return id ?? `toolu_${context.requestId}_${index}`;
+export function toolUseId({ clientId }: CallPiece, index: number, context: AnswerContext): string {
+  return clientId ?? `toolu_${context.requestId}_${index}`;
 }
 
 export function toolName({ name, custom }: CallPiece): string {

@@ -70,6 +70,15 @@ t.test("to another dialect it is translated, under the target's model", async (t
   t.match(JSON.parse(sent.translator!.whole().toString()), { object: "chat.completion", created: 1_761_000_000, model: "x", choices: [{ message: { content: "ho" }, finish_reason: "stop" }], usage: { total_tokens: 5 } }, "the answer is told under the name that the client knows");
 });
 
+t.test("what Gemini has signed goes back to Gemini, and to nobody else", async (t) => {
+  const call = await callOf("responses", '{"model":"x","input":[{"type":"function_call","call_id":"1__signed__cw","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1__signed__cw","output":"a"}]}');
+  const toolCall = { id: "1", type: "function", function: { name: "f", arguments: "{}" } };
+  const sent = (provider: ProviderConfig) => (JSON.parse(sentTo(call, provider, "y").text) as { messages: { tool_calls?: object[] }[] }).messages[0]!.tool_calls;
+  t.same(sent(chatty), [toolCall]);
+  t.same(sent({ ...chatty, name: "gemini", type: "gemini" }), [{ ...toolCall, extra_content: { google: { thought_signature: "s" } } }]);
+  t.match(JSON.parse(sentTo(call, claude, "y").text), { messages: [{ content: [{ type: "tool_use", id: "1" }] }, { content: [{ tool_use_id: "1" }] }] });
+});
+
 t.test("the stream options of a translated stream go to who takes them", async (t) => {
   const call = await callOf("messages", '{"model":"x","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"hi"}]}');
   t.match(JSON.parse(sentTo(call, chatty, "llama").text), { model: "llama", stream: true, stream_options: { include_usage: true } });

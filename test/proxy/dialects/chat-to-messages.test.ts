@@ -93,7 +93,7 @@ t.test("messages become turns of the user and the assistant", async (t) => {
       ],
     }],
     ["an assistant's message that says nothing", [hello, { role: "assistant", content: "" }, { role: "assistant", content: "\n\n" }, { role: "assistant", content: null }, { role: "user", content: "b" }], { messages: [{ role: "user", content: [text("Hello"), text("b")] }] }],
-    ["a call with an id of another family's, and what an SDK made of it, beside a line's end", [hello, { role: "assistant", content: "\n\n", parsed: { a: 1 }, tool_calls: [{ id: "functions.now:0", type: "function", function: { name: "now", arguments: "{}", parsed_arguments: { a: 1 } } }] }, { role: "tool", tool_call_id: "functions.now:0", content: "x" }], {
+    ["a call with an id and a signature of another family's, and what an SDK made of it, beside a line's end", [hello, { role: "assistant", content: "\n\n", parsed: { a: 1 }, tool_calls: [{ id: "functions.now:0", type: "function", function: { name: "now", arguments: "{}", parsed_arguments: { a: 1 } }, extra_content: { google: { thought_signature: "s" } } }] }, { role: "tool", tool_call_id: "functions.now:0", content: "x" }], {
       messages: [{ role: "user", content: [text("Hello")] }, { role: "assistant", content: [{ type: "tool_use", id: "functions_now_0", name: "now", input: {} }] }, { role: "user", content: [{ type: "tool_result", tool_use_id: "functions_now_0", content: "x" }] }],
     }],
     ["thoughts that are signed, and those that aren't", [hello, { role: "assistant", content: "b", reasoning_content: "hm", thinking_blocks: [{ type: "thinking", thinking: "hm", signature: "s" }, { type: "redacted_thinking", data: "d" }, { type: "thinking", thinking: "x", signature: "" }] }, hello], {

@@ -87,6 +87,11 @@ t.test("turns become messages", async (t) => {
       { role: "tool", tool_call_id: "3", content: [text("Error: "), text("a"), text("b")] },
     ]],
     ["thoughts without a signature go back to whom they are from", { messages: [hello, { role: "assistant", content: [{ type: "thinking", thinking: "hm", signature: "" }, { type: "thinking", thinking: "signed", signature: "s" }, text("a"), text("b")] }, hello] }, [hello, { role: "assistant", content: [text("a"), text("b")], reasoning_content: "hm" }, hello]],
+    ["a call that Gemini has signed, and its result", { messages: [hello, { role: "assistant", content: [{ type: "tool_use", id: "1__signed__YSsvPT0", name: "f", input: {} }] }, { role: "user", content: [{ type: "tool_result", tool_use_id: "1__signed__YSsvPT0", content: "a" }] }] }, [
+      hello,
+      { role: "assistant", content: null, tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: "{}" }, extra_content: { google: { thought_signature: "a+/==" } } }] },
+      { role: "tool", tool_call_id: "1", content: "a" },
+    ]],
     ["a turn of signed thoughts alone", { messages: [hello, { role: "assistant", content: [{ type: "redacted_thinking", data: "d" }] }, hello] }, [hello, hello]],
   ];
   for (const [name, more, messages] of cases) t.strictSame(request({ ...base, ...more })["messages"], messages, name);
@@ -176,6 +181,8 @@ t.test("what providers do differently gives the same", async (t) => {
   t.strictSame(says({ tool_calls: [{ id: "1", function: { name: "f", arguments: {} } }] })["content"], [{ ...call, id: "1" }], "arguments as an object");
   t.strictSame(says({ tool_calls: [{ function: { name: "f", arguments: "" } }, { id: "", function: { name: "f", arguments: " " } }] })["content"], [{ ...call, id: "toolu_req-7_0" }, { ...call, id: "toolu_req-7_1" }], "calls without ids and arguments");
   t.strictSame(says({ tool_calls: [{ id: "1", function: { name: "f", arguments: '{"a":' } }] }, "length")["content"], [{ ...call, id: "1" }], "a call that the limit cut");
+  const extra_content = { google: { thought_signature: "a+/==" } };
+  t.strictSame(says({ tool_calls: [{ id: "1", extra_content, function: { name: "f", arguments: "" } }, { extra_content, function: { name: "f", arguments: "" } }, { id: "2", extra_content: {}, function: { name: "f" } }] })["content"], [{ ...call, id: "1__signed__YSsvPT0" }, { ...call, id: "call__signed__YSsvPT0" }, { ...call, id: "2" }], "calls that Gemini has signed");
   t.equal(answer({ id: undefined, choices: [{ message: {} }] })["id"], "msg_req-7");
 });
 
@@ -261,6 +268,8 @@ t.test("calls are told apart in all the ways that providers stream them", async 
     ["with the id each time", [called({ index: 0, id: "a", function: { name: "f", arguments: '{"x":' } }), called({ index: 0, id: "a", function: { name: "", arguments: "1}" } }), called({ index: 1, id: "b", function: { name: "g", arguments: "{}" } })]],
   ];
   for (const [name, events] of cases) t.strictSame(wholeMessages(stream([...events, delta({}, "stop"), done])), { ...wholeMessages(stream([delta({}, "tool_calls"), done])), content: two, stop_reason: "tool_use" }, name);
+  const signed = [called({ index: 0, id: "a", function: { name: "f", arguments: '{"x":' }, extra_content: { google: { thought_signature: "s" } } }), called({ index: 0, id: "a", function: { arguments: "1}" } }), delta({}, "stop"), done];
+  t.match(wholeMessages(stream(signed))["content"], [{ ...two[0], id: "a__signed__cw" }], "signed by Gemini");
 });
 
 t.test("thoughts, their signatures and hidden ones become blocks", async (t) => {

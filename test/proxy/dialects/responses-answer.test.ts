@@ -117,6 +117,11 @@ t.test("every kind of item", async (t) => {
       ],
     ],
     [
+      "a call that Gemini has signed",
+      message({ tool_calls: [{ ...call("1", "clock", ""), extra_content: { google: { thought_signature: "a+/==" } } }] as never }, "tool_calls"),
+      [{ id: "fc_aBc-000001_0", type: "function_call", status: "completed", call_id: "1__signed__YSsvPT0", name: "clock", arguments: "{}" }],
+    ],
+    [
       "log probabilities",
       { ...completion, choices: [{ index: 0, finish_reason: "stop", logprobs: { content: [{ ...token, top_logprobs: [token, { token: 1 }] }, "x", { token: "b", logprob: -1, bytes: null }] }, message: { content: "ab" } }] },
       [said("ab", { content: [{ type: "output_text", annotations: [], logprobs: [{ ...token, top_logprobs: [token] }, { token: "b", logprob: -1, bytes: [], top_logprobs: [] }], text: "ab" }] })],

@@ -133,6 +133,7 @@ t.test("calls as providers number them", async (t) => {
     ["all with index 0, as Gemini does", [[call({ index: 0, id: "a" }, "f", "{}")], [call({ index: 0, id: "b" }, "f", "[]")]], [["a", "f", "{}"], ["b", "f", "[]"]]],
     ["without an index", [[call({ id: "a" }, "f", "{")], [call({}, null, "}")], [call({ id: "b" }, "g", "[]")]], [["a", "f", "{}"], ["b", "g", "[]"]]],
     ["with the name and the id each time", [[call({ index: 0, id: "a" }, "f", "{")], [call({ index: 0, id: "a" }, "f", "}")]], [["a", "f", "{}"]]],
+    ["signed by Gemini", [[{ ...call({ index: 0, id: "a" }, "f", "{"), extra_content: { google: { thought_signature: "s" } } }], [call({ index: 0, id: "a" }, "f", "}")]], [["a__signed__cw", "f", "{}"]]],
     ["with an id of its own for each delta, but one name", [[call({ index: 0, id: "a" }, "f", "{")], [call({ index: 0, id: "x" }, null, "}")]], [["a", "f", "{}"]]],
     ["without ids", [[call({ index: 0 }, "f", "{}")], [call({ index: 1 }, "g", "")]], [["call_1_0", "f", "{}"], ["call_1_1", "g", "{}"]]],
     ["with an empty id behind the first", [[call({ index: 0, id: "a" }, "f", "{")], [call({ index: 0, id: "" }, "", "}")]], [["a", "f", "{}"]]],

@@ -154,6 +154,7 @@ t.test("what belongs to one turn of the assistant is one message", async (t) => 
   const cases: readonly (readonly [string, readonly object[], readonly object[]])[] = [
     ["calls in parallel", [call("a"), call("b"), output("a"), output("b")], [{ role: "assistant", content: null, tool_calls: [chatCall("a"), chatCall("b")] }, chatOutput("a"), chatOutput("b")]],
     ["calls one after the other", [call("a"), output("a"), call("b"), output("b")], [{ role: "assistant", content: null, tool_calls: [chatCall("a")] }, chatOutput("a"), { role: "assistant", content: null, tool_calls: [chatCall("b")] }, chatOutput("b")]],
+    ["a call that Gemini has signed", [call("a__signed__YSsvPT0"), output("a__signed__YSsvPT0")], [{ role: "assistant", content: null, tool_calls: [{ ...chatCall("a"), extra_content: { google: { thought_signature: "a+/==" } } }] }, chatOutput("a")]],
     ["text before a call", [says("one"), says("two"), call("a"), output("a")], [says("one"), { role: "assistant", content: "two", tool_calls: [chatCall("a")] }, chatOutput("a")]],
     ["text behind a call", [call("a"), says("one"), output("a")], [{ role: "assistant", content: "one", tool_calls: [chatCall("a")] }, chatOutput("a")]],
     ["text on both sides", [says("one"), call("a"), says([{ type: "refusal", refusal: "no" }]), output("a")], [{ role: "assistant", content: [{ type: "text", text: "one" }, { type: "refusal", refusal: "no" }], tool_calls: [chatCall("a")] }, chatOutput("a")]],
