@@ -135,10 +135,10 @@ export class ToMessagesEvents extends GuardedTranslator {
     if (piece.text !== "") this.#blockDelta({ type: "input_json_delta", partial_json: piece.text });
   }
 
-  /** Whether a piece begins a call. Some providers give all calls one index, or none, and only the ids differ; some repeat the id. */
-  #isAnother({ index, id }: CallPiece): boolean {
+  /** Whether a piece begins a call. Some providers give all calls one index, or none, and only the ids differ; some repeat the id, or make a new one for each piece of a call, but say the name once. */
+  #isAnother({ index, id, name }: CallPiece): boolean {
     const open = this.#open;
-    if (open?.kind === "call" && (index === null || index === open.place)) return id !== null && id !== open.id;
+    if (open?.kind === "call" && (index === null || index === open.place)) return id !== null && id !== open.id && name !== null;
     const known = id ?? index;
     if (known !== null && this.#known.has(known)) throw new UntranslatableAnswer("the provider's stream goes back to a tool call that something else has followed");
     return true;

@@ -265,6 +265,7 @@ t.test("calls are told apart in all the ways that providers stream them", async 
     ["in one chunk", [delta({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: '{"x":1}' } }, { index: 1, id: "b", function: { name: "g", arguments: "{}" } }] })]],
     ["all with one index", [called({ index: 0, id: "a", function: { name: "f", arguments: '{"x":1}' } }), called({ index: 0, id: "b", function: { name: "g", arguments: "{}" } })]],
     ["without an index", [called({ id: "a", function: { name: "f", arguments: '{"x":' } }), called({ function: { arguments: "1}" } }), called({ id: "b", function: { name: "g", arguments: "{}" } })]],
+    ["with an id of its own for each piece, but one name", [called({ index: 0, id: "a", function: { name: "f", arguments: '{"x":' } }), called({ index: 0, id: "x", function: { arguments: "1}" } }), called({ index: 1, id: "b", function: { name: "g" } }), called({ index: 1, id: "y", function: { arguments: "{}" } })]],
     ["with the id each time", [called({ index: 0, id: "a", function: { name: "f", arguments: '{"x":' } }), called({ index: 0, id: "a", function: { name: "", arguments: "1}" } }), called({ index: 1, id: "b", function: { name: "g", arguments: "{}" } })]],
   ];
   for (const [name, events] of cases) t.strictSame(wholeMessages(stream([...events, delta({}, "stop"), done])), { ...wholeMessages(stream([delta({}, "tool_calls"), done])), content: two, stop_reason: "tool_use" }, name);
