@@ -16,8 +16,8 @@ export function providerConfig(own: Partial<ProviderConfig> & { readonly name: s
     maxTokensDefault: 4096,
     models: null,
     connectTimeoutMs: 5000,
-    firstByteTimeoutMs: 120_000,
-    idleTimeoutMs: 60_000,
+    firstByteTimeoutMs: 600_000,
+    idleTimeoutMs: 300_000,
     connectionsMax: 4096,
     ...own,
   };
