@@ -5,6 +5,12 @@ import type { JsonObject } from "./translation.js";
 /** Whose content it is: each may say other things in chat completions. */
 export type Speaker = "system" | "user" | "assistant" | "tool";
 
+/** What the output of a tool holds, and what of it a message of the user has to say. */
+export interface ToolOutput {
+  readonly content: string | readonly JsonObject[];
+  readonly attached: readonly JsonObject[];
+}
+
 type Part = Record<string, unknown>;
 
 interface PartKind {
@@ -16,14 +22,15 @@ interface PartKind {
 
 const everybody: ReadonlySet<Speaker> = new Set(["system", "user", "assistant", "tool"]);
 const userAlone: ReadonlySet<Speaker> = new Set(["user"]);
+const userAndTool: ReadonlySet<Speaker> = new Set(["user", "tool"]);
 
 const partKinds: ReadonlyMap<string, PartKind> = new Map([
   ["input_text", { speakers: everybody, known: new Set(["type", "text", "prompt_cache_breakpoint"]), translate: textPart }],
   // Annotations and log probabilities are remarks on what was said earlier; `parsed` is what OpenAI's SDK has made of it.
   ["output_text", { speakers: everybody, known: new Set(["type", "text", "annotations", "logprobs", "parsed"]), translate: textPart }],
   ["refusal", { speakers: new Set<Speaker>(["assistant"]), known: new Set(["type", "refusal"]), translate: refusalPart }],
-  ["input_image", { speakers: userAlone, known: new Set(["type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"]), translate: imagePart }],
-  ["input_file", { speakers: userAlone, known: new Set(["type", "file_data", "file_id", "file_url", "filename", "detail", "prompt_cache_breakpoint"]), translate: filePart }],
+  ["input_image", { speakers: userAndTool, known: new Set(["type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"]), translate: imagePart }],
+  ["input_file", { speakers: userAndTool, known: new Set(["type", "file_data", "file_id", "file_url", "filename", "detail", "prompt_cache_breakpoint"]), translate: filePart }],
   ["input_audio", { speakers: userAlone, known: new Set(["type", "input_audio"]), translate: audioPart }],
 ]);
 
@@ -34,7 +41,24 @@ const partKinds: ReadonlyMap<string, PartKind> = new Map([
 export function translateContent(content: unknown, path: string, speaker: Speaker, check: RequestCheck): string | readonly JsonObject[] | undefined {
   if (typeof content === "string") return content;
   if (!isAbsent(content) && !Array.isArray(content)) return check.refuse(path, `must be a string or an array, not ${quote(content)}`);
-  const given = check.list(content, path);
+  const parts = translateParts(check.list(content, path), path, speaker, check);
+  return parts === undefined ? undefined : plainContent(parts);
+}
+
+/** The same for a tool. Its message can't hold pictures and files: they are put to what the user says next, behind a line that says where they come from. */
+export function translateOutput(output: unknown, path: string, callId: string, check: RequestCheck): ToolOutput | undefined {
+  const content = translateContent(output, path, "tool", check);
+  if (content === undefined || typeof content === "string") return content === undefined ? undefined : { content, attached: [] };
+  const texts = content.filter((part) => part["type"] === "text");
+  if (texts.length === content.length) return { content, attached: [] };
+  const others = content.filter((part) => part["type"] !== "text");
+  return {
+    content: texts.length === 0 ? "The result is in the next message of the user." : plainContent(texts),
+    attached: [{ type: "text", text: `Part of the result of the tool call ${callId}:` }, ...others],
+  };
+}
+
+function translateParts(given: readonly unknown[] | undefined, path: string, speaker: Speaker, check: RequestCheck): readonly Part[] | undefined {
   if (given === undefined) return undefined;
   const parts: Part[] = [];
   for (let i = 0; i < given.length; i++) {
@@ -42,10 +66,14 @@ export function translateContent(content: unknown, path: string, speaker: Speake
     if (part === undefined) return undefined;
     parts.push(part);
   }
-  if (parts.length === 0) return "";
+  return parts;
+}
+
+function plainContent(parts: readonly JsonObject[]): string | readonly JsonObject[] {
   const [first] = parts;
-  const plain = parts.length === 1 && first!["type"] === "text" && first!["prompt_cache_breakpoint"] === undefined;
-  return plain ? (first!["text"] as string) : parts;
+  if (first === undefined) return "";
+  const plain = parts.length === 1 && first["type"] === "text" && first["prompt_cache_breakpoint"] === undefined;
+  return plain ? (first["text"] as string) : parts;
 }
 
 function translatePart(value: unknown, path: string, speaker: Speaker, check: RequestCheck): Part | undefined {

@@ -1,7 +1,7 @@
 /** The input of the Responses API as the messages of chat completions. */
 import { unreachable } from "../../shared/assert.js";
 import { isAbsent, quote, type RequestCheck } from "./request-check.js";
-import { translateContent } from "./responses-content.js";
+import { translateContent, translateOutput } from "./responses-content.js";
 import { readSignedId } from "./thought-signature.js";
 import type { JsonObject } from "./translation.js";
 
@@ -24,7 +24,9 @@ export function translateInput(body: JsonObject, check: RequestCheck): readonly 
   else if (!isAbsent(input) && !Array.isArray(input)) check.refuse("input", `must be a string or an array, not ${quote(input)}`);
   else {
     const items = check.list(input, "input") ?? [];
-    for (let i = 0; i < items.length && check.failure === null; i++) addItem(messages, items[i], `input[${i}]`, check);
+    const attached: JsonObject[] = [];
+    for (let i = 0; i < items.length && check.failure === null; i++) addItem(messages, attached, items[i], `input[${i}]`, check);
+    attach(messages, attached);
   }
   if (messages.length === before) check.refuse("input", "must not be empty");
   return messages;
@@ -42,25 +44,28 @@ const known = {
 
 type ItemType = keyof typeof known;
 
-function addItem(messages: ChatMessage[], value: unknown, path: string, check: RequestCheck): void {
+/** What the outputs of tools held beside texts, once all outputs of a turn are there: a call must be followed by them at once. */
+function attach(messages: ChatMessage[], attached: JsonObject[]): void {
+  if (attached.length > 0) messages.push({ role: "user", content: attached.splice(0) });
+}
+
+function addItem(messages: ChatMessage[], attached: JsonObject[], value: unknown, path: string, check: RequestCheck): void {
   const given = check.object(value, path);
   if (given === undefined) return;
   const type = itemType(given, path, check);
   if (type === undefined) return;
   const item = check.fields(given, path, known[type]);
   if (item === undefined) return;
+  if (type === "function_call_output" || type === "custom_tool_call_output") return addOutput(messages, attached, item, path, check);
+  // Left out: chat completions have no place for what a model thought earlier.
+  if (type === "reasoning") return;
+  attach(messages, attached);
   switch (type) {
     case "message":
       return addMessage(messages, item, path, check);
     case "function_call":
     case "custom_tool_call":
       return addCall(messages, callOf(type, item, path, check));
-    case "function_call_output":
-    case "custom_tool_call_output":
-      return addOutput(messages, item, path, check);
-    case "reasoning":
-      // Left out: chat completions have no place for what a model thought earlier.
-      return;
     default:
       unreachable(type);
   }
@@ -114,11 +119,13 @@ function callOf(type: "function_call" | "custom_tool_call", item: JsonObject, pa
   return { id, type: "function", function: { name, arguments: check.string(item["arguments"], `${path}.arguments`) }, ...extra };
 }
 
-function addOutput(messages: ChatMessage[], item: JsonObject, path: string, check: RequestCheck): void {
+function addOutput(messages: ChatMessage[], attached: JsonObject[], item: JsonObject, path: string, check: RequestCheck): void {
   checkCaller(item, path, check);
-  const callId = check.string(item["call_id"], `${path}.call_id`);
-  const content = translateContent(item["output"], `${path}.output`, "tool", check);
-  if (callId !== undefined && content !== undefined) messages.push({ role: "tool", content, tool_call_id: readSignedId(callId).id });
+  const { id } = readSignedId(check.string(item["call_id"], `${path}.call_id`) ?? "");
+  const output = translateOutput(item["output"], `${path}.output`, id, check);
+  if (output === undefined) return;
+  messages.push({ role: "tool", content: output.content, tool_call_id: id });
+  attached.push(...output.attached);
 }
 
 function checkCaller(item: JsonObject, path: string, check: RequestCheck): void {

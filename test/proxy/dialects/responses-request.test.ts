@@ -145,6 +145,8 @@ t.test("parameters", async (t) => {
   for (const [given, expected] of cases) t.strictSame(translated({ ...base, ...given }), { model: "m", messages: hi, ...expected }, JSON.stringify(given));
 });
 
+const image = { type: "input_image", image_url: "https://x/y.png" };
+
 t.test("what belongs to one turn of the assistant is one message", async (t) => {
   const call = (id: string) => ({ type: "function_call", call_id: id, name: "clock", arguments: "{}" });
   const chatCall = (id: string) => ({ id, type: "function", function: { name: "clock", arguments: "{}" } });
@@ -155,6 +157,13 @@ t.test("what belongs to one turn of the assistant is one message", async (t) => 
     ["calls in parallel", [call("a"), call("b"), output("a"), output("b")], [{ role: "assistant", content: null, tool_calls: [chatCall("a"), chatCall("b")] }, chatOutput("a"), chatOutput("b")]],
     ["calls one after the other", [call("a"), output("a"), call("b"), output("b")], [{ role: "assistant", content: null, tool_calls: [chatCall("a")] }, chatOutput("a"), { role: "assistant", content: null, tool_calls: [chatCall("b")] }, chatOutput("b")]],
     ["a call that Gemini has signed", [call("a__signed__YSsvPT0"), output("a__signed__YSsvPT0")], [{ role: "assistant", content: null, tool_calls: [{ ...chatCall("a"), extra_content: { google: { thought_signature: "a+/==" } } }] }, chatOutput("a")]],
+    ["pictures and files that tools gave, behind all outputs of the turn", [call("a"), call("b"), { ...output("a"), output: [image] }, { ...output("b"), output: [{ type: "input_text", text: "noon" }, { type: "input_file", file_id: "f" }] }, says("fine")], [
+      { role: "assistant", content: null, tool_calls: [chatCall("a"), chatCall("b")] },
+      { role: "tool", content: "The result is in the next message of the user.", tool_call_id: "a" },
+      chatOutput("b"),
+      { role: "user", content: [{ type: "text", text: "Part of the result of the tool call a:" }, { type: "image_url", image_url: { url: "https://x/y.png" } }, { type: "text", text: "Part of the result of the tool call b:" }, { type: "file", file: { file_id: "f" } }] },
+      says("fine"),
+    ]],
     ["text before a call", [says("one"), says("two"), call("a"), output("a")], [says("one"), { role: "assistant", content: "two", tool_calls: [chatCall("a")] }, chatOutput("a")]],
     ["text behind a call", [call("a"), says("one"), output("a")], [{ role: "assistant", content: "one", tool_calls: [chatCall("a")] }, chatOutput("a")]],
     ["text on both sides", [says("one"), call("a"), says([{ type: "refusal", refusal: "no" }]), output("a")], [{ role: "assistant", content: [{ type: "text", text: "one" }, { type: "refusal", refusal: "no" }], tool_calls: [chatCall("a")] }, chatOutput("a")]],
@@ -163,7 +172,6 @@ t.test("what belongs to one turn of the assistant is one message", async (t) => 
   for (const [name, input, messages] of cases) t.strictSame(translated({ model: "m", input })["messages"], messages, name);
 });
 
-const image = { type: "input_image", image_url: "https://x/y.png" };
 const user = (...content: unknown[]) => ({ input: [{ role: "user", content }] });
 const tool = (fields: object) => ({ tools: [{ type: "function", name: "f", ...fields }] });
 
@@ -251,7 +259,7 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
     [user({ type: "input_file", filename: "x" }), "input[0].content[0].file_data or file_id is required"],
     [{ input: [{ role: "developer", content: [image] }] }, `input[0].content[0] can't be passed on: this provider has chat completions only, where a message of the system can't hold "input_image"`],
     [{ input: [{ role: "assistant", content: [image] }] }, `input[0].content[0] can't be passed on: this provider has chat completions only, where a message of the assistant can't hold "input_image"`],
-    [{ input: [{ type: "function_call_output", call_id: "c", output: [image] }] }, `input[0].output[0] can't be passed on: this provider has chat completions only, where the output of a tool can't hold "input_image"`],
+    [{ input: [{ type: "function_call_output", call_id: "c", output: [{ type: "input_audio", input_audio: {} }] }] }, `input[0].output[0] can't be passed on: this provider has chat completions only, where the output of a tool can't hold "input_audio"`],
     [{ input: [{ type: "function_call_output", output: "x" }] }, "input[0].call_id is required"],
     [{ input: [{ type: "function_call", call_id: "c", name: "f", arguments: {} }] }, "input[0].arguments must be a string, not an object"],
     [{ input: [{ type: "function_call", call_id: "c", name: "f", arguments: "{}", namespace: "n" }] }, "input[0].namespace can't be passed on: chat completions have no namespaces of tools"],
