@@ -75,7 +75,7 @@ function addItem(messages: ChatMessage[], attached: JsonObject[], value: unknown
 function itemType(item: JsonObject, path: string, check: RequestCheck): ItemType | undefined {
   const type = item["type"] ?? (item["role"] === undefined ? "item_reference" : "message");
   if (typeof type === "string" && Object.hasOwn(known, type)) return type as ItemType;
-  if (type === "item_reference") return check.refuse(path, "is a reference to an item that only the provider's memory could know: send the item itself");
+  if (type === "item_reference") return check.refuse(path, "is a reference to an item that only the provider's memory could know: send the item itself, as SDKs do with store: false");
   return check.refuse(`${path}.type`, `can't be passed on: chat completions have no ${quote(type)}`);
 }
 

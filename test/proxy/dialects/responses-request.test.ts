@@ -235,8 +235,8 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
     [{ tools: [clock], tool_choice: { type: "allowed_tools", mode: "auto", tools: [] } }, "tool_choice.tools must name at least one tool"],
     [{ tools: [clock], tool_choice: { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "weather" }] } }, "tool_choice.tools[0] is none of the request's tools"],
 
-    [{ input: [{ type: "item_reference", id: "msg_1" }] }, "input[0] is a reference to an item that only the provider's memory could know: send the item itself"],
-    [{ input: [{ id: "msg_1" }] }, "input[0] is a reference to an item that only the provider's memory could know: send the item itself"],
+    [{ input: [{ type: "item_reference", id: "msg_1" }] }, "input[0] is a reference to an item that only the provider's memory could know: send the item itself, as SDKs do with store: false"],
+    [{ input: [{ id: "msg_1" }] }, "input[0] is a reference to an item that only the provider's memory could know: send the item itself, as SDKs do with store: false"],
     ...["web_search_call", "file_search_call", "computer_call", "computer_call_output", "code_interpreter_call", "image_generation_call", "mcp_call", "mcp_approval_response", "local_shell_call", "compaction", "toString"].map(
       (type) => [{ input: [{ role: "user", content: "x" }, { type }] }, `input[1].type can't be passed on: chat completions have no "${type}"`] as const,
     ),
