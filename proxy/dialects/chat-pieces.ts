@@ -52,7 +52,11 @@ export function chatPieces(choice: JsonObject, whole: boolean): ChatPiece[] {
   const calls = said["tool_calls"];
   if (isAbsent(calls)) return pieces;
   if (!Array.isArray(calls)) throw new UntranslatableAnswer("the answer's tool_calls are no array");
-  for (let i = 0; i < calls.length; i++) pieces.push(callPiece(calls[i], whole ? i : null));
+  for (let i = 0; i < calls.length; i++) {
+    const piece = callPiece(calls[i], whole ? i : null);
+    // Some providers end a call with a piece of nothing, when something else has followed already.
+    if (whole || piece.id !== null || piece.name !== null || piece.text !== "") pieces.push(piece);
+  }
   return pieces;
 }
 

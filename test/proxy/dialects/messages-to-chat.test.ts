@@ -269,6 +269,8 @@ t.test("calls are told apart in all the ways that providers stream them", async 
     ["with the id each time", [called({ index: 0, id: "a", function: { name: "f", arguments: '{"x":' } }), called({ index: 0, id: "a", function: { name: "", arguments: "1}" } }), called({ index: 1, id: "b", function: { name: "g", arguments: "{}" } })]],
   ];
   for (const [name, events] of cases) t.strictSame(wholeMessages(stream([...events, delta({}, "stop"), done])), { ...wholeMessages(stream([delta({}, "tool_calls"), done])), content: two, stop_reason: "tool_use" }, name);
+  const ended = [called({ index: 0, id: "a", function: { name: "f", arguments: '{"x":1}' } }), delta({ content: "\n", tool_calls: [{ index: 0, function: { arguments: "" } }] }), delta({}, "stop"), done];
+  t.match(wholeMessages(stream(ended))["content"], [two[0], { type: "text", text: "\n" }], "ended by a piece of nothing");
   const signed = [called({ index: 0, id: "a", function: { name: "f", arguments: '{"x":' }, extra_content: { google: { thought_signature: "s" } } }), called({ index: 0, id: "a", function: { arguments: "1}" } }), delta({}, "stop"), done];
   t.match(wholeMessages(stream(signed))["content"], [{ ...two[0], id: "a__signed__cw" }], "signed by Gemini");
 });
