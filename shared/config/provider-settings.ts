@@ -51,7 +51,7 @@ export const providerSettings = {
   connect_timeout_ms: field({ kind: timeout, fallback: 5000, shown: "5000", unit: "milliseconds", meaning: "How long connecting may take." }),
   first_byte_timeout_ms: field({ kind: timeout, fallback: 600_000, shown: "600000", unit: "milliseconds", meaning: "How long it may be silent before its response begins." }),
   idle_timeout_ms: field({ kind: timeout, fallback: 300_000, shown: "300000", unit: "milliseconds", meaning: "How long it may be silent within a response." }),
-  max_tokens_default: field({ kind: integer({ min: 1, max: 10_000_000 }), fallback: 4096, shown: "4096", unit: null, meaning: "The limit on output tokens where a dialect requires one and the caller gave none." }),
+  max_tokens_default: field({ kind: integer({ min: 1, max: 10_000_000 }), fallback: 32_000, shown: "32000", unit: null, meaning: "The limit on output tokens where a dialect requires one and the caller gave none." }),
   max_connections: field({ kind: integer({ min: 1, max: 65_535 }), fallback: 4096, shown: "4096", unit: null, meaning: "How many connections a proxy opens to it at most." }),
 } as const;
 

@@ -25,7 +25,7 @@ t.test("a chat client reaches an Anthropic provider: plain and streamed", async 
     const whole = await openai.chat.completions.create({ model, messages: [{ role: "system", content: "Be brief." }, ...messages] });
     t.match(whole, { object: "chat.completion", model, choices: [{ index: 0, message: { role: "assistant", content: greeting }, finish_reason: "stop" }], usage: { prompt_tokens: told.input, completion_tokens: told.output, total_tokens: told.total, prompt_tokens_details: { cached_tokens: told.cached } } });
     t.match(api.last(), { path: "/messages", headers: { "x-api-key": anthropicKey, "anthropic-version": "2023-06-01" } });
-    t.match(jsonOf(api.last()), { model, system: [{ type: "text", text: "Be brief." }], messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }], max_tokens: 4096 });
+    t.match(jsonOf(api.last()), { model, system: [{ type: "text", text: "Be brief." }], messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }], max_tokens: 32000 });
     const streamed = await openai.chat.completions.stream({ model, messages, stream_options: { include_usage: true } }).finalChatCompletion();
     t.match(streamed, { choices: [{ message: { content: greeting }, finish_reason: "stop" }], usage: { total_tokens: told.total } });
   });

@@ -13,7 +13,7 @@ export function providerConfig(own: Partial<ProviderConfig> & { readonly name: s
     apiVersion: null,
     takesStreamOptions: true,
     maxTokensField: traits.maxTokensField,
-    maxTokensDefault: 4096,
+    maxTokensDefault: 32_000,
     models: null,
     connectTimeoutMs: 5000,
     firstByteTimeoutMs: 600_000,
