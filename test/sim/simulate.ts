@@ -113,7 +113,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     Object.assign(diskFaults, { slow: 0, fail: 0 });
     Object.assign(disk, { brokenUntilMs: 0, deadly: "no" });
     for (const { process } of [daemon, ...proxies]) {
-      process.pausedUntilMs = Math.min(process.pausedUntilMs, world.nowMs);
+      world.resume(process);
       process.doomed = false;
     }
   }

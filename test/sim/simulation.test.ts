@@ -1,5 +1,6 @@
 import t from "tap";
 import { simulate } from "./simulate.js";
+import { createWorld } from "./world.js";
 
 const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 
@@ -20,4 +21,18 @@ t.test("the same seed gives the same trace, another seed another one", async (t)
   t.ok(first.events > 500, "something has happened");
   t.same([again.traceHash, again.events, again.lines], [first.traceHash, first.events, first.lines]);
   t.not(other.traceHash, first.traceHash);
+});
+
+t.test("a pause that ends early leaves its process's events in their order", async (t) => {
+  const world = createWorld(1);
+  const paused = world.process("paused");
+  const seen: (readonly [what: string, atMs: number])[] = [];
+  const see = (what: string) => (): void => void seen.push([what, world.nowMs]);
+  world.pause(paused, 100);
+  world.after(0, paused, see("first"));
+  world.after(5, paused, see("second"));
+  world.after(10, null, () => world.resume(paused));
+  world.after(20, paused, see("third"));
+  await world.run(200, () => {});
+  t.same(seen, [["first", 10], ["second", 10], ["third", 20]]);
 });

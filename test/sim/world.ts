@@ -21,11 +21,13 @@ export interface Process {
 }
 
 interface Event {
-  readonly atMs: number;
+  atMs: number;
   readonly order: number;
   readonly owner: Process | null;
   readonly run: () => void;
   cancelled: boolean;
+  /** A pause of its owner has put it off. */
+  putOff: boolean;
 }
 
 export interface World {
@@ -40,6 +42,8 @@ export interface World {
   process(name: string): Process;
   kill(process: Process): void;
   pause(process: Process, ms: number): void;
+  /** Ends a pause: what it has put off happens now, in its order and before what comes later. */
+  resume(process: Process): void;
   /** Runs `run` after `ms`, unless its owner is dead by then; returns what prevents it. */
   after(ms: number, owner: Process | null, run: () => void): () => void;
   every(ms: number, owner: Process, run: () => void): () => void;
@@ -99,7 +103,7 @@ export function createWorld(seed: number): World {
   }
 
   function after(ms: number, owner: Process | null, run: () => void): () => void {
-    const event: Event = { atMs: nowMs + ms, order: ++order, owner, run, cancelled: false };
+    const event: Event = { atMs: nowMs + ms, order: ++order, owner, run, cancelled: false, putOff: false };
     push(event);
     return () => {
       event.cancelled = true;
@@ -143,6 +147,10 @@ export function createWorld(seed: number): World {
     pause(process, ms) {
       process.pausedUntilMs = Math.max(process.pausedUntilMs, nowMs + ms);
     },
+    resume(process) {
+      process.pausedUntilMs = Math.min(process.pausedUntilMs, nowMs);
+      for (const event of heap.splice(0)) push(event.putOff && event.owner === process ? Object.assign(event, { atMs: nowMs, putOff: false }) : event);
+    },
     after,
     every(ms, owner, run) {
       let cancel = (): void => {};
@@ -178,7 +186,7 @@ export function createWorld(seed: number): World {
           if (event.cancelled || owner?.alive === false) continue;
           if (owner !== null && owner.pausedUntilMs > nowMs) {
             // As the same event, so that whoever cancels it still can, and before those that come later.
-            push(Object.assign(event, { atMs: owner.pausedUntilMs }));
+            push(Object.assign(event, { atMs: owner.pausedUntilMs, putOff: true }));
             continue;
           }
           await happen(event);
