@@ -6,29 +6,37 @@
  */
 import { tokensPerResponseMax } from "../shared/bounds.js";
 import type { Lease, Settle } from "../shared/wire/message.js";
+import { unlimitedLsn } from "../shared/wire/unlimited-lsn.js";
 import { charge, isSameTarget, matchAll, matchTarget } from "./charge.js";
 import type { Proxy } from "./proxies.js";
 import type { Counter, RuleBook } from "./rule-book.js";
-import type { DaemonSettings, DaemonState, HeldLease } from "./state.js";
+import type { DaemonState, HeldLease } from "./state.js";
 import type { JournalEntry } from "./store.js";
 
-/** The number of an admission that no window counts, for requests while rate limits are off: below every number that is given out, and not 0, which stands for no admission at all. */
+/** The number of an admission that no window counts, for requests while rate limits are off, or from before the rules: below every number that is given out, and not 0, which stands for no admission at all. */
 export const uncountedLsn = 1;
 
-/** What is kept of a settle. While rate limits are off it is its number alone that matters, so that it isn't taken twice: no window counts it, now or after a crash. `held` is the lease that it ends. */
-export function journalEntryOf({ rateLimitsEnabled, usageEnabled }: DaemonSettings, proxyId: string, message: Settle, held: HeldLease | undefined, nowMs: number): JournalEntry {
+/**
+ * What is kept of a settle. While rate limits are off it is its number alone that matters, so that it
+ * isn't taken twice: no window counts it, now or after a crash. `held` is the lease that it ends.
+ */
+export function journalEntryOf({ settings, book }: Pick<DaemonState, "settings" | "book">, proxyId: string, message: Settle, held: HeldLease | undefined, nowMs: number): JournalEntry {
+  const { rateLimitsEnabled, usageEnabled } = settings;
   const { seq, of, userPath, target } = message;
   // Settled before the proxy had the answer: only the daemon knows when it was admitted. Without a lease it was let through unasked, or refused and let through all the same.
   const request = message.lsn === 0 && held !== undefined ? held : message;
   const attempt = message.targetLsn === 0 && held !== undefined && isSameTarget(held.target, target) ? held : message;
   const startedAtMs = Math.max(0, nowMs - message.startedAgoMs);
+  // No rule counts what began before all of them. What began later hadn't heard of them. A clock that has stepped back behind them can't tell: no count is lost.
+  const unlimited = startedAtMs < book.sinceMs && book.sinceMs <= nowMs ? uncountedLsn : 0;
+  const numberOf = (lsn: number): number => (!rateLimitsEnabled ? uncountedLsn : lsn === unlimitedLsn ? unlimited : lsn);
   return {
     proxyId, seq, of, userPath,
-    lsn: rateLimitsEnabled ? request.lsn : uncountedLsn,
-    requestAtMs: request.lsn === 0 ? startedAtMs : request.admittedAtMs,
+    lsn: numberOf(request.lsn),
+    requestAtMs: request.lsn === 0 || request.lsn === unlimitedLsn ? startedAtMs : request.admittedAtMs,
     target,
-    targetLsn: rateLimitsEnabled ? attempt.targetLsn : uncountedLsn,
-    targetAtMs: attempt.targetLsn === 0 ? startedAtMs : attempt.targetAtMs,
+    targetLsn: numberOf(attempt.targetLsn),
+    targetAtMs: attempt.targetLsn === 0 || attempt.targetLsn === unlimitedLsn ? startedAtMs : attempt.targetAtMs,
     endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
     // More is a proxy's bug. Cut, not refused: what closes the peer comes again with it.
     tokens: rateLimitsEnabled && usageEnabled ? Math.min(message.tokens, tokensPerResponseMax) : 0,

@@ -205,7 +205,7 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
   proxy.settledSeq = message.seq;
   counts.settled++;
   const { seq } = message;
-  const entry = journalEntryOf(settings, proxy.id, message, held, nowMs);
+  const entry = journalEntryOf(state, proxy.id, message, held, nowMs);
   countSettle(state, proxy, message.lease, entry, held, nowMs);
   state.proxies.markDirty(proxy);
   const taken = writer.journal(entry, () => {

@@ -19,6 +19,8 @@ export interface RuleBook {
   readonly rules: ReadonlyMap<string, Rule>;
   /** Counts each change of the set of rules, so that what was matched before can be trusted or not. */
   readonly version: number;
+  /** No rule that is there is older than this moment; infinite before the first one. */
+  readonly sinceMs: number;
   /** The windows that changed since the last call, each once and as it is when it is asked for; those that don't count any more by then are left out. Null: none changed. */
   takeDirty(): Generator<DirtyWindow> | null;
   markDirty(counter: Counter): void;
@@ -69,6 +71,7 @@ export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
   const byModel = new Map<string, Rule[]>();
   const indexes = { user_path: byPath, provider: byProvider, model: byModel };
   let version = 0;
+  let sinceMs = Number.POSITIVE_INFINITY;
   const sorted = createSortedRules();
   let resets = 0;
   let lastResetLsn = 0;
@@ -155,11 +158,13 @@ export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
   return {
     rules,
     get version() { return version; },
+    get sinceMs() { return sinceMs; },
     takeDirty: () => dirty.take(),
     markDirty: (counter) => dirty.mark(counter),
     put(definition, { source, nowMs, lsn }) {
       const known = rules.get(ruleId(definition));
       if (known === undefined) {
+        sinceMs = rules.size === 0 ? nowMs : Math.min(sinceMs, nowMs);
         return make({ definition, source, createdAtMs: nowMs, updatedAtMs: nowMs, sinceLsn: lsn }, nowMs);
       }
       if (fresh(known).definition.perChild === definition.perChild) {
@@ -171,7 +176,10 @@ export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
       unindex(known);
       return make({ definition, source, createdAtMs: known.createdAtMs, updatedAtMs: nowMs, sinceLsn: lsn }, nowMs);
     },
-    restore: make,
+    restore(fields, nowMs) {
+      sinceMs = Math.min(sinceMs, fields.createdAtMs);
+      return make(fields, nowMs);
+    },
     delete(key) {
       const rule = rules.get(ruleId(key));
       if (rule === undefined) return null;

@@ -7,6 +7,7 @@ import { admissionsWaitingMax } from "../shared/bounds.js";
 import { assert } from "../shared/assert.js";
 import { IdMap } from "../shared/id-map.js";
 import type { Admitted, Claimed, Denied, Exceeded, Refused, Target, ToDaemon } from "../shared/wire/message.js";
+import { unlimitedLsn } from "../shared/wire/unlimited-lsn.js";
 import type { Admission, AdmissionOutcome } from "./limiter.js";
 
 export interface Asking {
@@ -91,11 +92,11 @@ export function granted({ caller, targets, rerouted, submission, startedMonoMs }
   return { lease: id, admittedAtMs, lsn, userPath, keyId, target, targetAtMs: admittedAtMs, targetLsn: lsn, submission, startedMonoMs, settled: false };
 }
 
-/** The admission of a request that goes to its first target unasked. */
-export function letThrough({ caller, targets, rerouted, submission, startedMonoMs }: Asking): Admission {
+/** The admission of a request that goes to its first target unasked. `lsn`: 0, or `unlimitedLsn` when there is no rule. */
+export function letThrough({ caller, targets, rerouted, submission, startedMonoMs }: Asking, lsn: number): Admission {
   const target = submission ? null : targets[0]!;
-  if (rerouted !== null) return Object.assign(rerouted, { target, targetAtMs: 0, targetLsn: 0 });
-  return { lease: 0, admittedAtMs: 0, lsn: 0, userPath: caller.userPath, keyId: "", target, targetAtMs: 0, targetLsn: 0, submission, startedMonoMs, settled: false };
+  if (rerouted !== null) return Object.assign(rerouted, { target, targetAtMs: 0, targetLsn: rerouted.lsn === unlimitedLsn ? unlimitedLsn : 0 });
+  return { lease: 0, admittedAtMs: 0, lsn, userPath: caller.userPath, keyId: "", target, targetAtMs: 0, targetLsn: target === null ? 0 : lsn, submission, startedMonoMs, settled: false };
 }
 
 /** What became of an admission that was not granted. */

@@ -41,7 +41,8 @@
  * admission: handed back later, it tells a restarted daemon whether its restored windows already hold
  * the request. An attempt is `[provider, model, atMs, lsn]`, with the number under which its target
  * counted it: that of the admission, or of the reroute; or `[]` when no target is at work. Whatever
- * was let through unasked has the number 0 and is counted with its settle. Settles of one proxy carry
+ * was let through unasked has the number 0 and is counted with its settle; if that was because there
+ * was no rule, `unlimitedLsn`, and no rule counts it that is younger. Settles of one proxy carry
  * ascending `seq` and travel in that order, so a repeat is known by its number alone.
  *
  * A submission hands in work that is done elsewhere, such as a batch: the user path's rules count it as

@@ -2,6 +2,7 @@ import t from "tap";
 import { endReunion } from "../../limiterd/handle-message.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import { wireVersion } from "../../shared/version.js";
+import { unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
 import { ask, askFor, counts, executed, pathRule, settleOf, startDaemon, target } from "./daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
@@ -182,6 +183,37 @@ t.test("a request that was let through unasked is counted when it is told, in th
   t.match(window, { previousRequests: 1, currentRequests: 0, previousTokens: 0, currentTokens: 9 });
   await daemon.commit();
   t.same(peer.heard.at(-1), { kind: "settled", seq: 1 });
+});
+
+t.test("what was let through before there was a rule is no request of the rules that came while it ran: its tokens alone are charged, after a crash too", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  const day = pathRule("/team", 86_400, { requests: 3, tokens: 1000 });
+  const unasked = { lease: 0, userPath: "/team", admittedAtMs: 0, lsn: unlimitedLsn, target, targetAtMs: 0, targetLsn: unlimitedLsn, submission: false };
+  daemon.nowMs += 60_000;
+  await ask(daemon, "rate-limits.put", { user_path: "/team", limit_key: { period: "day" }, max_requests: 3, max_tokens: 1000 });
+  await ask(daemon, "rate-limits.put", { scope: "provider", subject: target.provider, limit_key: { period: "day" }, max_requests: 3 });
+  daemon.nowMs += 10_000;
+  peer.say(settleOf(unasked, 1, 9, { started: 10_001, ended: 0 }));
+  peer.say({ ...settleOf(unasked, 2, 0, { started: 10_001, ended: 0 }), of: "attempt" });
+  t.same(counts(daemon, day), { requests: 0, tokens: 9, inFlight: 0 });
+  peer.say(settleOf(unasked, 3, 20, { started: 10_000, ended: 0 }));
+  const provider = { ...day, scope: "provider", subject: target.provider } as const;
+  const both = { of: [{ requests: 1, tokens: 29, inFlight: 0 }, { requests: 1, tokens: 29, inFlight: 0 }] };
+  t.same([counts(daemon, day), counts(daemon, provider)], both.of, "one that began when there was a rule, and hadn't been heard of at its proxy");
+  await daemon.commit();
+  const next = startDaemon([], { store: daemon.store.crash(), nowMs: daemon.nowMs });
+  t.same([counts(next, day), counts(next, provider)], both.of);
+  const again = next.proxy("p1");
+  again.say(settleOf(unasked, 4, 0, { started: 10_001, ended: 0 }));
+  t.same(counts(next, day), both.of[0], "and one that was told to the next daemon");
+  const configured = startDaemon([day]);
+  configured.nowMs += 500;
+  configured.proxy("p1").say(settleOf(unasked, 1, 0, { started: 501, ended: 0 }));
+  t.equal(counts(configured, day).requests, 0, "the rule came with the daemon's start");
+  daemon.nowMs -= 70_000;
+  peer.say(settleOf(unasked, 4, 0, { started: 5, ended: 0 }));
+  t.equal(counts(daemon, day).requests, 2, "a clock that has stepped back can't tell: no count is lost");
 });
 
 t.test("tokens aren't charged while usage is off", (t) => {

@@ -7,6 +7,7 @@ import { admissionsWaitingMax, frameBytesMaxToDaemon, leasesPerHello, unsettledM
 import { invalid } from "../../shared/error-code.js";
 import { wireVersion } from "../../shared/version.js";
 import type { FromDaemon, SuccessHeaders, Target, ToDaemon } from "../../shared/wire/message.js";
+import { unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
 import { encodeFrame } from "../../shared/wire/codec.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { counts, executed, pathRule, startDaemon, type TestPeer } from "../limiterd/daemon.js";
@@ -732,7 +733,7 @@ t.test("what was let through unasked goes on unasked: without a rule, and before
   await settledPromises();
   free.take();
   t.match(await free.client.reroute(admissionOf(asked), [llama]), { kind: "admitted", admission: { lease: 0, target: llama } });
-  t.match(free.take(), [{ kind: "settle", of: "attempt", lease: 0, target: gpt, targetLsn: 0 }]);
+  t.match(free.take(), [{ kind: "settle", of: "attempt", lease: 0, lsn: unlimitedLsn, target: gpt, targetLsn: unlimitedLsn }]);
   const open = linkedBench({ failureMode: "open" });
   const late = open.ask();
   const { id } = open.take()[0] as { id: number };
@@ -1094,5 +1095,5 @@ t.test("a submission that is let through unasked is counted with its settle, at 
   const asked = submitted(bench);
   await settledPromises();
   bench.client.settle(admissionOf(asked), nothing, () => {});
-  t.match(bench.take(), [{ kind: "settle", of: "request", lease: 0, lsn: 0, userPath: "/team", ...atNoTarget }]);
+  t.match(bench.take(), [{ kind: "settle", of: "request", lease: 0, lsn: unlimitedLsn, userPath: "/team", ...atNoTarget }]);
 });

@@ -4,6 +4,7 @@
  * decided in `crash-toll.ts`, what windows make of it in `truth.ts`.
  */
 import type { Admit, Admitted, Lease, Reroute, Settle, Target } from "../../shared/wire/message.js";
+import { unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
 import { type DeathOf, survivors, type WitnessedCharge, type WitnessedRequest } from "./crash-toll.js";
 import { describeTarget } from "./describe-message.js";
 import type { Truth } from "./truth.js";
@@ -33,6 +34,8 @@ export interface Moment {
   readonly nowMs: number;
   /** This life's first snapshot has begun. */
   readonly late: boolean;
+  /** No rule that is there is older. */
+  readonly rulesSinceMs: number;
 }
 
 export interface LeaseAccount {
@@ -160,16 +163,20 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
       const startedAtMs = Math.max(0, at.nowMs - message.startedAgoMs);
       const endedAtMs = Math.max(0, at.nowMs - message.endedAgoMs);
       const unasked = { proxyId, lease, lsn: 0, atMs: startedAtMs, unasked: true };
+      // There was no rule, and none that came while it ran counts it.
+      const beforeRules = lsn === unlimitedLsn && startedAtMs < at.rulesSinceMs && at.rulesSinceMs <= at.nowMs;
+      if (beforeRules) world.count("request from before all rules");
+      const isAsked = (number: number): boolean => number !== 0 && number !== unlimitedLsn;
       const settledAt = (request: WitnessedRequest): void => {
         endedBy(request, message);
         if (of === "withdrawn") withdraw(request, at, false);
         else tellAgain(request, at);
       };
-      if (target !== null) {
+      if (target !== null && !beforeRules) {
         const ofHeld = isSame(held?.target?.target, target) ? held!.target!.attempt : null;
-        settledAt(targetLsn !== 0 ? find(proxyId, lease, targetLsn, target) : (ofHeld ?? count({ ...unasked, of: { path: null, target } }, at)));
+        settledAt(isAsked(targetLsn) ? find(proxyId, lease, targetLsn, target) : (ofHeld ?? count({ ...unasked, of: { path: null, target } }, at)));
       }
-      if (of !== "attempt") settledAt(lsn !== 0 ? find(proxyId, lease, lsn, null) : (held?.request ?? count({ ...unasked, of: { path, target: null } }, at)));
+      if (of !== "attempt" && !beforeRules) settledAt(isAsked(lsn) ? find(proxyId, lease, lsn, null) : (held?.request ?? count({ ...unasked, of: { path, target: null } }, at)));
       const left = held?.target?.attempt ?? null;
       if (of === "request" && left?.life === at.life && !isSame(left.of.target, target)) withdraw(left, at, true);
       const charge = { of: { path: of === "attempt" ? null : path, target }, tick: at.tick, atMs: endedAtMs, tokens, proxyId, seq, part: of };

@@ -16,6 +16,8 @@ export interface RuleHistory {
   answered(peer: PeerState, id: number): void;
   /** A daemon has started: its rules are those on the disk. */
   restored(tick: number): void;
+  /** When the oldest rule on the disk was made; infinite without one. */
+  oldestMs(): number;
   mustBeWhatWasAnswered(): void;
 }
 
@@ -115,6 +117,7 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
       starting = false;
       waiting.clear();
     },
+    oldestMs: () => Math.min(...onDisk().map(({ createdAtMs }) => createdAtMs)),
     mustBeWhatWasAnswered() {
       const now = diskText();
       if (!starting && history.lastIndexOf(now) < answered) world.fail(`the disk has the rules ${now}, but ${history[answered]} were answered`);

@@ -58,12 +58,13 @@ export function createWitness(world: World, disk: Disk): Witness {
   let looks = 0;
   let life = 0;
   let beganMs = 0;
+  let rulesSinceMs = Number.POSITIVE_INFINITY;
   let snapshots = { started: 0, startedTick: 0, coveredTick: 0, completeAtMs: null as number | null };
   let awaited: { readonly proxyId: string; readonly isAlive: () => boolean }[] = [];
   let replies: FromDaemon[] = [];
 
   const lastOf = (map: ReadonlyMap<string, number>, proxyId: string): number => map.get(proxyId) ?? 0;
-  const moment = (nowMs: number): Moment => ({ tick, life, nowMs, late: snapshots.started > 0 });
+  const moment = (nowMs: number): Moment => ({ tick, life, nowMs, late: snapshots.started > 0, rulesSinceMs });
 
   /** What a snapshot covers counts from its end on; the next may begin in the same event. */
   function noteSnapshot({ lastSnapshotAtMs }: DaemonState): void {
@@ -142,6 +143,7 @@ export function createWitness(world: World, disk: Disk): Witness {
       settled = new Map(durable);
       snapshots = { started: 0, startedTick: 0, coveredTick: 0, completeAtMs: null };
       rules.restored(tick);
+      rulesSinceMs = rules.oldestMs();
       awaited = disk.entries("proxies").filter(({ value }) => value[1] === true).map(({ key }) => ({ proxyId: String(key), isAlive: () => isAlive(String(key)) }));
     },
     dead() {
@@ -167,8 +169,11 @@ export function createWitness(world: World, disk: Disk): Witness {
         case "hello": return onHello(seen, message, nowMs, handle);
         case "refusal": return handle();
         case "admin": {
+          const before = new Set(truth.generations.keys());
           handle();
-          return rules.operated(peer, message, { tick, state: state!, answered: replies.some((said) => said.kind === "answer" && said.id === message.id) });
+          rules.operated(peer, message, { tick, state: state!, answered: replies.some((said) => said.kind === "answer" && said.id === message.id) });
+          if ([...truth.generations.keys()].some((id) => !before.has(id))) rulesSinceMs = before.size === 0 ? nowMs : Math.min(rulesSinceMs, nowMs);
+          return;
         }
       }
     },
