@@ -30,11 +30,15 @@ export function createInertReason({ usageEnabled, providers, virtualModels }: Pi
   };
   for (const { name, models: listed } of providers) for (const id of listed ?? []) add(name, id);
   for (const { targets } of virtualModels) for (const { provider, model } of targets) add(provider, model);
+  const virtual = new Set(virtualModels.map(({ source }) => source.toLowerCase()));
 
   return (rule) => {
     const subject = rule.subject.toLowerCase();
     if (rule.scope === "provider" && !providerNames.has(subject)) return `no provider ${rule.subject} is configured`;
-    if (rule.scope === "model" && !anyModel && !models.has(subject)) return "no configured provider lists this model and no virtual model targets it: only a request for it as provider/model would meet the rule";
+    if (rule.scope === "model" && !models.has(subject)) {
+      if (virtual.has(subject)) return `${rule.subject} is a virtual model, and rules count the model that is executed: only a request for it as provider/model would meet the rule`;
+      if (!anyModel) return "no configured provider lists this model and no virtual model targets it: only a request for it as provider/model would meet the rule";
+    }
     return tokensInert(rule, usageEnabled);
   };
 }

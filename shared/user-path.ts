@@ -38,14 +38,14 @@ export function isNormalUserPath(path: string): boolean {
   return result.ok && result.path === path;
 }
 
-/** The length of a text in UTF-8, without a buffer. */
+/** The length of a text in UTF-8, without a buffer. Half a surrogate pair is three bytes, as wherever it is written. */
 export function utf8Bytes(text: string): number {
   let bytes = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code < 0x80) bytes += 1;
     else if (code < 0x800) bytes += 2;
-    else if (code >= 0xd800 && code < 0xdc00) {
+    else if ((code & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
       bytes += 4;
       i++;
     } else bytes += 3;

@@ -15,6 +15,7 @@ t.test("a provider rule does nothing without that provider, a model rule when no
   const listed = createInertReason({ usageEnabled: true, providers: [provider("openai", ["gpt-4o", "meta/llama-3"]), provider("azure", [])], virtualModels: [virtual] });
   const learning = createInertReason({ usageEnabled: true, providers: [provider("openai", ["gpt-4o"]), provider("groq", null)], virtualModels: [] });
   const anything = createInertReason({ usageEnabled: true, providers: [provider("local", ["x", "*"])], virtualModels: [] });
+  const aliased = createInertReason({ usageEnabled: true, providers: [provider("openai", null)], virtualModels: [virtual, { ...virtual, source: "O3" }] });
   const nobody = createInertReason({ usageEnabled: true, providers: [], virtualModels: [] });
   const table: readonly (readonly [name: string, reason: (of: RuleDefinition) => string | null, scope: Scope, subject: string, inert: boolean])[] = [
     ["a configured provider", listed, "provider", "OpenAI", false],
@@ -34,10 +35,13 @@ t.test("a provider rule does nothing without that provider, a model rule when no
     ["the same, as a qualified id", learning, "model", "groq/llama-9", false],
     ["a provider is known at once", learning, "provider", "grok", true],
     ["whatever a provider takes", anything, "model", "y", false],
+    ["a virtual model's name, whatever a provider may list", aliased, "model", "Smart", true],
+    ["one that is its target's too", aliased, "model", "o3", false],
     ["no provider at all", nobody, "model", "gpt-4o", true],
   ];
   for (const [name, reason, scope, subject, inert] of table) t.equal(reason(rule(scope, subject)) !== null, inert, `${name}: ${scope} ${subject}`);
   t.match(listed(rule("provider", "Opnai")), "no provider Opnai is configured");
+  t.match(aliased(rule("model", "Smart")), /^Smart is a virtual model, and rules count the model that is executed/);
 });
 
 t.test("a token rule does nothing while usage is off, a rule with a request cap too says so", async (t) => {

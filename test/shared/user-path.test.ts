@@ -103,4 +103,6 @@ t.test("a normal path holds to every rule that is written", async (t) => {
 t.test("the bytes of a text are counted as UTF-8 writes them", async (t) => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => utf8Bytes(text) === Buffer.byteLength(text)), { numRuns: 2000 });
   t.equal(utf8Bytes("aé日🙂"), 1 + 2 + 3 + 4);
+  fc.assert(fc.property(fc.string({ unit: fc.constantFrom("a", "é", "日", "\ud83d", "\ude42") }), (text) => utf8Bytes(text) === Buffer.byteLength(text)), { numRuns: 500 });
+  t.notOk(normalizeUserPath(`/${"\ud800\uffff".repeat(200)}`).ok, "halves of surrogate pairs, of which each has as many bytes as a whole character");
 });
