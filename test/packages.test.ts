@@ -1,4 +1,5 @@
 /** Holds what is installed to what was decided: the one clean node-ipc, a msgpackr that survives hostile frames, exact versions, a clean lock. */
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -89,6 +90,10 @@ t.test("every dependency is pinned to an exact version, and the lock holds that 
     t.match(wanted, /^\d+\.\d+\.\d+$/, name);
     t.equal(lock.find(([path]) => path === `node_modules/${name}`)?.[1].version, wanted, name);
   }
+});
+
+t.test("a process that a test starts gets its own environment alone, without tap's preload", async (t) => {
+  t.equal(execFileSync(process.execPath, ["-p", "process.env.NODE_OPTIONS"], { env: {}, encoding: "utf8" }), "undefined\n");
 });
 
 t.test("the version that Sluice tells is package.json's", async (t) => {

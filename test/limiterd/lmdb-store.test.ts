@@ -153,7 +153,7 @@ interface Running {
 
 /** A process with a store of its own; it ends with the test. */
 function inProcess(t: Test, directory: string, task: "hold" | "write" | "read"): Running {
-  const child = fork(new URL("../support/store-process.js", import.meta.url), [directory, task]);
+  const child = fork(new URL("../support/store-process.js", import.meta.url), [directory, task], { execArgv: [] });
   const heard: Running["heard"] = [];
   const waiting: (() => void)[] = [];
   const wake = (): void => waiting.splice(0).forEach((run) => run());

@@ -36,11 +36,14 @@ export async function ruleNow(url: string, subject: string, periodSeconds: numbe
   return found;
 }
 
+/** Each question is work for two processes, which have something else to do meanwhile. */
+const askAgainMs = 10;
+
 /** Asks again until the answer satisfies; the test's own timeout is the bound. */
 export async function until<T>(ask: () => Promise<T>, satisfies: (answer: T) => boolean): Promise<T> {
   for (;;) {
     const answer = await ask();
     if (satisfies(answer)) return answer;
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, askAgainMs));
   }
 }
