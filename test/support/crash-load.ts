@@ -17,6 +17,8 @@ export interface Life {
   readonly relay: Relay;
   /** `doomed`: told to end, so that its callers may see a broken connection; `killed`: its slots are nobody's from now on. */
   fate: "living" | "doomed" | "killed";
+  /** Killed in one crash with the daemon: what it knew and the daemon hadn't made durable is known to nobody. */
+  forgotten: boolean;
 }
 
 export interface Sent {
