@@ -1,12 +1,14 @@
 /**
  * Reads one direction of a WebSocket (RFC 6455 section 5) while its bytes pass: where frames end, what the
- * text messages say, and that a side has begun to close. It keeps at most one message, up to a bound.
+ * text messages say, and that a side has begun to close. It keeps at most one message, up to a bound; of
+ * one that outgrows it, all but its long strings.
  *
  * Not here: judging. A frame that breaks the rules ends the reading, not the session: the peer will say
  * what it thinks of it. Compressed messages can't be read; the handshake has taken compression out.
  */
 import { sessionMessageBytesMax } from "../shared/bounds.js";
 import { ByteStore } from "../shared/byte-store.js";
+import { AbridgedText } from "./abridged-text.js";
 
 const continuation = 0;
 const text = 1;
@@ -14,12 +16,18 @@ const close = 8;
 /** Two bytes, eight of a long length, four of a mask. */
 const headerBytesMax = 14;
 
+/** Hears each text message, unmasked; must not keep the Buffer. `leftOut`: bytes of long strings, which stand empty in it. */
+export type OnText = (message: Buffer, leftOut: number) => void;
+
 export class FrameReader {
   /** A close frame has begun. */
   closing = false;
   /** The bytes make no sense as frames: nothing more is read. */
   broken = false;
-  readonly #onText: (message: Buffer) => void;
+  /** Text messages too large to be read even without their long strings. */
+  unread = 0;
+  readonly #onText: OnText | null;
+  readonly #messageBytesMax: number;
   readonly #header = Buffer.alloc(headerBytesMax);
   #headerBytes = 0;
   /** Of the running frame's payload. */
@@ -31,12 +39,14 @@ export class FrameReader {
   #maskAt = 0;
   /** Of the running message, whose frames control frames may part. */
   #isText = false;
-  #message = new ByteStore();
-  #tooLarge = false;
+  readonly #message = new ByteStore();
+  /** Instead of it, once the message has outgrown the bound. */
+  #large: AbridgedText | null = null;
 
-  /** `onText` hears each text message, unmasked; it must not keep the Buffer. */
-  constructor(onText: (message: Buffer) => void) {
+  /** Without an `onText` only frames are told apart. */
+  constructor(onText: OnText | null, messageBytesMax = sessionMessageBytesMax) {
     this.#onText = onText;
+    this.#messageBytesMax = messageBytesMax;
   }
 
   /** Whether the next byte begins a frame, so that another one could be put before it. */
@@ -87,8 +97,8 @@ export class FrameReader {
       if (size > 125) this.broken = true;
       if (this.#opcode === close) this.closing = true;
     } else if (this.#opcode !== continuation) {
-      this.#isText = this.#opcode === text;
-      this.#tooLarge = false;
+      this.#isText = this.#opcode === text && this.#onText !== null;
+      this.#large = null;
       this.#message.clear();
     }
     this.#inPayload = true;
@@ -97,21 +107,23 @@ export class FrameReader {
 
   #readPayload(chunk: Buffer, at: number): number {
     const end = Math.min(chunk.length, at + this.#left);
-    if (this.#opcode < 8 && this.#isText && !this.#tooLarge) this.#readText(chunk, at, end);
+    if (this.#opcode < 8 && this.#isText) this.#readText(chunk, at, end);
     this.#left -= end - at;
     if (this.#left === 0) this.#endFrame();
     return end;
   }
 
   #readText(chunk: Buffer, at: number, end: number): void {
-    if (this.#message.length + end - at > sessionMessageBytesMax) {
-      this.#tooLarge = true;
-      this.#message.take();
-      return;
-    }
+    const whole = !this.#masked && this.#final && this.#message.length === 0 && this.#large === null && end - at === this.#left;
     // The usual case, a whole message in one piece, is read where it lies.
-    if (!this.#masked && this.#final && this.#message.length === 0 && end - at === this.#left) return this.#onText(chunk.subarray(at, end));
-    this.#message.append(this.#masked ? this.#unmask(chunk, at, end) : chunk.subarray(at, end));
+    if (whole && this.#left <= this.#messageBytesMax) return this.#onText!(chunk.subarray(at, end), 0);
+    const plain = this.#masked ? this.#unmask(chunk, at, end) : chunk.subarray(at, end);
+    if (this.#large === null && this.#message.length + plain.length <= this.#messageBytesMax) return this.#message.append(plain);
+    if (this.#large === null) {
+      this.#large = new AbridgedText(this.#messageBytesMax, () => true);
+      this.#large.append(this.#message.take());
+    }
+    this.#large.append(plain);
   }
 
   #unmask(chunk: Buffer, at: number, end: number): Buffer {
@@ -126,7 +138,11 @@ export class FrameReader {
     this.#headerBytes = 0;
     if (this.#opcode >= 8 || !this.#final || !this.#isText) return;
     this.#isText = false;
-    if (!this.#tooLarge && this.#message.length > 0) this.#onText(this.#message.take());
+    const large = this.#large;
+    this.#large = null;
+    if (large === null) return void (this.#message.length > 0 && this.#onText!(this.#message.take(), 0));
+    if (large.headless) this.unread++;
+    else this.#onText!(large.take(), large.textBytes);
   }
 }
 

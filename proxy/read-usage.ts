@@ -82,6 +82,20 @@ export function usageAtEnd(text: string): unknown {
 }
 
 /**
+ * The usage in the last bytes of a stream's event whose beginning isn't known; undefined when they hold
+ * none. It stands at the top or one level below, as in `findUsage`: anywhere else, the braces behind it
+ * don't close.
+ */
+export function usageInTail(tail: string): unknown {
+  const at = tail.lastIndexOf('"usage"');
+  if (at === -1) return undefined;
+  const lineEnd = tail.indexOf("\n", at);
+  const rest = lineEnd === -1 ? tail.slice(at) : tail.slice(at, lineEnd);
+  const usage = findUsage(parseJson(`{${rest}`) ?? parseJson(`{"response":{${rest}`));
+  return isObject(usage) ? usage : undefined;
+}
+
+/**
  * Reads a usage object. Counts that are sane stand; a missing or nonsensical one is what the total
  * leaves for it. A total above the parts means output that isn't in them (reasoning, at xAI and
  * Gemini); one below them isn't believed. A detail that is nonsense counts as 0, one that is larger

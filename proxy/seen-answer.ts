@@ -106,7 +106,7 @@ export class SeenAnswer {
 
   /** What it is charged when it has ended in order. `answer`: what was read of it, unless it is a stream. */
   charged(answer?: unknown): Counted {
-    if (this.#tap !== null) return this.#tap.errorSeen ? this.chargedCut(null) : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
+    if (this.#tap !== null) return this.#tap.errorSeen ? this.chargedCut(null, this.#told?.untoldBytes) : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
     const { usage, estimated, note } = this.#count(this.#reading(readUsage(findUsage(answer))), this.#textBytes());
     return { usage, estimated, note: this.#form === "json" && this.#kept === null ? `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes` : note };
   }
@@ -114,7 +114,7 @@ export class SeenAnswer {
   /** What was seen of it when it was cut: marked, unless it was told whole. `untoldBytes`: of an event that can't be translated. */
   chargedCut(why: string | null, untoldBytes = 0): Counted {
     const { usage, estimated, note } = this.#tap === null ? this.#count(this.#reading(absentUsage), this.#textBytes()) : this.#countCut(this.#tap, untoldBytes);
-    return { usage, estimated: usage !== null && (this.#tap !== null || estimated), note: why === null || note === null ? (why ?? note) : `${why}; ${note}` };
+    return { usage, estimated: usage !== null && (this.#tap !== null || estimated), note: joined(why, note) };
   }
 
   #countCut(tap: StreamTap, untoldBytes: number): Counted {
@@ -134,6 +134,13 @@ export class SeenAnswer {
 
   #count(reading: UsageReading, contentChars: number): Counted {
     if (this.#tap === null && this.#form === "free") return uncharged;
-    return countUsage(reading, { operation: this.#asked.operation, promptBytes: this.#asked.promptBytes, contentChars });
+    const counted = countUsage(reading, { operation: this.#asked.operation, promptBytes: this.#asked.promptBytes, contentChars });
+    // What a translated stream tells is known from before its translation.
+    const unread = this.#tap === null || this.#told !== null ? null : this.#tap.note;
+    return unread === null ? counted : { usage: counted.usage, estimated: counted.estimated, note: joined(unread, counted.note) };
   }
+}
+
+function joined(first: string | null, second: string | null): string | null {
+  return first === null || second === null ? (first ?? second) : `${first}; ${second}`;
 }

@@ -30,8 +30,8 @@ export class SessionUsage {
     return this.#running > 0;
   }
 
-  /** A text message of the provider's. */
-  onMessage(message: Buffer): void {
+  /** A text message of the provider's; `leftOut`: bytes of long strings that stand empty in it. */
+  onMessage(message: Buffer, leftOut = 0): void {
     const matters = message.includes('"response.created"') || message.includes('"response.done"') || (message.includes('.delta"') && !message.includes('audio.delta"'));
     if (!matters) return;
     let event: unknown;
@@ -45,7 +45,7 @@ export class SessionUsage {
     const { type, delta, response } = event;
     if (type === "response.created") this.#running++;
     else if (type === "response.done") this.#end(isObject(response) ? response["usage"] : undefined);
-    else if (typeof type === "string" && /^response\..*\.delta$/.test(type) && typeof delta === "string") this.#contentChars += utf8Bytes(delta);
+    else if (typeof type === "string" && /^response\..*\.delta$/.test(type) && typeof delta === "string") this.#contentChars += utf8Bytes(delta) + leftOut;
   }
 
   #end(told: unknown): void {
@@ -71,9 +71,10 @@ export class SessionUsage {
     else this.#note = `tokens beyond ${tokensPerResponseMax} in one session are not charged`;
   }
 
-  /** When the session has ended; asked once. A response in the middle is charged with what was seen of it. */
-  charge(): SessionCharge {
+  /** When the session has ended; asked once. A response in the middle is charged with what was seen of it. `unread`: messages too large to be heard. */
+  charge(unread = 0): SessionCharge {
     if (this.responding) this.#addEstimate();
+    if (unread > 0) this.#note = `too large to be read: ${unread} messages of the session, long strings left out`;
     return { usage: this.#sum, estimated: this.#estimated, note: this.#note };
   }
 }

@@ -4,7 +4,8 @@
  *
  * Bytes pass at once, in the Buffers in which they came, even one byte of a line. Only when the last
  * chunk is to be hidden, and only after a `finish_reason` has been seen, are events held until they are
- * whole. Nothing is held for longer than one event, nor more than `streamEventBytesMax` bytes.
+ * whole. Nothing is held for longer than one event, nor more than `streamEventBytesMax` bytes: an event
+ * that outgrows them passes at once, is read without its long strings, and is never kept back.
  *
  * Not here: sockets, back-pressure, and what the readings are charged to. Lines end in LF or CRLF; a
  * stream with bare CRs, which no upstream sends, passes unread.
@@ -12,6 +13,7 @@
 import { streamEventBytesMax } from "../shared/bounds.js";
 import { ByteStore } from "../shared/byte-store.js";
 import type { Operation } from "../shared/operation.js";
+import { AbridgedText } from "./abridged-text.js";
 import { EventReader } from "./event-reader.js";
 import type { UsageReading } from "./read-usage.js";
 
@@ -33,11 +35,19 @@ export interface StreamTap {
   readonly done: boolean;
   /** Whether an event had a top-level `error` object. */
   readonly errorSeen: boolean;
+  /** What may be missing in `usage`, for the log. */
+  readonly note: string | null;
+}
+
+export interface StreamTapOptions {
+  readonly operation: Operation;
+  readonly hideUsageChunk: boolean;
+  readonly eventBytesMax?: number;
 }
 
 /** A tap for one response, in the dialect of what was asked for. With `hideUsageChunk`, chunks that only carry usage are kept from the client once a `finish_reason` has passed. */
-export function createStreamTap(options: { readonly operation: Operation; readonly hideUsageChunk: boolean }): StreamTap {
-  return new Tap(new EventReader(options.operation), options.hideUsageChunk);
+export function createStreamTap({ operation, hideUsageChunk, eventBytesMax = streamEventBytesMax }: StreamTapOptions): StreamTap {
+  return new Tap(new EventReader(operation), hideUsageChunk, eventBytesMax);
 }
 
 /** What the line that a chunk ended in holds so far: whether it may still turn out blank. */
@@ -45,18 +55,21 @@ type OpenLine = "empty" | "cr" | "text";
 
 class Tap implements StreamTap {
   readonly #hide: boolean;
+  readonly #eventBytesMax: number;
   readonly #reader: EventReader;
   /** The event that the chunks so far have left open. While holding, none of it has gone out; before, all of it. */
   readonly #open = new ByteStore();
+  /** Instead of it, once the event has outgrown the bound: all of that has gone out. */
+  #large: AbridgedText | null = null;
   #openLine: OpenLine = "empty";
   /** Lines of the open event that aren't blank. */
   #lines = 0;
   #holding = false;
-  #stopped = false;
 
-  constructor(reader: EventReader, hide: boolean) {
+  constructor(reader: EventReader, hide: boolean, eventBytesMax: number) {
     this.#reader = reader;
     this.#hide = hide;
+    this.#eventBytesMax = eventBytesMax;
   }
 
   get usage(): UsageReading {
@@ -64,11 +77,15 @@ class Tap implements StreamTap {
   }
 
   get contentChars(): number {
-    return this.#reader.contentChars;
+    return this.#reader.contentChars + this.#largeChars;
   }
 
   get contentCharsSinceUsage(): number {
-    return this.#reader.contentCharsSinceUsage;
+    return this.#reader.contentCharsSinceUsage + this.#largeChars;
+  }
+
+  get #largeChars(): number {
+    return this.#large === null ? 0 : this.#large.textBytes;
   }
 
   get done(): boolean {
@@ -79,15 +96,22 @@ class Tap implements StreamTap {
     return this.#reader.errorSeen;
   }
 
+  get note(): string | null {
+    return this.#reader.unread ? `an event of its stream is too large to be read: more than ${this.#eventBytesMax} bytes, long strings left out` : null;
+  }
+
   push(chunk: Buffer): Buffer | readonly Buffer[] | null {
-    if (this.#stopped) return chunk;
     const text = chunk.toString("latin1");
     return this.#holding ? this.#hold(chunk, text) : this.#pass(chunk, text);
   }
 
   end(): Buffer | null {
-    if (this.#stopped || this.#open.length === 0) return null;
     if (this.#openLine !== "empty") this.#lines++;
+    if (this.#large !== null) {
+      this.#readLarge(this.#large);
+      return null;
+    }
+    if (this.#open.length === 0) return null;
     const holding = this.#holding;
     const usageOnly = this.#read(this.#open.text());
     return holding && !usageOnly ? this.#open.take() : null;
@@ -97,10 +121,11 @@ class Tap implements StreamTap {
   #pass(chunk: Buffer, text: string): Buffer | readonly Buffer[] {
     let start = 0;
     for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
-      const event = this.#wholeEvent(chunk, text, start, end);
-      if (event === null) return this.#stop(chunk);
-      this.#read(event);
-      this.#open.clear();
+      if (this.#outgrows(end - start)) this.#readLarge(this.#grown(chunk, text, start, end));
+      else {
+        this.#read(this.#wholeEvent(chunk, text, start, end));
+        this.#open.clear();
+      }
       start = end;
       if (!this.#hide || !this.#reader.finished) continue;
       this.#holding = true;
@@ -109,18 +134,22 @@ class Tap implements StreamTap {
       const first = chunk.subarray(0, start);
       return rest === null ? first : [first].concat(rest);
     }
-    return this.#keep(chunk, start) ? chunk : this.#stop(chunk);
+    if (this.#outgrows(chunk.length - start)) this.#grown(chunk, text, start, chunk.length);
+    else if (start < chunk.length) this.#open.append(chunk, start, chunk.length);
+    return chunk;
   }
 
-  /** Only whole events go out, and no usage chunk does. */
+  /** Only whole events go out, and no usage chunk does; an event that is too large goes out as it comes. */
   #hold(chunk: Buffer, text: string): Buffer | readonly Buffer[] | null {
     const out: Buffer[] = [];
     let start = 0;
     let sent = 0;
     for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
-      const event = this.#wholeEvent(chunk, text, start, end);
-      if (event === null) return this.#stop(chunk.subarray(sent), out);
-      if (this.#read(event)) {
+      if (this.#outgrows(end - start)) {
+        const held = this.#open.take();
+        if (held.length > 0) out.push(held);
+        this.#readLarge(this.#grown(chunk, text, start, end, held));
+      } else if (this.#read(this.#wholeEvent(chunk, text, start, end))) {
         if (start > sent) out.push(chunk.subarray(sent, start));
         this.#open.clear();
         sent = end;
@@ -130,9 +159,17 @@ class Tap implements StreamTap {
       }
       start = end;
     }
-    if (sent === 0 && start === chunk.length) return chunk;
-    if (start > sent) out.push(chunk.subarray(sent, start));
-    if (!this.#keep(chunk, start)) return this.#stop(chunk.subarray(start), out);
+    let sendable = start;
+    if (start < chunk.length) {
+      if (this.#outgrows(chunk.length - start)) {
+        const held = this.#open.take();
+        if (held.length > 0) out.push(held);
+        this.#grown(chunk, text, start, chunk.length, held);
+        sendable = chunk.length;
+      } else this.#open.append(chunk, start, chunk.length);
+    }
+    if (out.length === 0 && sent === 0 && sendable === chunk.length) return chunk;
+    if (sendable > sent) out.push(chunk.subarray(sent, sendable));
     return out.length === 0 ? null : out;
   }
 
@@ -150,35 +187,39 @@ class Tap implements StreamTap {
     return -1;
   }
 
-  /** The event that ends at `end`, with what earlier chunks brought of it, or null when it is too large to look at. */
-  #wholeEvent(chunk: Buffer, text: string, start: number, end: number): string | null {
-    if (this.#open.length + end - start > streamEventBytesMax) return null;
+  /** The event that ends at `end`, with what earlier chunks brought of it. */
+  #wholeEvent(chunk: Buffer, text: string, start: number, end: number): string {
     if (this.#open.length === 0) return text.slice(start, end);
     this.#open.append(chunk, start, end);
     return this.#open.text();
   }
 
-  /** Keeps the open event's bytes for later; false when it has grown too large. */
-  #keep(chunk: Buffer, start: number): boolean {
-    if (start === chunk.length) return true;
-    if (this.#open.length + chunk.length - start > streamEventBytesMax) return false;
-    this.#open.append(chunk, start, chunk.length);
-    return true;
+  /** Whether the open event is, or becomes with so many more bytes, too large to be kept. */
+  #outgrows(bytes: number): boolean {
+    return this.#large !== null || this.#open.length + bytes > this.#eventBytesMax;
+  }
+
+  /** The large event with the bytes from `start` to `end`; `held` is what was kept of it before. */
+  #grown(chunk: Buffer, text: string, start: number, end: number, held = this.#open.take()): AbridgedText {
+    let large = this.#large;
+    if (large === null) {
+      large = this.#large = new AbridgedText(this.#eventBytesMax, (before) => this.#reader.isText(before));
+      large.append(held);
+    }
+    large.append(chunk.subarray(start, end), text.slice(start, end));
+    return large;
+  }
+
+  #readLarge(event: AbridgedText): void {
+    const lines = this.#lines;
+    this.#lines = 0;
+    this.#large = null;
+    this.#reader.readAbridged(event, lines);
   }
 
   #read(event: string): boolean {
     const lines = this.#lines;
     this.#lines = 0;
     return this.#reader.read(event, lines);
-  }
-
-  /** From now on nothing is read; `rest` goes out, behind `out` and what was held. */
-  #stop(rest: Buffer, out: Buffer[] = []): Buffer | readonly Buffer[] {
-    this.#stopped = true;
-    const held = this.#open.take();
-    if (this.#holding && held.length > 0) out.push(held);
-    if (out.length === 0) return rest;
-    out.push(rest);
-    return out;
   }
 }

@@ -42,8 +42,8 @@ class TunnelSession implements TunnelSink, OpenSession {
   readonly #what: TunnelRequest;
   readonly #resolve: (forwarded: Forwarded) => void;
   readonly #usage = new SessionUsage();
-  readonly #fromClient = new FrameReader(() => {});
-  readonly #fromProvider = new FrameReader((message) => this.#usage.onMessage(message));
+  readonly #fromClient = new FrameReader(null);
+  readonly #fromProvider = new FrameReader((message, leftOut) => this.#usage.onMessage(message, leftOut));
   #call: TunnelCall | null = null;
   #status = 0;
   #firstByteMonoMs: number | null = null;
@@ -150,7 +150,7 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   #end({ status, outcome, note, finish }: Pick<Forwarded, "status" | "outcome" | "note" | "finish">): void {
     this.#ended = true;
-    const charge = this.#usage.charge();
+    const charge = this.#usage.charge(this.#fromProvider.unread);
     const said = note === null || charge.note === null ? (note ?? charge.note) : `${note}; ${charge.note}`;
     this.#resolve({ status, usage: charge.usage, estimated: charge.estimated, executed: this.#status !== 0 || outcome === "client_gone", outcome, firstByteMonoMs: this.#firstByteMonoMs, note: said, failed: null, finish });
   }

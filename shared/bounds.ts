@@ -103,7 +103,7 @@ export const tokensPerResponseMax = 1_000_000_000;
 export const heldResponseBytesMax = 1024 * 1024;
 /** A plain answer is kept up to this size to read its usage; a larger one is charged by an estimate, with a note in its log line. A translation that must keep an answer keeps no more, and ends it in an error. */
 export const readableResponseBytesMax = 32 * 1024 * 1024;
-/** One event of a stream that is looked at; a longer one passes unread, or ends a stream that is being translated. */
+/** One event of a stream that is kept until it is whole, to be read; a larger one is read without its long strings, or from its end. */
 export const streamEventBytesMax = 1024 * 1024;
 /** What is kept in memory of an upload that can't be sent on yet; the rest waits on disk. */
 export const heldUploadBytesMax = 256 * 1024;
@@ -138,7 +138,7 @@ export const unauthorizedBodyBytesMax = 256 * 1024;
 export const cacheableBodyBytesMax = 2 * 1024 * 1024;
 /** What is read of a passthrough request's body before it is admitted, to find the model that it names. Half of that may be a conversation: some clients name the model behind it. */
 export const peekedBodyBytesMax = 1024 * 1024;
-/** A message of a realtime session that is read for its usage; a longer one passes unread. The events that sum up a response carry its text, and no sound. */
+/** A message of a realtime session that is kept until it is whole, to be read; a larger one is read without its long strings. */
 export const sessionMessageBytesMax = 1024 * 1024;
 /** What a client may send before its WebSocket is open; more waits in its own socket. */
 export const earlyBytesMax = 64 * 1024;

@@ -18,8 +18,8 @@ export class ByteStore {
     this.length += source.copy(this.#bytes, this.length, start, end);
   }
 
-  text(): string {
-    return this.#bytes.toString("latin1", 0, this.length);
+  text(start = 0): string {
+    return this.#bytes.toString("latin1", start, this.length);
   }
 
   /** Hands the bytes over, and starts anew. */
@@ -32,5 +32,17 @@ export class ByteStore {
 
   clear(): void {
     this.length = 0;
+  }
+
+  /** Forgets what came last, so that `length` bytes are left. */
+  cutTo(length: number): void {
+    this.length = Math.min(this.length, length);
+  }
+
+  /** Forgets what came first. */
+  keepLast(length: number): void {
+    if (this.length <= length) return;
+    this.#bytes.copyWithin(0, this.length - length, this.length);
+    this.length = length;
   }
 }

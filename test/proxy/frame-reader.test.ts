@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
 import { closeFrame, FrameReader } from "../../proxy/frame-reader.js";
-import { sessionMessageBytesMax } from "../../shared/bounds.js";
 
 interface Frame {
   readonly opcode: number;
@@ -77,18 +76,28 @@ t.test("a close frame is seen with its first bytes, and our own is one", async (
   t.same(closeFrame(1001, "", "provider"), encode({ opcode: 8, payload: Buffer.from([0x03, 0xe9]), mask: [0, 0, 0, 0] }));
 });
 
-t.test("a message beyond the bound passes unread, in one frame or many, and the next one is read again", async (t) => {
-  const half = Buffer.alloc(sessionMessageBytesMax / 2 + 1, "x");
+t.test("a message beyond the bound is heard without its long strings, in one frame or many, masked or not, and the next one is whole again", async (t) => {
+  const json = JSON.stringify({ type: "response.done", response: { output: [{ audio: "A".repeat(3000) }], usage: { total_tokens: 7 } } });
   const next = encode({ opcode: 1, payload: Buffer.from("next") });
-  for (const large of [
-    [encode({ opcode: 1, payload: Buffer.concat([half, half]) })],
-    [encode({ opcode: 1, payload: half, final: false }), encode({ opcode: 0, payload: half, final: false }), encode({ opcode: 0, payload: Buffer.from("end") })],
-  ]) {
-    const bytes = Buffer.concat(large);
-    const pieces: Buffer[] = [];
-    for (let at = 0; at < bytes.length; at += 65_536) pieces.push(bytes.subarray(at, at + 65_536));
-    t.same(read(...pieces, next).texts, ["next"]);
+  const cut = json.replace(/A+/, "");
+  for (const mask of [null, [1, 2, 3, 4]]) {
+    for (const large of [
+      [encode({ opcode: 1, payload: Buffer.from(json), mask })],
+      [encode({ opcode: 1, payload: Buffer.from(json.slice(0, 900)), final: false, mask }), encode({ opcode: 9, payload: Buffer.from("ping") }), encode({ opcode: 0, payload: Buffer.from(json.slice(900)), mask })],
+    ]) {
+      const bytes = Buffer.concat([...large, next]);
+      for (const size of [1, 7, 1000, bytes.length]) {
+        const heard: (readonly [string, number])[] = [];
+        const reader = new FrameReader((message, leftOut) => heard.push([message.toString("utf8"), leftOut]), 1024);
+        for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
+        t.same([heard, reader.unread], [[[cut, 3000], ["next", 0]], 0], `pieces of ${size}`);
+      }
+    }
   }
+  const texts: string[] = [];
+  const reader = new FrameReader((message) => texts.push(message.toString("utf8")), 1024);
+  reader.push(Buffer.concat([encode({ opcode: 1, payload: Buffer.from(`[${"1,".repeat(2000)}1]`) }), next]));
+  t.same([texts, reader.unread], [["next"], 1], "what is too large without them, too, is counted");
 });
 
 t.test("a frame that never ends is skipped without being kept", async (t) => {

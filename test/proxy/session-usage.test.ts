@@ -30,3 +30,10 @@ t.test("the usage of a session is the sum of its responses", async (t) => {
   ];
   for (const [name, events, expected] of table) t.match(after(...events), expected, name);
 });
+
+t.test("the text of a message that was too large counts, and what couldn't be read is told", async (t) => {
+  const usage = new SessionUsage();
+  usage.onMessage(Buffer.from(JSON.stringify(created)));
+  usage.onMessage(Buffer.from(JSON.stringify(text(""))), 4000);
+  t.match(usage.charge(2), { usage: { outputTokens: 1000 }, estimated: true, note: /^too large to be read: 2 messages/ });
+});

@@ -176,19 +176,67 @@ t.test("a broken event doesn't hide what the next one says", async (t) => {
   t.same(tap.usage, { kind: "usage", inputTokens: 7, outputTokens: 0, totalTokens: 7, ...noDetails });
 });
 
-t.test("an event that is too large ends the inspection, whatever the pieces", async (t) => {
-  const large = `data: ${"x".repeat(streamEventBytesMax)}\n\n`;
+const large = `data: {"choices":[{"delta":{"content":"${"x".repeat(streamEventBytesMax)}"},"finish_reason":null}],"usage":null}\n\n`;
+
+t.test("an event that is too large passes at once, and what follows is read and hidden as ever, whatever the pieces", async (t) => {
   const head = chunk({}, "stop");
-  for (const pieces of [[head + large + usageEvent], [head, large, usageEvent], [head, large.slice(0, 100), large.slice(100, 2000), large.slice(2000), usageEvent], [head + large.slice(0, -1), "\n", usageEvent]]) {
+  for (const pieces of [[head + large + usageEvent], [head, large, usageEvent], [head, large.slice(0, 100), large.slice(100, 2000), large.slice(2000), usageEvent], [head + large.slice(0, -1), "\n", usageEvent], [large + head, usageEvent], [large.slice(0, -1), "\n" + head + usageEvent]]) {
     for (const hideUsageChunk of [true, false]) {
       const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk });
-      t.ok(run(tap, pieces).join("") === head + large + usageEvent, "all of it passes, the usage chunk too");
-      t.equal(tap.usage.kind, "absent");
-      const after = Buffer.from(usageEvent);
-      t.equal(tap.push(after), after);
-      t.equal(tap.end(), null);
+      const all = pieces.join("");
+      t.ok(run(tap, pieces).join("") === (hideUsageChunk ? all.replace(usageEvent, "") : all), "only the usage chunk is kept back");
+      t.match(tap.usage, seven);
+      t.same([tap.contentChars, tap.note], [streamEventBytesMax, null]);
     }
   }
+});
+
+t.test("the text of an event that is too large counts, also as far as it came, and pictures don't", async (t) => {
+  const cases = [["chat_completions", "content", true], ["chat_completions", "url", false], ["messages", "partial_json", true], ["responses", "delta", true], ["images", "b64_json", false]] as const;
+  for (const [operation, key, counts] of cases) {
+    const tap = createStreamTap({ operation, hideUsageChunk: false, eventBytesMax: 1024 });
+    tap.push(Buffer.from(`data: {"${key}":"`));
+    for (let i = 0; i < 10; i++) tap.push(Buffer.alloc(1000, "x"));
+    t.equal(tap.contentChars, counts ? 10_000 : 0, `${operation} ${key}, open`);
+    tap.push(Buffer.from('"}\n\n'));
+    t.equal(tap.contentChars, counts ? 10_000 : 0, `${operation} ${key}`);
+  }
+});
+
+t.test("usage, errors and the reason to finish are read in events that are too large, cut at every byte", async (t) => {
+  const b64 = "A".repeat(1500);
+  const counts = { input_tokens: 20, output_tokens: 30, total_tokens: 50 };
+  const fifty = { kind: "usage", totalTokens: 50 };
+  const list = Array.from({ length: 500 }, (_, i) => ({ logprob: -i }));
+  const cases: readonly (readonly [name: string, operation: "responses" | "images" | "chat_completions", event: object, expected: object])[] = [
+    ["a response with a picture", "responses", { type: "response.completed", response: { output: [{ result: b64 }], usage: counts, user: null, metadata: {} } }, { usage: fifty, note: null }],
+    ["usage before the picture", "images", { usage: counts, b64_json: b64 }, { usage: fifty, note: null }],
+    ["usage behind it", "images", { b64_json: b64, usage: counts }, { usage: fifty, note: null }],
+    ["a failed response", "responses", { response: { output: [{ result: b64 }], error: { message: b64 }, usage: counts } }, { usage: fifty, errorSeen: true }],
+    ["a response with many small things", "responses", { type: "response.completed", response: { output: list, usage: counts, metadata: {} } }, { usage: fifty, note: null }],
+    ["the same, at the top", "images", { list, usage: counts }, { usage: fifty, note: null }],
+    ["many small things behind the usage", "images", { usage: counts, list }, { usage: { kind: "absent" }, note: /^an event of its stream is too large to be read: more than 1024 bytes/ }],
+    ["a name that only looks like it", "responses", { response: { list, tools: [{ properties: { usage: counts } }] } }, { usage: { kind: "absent" }, note: /too large/ }],
+  ];
+  for (const [name, operation, event, expected] of cases) {
+    for (const [frame, text] of [["one line", `data: ${JSON.stringify(event)}\n\n`], ["two", `event: x\r\ndata: ${JSON.stringify(event)}\r\n\r\n`]] as const) {
+      const bytes = Buffer.from(text);
+      for (let cut = 0; cut <= bytes.length; cut++) {
+        const tap = createStreamTap({ operation, hideUsageChunk: false, eventBytesMax: 1024 });
+        run(tap, [bytes.subarray(0, cut), bytes.subarray(cut)]);
+        if (cut % 997 === 0) t.match({ usage: tap.usage, note: tap.note, errorSeen: tap.errorSeen }, expected, `${name}, ${frame}, ${cut}`);
+        else assert.equal(tap.usage.kind, (expected as { usage: { kind: string } }).usage.kind, `${name}, ${frame}, ${cut}`);
+      }
+    }
+  }
+});
+
+t.test("a usage that comes behind an event that couldn't be read takes the note back", async (t) => {
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false, eventBytesMax: 1024 });
+  tap.push(Buffer.from(`data: {"list":[${"1,".repeat(3000)}1]}\n\n`));
+  t.match(tap.note, /too large/);
+  tap.push(Buffer.from(usageEvent));
+  t.equal(tap.note, null);
 });
 
 t.test("what is held goes out as soon as it is too large", async (t) => {
@@ -241,12 +289,19 @@ const event: fc.Arbitrary<EventSpec> = fc.oneof(
   fc.constantFrom<readonly string[]>([": ping"], ["data: [DONE]"], ["data"], ["\rdata: x"], ["event: x", "retry: 3"], ['data: {"error":{"message":"x"}}'], []).map((lines) => ({ lines })),
 );
 const lineEnd = fc.constantFrom("\n", "\r\n");
+/** Bounds that some of the events outgrow, as they come or by a long text; they may hold one usage chunk, so that it can be hidden. */
+const bound = fc.constantFrom(streamEventBytesMax, 1024);
+const longEvent: fc.Arbitrary<EventSpec> = fc.oneof(
+  fc.integer({ min: 900, max: 2500 }).map((length) => ({ lines: [`data: {"choices":[{"delta":{"content":"${"x".repeat(length)}"},"finish_reason":null}]}`] })),
+  fc.tuple(fc.integer({ min: 1100, max: 2500 }), fc.nat(1000)).map(([length, usage]) => ({ lines: ["event: image", `data: {"b64_json":"${"A".repeat(length)}","usage":{"total_tokens":${usage}}}`], usage })),
+  fc.integer({ min: 900, max: 2500 }).map((length) => ({ lines: [`data: {"choices":[{"delta":{"content":"${"x".repeat(length)}"},"finish_reason":"stop"}]}`], finishes: true })),
+);
 
 t.test("whatever the events and the cuts, exactly the usage chunks after a finish_reason are missing", async () => {
-  const stream = fc.array(fc.tuple(event, fc.array(lineEnd, { minLength: 6, maxLength: 6 })), { maxLength: 8 });
+  const stream = fc.array(fc.tuple(fc.oneof({ weight: 4, arbitrary: event }, { weight: 1, arbitrary: longEvent }), fc.array(lineEnd, { minLength: 6, maxLength: 6 })), { maxLength: 8 });
   fc.assert(
-    fc.property(stream, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }), fc.boolean(), fc.boolean(), (events, at, hideUsageChunk, openEnd) => {
-      const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk });
+    fc.property(stream, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }), fc.boolean(), fc.boolean(), bound, (events, at, hideUsageChunk, openEnd, eventBytesMax) => {
+      const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk, eventBytesMax });
       let input = "";
       let expected = "";
       let finished = false;
