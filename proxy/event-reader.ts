@@ -32,6 +32,9 @@ const placesOfDeltas: Places = {
   beforeText: /"delta"\s*:\s*"$/,
 };
 
+/** The same of any dialect. */
+export const beforeAnyText = new RegExp([places, placesOfMessages, placesOfDeltas].map(({ beforeText }) => beforeText.source).join("|"));
+
 function placesOf(operation: Operation): Places {
   if (operation === "chat_completions") return places;
   return operation === "messages" ? placesOfMessages : placesOfDeltas;

@@ -1,29 +1,35 @@
 /** A translation's answers and events as bytes: JSON is parsed and written, events are split and framed. */
 import { isObject } from "../shared/assert.js";
-import { readableResponseBytesMax, streamEventBytesMax } from "../shared/bounds.js";
+import { readableResponseBytesMax, streamEventBytesMax, translatedEventCharsMax } from "../shared/bounds.js";
+import { AbridgedText } from "./abridged-text.js";
 import { EventSplitter, formatEvent } from "./dialects/event-stream.js";
 import type { AnswerContext, ClientEvent, EventTranslator, JsonObject, Translation } from "./dialects/translation.js";
 import { UntranslatableAnswer } from "./dialects/untranslatable-answer.js";
+import { beforeAnyText } from "./event-reader.js";
 import { findUsage, parseJson, usageAtEnd } from "./read-usage.js";
 import type { AnswerTranslator } from "./translated-upstream.js";
 import { errorInsideSuccess } from "./upstream-error.js";
 
-export function createAnswerTranslator(translation: Translation, context: AnswerContext): AnswerTranslator {
-  return new Translating(translation, context);
+/** `eventCharsMax`: of one event of the provider's stream; a larger one ends it in an error. */
+export function createAnswerTranslator(translation: Translation, context: AnswerContext, eventCharsMax = translatedEventCharsMax): AnswerTranslator {
+  return new Translating(translation, context, eventCharsMax);
 }
 
 class Translating implements AnswerTranslator {
   readonly #translation: Translation;
   readonly #context: AnswerContext;
-  readonly #splitter = new EventSplitter();
+  readonly #eventCharsMax: number;
+  readonly #splitter: EventSplitter;
   #events: EventTranslator | null = null;
   #kept: Buffer[] = [];
   #usage: unknown = null;
   untoldBytes = 0;
 
-  constructor(translation: Translation, context: AnswerContext) {
+  constructor(translation: Translation, context: AnswerContext, eventCharsMax: number) {
     this.#translation = translation;
     this.#context = context;
+    this.#eventCharsMax = eventCharsMax;
+    this.#splitter = new EventSplitter(eventCharsMax);
   }
 
   get usage(): unknown {
@@ -62,11 +68,12 @@ class Translating implements AnswerTranslator {
 
   push(chunk: Buffer): Buffer | null {
     const events = this.#started();
-    const whole = this.#splitter.push(chunk);
-    this.untoldBytes = whole.length === 0 ? this.untoldBytes + chunk.length : 0;
     let text = "";
-    for (const { event, data } of whole) text += written(events.push(event, data));
-    if (this.#splitter.overflowed) throw new UntranslatableAnswer(`an event of its stream is larger than ${streamEventBytesMax} characters`);
+    for (const { event, data } of this.#splitter.push(chunk)) text += written(events.push(event, data));
+    if (this.#splitter.overflow !== null && !this.failed) {
+      this.untoldBytes = textBytesIn(this.#splitter.overflow);
+      text += written(events.refuse(`an event of the provider's stream is larger than ${this.#eventCharsMax} characters`));
+    }
     return text === "" ? null : Buffer.from(text);
   }
 
@@ -78,6 +85,13 @@ class Translating implements AnswerTranslator {
   #started(): EventTranslator {
     return (this.#events ??= this.#translation.events(this.#context));
   }
+}
+
+/** Roughly: short texts aren't counted. */
+function textBytesIn(data: string): number {
+  const abridged = new AbridgedText(streamEventBytesMax, (before) => beforeAnyText.test(before));
+  abridged.append(Buffer.from(data));
+  return abridged.textBytes;
 }
 
 function written(events: readonly ClientEvent[]): string {

@@ -12,13 +12,13 @@ export interface AnswerTranslator {
   keep(chunk: Buffer): void;
   /** The whole answer that was kept. Throws when it makes no sense. */
   whole(): Buffer;
-  /** A piece of a stream; null: nothing goes out for it. Throws for an event that is too large. */
+  /** A piece of a stream; null: nothing goes out for it. */
   push(chunk: Buffer): Buffer | null;
   /** What is left when the provider's stream has ended in order. */
   end(): Buffer | null;
   /** What the stream said makes no sense, and its client has been told so in its last event. */
   readonly failed: boolean;
-  /** Bytes of an answer, or of an event, that isn't whole yet or that nothing could be made of. */
+  /** Bytes of a whole answer that has not come to its end, or that nothing could be made of; and of the text in an event that was too large. */
   readonly untoldBytes: number;
   /** What the provider itself told of its usage, in its own fields; null or undefined: nothing. */
   readonly usage: unknown;

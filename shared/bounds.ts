@@ -105,6 +105,8 @@ export const heldResponseBytesMax = 1024 * 1024;
 export const readableResponseBytesMax = 32 * 1024 * 1024;
 /** One event of a stream that is kept until it is whole, to be read; a larger one is read without its long strings, or from its end. */
 export const streamEventBytesMax = 1024 * 1024;
+/** One event of a stream that is translated. Pictures stand whole in the events of some chat providers, as base64; a larger one ends the stream in an error. */
+export const translatedEventCharsMax = 16 * 1024 * 1024;
 /** What is kept in memory of an upload that can't be sent on yet; the rest waits on disk. */
 export const heldUploadBytesMax = 256 * 1024;
 /** Levels of objects and arrays in a body that is translated, and so written as JSON again: that goes by the stack, which has room for several thousand. */

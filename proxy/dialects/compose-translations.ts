@@ -54,6 +54,10 @@ class PipedEvents implements EventTranslator {
     return this.#pipe(this.#inner.push(event, data), []);
   }
 
+  refuse(message: string): readonly ClientEvent[] {
+    return this.#pipe(this.#inner.refuse(message), []);
+  }
+
   end(): readonly ClientEvent[] {
     const events = this.#pipe(this.#inner.end(), []);
     events.push(...this.#outer.end());

@@ -6,7 +6,7 @@
  *
  * Not here: what the events mean. `proxy/tap-stream.ts` looks at streams that pass unchanged.
  */
-import { streamEventBytesMax } from "../../shared/bounds.js";
+import { translatedEventCharsMax } from "../../shared/bounds.js";
 import type { ClientEvent } from "./translation.js";
 
 export interface StreamEvent {
@@ -29,43 +29,43 @@ export class EventSplitter {
   #data: string[] = [];
   /** Characters of the open event. */
   #chars = 0;
-  #overflowed = false;
+  #overflow: string | null = null;
 
   /** `charsMax`: of one event, its comments and line ends included. */
-  constructor(charsMax = streamEventBytesMax) {
+  constructor(charsMax = translatedEventCharsMax) {
     this.#charsMax = charsMax;
   }
 
-  /** True once an event was larger than the bound. What came before it has been given; it and what follows never are. */
-  get overflowed(): boolean {
-    return this.#overflowed;
+  /** Once an event was larger than the bound: the data that it had by then, else null. What came before it has been given; it and what follows never are. */
+  get overflow(): string | null {
+    return this.#overflow;
   }
 
   /** The events that these bytes complete. */
   push(bytes: Uint8Array): readonly StreamEvent[] {
-    const text = this.#overflowed ? "" : this.#decoder.decode(bytes, { stream: true });
+    const text = this.#overflow !== null ? "" : this.#decoder.decode(bytes, { stream: true });
     if (text === "") return [];
     const events: StreamEvent[] = [];
     let start = this.#afterCr && text.startsWith("\n") ? 1 : 0;
     this.#afterCr = text.endsWith("\r");
     lineEnd.lastIndex = start;
     for (let end = lineEnd.exec(text); end !== null; end = lineEnd.exec(text)) {
-      if (!this.#grow(end.index - start + 1)) return events;
+      if (!this.#grow(end.index - start + 1, text, start)) return events;
       const line = this.#line + text.slice(start, end.index);
       this.#line = "";
       start = lineEnd.lastIndex;
       if (line === "") this.#dispatch(events);
       else this.#field(line);
     }
-    if (this.#grow(text.length - start)) this.#line += text.slice(start);
+    if (this.#grow(text.length - start, text, start)) this.#line += text.slice(start);
     return events;
   }
 
-  /** Counts characters of the open event; a line's end is one, so that a CRLF that is cut counts like a whole one. */
-  #grow(chars: number): boolean {
+  /** Counts characters of the open event, which goes on at `start`; a line's end is one, so that a CRLF that is cut counts like a whole one. */
+  #grow(chars: number, text: string, start: number): boolean {
     this.#chars += chars;
     if (this.#chars <= this.#charsMax) return true;
-    this.#overflowed = true;
+    this.#overflow = [...this.#data, this.#line + text.slice(start)].join("\n");
     this.#line = "";
     this.#data = [];
     return false;

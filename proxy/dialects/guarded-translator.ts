@@ -29,6 +29,12 @@ export abstract class GuardedTranslator implements EventTranslator {
     return this.#gather(() => this.ended(), false);
   }
 
+  refuse(message: string): readonly ClientEvent[] {
+    return this.#gather(() => {
+      throw new UntranslatableAnswer(message);
+    }, true);
+  }
+
   /** One event of the upstream. May throw `UntranslatableAnswer`. */
   protected abstract read(event: string | null, data: string): void;
 

@@ -74,9 +74,19 @@ class ResponseEvents implements EventTranslator {
   }
 
   push(_event: string | null, data: string): readonly ClientEvent[] {
-    if (this.#state === "ended" || data === "") return [];
+    return data === "" ? [] : this.#guard(() => this.#read(data));
+  }
+
+  refuse(message: string): readonly ClientEvent[] {
+    return this.#guard(() => {
+      throw new UntranslatableAnswer(message);
+    });
+  }
+
+  #guard(read: () => void): readonly ClientEvent[] {
+    if (this.#state === "ended") return [];
     try {
-      this.#read(data);
+      read();
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
       this.failed = true;

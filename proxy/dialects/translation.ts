@@ -32,6 +32,8 @@ export interface EventTranslator {
   push(event: string | null, data: string): readonly ClientEvent[];
   /** The upstream's stream ended in order: whatever is still owed to the client. */
   end(): readonly ClientEvent[];
+  /** What the upstream says next can't be given to `push`: the client is told why, and nothing more. */
+  refuse(message: string): readonly ClientEvent[];
   /** What the upstream has said can't be translated: the client has been told, and nothing more will be. Not for a stream that ended too early. */
   readonly failed: boolean;
   /** What the upstream has told of its usage so far, in its own fields; null or undefined: nothing yet. */

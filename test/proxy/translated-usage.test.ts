@@ -8,7 +8,6 @@ import { type Forwarded, forward } from "../../proxy/forward.js";
 import { createAnswerTranslator } from "../../proxy/translate-answer.js";
 import { translatedUpstream } from "../../proxy/translated-upstream.js";
 import type { UpstreamSink } from "../../proxy/upstream.js";
-import { streamEventBytesMax } from "../../shared/bounds.js";
 import { context } from "./dialects/samples.js";
 import { FakeExchange } from "./fake-exchange.js";
 
@@ -26,12 +25,15 @@ interface Script {
   readonly standIn?: boolean;
 }
 
+/** Of a translated stream. */
+const eventCharsMax = 20_000;
+
 /** What is charged for a provider's answer that its client gets in another dialect. */
-async function chargedFor({ operation, translation, said, ends = "whole", standIn = false }: Script): Promise<Forwarded> {
+async function chargedFor({ operation, translation, said, ends = "whole", standIn = false }: Script): Promise<Forwarded & { /** What the client got. */ readonly body: string }> {
   const exchange = new FakeExchange({ path: `/v1/${operation}` });
   let sink: UpstreamSink | null = null;
   const upstream = { send: (_: unknown, to: UpstreamSink) => ((sink = to), { pause() {}, resume() {}, abort() {} }), redact: (text: string) => text, close: () => Promise.resolve() };
-  const translator = translation === null ? null : createAnswerTranslator(translation, context);
+  const translator = translation === null ? null : createAnswerTranslator(translation, context, eventCharsMax);
   const request = { method: "POST" as const, path: "/x", headers: [], body: Buffer.from("{}") };
   const promise = forward(exchange, { upstream: translator === null ? upstream : translatedUpstream(upstream, translator), provider: "p", request, headers: [], operation, translator, hideUsageChunk: false, promptBytes: () => promptBytes, standIn, monoMs: () => 1 });
   const isStream = Array.isArray(said);
@@ -43,7 +45,9 @@ async function chargedFor({ operation, translation, said, ends = "whole", standI
   if (ends === "left") exchange.leave();
   else if (ends === "broken") sink!.onFailure({ kind: "broken", reason: "ECONNRESET" });
   else sink!.onEnd();
-  return promise;
+  const forwarded = await promise;
+  forwarded.finish();
+  return { ...forwarded, body: exchange.body.toString() };
 }
 
 const whole = (usage?: unknown): object => ({ id: "c", choices: [{ index: 0, message: { role: "assistant", content: "12345678" }, finish_reason: "stop" }], usage });
@@ -133,17 +137,38 @@ t.test("an error in the place of an answer stays uncharged", async (t) => {
 });
 
 t.test("a stream that can't be translated is charged with what was seen, wherever that happens", async (t) => {
-  const tooLarge = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${"x".repeat(streamEventBytesMax)}"}}`;
   const first: readonly (readonly [what: string, said: object | string])[] = [["no JSON", "{"], ["a shape of another dialect", { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } }]];
   for (const [what, one] of first) {
     for (const standIn of [false, true]) t.match(await chargedFor({ ...toChat, said: [one, ...begun], standIn }), { status: standIn ? 502 : 200, outcome: "upstream_error", usage: guessed(0), estimated: true, failed: null }, what);
   }
   t.match(await chargedFor({ ...toChat, said: [...begun, "{", ...begun] }), { status: 200, outcome: "upstream_error", usage: { inputTokens: 700, outputTokens: 2 }, estimated: true });
   t.match(await chargedFor({ ...toChat, said: [...begun, { type: "message_delta", delta: {}, usage: { output_tokens: 90 } }, "{"] }), { usage: { inputTokens: 700, outputTokens: 90 }, estimated: true });
-  const { usage, status, outcome } = await chargedFor({ ...toChat, said: [...begun, tooLarge] });
-  t.same([status, outcome, usage!.inputTokens], [200, "upstream_error", 700]);
-  t.ok(usage!.outputTokens > streamEventBytesMax / 4, "an event that is too large is text all the same");
-  t.match(await chargedFor({ ...toChat, said: [tooLarge], standIn: true }), { status: 502, usage: { inputTokens: promptBytes / 4 }, estimated: true, failed: null });
+});
+
+t.test("an event that is too large to be translated ends the stream in an error of the client's dialect, and its text is charged", async (t) => {
+  const message = `an event of the provider's stream is larger than ${eventCharsMax} characters`;
+  const delta = (value: object): object => ({ choices: [{ index: 0, delta: value, finish_reason: null }] });
+  const long = "x".repeat(eventCharsMax);
+  const first = delta({ role: "assistant", content: "12345678" });
+  const throughChat = composeTranslations(responsesToChat, chatToMessages);
+  const anthropicLong = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: long } };
+  const table: readonly (readonly [client: Pick<Script, "operation" | "translation">, said: readonly object[], error: RegExp, text: boolean])[] = [
+    [toChat, [...begun, anthropicLong], /data: \{"error":\{"type":"provider_error","message":"an event of.*\}\n\n$/, true],
+    [{ operation: "responses", translation: throughChat }, [...begun, anthropicLong], /event: response.failed\ndata: .*"message":"an event of.*\}\n\n$/, true],
+    [clients[0], [first, delta({ content: long })], /event: error\ndata: \{"type":"error","error":\{"type":"api_error","message":"an event of.*\}\n\n$/, true],
+    [clients[1], [first, delta({ content: long })], /event: response.failed\ndata: .*"message":"an event of.*\}\n\n$/, true],
+    [clients[0], [first, delta({ images: [{ image_url: { url: long } }] })], /event: error\n/, false],
+  ];
+  for (const [client, said, error, text] of table) {
+    const { body, usage, status, outcome, estimated } = await chargedFor({ ...client, said });
+    t.same([status, outcome, estimated], [200, "upstream_error", true], client.operation);
+    t.match(body, error);
+    t.ok(body.includes(message) && body.includes("12345678"));
+    t.equal(usage!.outputTokens > eventCharsMax / 5, text, "as text; a picture isn't");
+    const atOnce = await chargedFor({ ...client, said: said.slice(-1), standIn: true });
+    t.match(atOnce, { status: 502, outcome: "upstream_error", estimated: true, failed: null, usage: { inputTokens: promptBytes / 4 } });
+    t.ok(atOnce.body.includes(message), atOnce.body.slice(0, 200));
+  }
 });
 
 t.test("a stream that is empty, or breaks off before it says anything, is another target's to answer, and isn't charged", async (t) => {

@@ -14,6 +14,7 @@ function wrapping(name: string): Translation {
       return {
         push: (event, data) => (data === "skip" ? [] : [{ event: `${name}(${event})`, data: `${name}(${data})` }, { event: null, data: `${told(context)}` }].slice(0, data.startsWith("twice") ? 2 : 1)),
         end: () => [{ event: null, data: `end of ${name}` }],
+        refuse: (message) => [{ event: null, data: message }],
         usage: name,
         failed: false,
       };
@@ -48,6 +49,7 @@ t.test("events are piped, and both ends are told in order", async (t) => {
   t.strictSame(events.push("x", "skip"), []);
   t.strictSame(events.push("x", "once"), [{ event: "outer(inner(x))", data: "outer(inner(once))" }]);
   t.equal(events.push(null, "twice").length, 2);
+  t.strictSame(events.refuse("no"), [{ event: "outer(null)", data: "outer(no)" }]);
   t.strictSame(events.end(), [{ event: "outer(null)", data: "outer(end of inner)" }, { event: null, data: "end of outer" }]);
   t.equal(events.usage, "inner", "as the provider told it");
 });
@@ -56,7 +58,7 @@ t.test("events are piped, and both ends are told in order", async (t) => {
 const capitals: Translation = {
   request: (body) => ({ ok: true, body: { BODY: body } }),
   answer: (body) => body["CHAT"] as JsonObject,
-  events: () => ({ push: (event, data) => [{ event, data: data.toLowerCase() }], end: () => [{ event: null, data: "[DONE]" }], usage: null, failed: false }),
+  events: () => ({ push: (event, data) => [{ event, data: data.toLowerCase() }], end: () => [{ event: null, data: "[DONE]" }], refuse: () => [], usage: null, failed: false }),
 };
 
 t.test("responses come from a provider of a third dialect, by way of chat completions", async (t) => {

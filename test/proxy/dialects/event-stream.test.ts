@@ -6,7 +6,7 @@ import { chatEvents, messagesEvents } from "./samples.js";
 function split(pieces: readonly Uint8Array[], charsMax?: number): { readonly events: readonly StreamEvent[]; readonly overflowed: boolean } {
   const splitter = new EventSplitter(charsMax);
   const events = pieces.flatMap((piece) => splitter.push(piece));
-  return { events, overflowed: splitter.overflowed };
+  return { events, overflowed: splitter.overflow !== null };
 }
 
 const bytes = (text: string): Buffer => Buffer.from(text);
