@@ -14,7 +14,7 @@
 const hopByHop = ["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"] as const;
 
 const droppedFromRequests = createNameTable(
-  // `accept-encoding` goes because the answer is read on its way; the credentials, and whose account they speak of, are Sluice's, not the provider's.
+  // `accept-encoding` goes because the answer is read on its way, and is asked for as `identity`; the credentials, and whose account they speak of, are Sluice's, not the provider's.
   [...hopByHop, "host", "content-length", "expect", "accept-encoding", "authorization", "x-api-key", "api-key", "x-goog-api-key", "openai-organization", "openai-project", "cookie", "forwarded", "x-request-id"],
   ["proxy-", "x-forwarded-", "x-sluice-"],
 );

@@ -54,7 +54,7 @@ export function createHttpProxyPassage(provider: ProviderConfig): Passage {
   // Made when something passes for the first time: most proxies forward, and needn't hold the package in memory.
   let made: HttpProxy | null = null;
   const server = (): HttpProxy => (made ??= newServer());
-  const headersOf = (path: string, flat: readonly string[]): Record<string, string> => headerObject(["host", base.host, ...flat, ...credentialHeadersAt(provider, path)]);
+  const headersOf = (path: string, flat: readonly string[]): Record<string, string> => headerObject(["host", base.host, "accept-encoding", "identity", ...flat, ...credentialHeadersAt(provider, path)]);
   return {
     pass(request: PassedRequest, sink: UpstreamSink): UpstreamCall {
       const call = new PassCall(sink, deadlines, provider);

@@ -1,4 +1,4 @@
-/** A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. */
+/** A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. Answers come plain: that is asked for, and one that is compressed all the same is decoded. */
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
@@ -7,6 +7,7 @@ import type { ProviderConfig } from "../shared/config/config.js";
 import { createDeadlines, type Deadlines } from "./call-deadlines.js";
 import { headerOf } from "./copy-headers.js";
 import { credentialHeaders } from "./credential-headers.js";
+import { codingOf, DecodedAnswer, type EncodedSource } from "./decoded-answer.js";
 import { createEased } from "./paced-turns.js";
 import type { Watched } from "./silence-watch.js";
 import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
@@ -27,13 +28,13 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
     keepAliveTimeout: 30_000,
   });
   const deadlines = createDeadlines(provider);
-  const credentials = credentialHeaders(provider);
+  const ours = [...plainAnswers, ...credentialHeaders(provider)];
   const speaksMessages = provider.type === "anthropic";
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
       const call = new HttpCall(sink, deadlines);
       const { body } = request;
-      const headers = speaksMessages ? withVersion(request.headers, credentials) : [...request.headers, ...credentials];
+      const headers = speaksMessages ? withVersion(request.headers, ours) : [...request.headers, ...ours];
       if (body === null || Buffer.isBuffer(body)) pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers, body }, call);
       else {
         if (body.bytes !== null) headers.push("content-length", String(body.bytes));
@@ -50,11 +51,14 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
   };
 }
 
+/** Whoever isn't asked may compress as it likes. */
+const plainAnswers = ["accept-encoding", "identity"] as const;
+
 /** Anthropic wants its version named; a client that speaks its dialect names one itself. */
 const anthropicVersion = ["anthropic-version", "2023-06-01"] as const;
 
-function withVersion(headers: readonly string[], credentials: readonly string[]): string[] {
-  return headerOf(headers, "anthropic-version") === "" ? [...headers, ...anthropicVersion, ...credentials] : [...headers, ...credentials];
+function withVersion(headers: readonly string[], ours: readonly string[]): string[] {
+  return headerOf(headers, "anthropic-version") === "" ? [...headers, ...anthropicVersion, ...ours] : [...headers, ...ours];
 }
 
 /**
@@ -112,12 +116,16 @@ const aborted = new AbortedError();
  * a wrapper around this one that makes an object of the headers and a controller for each request: a
  * tenth of the proxy's CPU, for headers that are wanted flat. undici 8 has only the newer form.
  */
-class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, Watched {
+class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSource, Watched {
   looks = 0;
   patience = Infinity;
   place = -1;
   connection: Connection | null = null;
-  readonly #sink: UpstreamSink;
+  #sink: UpstreamSink;
+  /** It is the sink, if the answer is compressed. */
+  #decoded: DecodedAnswer | null = null;
+  /** And has more to decode than it can take. */
+  #full = false;
   readonly #deadlines: Deadlines;
   /** It has a connection, and not yet its end. */
   #running = false;
@@ -151,15 +159,21 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, Watched {
     if (status >= 200) {
       this.#begun = true;
       this.patience = this.#deadlines.idle;
-      if (!this.#aborted) this.#sink.onHead(status, rawHeaders);
+      if (!this.#aborted) this.#begin(status, rawHeaders);
     }
     return !this.#paused;
+  }
+
+  #begin(status: number, rawHeaders: readonly Buffer[]): void {
+    const coding = codingOf(rawHeaders);
+    if (coding !== "") this.#sink = this.#decoded = new DecodedAnswer(this.#sink, coding, this);
+    this.#sink.onHead(status, rawHeaders);
   }
 
   onData(chunk: Buffer): boolean {
     this.looks = 0;
     if (!this.#aborted) this.#sink.onData(chunk);
-    return !this.#paused;
+    return !this.#paused && !this.#full;
   }
 
   onComplete(): void {
@@ -184,18 +198,32 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, Watched {
   pause(): void {
     this.#paused = true;
     this.patience = Infinity;
+    this.#decoded?.pause();
   }
 
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
+    this.#decoded?.resume();
+    this.#goOn();
+  }
+
+  setFull(full: boolean): void {
+    this.#full = full;
+    if (full) this.patience = Infinity;
+    else this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#paused || this.#full) return;
     this.looks = 0;
     this.patience = this.#deadlines.idle;
-    this.#resume?.();
+    if (this.#running) this.#resume?.();
   }
 
   abort(): void {
     this.#aborted = true;
+    this.#decoded?.stop();
     this.#deadlines.unwatch(this);
     if (this.#running) this.connection?.socket?.destroy(aborted);
   }

@@ -73,17 +73,21 @@ class Relaying implements UpstreamSink {
     this.#headers.push("x-request-id", this.#exchange.id, ...what.headers);
     this.#length = headerOf(rawHeaders, "content-length");
     const contentType = headerOf(rawHeaders, "content-type").toLowerCase();
-    const isReadable = /^(?:identity)?$/i.test(headerOf(rawHeaders, "content-encoding"));
-    const isJson = isReadable && contentType.includes("json");
+    const coding = headerOf(rawHeaders, "content-encoding");
+    const isReadable = /^(?:identity)?$/i.test(coding);
+    const isJson = contentType.includes("json");
+    const isStream = contentType.startsWith("text/event-stream");
     // Only a POST makes a model work; what others bring may tell again of usage that was charged before.
-    const mayTellUsage = isReadable && status < 300 && what.request.method === "POST";
-    if (mayTellUsage && contentType.startsWith("text/event-stream")) {
+    const mayTellUsage = status < 300 && what.request.method === "POST";
+    if (mayTellUsage && isReadable && isStream) {
       this.#seen.beginStream(false);
       return this.#begin();
     }
     // What may have to be changed, or is small enough to wait for its settle, is held.
-    const isHeld = (isJson || (isReadable && status >= 400)) && Number(this.#length) <= heldResponseBytesMax && what.request.method !== "HEAD";
-    this.#seen.beginWhole(!mayTellUsage ? "free" : isJson ? "json" : "bytes", isHeld);
+    const isHeld = isReadable && (isJson || status >= 400) && Number(this.#length) <= heldResponseBytesMax && what.request.method !== "HEAD";
+    if (!mayTellUsage) this.#seen.beginWhole("free", isHeld);
+    else if (isReadable) this.#seen.beginWhole(isJson ? "json" : "bytes", isHeld);
+    else this.#seen.beginWhole(isJson || isStream ? "text" : "bytes", false, `usage unknown: the answer's content-encoding is ${JSON.stringify(coding.slice(0, 64))}`);
     if (!isHeld) this.#begin();
   }
 

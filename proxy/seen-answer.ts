@@ -29,6 +29,7 @@ export class SeenAnswer {
   /** Null: the answer passes in the provider's own words. */
   readonly #told: Told | null;
   #form: WholeForm = "free";
+  #unread: string | null = null;
   /** Set for a stream of events. */
   #tap: StreamTap | null = null;
   #isHeld = false;
@@ -46,9 +47,10 @@ export class SeenAnswer {
     this.#tap = createStreamTap({ operation: this.#asked.operation ?? "chat_completions", hideUsageChunk });
   }
 
-  /** Or anything else. `isHeld`: nothing of it goes out until it is released. */
-  beginWhole(form: WholeForm, isHeld: boolean): void {
+  /** Or anything else. `isHeld`: nothing of it goes out until it is released. `unread`: why its usage can't be read, for the log. */
+  beginWhole(form: WholeForm, isHeld: boolean, unread: string | null = null): void {
     this.#form = form;
+    this.#unread = unread;
     this.#isHeld = isHeld;
     if (isHeld || form === "json") this.#kept = [];
   }
@@ -136,7 +138,7 @@ export class SeenAnswer {
     if (this.#tap === null && this.#form === "free") return uncharged;
     const counted = countUsage(reading, { operation: this.#asked.operation, promptBytes: this.#asked.promptBytes, contentChars });
     // What a translated stream tells is known from before its translation.
-    const unread = this.#tap === null || this.#told !== null ? null : this.#tap.note;
+    const unread = this.#tap === null ? this.#unread : this.#told === null ? this.#tap.note : null;
     return unread === null ? counted : { usage: counted.usage, estimated: counted.estimated, note: joined(unread, counted.note) };
   }
 }

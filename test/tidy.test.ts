@@ -25,6 +25,7 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "limiterd/main.ts": { kind: "main", why: "wires the daemon: its clock, its timers and its dice" },
   "proxy/call-deadlines.ts": { kind: "adapter", why: "one timer for the deadlines of a provider's calls" },
   "proxy/connect-limiter.ts": { kind: "adapter", why: "the limiter client's ports: monotonic clock, timers, the proxy's id" },
+  "proxy/decoded-answer.ts": { kind: "adapter", why: "decodes gzip, deflate and Brotli by node:zlib, as the bytes come" },
   "proxy/http-listener.ts": { kind: "adapter", why: "node:http's server, its bounds and its end" },
   "proxy/http-proxy-passage.ts": { kind: "adapter", why: "the passage port on http-proxy, with agents that keep connections alive" },
   "proxy/http-upstream.ts": { kind: "adapter", why: "the upstream port on undici" },

@@ -4,6 +4,7 @@
  * tests that show them, is in docs/usage.md.
  */
 import { writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import t from "tap";
 import { connectDaemon } from "../../shared/daemon-client.js";
 import { chat, ruleNow, until } from "../support/client.js";
@@ -72,6 +73,41 @@ t.test("a provider that takes no stream_options isn't asked for usage: what it t
   upstream.answer = streams(chunk("y".repeat(40)), chunk("", "stop"));
   await (await chat(proxy.ready, { path: "/unasked/untold", model: "mistral/model", stream: true })).text();
   t.match(await recordOf("/unasked/untold"), { output_tokens: 10, estimated: true });
+});
+
+t.test("an event with a picture of megabytes is passed, and its usage and that of the next one counted", async (t) => {
+  const picture = event({ choices: [{ index: 0, delta: { images: [{ image_url: { url: `data:image/png;base64,${"A".repeat(1_500_000)}` } }] }, finish_reason: null }] });
+  upstream.answer = streams(chunk("hello"), picture, chunk("", "stop"), usageChunk(40));
+  const text = await (await chat(proxy.ready, { path: "/picture", stream: true })).text();
+  t.ok(text === `${chunk("hello")}${picture}${chunk("", "stop")}data: [DONE]\n\n`, "and the chunk that only Sluice asked for is kept back all the same");
+  t.match(await recordOf("/picture"), { total_tokens: 40, estimated: false });
+});
+
+t.test("no compression is asked for, and an answer that is compressed all the same is read, whatever it is", async (t) => {
+  const zipped = (body: string, type: string, status = 200) => (call: UpstreamCallSeen): void => void call.response.writeHead(status, { "content-type": type, "content-encoding": "gzip" }).end(gzipSync(body));
+  const answer = JSON.stringify({ choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }], usage: { total_tokens: 40 } });
+  const messages = (path: string, body: object) => fetch(`${proxy.ready}/v1/messages`, { method: "POST", headers: { "content-type": "application/json", "x-sluice-user-path": path }, body: JSON.stringify({ model: "test/model", max_tokens: 5, messages: [{ role: "user", content: "hi" }], ...body }) });
+  const events = `${chunk("hi")}${chunk("", "stop")}${usageChunk(40)}data: [DONE]\n\n`;
+  const table: readonly (readonly [path: string, said: (call: UpstreamCallSeen) => void, ask: (path: string) => Promise<Response>, status: number, body: RegExp, tokens: number])[] = [
+    ["/zip/plain", zipped(answer, "application/json"), (path) => chat(proxy.ready, { path }), 200, /^\{"choices"/, 40],
+    ["/zip/stream", zipped(events, "text/event-stream"), (path) => chat(proxy.ready, { path, stream: true }), 200, /^data: .*"hi"/, 40],
+    ["/zip/translated", zipped(answer, "application/json"), (path) => messages(path, {}), 200, /"type":"message"/, 40],
+    ["/zip/translated-stream", zipped(events, "text/event-stream"), (path) => messages(path, { stream: true }), 200, /event: message_stop/, 40],
+    ["/zip/error", zipped('{"error":{"message":"zipped error"}}', "application/json", 400), (path) => chat(proxy.ready, { path }), 400, /"zipped error"/, 0],
+    ["/zip/broken", (call) => void call.response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" }).end(answer), (path) => chat(proxy.ready, { path }), 502, /content-encoding gzip is broken/, 0],
+    ["/zip/unknown", (call) => void call.response.writeHead(200, { "content-type": "text/event-stream", "content-encoding": "zstd" }).end("x"), (path) => chat(proxy.ready, { path, stream: true }), 502, /content-encoding \\"zstd\\" can't be read/, -1],
+  ];
+  for (const [path, said, ask, status, body, tokens] of table) {
+    upstream.answer = said;
+    const response = await ask(path);
+    t.equal(response.status, status, path);
+    t.match(await response.text(), body, path);
+    t.equal(response.headers.get("content-encoding"), null);
+    t.equal(upstream.calls.at(-1)!.headers["accept-encoding"], "identity");
+    const record = await recordOf(path);
+    if (tokens >= 0) t.match(record, { total_tokens: tokens, estimated: false }, path);
+    else t.match(record, { estimated: true }, path);
+  }
 });
 
 t.test("a client that declines a stream's usage is charged with it all the same", async (t) => {
