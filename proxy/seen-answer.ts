@@ -19,7 +19,7 @@ export interface Asked {
 }
 
 /** What a provider of another dialect tells beside what the client gets of its answer. */
-export type Told = Pick<AnswerTranslator, "usage" | "untoldBytes">;
+export type Told = Pick<AnswerTranslator, "usage" | "untoldBytes" | "refused">;
 
 /** `json`: its usage is read. `text`: an estimate counts it, as it does JSON. `bytes`: they tell nothing of tokens. `free`: it isn't charged, whatever it tells. */
 export type WholeForm = "json" | "text" | "bytes" | "free";
@@ -108,7 +108,7 @@ export class SeenAnswer {
 
   /** What it is charged when it has ended in order. `answer`: what was read of it, unless it is a stream. */
   charged(answer?: unknown): Counted {
-    if (this.#tap !== null) return this.#tap.errorSeen ? this.chargedCut(null, this.#told?.untoldBytes) : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
+    if (this.#tap !== null) return this.#tap.errorSeen ? this.chargedCut(this.#told?.refused ?? null, this.#told?.untoldBytes) : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
     const { usage, estimated, note } = this.#count(this.#reading(readUsage(findUsage(answer))), this.#textBytes());
     return { usage, estimated, note: this.#form === "json" && this.#kept === null ? `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes` : note };
   }

@@ -24,6 +24,7 @@ class Translating implements AnswerTranslator {
   #kept: Buffer[] = [];
   #usage: unknown = null;
   untoldBytes = 0;
+  refused: string | null = null;
 
   constructor(translation: Translation, context: AnswerContext, eventCharsMax: number) {
     this.#translation = translation;
@@ -70,9 +71,10 @@ class Translating implements AnswerTranslator {
     const events = this.#started();
     let text = "";
     for (const { event, data } of this.#splitter.push(chunk)) text += written(events.push(event, data));
-    if (this.#splitter.overflow !== null && !this.failed) {
+    if (this.#splitter.overflow !== null && this.refused === null) {
       this.untoldBytes = textBytesIn(this.#splitter.overflow);
-      text += written(events.refuse(`an event of the provider's stream is larger than ${this.#eventCharsMax} characters`));
+      this.refused = `an event of the provider's stream is larger than ${this.#eventCharsMax} characters`;
+      text += written(events.refuse(this.refused));
     }
     return text === "" ? null : Buffer.from(text);
   }

@@ -207,7 +207,7 @@ t.test("usage, errors and the reason to finish are read in events that are too l
   const b64 = "A".repeat(1500);
   const counts = { input_tokens: 20, output_tokens: 30, total_tokens: 50 };
   const fifty = { kind: "usage", totalTokens: 50 };
-  const list = Array.from({ length: 500 }, (_, i) => ({ logprob: -i }));
+  const list = Array.from({ length: 120 }, (_, i) => ({ logprob: -i }));
   const cases: readonly (readonly [name: string, operation: "responses" | "images" | "chat_completions", event: object, expected: object])[] = [
     ["a response with a picture", "responses", { type: "response.completed", response: { output: [{ result: b64 }], usage: counts, user: null, metadata: {} } }, { usage: fifty, note: null }],
     ["usage before the picture", "images", { usage: counts, b64_json: b64 }, { usage: fifty, note: null }],

@@ -21,7 +21,7 @@ const lower = (): AnswerTranslator => {
     },
     end: () => Buffer.from("end"),
     failed: false,
-    untoldBytes: 0,
+    untoldBytes: 0, refused: null,
     usage: null,
   };
 };
@@ -108,7 +108,7 @@ t.test("an answer that can't be kept isn't read to its end", async (t) => {
 });
 
 t.test("a mistake of our own isn't taken for the provider's", async (t) => {
-  const { provider } = call({ keep: () => {}, whole: () => { throw new TypeError("ours"); }, push: () => null, end: () => null, failed: false, untoldBytes: 0, usage: null });
+  const { provider } = call({ keep: () => {}, whole: () => { throw new TypeError("ours"); }, push: () => null, end: () => null, failed: false, untoldBytes: 0, refused: null, usage: null });
   provider.onHead(200, json);
   t.throws(() => provider.onEnd(), TypeError);
 });
@@ -126,7 +126,7 @@ t.test("a stream whose translation has failed isn't listened to any longer, and 
     get failed() {
       return failed;
     },
-    untoldBytes: 0,
+    untoldBytes: 0, refused: null,
     usage: null,
   };
   const { provider, heard, aborted } = call(failing);

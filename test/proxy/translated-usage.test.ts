@@ -160,7 +160,8 @@ t.test("an event that is too large to be translated ends the stream in an error 
     [clients[0], [first, delta({ images: [{ image_url: { url: long } }] })], /event: error\n/, false],
   ];
   for (const [client, said, error, text] of table) {
-    const { body, usage, status, outcome, estimated } = await chargedFor({ ...client, said });
+    const { body, usage, status, outcome, estimated, note } = await chargedFor({ ...client, said });
+    t.equal(note, message);
     t.same([status, outcome, estimated], [200, "upstream_error", true], client.operation);
     t.match(body, error);
     t.ok(body.includes(message) && body.includes("12345678"));
