@@ -4,7 +4,6 @@
  */
 import OpenAI from "openai";
 import t from "tap";
-import { until } from "../support/client.js";
 import { makeSite } from "../support/processes.js";
 import { startScriptedUpstream } from "../support/scripted-upstream.js";
 
@@ -61,7 +60,7 @@ t.test("four requests spend the amount; the fifth is refused with an honest wait
     "with the headers of the rule as it stands: this request isn't taken from it",
   );
   t.equal(upstream.calls.length, calls);
-  await until(async () => proxy.output(), (text) => /"outcome":"over_budget".*budget exceeded for \/team daily limit: spent 1 of 1/.test(text));
+  await proxy.printed(/"outcome":"over_budget".*budget exceeded for \/team daily limit: spent 1 of 1/);
   await daemon.setClock(evening + 59_999);
   const late = await ask("/team");
   t.equal(late.headers.get("retry-after"), "1", "at 23:59:59.999");

@@ -65,7 +65,7 @@ t.test("the same request again is answered from memory, recorded, and counted by
   t.equal(records.filter((record) => record["cache_hit"] === true && record["total_cost"] === 0 && record["input_tokens"] === 100 && record["provider"] === "test" && record["model"] === "m").length, 5);
   const usage = await fetch(`${proxy.ready}/v1/usage`, { headers: { ...byMaster, "x-sluice-user-path": "/team" } });
   t.match(await usage.json(), { usage: { total_requests: 1, total_tokens: 100, total_cost: 0.0003 } });
-  await until(async () => proxy.output(), (text) => text.includes('"outcome":"cache_hit"'));
+  await proxy.printed(/"outcome":"cache_hit"/);
 });
 
 t.test("an exhausted limit refuses what the cache doesn't have, and nothing else", async (t) => {

@@ -120,7 +120,7 @@ t.test("a rule that nothing routes to shows in the log, in the list, in the stat
   const { body } = await admin(url, "PUT", "/rate-limits", { scope: "model", subject: "gpt-5", limit_key: { period: "minute" }, max_requests: 1 });
   t.match(body.rate_limits.find(({ subject }) => subject === "gpt-5"), { inert: /^no configured provider lists this model/ });
   t.equal(await health(), 2);
-  await until(async () => daemon.output(), (text) => /"rule":"model gpt-5 minute: no configured provider/.test(text));
+  await daemon.printed(/"rule":"model gpt-5 minute: no configured provider/);
   const status = (await sluice("status")).out;
   t.match(status, /\n {2}inert rules +2\n/);
   t.match(status, /\n {2}inert +.*provider three hour: no provider three is configured/);

@@ -138,7 +138,7 @@ t.test("usage is charged to path, provider and the model that the body names, in
     const after = { path: (await day("/")).tokens_used, provider: (await day("test")).tokens_used, model: (await day("test/priced")).tokens_used };
     t.same(after, { path: before.path + 34, provider: before.provider + 34, model: before.model + 34 }, `${path} ${contentType}`);
   }
-  t.match(proxy.output(), /"path":"\/p\/test\/v1\/chat\/completions".*"target":"test\/priced".*"tokens":34.*"cost_usd":0.00007/);
+  await proxy.printed(/"path":"\/p\/test\/v1\/chat\/completions".*"target":"test\/priced".*"tokens":34.*"cost_usd":0.00007/);
 });
 
 t.test("what tells no usage is estimated where it is a known call, else nothing is charged; what is only fetched is never", async (t) => {

@@ -41,7 +41,7 @@ const bearer = { authorization: `Bearer ${master}` };
 const rule = async (subject: string, period: number) => (await admin(proxy.ready, "GET", "/rate-limits", undefined, bearer)).body.rate_limits.find((item) => item.subject === subject && item.period_seconds === period)!;
 const atRest = () => until(() => rule("/", 0), ({ in_flight }) => in_flight === 0);
 const tokens = async () => (await rule("/", 86_400)).tokens_used;
-const logged = (pattern: RegExp) => until(async () => proxy.output(), (text) => pattern.test(text));
+const logged = (pattern: RegExp) => proxy.printed(pattern);
 
 function open(path: string, { headers = bearer, protocols = [] as string[] }: { headers?: Record<string, string>; protocols?: string[] } = {}): WebSocket {
   const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, protocols, { headers });

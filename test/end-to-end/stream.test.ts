@@ -75,7 +75,7 @@ t.test("a client that leaves takes its upstream with it, and what it saw is char
   await (await called).abandoned;
   await atRest();
   t.ok((await tokens()) > before, "an estimate of what was seen");
-  await until(async () => proxy.output(), (text) => /"outcome":"client_gone".*"estimated":true/.test(text));
+  await proxy.printed(/"outcome":"client_gone".*"estimated":true/);
 });
 
 t.test("a provider that dies in mid-stream is told to the client as a cut response", async (t) => {

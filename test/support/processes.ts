@@ -13,6 +13,8 @@ export interface Part {
   readonly ready: string;
   /** Everything that it printed so far. */
   output(): string;
+  /** Resolved once it has printed this: lines are gathered, and come a moment after what they tell of. */
+  printed(pattern: RegExp): Promise<void>;
   /** Ends it and waits for its end. */
   kill(signal: NodeJS.Signals): Promise<void>;
 }
@@ -98,9 +100,21 @@ async function asPart(child: ChildProcess): Promise<Part> {
     child,
     ready,
     output: () => output,
+    printed(pattern) {
+      return new Promise((resolve) => {
+        const look = (): void => {
+          if (!pattern.test(output)) return;
+          for (const stream of [child.stdout, child.stderr]) stream?.off("data", look);
+          resolve();
+        };
+        for (const stream of [child.stdout, child.stderr]) stream?.on("data", look);
+        look();
+      });
+    },
     async kill(signal) {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, "exit");
+      // All that it printed is here by then.
+      const ended = once(child, "close");
       child.kill(signal);
       await ended;
     },
