@@ -7,6 +7,7 @@ import type { Operation } from "../shared/operation.js";
 import { chooseDialect } from "./dialects/choose-dialect.js";
 import { withoutSignatures } from "./dialects/thought-signature.js";
 import type { JsonObject, TranslatedRequest, Translation } from "./dialects/translation.js";
+import { parseBodyExactly, writeExactly } from "./exact-json.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { type JsonOperation, type ModelBody, parseModelBody, rewriteModelBody } from "./model-body.js";
 import { notOffered } from "./not-offered.js";
@@ -84,9 +85,9 @@ class JsonCall implements ModelCall {
   }
 
   #translatedTo(provider: ProviderConfig, model: string, operation: Operation, translation: Translation, { bytes, savedBytes }: Rewritten): TargetRequest {
-    const translated = savedBytes === 0 ? this.#inDialect(translation, provider) : translation.request(JSON.parse(bytes.toString("utf8")) as JsonObject, provider);
+    const translated = savedBytes === 0 ? this.#inDialect(translation, provider) : translation.request(parseBodyExactly(bytes.toString("utf8")) as JsonObject, provider);
     assert(translated.ok, "a request with a problem isn't sent, and a shorter prompt has none of its own");
-    const body = Buffer.from(JSON.stringify(operation === "chat_completions" ? asTheProviderTakesIt(translated.body, provider, model) : { ...translated.body, model }));
+    const body = Buffer.from(writeExactly(operation === "chat_completions" ? asTheProviderTakesIt(translated.body, provider, model) : { ...translated.body, model }));
     const { exchange, nowMs } = this.#source;
     const context = { model: this.model, nowSeconds: Math.floor(nowMs() / 1000), requestId: exchange.id, request: this.#object() };
     const hideUsageChunk = this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
@@ -104,7 +105,7 @@ class JsonCall implements ModelCall {
   }
 
   #object(): JsonObject {
-    return (this.#parsed ??= JSON.parse(this.#bytes.toString("utf8")) as JsonObject);
+    return (this.#parsed ??= parseBodyExactly(this.#bytes.toString("utf8")) as JsonObject);
   }
 
   close(): void {}

@@ -6,7 +6,8 @@ import { EventSplitter, formatEvent } from "./dialects/event-stream.js";
 import type { AnswerContext, ClientEvent, EventTranslator, JsonObject, Translation } from "./dialects/translation.js";
 import { UntranslatableAnswer } from "./dialects/untranslatable-answer.js";
 import { beforeAnyText } from "./event-reader.js";
-import { findUsage, parseJson, usageAtEnd } from "./read-usage.js";
+import { parseBodyExactly, writeExactly } from "./exact-json.js";
+import { findUsage, usageAtEnd } from "./read-usage.js";
 import type { AnswerTranslator } from "./translated-upstream.js";
 import { errorInsideSuccess } from "./upstream-error.js";
 
@@ -51,7 +52,7 @@ class Translating implements AnswerTranslator {
     const body = Buffer.concat(this.#kept);
     this.#kept = [];
     const text = body.toString("utf8");
-    const value = parseJson(text);
+    const value = parseBodyExactly(text);
     // An error in the place of an answer is mapped by what comes behind, as every provider's is.
     if (!errorInsideSuccess(value)) return this.#answer(value, text);
     this.untoldBytes = 0;
@@ -62,7 +63,7 @@ class Translating implements AnswerTranslator {
   #answer(value: unknown, text: string): Buffer {
     this.#usage = findUsage(value === undefined ? usageAtEnd(text) : value);
     if (!isObject(value)) throw new UntranslatableAnswer("its answer is not a JSON object");
-    const answer = Buffer.from(JSON.stringify(this.#translation.answer(value as JsonObject, this.#context)));
+    const answer = Buffer.from(writeExactly(this.#translation.answer(value as JsonObject, this.#context)));
     this.untoldBytes = 0;
     return answer;
   }

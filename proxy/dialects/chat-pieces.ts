@@ -1,6 +1,7 @@
 /** What a chat completion says, piece by piece: of a whole message and of a stream's delta alike. */
 import { isCount, isObject } from "../../shared/assert.js";
 import { jsonDepthMax } from "../../shared/bounds.js";
+import { writeExactly } from "../exact-json.js";
 import { nestedDeeperThan } from "./json-depth.js";
 import { isAbsent } from "./request-check.js";
 import { signedId } from "./thought-signature.js";
@@ -112,7 +113,7 @@ function callPiece(call: unknown, position: number | null): CallPiece {
 
 function jsonOf(value: JsonObject): string {
   if (nestedDeeperThan(value, jsonDepthMax)) throw new UntranslatableAnswer("the arguments of a tool call are nested too deeply");
-  return JSON.stringify(value);
+  return writeExactly(value);
 }
 
 /** Those of the text. What isn't one is left out: they are for looking at. */

@@ -3,7 +3,7 @@
  * can't be translated becomes an error event in the client's shape instead of an exception.
  */
 import { isObject } from "../../shared/assert.js";
-import { parseJson } from "../read-usage.js";
+import { parseBodyExactly } from "../exact-json.js";
 import { readStreamError, type StreamError } from "./error-events.js";
 import type { ClientEvent, EventTranslator, JsonObject } from "./translation.js";
 import { UntranslatableAnswer } from "./untranslatable-answer.js";
@@ -75,7 +75,7 @@ export abstract class GuardedTranslator implements EventTranslator {
 
 /** The object that an event's data is. */
 export function parseEventData(data: string): JsonObject {
-  const value = parseJson(data);
+  const value = parseBodyExactly(data);
   if (!isObject(value)) throw new UntranslatableAnswer("the provider's stream holds an event that is no JSON object");
   return value;
 }

@@ -4,7 +4,8 @@
  * `docs/dialects-responses.md`.
  */
 import { isObject } from "../../shared/assert.js";
-import { findUsage, parseJson } from "../read-usage.js";
+import { parseBodyExactly, writeExactly } from "../exact-json.js";
+import { findUsage } from "../read-usage.js";
 import { chatPieces } from "./chat-pieces.js";
 import { type Ending, ResponseBuilder, type ResponseEvent } from "./response-builder.js";
 import { requestToChat } from "./responses-request.js";
@@ -104,7 +105,7 @@ class ResponseEvents implements EventTranslator {
 
   #read(data: string): void {
     if (data === "[DONE]") return this.#end(this.#ending ?? { status: "completed" });
-    const chunk = parseJson(data);
+    const chunk = parseBodyExactly(data);
     if (!isObject(chunk)) throw new UntranslatableAnswer("an event of the stream is no JSON object");
     if (isObject(chunk["error"])) return this.#fail(chunk["error"]);
     this.#begin();
@@ -138,7 +139,7 @@ class ResponseEvents implements EventTranslator {
   }
 
   #emit(event: ResponseEvent): void {
-    this.#events.push({ event: event.type, data: JSON.stringify(event) });
+    this.#events.push({ event: event.type, data: writeExactly(event) });
   }
 
   #drain(): readonly ClientEvent[] {

@@ -1,6 +1,7 @@
 /** A whole answer of Anthropic messages as a chat completion. */
 import { isObject } from "../../shared/assert.js";
 import { jsonDepthMax } from "../../shared/bounds.js";
+import { writeExactly } from "../exact-json.js";
 import { nestedDeeperThan } from "./json-depth.js";
 import { finishReason } from "./stop-reasons.js";
 import { isProof } from "./thinking-blocks.js";
@@ -85,7 +86,7 @@ export function textOf(block: JsonObject, field: string): string {
 /** A tool's input as the text that chat completions have. */
 export function inputText(input: unknown): string {
   if (!isObject(input) || nestedDeeperThan(input, jsonDepthMax)) throw new UntranslatableAnswer("the provider's answer calls a tool with an input that is no object, or nested too deeply");
-  return JSON.stringify(input);
+  return writeExactly(input);
 }
 
 function chatMessage({ texts, thoughts, thinkingBlocks, calls }: Said, refusal: string | null): JsonObject {

@@ -2,6 +2,7 @@
  * The system prompt and the turns of an Anthropic request as chat messages. A turn of the user becomes a
  * message of the role `tool` for each result of a tool, and one of the user for the rest.
  */
+import { writeExactly } from "../exact-json.js";
 import { messagesThinkingFields, messagesToolResultFields, messagesToolUseFields, messagesTurnFields } from "./messages-fields.js";
 import type { Refusals } from "./refusals.js";
 import { isAbsent } from "./request-check.js";
@@ -113,7 +114,7 @@ function toolCall(block: JsonObject, at: string, refusals: Refusals): JsonObject
   return {
     id,
     type: "function",
-    function: { name: refusals.name(block["name"], `${at}.name`), arguments: JSON.stringify(refusals.object(block["input"], `${at}.input`)) },
+    function: { name: refusals.name(block["name"], `${at}.name`), arguments: writeExactly(refusals.object(block["input"], `${at}.input`)) },
     ...extra,
   };
 }

@@ -9,6 +9,7 @@
 import { isObject } from "../../shared/assert.js";
 import { jsonDepthMax } from "../../shared/bounds.js";
 import { chatAssistantFields, chatFunctionCallFields, chatSystemFields, chatToolCallFields, chatToolFields, chatUserFields } from "./chat-fields.js";
+import { parseExactly } from "../exact-json.js";
 import { nestedDeeperThan } from "./json-depth.js";
 import type { Refusals } from "./refusals.js";
 import { isAbsent } from "./request-check.js";
@@ -118,13 +119,8 @@ function toolInput(text: string, at: string, refusals: Refusals): JsonObject {
 /** The arguments of a call, or null when they aren't a JSON object. None at all are an empty one: that is how some models call a tool without parameters. */
 export function readToolInput(text: string): JsonObject | null {
   if (text.trim() === "") return {};
-  try {
-    const input: unknown = JSON.parse(text);
-    return isObject(input) && !nestedDeeperThan(input, jsonDepthMax) ? input : null;
-  } catch {
-    // Models write them, and not all can.
-    return null;
-  }
+  const input = parseExactly(text);
+  return isObject(input) && !nestedDeeperThan(input, jsonDepthMax) ? input : null;
 }
 
 function toolResult(message: JsonObject, at: string, refusals: Refusals): JsonObject {

@@ -70,6 +70,42 @@ t.test("to another dialect it is translated, under the target's model", async (t
   t.match(JSON.parse(sent.translator!.whole().toString()), { object: "chat.completion", created: 1_761_000_000, model: "x", choices: [{ message: { content: "ho" }, finish_reason: "stop" }], usage: { total_tokens: 5 } }, "the answer is told under the name that the client knows");
 });
 
+t.test("no number of a tool's is rounded on its way into another dialect and back, nor one of a schema", async (t) => {
+  const input = '{"id":1750000000000000001,"sum":0.12345678901234567890}';
+  const quoted = JSON.stringify(input);
+  const schema = '{"type":"object","properties":{"id":{"type":"integer","maximum":9223372036854775807}}}';
+  const chatTool = `"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]`;
+  const requests = {
+    chat_completions: `{"model":"x","messages":[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":${quoted}}}]},{"role":"tool","tool_call_id":"1","content":"a"}],${chatTool}}`,
+    messages: `{"model":"x","max_tokens":5,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":${input}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"a"}]}],"tools":[{"name":"f","input_schema":${schema}}]}`,
+    responses: `{"model":"x","input":[{"type":"function_call","call_id":"1","name":"f","arguments":${quoted}},{"type":"function_call_output","call_id":"1","output":"a"}],"tools":[{"type":"function","name":"f","parameters":${schema}}]}`,
+  };
+  const answers = {
+    chatty: `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":${quoted}}}]},"finish_reason":"tool_calls"}]}`,
+    claude: `{"id":"m","type":"message","role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":${input}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`,
+  };
+  const events = {
+    chatty: [`{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":${input}}}]},"finish_reason":"tool_calls"}]}`, "[DONE]"],
+    claude: ['{"type":"message_start","message":{"id":"m"}}', `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"f","input":${input}}}`, '{"type":"content_block_stop","index":0}', '{"type":"message_delta","delta":{"stop_reason":"tool_use"}}', '{"type":"message_stop"}'],
+  };
+  for (const [operation, provider] of [["chat_completions", claude], ["messages", chatty], ["responses", chatty], ["responses", claude]] as const) {
+    const call = await callOf(operation, requests[operation]);
+    const at = `${operation} at ${provider.name}`;
+    const { text, translator } = sentTo(call, provider, "y");
+    t.ok(text.includes(provider === claude ? input : quoted), at);
+    t.ok(text.includes(schema), at);
+    const name = provider === claude ? "claude" : "chatty";
+    translator!.keep(Buffer.from(answers[name]));
+    const answer = translator!.whole().toString();
+    t.ok(answer.includes(operation === "messages" ? input : quoted), `the answer, ${at}`);
+    if (operation === "responses") t.ok(answer.includes(schema), "which repeats the tools");
+    const streamed = sentTo(call, provider, "y").translator!;
+    const told = Buffer.concat(events[name].map((event) => streamed.push(Buffer.from(`data: ${event}\n\n`)) ?? Buffer.alloc(0))).toString();
+    t.ok(told.includes(quoted), `the stream, ${at}`);
+    if (operation === "responses") t.equal(told.split(schema).length, 4, "of which three events repeat the tools");
+  }
+});
+
 t.test("what Gemini has signed goes back to Gemini, and to nobody else", async (t) => {
   const call = await callOf("responses", '{"model":"x","input":[{"type":"function_call","call_id":"1__signed__cw","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1__signed__cw","output":"a"}]}');
   const toolCall = { id: "1", type: "function", function: { name: "f", arguments: "{}" } };
