@@ -56,7 +56,7 @@ export async function askCache(gateway: Gateway, exchange: Exchange, { call, cal
   }
   const control = readCacheControl(exchange.header("cache-control"));
   const userPath = keeping.shareAcrossPaths ? null : authorized.caller.userPath;
-  const key = keeping.digest(cacheHead({ operation, userPath, targets: route.targets, rawHeaders: exchange.rawHeaders }), body);
+  const key = keeping.digest(cacheHead({ operation, userPath, targets: route.targets, rawHeaders: exchange.rawHeaders, query: exchange.query }), body);
   const hit = keeping.cache.find(key, gateway.monoMs(), control.ageMsMax);
   if (hit !== null) {
     record.identified(authorized.caller);

@@ -6,6 +6,7 @@ import { isObject } from "../shared/assert.js";
 import { cacheableBodyBytesMax } from "../shared/bounds.js";
 import type { Operation } from "../shared/operation.js";
 import type { Target } from "../shared/wire/message.js";
+import { passedQuery } from "./passthrough-path.js";
 
 /** The end of a stream that wasn't cut. */
 const lastEvents: Readonly<Partial<Record<Operation, RegExp>>> = {
@@ -36,19 +37,21 @@ export interface Asked {
   /** What the model resolves to, in the order of the configuration. */
   readonly targets: readonly Target[];
   readonly rawHeaders: readonly string[];
+  /** The client's. */
+  readonly query: string;
 }
 
 /**
  * What tells a request apart, besides its body: one line of text. Of the headers those that providers
- * take for a part of the request, such as `anthropic-version` and `openai-beta`.
+ * take for a part of the request, such as `anthropic-version` and `openai-beta`. Of the query, what would go to a provider.
  */
-export function cacheHead({ operation, userPath, targets, rawHeaders }: Asked): string {
+export function cacheHead({ operation, userPath, targets, rawHeaders, query }: Asked): string {
   const headers: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
     if (name.startsWith("anthropic-") || name.startsWith("openai-")) headers.push(name, rawHeaders[i + 1]!);
   }
-  return JSON.stringify([operation, userPath, targets.map(({ provider, model }) => [provider, model]), headers]);
+  return JSON.stringify([operation, userPath, targets.map(({ provider, model }) => [provider, model]), headers, passedQuery(query, null)]);
 }
 
 /** Whether a successful answer is all there: one whose connection simply closed may look as if it were. */

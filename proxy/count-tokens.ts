@@ -31,7 +31,7 @@ export async function countTokens(gateway: Gateway, exchange: Exchange, caller: 
   const forwarded = await forward(exchange, {
     upstream: gateway.upstreams.get(target.provider)!,
     provider: target.provider,
-    request: { method: "POST", path: upstreamPath(provider, "count_tokens", target.model), headers: sent, body: call.requestTo(provider, target.model, gateway.rewriters(record.userPath ?? "/", target)).body },
+    request: { method: "POST", path: upstreamPath(provider, "count_tokens", target.model, exchange.query), headers: sent, body: call.requestTo(provider, target.model, gateway.rewriters(record.userPath ?? "/", target)).body },
     headers: ["x-sluice-target", targetHeader(target)],
     operation: "count_tokens",
     translator: null,

@@ -97,7 +97,7 @@ function send(gateway: Gateway, exchange: Exchange, { target, call, headers, sta
   return forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
     provider: target.provider,
-    request: { method: "POST", path: upstreamPath(provider, operation, target.model), headers: translator === null ? sent : withoutDialect(sent), body },
+    request: { method: "POST", path: upstreamPath(provider, operation, target.model, translator === null ? exchange.query : ""), headers: translator === null ? sent : withoutDialect(sent), body },
     headers,
     operation: call.operation,
     translator,

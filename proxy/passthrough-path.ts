@@ -83,6 +83,11 @@ export function passedQuery(query: string, apiVersion: string | null): string {
   return parameters.length === 0 ? "" : `?${parameters.join("&")}`;
 }
 
+/** A query without a parameter of the caller's. */
+export function withoutParameter(query: string, name: string): string {
+  return query.split("&").filter((parameter) => parameterName(parameter) !== name).join("&");
+}
+
 /** Whether a query can stand in a request as it is. */
 export function isCleanQuery(query: string): boolean {
   return /^[\x21\x22\x24-\x7e]*$/.test(query);

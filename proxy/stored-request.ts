@@ -140,9 +140,9 @@ function send(gateway: Gateway, exchange: Exchange, { provider, operation, body,
   });
 }
 
-/** What stands behind the operation in the client's path, and its query, belong to the provider's too. */
+/** What stands behind the operation in the client's path, and its query, are for the provider too. */
 function pathAt(provider: ProviderConfig, operation: StoredOperation, exchange: Exchange): string {
-  const [base = "", version] = upstreamPath(provider, operation, "").split("?");
-  const query = [version, exchange.query].filter((part) => part !== undefined && part !== "").join("&");
-  return `${base}${exchange.path.slice(`/v1/${operation}`.length)}${query === "" ? "" : `?${query}`}`;
+  const whole = upstreamPath(provider, operation, "", exchange.query);
+  const base = whole.split("?", 1)[0]!;
+  return base + exchange.path.slice(`/v1/${operation}`.length) + whole.slice(base.length);
 }

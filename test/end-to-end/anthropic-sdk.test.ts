@@ -26,8 +26,9 @@ t.test("a message comes whole and untouched, and is counted with what its cache 
 });
 
 t.test("the version and the betas that the client names pass, its key doesn't", async (t) => {
-  await client.messages.create(asked, { headers: { "anthropic-beta": "context-1m-2025-08-07" } });
-  const { headers } = api.last();
+  await client.messages.create(asked, { headers: { "anthropic-beta": "context-1m-2025-08-07" }, query: { beta: true, key: masterKey } });
+  const { headers, query } = api.last();
+  t.equal(query, "?beta=true");
   t.match(headers, { "anthropic-beta": "context-1m-2025-08-07", "x-api-key": anthropicKey });
   t.match(headers["anthropic-version"], /^20\d\d-\d\d-\d\d$/);
   t.notMatch(JSON.stringify(headers), new RegExp(`"${masterKey}"|Bearer`));

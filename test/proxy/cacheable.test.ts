@@ -13,10 +13,11 @@ t.test("requests for text that the provider doesn't keep are looked for, up to a
 });
 
 t.test("a request is told apart by all that may change its answer", async (t) => {
-  const asked = { operation: "messages" as Operation, userPath: "/a" as string | null, targets: [{ provider: "p", model: "m" }], rawHeaders: ["Host", "x", "Anthropic-Version", "1", "x-stainless-retry-count", "0"] };
+  const asked = { operation: "messages" as Operation, userPath: "/a" as string | null, targets: [{ provider: "p", model: "m" }], rawHeaders: ["Host", "x", "Anthropic-Version", "1", "x-stainless-retry-count", "0"], query: "" };
   const head = cacheHead(asked);
   t.notMatch(head, /\n/);
   t.equal(cacheHead({ ...asked, rawHeaders: ["anthropic-version", "1", "user-agent", "y"] }), head, "other headers don't");
+  t.equal(cacheHead({ ...asked, query: "key=sk-1" }), head, "nor does a credential that goes nowhere");
   for (const changed of [
     { ...asked, operation: "chat_completions" as Operation },
     { ...asked, userPath: "/b" },
@@ -28,6 +29,7 @@ t.test("a request is told apart by all that may change its answer", async (t) =>
     { ...asked, rawHeaders: ["anthropic-version", "1", "anthropic-beta", "x"] },
     { ...asked, rawHeaders: ["anthropic-version", "1", "OpenAI-Beta", "x"] },
     { ...asked, rawHeaders: [] },
+    { ...asked, query: "beta=true" },
   ]) t.not(cacheHead(changed), head, JSON.stringify(changed));
 });
 

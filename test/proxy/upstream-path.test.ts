@@ -16,3 +16,20 @@ t.test("Azure's dated API has the models' operations below the deployment, and n
   t.equal(upstreamPath(dated, "files", ""), "/files?api-version=2024-10-21");
   t.equal(upstreamPath(providerConfig({ name: "azure", type: "azure" }), "chat_completions", "gpt"), "/chat/completions");
 });
+
+t.test("the client's query goes on, without credentials and without another version than the provider's", async (t) => {
+  const plain = providerConfig({ name: "a", type: "anthropic" });
+  const dated = providerConfig({ name: "azure", type: "azure", apiVersion: "2024-10-21" });
+  const table = [
+    ["", "", "?api-version=2024-10-21"],
+    ["beta=true", "?beta=true", "?beta=true&api-version=2024-10-21"],
+    ["beta=true&key=sk-1&api_key=sk-2&Access_Token=t&x=%26&", "?beta=true&x=%26", "?beta=true&x=%26&api-version=2024-10-21"],
+    ["%6bey=sk-1&authorization=Bearer+a", "", "?api-version=2024-10-21"],
+    ["api-version=preview&a=b?c", "?api-version=preview&a=b?c", "?a=b?c&api-version=2024-10-21"],
+    ["a=1#b&c=2", "?c=2", "?c=2&api-version=2024-10-21"],
+  ] as const;
+  for (const [query, atPlain, atDated] of table) {
+    t.equal(upstreamPath(plain, "messages", "m", query), `/messages${atPlain}`, query);
+    t.equal(upstreamPath(dated, "files", "", query), `/files${atDated}`, query);
+  }
+});
