@@ -99,7 +99,8 @@ function deniedOnAdmin(verified: Authentication): Authentication {
 function bearerToken(header: Header): string | Failure {
   const authorization = header("authorization");
   let token = header("x-api-key");
-  if (authorization !== undefined) {
+  // A header that is empty is as good as none: clients send one for a key that isn't set.
+  if (authorization !== undefined && authorization.trim() !== "") {
     const bearer = /^Bearer +(\S+) *$/i.exec(authorization);
     if (bearer === null) return unauthorized("malformed credentials: expected Authorization: Bearer <token>");
     token = bearer[1]!;

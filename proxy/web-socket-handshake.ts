@@ -24,10 +24,14 @@ const credentialProtocol = "openai-insecure-api-key.";
 export function headerWithProtocolKey(header: Header): Header {
   return (name) => {
     const value = header(name);
-    if (name !== "authorization" || value !== undefined || header("x-api-key") !== undefined) return value;
+    if (name !== "authorization" || !isEmpty(value) || !isEmpty(header("x-api-key"))) return value;
     const key = protocolsIn(header("sec-websocket-protocol")).find((protocol) => protocol.startsWith(credentialProtocol));
     return key === undefined ? undefined : `Bearer ${key.slice(credentialProtocol.length)}`;
   };
+}
+
+function isEmpty(value: string | undefined): boolean {
+  return value === undefined || value.trim() === "";
 }
 
 /** The subprotocols that the provider is asked for: all but keys. */

@@ -37,7 +37,7 @@ function said(authentication: Authentication): string {
 
 t.test("the master key opens models and admin, by either header", async (t) => {
   for (const area of ["model", "admin"] as const) {
-    for (const headers of [{ authorization: `Bearer ${key}` }, { authorization: `bearer ${key}` }, { authorization: `BEARER   ${key}  ` }, { "x-api-key": key }]) t.equal(said(ask(closed, headers, area)), "/", `${area} ${JSON.stringify(headers)}`);
+    for (const headers of [{ authorization: `Bearer ${key}` }, { authorization: `bearer ${key}` }, { authorization: `BEARER   ${key}  ` }, { "x-api-key": key }, { authorization: "", "x-api-key": key }]) t.equal(said(ask(closed, headers, area)), "/", `${area} ${JSON.stringify(headers)}`);
   }
 });
 
@@ -45,7 +45,9 @@ t.test("missing, malformed and wrong credentials are told apart, all wrong ones 
   const table: readonly (readonly [headers: Readonly<Record<string, string>>, said: RegExp])[] = [
     [{}, /^401 missing credentials$/],
     [{ "x-api-key": "" }, /^401 missing credentials$/],
-    [{ authorization: "" }, /^401 malformed/],
+    [{ authorization: "" }, /^401 missing credentials$/],
+    [{ authorization: " ", "x-api-key": "" }, /^401 missing credentials$/],
+    [{ authorization: "", "x-api-key": "wrong" }, /^401 authentication failed$/],
     [{ authorization: "Bearer" }, /^401 malformed/],
     [{ authorization: "Bearer " }, /^401 malformed/],
     [{ authorization: "Bearer a b" }, /^401 malformed/],

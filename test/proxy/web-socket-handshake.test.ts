@@ -27,6 +27,7 @@ t.test("a key among the subprotocols is an authorization where there is no other
     [{ "sec-websocket-protocol": "realtime, openai-insecure-api-key.sk-1.2_3, openai-beta.realtime-v1" }, "Bearer sk-1.2_3"],
     [{ "sec-websocket-protocol": "realtime,openai-insecure-api-key.a", authorization: "Bearer b" }, "Bearer b"],
     [{ "sec-websocket-protocol": "realtime,openai-insecure-api-key.a", "x-api-key": "b" }, undefined],
+    [{ "sec-websocket-protocol": "realtime,openai-insecure-api-key.a", authorization: "", "x-api-key": " " }, "Bearer a"],
     [{ "sec-websocket-protocol": "realtime" }, undefined],
     [{}, undefined],
   ] as const;
