@@ -2,13 +2,15 @@
  * Node's HTTP server: bounds on sockets, headers and time, and how it stops. It decides nothing about a
  * request, and what a request is stands in `node-exchange.ts`.
  */
-import { createServer, IncomingMessage, type Server } from "node:http";
+import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { endsPerTurn } from "../shared/bounds.js";
+import { invalid, plainFailure } from "../shared/error-code.js";
 import type { Exchange } from "./exchange.js";
 import { NodeExchange } from "./node-exchange.js";
 import { createPaced } from "./paced-turns.js";
-import { headerBytesMax, refuseUnreadable } from "./refuse-unreadable.js";
+import { headerBytesMax, refuseConnect, refuseUnreadable } from "./refuse-unreadable.js";
+import { replyFailure } from "./respond.js";
 import { createRequestIds } from "./request-id.js";
 import { createUpgradeExchange } from "./upgrade-exchange.js";
 import { isHandshake } from "./web-socket-handshake.js";
@@ -49,10 +51,17 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   const context = { idOf: createRequestIds(), stalledClientMs: options.stalledClientMs, paced };
   const sockets = new Set<Socket>();
   const { headersMs, requestMs, everyMs } = options.patience ?? defaultPatience;
-  const server = createServer({ IncomingMessage: ServedRequest, maxHeaderSize: headerBytesMax, headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: everyMs, keepAliveTimeout: keepAliveMs, noDelay: true }, (request, response) => {
+  const exchangeOf = (request: IncomingMessage, response: ServerResponse): NodeExchange => {
     if (closing) response.setHeader("connection", "close");
-    options.handle(new NodeExchange(request, response, context));
+    return new NodeExchange(request, response, context);
+  };
+  // Node itself would answer a request without Host with nothing but a 400.
+  const server = createServer({ IncomingMessage: ServedRequest, requireHostHeader: false, maxHeaderSize: headerBytesMax, headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: everyMs, keepAliveTimeout: keepAliveMs, noDelay: true }, (request, response) => {
+    if (isWithoutHost(request)) return replyFailure(exchangeOf(request, response), "model", invalid("the Host header is required", "Host"), ["connection", "close"]);
+    options.handle(exchangeOf(request, response));
   });
+  server.on("checkExpectation", (request, response) => replyFailure(exchangeOf(request, response), "model", plainFailure(417, "invalid_request_error", "Expect: only 100-continue is understood"), ["connection", "close"]));
+  server.on("connect", (_request, socket) => refuseConnect(socket as Socket));
   server.on("upgrade", (request, socket, head) => options.handle(createUpgradeExchange(request, socket as Socket, head, context)));
   server.maxConnections = connectionsMax;
   server.on("clientError", refuseUnreadable);
@@ -91,6 +100,11 @@ class ServedRequest extends IncomingMessage {
   set upgrade(asks: boolean | null) {
     this.asksUpgrade = asks;
   }
+}
+
+/** RFC 9112 section 3.2: HTTP/1.0 alone may do without. */
+function isWithoutHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === "1.1";
 }
 
 function addressOf(server: Server): string {

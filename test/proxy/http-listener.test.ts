@@ -199,14 +199,28 @@ t.test("what isn't HTTP is refused and closed", async (t) => {
 });
 
 t.test("every response carries a request id and an envelope, those too that no handler made", async (t) => {
-  const { port } = await listening(t);
-  for (const [name, request] of [["headers too large", `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${"x".repeat(17 * 1024)}\r\n\r\n`], ["no HTTP", "garbage\r\n\r\n"]] as const) {
+  let handled = 0;
+  const { port } = await listening(t, { handle: (exchange) => exchange.reply(200, ["connection", "close"], String(++handled), "utf8") });
+  const table = [
+    ["headers too large", `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${"x".repeat(17 * 1024)}\r\n\r\n`, 431],
+    ["no HTTP", "garbage\r\n\r\n", 400],
+    ["no host", "GET /health HTTP/1.1\r\n\r\n", 400],
+    ["no host, and a body", "POST /v1/embeddings HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", 400],
+    ["another expectation", "POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nExpect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}", 417],
+    ["a proxy is asked for", "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n", 501],
+  ] as const;
+  for (const [name, request, status] of table) {
     const client = new RawClient(t, port);
     client.socket.write(request);
     const response = await client.response();
+    t.ok(response.startsWith(`HTTP/1.1 ${status} `), name);
     t.match(response, /\r\nx-request-id: \S+\r\n/i, name);
-    t.match(response, /\{"error":\{/, name);
+    t.match(response, /\r\n\r\n\{"error":\{"type":"invalid_request_error","message":"[^"]+","code":null,"param":(?:null|"Host")\}\}$/, name);
   }
+  t.equal(handled, 0);
+  const old = new RawClient(t, port);
+  old.socket.write("GET / HTTP/1.0\r\n\r\n");
+  t.match(await old.response(), /^HTTP\/1\.1 200 [^]*1$/, "HTTP/1.0 may do without a host");
 });
 
 t.test("requests of one client share its connection until the listener closes", async (t) => {
