@@ -13,14 +13,13 @@ const daysDefault = 30;
 /** The window that a query (without its question mark) asks for; `nowMs` says what today is. */
 export function parseUsageQuery(query: string, nowMs: number): UsageWindow {
   const parameters = new URLSearchParams(query);
-  // Given twice, a parameter is read as both together, which is no value of its kind.
-  const given = (name: string): string | null => (parameters.has(name) ? parameters.getAll(name).join(",") : null);
-  const rawDays = given("days");
+  if (isRepeated(parameters, "days")) return repeated("days");
+  const rawDays = parameters.get("days");
   const days = rawDays === null ? daysDefault : /^\d+$/.test(rawDays) ? Math.min(Number(rawDays), usageDaysMax) : 0;
   if (days === 0) return wrong(`days must be an integer greater than 0, not ${show(rawDays)}`, "days");
-  const start = dateOf("start_date", given("start_date"));
+  const start = dateOf("start_date", parameters);
   if (start !== null && typeof start !== "number") return start;
-  const end = dateOf("end_date", given("end_date"));
+  const end = dateOf("end_date", parameters);
   if (end !== null && typeof end !== "number") return end;
   const today = Math.floor(nowMs / dayMs) * dayMs;
   const endMs = end ?? today;
@@ -32,10 +31,20 @@ export function parseUsageQuery(query: string, nowMs: number): UsageWindow {
   return { ok: true, startDate, endDate };
 }
 
-function dateOf(name: string, raw: string | null): number | null | UsageWindow {
+function dateOf(name: string, parameters: URLSearchParams): number | null | UsageWindow {
+  if (isRepeated(parameters, name)) return repeated(name);
+  const raw = parameters.get(name);
   if (raw === null) return null;
   // There is no year 0, and the days before it have no such form.
   return (raw.startsWith("0000") ? null : parseDay(raw)) ?? wrong(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name);
+}
+
+function isRepeated(parameters: URLSearchParams, name: string): boolean {
+  return parameters.getAll(name).length > 1;
+}
+
+function repeated(name: string): UsageWindow {
+  return wrong(`${name} is given more than once`, name);
 }
 
 function wrong(message: string, param: string): UsageWindow {

@@ -46,7 +46,11 @@ t.test("today ends with the last millisecond of its day in UTC, months and leap 
 t.test("each mistake is named with its parameter, its value and what would do, in the order of the checks", async (t) => {
   const table: readonly (readonly [query: string, param: string, message: string])[] = [
     ...["0", "-1", "1.5", "x", "", "1e2", "%2B5", "0x10", "00"].map((value) => [`days=${value}`, "days", `days must be an integer greater than 0, not ${JSON.stringify(decodeURIComponent(value))}`] as const),
-    ["days=1&days=2", "days", 'days must be an integer greater than 0, not "1,2"'],
+    ["days=1&days=1", "days", "days is given more than once"],
+    ["start_date=no&days=7&days=8", "days", "days is given more than once"],
+    ["days=0&end_date=2026-01-01&end_date=2026-01-01", "days", 'days must be an integer greater than 0, not "0"'],
+    ["end_date=2026-01-01&start_date=2026-01-01&start_date=2026-01-01", "start_date", "start_date is given more than once"],
+    ["end_date=2026-01-01&end_date=2026-01-02", "end_date", "end_date is given more than once"],
     ["days=x&start_date=2026-01-01&end_date=2026-01-02", "days", 'days must be an integer greater than 0, not "x"'],
     ["days=0&start_date=no", "days", 'days must be an integer greater than 0, not "0"'],
     ...["2026-02-30", "2025-02-29", "2026-1-1", "2026-13-01", "20260101", "", "today", "2026-01-01T00:00:00Z", "0000-01-01", "-2026-01-01"].map((value) => [`start_date=${value}&end_date=no`, "start_date", `start_date must be a date such as 2026-01-31, not ${JSON.stringify(value)}`] as const),
