@@ -20,10 +20,15 @@ export interface KeyIssue {
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
+/** As they may be written: `--label a b`, `--label a --label b`, `--label a,b`; each once. */
+function labelsOf(given: readonly string[]): readonly string[] {
+  return [...new Set(given.flatMap((text) => text.split(",").map((label) => label.trim())))];
+}
+
 /** Every problem at once. Whether a moment is in the future is the daemon's to say. */
 export function keyIssueFromFlags({ path, name, label = [], expires }: KeyIssueFlags): { readonly ok: true; readonly value: KeyIssue } | { readonly ok: false; readonly problems: readonly Problem[] } {
   const problems: Problem[] = [];
-  const key = { ...(name === undefined ? {} : { name }), ...(path === undefined ? {} : { user_path: path }), ...(label.length === 0 ? {} : { labels: label }) };
+  const key = { ...(name === undefined ? {} : { name }), ...(path === undefined ? {} : { user_path: path }), ...(label.length === 0 ? {} : { labels: labelsOf(label) }) };
   for (const [field, value] of Object.entries(key)) {
     const checked = parseKeyIssue({ [field]: value }, 0);
     if (!checked.ok) problems.push(inFlagWords(checked.failure));

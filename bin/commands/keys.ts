@@ -18,7 +18,7 @@ export function addKeys(program: Command, session: Session): void {
     .description("make a key and print it, this once")
     .option("--path <path>", "the user path that the key is bound to; without it the caller names its path")
     .option("--name <name>", "what the key is for")
-    .option("--label <label...>", "labels, for budgets and reports")
+    .option("--label <label...>", "labels, for budgets and reports, with spaces or commas between them")
     .option("--expires <when>", "after this time, such as 30d or 12h, or at a timestamp such as 2030-01-31T12:00:00Z")
     .addOption(jsonOption("print what POST /admin/auth-keys answers"))
     .action((_options, command: Command) => issueKey(session, command.optsWithGlobals<CommandFlags & KeyIssueFlags>()));
