@@ -26,7 +26,8 @@ export function renderBudgets({ items, serverTime }: LimitList): string {
 
 function usedShare(budget: Listed): string {
   const ratio = budget["usage_ratio"];
-  return isTemplate(budget) || typeof ratio !== "number" ? "-" : `${Math.floor(ratio * 100)}%`;
+  if (isTemplate(budget) || typeof ratio !== "number") return "-";
+  return ratio >= 100 ? ">9999%" : `${Math.floor(ratio * 100)}%`;
 }
 
 /** US dollars with two decimals, or with as many as it has. */

@@ -16,7 +16,7 @@ export type BudgetScope = (typeof budgetScopes)[number];
 export type BudgetKey = LimitKey<BudgetScope>;
 
 export interface BudgetDefinition extends BudgetKey {
-  /** US dollars, finite and above 0, as they were written. */
+  /** US dollars, finite and a pico-dollar or more, as they were written. */
   readonly amountUsd: number;
   /** User-path budgets only: each direct child of the path has the amount for itself. */
   readonly perChild: boolean;
@@ -64,10 +64,14 @@ export function amountSum(amountUsd: number): MoneySum {
   return { microUsd: Math.floor(whole / 1_000_000), picoUsd: whole % 1_000_000 };
 }
 
-/** An amount of US dollars: finite and above 0. */
+/** A pico-dollar: nothing that is spent is less. */
+const amountUsdMin = 1e-12;
+
+/** An amount of US dollars: finite, and not below the smallest that can be spent. */
 export function parseAmount(value: unknown, param: string): Checked<number> {
   if (value === undefined || value === null) return bad(`${param} is required: US dollars, greater than 0`, param);
-  if (typeof value === "number" && Number.isFinite(value) && value > 0) return good(value);
+  if (typeof value === "number" && Number.isFinite(value) && value >= amountUsdMin) return good(value);
+  if (typeof value === "number" && value > 0 && value < amountUsdMin) return bad(`${param} must be at least ${amountUsdMin} US dollars, a pico-dollar, which is the smallest amount that is counted, not ${show(value)}`, param);
   return bad(`${param} must be a finite number of US dollars greater than 0, not ${show(value)}`, param);
 }
 

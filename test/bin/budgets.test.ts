@@ -31,6 +31,8 @@ user_path  /team               daily        $2.50  $10.00    25%      18h  manua
 t.test("no budget is said in words, an inert one with its reason", async (t) => {
   const none = await startFakeDaemon(t);
   t.same(await run(["budgets", "list", "--socket", none.socket]), { exitCode: 0, out: "no budgets", err: "" });
+  const tiny = await startFakeDaemon(t, { budgets: [item("/a", { amount: 1e-12, usage_ratio: 2.5e12 })] });
+  t.match((await run(["budgets", "list", "--socket", tiny.socket])).out, / \$1e-12 +>9999% /);
   const inert = await startFakeDaemon(t, { budgets: [item("/a", { inert: "usage is off" }), item("/b", { inert: "usage is off" })] });
   t.equal((await run(["budgets", "list", "--socket", inert.socket])).out.split("\n").filter((line) => line === "inert: usage is off").length, 1);
 });
@@ -42,7 +44,7 @@ t.test("what is typed becomes the API's bodies, all checked before the first is 
   const table: readonly (readonly [words: readonly string[], calls: readonly unknown[]])[] = [
     [["set", "/team", "--daily", "10", "--monthly", "99.5"], [["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period: "daily" }, amount: 10 }], ["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period: "monthly" }, amount: 99.5 }]]],
     [["set", "/team", "--period-seconds", "300", "--amount", "1", "--per-child"], [["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period_seconds: 300 }, amount: 1, per_child: true }]]],
-    [["set", "/team", "--daily", "1e-13"], [["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period: "daily" }, amount: 1e-13 }]]],
+    [["set", "/team", "--daily", "1e-12"], [["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period: "daily" }, amount: 1e-12 }]]],
     [["set", "research", "--scope", "label", "--weekly", "5"], [["budgets.put", { scope: "label", subject: "research", budget_key: { period: "weekly" }, amount: 5 }]]],
     [["delete", "team/..x", "--period", "day"], []],
     [["delete", "/team", "--period", "day"], [["budgets.delete", { scope: "user_path", subject: "/team", budget_key: { period_seconds: 86_400 } }]]],

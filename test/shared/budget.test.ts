@@ -18,6 +18,7 @@ t.test("a budget's body is read in every form that the contract gives it", async
     [{ ...write, budget_key: { period: "2592000" } }, { ...team, periodSeconds: 2_592_000 }],
     [{ ...write, budget_key: { period: "weeks" } }, { ...team, periodSeconds: 604_800 }],
     [{ ...write, budget_key: { period_seconds: 1 } }, { ...team, periodSeconds: 1 }],
+    [{ ...write, amount: 1e-12 }, { ...team, amountUsd: 1e-12 }],
   ];
   for (const [body, expected] of table) t.same(parseBudgetWrite(body, entitled), { ok: true, value: expected }, JSON.stringify(body));
 });
@@ -46,6 +47,8 @@ t.test("what is wrong is refused by its name, with the value and what was expect
     [{ ...write, amount: -1 }, "amount", "amount must be a finite number of US dollars greater than 0, not -1"],
     [{ ...write, amount: "10" }, "amount", 'amount must be a finite number of US dollars greater than 0, not "10"'],
     [{ ...write, amount: Infinity }, "amount", "amount must be a finite number of US dollars greater than 0, not Infinity"],
+    [{ ...write, amount: 1e-20 }, "amount", "amount must be at least 1e-12 US dollars, a pico-dollar, which is the smallest amount that is counted, not 1e-20"],
+    [{ ...write, amount: 9.99e-13 }, "amount", "amount must be at least 1e-12 US dollars, a pico-dollar, which is the smallest amount that is counted, not 9.99e-13"],
     [{ ...write, amount: NaN }, "amount", "amount must be a finite number of US dollars greater than 0, not NaN"],
     [{ ...write, budget_key: { period_seconds: -Infinity } }, "budget_key.period_seconds", "budget_key.period_seconds must be an integer from 1 to 3153600000, not -Infinity"],
     [{ ...write, per_child: "yes" }, "per_child", 'per_child must be true or false, not "yes"'],

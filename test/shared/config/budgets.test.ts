@@ -80,6 +80,7 @@ budgets:
     [{ SET_BUDGET_A: "daily" }, 'SET_BUDGET_A must hold pairs such as daily=10, not "daily"'],
     [{ SET_BUDGET_A: "dayly=1" }, 'SET_BUDGET_A holds the unknown key "dayly"; did you mean daily?'],
     [{ SET_BUDGET_A: "Daily=-1" }, "SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not -1"],
+    [{ SET_BUDGET_A: "daily=1e-20" }, "SET_BUDGET_A: daily must be at least 1e-12 US dollars, a pico-dollar, which is the smallest amount that is counted, not 1e-20"],
     [{ SET_BUDGET_A: "daily=1e400" }, "SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not Infinity"],
     [{ SET_BUDGET_A: "daily=.inf" }, 'SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not ".inf"'],
     [{ SET_BUDGET_A: "[1]" }, "SET_BUDGET_A[0] must be a mapping of period, period_seconds, amount, per_child, not 1"],
@@ -93,8 +94,8 @@ budgets:
   for (const [env, expected] of table) t.match(refused(null, { env }), [expected], JSON.stringify(env));
 });
 
-t.test("an amount may be written with an exponent wherever it is written, and be as small or as large as a number can be", async (t) => {
-  for (const amount of [1e-13, 1e300, 1500]) {
+t.test("an amount may be written with an exponent wherever it is written, be as small as a pico-dollar and as large as a number can be", async (t) => {
+  for (const amount of [1e-12, 1e300, 1500]) {
     const text = String(amount).replace("1500", "1.5E3");
     const sources = [
       accepted(`budgets: { user_paths: [ { path: /a, limits: [ { period: daily, amount: ${text} } ] } ] }`),
