@@ -14,6 +14,7 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "bin/commands/command-flags.ts": { kind: "adapter", why: "makes commander's options" },
   "bin/commands/up.ts": { kind: "main", why: "wires the supervisor: the scripts' own paths, signals" },
   "bin/export-file.ts": { kind: "adapter", why: "a file that is written beside its name and renamed; signals remove it" },
+  "bin/missing-key-files.ts": { kind: "adapter", why: "looks whether files of keys can be read" },
   "bin/new-command.ts": { kind: "adapter", why: "makes commander's commands" },
   "bin/resolve-targets.ts": { kind: "adapter", why: "asks the price list as of now: prices change by the hour" },
   "bin/run-part.ts": { kind: "main", why: "runs one process: its arguments, signals, exit code and deadline" },

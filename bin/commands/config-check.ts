@@ -5,6 +5,7 @@ import type { Config } from "../../shared/config/config.js";
 import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
 import { requireConfiguration } from "../configuration.js";
 import { httpUrl } from "../http-url.js";
+import { missingKeyFiles } from "../missing-key-files.js";
 import { renderFields } from "../table.js";
 import type { Session } from "../terminal.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";
@@ -23,6 +24,7 @@ function checkConfiguration(session: Session, flags: CommandFlags): void {
   const warnings: string[] = [];
   const config = requireConfiguration(session, flags, (warning) => warnings.push(warning));
   warnings.push(...inertModelRules(config));
+  warnings.push(...missingKeyFiles(config));
   const refused = openBeyondLoopback(config);
   if (refused !== null) warnings.push(`the proxy starts only if the daemon has a managed key, which isn't asked here: ${refused}`);
   if (flags.json === true) {

@@ -54,7 +54,16 @@ export function buildProviders(declared: readonly DeclaredProvider[], env: Envir
       providers.push(fromFields(preset.name, defaultFields(), preset, override));
     }
   }
+  warnings.push(...providers.flatMap(addressWarning));
   return { providers, names: [...names], warnings };
+}
+
+/** What is appended to a base URL, and is easily left at its end. */
+const appended = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
+
+function addressWarning({ name, baseUrl: address }: ProviderConfig): readonly string[] {
+  const end = appended.exec(address)?.[0];
+  return end === undefined ? [] : [`the base URL of the provider ${name} ends in ${end}, which is appended to it again: leave that out`];
 }
 
 function defaultFields(): ProviderFields {

@@ -46,7 +46,7 @@ export const providerSettings = {
   }),
   models: field<readonly string[] | null>({
     kind: modelList, fallback: null, shown: "what its /models lists", unit: null,
-    meaning: 'The model ids it serves; ["*"] takes any.',
+    meaning: 'The model ids it serves; ["*"] takes any, and ids beside it are those that are listed.',
   }),
   connect_timeout_ms: field({ kind: timeout, fallback: 5000, shown: "5000", unit: "milliseconds", meaning: "How long connecting may take." }),
   first_byte_timeout_ms: field({ kind: timeout, fallback: 600_000, shown: "600000", unit: "milliseconds", meaning: "How long it may be silent before its response begins." }),

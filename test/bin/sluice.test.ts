@@ -86,6 +86,10 @@ t.test("config check lists every problem on a line with the file's name, and war
   t.match(await run(["config", "check"], { env: { SLUICE_PORTT: "1" } }), { exitCode: 0, err: /^warning: SLUICE_PORTT is ignored/ });
   writeFileSync(file, "rate_limits: { models: [{ model: gpt-4o, limits: [{ period: minute, max_requests: 1 }] }] }\n");
   t.match(await run(["config", "check", "--config", file]), { exitCode: 0, err: /^warning: inert rule: model gpt-4o minute: no configured provider lists this model/ });
+  writeFileSync(file, "server: { host: 127.0.0.1 }\njwt: [{ issuer: a, audience: x, jwks_file: keys.json, user_path: p }]\n");
+  t.match(await run(["config", "check", "--config", file], { cwd: directory }), { exitCode: 0, err: /^warning: the jwks_file of the issuer a can't be read, and its tokens get 503 until it can: ENOENT: .*keys\.json'$/ });
+  writeFileSync(join(directory, "keys.json"), '{"keys":[]}');
+  t.match(await run(["config", "check", "--config", file], { cwd: directory }), { exitCode: 0, err: "" });
   t.match(await run(["up", "--host", "", "--port", "x"]), { exitCode: 2, err: /^error: --host must be a host name.*\nerror: --port must be an integer from 0 to 65535, not "x"$/ });
   t.match(await run(["config", "check"], { env: { HOST: "0.0.0.0" } }), { exitCode: 0, err: /^warning: the proxy starts only if the daemon has a managed key, which isn't asked here: server\.host 0\.0\.0\.0 is not loopback and no master key is set/ });
   t.match(await run(["config", "check"], { env: { HOST: "0.0.0.0", SLUICE_MASTER_KEY: "mk" } }), { exitCode: 0, err: "" });

@@ -88,6 +88,9 @@ t.test("variables that come to nothing are warned about", async (t) => {
     "GROQ_BASE_URL registers nothing: neither GROQ_API_KEY nor a provider groq in the file is there",
     "XAI_MODELS registers nothing: neither XAI_API_KEY nor a provider xai in the file is there",
   ]);
+  for (const [end, told] of [["/v1/chat/completions", "/chat/completions"], ["/v1/messages/", "/messages"], ["/v1/embeddings", "/embeddings"], ["/my-models", null], ["/models/v1", null], ["/v1", null]] as const) {
+    t.same(accepted(`providers: { local: { base_url: "http://127.0.0.1:1${end}" } }`).warnings, told === null ? [] : [`the base URL of the provider local ends in ${told}, which is appended to it again: leave that out`], end);
+  }
   const { config, warnings } = accepted("providers: { openai: { type: simulator } }\n", { env: { OPENAI_API_KEY: "k" } });
   t.same(warnings, ["OPENAI_API_KEY is ignored: the file's provider openai is a simulator"]);
   t.same(config.providers, [{ ...simulator, name: "openai" }]);
