@@ -39,6 +39,11 @@ t.test("the README tells what works at which type of provider", async (t) => {
   }
 });
 
+t.test("the pages on dialects tell who takes max_completion_tokens, and that all others take max_tokens", async (t) => {
+  t.same(presets.filter(({ maxTokensField }) => maxTokensField === "max_completion_tokens").map(({ name }) => name), ["openai", "azure"]);
+  for (const page of ["docs/dialects.md", "docs/dialects-responses.md"]) t.match(read(page), /`max_completion_tokens` at OpenAI and Azure.*`max_tokens` at all others/, page);
+});
+
 t.test("the API's page tells what the presets offer", async (t) => {
   const page = read("docs/http-api.md");
   for (const preset of presets) {

@@ -13,7 +13,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
   messages: mapped("`messages`; the last one must not be the assistant's, which chat completions can't continue"),
   system: mapped("a `system` message before all others"),
-  max_tokens: mapped("`max_completion_tokens`; 0 is refused"),
+  max_tokens: mapped("`max_completion_tokens` at OpenAI and Azure, `max_tokens` at all others; 0 is refused"),
   temperature: mapped("`temperature`"),
   top_p: mapped("`top_p`"),
   stop_sequences: mapped("`stop`"),

@@ -50,7 +50,7 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ["tools", seenElsewhere],
   ["tool_choice", seenElsewhere],
   ["parallel_tool_calls", seenElsewhere],
-  // The newer `max_completion_tokens` isn't known everywhere, and Ollama ignores it in silence.
+  // Which of its two names the provider takes, `json-call.ts` sees to.
   ["max_output_tokens", (value, chat, check, field) => void (chat["max_tokens"] = check.count(value, field))],
   ["temperature", same("number")],
   ["top_p", same("number")],
