@@ -2,12 +2,14 @@
  * The store port on LMDB: one file, one table each, our own bytes (version, checksum, msgpack) as
  * values. It says who owns the file and refuses what it can't read; it decides nothing else.
  */
-import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { decodeValue, encodeValue } from "../shared/wire/codec.js";
-import { type Change, type Entry, type KeyRange, type Store, StoreLockedError, StoreUnreadableError, type Table, tables } from "./store.js";
+import { checkStoreFile } from "./check-store-file.js";
+import { plainReason, tryToWrite } from "./disk-trial.js";
+import { type Change, type Entry, type KeyRange, type Store, StoreFailingError, StoreLockedError, StoreUnreadableError, type Table, tables } from "./store.js";
 
 /** The shape of everything below; a store of another one is refused, not converted. */
 const schemaVersion = 1;
@@ -15,22 +17,61 @@ const headBytes = 5;
 /** What lmdb takes with pages of 4 KiB, less what it adds to a text. */
 const keyBytesMax = 1970;
 
+/** Of the tries to write to a disk that failed, one in so many goes to LMDB whatever the trial says: one in a minute. */
+const askedAnywayEvery = 60;
+/** What a trial writes beyond the values: pages on their way. */
+const trialBytes = 64 * 1024;
+
+const unfinished = /^limiterd\.mdb\.\d+\.new(-lock)?$/;
+
 type Bytes = Database<Buffer, string | number>;
 
 /** Opens the store in `dataDir`, which is made if it isn't there. Throws `StoreLockedError` or `StoreUnreadableError`. */
 export async function openLmdbStore(dataDir: string): Promise<Store> {
   const file = join(dataDir, "limiterd.mdb");
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  if (!existsSync(file)) await makeStore(dataDir, file);
   const root = openRoot(file);
-  const meta: Bytes = root.openDB({ name: "meta", encoding: "binary" });
   try {
+    const meta: Bytes = root.openDB({ name: "meta", encoding: "binary" });
     // One transaction: of two daemons that start at once, the second sees the first.
     root.transactionSync(() => claim(file, meta));
+    return new LmdbStore(file, root, meta);
   } catch (error) {
     await root.close();
     throw error instanceof StoreUnreadableError || error instanceof StoreLockedError ? error : unreadable(file, error);
   }
-  return new LmdbStore(file, root, meta);
+}
+
+/** Makes an empty store beside its place and puts it there whole, so that a file which is empty or short is always a damaged one, wherever a first start was cut off. */
+async function makeStore(dataDir: string, file: string): Promise<void> {
+  const fresh = `${file}.${process.pid}.new`;
+  try {
+    // What an earlier process of this number left.
+    for (const end of ["", "-lock"]) rmSync(`${fresh}${end}`, { force: true });
+    const root = openRoot(fresh);
+    try {
+      root.openDB<Buffer, string>({ name: "meta", encoding: "binary" }).putSync("schema", Buffer.from(String(schemaVersion)));
+      await root.flushed;
+    } finally {
+      await root.close();
+    }
+    putInPlace(fresh, file);
+    // Others' too: they were cut off, or find that there is a store now.
+    for (const name of readdirSync(dataDir)) if (unfinished.test(name)) rmSync(join(dataDir, name), { force: true });
+  } catch (error) {
+    throw error instanceof StoreUnreadableError ? error : unreadable(file, error);
+  }
+}
+
+/** Never over a store that another daemon has made meanwhile. */
+function putInPlace(fresh: string, file: string): void {
+  try {
+    linkSync(fresh, file);
+  } catch (error) {
+    // A file system without links; there, two first starts in the very same moment aren't told apart.
+    if (!existsSync(file)) renameSync(fresh, file);
+  }
 }
 
 /** Throws when the store isn't ours to have; otherwise writes down that it is. */
@@ -46,70 +87,20 @@ function claim(file: string, meta: Bytes): void {
 }
 
 function openRoot(file: string): RootDatabase<Buffer, string | number> {
-  if (existsSync(file)) checkHead(file);
   // LMDB makes its files by the mask: they are nobody else's.
   const mask = process.umask(0o077);
   try {
+    if (existsSync(file)) checkStoreFile(file);
     return open<Buffer, string | number>({ path: file, noSubdir: true, encoding: "binary", maxDbs: 16, eventTurnBatching: false });
   } catch (error) {
-    throw unreadable(file, error);
+    throw error instanceof StoreUnreadableError ? error : unreadable(file, error);
   } finally {
     process.umask(mask);
   }
 }
 
-/**
- * LMDB maps its file and trusts it: a foreign one isn't always a clean error, and a page that is missing
- * ends the process. So the first pages are looked at before: what they are, and how long the file must be.
- */
-function checkHead(file: string): void {
-  const head = Buffer.alloc(2 * smallestPageBytes);
-  let headBytesRead: number;
-  let fileBytes: number;
-  try {
-    const descriptor = openSync(file, "r");
-    try {
-      fileBytes = fstatSync(descriptor).size;
-      headBytesRead = readSync(descriptor, head);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    throw unreadable(file, error);
-  }
-  if (fileBytes === 0) return;
-  const first = readMeta(head, 0);
-  if (first === null) throw new StoreUnreadableError(`${file} can't be read: it is not a Sluice store. Move it away to start with an empty one`);
-  const second = first.pageBytes === smallestPageBytes && headBytesRead === head.length ? readMeta(head, smallestPageBytes) : null;
-  const newest = second !== null && second.transaction > first.transaction ? second : first;
-  if (fileBytes < 2 * first.pageBytes || fileBytes < (newest.lastPage + 1 - unwrittenPagesMax) * first.pageBytes) {
-    throw new StoreUnreadableError(`${file} can't be read: it was cut short. Put a whole copy in its place, or move it away to start with an empty store`);
-  }
-}
-
-const smallestPageBytes = 4096;
-const lmdbMagic = 0xbeefc0de;
-/** Where a meta page keeps its magic number: behind the page header, whose length depends on LMDB's build. */
-const magicOffsets = [16, 24];
-/** Pages at the end that a transaction took and gave back again are counted but never written. */
-const unwrittenPagesMax = 16;
-
-const noPage = 2n ** 64n - 1n;
-
-/** LMDB's MDB_meta, as far as it is needed. */
-function readMeta(head: Buffer, page: number): { readonly pageBytes: number; readonly lastPage: number; readonly transaction: bigint } | null {
-  const offset = magicOffsets.find((at) => head.readUInt32LE(page + at) === lmdbMagic);
-  if (offset === undefined) return null;
-  const meta = page + offset;
-  const lastPage = head.readBigUInt64LE(meta + 120);
-  const roots = [head.readBigUInt64LE(meta + 64), head.readBigUInt64LE(meta + 112)];
-  const pageBytes = head.readUInt32LE(meta + 24);
-  if (pageBytes < smallestPageBytes || pageBytes > 65_536 || roots.some((root) => root > lastPage && root !== noPage)) return null;
-  return { pageBytes, lastPage: Number(lastPage), transaction: head.readBigUInt64LE(meta + 128) };
-}
-
 function unreadable(file: string, cause: unknown): StoreUnreadableError {
-  return new StoreUnreadableError(`${file} can't be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  return new StoreUnreadableError(`${file} can't be opened: ${plainReason(cause)}`, { cause });
 }
 
 /** `pid startTicks` of a process that still runs; a reused pid has another start. */
@@ -145,6 +136,8 @@ class LmdbStore implements Store {
   readonly #root: RootDatabase<Buffer, string | number>;
   readonly #meta: Bytes;
   readonly #tables: ReadonlyMap<Table, Bytes>;
+  /** Commits that failed since one succeeded. */
+  #failed = 0;
 
   constructor(file: string, root: RootDatabase<Buffer, string | number>, meta: Bytes) {
     this.file = file;
@@ -183,7 +176,10 @@ class LmdbStore implements Store {
       if (typeof key === "string" && Buffer.byteLength(key) > keyBytesMax) throw new Error(`a key of ${table} is longer than ${keyBytesMax} bytes`);
       return value === undefined ? undefined : seal(value);
     });
+    const tryDisk = (): Promise<void> => tryToWrite(`${this.file}.trial`, { at: this.sizeBytes() ?? 0, bytes: sealed.reduce((bytes, value) => bytes + (value?.length ?? 0), trialBytes) });
     try {
+      // LMDB prints each of its failures: while the disk is full it is asked now and then only, in case the trial is wrong.
+      if (this.#failed % askedAnywayEvery !== 0) await tryDisk();
       await this.#root.batch(() => {
         for (const [i, { table, key }] of changes.entries()) {
           const db = this.#tables.get(table)!;
@@ -193,8 +189,13 @@ class LmdbStore implements Store {
       });
       // Committed survives this process, flushed survives the machine.
       await this.#root.flushed;
+      this.#failed = 0;
     } catch (error) {
-      throw await commitFailure(error);
+      this.#failed++;
+      const told = await commitFailure(error);
+      // The disk says it better: LMDB calls it an I/O error when only a part found room.
+      const cause = await tryDisk().then(() => told, (refused: unknown) => refused);
+      throw new StoreFailingError(plainReason(cause), { cause });
     }
   }
 

@@ -22,6 +22,8 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "bin/supervised-part.ts": { kind: "adapter", why: "a child process, its output and its restarts" },
   "bin/tell-failure.ts": { kind: "adapter", why: "knows commander's own error" },
   "bin/terminal.ts": { kind: "adapter", why: "standard input, output, the environment and the clocks" },
+  "limiterd/check-store-file.ts": { kind: "adapter", why: "reads the head of the store's file" },
+  "limiterd/disk-trial.ts": { kind: "adapter", why: "writes to the disk to see whether it can be; the words of the operating system for its errors" },
   "limiterd/lmdb-store.ts": { kind: "adapter", why: "the store port on LMDB and the file system" },
   "limiterd/main.ts": { kind: "main", why: "wires the daemon: its clock, its timers and its dice" },
   "proxy/call-deadlines.ts": { kind: "adapter", why: "one timer for the deadlines of a provider's calls" },

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { open } from "lmdb";
 import t, { type Test } from "tap";
+import { plainReason } from "../../limiterd/disk-trial.js";
 import { openLmdbStore } from "../../limiterd/lmdb-store.js";
 import { type Change, type Store, StoreLockedError, StoreUnreadableError, type Table, tables } from "../../limiterd/store.js";
 import { createMemoryStore } from "../support/memory-store.js";
@@ -146,14 +147,18 @@ async function tamper(file: string, table: string, change: (db: { get(key: strin
 
 interface Running {
   readonly child: ChildProcess;
-  readonly heard: { readonly opened?: number; readonly written?: number; readonly entries?: number; readonly failed?: string; readonly closed?: true }[];
+  readonly heard: { readonly opened?: number; readonly written?: number; readonly entries?: number; readonly failed?: string; readonly closed?: true; readonly committed?: number; readonly refused?: string }[];
+  /** All that it wrote to standard error. */
+  printed(): string;
   /** Resolved once something that it said satisfies. */
   until(satisfies: () => boolean): Promise<void>;
 }
 
 /** A process with a store of its own; it ends with the test. */
-function inProcess(t: Test, directory: string, task: "hold" | "write" | "read"): Running {
-  const child = fork(new URL("../support/store-process.js", import.meta.url), [directory, task], { execArgv: [] });
+function inProcess(t: Test, directory: string, task: "hold" | "write" | "read" | "commit"): Running {
+  const child = fork(new URL("../support/store-process.js", import.meta.url), [directory, task], { execArgv: [], stdio: ["ignore", "inherit", "pipe", "ipc"] });
+  let printed = "";
+  child.stderr?.on("data", (text: Buffer) => (printed += text.toString()));
   const heard: Running["heard"] = [];
   const waiting: (() => void)[] = [];
   const wake = (): void => waiting.splice(0).forEach((run) => run());
@@ -166,6 +171,7 @@ function inProcess(t: Test, directory: string, task: "hold" | "write" | "read"):
   return {
     child,
     heard,
+    printed: () => printed,
     async until(satisfies) {
       while (!satisfies()) {
         if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the process ended: ${child.exitCode ?? child.signalCode}`);
@@ -260,20 +266,68 @@ t.test("a directory in the file's place is refused and left alone", async (t) =>
   mkdirSync(join(directory, "limiterd.mdb"));
   const refused = await refusal(directory);
   t.ok(refused instanceof StoreUnreadableError);
-  t.match(refused?.message, /limiterd\.mdb can't be read/);
+  t.match(refused?.message, /limiterd\.mdb can't be opened: illegal operation on a directory$/);
   t.same(readdirSync(join(directory, "limiterd.mdb")), []);
 });
 
-t.test("an empty file is no store yet, and becomes one", async (t) => {
+t.test("an empty file in the store's place is a store that was lost, and doesn't become a new one", async (t) => {
   const directory = temporary(t);
-  writeFileSync(join(directory, "limiterd.mdb"), "");
+  const file = await filledStore(directory);
+  truncateSync(file, 0);
+  const refused = await refusal(directory);
+  t.ok(refused instanceof StoreUnreadableError);
+  t.match(refused?.message, /limiterd\.mdb can't be read: it is empty: .* Put a whole copy in its place, or move it away to begin with a new store/);
+  t.equal(statSync(file).size, 0, "untouched");
+  rmSync(file);
+  t.equal(await refusal(directory), null, "whoever removes it begins anew");
+});
+
+t.test("a first start that was cut off is made good by the next one, and leaves nothing", async (t) => {
+  const directory = temporary(t);
+  for (const [name, content] of [["limiterd.mdb.17.new", ""], ["limiterd.mdb.17.new-lock", "x"], [`limiterd.mdb.${process.pid}.new`, "half"], ["limiterd.mdb-lock", ""]] as const) writeFileSync(join(directory, name), content);
   t.equal(await refusal(directory), null);
+  t.same(readdirSync(directory).sort(), ["limiterd.mdb", "limiterd.mdb-lock"]);
+  t.equal((statSync(join(directory, "limiterd.mdb")).mode & 0o777).toString(8), "600");
+});
+
+t.test("a disk that takes no more is told in its own plain words, by LMDB once, and the store goes on when it does", { skip: spawnSync("prlimit", ["--version"]).error === undefined ? false : "needs prlimit" }, async (t) => {
+  const directory = temporary(t);
+  const { child, heard, until, printed } = inProcess(t, directory, "commit");
+  const commit = async (bytes: number): Promise<unknown> => {
+    const before = heard.length;
+    child.send(bytes);
+    await until(() => heard.length > before);
+    return heard.at(-1);
+  };
+  const bound = (bytes: string): void => void t.equal(spawnSync("prlimit", ["--pid", String(child.pid), `--fsize=${bytes}:`]).status, 0);
+  await until(() => heard.length === 1);
+  t.same(await commit(10), { committed: 10 });
+  bound(String(statSync(join(directory, "limiterd.mdb")).size));
+  for (let round = 0; round < 5; round++) t.same(await commit(200_000), { refused: "StoreFailingError: file too large" });
+  bound("unlimited");
+  t.same(await commit(200_000), { committed: 200_000 });
+  child.disconnect();
+  await once(child, "exit");
+  t.equal(printed().split("Error:").length - 1, 1, printed());
+  t.same(readdirSync(directory).sort(), ["limiterd.mdb", "limiterd.mdb-lock"]);
+});
+
+t.test("the words for an error are the operating system's, or LMDB's without its addresses", async (t) => {
+  const failure = (message: string, fields: object): Error => Object.assign(new Error(message), fields);
+  for (const [error, words] of [
+    [failure("No space left on device: Attempting to write page at position 4096, size 8192, blocks 2, buffer sizes 4096 4096 987022336", { code: 28 }), "no space left on device"],
+    [failure("ENOSPC: no space left on device, write", { code: "ENOSPC", errno: -28 }), "no space left on device"],
+    [failure("EROFS: read-only file system, open '/x'", { code: "EROFS", errno: -30 }), "read-only file system"],
+    [failure("MDB_MAP_FULL: Environment mapsize limit reached: Attempting to write page at position 1, size 2, blocks 1, buffer sizes 1 2 3", { code: -30792 }), "MDB_MAP_FULL: Environment mapsize limit reached"],
+    [new Error("Database is closed"), "Database is closed"],
+    ["odd", "odd"],
+  ] as const) t.equal(plainReason(error), words);
 });
 
 t.test("a file that was cut short is refused with its name, wherever it was cut, and doesn't end the process", async (t) => {
   const directory = temporary(t);
   const { size } = statSync(await filledStore(directory, 3000));
-  for (const bytes of [20, 100, 4095, 4096, 8192, 12_288, Math.floor(size / 2)]) {
+  for (const bytes of [0, 20, 100, 4095, 4096, 8192, 12_288, Math.floor(size / 2)]) {
     const copy = join(directory, `cut-${bytes}`);
     mkdirSync(copy);
     const file = join(copy, "limiterd.mdb");

@@ -1,4 +1,4 @@
-/** A process that opens a store and does one thing with it: holds it, writes until it is killed, or reads it all. It tells its parent what happened. */
+/** A process that opens a store and does one thing with it: holds it, writes until it is killed, commits as many bytes as it is told, or reads it all. It tells its parent what happened. */
 import { openLmdbStore } from "../../limiterd/lmdb-store.js";
 import { tables } from "../../limiterd/store.js";
 
@@ -9,6 +9,11 @@ try {
   const store = await openLmdbStore(directory!);
   if (task === "hold") {
     process.on("message", () => void store.close().then(() => tell({ closed: true })));
+    tell({ opened: process.pid });
+  } else if (task === "commit") {
+    process.on("message", (bytes: number) => {
+      store.commit([{ table: "windows", key: "a", value: ["x".repeat(bytes)] }]).then(() => tell({ committed: bytes }), (error: Error) => tell({ refused: `${error.name}: ${error.message}` }));
+    });
     tell({ opened: process.pid });
   } else if (task === "write") {
     for (let n = 1; ; n++) {
