@@ -5,11 +5,12 @@
  */
 import { leasesPerPeerMax } from "../shared/bounds.js";
 import { plainFailure } from "../shared/error-code.js";
-import { type Admin, type Admit, type FromDaemon, type Hello, type RefusalNote, type Reroute, type Settle, type ToDaemon } from "../shared/wire/message.js";
+import { type Admin, type Admit, type Hello, type RefusalNote, type Reroute, type Settle, type ToDaemon } from "../shared/wire/message.js";
 import { toDaemonFromWire } from "../shared/wire/to-daemon.js";
 import { wireVersion } from "../shared/version.js";
 import { unreachable } from "../shared/assert.js";
 import { admit, noRules, readmit } from "./admit.js";
+import { announce, tellStoreState } from "./announce.js";
 import { authorize, deny } from "./authorize.js";
 import { hold, isSameTarget, matchTarget, release } from "./charge.js";
 import { countSettle, journalEntryOf, recountLease, uncountedLsn } from "./count-settle.js";
@@ -114,6 +115,7 @@ export function endReunion(state: DaemonState): void {
 function welcome(state: DaemonState, peer: PeerState): void {
   peer.welcomed = true;
   peer.send({ kind: "welcome", id: peer.helloId, daemonVersion: state.settings.version, settledSeq: peer.proxy?.durableSeq ?? 0, limited: isLimited(state), inertRules: state.inertRules.size, inertBudgets: countInertBudgets(state), keyed: state.keys.size > 0 });
+  tellStoreState(state, peer);
 }
 
 function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: number): boolean {
@@ -242,8 +244,4 @@ function onAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: num
 function announceLimited(state: DaemonState, before: boolean): void {
   const value = isLimited(state);
   if (value !== before) announce(state, { kind: "event", name: "limited", value });
-}
-
-function announce(state: DaemonState, event: FromDaemon): void {
-  for (const peer of state.peers) if (peer.role === "proxy" && peer.welcomed) peer.send(event);
 }

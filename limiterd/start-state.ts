@@ -3,6 +3,7 @@ import { commitDelayMs } from "../shared/bounds.js";
 import type { BudgetDefinition } from "../shared/budget.js";
 import { keyNumber } from "../shared/managed-key.js";
 import type { RuleDefinition } from "../shared/rule.js";
+import { noteStoreState } from "./announce.js";
 import { budgetChange, createSpendLog } from "./budget-store.js";
 import type { HashKey } from "./child-name.js";
 import { beginFill, createSpentOnDays } from "./fill-budget.js";
@@ -55,9 +56,8 @@ export interface Started {
 /** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
 export async function startState({ store, schedule, onStoreState, onInert, onUnreadable, onDroppedRecord, turn }: StartPorts, { settings, rules, budgets: configured, hashKey, nowMs }: StartOptions): Promise<Started> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, { hashKey, nowMs });
-  const counts = newCounts();
   const told = (error: Error | null): void => {
-    if (error !== null) counts.failedCommits++;
+    noteStoreState(state, error);
     onStoreState(error);
   };
   const labelsOf = (keyId: string): readonly string[] => {
@@ -90,7 +90,8 @@ export async function startState({ store, schedule, onStoreState, onInert, onUnr
     onInert,
     onUnreadable,
     onDroppedRecord,
-    counts,
+    counts: newCounts(),
+    storeFailing: null,
     lastSnapshotAtMs: null,
   };
   // What is looked up is marked in the store before anything is spent on top of it.

@@ -83,6 +83,8 @@ export interface DaemonState {
   /** Told of each record of a proxy that makes no sense, with the name of the field that doesn't, for the log. */
   readonly onDroppedRecord: (proxyId: string, flaw: string, record: Execution) => void;
   readonly counts: DaemonCounts;
+  /** Why the store can't be written, as the proxies were told; null when it can. */
+  storeFailing: string | null;
   /** When a snapshot was last complete. */
   lastSnapshotAtMs: number | null;
 }

@@ -10,14 +10,17 @@ export interface Notices {
   inertBudgets: number | null;
   /** Whether a managed key exists, so that nobody calls without credentials; null before the daemon said anything. */
   keyed: boolean | null;
+  /** Why the daemon can't write its store; null when it can, and before it said anything. */
+  storeFailing: string | null;
 }
 
 export function createNotices(): Notices {
-  return { limited: true, inertRules: null, inertBudgets: null, keyed: null };
+  return { limited: true, inertRules: null, inertBudgets: null, keyed: null, storeFailing: null };
 }
 
 export function heardWelcome(notices: Notices, { limited, inertRules, inertBudgets, keyed }: Welcome): void {
-  Object.assign(notices, { limited, inertRules, inertBudgets, keyed });
+  // If the store fails, that is said right behind the welcome.
+  Object.assign(notices, { limited, inertRules, inertBudgets, keyed, storeFailing: null });
 }
 
 export function heardEvent(notices: Notices, event: Extract<FromDaemon, { readonly kind: "event" }>): void {
@@ -33,5 +36,8 @@ export function heardEvent(notices: Notices, event: Extract<FromDaemon, { readon
       return;
     case "keyed":
       notices.keyed = event.value;
+      return;
+    case "store_failing":
+      notices.storeFailing = event.value;
   }
 }

@@ -8,9 +8,9 @@ import { replyJson } from "./respond.js";
 export function replyHealth(gateway: Gateway, exchange: Exchange): number {
   const { limiter, config } = gateway;
   replyJson(exchange, 200, {
-    status: limiter.reachable ? "ok" : "degraded",
+    status: limiter.reachable && limiter.storeFailing === null ? "ok" : "degraded",
     version,
-    limiter: { reachable: limiter.reachable, failure_mode: config.limiter.failureMode, unsettled: limiter.unsettled, inert_rules: limiter.inertRules, inert_budgets: limiter.inertBudgets },
+    limiter: { reachable: limiter.reachable, failure_mode: config.limiter.failureMode, unsettled: limiter.unsettled, store_failing: limiter.storeFailing, inert_rules: limiter.inertRules, inert_budgets: limiter.inertBudgets },
   });
   return 200;
 }

@@ -222,6 +222,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     get unsettled() { return unsettled.items.length; },
     get inertRules() { return notices.inertRules; },
     get inertBudgets() { return notices.inertBudgets; },
+    get storeFailing() { return notices.storeFailing; },
     get keyed() { return notices.keyed; },
     admit: (caller, targets, submission = false) => ask({ caller, targets, rerouted: null, submission }),
     authorize,

@@ -64,6 +64,8 @@ export interface Limiter {
   readonly inertRules: number | null;
   /** The same of budgets. */
   readonly inertBudgets: number | null;
+  /** Why the daemon can't write its store, as it said last; null when it can. */
+  readonly storeFailing: string | null;
   /** Whether a managed key exists, as the daemon said last; null before it said anything. */
   readonly keyed: boolean | null;
   /**

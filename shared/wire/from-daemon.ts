@@ -55,6 +55,7 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
       const [, , name, value] = frame as unknown[];
       if (name === "keyed") return value === true ? { kind: "event", name, value } : null;
       if (name === "limited") return typeof value === "boolean" ? { kind: "event", name, value } : null;
+      if (name === "store_failing") return value === null || typeof value === "string" ? { kind: "event", name, value } : null;
       return (name === "inert_rules" || name === "inert_budgets") && isCount(value) ? { kind: "event", name, value } : null;
     }
     default: return null;

@@ -35,6 +35,7 @@
  *   event    0 name value                                 `limited`: whether any rule or budget exists, so whether admissions must be asked for
  *                                                         `inert_rules`, `inert_budgets`: how many are loaded and do nothing
  *                                                         `keyed`: a managed key exists, so that nobody calls without credentials any more
+ *                                                         `store_failing`: why the store can't be written, null once it can; after a welcome only if it can't
  *
  * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it is
  * `[lease, userPath, admittedAtMs, lsn, attempt, submission]`. `lsn` is the daemon's log sequence number at the
@@ -239,22 +240,11 @@ export interface Failed {
   readonly failure: Failure;
 }
 
-export interface LimitedEvent {
-  readonly kind: "event";
-  readonly name: "limited";
-  readonly value: boolean;
-}
+/** Told unasked, to every proxy. */
+export type DaemonEvent =
+  | { readonly kind: "event"; readonly name: "limited"; readonly value: boolean }
+  | { readonly kind: "event"; readonly name: "inert_rules" | "inert_budgets"; readonly value: number }
+  | { readonly kind: "event"; readonly name: "keyed"; readonly value: true }
+  | { readonly kind: "event"; readonly name: "store_failing"; readonly value: string | null };
 
-export interface InertEvent {
-  readonly kind: "event";
-  readonly name: "inert_rules" | "inert_budgets";
-  readonly value: number;
-}
-
-export interface KeyedEvent {
-  readonly kind: "event";
-  readonly name: "keyed";
-  readonly value: true;
-}
-
-export type FromDaemon = Welcome | Admitted | Refused | Exceeded | Denied | Authorized | Settled | Answer | Failed | LimitedEvent | InertEvent | KeyedEvent;
+export type FromDaemon = Welcome | Admitted | Refused | Exceeded | Denied | Authorized | Settled | Answer | Failed | DaemonEvent;

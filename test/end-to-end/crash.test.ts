@@ -1,4 +1,5 @@
 /** CONTRACT section 10 with real processes: whoever dies, nothing is leaked, lost or counted twice. */
+import { spawnSync } from "node:child_process";
 import t, { type Test } from "tap";
 import { chat, ruleNow, until } from "../support/client.js";
 import { makeSite } from "../support/processes.js";
@@ -120,6 +121,25 @@ t.test("without the daemon, closed: 503 past the deadline, and /health says so",
   await site.startDaemon();
   await until(() => chat(proxy.ready, { path: "/team" }), (response) => response.status === 200);
   t.match(await (await fetch(`${proxy.ready}/health`)).json(), { status: "ok", limiter: { reachable: true } });
+});
+
+t.test("a store that can't be written: served all the same, /health is degraded with the reason until it can, and the log says it once", { skip: spawnSync("prlimit", ["--version"]).error === undefined ? false : "needs prlimit" }, async (t) => {
+  const { site } = await begin(t);
+  const daemon = await site.startDaemon();
+  const proxy = await site.startProxy();
+  const bound = (bytes: string): void => void t.equal(spawnSync("prlimit", ["--pid", String(daemon.child.pid), `--fsize=${bytes}:`]).status, 0);
+  const health = async (): Promise<{ status: string }> => (await (await fetch(`${proxy.ready}/health`)).json()) as { status: string };
+  bound("1");
+  t.equal((await chat(proxy.ready, { path: "/team" })).status, 200);
+  t.match(await until(health, ({ status }) => status === "degraded"), { limiter: { reachable: true, unsettled: 1, store_failing: "file too large" } });
+  t.equal((await fetch(`${proxy.ready}/ready`)).status, 200);
+  t.equal((await chat(proxy.ready, { path: "/team" })).status, 200);
+  bound("unlimited");
+  t.match(await until(health, ({ status }) => status === "ok"), { limiter: { store_failing: null } });
+  const told = (text: string): number => daemon.output().split(text).length - 1;
+  await until(async () => told("the store can be written again"), (times) => times === 1);
+  t.equal(told("the store can't be written"), 1);
+  t.match(daemon.output(), /"level":"warn".*"seconds":\d+,"msg":"the store can be written again"/);
 });
 
 t.test("a daemon that stands still is away too: 503, and /health says so until it goes on", async (t) => {

@@ -1,4 +1,5 @@
 /** A daemon's memory and steps without sockets and timers, for tests: peers are arrays, time is set, commits run when asked. */
+import { noteStoreState } from "../../limiterd/announce.js";
 import { budgetChange, createSpendLog } from "../../limiterd/budget-store.js";
 import { flushUsage } from "../../limiterd/flush-usage.js";
 import { beginFill, createSpentOnDays } from "../../limiterd/fill-budget.js";
@@ -65,7 +66,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
   const { budgets, unfilled, logged, changes: budgetChanges } = restoreBudgets(store, configured, { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey }, nowMs);
   const spendLog = createSpendLog(budgets, usage, logged);
-  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000, contributors: [usage, spendLog] });
+  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: (error) => noteStoreState(state, error) }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000, contributors: [usage, spendLog] });
   const state: DaemonState = {
     settings: { version: "test", pid: 1, rateLimitsEnabled, usageEnabled, quotaTemplatesEntitled: true, budgetsEnabled: true, inertReason },
     budgets,
@@ -89,6 +90,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     onUnreadable: (error) => void damagedTold.push(error.message),
     onDroppedRecord: (proxyId, field, { requestId }) => void droppedTold.push(`${proxyId} ${requestId} ${field}`),
     counts: newCounts(),
+    storeFailing: null,
     lastSnapshotAtMs: null,
   };
   for (const budget of unfilled) void beginFill(state, budget, nowMs);

@@ -268,6 +268,25 @@ t.test("proxies are told when the first rule comes and the last one goes", async
   t.match(peer.heard.slice(3), [{ kind: "event", name: "limited", value: false }, { kind: "answer", id: 6 }]);
 });
 
+t.test("proxies are told when the store can't be written, whoever comes meanwhile behind the welcome, and when it can again", async (t) => {
+  const daemon = startDaemon([minute]);
+  await daemon.commit();
+  const first = daemon.proxy("p1");
+  await daemon.commit();
+  const events = (peer: typeof first): unknown[] => peer.heard.flatMap((message) => (message.kind === "event" ? [message.value] : []));
+  daemon.store.broken = true;
+  first.say(settleOf(askFor(first, 2, "/team")!, 1, 30));
+  for (let round = 0; round < 3; round++) await daemon.commit();
+  t.same(events(first), ["the disk is broken"], "once");
+  t.match(await ask(daemon, "status", null), { store: { failing: "the disk is broken", failed_commits: 3 } });
+  const second = daemon.proxy("p2");
+  t.match(second.heard, [{ kind: "welcome" }, { kind: "event", name: "store_failing", value: "the disk is broken" }]);
+  t.not(askFor(second, 3, "/team"), null, "service goes on");
+  daemon.store.broken = false;
+  await daemon.commit();
+  t.same([events(first), events(second)], [["the disk is broken", null], ["the disk is broken", null]]);
+});
+
 t.test("a life that wrote nothing is told apart from the next one: its leases are counted again", async (t) => {
   const first = startDaemon([minute]);
   await first.snapshot();

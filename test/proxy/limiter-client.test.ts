@@ -169,6 +169,24 @@ t.test("the numbers of inert rules and budgets are those that the daemon said la
   t.same(said(), [3, 4]);
 });
 
+t.test("why the daemon can't write its store is known until it says otherwise, or welcomes without a word of it", async (t) => {
+  const bench = new Bench();
+  t.equal(bench.client.storeFailing, null);
+  bench.connect();
+  bench.welcome();
+  bench.hear({ kind: "event", name: "store_failing", value: "no space left on device" });
+  t.equal(bench.client.storeFailing, "no space left on device");
+  t.ok(bench.client.reachable, "it serves all the same");
+  bench.hear({ kind: "event", name: "store_failing", value: null });
+  t.equal(bench.client.storeFailing, null);
+  bench.hear({ kind: "event", name: "store_failing", value: "i/o error" });
+  bench.lose();
+  t.equal(bench.client.storeFailing, "i/o error");
+  bench.connect();
+  bench.welcome();
+  t.equal(bench.client.storeFailing, null);
+});
+
 t.test("many admissions wait side by side, and each gets its own answer in whatever order they come", async (t) => {
   const bench = linkedBench();
   const asked = Array.from({ length: 5 }, (_, i) => bench.ask(`/${i}`));
