@@ -19,7 +19,7 @@ const keyBytesMax = 1970;
 
 /** Of the tries to write to a disk that failed, one in so many goes to LMDB whatever the trial says: one in a minute. */
 const askedAnywayEvery = 60;
-/** What a trial writes beyond the values: pages on their way. */
+/** What a trial writes beside values: pages on their way. */
 const trialBytes = 64 * 1024;
 
 const unfinished = /^limiterd\.mdb\.\d+\.new(-lock)?$/;
@@ -30,6 +30,7 @@ type Bytes = Database<Buffer, string | number>;
 export async function openLmdbStore(dataDir: string): Promise<Store> {
   const file = join(dataDir, "limiterd.mdb");
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  if (!existsSync(`${file}-lock`)) await needRoom(dataDir, file);
   if (!existsSync(file)) await makeStore(dataDir, file);
   const root = openRoot(file);
   try {
@@ -40,6 +41,15 @@ export async function openLmdbStore(dataDir: string): Promise<Store> {
   } catch (error) {
     await root.close();
     throw error instanceof StoreUnreadableError || error instanceof StoreLockedError ? error : unreadable(file, error);
+  }
+}
+
+/** LMDB maps its lock file too: where that is still to be made, a disk without room for it would end the process without a word. */
+async function needRoom(dataDir: string, file: string): Promise<void> {
+  try {
+    await tryToWrite(trialFile(file), { at: 0, bytes: trialBytes });
+  } catch (error) {
+    throw new StoreUnreadableError(`${dataDir} can't be written: ${plainReason(error)}`, { cause: error });
   }
 }
 
@@ -97,6 +107,10 @@ function openRoot(file: string): RootDatabase<Buffer, string | number> {
   } finally {
     process.umask(mask);
   }
+}
+
+function trialFile(file: string): string {
+  return `${file}.${process.pid}.trial`;
 }
 
 function unreadable(file: string, cause: unknown): StoreUnreadableError {
@@ -176,7 +190,7 @@ class LmdbStore implements Store {
       if (typeof key === "string" && Buffer.byteLength(key) > keyBytesMax) throw new Error(`a key of ${table} is longer than ${keyBytesMax} bytes`);
       return value === undefined ? undefined : seal(value);
     });
-    const tryDisk = (): Promise<void> => tryToWrite(`${this.file}.trial`, { at: this.sizeBytes() ?? 0, bytes: sealed.reduce((bytes, value) => bytes + (value?.length ?? 0), trialBytes) });
+    const tryDisk = (): Promise<void> => tryToWrite(trialFile(this.file), { at: this.sizeBytes() ?? 0, bytes: sealed.reduce((bytes, value) => bytes + (value?.length ?? 0), trialBytes) });
     try {
       // LMDB prints each of its failures: while the disk is full it is asked now and then only, in case the trial is wrong.
       if (this.#failed % askedAnywayEvery !== 0) await tryDisk();

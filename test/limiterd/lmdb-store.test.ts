@@ -1,8 +1,9 @@
-import { type ChildProcess, fork, spawnSync } from "node:child_process";
+import { type ChildProcess, fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { crc32 } from "node:zlib";
 import { open } from "lmdb";
 import t, { type Test } from "tap";
@@ -288,6 +289,15 @@ t.test("a first start that was cut off is made good by the next one, and leaves 
   t.equal(await refusal(directory), null);
   t.same(readdirSync(directory).sort(), ["limiterd.mdb", "limiterd.mdb-lock"]);
   t.equal((statSync(join(directory, "limiterd.mdb")).mode & 0o777).toString(8), "600");
+});
+
+t.test("a first start on a disk that takes nothing says so, and leaves nothing", { skip: spawnSync("prlimit", ["--version"]).error === undefined ? false : "needs prlimit" }, async (t) => {
+  const directory = temporary(t);
+  const script = fileURLToPath(new URL("../support/store-process.js", import.meta.url));
+  const child = spawn("prlimit", ["--fsize=1", process.execPath, script, directory, "hold"], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const [said] = (await once(child, "message")) as [{ failed?: string }];
+  t.equal(said.failed, `StoreUnreadableError: ${directory} can't be written: file too large`);
+  t.same(readdirSync(directory), []);
 });
 
 t.test("a disk that takes no more is told in its own plain words, by LMDB once, and the store goes on when it does", { skip: spawnSync("prlimit", ["--version"]).error === undefined ? false : "needs prlimit" }, async (t) => {
