@@ -1,17 +1,16 @@
 /**
  * Names, each with six numbers and two marks, a million of them if need be, in a few hundred blocks of
  * memory instead of in objects: the garbage collector has nothing to walk through and nothing to copy.
- * Nothing is ever done to all of them in one go: the table grows and shrinks by one bucket at a time
- * (linear hashing) and by blocks of one size. How a record lies in its block is in `child-record.ts`,
+ * Nothing is ever done to all of them in one go, but at a start, when nobody waits: the table grows and
+ * shrinks by one bucket at a time (linear hashing) and by blocks of one size. How a record lies in its block is in `child-record.ts`,
  * what the numbers mean in `children.ts`.
  */
+import { Buckets, smallestBuckets } from "./child-buckets.js";
 import { type NameReader, nameWords, readName } from "./child-name.js";
 import { Block, blockShift, goneMark, isNamed, numbersPerRecord, outMark, dirtyMark, recordUnits, unitsAhead, unitsPerBlock, wordOf, wordsAhead } from "./child-record.js";
 
 /** Most templates have few children, so the first block of a table begins small. */
 const smallestBlock = 32;
-const headsShift = 14;
-const smallestBuckets = 4;
 
 /** Where a walk through a table stands. */
 export interface Walk {
@@ -27,11 +26,7 @@ export class ChildTable {
   #open = 0;
   /** Places in `#blocks` where there is none. */
   readonly #free: number[] = [];
-  /** The first record of each bucket, or −1; in blocks like the records. */
-  readonly #firsts: Int32Array[] = [new Int32Array(smallestBuckets).fill(-1)];
-  #buckets = smallestBuckets;
-  /** All ones; the smallest such number that no bucket's number is above. */
-  #mask = smallestBuckets - 1;
+  readonly #buckets = new Buckets();
 
   constructor(asked: NameReader) {
     this.#asked = asked;
@@ -41,7 +36,7 @@ export class ChildTable {
   find(name: string): number {
     const asked = this.#asked;
     asked.read(name);
-    let place = this.#first(this.#bucketOf(asked.hash));
+    let place = this.#buckets.first(this.#buckets.of(asked.hash));
     while (place !== -1) {
       const { words } = this.#blockOf(place);
       const at = wordOf(place);
@@ -56,8 +51,28 @@ export class ChildTable {
     const asked = this.#asked;
     asked.read(name);
     this.size++;
-    if (this.size > this.#buckets) this.#split();
+    if (this.size > this.#buckets.count) this.#split();
+    const place = this.#append(asked.head, asked.hash, asked.words, 0);
+    this.#putFirst(asked.hash, place);
+    return place;
+  }
+
+  /** As `add`, but it isn't found until `link`: a million that come at once need no bucket split for each. */
+  load(name: string): number {
+    const asked = this.#asked;
+    asked.read(name);
+    this.size++;
     return this.#append(asked.head, asked.hash, asked.words, 0);
+  }
+
+  /** Makes the buckets for all that were loaded and puts them in. Nothing was added otherwise. */
+  link(): void {
+    while (this.size > this.#buckets.count) this.#buckets.add();
+    for (const walk = this.walk(); ; ) {
+      const place = walk.next();
+      if (place === -1) return;
+      this.#putFirst(this.#blockOf(place).words[wordOf(place) + 1]!, place);
+    }
   }
 
   remove(place: number): void {
@@ -65,7 +80,7 @@ export class ChildTable {
     this.#leave(place);
     this.size--;
     // Two buckets for one record, so that the buckets keep up from twice as many.
-    for (let i = 0; i < 2 && this.#buckets > smallestBuckets && this.size < this.#buckets / 2; i++) this.#join();
+    for (let i = 0; i < 2 && this.#buckets.count > smallestBuckets && this.size < this.#buckets.count / 2; i++) this.#share(this.#buckets.removeLast());
   }
 
   /** Moves a record out of a block of which most is gone, so that the block can be given back. One with a mark stays: somebody keeps its place. */
@@ -76,6 +91,7 @@ export class ChildTable {
     if (place >> blockShift === this.#open || block.liveUnits * 2 > unitsPerBlock || (head & (dirtyMark | outMark)) !== 0) return;
     this.#unlink(place);
     const moved = this.#append(head, block.words[at + 1]!, block.words, at + wordsAhead);
+    this.#putFirst(block.words[at + 1]!, moved);
     const [from, to] = [this.numbersAt(place), this.numbersAt(moved)];
     const numbers = this.numbers(moved);
     for (let i = 0; i < numbersPerRecord; i++) numbers[to + i] = block.numbers[from + i]!;
@@ -137,20 +153,7 @@ export class ChildTable {
     return this.#blocks[place >> blockShift]!;
   }
 
-  #bucketOf(hash: number): number {
-    const bucket = hash & this.#mask;
-    return bucket < this.#buckets ? bucket : bucket & (this.#mask >> 1);
-  }
-
-  #first(bucket: number): number {
-    return this.#firsts[bucket >> headsShift]![bucket & ((1 << headsShift) - 1)]!;
-  }
-
-  #setFirst(bucket: number, place: number): void {
-    this.#firsts[bucket >> headsShift]![bucket & ((1 << headsShift) - 1)] = place;
-  }
-
-  /** Writes a record into the open block and puts it first in its bucket. */
+  /** Writes a record into the open block; no bucket holds it yet. */
   #append(head: number, hash: number, from: Int32Array, nameAt: number): number {
     const units = recordUnits(head);
     const block = this.#blockFor(units);
@@ -161,7 +164,6 @@ export class ChildTable {
     for (let i = 0, count = nameWords(head); i < count; i++) block.words[at + wordsAhead + i] = from[nameAt + i]!;
     block.usedUnits += units;
     block.liveUnits += units;
-    this.#putFirst(this.#bucketOf(hash), place);
     return place;
   }
 
@@ -192,17 +194,19 @@ export class ChildTable {
     this.#free.push(index);
   }
 
-  #putFirst(bucket: number, place: number): void {
-    this.#blockOf(place).words[wordOf(place)] = this.#first(bucket);
-    this.#setFirst(bucket, place);
+  /** Puts a record first in the bucket of its hash. */
+  #putFirst(hash: number, place: number): void {
+    const bucket = this.#buckets.of(hash);
+    this.#blockOf(place).words[wordOf(place)] = this.#buckets.first(bucket);
+    this.#buckets.setFirst(bucket, place);
   }
 
   #unlink(place: number): void {
     const { words } = this.#blockOf(place);
     const next = words[wordOf(place)]!;
-    const bucket = this.#bucketOf(words[wordOf(place) + 1]!);
-    let before = this.#first(bucket);
-    if (before === place) return this.#setFirst(bucket, next);
+    const bucket = this.#buckets.of(words[wordOf(place) + 1]!);
+    let before = this.#buckets.first(bucket);
+    if (before === place) return this.#buckets.setFirst(bucket, next);
     for (;;) {
       const block = this.#blockOf(before);
       const after = block.words[wordOf(before)]!;
@@ -216,37 +220,18 @@ export class ChildTable {
 
   /** One bucket more, for some of the records of one that was there. */
   #split(): void {
-    const bucket = this.#buckets++;
-    if (bucket > this.#mask) this.#mask = 2 * this.#mask + 1;
-    const firsts = this.#firsts.at(-1)!;
-    if (bucket === (this.#firsts.length - 1) * (1 << headsShift) + firsts.length) {
-      if (firsts.length === 1 << headsShift) this.#firsts.push(new Int32Array(1 << headsShift));
-      else {
-        const larger = new Int32Array(2 * firsts.length);
-        larger.set(firsts);
-        this.#firsts[this.#firsts.length - 1] = larger;
-      }
-    }
-    this.#setFirst(bucket, -1);
-    this.#share(bucket & (this.#mask >> 1));
+    const parent = this.#buckets.add();
+    const place = this.#buckets.first(parent);
+    this.#buckets.setFirst(parent, -1);
+    this.#share(place);
   }
 
-  /** One bucket less: the last one's records go where they were before it. */
-  #join(): void {
-    const bucket = --this.#buckets;
-    if (bucket === (this.#mask + 1) / 2) this.#mask >>= 1;
-    this.#share(bucket);
-    if (bucket > 0 && bucket % (1 << headsShift) === 0) this.#firsts.pop();
-  }
-
-  /** Puts each record of a bucket into the one where it belongs now. */
-  #share(bucket: number): void {
-    let place = this.#first(bucket);
-    this.#setFirst(bucket, -1);
+  /** Puts each record of a bucket that was taken apart, from its first one on, where it belongs now. */
+  #share(place: number): void {
     while (place !== -1) {
       const { words } = this.#blockOf(place);
       const next = words[wordOf(place)]!;
-      this.#putFirst(this.#bucketOf(words[wordOf(place) + 1]!), place);
+      this.#putFirst(words[wordOf(place) + 1]!, place);
       place = next;
     }
   }

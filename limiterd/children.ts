@@ -102,11 +102,16 @@ export class Children {
     this.#takeOut(kept, counter);
   }
 
-  /** Adds a child that isn't there, at rest. */
-  addResting(name: string, window: Window, restoredLsn: number): void {
+  /** Adds a child that isn't there, at rest, of many that come from the store. It is there once `loaded` was called. */
+  load(name: string, window: Window, restoredLsn: number): void {
     const { table } = this.#keep();
-    write(table, table.add(name), window, restoredLsn);
+    write(table, table.load(name), window, restoredLsn);
     this.#nursery.size++;
+  }
+
+  /** All that come from the store have come. */
+  loaded(): void {
+    this.#kept?.table.link();
   }
 
   delete(place: number): void {

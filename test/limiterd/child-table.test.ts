@@ -35,7 +35,7 @@ const sorted = (model: ReadonlyMap<string, Model>): unknown => [...model].sort((
 const name = fc.oneof(fc.nat(400).map((n) => `user-${n}`), fc.string({ unit: fc.constantFrom("a", "b", "é", "ÿ", "ł", "\ud800", "漢", "\0"), maxLength: 9 }), fc.nat(5).map((n) => "x".repeat(2040 + n)));
 const number = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.double({ noNaN: true }));
 
-t.test("a table does what a map does, whatever comes, goes, is marked and moved", async (t) => {
+t.test("a table does what a map does, however much was loaded at first, whatever comes, goes, is marked and moved", async (t) => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant("add" as const), name, numbers: fc.array(number, { minLength: 6, maxLength: 6 }) }),
     fc.record({ kind: fc.constantFrom("remove" as const, "tidy" as const), name }),
@@ -44,9 +44,14 @@ t.test("a table does what a map does, whatever comes, goes, is marked and moved"
     fc.record({ kind: fc.constant("tidyAll" as const) }),
   );
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+    fc.property(fc.nat(3000), fc.array(step, { maxLength: 60 }), (loaded, steps) => {
       const table = newTable();
       const model = new Map<string, Model>();
+      for (let i = 0; i < loaded; i++) {
+        write(table, table.load(`user-${i}`), [i, 6, 7, 8, 9, 10]);
+        model.set(`user-${i}`, { numbers: [i, 6, 7, 8, 9, 10], marks: 0 });
+      }
+      table.link();
       const put = (who: string, numbers: readonly number[]): void => {
         const known = table.find(who);
         if ((known === -1) === model.has(who)) throw new Error(`${who} is ${known === -1 ? "lost" : "there"}`);

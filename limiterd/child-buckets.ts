@@ -1,0 +1,58 @@
+/**
+ * The buckets of a table of children: the first record of each. There is one more or one less at a time
+ * (linear hashing): the buckets up to `count` share out the hashes by their lowest bits, those that
+ * aren't there yet by one bit less.
+ */
+
+const blockShift = 14;
+const blockBuckets = 1 << blockShift;
+export const smallestBuckets = 4;
+
+export class Buckets {
+  count = smallestBuckets;
+  /** In blocks, so that nothing large is ever copied; −1 where a bucket is empty. */
+  readonly #firsts: Int32Array[] = [new Int32Array(smallestBuckets).fill(-1)];
+  /** All ones; the smallest such number that no bucket's number is above. */
+  #mask = smallestBuckets - 1;
+
+  /** The bucket of a hash. */
+  of(hash: number): number {
+    const bucket = hash & this.#mask;
+    return bucket < this.count ? bucket : bucket & (this.#mask >> 1);
+  }
+
+  /** The place of a bucket's first record, or −1. */
+  first(bucket: number): number {
+    return this.#firsts[bucket >> blockShift]![bucket & (blockBuckets - 1)]!;
+  }
+
+  setFirst(bucket: number, place: number): void {
+    this.#firsts[bucket >> blockShift]![bucket & (blockBuckets - 1)] = place;
+  }
+
+  /** One more, empty. Returns the bucket some of whose records belong there now. */
+  add(): number {
+    const bucket = this.count++;
+    if (bucket > this.#mask) this.#mask = 2 * this.#mask + 1;
+    const firsts = this.#firsts.at(-1)!;
+    if (bucket === (this.#firsts.length - 1) * blockBuckets + firsts.length) {
+      if (firsts.length === blockBuckets) this.#firsts.push(new Int32Array(blockBuckets));
+      else {
+        const larger = new Int32Array(2 * firsts.length);
+        larger.set(firsts);
+        this.#firsts[this.#firsts.length - 1] = larger;
+      }
+    }
+    this.setFirst(bucket, -1);
+    return bucket & (this.#mask >> 1);
+  }
+
+  /** One less. Returns the first of the records that it held, which belong elsewhere now. */
+  removeLast(): number {
+    const bucket = --this.count;
+    if (bucket === (this.#mask + 1) / 2) this.#mask >>= 1;
+    const first = this.first(bucket);
+    if (bucket > 0 && bucket % blockBuckets === 0) this.#firsts.pop();
+    return first;
+  }
+}
