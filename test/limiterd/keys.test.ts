@@ -104,7 +104,7 @@ t.test("a deactivated key is denied in the very step of its deactivation, on eve
   t.same(authorize(second, 4, key.hash), { kind: "denied", id: 4 });
   t.equal(first.heard.length, heard, "not answered before the commit");
   await daemon.commit();
-  t.match(first.heard.slice(heard), [{ kind: "failed", failure: { status: 503, message: /^the change is made but not written: the store can't be written \(the disk is broken\)/ } }]);
+  t.match(first.heard.slice(heard), [{ kind: "event", name: "store_failing", value: "the disk is broken" }, { kind: "failed", failure: { status: 503, message: /^the change is made but not written: the store can't be written \(the disk is broken\)/ } }]);
   ask(first, "keys.issue", { key_hash: newKey().hash, redacted_value: newKey().redacted, key: {} });
   t.match(first.heard.at(-1), { kind: "failed", failure: { status: 503, message: "no key is issued: the store can't be written (the disk is broken)" } });
   t.equal(daemon.state.keys.size, 1, "a key whose value nobody would get isn't made");
