@@ -17,7 +17,7 @@ import type { ModelCall } from "./model-call.js";
 import { RecordingExchange } from "./recording-exchange.js";
 import type { Route } from "./resolve-model.js";
 import type { CacheHit, ResponseCache } from "./response-cache.js";
-import { targetHeader } from "./respond.js";
+import { requestIdHeaders, targetHeader } from "./respond.js";
 import { cachedRecord } from "./usage-record.js";
 
 /** What makes a proxy keep answers. */
@@ -72,7 +72,7 @@ function answer(gateway: Gateway, exchange: Exchange, { answer, ageMs }: CacheHi
   const { contentType, body, target, usage, estimated } = answer;
   record.target = target;
   record.end(200, "cache_hit");
-  const headers = ["content-type", contentType, "x-request-id", exchange.id, "x-sluice-target", targetHeader(target), "x-cache", "HIT", "age", String(Math.floor(ageMs / 1000))];
+  const headers = ["content-type", contentType, ...requestIdHeaders(exchange), "x-sluice-target", targetHeader(target), "x-cache", "HIT", "age", String(Math.floor(ageMs / 1000))];
   const finish = (): void => {
     if (!contentType.startsWith("text/event-stream")) return exchange.reply(200, headers, body.toString("latin1"), "latin1");
     exchange.begin(200, headers);

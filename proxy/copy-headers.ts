@@ -22,7 +22,8 @@ const droppedFromRequests = createNameTable(
 // The caller sets its own length, id, date, limits and target; the rest speaks of the provider's own site, and of the operator's account there.
 const notForClients = [...hopByHop, "content-length", "set-cookie", "x-request-id", "alt-svc", "strict-transport-security", "server", "date", "via", "openai-organization", "openai-project", "anthropic-organization-id"] as const;
 
-const droppedFromResponses = createNameTable(notForClients, ["proxy-", "x-ratelimit-", "anthropic-ratelimit-", "x-sluice-"]);
+// Of the request ids Anthropic's name is the caller's to set too, where its dialect is spoken.
+const droppedFromResponses = createNameTable([...notForClients, "request-id"], ["proxy-", "x-ratelimit-", "anthropic-ratelimit-", "x-sluice-"]);
 
 const droppedFromPassedResponses = createNameTable(notForClients, ["proxy-", "x-sluice-"]);
 
@@ -79,6 +80,13 @@ function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: NameTable)
     else if (name.length === "connection".length) named = namedByConnection(asText(name), asText(rawHeaders[i + 1]!), named);
   }
   return named === null ? kept : without(kept, named);
+}
+
+/** What a provider says of when to ask again, and whether: the official SDKs go by it. Of a flat list. */
+export function retryHeaders(flat: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < flat.length; i += 2) if (/^(?:retry-after(?:-ms)?|x-should-retry)$/i.test(flat[i]!)) kept.push(flat[i]!, flat[i + 1]!);
+  return kept;
 }
 
 /** The first value of a header in a flat list, by its lower-case name; empty when it isn't there. */

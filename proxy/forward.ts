@@ -6,12 +6,12 @@
 import { heldResponseBytesMax } from "../shared/bounds.js";
 import type { Failure } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
-import { forwardResponseHeaders, headerOf } from "./copy-headers.js";
+import { forwardResponseHeaders, headerOf, retryHeaders } from "./copy-headers.js";
 import { type Counted, isWithoutModel, uncharged } from "./count-usage.js";
 import type { Exchange } from "./exchange.js";
 import { failoverReason, type TargetFailure } from "./failover-reason.js";
 import type { Usage } from "./read-usage.js";
-import { replyFailure } from "./respond.js";
+import { replyFailure, requestIdHeaders } from "./respond.js";
 import { SeenAnswer, type Told, type WholeForm } from "./seen-answer.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
 import { errorInEvents, errorInsideSuccess, mapUpstreamError, unansweredFailure } from "./upstream-error.js";
@@ -75,7 +75,6 @@ class Forwarding implements UpstreamSink {
   #status = 0;
   /** The provider's, then ours. */
   #headers: readonly string[] = [];
-  #retryAfter = "";
   #firstByteMonoMs: number | null = null;
   readonly #seen: SeenAnswer;
   /** Its bytes go out as they come, but for those of errors. */
@@ -101,8 +100,7 @@ class Forwarding implements UpstreamSink {
     this.#firstByteMonoMs = this.#what.monoMs();
     const headers = forwardResponseHeaders(rawHeaders);
     const contentType = headerOf(headers, "content-type").toLowerCase();
-    this.#retryAfter = headerOf(headers, "retry-after");
-    headers.push("x-request-id", this.#exchange.id, ...this.#what.headers);
+    headers.push(...requestIdHeaders(this.#exchange), ...this.#what.headers);
     this.#headers = headers;
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.#seen.beginStream(this.#what.hideUsageChunk);
@@ -214,8 +212,8 @@ class Forwarding implements UpstreamSink {
 
   /** Nothing has gone to the client. */
   #fail(what: Failure, { outcome, note, why }: Failed, { usage, estimated }: Counted = uncharged): void {
-    const failed = why === null ? null : { why, status: what.status, answered: this.#status !== 0, retryAfter: this.#retryAfter };
-    const headers = this.#retryAfter === "" ? this.#what.headers : ["retry-after", this.#retryAfter, ...this.#what.headers];
+    const failed = why === null ? null : { why, status: what.status, answered: this.#status !== 0, retryAfter: headerOf(this.#headers, "retry-after") };
+    const headers = [...retryHeaders(this.#headers), ...this.#what.headers];
     this.#done({ usage, estimated, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) }, failed);
   }
 

@@ -14,7 +14,12 @@ const json = "application/json";
 
 /** A JSON body with the headers that every response carries. */
 export function replyJson(exchange: Exchange, status: number, body: unknown, headers: readonly string[] = []): void {
-  exchange.reply(status, ["content-type", json, "x-request-id", exchange.id, ...headers], JSON.stringify(body), "utf8");
+  exchange.reply(status, ["content-type", json, ...requestIdHeaders(exchange), ...headers], JSON.stringify(body), "utf8");
+}
+
+/** The id under the name that every client knows, and under the one that Anthropic's SDKs read. */
+export function requestIdHeaders(exchange: Exchange): readonly string[] {
+  return speaksMessages(exchange) ? ["x-request-id", exchange.id, "request-id", exchange.id] : ["x-request-id", exchange.id];
 }
 
 /** 204: it is done, and there is nothing to say. */

@@ -34,6 +34,15 @@ t.test("the version and the betas that the client names pass, its key doesn't", 
   t.notMatch(JSON.stringify(headers), new RegExp(`"${masterKey}"|Bearer`));
 });
 
+t.test("the SDK's request id is the one in the gateway's log, of answers and of errors", async (t) => {
+  const { request_id: id, response } = await client.messages.create(asked).withResponse();
+  t.equal(id, response.headers.get("x-request-id"));
+  t.match(id, /^req_/);
+  api.intercept = (_, response) => reply(response, 400, { type: "error", error: { type: "invalid_request_error", message: "no" } }, { "request-id": "req_of_the_provider" });
+  const thrown: unknown = await client.messages.create(asked, { headers: { "x-request-id": "mine" } }).catch((error: unknown) => error);
+  t.match(thrown, { status: 400, requestID: "mine" });
+});
+
 t.test("a stream comes event by event, and the SDK's helper puts it together", async (t) => {
   const events: object[] = [];
   const added = await counts(async () => {

@@ -249,10 +249,11 @@ t.test("an upstream's error is told in our envelope, with its status, its words 
     [302, "", 502, { type: "provider_error" }],
   ];
   for (const [status, body, answered, error] of table) {
-    const forwarding = new Forwarding().head(status, [...json, "retry-after", "7"]).data(body).end();
+    const forwarding = new Forwarding().head(status, [...json, "retry-after", "7", "Retry-After-Ms", "6500", "x-should-retry", "true", "x-other", "1"]).data(body).end();
     t.match(await forwarding.finished(), { status: answered, usage: null, estimated: false, outcome: "upstream_error" }, `${status}`);
     t.match(bodyOf(forwarding).error, error);
     t.same([forwarding.exchange.status, forwarding.exchange.sent("retry-after"), forwarding.exchange.sent("x-ratelimit-limit-requests"), forwarding.exchange.sent("x-request-id")], [answered, "7", "10", "req_test"]);
+    t.same([forwarding.exchange.sent("retry-after-ms"), forwarding.exchange.sent("x-should-retry"), forwarding.exchange.sent("x-other")], ["6500", "true", undefined]);
     t.equal(forwarding.exchange.headers.filter((name) => name.toLowerCase() === "x-request-id").length, 1);
   }
 });
