@@ -85,12 +85,39 @@ function whatWasSaid(text: string): Said {
 
 function fromFields(fields: Fields): Said {
   const { message, code, param, status } = fields;
+  const detail = detailOf(fields["detail"]) ?? detailOf(isObject(message) ? message["detail"] : null);
   return {
-    message: asMessage(message),
+    message: asMessage(message) ?? asMessage(detail?.words),
     code: typeof code === "number" ? String(code) : asMessage(code),
-    param: asMessage(param),
+    param: asMessage(param) ?? asMessage(detail?.place),
     status: isErrorStatus(code) ? code : isErrorStatus(status) ? status : null,
   };
+}
+
+/** Of the problems that a list of them tells, no more are shown. */
+const problemsMax = 5;
+
+/**
+ * What FastAPI says, and who is built on it, Mistral and vLLM among them: a text, an object with a
+ * message, or a list of problems, each with its place in the request (`loc`) and its words (`msg`).
+ */
+function detailOf(detail: unknown): { readonly words: string; readonly place: string | null } | null {
+  if (typeof detail === "string") return { words: detail, place: null };
+  if (isObject(detail)) return detailOf(detail["message"] ?? detail["msg"] ?? detail["error"]);
+  if (!Array.isArray(detail)) return null;
+  const problems = detail.slice(0, problemsMax).map((problem: unknown) => ({ place: placeOf(problem), said: detailOf(problem) }));
+  const told = problems.filter(({ said }) => said !== null);
+  if (told.length === 0) return null;
+  const words = told.map(({ place, said }) => (place === "" ? said!.words : `${place}: ${said!.words}`)).join("; ");
+  return { words: detail.length > problemsMax ? `${words}; and ${detail.length - problemsMax} more` : words, place: told[0]!.place };
+}
+
+/** `["body", "messages", 0, "role"]` is `messages[0].role`. */
+function placeOf(problem: unknown): string {
+  const loc = isObject(problem) ? problem["loc"] : null;
+  if (!Array.isArray(loc)) return "";
+  const steps = loc[0] === "body" ? loc.slice(1) : loc;
+  return steps.reduce((path: string, step: unknown) => (typeof step === "number" ? `${path}[${step}]` : `${path}${path === "" ? "" : "."}${String(step)}`), "");
 }
 
 function isErrorStatus(value: unknown): value is number {
