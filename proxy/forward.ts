@@ -3,18 +3,20 @@
  * byte by byte as they come. It watches for usage, honours back-pressure, and ends the upstream when the
  * client leaves. What the request is charged is returned, not acted on.
  */
-import { heldResponseBytesMax } from "../shared/bounds.js";
+import { heldHeadMs, heldResponseBytesMax } from "../shared/bounds.js";
 import type { Failure } from "../shared/error-code.js";
 import type { Operation } from "../shared/operation.js";
+import { mustBeJson, wholeForm } from "./answer-form.js";
 import { forwardResponseHeaders, headerOf, retryHeaders } from "./copy-headers.js";
-import { type Counted, isWithoutModel, uncharged } from "./count-usage.js";
+import type { Counted } from "./count-usage.js";
 import type { Exchange } from "./exchange.js";
 import { failoverReason, type TargetFailure } from "./failover-reason.js";
 import type { Usage } from "./read-usage.js";
 import { replyFailure, requestIdHeaders } from "./respond.js";
-import { SeenAnswer, type Told, type WholeForm } from "./seen-answer.js";
+import { SeenAnswer, type Told } from "./seen-answer.js";
+import { StreamHead } from "./stream-head.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
-import { errorInEvents, errorInsideSuccess, mapUpstreamError, unansweredFailure } from "./upstream-error.js";
+import { describeNoAnswer, errorInEvents, errorInsideSuccess, isSomeAnswer, mapUpstreamError, noAnswer, unansweredFailure, untranslatable } from "./upstream-error.js";
 
 export interface ForwardRequest {
   readonly upstream: Upstream;
@@ -29,7 +31,7 @@ export interface ForwardRequest {
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: () => number;
-  /** Another target can take over: the head of a stream waits for its first bytes, so that nothing is out before they are. */
+  /** Another target can take over: the head of a stream waits until an answer begins, so that nothing is out before. */
   readonly standIn: boolean;
   readonly monoMs: () => number;
 }
@@ -79,8 +81,10 @@ class Forwarding implements UpstreamSink {
   readonly #seen: SeenAnswer;
   /** Its bytes go out as they come, but for those of errors. */
   #isHeard = false;
-  /** Whether a stream's head still waits for its first bytes. */
-  #headHeld = false;
+  /** It is no answer unless it is JSON. */
+  #mustBeJson = false;
+  /** What has come of a stream that hasn't gone out yet; null: it goes out as it comes. */
+  #head: StreamHead | null = null;
 
   constructor(exchange: Exchange, what: ForwardRequest, resolve: (forwarded: Forwarded) => void) {
     this.#exchange = exchange;
@@ -104,11 +108,12 @@ class Forwarding implements UpstreamSink {
     this.#headers = headers;
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.#seen.beginStream(this.#what.hideUsageChunk);
-      if (this.#what.standIn) this.#headHeld = true;
+      if (this.#what.standIn) this.#head = new StreamHead();
       else this.#exchange.begin(this.#status, this.#headers);
       return;
     }
-    const form = status < 300 ? formOf(contentType, this.#what.operation) : "free";
+    this.#mustBeJson = status < 300 && mustBeJson(this.#what.request.method, this.#what.operation, contentType);
+    const form = this.#mustBeJson ? "json" : status < 300 ? wholeForm(contentType, this.#what.operation) : "free";
     // Nothing is looked for in sound: it is heard while it is made.
     this.#isHeard = form === "bytes";
     this.#seen.beginWhole(form, true);
@@ -132,18 +137,25 @@ class Forwarding implements UpstreamSink {
 
   #onEvents(chunk: Buffer): void {
     const out = this.#seen.push(chunk);
-    if (this.#headHeld) {
-      if (this.#seen.errorSeen) {
-        this.#call?.abort();
-        return this.#endWithError(this.#status, errorInEvents(chunk.toString("latin1")));
-      }
-      if (out === null) return;
-      this.#headHeld = false;
-      this.#exchange.begin(this.#status, this.#headers);
-    }
     if (out === null) return;
+    if (this.#head !== null) return this.#holdHead(this.#head, out);
     if (Buffer.isBuffer(out)) this.#write(out);
     else for (const piece of out) this.#write(piece);
+  }
+
+  /** Time is looked at when something comes: a client may be kept waiting, but not kept from hearing that somebody is at work. */
+  #holdHead(head: StreamHead, out: Buffer | readonly Buffer[]): void {
+    const isOver = head.keep(out);
+    if (this.#seen.errorSeen) {
+      this.#call?.abort();
+      this.#endWithError(this.#status, errorInEvents(head.text()));
+    } else if (isOver || this.#what.monoMs() - this.#firstByteMonoMs! >= heldHeadMs) this.#releaseHead(head);
+  }
+
+  #releaseHead(head: StreamHead): void {
+    this.#head = null;
+    this.#exchange.begin(this.#status, this.#headers);
+    for (const kept of head.take()) this.#write(kept);
   }
 
   #write(chunk: Buffer): void {
@@ -158,7 +170,10 @@ class Forwarding implements UpstreamSink {
     const text = this.#seen.text();
     if (this.#status >= 300) return this.#endWithError(this.#status, text);
     const answer = this.#seen.read(text);
-    if (errorInsideSuccess(answer) && !this.#exchange.begun) return this.#endWithError(this.#status, text);
+    if (!this.#exchange.begun) {
+      if (errorInsideSuccess(answer)) return this.#endWithError(this.#status, text);
+      if (this.#mustBeJson && !isSomeAnswer(answer, text)) return this.#endWithoutAnswer(text);
+    }
     this.#done(this.#seen.charged(answer), {
       status: this.#status,
       outcome: "complete",
@@ -167,8 +182,13 @@ class Forwarding implements UpstreamSink {
   }
 
   #endStream(): void {
-    if (this.#headHeld) return this.onFailure({ kind: "broken", reason: "an empty stream" });
     const rest = this.#seen.endStream();
+    const head = this.#head;
+    if (head !== null) {
+      if (this.#seen.errorSeen) return this.#endWithError(this.#status, errorInEvents(head.text()));
+      if (!head.end()) return this.onFailure({ kind: "broken", reason: "an empty stream" });
+      this.#releaseHead(head);
+    }
     this.#done(this.#seen.charged(), {
       status: this.#status,
       outcome: this.#seen.errorSeen ? "upstream_error" : "complete",
@@ -181,18 +201,22 @@ class Forwarding implements UpstreamSink {
 
   onFailure(reason: UpstreamFailure): void {
     if (this.#ended) return;
-    const said = unansweredFailure(this.#what.provider, this.#status !== 0, reason);
-    if (reason.kind === "untranslatable") return this.#endUntranslatable(said, reason.reason);
+    if (reason.kind === "untranslatable") return this.#endUntranslatable(reason.reason);
     if (!this.#exchange.begun) {
+      const said = unansweredFailure(this.#what.provider, this.#status !== 0, reason);
       return this.#fail(said, { outcome: this.#status === 0 ? "upstream_error" : "upstream_cut", note: reason.reason, why: reason.reason });
     }
     this.#done(this.#seen.chargedCut(reason.reason), { status: this.#status, outcome: "upstream_cut", finish: () => this.#exchange.cut() });
   }
 
-  /** It has worked and will bill it, so it is charged, and no other target is asked to work at it again. */
-  #endUntranslatable(said: Failure, why: string): void {
+  /** The provider has worked and will bill it, so it is charged, and no other target is asked to work at it again; nor is this one, by an SDK that retries every 502. */
+  #endUntranslatable(why: string): void {
     const charged = this.#seen.chargedCut(why, this.#what.translator?.untoldBytes);
-    if (!this.#exchange.begun) return this.#fail(said, { outcome: "upstream_error", note: charged.note, why: null }, charged);
+    if (!this.#exchange.begun) {
+      const said = untranslatable(this.#what.provider, this.#what.operation, why);
+      const headers = ["x-should-retry", "false", ...this.#what.headers];
+      return this.#done(charged, { status: said.status, outcome: "upstream_error", finish: () => replyFailure(this.#exchange, "model", said, headers) });
+    }
     this.#done(charged, { status: this.#status, outcome: "upstream_error", finish: () => this.#exchange.cut() });
   }
 
@@ -206,15 +230,21 @@ class Forwarding implements UpstreamSink {
     const body = this.#what.upstream.redact(latin1);
     const said = mapUpstreamError(this.#what.provider, status, Buffer.from(body, "latin1"));
     // The first event of a stream: what the translation made of the provider's.
-    if (this.#what.translator !== null && this.#what.translator.failed) return this.#endUntranslatable(said, said.message);
+    if (this.#what.translator !== null && this.#what.translator.failed) return this.#endUntranslatable(said.message);
     this.#fail(said, { outcome: "upstream_error", note: null, why: failoverReason(said) });
   }
 
+  /** A page of something else, or nothing at all: no model has worked at it. */
+  #endWithoutAnswer(text: string): void {
+    const given = `${this.#status} with ${describeNoAnswer(text)}`;
+    this.#fail(noAnswer(this.#what.provider, given), { outcome: "upstream_error", note: given, why: given });
+  }
+
   /** Nothing has gone to the client. */
-  #fail(what: Failure, { outcome, note, why }: Failed, { usage, estimated }: Counted = uncharged): void {
+  #fail(what: Failure, { outcome, note, why }: Failed): void {
     const failed = why === null ? null : { why, status: what.status, answered: this.#status !== 0, retryAfter: headerOf(this.#headers, "retry-after") };
     const headers = [...retryHeaders(this.#headers), ...this.#what.headers];
-    this.#done({ usage, estimated, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) }, failed);
+    this.#done({ usage: null, estimated: false, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) }, failed);
   }
 
   /** Field by field: with spreads V8 makes a new hidden class for each request, which cost a twentieth of the proxy's CPU. */
@@ -225,12 +255,5 @@ class Forwarding implements UpstreamSink {
   }
 }
 
-/** What providers keep for callers isn't read: a file may hold anything. */
-function formOf(contentType: string, operation: Operation): WholeForm {
-  if (contentType === "" || contentType.includes("json")) return isWithoutModel(operation) ? "text" : "json";
-  return binary.test(contentType) ? "bytes" : "text";
-}
-
-const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;
 /** The provider may be at work, and has said nothing. */
 const unsaid: Counted = { usage: null, estimated: true, note: null };

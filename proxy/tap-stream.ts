@@ -33,7 +33,7 @@ export interface StreamTap {
   readonly contentCharsSinceUsage: number;
   /** Whether `data: [DONE]` came. */
   readonly done: boolean;
-  /** Whether an event had a top-level `error` object. */
+  /** Whether an event was an error, as `isErrorEvent` says. */
   readonly errorSeen: boolean;
   /** What may be missing in `usage`, for the log. */
   readonly note: string | null;

@@ -1,15 +1,15 @@
 /** A translation's answers and events as bytes: JSON is parsed and written, events are split and framed. */
 import { isObject } from "../shared/assert.js";
-import { readableResponseBytesMax, streamEventBytesMax, translatedEventCharsMax } from "../shared/bounds.js";
+import { heldResponseBytesMax, readableResponseBytesMax, streamEventBytesMax, translatedEventCharsMax } from "../shared/bounds.js";
 import { AbridgedText } from "./abridged-text.js";
 import { EventSplitter, formatEvent } from "./dialects/event-stream.js";
-import type { AnswerContext, ClientEvent, EventTranslator, JsonObject, Translation } from "./dialects/translation.js";
+import type { AnswerContext, ClientEvent, EventTranslator, Translation } from "./dialects/translation.js";
 import { UntranslatableAnswer } from "./dialects/untranslatable-answer.js";
 import { beforeAnyText } from "./event-reader.js";
 import { parseBodyExactly, writeExactly } from "./exact-json.js";
 import { findUsage, usageAtEnd } from "./read-usage.js";
-import type { AnswerTranslator } from "./translated-upstream.js";
-import { errorInsideSuccess } from "./upstream-error.js";
+import type { AnswerTranslator, WholeAnswer } from "./translated-upstream.js";
+import { errorInsideSuccess, isSomeAnswer } from "./upstream-error.js";
 
 /** `eventCharsMax`: of one event of the provider's stream; a larger one ends it in an error. */
 export function createAnswerTranslator(translation: Translation, context: AnswerContext, eventCharsMax = translatedEventCharsMax): AnswerTranslator {
@@ -48,24 +48,37 @@ class Translating implements AnswerTranslator {
     this.#kept.push(chunk);
   }
 
-  whole(): Buffer {
+  get asksStream(): boolean {
+    return this.#context.request["stream"] === true;
+  }
+
+  whole(): WholeAnswer {
     const body = Buffer.concat(this.#kept);
     this.#kept = [];
     const text = body.toString("utf8");
     const value = parseBodyExactly(text);
-    // An error in the place of an answer is mapped by what comes behind, as every provider's is.
-    if (!errorInsideSuccess(value)) return this.#answer(value, text);
+    const told = value === undefined ? usageAtEnd(text) : value;
+    const isAnswer = isSomeAnswer(told ?? value, text) && !errorInsideSuccess(told);
+    // What is none is judged by what comes behind, as every provider's is; but that holds no more than this.
+    if (!isAnswer && body.length <= heldResponseBytesMax) {
+      this.untoldBytes = 0;
+      return { form: "untouched", bytes: body };
+    }
+    const answer = this.#answer(value, told);
     this.untoldBytes = 0;
-    return body;
+    return answer;
   }
 
   /** The usage is read first: what can't be translated is charged all the same. */
-  #answer(value: unknown, text: string): Buffer {
-    this.#usage = findUsage(value === undefined ? usageAtEnd(text) : value);
+  #answer(value: unknown, told: unknown): WholeAnswer {
+    this.#usage = findUsage(told);
     if (!isObject(value)) throw new UntranslatableAnswer("its answer is not a JSON object");
-    const answer = Buffer.from(writeExactly(this.#translation.answer(value as JsonObject, this.#context)));
-    this.untoldBytes = 0;
-    return answer;
+    const answer = this.#translation.answer(value, this.#context);
+    if (!this.asksStream) return { form: "answer", bytes: Buffer.from(writeExactly(answer)) };
+    const events = this.#started();
+    let text = "";
+    for (const { event, data } of this.#translation.asEvents(value)) text += written(events.push(event, data));
+    return { form: "events", bytes: Buffer.from(text + written(events.end())) };
   }
 
   push(chunk: Buffer): Buffer | null {

@@ -1,17 +1,26 @@
 /**
  * A provider that speaks another dialect than the client, as an upstream that speaks the client's:
- * its successful answers are translated on their way, its errors and failures pass.
+ * its successful answers are translated on their way, its errors and failures pass. A whole answer to
+ * who asked for a stream becomes one; a stream to who asked for a whole answer can't be translated.
  */
 import { headerOf } from "./copy-headers.js";
-import { UntranslatableAnswer } from "./dialects/untranslatable-answer.js";
+import { FailedAnswer, UntranslatableAnswer } from "./dialects/untranslatable-answer.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
+
+/** `untouched`: it is an error, or no answer at all, as the provider gave it. `events`: the stream that was asked for, all of it. */
+export interface WholeAnswer {
+  readonly form: "answer" | "events" | "untouched";
+  readonly bytes: Buffer;
+}
 
 /** An answer on its way into the client's dialect, in bytes. */
 export interface AnswerTranslator {
   /** A piece of a whole answer, which is kept. Throws `UntranslatableAnswer` when it has grown too large. */
   keep(chunk: Buffer): void;
   /** The whole answer that was kept. Throws when it makes no sense. */
-  whole(): Buffer;
+  whole(): WholeAnswer;
+  /** Whether the client asked for a stream. */
+  readonly asksStream: boolean;
   /** A piece of a stream; null: nothing goes out for it. */
   push(chunk: Buffer): Buffer | null;
   /** What is left when the provider's stream has ended in order. */
@@ -46,6 +55,8 @@ class TranslatingSink implements UpstreamSink {
   /** `passed`: an error, which has its own mapping. */
   #form: "passed" | "stream" | "whole" = "passed";
   #failed = false;
+  /** Of a whole answer to who asked for a stream: it is told when it is known which of them goes out. */
+  #head: { readonly status: number; readonly rawHeaders: readonly (Buffer | string)[] } | null = null;
 
   constructor(sink: UpstreamSink, translator: AnswerTranslator) {
     this.#sink = sink;
@@ -54,7 +65,22 @@ class TranslatingSink implements UpstreamSink {
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
     if (status < 300) this.#form = headerOf(rawHeaders, "content-type").toLowerCase().startsWith("text/event-stream") ? "stream" : "whole";
-    this.#sink.onHead(status, rawHeaders);
+    const { asksStream } = this.#translator;
+    if (this.#form === "whole" && asksStream) this.#head = { status, rawHeaders };
+    else if (this.#form === "stream" && !asksStream) this.#refuseStream(status, rawHeaders);
+    else this.#sink.onHead(status, rawHeaders);
+  }
+
+  #refuseStream(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+    this.#sink.onHead(status, withContentType(rawHeaders, "application/json"));
+    this.#fail({ kind: "untranslatable", reason: "it came as a stream of events, and a whole answer was asked for" });
+  }
+
+  #tellHead(isStream: boolean): void {
+    if (this.#head === null) return;
+    const { status, rawHeaders } = this.#head;
+    this.#head = null;
+    this.#sink.onHead(status, isStream ? withContentType(rawHeaders, "text/event-stream; charset=utf-8") : rawHeaders);
   }
 
   onData(chunk: Buffer): void {
@@ -81,12 +107,20 @@ class TranslatingSink implements UpstreamSink {
   onEnd(): void {
     if (this.#failed) return;
     if (this.#form === "stream") this.#translate(() => this.#translator.end());
-    else if (this.#form === "whole") this.#translate(() => this.#translator.whole());
+    else if (this.#form === "whole") this.#translate(() => this.#whole());
     if (!this.#failed) this.#sink.onEnd();
   }
 
+  #whole(): Buffer {
+    const { form, bytes } = this.#translator.whole();
+    this.#tellHead(form === "events");
+    return bytes;
+  }
+
   onFailure(failure: UpstreamFailure): void {
-    if (!this.#failed) this.#sink.onFailure(failure);
+    if (this.#failed) return;
+    this.#tellHead(false);
+    this.#sink.onFailure(failure);
   }
 
   #translate(translate: () => Buffer | null): void {
@@ -95,14 +129,21 @@ class TranslatingSink implements UpstreamSink {
       translated = translate();
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
-      return this.#fail(error.message);
+      return this.#fail({ kind: error instanceof FailedAnswer ? "broken" : "untranslatable", reason: error.message });
     }
     if (translated !== null) this.#sink.onData(translated);
   }
 
-  #fail(reason: string): void {
+  #fail(failure: UpstreamFailure): void {
     this.#failed = true;
     this.call?.abort();
-    this.#sink.onFailure({ kind: "untranslatable", reason });
+    this.#tellHead(false);
+    this.#sink.onFailure(failure);
   }
+}
+
+function withContentType(rawHeaders: readonly (Buffer | string)[], contentType: string): (Buffer | string)[] {
+  const headers: (Buffer | string)[] = ["content-type", contentType];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) if (rawHeaders[i]!.toString().toLowerCase() !== "content-type") headers.push(rawHeaders[i]!, rawHeaders[i + 1]!);
+  return headers;
 }

@@ -6,6 +6,8 @@
  */
 import { isObject } from "../shared/assert.js";
 import { errorTypeForUpstreamStatus, type Failure, failure, invalid, plainFailure } from "../shared/error-code.js";
+import type { Operation } from "../shared/operation.js";
+import { toldError } from "./told-error.js";
 import type { UpstreamFailure } from "./upstream.js";
 
 /** An upstream's message, code or param, in bytes: enough for every honest one. */
@@ -31,12 +33,39 @@ export function mapUpstreamError(provider: string, status: number, body: Buffer)
   };
 }
 
-/** Whether the parsed body of a 2xx is an error in truth: it has an `error` object in the place of an answer. `error: null` isn't one. */
+/** Whether the parsed body of a 2xx is an error in truth: it tells one in the place of an answer. */
 export function errorInsideSuccess(value: unknown): boolean {
   // A response of the Responses API tells with its error how it has failed; it is an answer all the same.
-  if (!isObject(value) || !isObject(value["error"]) || value["object"] === "response") return false;
-  const choices = value["choices"];
-  return !Array.isArray(choices) || choices.length === 0;
+  if (!isObject(value) || value["object"] === "response" || toldError(value) === null) return false;
+  return !answerFields.some((field) => holdsSomething(value[field]));
+}
+
+/** Where chat completions, messages, embeddings and pictures, responses, and transcriptions have what was asked for. */
+const answerFields = ["choices", "content", "data", "output", "text"];
+
+function holdsSomething(value: unknown): boolean {
+  return (Array.isArray(value) || typeof value === "string") && value.length > 0;
+}
+
+/**
+ * Whether a 2xx to an operation that is answered in JSON is an answer, as far as all dialects agree: some
+ * JSON that isn't empty. `value`: what was read of the text; undefined when that is no JSON. Python's has
+ * NaN, and its clients read it; .NET's may have a byte order mark: braces around all of it are enough.
+ */
+export function isSomeAnswer(value: unknown, text: string): boolean {
+  if (value === undefined) return /^(?:\ufeff|\u00ef\u00bb\u00bf)?\s*\{/.test(text) && text.trimEnd().endsWith("}");
+  return isObject(value) || (Array.isArray(value) && value.length > 0);
+}
+
+/** What isn't one. */
+export function describeNoAnswer(text: string): string {
+  if (text.trim() === "") return "an empty body";
+  return text.trimStart().startsWith("<") ? "a page of HTML or XML" : "a body that is no JSON object";
+}
+
+/** `given`: its status, and what came with it. */
+export function noAnswer(provider: string, given: string): Failure {
+  return { ...failure("provider_unavailable", `provider ${provider} answered ${given}`), provider };
 }
 
 /** The data of the event that says so, in the first bytes of a stream whose reader has seen an error; the whole text when it can't be told. */
@@ -47,15 +76,22 @@ export function errorInEvents(text: string): string {
   return text;
 }
 
-/** A provider that gave no answer, or none that can be passed on: 502 when it can't be reached, broke off or can't be translated, 504 when it was silent past its deadline. */
+/** A provider that gave no answer, or no end of it: 502 when it can't be reached or broke off, 504 when it was silent past its deadline. */
 export function unansweredFailure(provider: string, begun: boolean, reason: UpstreamFailure): Failure {
   if (reason.kind === "too_large") return failure("request_too_large", reason.reason);
   if (reason.kind === "refused") return invalid(reason.reason, "body");
   if (reason.kind === "silent") return { ...plainFailure(504, "provider_error", `provider ${provider} was silent past its deadline`), provider };
-  if (reason.kind === "untranslatable") return { ...failure("provider_unavailable", `provider ${provider} gave an answer that can't be translated (${reason.reason})`), provider };
   const what = begun || reason.kind === "broken" ? "broke off its answer" : "can't be reached";
   return { ...failure("provider_unavailable", `provider ${provider} ${what} (${reason.reason})`), provider };
 }
+
+/** An answer that the client's dialect can't say, or that can't be read at all. `operation`: what the client asked for. */
+export function untranslatable(provider: string, operation: Operation, reason: string): Failure {
+  const dialect = dialects[operation];
+  return { ...failure("answer_untranslatable", `the answer of provider ${provider} can't be ${dialect === undefined ? "passed on" : `translated into ${dialect}`}: ${reason}`), provider };
+}
+
+const dialects: Readonly<Partial<Record<Operation, string>>> = { chat_completions: "chat completions", messages: "Anthropic messages", responses: "the Responses API" };
 
 interface Said {
   readonly message: string | null;
@@ -77,10 +113,7 @@ function whatWasSaid(text: string): Said {
   }
   if (Array.isArray(value) && value.length === 1) value = value[0];
   if (!isObject(value)) return { ...nothing, message: asMessage(value) };
-  const error = value["error"];
-  if (isObject(error)) return fromFields(error);
-  const said = fromFields(value);
-  return typeof error === "string" ? { ...said, message: asMessage(error) ?? said.message } : said;
+  return fromFields(toldError(value) ?? value);
 }
 
 function fromFields(fields: Fields): Said {

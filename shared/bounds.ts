@@ -103,6 +103,9 @@ export const tokensPerResponseMax = 1_000_000_000;
 export const heldResponseBytesMax = 1024 * 1024;
 /** A plain answer is kept up to this size to read its usage; a larger one is charged by an estimate, with a note in its log line. A translation that must keep an answer keeps no more, and ends it in an error. */
 export const readableResponseBytesMax = 32 * 1024 * 1024;
+/** What is kept of a stream's beginning as long as another target could take over, and for how long, if no answer begins: comments, and what filters saw, which takes Azure about 1 KiB. Beyond that a client may need to hear that somebody is at work. */
+export const heldHeadBytesMax = 16 * 1024;
+export const heldHeadMs = 10_000;
 /** One event of a stream that is kept until it is whole, to be read; a larger one is read without its long strings, or from its end. */
 export const streamEventBytesMax = 1024 * 1024;
 /** One event of a stream that is translated. Pictures stand whole in the events of some chat providers, as base64; a larger one ends the stream in an error. */

@@ -26,6 +26,7 @@ export type ErrorCode =
   | "usage_status_failed"
   | "model_not_found"
   | "provider_unavailable"
+  | "answer_untranslatable"
   | "request_too_large";
 
 /** A failure as a value. `status` is the HTTP status; `code`, `param` and `provider` are null when unset. */
@@ -49,6 +50,7 @@ const byCode: Record<ErrorCode, { readonly status: number; readonly type: ErrorT
   usage_status_failed: { status: 503, type: "internal_error" },
   model_not_found: { status: 404, type: "not_found_error" },
   provider_unavailable: { status: 502, type: "provider_error" },
+  answer_untranslatable: { status: 502, type: "provider_error" },
   request_too_large: { status: 413, type: "invalid_request_error" },
 };
 

@@ -3,9 +3,11 @@ import { toChatAnswer } from "./to-chat-answer.js";
 import { ToChatEvents } from "./to-chat-events.js";
 import { toMessagesRequest } from "./to-messages-request.js";
 import type { Translation } from "./translation.js";
+import { messageAsEvents } from "./whole-as-events.js";
 
 export const chatToMessages: Translation = {
   request: toMessagesRequest,
   answer: toChatAnswer,
+  asEvents: messageAsEvents,
   events: (context) => new ToChatEvents(context),
 };

@@ -14,6 +14,7 @@ export function composeTranslations(outer: Translation, inner: Translation): Tra
       return translated.ok ? translated : inMiddleDialect(translated);
     },
     answer: (body, context) => outer.answer(inner.answer(body, innerContext(outer, context)), context),
+    asEvents: (body) => inner.asEvents(body),
     events: (context) => new PipedEvents(outer.events(context), inner.events(innerContext(outer, context))),
   };
 }

@@ -1,6 +1,7 @@
 /** Errors within a stream, in the shape of the client's dialect: after the status has gone out, an event is all there is. */
 import { isObject } from "../../shared/assert.js";
 import type { ErrorType } from "../../shared/error-code.js";
+import { toldError } from "../told-error.js";
 import { mapUpstreamError } from "../upstream-error.js";
 import type { ClientEvent } from "./translation.js";
 
@@ -26,7 +27,7 @@ const typesOfUpstream: ReadonlyMap<unknown, ErrorType> = new Map([
 /** What an upstream's error event says; never fails. */
 export function readStreamError(data: string, value: unknown): StreamError {
   const { type, message, code } = mapUpstreamError("the provider", 200, Buffer.from(data));
-  const said = isObject(value) && isObject(value["error"]) ? value["error"] : {};
+  const said = (isObject(value) ? toldError(value) : null) ?? {};
   const word = typesOfUpstream.get(said["type"]) ?? typesOfUpstream.get(said["code"]);
   return { type: word ?? type, message, code };
 }

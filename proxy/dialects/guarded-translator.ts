@@ -6,7 +6,7 @@ import { isObject } from "../../shared/assert.js";
 import { parseBodyExactly } from "../exact-json.js";
 import { readStreamError, type StreamError } from "./error-events.js";
 import type { ClientEvent, EventTranslator, JsonObject } from "./translation.js";
-import { UntranslatableAnswer } from "./untranslatable-answer.js";
+import { FailedAnswer, UntranslatableAnswer } from "./untranslatable-answer.js";
 
 const none: readonly ClientEvent[] = [];
 
@@ -66,8 +66,8 @@ export abstract class GuardedTranslator implements EventTranslator {
       act();
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
-      this.#failed = saying;
-      this.close(this.errorEvent({ type: "provider_error", message: error.message, code: null }));
+      this.#failed = saying && !(error instanceof FailedAnswer);
+      this.close(this.errorEvent({ type: "provider_error", message: error.message, code: this.#failed ? "answer_untranslatable" : null }));
     }
     return this.#out;
   }

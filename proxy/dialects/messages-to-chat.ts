@@ -3,9 +3,11 @@ import { toChatRequest } from "./to-chat-request.js";
 import { toMessagesAnswer } from "./to-messages-answer.js";
 import { ToMessagesEvents } from "./to-messages-events.js";
 import type { Translation } from "./translation.js";
+import { completionAsEvents } from "./whole-as-events.js";
 
 export const messagesToChat: Translation = {
   request: toChatRequest,
   answer: toMessagesAnswer,
+  asEvents: completionAsEvents,
   events: (context) => new ToMessagesEvents(context),
 };

@@ -6,15 +6,18 @@
 import { isObject } from "../../shared/assert.js";
 import { parseBodyExactly, writeExactly } from "../exact-json.js";
 import { findUsage } from "../read-usage.js";
+import { toldError } from "../told-error.js";
 import { chatPieces } from "./chat-pieces.js";
 import { type Ending, ResponseBuilder, type ResponseEvent } from "./response-builder.js";
 import { requestToChat } from "./responses-request.js";
 import type { AnswerContext, ClientEvent, EventTranslator, JsonObject, Translation } from "./translation.js";
 import { UntranslatableAnswer } from "./untranslatable-answer.js";
+import { completionAsEvents } from "./whole-as-events.js";
 
 export const responsesToChat: Translation = {
   request: (body) => requestToChat(body),
   answer: responseOf,
+  asEvents: completionAsEvents,
   events: (context) => new ResponseEvents(context),
 };
 
@@ -24,7 +27,8 @@ function responseOf(body: JsonObject, context: AnswerContext): JsonObject {
   const choice = firstChoice(body);
   builder.note(findUsage(body), body["service_tier"]);
   if (choice === null) {
-    if (isObject(body["error"])) return builder.end({ status: "failed", error: errorOf(body["error"]) });
+    const error = toldError(body);
+    if (error !== null) return builder.end({ status: "failed", error: errorOf(error) });
     throw new UntranslatableAnswer("the answer has no choices");
   }
   for (const piece of chatPieces(choice, true)) builder.take(piece);
@@ -107,11 +111,13 @@ class ResponseEvents implements EventTranslator {
     if (data === "[DONE]") return this.#end(this.#ending ?? { status: "completed" });
     const chunk = parseBodyExactly(data);
     if (!isObject(chunk)) throw new UntranslatableAnswer("an event of the stream is no JSON object");
-    if (isObject(chunk["error"])) return this.#fail(chunk["error"]);
-    this.#begin();
+    const error = toldError(chunk);
+    if (error !== null) return this.#fail(error);
     this.#builder.note(findUsage(chunk), chunk["service_tier"]);
+    // A chunk without choices tells usage, or what a filter saw.
     const choice = firstChoice(chunk);
     if (choice === null) return;
+    this.#begin();
     for (const piece of chatPieces(choice, false)) this.#builder.take(piece);
     const reason = choice["finish_reason"];
     if (typeof reason === "string" && reason !== "") this.#ending = endingOf(reason, choice);

@@ -1,5 +1,5 @@
 /** Why an answer ended, in both dialects, as tables; docs/dialects.md shows them. */
-import { UntranslatableAnswer } from "./untranslatable-answer.js";
+import { FailedAnswer } from "./untranslatable-answer.js";
 
 /** Of an Anthropic answer, for a chat client. */
 export const finishReasons: ReadonlyMap<string, string> = new Map([
@@ -30,9 +30,9 @@ export function finishReason(stopReason: unknown): string {
 /** At OpenRouter and at DeepSeek: no end, but a failure. */
 const failures: ReadonlySet<unknown> = new Set(["error", "insufficient_system_resource"]);
 
-/** Throws `UntranslatableAnswer`. Some providers end an answer that calls tools with `stop`; a client of Anthropic's calls them only when it is told to. A model that refuses ends with `stop`, and says so in `refusal`. */
+/** Throws `FailedAnswer`. Some providers end an answer that calls tools with `stop`; a client of Anthropic's calls them only when it is told to. A model that refuses ends with `stop`, and says so in `refusal`. */
 export function stopReason(finish: unknown, callsTools: boolean, refuses: boolean): string {
-  if (failures.has(finish)) throw new UntranslatableAnswer("the provider ended its answer with an error");
+  if (failures.has(finish)) throw new FailedAnswer("the provider ended its answer with an error");
   const reason = stopReasons.get(finish as string) ?? "end_turn";
   if (reason !== "end_turn") return reason;
   if (refuses) return "refusal";

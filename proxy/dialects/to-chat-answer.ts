@@ -73,8 +73,16 @@ function readBlocks(content: readonly unknown[]): Said {
 
 /** A block that nobody asked for: what it says would be lost. */
 export function unknownBlock(type: unknown): UntranslatableAnswer {
-  const named = typeof type === "string" ? `of the type ${type.slice(0, 64)}` : "without a type";
-  return new UntranslatableAnswer(`the provider's answer holds a content block ${named}, which chat completions have no place for`);
+  return new UntranslatableAnswer(`the provider's answer holds a content block ${typed(type)}, which chat completions have no place for`);
+}
+
+/** The same of a piece of a block. */
+export function unknownDelta(type: unknown): UntranslatableAnswer {
+  return new UntranslatableAnswer(`the provider's stream holds a delta ${typed(type)}, which chat completions have no place for`);
+}
+
+function typed(type: unknown): string {
+  return typeof type === "string" ? `of the type ${type.slice(0, 64)}` : "without a type";
 }
 
 export function textOf(block: JsonObject, field: string): string {

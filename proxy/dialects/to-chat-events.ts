@@ -8,11 +8,12 @@
 import { isObject } from "../../shared/assert.js";
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { mergeUsage } from "../read-usage.js";
+import { toldError } from "../told-error.js";
 import { chatErrorEvent } from "./error-events.js";
 import { GuardedTranslator, parseEventData } from "./guarded-translator.js";
 import { isAbsent } from "./request-check.js";
 import { finishReason } from "./stop-reasons.js";
-import { chatId, inputText, refusalOf, textOf, unknownBlock } from "./to-chat-answer.js";
+import { chatId, inputText, refusalOf, textOf, unknownBlock, unknownDelta } from "./to-chat-answer.js";
 import { chatServiceTier, chatUsage } from "./translate-usage.js";
 import type { AnswerContext, ClientEvent, JsonObject } from "./translation.js";
 import { UntranslatableAnswer } from "./untranslatable-answer.js";
@@ -71,7 +72,7 @@ export class ToChatEvents extends GuardedTranslator {
       case "message_delta": return this.#messageDelta(value);
       case "message_stop": return this.#finish();
       case "error": return this.fail(data, value);
-      default: if (!isAbsent(value["error"])) this.fail(data, value);
+      default: if (toldError(value) !== null) this.fail(data, value);
     }
   }
 
@@ -128,7 +129,7 @@ export class ToChatEvents extends GuardedTranslator {
         if (open.kind === "call") this.#arguments(open, textOf(delta, "partial_json"));
         return;
       default:
-        throw unknownBlock(delta["type"]);
+        throw unknownDelta(delta["type"]);
     }
   }
 

@@ -7,6 +7,7 @@
 import { isObject } from "../../shared/assert.js";
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { findUsage, mergeUsage } from "../read-usage.js";
+import { toldError } from "../told-error.js";
 import { type CallPiece, chatPieces } from "./chat-pieces.js";
 import { messagesErrorEvent } from "./error-events.js";
 import { GuardedTranslator, parseEventData } from "./guarded-translator.js";
@@ -60,7 +61,7 @@ export class ToMessagesEvents extends GuardedTranslator {
 
   #chunk(data: string): void {
     const chunk = parseEventData(data);
-    if (!isAbsent(chunk["error"])) return this.fail(data, chunk);
+    if (toldError(chunk) !== null) return this.fail(data, chunk);
     this.#usage = mergeUsage(this.#usage, findUsage(chunk));
     this.#tier = chunk["service_tier"] ?? this.#tier;
     // A chunk without choices tells usage, or what a filter saw.

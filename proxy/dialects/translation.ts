@@ -45,6 +45,8 @@ export interface Translation {
   request(body: JsonObject, options: RequestOptions): TranslatedRequest;
   /** A whole successful answer of the upstream as the client's. */
   answer(body: JsonObject, context: AnswerContext): JsonObject;
+  /** A whole successful answer of the upstream as the events that a stream of its would have had. */
+  asEvents(body: JsonObject): readonly ClientEvent[];
   /** For a streamed answer. Its usage is told to whoever reads it, asked for or not: `tap-stream.ts` keeps it from clients that didn't ask. */
   events(context: AnswerContext): EventTranslator;
 }

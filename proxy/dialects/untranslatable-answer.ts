@@ -2,3 +2,8 @@
 export class UntranslatableAnswer extends Error {
   override name = "UntranslatableAnswer";
 }
+
+/** Of one that has no place for it in the client's dialect because it has failed: another try, or another target, may do better. */
+export class FailedAnswer extends UntranslatableAnswer {
+  override name = "FailedAnswer";
+}

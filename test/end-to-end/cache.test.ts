@@ -106,6 +106,9 @@ t.test("only whole successes of a bounded size are kept", async (t) => {
   const answers: readonly (readonly [string, typeof upstream.answer, boolean])[] = [
     ["an error", (call) => void call.response.writeHead(500, { "content-type": "application/json" }).end('{"error":{"message":"no"}}'), false],
     ["an error inside a success", (call) => void call.response.writeHead(200, { "content-type": "application/json" }).end('{"error":{"message":"no"}}'), false],
+    ["an error as a text", (call) => void call.response.writeHead(200, { "content-type": "application/json" }).end('{"error":"oops"}'), false],
+    ["no answer", (call) => void call.response.writeHead(200, { "content-type": "text/html" }).end("<html>"), false],
+    ["a stream with an error as a text", (call) => void beginStream(call).end(`${chunk("x")}data: {"error":"oops"}\n\ndata: [DONE]\n\n`), true],
     ["a stream that is cut", (call) => void beginStream(call).write(chunk("x"), () => call.response.destroy()), true],
     ["a stream that ends without its end", (call) => void beginStream(call).end(chunk("x", "stop")), true],
     ["a stream with an error", (call) => void beginStream(call).end(`${chunk("x")}data: {"error":{"message":"no"}}\n\ndata: [DONE]\n\n`), true],

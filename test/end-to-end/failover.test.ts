@@ -85,6 +85,9 @@ t.test("another target answers, under its own name, and each rule counts what wa
     ["a missing model", fails(404, error("The model `a` does not exist", "model_not_found")), "404 model_not_found"],
     ["a retired model", fails(400, error("The model `a` has been decommissioned", "model_decommissioned")), "400 model_decommissioned"],
     ["an error inside a 200", fails(200, error("Provider returned error")), "502"],
+    ["an error as a text inside a 200", fails(200, { error: "model overloaded" }), "502"],
+    ["an older vLLM's error inside a 200", fails(200, { object: "error", message: "down", code: 503 }), "503"],
+    ["a page instead of an answer", (call) => void call.response.writeHead(200, { "content-type": "text/html" }).end("<html>"), "200 with a page of HTML or XML"],
     ["silence", () => {}, "no response for 400 ms"],
     ["a broken answer", (call) => void call.response.writeHead(200, { ...json, "content-length": "500" }).write('{"cho', () => call.response.destroy()), "UND_ERR_SOCKET"],
   ];
@@ -114,13 +117,16 @@ t.test("a target that can't be reached in any way", async (t) => {
   t.same(await counted(), [1, 7, 1, 7, 0, 0]);
 });
 
-t.test("a stream is taken over until its first byte", async (t) => {
+t.test("a stream is taken over until an answer begins", async (t) => {
   second.answer = (call) => void beginStream(call).end(`${chunk("hello")}${chunk("", "stop")}${usageChunk(20)}data: [DONE]\n\n`);
   const table: readonly (readonly [what: string, answer: (call: UpstreamCallSeen) => void, why: RegExp])[] = [
     ["a head and silence", (call) => void beginStream(call), /nothing for 400 ms/],
     ["a head and the end of the connection", (call) => void setImmediate(() => beginStream(call).destroy()), /UND_ERR_SOCKET|ECONNRESET/],
     ["a stream without anything", (call) => void beginStream(call).end(), /an empty stream/],
     ["an error first of all", (call) => void beginStream(call).end('data: {"error":{"message":"overloaded","code":529}}\n\n'), /529/],
+    ["a comment, then an error", (call) => void beginStream(call).end(': OPENROUTER PROCESSING\n\ndata: {"error":{"message":"overloaded","code":529}}\n\n'), /529/],
+    ["what a filter saw, then an error", (call) => void beginStream(call).write('data: {"choices":[],"prompt_filter_results":[]}\n\n', () => call.response.end('data: {"error":"overloaded"}\n\n')), /502/],
+    ["a comment and the end of the connection", (call) => void beginStream(call).write(": at work\n\n", () => call.response.destroy()), /UND_ERR_SOCKET|ECONNRESET/],
     ["an error instead of a stream", fails(503, error("no")), /503/],
   ];
   for (const [what, answer, why] of table) {
@@ -133,15 +139,10 @@ t.test("a stream is taken over until its first byte", async (t) => {
   }
 });
 
-t.test("the first byte of a stream with another target isn't held for anything", async (t) => {
-  let write = (_: string): void => {};
-  first.answer = (call) => {
-    const to = beginStream(call);
-    write = (text) => void to.write(text);
-    write(":");
-  };
+t.test("the beginning of an answer with another target isn't held for anything", async (t) => {
+  first.answer = (call) => void beginStream(call).write(chunk("a"));
   const response = await chat(url, { model: "smart", stream: true });
-  t.equal(Buffer.from((await response.body!.getReader().read()).value!).toString(), ":");
+  t.equal(Buffer.from((await response.body!.getReader().read()).value!).toString(), chunk("a"));
   await response.body?.cancel().catch(() => {});
   first.calls.at(-1)!.response.destroy();
   await counted();

@@ -155,7 +155,22 @@ t.test("an error of the provider comes in the client's dialect", async (t) => {
 t.test("an answer that can't be translated is told as that, and charged with what it told", async (t) => {
   const added = await counts(async () => {
     api.intercept = (_, response) => reply(response, 200, { type: "message", role: "assistant", content: [{ type: "video" }], usage: { input_tokens: told.input, output_tokens: told.output } });
-    await t.rejects(openai.chat.completions.create({ model: "claude-test", messages }), { status: 502, code: "provider_unavailable", message: /can't be translated .*video/ });
+    await t.rejects(openai.chat.completions.create({ model: "claude-test", messages }), { status: 502, code: "answer_untranslatable", message: /the answer of provider \w+ can't be translated into chat completions: .*video/ });
   });
   t.same(added, { requests: 1, tokens: told.total });
+});
+
+t.test("a whole answer to who asked for a stream comes as one, and a stream to who didn't is an error", async (t) => {
+  const added = await counts(async () => {
+    api.intercept = (_, response) => reply(response, 200, { id: "msg_1", type: "message", role: "assistant", content: [{ type: "text", text: greeting }], stop_reason: "end_turn", usage: { input_tokens: told.input, output_tokens: told.output } });
+    t.match(await openai.chat.completions.stream({ model: "claude-test", messages }).finalChatCompletion(), { id: "msg_1", choices: [{ message: { content: greeting }, finish_reason: "stop" }] });
+  });
+  t.same(added, { requests: 1, tokens: told.total });
+  api.intercept = (_, response) => reply(response, 200, { error: "overloaded" });
+  await t.rejects(openai.chat.completions.create({ model: "claude-test", messages, stream: true }), { status: 502, message: /overloaded/ });
+  api.intercept = (_, response) => void response.writeHead(200, { "content-type": "text/event-stream" }).end("event: ping\ndata: {}\n\n");
+  const impatient = new OpenAI({ baseURL: `${url}/v1`, apiKey: masterKey, maxRetries: 2 });
+  const before = api.calls.length;
+  await t.rejects(impatient.chat.completions.create({ model: "claude-test", messages }), { status: 502, code: "answer_untranslatable", message: /a stream of events/ });
+  t.equal(api.calls.length, before, "it was intercepted, and isn't asked again");
 });

@@ -29,9 +29,17 @@ t.test("an error is seen in every dialect", async (t) => {
     ["chat_completions", { error: { message: "x" } }],
     ["messages", { type: "error", error: { type: "overloaded_error", message: "x" } }],
     ["responses", { type: "error", message: "x" }],
+    ...(["chat_completions", "messages", "responses"] as const).flatMap((operation) => [[operation, { error: "overloaded" }], [operation, { object: "error", message: "x" }]] as const),
     ["responses", { type: "response.failed", response: { error: { message: "x" } } }],
   ];
   for (const [operation, event] of cases) t.equal(read(operation, event).errorSeen, true, JSON.stringify(event));
+  const others: readonly (readonly [Operation, object])[] = [
+    ["chat_completions", { error: null, choices: [{ delta: { content: 'he said "error": "x"' } }] }],
+    ["messages", { type: "content_block_delta", error: "", delta: { type: "text_delta", text: '{"error":"x"}' } }],
+    ["responses", { type: "response.created", response: { object: "response", error: null } }],
+    ["responses", { type: "response.output_text.delta", delta: '{"object":"error"}' }],
+  ];
+  for (const [operation, event] of others) t.equal(read(operation, event).errorSeen, false, JSON.stringify(event));
 });
 
 t.test("what came after the last usage is told apart", async (t) => {

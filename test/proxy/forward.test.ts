@@ -2,7 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { type Forwarded, forward, type ForwardRequest } from "../../proxy/forward.js";
 import type { Upstream, UpstreamFailure, UpstreamRequest, UpstreamSink } from "../../proxy/upstream.js";
-import { heldResponseBytesMax, readableResponseBytesMax, tokensPerResponseMax } from "../../shared/bounds.js";
+import { heldHeadBytesMax, heldHeadMs, heldResponseBytesMax, readableResponseBytesMax, tokensPerResponseMax } from "../../shared/bounds.js";
 import { chunk, completion, usageChunk } from "../support/scripted-upstream.js";
 import { FakeExchange } from "./fake-exchange.js";
 
@@ -109,14 +109,34 @@ t.test("an answer without usage is charged with a guess, and says so", async (t)
   const body = completion(null);
   const plain = new Forwarding().head(200).data(body).end();
   t.match(await plain.finished(), { usage: { totalTokens: guess(body.length) }, estimated: true, outcome: "complete" });
-  const text = new Forwarding().head(200, ["content-type", "text/plain"]).data(completion(30)).end();
-  t.match(await text.finished(), { usage: { totalTokens: guess(completion(30).length) }, estimated: true, outcome: "complete" });
-  t.equal(text.exchange.body.toString(), completion(30));
-  const broken = new Forwarding().head(200).data('{"usage":').end();
-  t.match(await broken.finished(), { usage: { totalTokens: guess(9) }, estimated: true, status: 200 });
-  t.equal(broken.exchange.body.toString(), '{"usage":');
-  const empty = new Forwarding().head(200, []).end();
+  const text = new Forwarding({ operation: "transcriptions" }).head(200, ["content-type", "text/plain"]).data("what was said").end();
+  t.match(await text.finished(), { usage: { totalTokens: guess(13) }, estimated: true, outcome: "complete" });
+  t.equal(text.exchange.body.toString(), "what was said");
+  const empty = new Forwarding({ operation: "transcriptions" }).head(200, []).end();
   t.match(await empty.finished(), { usage: { totalTokens: guess(0) }, estimated: true, status: 200 });
+});
+
+t.test("where JSON is asked for, what isn't any is no answer: it costs nothing, and another target may give one", async (t) => {
+  const table: readonly (readonly [text: string, given: string])[] = [
+    ["", "an empty body"], [" \n", "an empty body"], ["<!doctype html><p>usage", "a page of HTML or XML"], ["upstream is fine", "a body that is no JSON object"],
+    ['{"usage":', "a body that is no JSON object"], ["[]", "a body that is no JSON object"], ["null", "a body that is no JSON object"], ['"text"', "a body that is no JSON object"],
+  ];
+  for (const [text, given] of table) {
+    const forwarding = new Forwarding().head(200, ["content-type", "text/html"]).data(...(text === "" ? [] : [text])).end();
+    t.match(await forwarding.finished(), { status: 502, usage: null, estimated: false, outcome: "upstream_error", note: `200 with ${given}`, failed: { why: `200 with ${given}`, status: 502, answered: true } }, text);
+    t.match(bodyOf(forwarding).error, { type: "provider_error", code: "provider_unavailable", message: `provider openai answered 200 with ${given}`, provider: "openai" });
+  }
+  for (const text of ["{}", '{"logprob":NaN}\n', '\ufeff{"choices":[]}', '[{"embedding":[1]}]', ' {"error":null,"choices":[]} ']) {
+    const forwarding = new Forwarding().head(200, ["content-type", "text/plain"]).data(text).end();
+    t.match(await forwarding.finished(), { status: 200, outcome: "complete", failed: null }, text);
+    t.equal(forwarding.exchange.body.toString(), text, "any JSON passes untouched, and what Python and .NET make of it");
+  }
+  const deleted = new Forwarding({ operation: "responses", request: { method: "DELETE", path: "/responses/r", headers: [], body: null } }).head(204, []).end();
+  t.match(await deleted.finished(), { status: 204, outcome: "complete" });
+  const mislabelled = new Forwarding().head(200, ["content-type", "application/octet-stream"]).data(completion(30)).end();
+  t.match(await mislabelled.finished(), { usage: { totalTokens: 30 }, estimated: false }, "whatever its head calls it");
+  const picture = new Forwarding({ operation: "images" }).head(200, ["content-type", "image/png"]).data(Buffer.from([0x89, 0x50])).end();
+  t.match(await picture.finished(), { status: 200, outcome: "complete" });
 });
 
 t.test("absurd usage isn't charged: a guess is, and the log line says why", async (t) => {
@@ -262,6 +282,9 @@ t.test("an error inside a 200 is an upstream error too, with the status that it 
   const named = new Forwarding().head(200).data('{"error":{"message":"too many","code":429}}').end();
   t.match(await named.finished(), { status: 429, usage: null, outcome: "upstream_error" });
   t.match(bodyOf(named).error, { type: "rate_limit_error", message: "too many", provider: "openai" });
+  const text = new Forwarding().head(200).data('{"error":"odd"}').end();
+  t.match(await text.finished(), { status: 502, usage: null, outcome: "upstream_error" });
+  t.match(bodyOf(text).error, { message: "odd" });
   const bare = new Forwarding().head(200).data('{"error":{"message":"odd"}}').end();
   t.match(await bare.finished(), { status: 502, outcome: "upstream_error" });
   const none = new Forwarding().head(200).data('{"error":null,"choices":[{}],"usage":{"total_tokens":3}}').end();
@@ -278,14 +301,42 @@ t.test("an error page without an end isn't read to it", async (t) => {
   t.ok(forwarding.exchange.body.length < 10_000);
 });
 
-t.test("with another target to go to, a stream's head waits for its first bytes, which wait for nothing", async (t) => {
-  const forwarding = new Forwarding({ standIn: true }).head(200, eventStream);
-  t.same(forwarding.exchange.calls, []);
-  forwarding.data("d");
-  t.same(forwarding.exchange.calls, ["begin", "write"]);
-  forwarding.data("ata: x").end();
-  t.match(await forwarding.finished(), { outcome: "complete", failed: null });
-  t.equal(forwarding.exchange.body.toString(), "data: x");
+const azuresFirst = 'data: {"id":"","choices":[],"prompt_filter_results":[{"prompt_index":0}],"usage":null}\n\n';
+
+t.test("with another target to go to, a stream's head waits until an answer begins, which waits for nothing", async (t) => {
+  const beginnings = [chunk("a"), 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n', 'event: message_start\ndata: {"type":"message_start","message":{"content":[]}}\n\n', 'data: {"type":"response.created","response":{"error":null}}\n\n', 'data: {"choices":[],"usage":{"total_tokens":1}}\n\n', "data: x\r\n\r\n"];
+  for (const beginning of beginnings) {
+    const forwarding = new Forwarding({ standIn: true }).head(200, eventStream).data(": PROCESSING\n\n", "event: ping\ndata: {\"type\": \"ping\"}\n\n", azuresFirst.slice(0, 9), azuresFirst.slice(9));
+    t.same(forwarding.exchange.calls, []);
+    forwarding.data(beginning.slice(0, 3));
+    t.same(forwarding.exchange.calls, []);
+    forwarding.data(beginning.slice(3));
+    t.equal(forwarding.exchange.calls[0], "begin", beginning);
+    forwarding.data(done).end();
+    t.match(await forwarding.finished(), { outcome: "complete", failed: null });
+    t.equal(forwarding.exchange.body.toString(), `: PROCESSING\n\nevent: ping\ndata: {"type": "ping"}\n\n${azuresFirst}${beginning}${done}`);
+  }
+  const open = new Forwarding({ standIn: true }).head(200, eventStream).data("data: x").end();
+  t.match(await open.finished(), { outcome: "complete", failed: null });
+  t.equal(open.exchange.body.toString(), "data: x", "an answer may begin in a line without an end");
+});
+
+t.test("a head isn't held beyond a size, nor beyond a time when something comes", async (t) => {
+  const comment = `:${"x".repeat(1022)}\n`;
+  const long = new Forwarding({ standIn: true }).head(200, eventStream);
+  for (let i = 0; i < heldHeadBytesMax / comment.length; i++) long.data(comment);
+  t.same(long.exchange.calls, []);
+  long.data(comment);
+  t.equal(long.exchange.calls[0], "begin");
+  t.equal(long.exchange.body.length, heldHeadBytesMax + comment.length);
+  let now = 0;
+  const slow = new Forwarding({ standIn: true, monoMs: () => now }).head(200, eventStream).data(": a\n\n");
+  now = heldHeadMs;
+  t.same(slow.exchange.calls, []);
+  slow.data(": b\n\n");
+  t.equal(slow.exchange.body.toString(), ": a\n\n: b\n\n");
+  const alone = new Forwarding().head(200, eventStream).data(": a\n\n");
+  t.equal(alone.exchange.body.toString(), ": a\n\n", "without another target nothing is held");
 });
 
 t.test("what fails before anything is out could be answered by another target, and says why", async (t) => {
@@ -302,6 +353,13 @@ t.test("what fails before anything is out could be answered by another target, a
     ["a stream that is silent", (it) => void it.head(200, eventStream).fail("silent", "nothing for 400 ms"), "nothing for 400 ms", 504],
     ["an empty stream", (it) => void it.head(200, eventStream).end(), "an empty stream", 502],
     ["a stream that begins with an error", (it) => void it.head(200, eventStream).data(overloaded), "503", 503],
+    ["a stream that begins with an error as a text", (it) => void it.head(200, eventStream).data('data: {"error":"overloaded"}\n\n'), "502", 502],
+    ["a comment before the error", (it) => void it.head(200, eventStream).data(": OPENROUTER PROCESSING\n\n").data(overloaded), "503", 503],
+    ["a filter's word before the error, in pieces", (it) => void it.head(200, eventStream).data(azuresFirst, overloaded.slice(0, 20), overloaded.slice(20)), "503", 503],
+    ["an error without its blank line", (it) => void it.head(200, eventStream).data(overloaded.trim()).end(), "503", 503],
+    ["a comment, and no more", (it) => void it.head(200, eventStream).data(": waiting\n\n").fail("broken"), "ECONNRESET", 502],
+    ["a filter's word, and an end", (it) => void it.head(200, eventStream).data(azuresFirst, done).end(), "an empty stream", 502],
+    ["a page instead of an answer", (it) => void it.head(200, ["content-type", "text/html"]).data("<html>").end(), "200 with a page of HTML or XML", 502],
     ["a wrong request", (it) => void it.head(400).data("{}").end(), null, 400],
     ["a wrong key", (it) => void it.head(401).data("{}").end(), null, 401],
   ];
@@ -321,7 +379,6 @@ t.test("what fails before anything is out could be answered by another target, a
 t.test("after its first byte a failure is the client's, and so is the client's own leaving", async (t) => {
   const table: readonly ((forwarding: Forwarding) => void)[] = [
     (it) => void it.head(200, eventStream).data(chunk("a")).fail("broken"),
-    (it) => void it.head(200, eventStream).data(": waiting\n\n").fail("silent"),
     (it) => void it.head(200, eventStream).data(chunk("a"), 'data: {"error":{"message":"x"}}\n\n').end(),
     (it) => void it.head(200).data("x".repeat(heldResponseBytesMax + 1)).fail("broken"),
     (it) => it.exchange.leave(),

@@ -67,7 +67,7 @@ t.test("to another dialect it is translated, under the target's model", async (t
   t.equal(sent.operation, "messages");
   t.same(JSON.parse(sent.text), { model: "opus", messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }], max_tokens: 777 });
   sent.translator!.keep(Buffer.from('{"id":"msg_1","type":"message","role":"assistant","model":"opus","content":[{"type":"text","text":"ho"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}'));
-  t.match(JSON.parse(sent.translator!.whole().toString()), { object: "chat.completion", created: 1_761_000_000, model: "x", choices: [{ message: { content: "ho" }, finish_reason: "stop" }], usage: { total_tokens: 5 } }, "the answer is told under the name that the client knows");
+  t.match(JSON.parse(sent.translator!.whole().bytes.toString()), { object: "chat.completion", created: 1_761_000_000, model: "x", choices: [{ message: { content: "ho" }, finish_reason: "stop" }], usage: { total_tokens: 5 } }, "the answer is told under the name that the client knows");
 });
 
 t.test("no number of a tool's is rounded on its way into another dialect and back, nor one of a schema", async (t) => {
@@ -96,7 +96,7 @@ t.test("no number of a tool's is rounded on its way into another dialect and bac
     t.ok(text.includes(schema), at);
     const name = provider === claude ? "claude" : "chatty";
     translator!.keep(Buffer.from(answers[name]));
-    const answer = translator!.whole().toString();
+    const answer = translator!.whole().bytes.toString();
     t.ok(answer.includes(operation === "messages" ? input : quoted), `the answer, ${at}`);
     if (operation === "responses") t.ok(answer.includes(schema), "which repeats the tools");
     const streamed = sentTo(call, provider, "y").translator!;

@@ -130,9 +130,9 @@ t.test("the last usage wins, and events without one don't take it back", async (
   t.equal(tap.usage.kind, "absurd");
 });
 
-t.test("an error is seen when it is an object at the top", async (t) => {
-  const errors = ['data: {"error":{}}\n\n', 'data: {"error" : {"message":"overloaded"}}\n\n', 'event: error\ndata: {"error":{"message":"x"}}\n\n', 'data: {"error":{"message":"cut off"}}'];
-  const others = ['data: {"error":null}\n\n', 'data: {"error":"text"}\n\n', 'data: {"choices":[{"error":{}}]}\n\n', 'data: {"content":"\\"error\\":{"}\n\n', 'data: ["error",{"error":{}}]\n\n'];
+t.test("an error is seen when it is an object or a text at the top", async (t) => {
+  const errors = ['data: {"error":{}}\n\n', 'data: {"error" : {"message":"overloaded"}}\n\n', 'event: error\ndata: {"error":{"message":"x"}}\n\n', 'data: {"error":{"message":"cut off"}}', 'data: {"error": "overloaded", "error_type": "x"}\n\n', 'data: {"object": "error","message":"x"}\n\n'];
+  const others = ['data: {"error":null}\n\n', 'data: {"error": ""}\n\n', 'data: {"choices":[{"error":{}}]}\n\n', 'data: {"choices":[{"delta":{"error":"text"}}]}\n\n', 'data: {"choices":[{"delta":{"content":"{\\"error\\":\\"text\\"}"}}]}\n\n', 'data: {"content":"\\"error\\":{"}\n\n', 'data: ["error",{"error":{}}]\n\n'];
   for (const [events, expected] of [[errors, true], [others, false]] as const) {
     for (const event of events) {
       const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });

@@ -3,8 +3,8 @@ import { UntranslatableAnswer } from "../../proxy/dialects/untranslatable-answer
 import { type AnswerTranslator, translatedUpstream } from "../../proxy/translated-upstream.js";
 import type { Upstream, UpstreamSink } from "../../proxy/upstream.js";
 
-/** Turns capitals into small letters; hides stars; a question mark makes no sense. */
-const lower = (): AnswerTranslator => {
+/** Turns capitals into small letters; hides stars; a question mark makes no sense, and what begins with a dash is no answer. */
+const lower = (asksStream = false): AnswerTranslator => {
   let kept = "";
   return {
     keep: (chunk) => {
@@ -13,8 +13,10 @@ const lower = (): AnswerTranslator => {
     },
     whole: () => {
       if (kept.includes("?")) throw new UntranslatableAnswer("a question is no answer");
-      return Buffer.from(kept.toLowerCase());
+      if (kept.startsWith("-")) return { form: "untouched", bytes: Buffer.from(kept) };
+      return { form: asksStream ? "events" : "answer", bytes: Buffer.from(kept.toLowerCase()) };
     },
+    asksStream,
     push: (chunk) => {
       if (chunk.includes("?")) throw new UntranslatableAnswer("a question is no event");
       return chunk.equals(Buffer.from("*")) ? null : Buffer.from(chunk.toString().toLowerCase());
@@ -40,7 +42,7 @@ function call(translator: AnswerTranslator = lower()): { readonly provider: Upst
     close: () => Promise.resolve(),
   };
   translatedUpstream(upstream, translator).send({ method: "POST", path: "/x", headers: [], body: null }, {
-    onHead: (status) => void heard.push(`head ${status}`),
+    onHead: (status, headers) => void heard.push(`head ${status}${headers.includes("text/event-stream; charset=utf-8") ? " stream" : ""}`),
     onData: (chunk) => void heard.push(chunk.toString()),
     onEnd: () => void heard.push("END"),
     onFailure: ({ kind, reason }) => void heard.push(`${kind}: ${reason}`),
@@ -62,12 +64,43 @@ t.test("a whole answer is translated once it is whole", async (t) => {
 });
 
 t.test("a stream is translated piece by piece; what gives nothing isn't passed on", async (t) => {
-  const { provider, heard } = call();
+  const { provider, heard } = call(lower(true));
   provider.onHead(200, events);
   for (const piece of ["A", "*", "B"]) provider.onData(Buffer.from(piece));
   t.same(heard, ["head 200", "a", "b"]);
   provider.onEnd();
   t.same(heard, ["head 200", "a", "b", "end", "END"]);
+});
+
+t.test("a whole answer to who asked for a stream is told as one when it is whole; an error in its place isn't", async (t) => {
+  const { provider, heard } = call(lower(true));
+  provider.onHead(200, ["Content-Type", "application/json", "x-a", "b"]);
+  provider.onData(Buffer.from("AB"));
+  t.same(heard, []);
+  provider.onEnd();
+  t.same(heard, ["head 200 stream", "ab", "END"]);
+  const error = call(lower(true));
+  error.provider.onHead(200, json);
+  error.provider.onData(Buffer.from("-NO"));
+  error.provider.onEnd();
+  t.same(error.heard, ["head 200", "-NO", "END"]);
+  const wrong = call(lower(true));
+  wrong.provider.onHead(200, json);
+  wrong.provider.onData(Buffer.from("?"));
+  wrong.provider.onEnd();
+  t.same(wrong.heard, ["head 200", "untranslatable: a question is no answer"]);
+  const cut = call(lower(true));
+  cut.provider.onHead(200, json);
+  cut.provider.onFailure({ kind: "broken", reason: "ECONNRESET" });
+  t.same(cut.heard, ["head 200", "broken: ECONNRESET"]);
+});
+
+t.test("a stream to who asked for a whole answer can't be translated, and isn't listened to", async (t) => {
+  const { provider, heard, aborted } = call();
+  provider.onHead(200, events);
+  provider.onData(Buffer.from("A"));
+  provider.onEnd();
+  t.same([heard, aborted()], [["head 200", "untranslatable: it came as a stream of events, and a whole answer was asked for"], 1]);
 });
 
 t.test("an error passes as it is, and so does a failure", async (t) => {
@@ -76,7 +109,7 @@ t.test("an error passes as it is, and so does a failure", async (t) => {
   error.provider.onData(Buffer.from("SLOW?"));
   error.provider.onEnd();
   t.same(error.heard, ["head 429", "SLOW?", "END"]);
-  const cut = call();
+  const cut = call(lower(true));
   cut.provider.onHead(200, events);
   cut.provider.onFailure({ kind: "broken", reason: "ECONNRESET" });
   t.same(cut.heard, ["head 200", "broken: ECONNRESET"]);
@@ -88,7 +121,7 @@ t.test("what makes no sense is untranslatable, said once; the provider is asked 
   whole.provider.onData(Buffer.from("WHY?"));
   whole.provider.onEnd();
   t.same(whole.heard, ["head 200", "untranslatable: a question is no answer"]);
-  const stream = call();
+  const stream = call(lower(true));
   stream.provider.onHead(200, events);
   stream.provider.onData(Buffer.from("A"));
   stream.provider.onData(Buffer.from("?"));
@@ -108,7 +141,7 @@ t.test("an answer that can't be kept isn't read to its end", async (t) => {
 });
 
 t.test("a mistake of our own isn't taken for the provider's", async (t) => {
-  const { provider } = call({ keep: () => {}, whole: () => { throw new TypeError("ours"); }, push: () => null, end: () => null, failed: false, untoldBytes: 0, refused: null, usage: null });
+  const { provider } = call({ keep: () => {}, whole: () => { throw new TypeError("ours"); }, asksStream: false, push: () => null, end: () => null, failed: false, untoldBytes: 0, refused: null, usage: null });
   provider.onHead(200, json);
   t.throws(() => provider.onEnd(), TypeError);
 });
@@ -117,7 +150,8 @@ t.test("a stream whose translation has failed isn't listened to any longer, and 
   let failed = false;
   const failing: AnswerTranslator = {
     keep: () => {},
-    whole: () => Buffer.alloc(0),
+    whole: () => ({ form: "answer", bytes: Buffer.alloc(0) }),
+    asksStream: true,
     push: (chunk) => {
       failed = chunk.includes("?");
       return failed ? Buffer.from("error") : chunk;

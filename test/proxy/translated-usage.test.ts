@@ -33,10 +33,10 @@ async function chargedFor({ operation, translation, said, ends = "whole", standI
   const exchange = new FakeExchange({ path: `/v1/${operation}` });
   let sink: UpstreamSink | null = null;
   const upstream = { send: (_: unknown, to: UpstreamSink) => ((sink = to), { pause() {}, resume() {}, abort() {} }), redact: (text: string) => text, close: () => Promise.resolve() };
-  const translator = translation === null ? null : createAnswerTranslator(translation, context, eventCharsMax);
+  const isStream = Array.isArray(said);
+  const translator = translation === null ? null : createAnswerTranslator(translation, { ...context, request: { stream: isStream } }, eventCharsMax);
   const request = { method: "POST" as const, path: "/x", headers: [], body: Buffer.from("{}") };
   const promise = forward(exchange, { upstream: translator === null ? upstream : translatedUpstream(upstream, translator), provider: "p", request, headers: [], operation, translator, hideUsageChunk: false, promptBytes: () => promptBytes, standIn, monoMs: () => 1 });
-  const isStream = Array.isArray(said);
   sink!.onHead(200, ["content-type", isStream ? "text/event-stream" : "application/json"]);
   for (const one of isStream ? (said as readonly (object | string)[]) : [said]) {
     const text = typeof one === "string" ? one : JSON.stringify(one);
@@ -109,18 +109,14 @@ const guessed = (bytes: number): object => ({ inputTokens: promptBytes / 4, outp
 const toChat = { operation: "chat_completions", translation: chatToMessages } as const;
 
 t.test("an answer that can't be translated is a 502, and charged: with what it told, else with an estimate. No other target is asked to work at it again", async (t) => {
-  const html = "<html>12345678</html>";
-  const broken = '{"content":[{"type":"text","text":"hi';
   const table: readonly (readonly [what: string, said: object | string, usage: object, estimated: boolean])[] = [
     ["a block that chat completions have no place for", { ...video, usage: cached }, toldOfIt, false],
     ["the same, without usage", video, guessed(JSON.stringify(video).length), true],
     ["the same, with nonsense for a usage", { ...video, usage: { input_tokens: -1 } }, guessed(JSON.stringify({ ...video, usage: { input_tokens: -1 } }).length), true],
     ["another dialect", whole({ prompt_tokens: 10, completion_tokens: 5 }), { inputTokens: 10, outputTokens: 5 }, false],
-    ["no JSON", html, guessed(html.length), true],
-    ["JSON that breaks off", broken, guessed(broken.length), true],
     ["two answers in one", `{}{"id":"m","usage":${JSON.stringify(cached)}}`, toldOfIt, false],
+    ["what is JSON in Python alone", '{"content":[NaN]}', guessed(17), true],
     ["a list", JSON.stringify([{ ...video, usage: cached }]), toldOfIt, false],
-    ["nothing", "", guessed(0), true],
   ];
   for (const [what, said, usage, estimated] of table) {
     for (const standIn of [false, true]) {
@@ -128,6 +124,17 @@ t.test("an answer that can't be translated is a 502, and charged: with what it t
       t.match(forwarded, { status: 502, outcome: "upstream_error", usage, estimated, executed: true, failed: null, note: /./ }, what);
     }
   }
+});
+
+t.test("what is no answer at all is another target's to give, and isn't charged", async (t) => {
+  for (const said of ["<html>12345678</html>", '{"content":[{"type":"text","text":"hi', "", " ", "null", JSON.stringify("text")]) {
+    t.match(await chargedFor({ ...toChat, said, standIn: true }), { status: 502, outcome: "upstream_error", usage: null, estimated: false, failed: { status: 502, answered: true } }, said);
+  }
+});
+
+t.test("an answer that ends in a failure, for which the client's dialect has no word, is another target's to give", async (t) => {
+  const failed = { choices: [{ index: 0, message: { role: "assistant", content: "12" }, finish_reason: "error" }], usage: told };
+  t.match(await chargedFor({ operation: "messages", translation: messagesToChat, said: failed, standIn: true }), { status: 502, usage: null, failed: { status: 502, why: "the provider ended its answer with an error" } });
 });
 
 t.test("an error in the place of an answer stays uncharged", async (t) => {

@@ -23,6 +23,8 @@ t.test("every shape of error gives its message", async (t) => {
     [{ error: "overloaded" }, { message: "overloaded", code: null, param: null }],
     [{ error: "overloaded", code: "busy" }, { message: "overloaded", code: "busy" }],
     [{ message: "overloaded" }, { message: "overloaded" }],
+    [{ error: "", message: "overloaded" }, { message: "overloaded" }],
+    [{ error: "overloaded", message: "less" }, { message: "overloaded" }],
     [{ detail: "Not Found" }, { message: "Not Found", param: null }],
     [{ detail: { message: "Not Found", code: 7 } }, { message: "Not Found" }],
     [{ detail: [{ loc: ["body", "messages", 0, "role"], msg: "Field required", type: "missing" }, { loc: ["body", "n"], msg: "too large" }] }, { message: "messages[0].role: Field required; n: too large", param: "messages[0].role" }],
@@ -70,6 +72,8 @@ t.test("an error under a status that isn't one has the status that it names, els
     [200, { error: { message: "x", code: 429.5 } }, 502, "x"],
     [200, { error: { message: "x", code: "429" } }, 502, "x"],
     [200, { error: {} }, 502, "openai answered 200 with an error inside"],
+    [200, { error: "overloaded" }, 502, "overloaded"],
+    [200, { object: "error", message: "too long", code: 400 }, 400, "too long"],
     [302, "", 502, "openai answered 302 Found, which is no answer to a model request"],
     [304, "", 502, "openai answered 304, which is no answer to a model request"],
     [500, { error: { message: "x", code: 429 } }, 500, "x"],
@@ -78,9 +82,9 @@ t.test("an error under a status that isn't one has the status that it names, els
   t.equal(mapped(200, { error: { message: "slow down", code: 429 } }).type, "rate_limit_error");
 });
 
-t.test("an error object in the place of an answer is an error, whatever the status", async (t) => {
-  for (const value of [{ error: {} }, { error: { message: "x" } }, { id: "1", choices: [], error: { code: 429 } }, { choices: null, error: {} }]) t.equal(errorInsideSuccess(value), true, JSON.stringify(value));
-  for (const value of [{ error: null }, { error: "text" }, { error: [] }, {}, null, undefined, [], [{ error: {} }], "error", { choices: [{}], error: { message: "x" } }, { choices: [{ error: {} }] }]) t.equal(errorInsideSuccess(value), false, JSON.stringify(value));
+t.test("an error in the place of an answer is an error, whatever the status", async (t) => {
+  for (const value of [{ error: {} }, { error: { message: "x" } }, { id: "1", choices: [], error: { code: 429 } }, { choices: null, error: {} }, { error: "text" }, { error: "text", data: [], content: [], text: "" }, { object: "error", message: "x" }]) t.equal(errorInsideSuccess(value), true, JSON.stringify(value));
+  for (const value of [{ error: null }, { error: "" }, { error: " " }, { error: [] }, { error: "x", content: [{ type: "text" }] }, { error: "x", data: [{}] }, { error: "", text: "said" }, { object: "response", error: { message: "x" } }, { object: "list", message: "x" }, {}, null, undefined, [], [{ error: {} }], "error", { choices: [{}], error: { message: "x" } }, { choices: [{ error: {} }] }]) t.equal(errorInsideSuccess(value), false, JSON.stringify(value));
 });
 
 t.test("whatever an upstream sends, the failure is whole, bounded and printable", async () => {

@@ -337,11 +337,13 @@ t.test("a stream that makes no sense gets an error event, and nothing after it",
     ["a delta of nothing", [start, event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "a" } })], "the provider's stream holds a delta of a content block that isn't open"],
     ["a delta of another block", [start, opened, event({ type: "content_block_delta", index: 1, delta: { type: "text_delta", text: "a" } })], "the provider's stream holds a delta of a content block that isn't open"],
     ["a delta without its text", [start, opened, event({ type: "content_block_delta", index: 0, delta: { type: "text_delta" } })], "the provider's answer holds a content block without text"],
+    ["a delta that Anthropic has added", [start, opened, event({ type: "content_block_delta", index: 0, delta: { type: "new_delta" } })], "the provider's stream holds a delta of the type new_delta, which chat completions have no place for"],
     ["a block that nobody asked for", [start, event({ type: "content_block_start", index: 0, content_block: { type: "server_tool_use" } })], "the provider's answer holds a content block of the type server_tool_use, which chat completions have no place for"],
   ];
   for (const [name, events, message] of cases) {
-    const given = stream([...events, ...(name === "nothing" || name.startsWith("an end in") ? [] : messagesEvents)]);
-    t.strictSame(errorOf(given), { type: "provider_error", message, code: null, param: null }, name);
+    const tooEarly = name === "nothing" || name.startsWith("an end in");
+    const given = stream([...events, ...(tooEarly ? [] : messagesEvents)]);
+    t.strictSame(errorOf(given), { type: "provider_error", message, code: tooEarly ? null : "answer_untranslatable", param: null }, name);
     t.notOk(given.some(({ data }) => data === "[DONE]"), name);
   }
 });

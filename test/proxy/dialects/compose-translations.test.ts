@@ -10,6 +10,7 @@ function wrapping(name: string): Translation {
   return {
     request: (body, { maxTokensDefault }) => (name in body ? { ok: false, failure: invalid(`${name} can't be said`, name) } : { ok: true, body: { [`from_${name}`]: body, maxTokensDefault } }),
     answer: (body, context) => ({ [told(context)]: body }),
+    asEvents: () => [{ event: name, data: "whole" }],
     events(context) {
       return {
         push: (event, data) => (data === "skip" ? [] : [{ event: `${name}(${event})`, data: `${name}(${data})` }, { event: null, data: `${told(context)}` }].slice(0, data.startsWith("twice") ? 2 : 1)),
@@ -52,12 +53,14 @@ t.test("events are piped, and both ends are told in order", async (t) => {
   t.strictSame(events.refuse("no"), [{ event: "outer(null)", data: "outer(no)" }]);
   t.strictSame(events.end(), [{ event: "outer(null)", data: "outer(end of inner)" }, { event: null, data: "end of outer" }]);
   t.equal(events.usage, "inner", "as the provider told it");
+  t.strictSame(composed.asEvents({}), [{ event: "inner", data: "whole" }], "and so are those that a whole answer would have had");
 });
 
 /** Chat completions in capitals: a provider's dialect that differs from chat in one thing, so that a whole composition can be read. */
 const capitals: Translation = {
   request: (body) => ({ ok: true, body: { BODY: body } }),
   answer: (body) => body["CHAT"] as JsonObject,
+  asEvents: () => [],
   events: () => ({ push: (event, data) => [{ event, data: data.toLowerCase() }], end: () => [{ event: null, data: "[DONE]" }], refuse: () => [], usage: null, failed: false }),
 };
 

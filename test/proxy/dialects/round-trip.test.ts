@@ -7,10 +7,13 @@ import fc from "fast-check";
 import t from "tap";
 import { chatToMessages } from "../../../proxy/dialects/chat-to-messages.js";
 import { EventSplitter, formatEvent } from "../../../proxy/dialects/event-stream.js";
+import { composeTranslations } from "../../../proxy/dialects/compose-translations.js";
 import { messagesToChat } from "../../../proxy/dialects/messages-to-chat.js";
+import { responsesToChat } from "../../../proxy/dialects/responses-to-chat.js";
 import type { ClientEvent, EventTranslator, JsonObject, Translation } from "../../../proxy/dialects/translation.js";
+import { parseBodyExactly } from "../../../proxy/exact-json.js";
 import { wholeChat, wholeMessages } from "./accumulate.js";
-import { chatEvents, context, messagesEvents } from "./samples.js";
+import { chatAnswer, chatEvents, context, messagesAnswer, messagesEvents } from "./samples.js";
 
 /** As JSON.parse makes it: generated objects may have no prototype, and negative zeros. */
 const parsed = (value: unknown): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;
@@ -254,5 +257,22 @@ t.test("whatever a provider says, a translation answers or throws its own error,
       assert.equal(ends.length, 1);
       assert.equal(given.at(-1), ends[0]);
     }), { numRuns: 500 });
+  }
+});
+
+t.test("a whole answer as a stream says what it says whole", async (t) => {
+  const streamed = (translation: Translation, body: JsonObject): readonly ClientEvent[] => {
+    const events = translation.events(context);
+    return [...translation.asEvents(body).flatMap(({ event, data }) => events.push(event, data)), ...events.end()];
+  };
+  t.strictSame(wholeChat(streamed(chatToMessages, messagesAnswer)), chatToMessages.answer(messagesAnswer, context));
+  t.strictSame(wholeMessages(streamed(messagesToChat, chatAnswer)), messagesToChat.answer(chatAnswer, context));
+  const called = parseBodyExactly('{"content":[{"type":"tool_use","id":"t","name":"f","input":{"id":12345678901234567890}}],"stop_reason":"tool_use"}') as JsonObject;
+  t.match(streamed(chatToMessages, called).map(({ data }) => data).join(), /12345678901234567890/, "its numbers too");
+  const viaChat = composeTranslations(responsesToChat, chatToMessages);
+  for (const [translation, body] of [[responsesToChat, chatAnswer], [viaChat, messagesAnswer]] as const) {
+    const last = streamed(translation, body).at(-1)!;
+    t.equal(last.event, "response.completed");
+    t.strictSame((JSON.parse(last.data) as JsonObject)["response"], translation.answer(body, context));
   }
 });
