@@ -4,6 +4,7 @@ import net from "node:net";
 import t, { type Test } from "tap";
 import type { Exchange } from "../../proxy/exchange.js";
 import { type HttpListener, listenHttp } from "../../proxy/http-listener.js";
+import { refuseUnreadable } from "../../proxy/refuse-unreadable.js";
 import { requestIdCharsMax } from "../../shared/bounds.js";
 
 const text = ["content-type", "text/plain"];
@@ -221,6 +222,21 @@ t.test("every response carries a request id and an envelope, those too that no h
   const old = new RawClient(t, port);
   old.socket.write("GET / HTTP/1.0\r\n\r\n");
   t.match(await old.response(), /^HTTP\/1\.1 200 [^]*1$/, "HTTP/1.0 may do without a host");
+});
+
+t.test("a client that is refused and never closes its half of the connection holds no socket", async (t) => {
+  const server = net.createServer({ allowHalfOpen: true });
+  t.teardown(() => void server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const client = net.connect({ port: (server.address() as net.AddressInfo).port, host: "127.0.0.1", allowHalfOpen: true });
+  t.teardown(() => void client.destroy());
+  const [served] = (await once(server, "connection")) as [net.Socket];
+  const closed = once(served, "close");
+  refuseUnreadable(new Error("what Node's parser says"), served);
+  const [answer] = (await once(client, "data")) as [Buffer];
+  t.match(answer.toString(), /^HTTP\/1\.1 400 /);
+  await closed;
+  t.equal(client.writableEnded, false);
 });
 
 t.test("requests of one client share its connection until the listener closes", async (t) => {
