@@ -79,13 +79,13 @@ const credentialParameters: ReadonlySet<string> = new Set(["key", "api-key", "ap
 /** The query for the provider, with its question mark, or nothing: without credentials, with the provider's API version if it has one and the caller named none. */
 export function passedQuery(query: string, apiVersion: string | null): string {
   const parameters = query.split("&").filter((parameter) => parameter !== "" && !credentialParameters.has(parameterName(parameter).toLowerCase()));
-  if (apiVersion !== null && !parameters.some((parameter) => parameterName(parameter) === "api-version")) parameters.push(`api-version=${encodeURIComponent(apiVersion)}`);
+  if (apiVersion !== null && !parameters.some((parameter) => parameterName(parameter).toLowerCase() === "api-version")) parameters.push(`api-version=${encodeURIComponent(apiVersion)}`);
   return parameters.length === 0 ? "" : `?${parameters.join("&")}`;
 }
 
-/** A query without a parameter of the caller's. */
+/** A query without a parameter of the caller's, however it spells it; `name` is in lower case. */
 export function withoutParameter(query: string, name: string): string {
-  return query.split("&").filter((parameter) => parameterName(parameter) !== name).join("&");
+  return query.split("&").filter((parameter) => parameterName(parameter).toLowerCase() !== name).join("&");
 }
 
 /** Whether a query can stand in a request as it is. */

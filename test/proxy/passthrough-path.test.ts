@@ -108,6 +108,7 @@ t.test("a query goes on without credentials, otherwise as it was written, with t
     ["monkey=1&key2=2", null, "?monkey=1&key2=2"],
     ["alt=sse", "2024-10-21", "?alt=sse&api-version=2024-10-21"],
     ["api-version=mine", "2024-10-21", "?api-version=mine"],
+    ["API-Version=mine", "2024-10-21", "?API-Version=mine"],
   ] as const;
   for (const [query, version, expected] of table) t.equal(passedQuery(query, version), expected, query);
 });

@@ -26,6 +26,7 @@ t.test("the client's query goes on, without credentials and without another vers
     ["beta=true&key=sk-1&api_key=sk-2&Access_Token=t&x=%26&", "?beta=true&x=%26", "?beta=true&x=%26&api-version=2024-10-21"],
     ["%6bey=sk-1&authorization=Bearer+a", "", "?api-version=2024-10-21"],
     ["api-version=preview&a=b?c", "?api-version=preview&a=b?c", "?a=b?c&api-version=2024-10-21"],
+    ["Api-Version=preview&a=b", "?Api-Version=preview&a=b", "?a=b&api-version=2024-10-21"],
     ["a=1#b&c=2", "?c=2", "?c=2&api-version=2024-10-21"],
   ] as const;
   for (const [query, atPlain, atDated] of table) {
