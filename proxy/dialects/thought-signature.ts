@@ -16,7 +16,12 @@ export function signedId(id: string, call: JsonObject): string {
   const google = isObject(extra) ? extra["google"] : null;
   const signature = isObject(google) ? google["thought_signature"] : null;
   if (typeof signature !== "string" || signature === "") return id;
-  return `${id || "call"}${mark}${Buffer.from(signature).toString("base64url")}`;
+  return `${id || nameOf(signature)}${mark}${Buffer.from(signature).toString("base64url")}`;
+}
+
+/** For a call without an id: one of its own, so that the results of two such calls aren't taken for each other's. A signature ends as no other does. */
+function nameOf(signature: string): string {
+  return `call_${signature.replace(/[^A-Za-z0-9]/g, "").slice(-12)}`;
 }
 
 export interface CallIdentity {

@@ -181,7 +181,7 @@ t.test("what providers do differently gives the same", async (t) => {
   t.strictSame(says({ tool_calls: [{ function: { name: "f", arguments: "" } }, { id: "", function: { name: "f", arguments: " " } }] })["content"], [{ ...call, id: "toolu_req-7_0" }, { ...call, id: "toolu_req-7_1" }], "calls without ids and arguments");
   t.strictSame(says({ tool_calls: [{ id: "1", function: { name: "f", arguments: '{"a":' } }] }, "length")["content"], [{ ...call, id: "1" }], "a call that the limit cut");
   const extra_content = { google: { thought_signature: "a+/==" } };
-  t.strictSame(says({ tool_calls: [{ id: "1", extra_content, function: { name: "f", arguments: "" } }, { extra_content, function: { name: "f", arguments: "" } }, { id: "2", extra_content: {}, function: { name: "f" } }] })["content"], [{ ...call, id: "1__signed__YSsvPT0" }, { ...call, id: "call__signed__YSsvPT0" }, { ...call, id: "2" }], "calls that Gemini has signed");
+  t.strictSame(says({ tool_calls: [{ id: "1", extra_content, function: { name: "f", arguments: "" } }, { extra_content, function: { name: "f", arguments: "" } }, { id: "", extra_content: { google: { thought_signature: "other" } }, function: { name: "f", arguments: "" } }, { id: "2", extra_content: {}, function: { name: "f" } }] })["content"], [{ ...call, id: "1__signed__YSsvPT0" }, { ...call, id: "call_a__signed__YSsvPT0" }, { ...call, id: "call_other__signed__b3RoZXI" }, { ...call, id: "2" }], "calls that Gemini has signed, each with an id of its own");
   t.equal(answer({ id: undefined, choices: [{ message: {} }] })["id"], "msg_req-7");
 });
 
