@@ -22,7 +22,8 @@ const askedAnywayEvery = 60;
 /** What a trial writes beside values: pages on their way. */
 const trialBytes = 64 * 1024;
 
-const unfinished = /^limiterd\.mdb\.\d+\.new(-lock)?$/;
+/** What a process leaves that is killed within a first start or a trial; a trial may seem as large as the store. */
+const unfinished = /^limiterd\.mdb\.\d+\.(?:new(?:-lock)?|trial)$/;
 
 type Bytes = Database<Buffer, string | number>;
 
@@ -31,12 +32,14 @@ export async function openLmdbStore(dataDir: string): Promise<Store> {
   const file = join(dataDir, "limiterd.mdb");
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   if (!existsSync(`${file}-lock`)) await needRoom(dataDir, file);
-  if (!existsSync(file)) await makeStore(dataDir, file);
+  if (!existsSync(file)) await makeStore(file);
   const root = openRoot(file);
   try {
     const meta: Bytes = root.openDB({ name: "meta", encoding: "binary" });
     // One transaction: of two daemons that start at once, the second sees the first.
     root.transactionSync(() => claim(file, meta));
+    // Those of a second daemon too that starts at this moment: it finds that there is a store now.
+    for (const name of readdirSync(dataDir)) if (unfinished.test(name)) rmSync(join(dataDir, name), { force: true });
     return new LmdbStore(file, root, meta);
   } catch (error) {
     await root.close();
@@ -54,7 +57,7 @@ async function needRoom(dataDir: string, file: string): Promise<void> {
 }
 
 /** Makes an empty store beside its place and puts it there whole, so that a file which is empty or short is always a damaged one, wherever a first start was cut off. */
-async function makeStore(dataDir: string, file: string): Promise<void> {
+async function makeStore(file: string): Promise<void> {
   const fresh = `${file}.${process.pid}.new`;
   try {
     // What an earlier process of this number left.
@@ -67,8 +70,6 @@ async function makeStore(dataDir: string, file: string): Promise<void> {
       await root.close();
     }
     putInPlace(fresh, file);
-    // Others' too: they were cut off, or find that there is a store now.
-    for (const name of readdirSync(dataDir)) if (unfinished.test(name)) rmSync(join(dataDir, name), { force: true });
   } catch (error) {
     throw error instanceof StoreUnreadableError ? error : unreadable(file, error);
   }

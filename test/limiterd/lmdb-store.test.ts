@@ -291,6 +291,14 @@ t.test("a first start that was cut off is made good by the next one, and leaves 
   t.equal((statSync(join(directory, "limiterd.mdb")).mode & 0o777).toString(8), "600");
 });
 
+t.test("a start removes the trial of the disk within which another process was killed", async (t) => {
+  const directory = temporary(t);
+  await filledStore(directory);
+  writeFileSync(join(directory, "limiterd.mdb.17.trial"), "x");
+  t.equal(await refusal(directory), null);
+  t.same(readdirSync(directory).sort(), ["limiterd.mdb", "limiterd.mdb-lock"]);
+});
+
 t.test("a first start on a disk that takes nothing says so, and leaves nothing", { skip: spawnSync("prlimit", ["--version"]).error === undefined ? false : "needs prlimit" }, async (t) => {
   const directory = temporary(t);
   const script = fileURLToPath(new URL("../support/store-process.js", import.meta.url));
