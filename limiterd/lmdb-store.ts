@@ -192,9 +192,9 @@ class LmdbStore implements Store {
       return value === undefined ? undefined : seal(value);
     });
     const tryDisk = (): Promise<void> => tryToWrite(trialFile(this.file), { at: this.sizeBytes() ?? 0, bytes: sealed.reduce((bytes, value) => bytes + (value?.length ?? 0), trialBytes) });
+    // LMDB prints each of its failures: while the disk is full it is asked now and then only, in case the trial is wrong.
+    if (this.#failed % askedAnywayEvery !== 0) await tryDisk().catch((error: unknown) => this.#fail(error));
     try {
-      // LMDB prints each of its failures: while the disk is full it is asked now and then only, in case the trial is wrong.
-      if (this.#failed % askedAnywayEvery !== 0) await tryDisk();
       await this.#root.batch(() => {
         for (const [i, { table, key }] of changes.entries()) {
           const db = this.#tables.get(table)!;
@@ -206,12 +206,15 @@ class LmdbStore implements Store {
       await this.#root.flushed;
       this.#failed = 0;
     } catch (error) {
-      this.#failed++;
       const told = await commitFailure(error);
       // The disk says it better: LMDB calls it an I/O error when only a part found room.
-      const cause = await tryDisk().then(() => told, (refused: unknown) => refused);
-      throw new StoreFailingError(plainReason(cause), { cause });
+      this.#fail(await tryDisk().then(() => told, (refused: unknown) => refused));
     }
+  }
+
+  #fail(cause: unknown): never {
+    this.#failed++;
+    throw new StoreFailingError(plainReason(cause), { cause });
   }
 
   sizeBytes(): number | null {

@@ -100,18 +100,15 @@ function closing(store: Store): (error: unknown) => Promise<never> {
   };
 }
 
-/** Says once that the store can't be written, again only if the reason changes, and once that it can. */
-function tellStoreState({ file: store }: Store, log: Log): (error: Error | null) => void {
-  let failing: { readonly sinceMs: number; readonly reason: string } | null = null;
+/** Says that the store can't be written, and that it can again. */
+function logStoreState({ file: store }: Store, log: Log): (error: Error | null) => void {
+  let sinceMs: number | null = null;
   return (error) => {
-    if (error === null) {
-      log.warn({ store, seconds: Math.ceil((performance.now() - (failing?.sinceMs ?? 0)) / 1000) }, "the store can be written again");
-      failing = null;
-      return;
-    }
-    if (error.message === failing?.reason) return;
-    failing = { sinceMs: failing?.sinceMs ?? performance.now(), reason: error.message };
-    log.error({ store, reason: error.message }, "the store can't be written: settles are kept by the proxies, windows in memory; it is tried each second");
+    const nowMs = performance.now();
+    sinceMs ??= nowMs;
+    if (error !== null) return log.error({ store, reason: error.message }, "the store can't be written: settles are kept by the proxies, windows in memory; it is tried each second");
+    log.warn({ store, seconds: Math.ceil((nowMs - sinceMs) / 1000) }, "the store can be written again");
+    sinceMs = null;
   };
 }
 
@@ -128,7 +125,7 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
   const ports = {
     store,
     schedule: (ms: number, run: () => void) => void setTimeout(run, ms),
-    onStoreState: tellStoreState(store, log),
+    onStoreState: logStoreState(store, log),
     onUnreadable: (error: Error) => log.error({ reason: error.message }, "a part of the recorded usage is damaged: it counts no further and can't be told"),
     onDroppedRecord: (proxy: string, field: string, record: Execution) => log.error({ proxy, field, record }, "a usage record of a proxy makes no sense: its request is counted without it"),
     turn: () => new Promise<void>((resolve) => setImmediate(resolve)),

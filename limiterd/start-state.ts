@@ -21,7 +21,7 @@ export interface StartPorts {
   readonly store: Store;
   /** Runs `run` after `ms`. */
   schedule(ms: number, run: () => void): void;
-  /** Told each time a commit fails, and with null when one succeeds after that. */
+  /** Told when commits begin to fail, when the reason changes, and with null when one succeeds after that. */
   onStoreState(error: Error | null): void;
   /** Told of each rule and budget that is there, or is written later, and does nothing. */
   onInert(inert: Inert): void;
@@ -57,8 +57,7 @@ export interface Started {
 export async function startState({ store, schedule, onStoreState, onInert, onUnreadable, onDroppedRecord, turn }: StartPorts, { settings, rules, budgets: configured, hashKey, nowMs }: StartOptions): Promise<Started> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, { hashKey, nowMs });
   const told = (error: Error | null): void => {
-    noteStoreState(state, error);
-    onStoreState(error);
+    if (noteStoreState(state, error)) onStoreState(error);
   };
   const labelsOf = (keyId: string): readonly string[] => {
     const number = keyNumber(keyId);

@@ -66,7 +66,7 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
   const { budgets, unfilled, logged, changes: budgetChanges } = restoreBudgets(store, configured, { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey }, nowMs);
   const spendLog = createSpendLog(budgets, usage, logged);
-  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: (error) => noteStoreState(state, error) }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000, contributors: [usage, spendLog] });
+  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: (error) => void noteStoreState(state, error) }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000, contributors: [usage, spendLog] });
   const state: DaemonState = {
     settings: { version: "test", pid: 1, rateLimitsEnabled, usageEnabled, quotaTemplatesEntitled: true, budgetsEnabled: true, inertReason },
     budgets,
