@@ -1,5 +1,6 @@
 /** The content of a message, from the parts of the Responses API to those of chat completions. */
 import { isAbsent, quote, type RequestCheck } from "./request-check.js";
+import { splitToolResult } from "./tool-result.js";
 import type { JsonObject } from "./translation.js";
 
 /** Whose content it is: each may say other things in chat completions. */
@@ -45,17 +46,13 @@ export function translateContent(content: unknown, path: string, speaker: Speake
   return parts === undefined ? undefined : plainContent(parts);
 }
 
-/** The same for a tool. Its message can't hold pictures and files: they are put to what the user says next, behind a line that says where they come from. */
+/** The same for a tool. */
 export function translateOutput(output: unknown, path: string, callId: string, check: RequestCheck): ToolOutput | undefined {
   const content = translateContent(output, path, "tool", check);
-  if (content === undefined || typeof content === "string") return content === undefined ? undefined : { content, attached: [] };
-  const texts = content.filter((part) => part["type"] === "text");
-  if (texts.length === content.length) return { content, attached: [] };
-  const others = content.filter((part) => part["type"] !== "text");
-  return {
-    content: texts.length === 0 ? "The result is in the next message of the user." : plainContent(texts),
-    attached: [{ type: "text", text: `Part of the result of the tool call ${callId}:` }, ...others],
-  };
+  if (content === undefined) return undefined;
+  if (typeof content === "string") return { content, attached: [] };
+  const { texts, attached } = splitToolResult(content, callId);
+  return { content: attached.length === 0 ? content : plainContent(texts), attached };
 }
 
 function translateParts(given: readonly unknown[] | undefined, path: string, speaker: Speaker, check: RequestCheck): readonly Part[] | undefined {

@@ -8,6 +8,7 @@ import type { Refusals } from "./refusals.js";
 import { isAbsent } from "./request-check.js";
 import { readSignedId } from "./thought-signature.js";
 import { chatContent, toChatPart, toChatTexts } from "./to-chat-parts.js";
+import { splitToolResult } from "./tool-result.js";
 import type { JsonObject } from "./translation.js";
 
 export function toChatTurns(body: JsonObject, refusals: Refusals): readonly JsonObject[] {
@@ -54,17 +55,12 @@ function addUser(messages: JsonObject[], content: unknown, at: string, refusals:
   else if (results.length === 0) refusals.refuse(at, "must not be empty");
 }
 
-/** Pictures and documents, which a tool's message can't hold, are put to what the user says next, behind a line that says where they come from. */
 function toolMessage(block: JsonObject, at: string, attached: JsonObject[], refusals: Refusals): JsonObject {
   refusals.fields(block, messagesToolResultFields, `${at}.`);
   const { id } = readSignedId(refusals.name(block["tool_use_id"], `${at}.tool_use_id`));
-  const parts = resultParts(block["content"], `${at}.content`, refusals);
-  const texts = parts.filter((part) => part["type"] === "text");
-  if (texts.length < parts.length) {
-    attached.push({ type: "text", text: `Part of the result of the tool call ${id}:` }, ...parts.filter((part) => part["type"] !== "text"));
-    if (texts.length === 0) texts.push({ type: "text", text: "The result is in the next message of the user." });
-  }
-  const content = chatContent(texts);
+  const result = splitToolResult(resultParts(block["content"], `${at}.content`, refusals), id);
+  attached.push(...result.attached);
+  const content = chatContent(result.texts);
   const failed = refusals.flag(block["is_error"], `${at}.is_error`) === true;
   return { role: "tool", tool_call_id: id, content: failed ? asError(content) : content };
 }
