@@ -6,7 +6,7 @@
  */
 import { tokensPerResponseMax } from "../shared/bounds.js";
 import type { Lease, Settle } from "../shared/wire/message.js";
-import { unlimitedLsn } from "../shared/wire/unlimited-lsn.js";
+import { isUnnumbered, unlimitedLsn } from "../shared/wire/unlimited-lsn.js";
 import { charge, isSameTarget, matchAll, matchTarget } from "./charge.js";
 import type { Proxy } from "./proxies.js";
 import type { Counter, RuleBook } from "./rule-book.js";
@@ -33,10 +33,10 @@ export function journalEntryOf({ settings, book }: Pick<DaemonState, "settings" 
   return {
     proxyId, seq, of, userPath,
     lsn: numberOf(request.lsn),
-    requestAtMs: request.lsn === 0 || request.lsn === unlimitedLsn ? startedAtMs : request.admittedAtMs,
+    requestAtMs: isUnnumbered(request.lsn) ? startedAtMs : request.admittedAtMs,
     target,
     targetLsn: numberOf(attempt.targetLsn),
-    targetAtMs: attempt.targetLsn === 0 || attempt.targetLsn === unlimitedLsn ? startedAtMs : attempt.targetAtMs,
+    targetAtMs: isUnnumbered(attempt.targetLsn) ? startedAtMs : attempt.targetAtMs,
     endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
     // More is a proxy's bug. Cut, not refused: what closes the peer comes again with it.
     tokens: rateLimitsEnabled && usageEnabled ? Math.min(message.tokens, tokensPerResponseMax) : 0,

@@ -6,6 +6,7 @@
  * Not here: what it means.
  */
 import { ByteStore } from "../shared/byte-store.js";
+import { endsEscaping } from "./scan-json.js";
 
 /** The share of the bound that one string may take. */
 const stringShare = 64;
@@ -105,11 +106,4 @@ export class AbridgedText {
   take(): Buffer {
     return this.#store.take();
   }
-}
-
-/** Whether the text before `end` ends in a backslash that isn't escaped itself. */
-function endsEscaping(text: string, start: number, end: number): boolean {
-  let first = end;
-  while (first > start && text.charCodeAt(first - 1) === 0x5c) first--;
-  return ((end - first) & 1) === 1;
 }

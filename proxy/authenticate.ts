@@ -99,13 +99,17 @@ function deniedOnAdmin(verified: Authentication): Authentication {
 function bearerToken(header: Header): string | Failure {
   const authorization = header("authorization");
   let token = header("x-api-key");
-  // A header that is empty is as good as none: clients send one for a key that isn't set.
-  if (authorization !== undefined && authorization.trim() !== "") {
+  if (isGiven(authorization)) {
     const bearer = /^Bearer +(\S+) *$/i.exec(authorization);
     if (bearer === null) return unauthorized("malformed credentials: expected Authorization: Bearer <token>");
     token = bearer[1]!;
   }
   return token === undefined || token === "" ? unauthorized("missing credentials") : token;
+}
+
+/** A header that is empty is as good as none: clients send one for a key that isn't set. */
+export function isGiven(header: string | undefined): header is string {
+  return header !== undefined && header.trim() !== "";
 }
 
 function unauthorized(message: string): Failure {

@@ -13,8 +13,11 @@
 /** RFC 9110 section 7.6.1: they belong to the connection, not to the message. `Proxy-` is a prefix below. */
 const hopByHop = ["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"] as const;
 
+/** What every provider is asked for: answers are read on their way, and whoever isn't asked may compress as it likes. */
+export const plainAnswers = ["accept-encoding", "identity"] as const;
+
 const droppedFromRequests = createNameTable(
-  // `accept-encoding` goes because the answer is read on its way, and is asked for as `identity`; the credentials, and whose account they speak of, are Sluice's, not the provider's.
+  // `accept-encoding` is ours to say; the credentials, and whose account they speak of, are Sluice's, not the provider's.
   [...hopByHop, "host", "content-length", "expect", "accept-encoding", "authorization", "x-api-key", "api-key", "x-goog-api-key", "openai-organization", "openai-project", "cookie", "forwarded", "x-request-id"],
   ["proxy-", "x-forwarded-", "x-sluice-"],
 );
@@ -45,9 +48,7 @@ export function forwardRequestHeaders(rawHeaders: readonly string[], userPathHea
 
 /** Those that speak of the dialect of the client's SDK mean nothing in another one. */
 export function withoutDialect(headers: readonly string[]): string[] {
-  const kept: string[] = [];
-  for (let i = 0; i < headers.length; i += 2) if (!/^(?:anthropic|openai)-/i.test(headers[i]!)) kept.push(headers[i]!, headers[i + 1]!);
-  return kept;
+  return pairsWhose(headers, (name) => !/^(?:anthropic|openai)-/i.test(name));
 }
 
 /** Says of a body that was read as JSON that it is: curl calls everything a form. `said` is the client's word. */
@@ -84,9 +85,17 @@ function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: NameTable)
 
 /** What a provider says of when to ask again, and whether: the official SDKs go by it. Of a flat list. */
 export function retryHeaders(flat: readonly string[]): string[] {
-  const kept: string[] = [];
-  for (let i = 0; i < flat.length; i += 2) if (/^(?:retry-after(?:-ms)?|x-should-retry)$/i.test(flat[i]!)) kept.push(flat[i]!, flat[i + 1]!);
-  return kept;
+  return pairsWhose(flat, (name) => /^(?:retry-after(?:-ms)?|x-should-retry)$/i.test(name));
+}
+
+/** Without what is said of an encoding that has been undone; neither does the length stand any more. */
+export function withoutCoding(rawHeaders: readonly (Buffer | string)[]): (Buffer | string)[] {
+  return pairsWhose(rawHeaders, (name) => !/^content-(?:encoding|length)$/i.test(name));
+}
+
+/** With this content type instead of another one. */
+export function withContentType(rawHeaders: readonly (Buffer | string)[], contentType: string): (Buffer | string)[] {
+  return ["content-type", contentType, ...pairsWhose(rawHeaders, (name) => name.toLowerCase() !== "content-type")];
 }
 
 /** The first value of a header in a flat list, by its lower-case name; empty when it isn't there. */
@@ -104,10 +113,13 @@ function namedByConnection(name: string, value: string, named: Set<string> | nul
 }
 
 function without(headers: readonly string[], names: ReadonlySet<string>): string[] {
-  const kept: string[] = [];
-  for (let i = 0; i < headers.length; i += 2) {
-    if (!names.has(headers[i]!.toLowerCase())) kept.push(headers[i]!, headers[i + 1]!);
-  }
+  return pairsWhose(headers, (name) => !names.has(name.toLowerCase()));
+}
+
+/** Those of a flat list whose name is wanted. */
+function pairsWhose<Text extends Buffer | string>(flat: readonly Text[], isWanted: (name: string) => boolean): Text[] {
+  const kept: Text[] = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) if (isWanted(asText(flat[i]!))) kept.push(flat[i]!, flat[i + 1]!);
   return kept;
 }
 

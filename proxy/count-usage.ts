@@ -56,3 +56,8 @@ export function whenCut(reading: UsageReading, contentCharsSince: number): Usage
 export function whenTranslationCut(reading: UsageReading, contentChars: number): UsageReading {
   return reading.kind === "usage" ? whenCut(reading, Math.max(0, contentChars - charsOf(reading.outputTokens))) : reading;
 }
+
+/** Two notes for the log as one. */
+export function joinedNotes(first: string | null, second: string | null): string | null {
+  return first === null || second === null ? (first ?? second) : `${first}; ${second}`;
+}

@@ -6,7 +6,7 @@
  * Not here: passthrough, where such an answer passes as it is.
  */
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
-import { headerOf } from "./copy-headers.js";
+import { headerOf, withoutCoding } from "./copy-headers.js";
 import type { UpstreamFailure, UpstreamSink } from "./upstream.js";
 
 type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
@@ -130,13 +130,4 @@ export class DecodedAnswer implements UpstreamSink {
     this.#over = true;
     this.#decoder?.destroy();
   }
-}
-
-/** Neither does the length stand any more. */
-function withoutCoding(rawHeaders: readonly (Buffer | string)[]): (Buffer | string)[] {
-  const kept: (Buffer | string)[] = [];
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (!/^content-(?:encoding|length)$/i.test(rawHeaders[i]!.toString("latin1"))) kept.push(rawHeaders[i]!, rawHeaders[i + 1]!);
-  }
-  return kept;
 }

@@ -13,6 +13,7 @@ import { Readable } from "node:stream";
 import type HttpProxy from "http-proxy";
 import type { ProviderConfig } from "../shared/config/config.js";
 import { createDeadlines, type Deadlines } from "./call-deadlines.js";
+import { plainAnswers } from "./copy-headers.js";
 import { credentialHeadersAt } from "./credential-headers.js";
 import type { Passage, PassedRequest } from "./passage.js";
 import type { Watched } from "./silence-watch.js";
@@ -54,7 +55,7 @@ export function createHttpProxyPassage(provider: ProviderConfig): Passage {
   // Made when something passes for the first time: most proxies forward, and needn't hold the package in memory.
   let made: HttpProxy | null = null;
   const server = (): HttpProxy => (made ??= newServer());
-  const headersOf = (path: string, flat: readonly string[]): Record<string, string> => headerObject(["host", base.host, "accept-encoding", "identity", ...flat, ...credentialHeadersAt(provider, path)]);
+  const headersOf = (path: string, flat: readonly string[]): Record<string, string> => headerObject(["host", base.host, ...plainAnswers, ...flat, ...credentialHeadersAt(provider, path)]);
   return {
     pass(request: PassedRequest, sink: UpstreamSink): UpstreamCall {
       const call = new PassCall(sink, deadlines, provider);

@@ -5,7 +5,7 @@ import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
 import { endsPerTurn } from "../shared/bounds.js";
 import type { ProviderConfig } from "../shared/config/config.js";
 import { createDeadlines, type Deadlines } from "./call-deadlines.js";
-import { headerOf } from "./copy-headers.js";
+import { headerOf, plainAnswers } from "./copy-headers.js";
 import { credentialHeaders } from "./credential-headers.js";
 import { codingOf, DecodedAnswer, type EncodedSource } from "./decoded-answer.js";
 import { createEased } from "./paced-turns.js";
@@ -50,9 +50,6 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
     },
   };
 }
-
-/** Whoever isn't asked may compress as it likes. */
-const plainAnswers = ["accept-encoding", "identity"] as const;
 
 /** Anthropic wants its version named; a client that speaks its dialect names one itself. */
 const anthropicVersion = ["anthropic-version", "2023-06-01"] as const;

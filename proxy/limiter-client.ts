@@ -16,7 +16,7 @@ import { type Asking, createOpenQuestions, granted, letThrough, nobody, question
 import { createPaced } from "./paced-turns.js";
 import { createUnsettledQueue, settleMessage, type Unsettled } from "./unsettled.js";
 import type { Admin, Admitted, Authorize, Authorized, Claimed, Denied, Exceeded, FromDaemon, Lease, Refused, Target, ToDaemon, Welcome } from "../shared/wire/message.js";
-import { unlimitedLsn } from "../shared/wire/unlimited-lsn.js";
+import { isUnnumbered, unlimitedLsn } from "../shared/wire/unlimited-lsn.js";
 
 export interface LimiterClient extends Limiter {
   readonly link: LimiterLink;
@@ -44,7 +44,7 @@ export function createLimiterClient(ports: LimiterClientPorts, options: LimiterC
     const asking: Asking = { caller, targets, rerouted, submission, startedMonoMs };
     // What has no number wasn't asked for, or has no answer yet: the daemon knows of no lease to reroute.
     const unlimited = linked && !notices.limited && isKnown(caller);
-    if (unlimited || rerouted?.lsn === 0 || rerouted?.lsn === unlimitedLsn) return Promise.resolve({ kind: "admitted", admission: letThrough(asking, unlimited ? unlimitedLsn : 0), headers: null });
+    if (unlimited || (rerouted !== null && isUnnumbered(rerouted.lsn))) return Promise.resolve({ kind: "admitted", admission: letThrough(asking, unlimited ? unlimitedLsn : 0), headers: null });
     const deadlineMonoMs = (linked ? startedMonoMs : Math.min(startedMonoMs, lostMonoMs)) + options.deadlineMs;
     if (deadlineMonoMs <= startedMonoMs || questions.size >= admissionsWaitingMax) return Promise.resolve(withoutDaemon(asking));
     const id = ++lastId;

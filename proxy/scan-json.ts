@@ -74,12 +74,16 @@ export function lastMember(members: readonly JsonMember[], key: string): JsonMem
 /** The position after the string whose opening quote is at `at`, or -1 when it doesn't end. */
 export function stringEnd(text: string, at: number): number {
   for (let end = text.indexOf('"', at + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let first = end;
-    while (text.charCodeAt(first - 1) === backslash) first--;
-    // An even run of backslashes escapes itself only, and the quote is real.
-    if (((end - first) & 1) === 0) return end + 1;
+    if (!endsEscaping(text, at + 1, end)) return end + 1;
   }
   return -1;
+}
+
+/** Whether the part of a string from `start` to `end` ends in a backslash that isn't escaped itself: an even run of them escapes itself only. */
+export function endsEscaping(text: string, start: number, end: number): boolean {
+  let first = end;
+  while (first > start && text.charCodeAt(first - 1) === backslash) first--;
+  return ((end - first) & 1) === 1;
 }
 
 function readKey(text: string, start: number, end: number): string {

@@ -6,7 +6,7 @@
  */
 import { readableResponseBytesMax } from "../shared/bounds.js";
 import type { Operation } from "../shared/operation.js";
-import { type Counted, countUsage, uncharged, whenCut, whenTranslationCut } from "./count-usage.js";
+import { type Counted, countUsage, joinedNotes, uncharged, whenCut, whenTranslationCut } from "./count-usage.js";
 import { absentUsage, findUsage, parseJson, readUsage, usageAtEnd, type UsageReading } from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 import type { AnswerTranslator } from "./translated-upstream.js";
@@ -116,7 +116,7 @@ export class SeenAnswer {
   /** What was seen of it when it was cut: marked, unless it was told whole. `untoldBytes`: of an event that can't be translated. */
   chargedCut(why: string | null, untoldBytes = 0): Counted {
     const { usage, estimated, note } = this.#tap === null ? this.#count(this.#reading(absentUsage), this.#textBytes()) : this.#countCut(this.#tap, untoldBytes);
-    return { usage, estimated: usage !== null && (this.#tap !== null || estimated), note: joined(why, note) };
+    return { usage, estimated: usage !== null && (this.#tap !== null || estimated), note: joinedNotes(why, note) };
   }
 
   #countCut(tap: StreamTap, untoldBytes: number): Counted {
@@ -139,10 +139,6 @@ export class SeenAnswer {
     const counted = countUsage(reading, { operation: this.#asked.operation, promptBytes: this.#asked.promptBytes, contentChars });
     // What a translated stream tells is known from before its translation.
     const unread = this.#tap === null ? this.#unread : this.#told === null ? this.#tap.note : null;
-    return unread === null ? counted : { usage: counted.usage, estimated: counted.estimated, note: joined(unread, counted.note) };
+    return unread === null ? counted : { usage: counted.usage, estimated: counted.estimated, note: joinedNotes(unread, counted.note) };
   }
-}
-
-function joined(first: string | null, second: string | null): string | null {
-  return first === null || second === null ? (first ?? second) : `${first}; ${second}`;
 }

@@ -121,7 +121,7 @@ class Tap implements StreamTap {
   #pass(chunk: Buffer, text: string): Buffer | readonly Buffer[] {
     let start = 0;
     for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
-      if (this.#outgrows(end - start)) this.#readLarge(this.#grown(chunk, text, start, end));
+      if (this.#outgrows(end - start)) this.#readLarge(this.#grown(chunk, text, start, end, null));
       else {
         this.#read(this.#wholeEvent(chunk, text, start, end));
         this.#open.clear();
@@ -134,7 +134,7 @@ class Tap implements StreamTap {
       const first = chunk.subarray(0, start);
       return rest === null ? first : [first].concat(rest);
     }
-    if (this.#outgrows(chunk.length - start)) this.#grown(chunk, text, start, chunk.length);
+    if (this.#outgrows(chunk.length - start)) this.#grown(chunk, text, start, chunk.length, null);
     else if (start < chunk.length) this.#open.append(chunk, start, chunk.length);
     return chunk;
   }
@@ -146,9 +146,7 @@ class Tap implements StreamTap {
     let sent = 0;
     for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
       if (this.#outgrows(end - start)) {
-        const held = this.#open.take();
-        if (held.length > 0) out.push(held);
-        this.#readLarge(this.#grown(chunk, text, start, end, held));
+        this.#readLarge(this.#grown(chunk, text, start, end, out));
       } else if (this.#read(this.#wholeEvent(chunk, text, start, end))) {
         if (start > sent) out.push(chunk.subarray(sent, start));
         this.#open.clear();
@@ -162,9 +160,7 @@ class Tap implements StreamTap {
     let sendable = start;
     if (start < chunk.length) {
       if (this.#outgrows(chunk.length - start)) {
-        const held = this.#open.take();
-        if (held.length > 0) out.push(held);
-        this.#grown(chunk, text, start, chunk.length, held);
+        this.#grown(chunk, text, start, chunk.length, out);
         sendable = chunk.length;
       } else this.#open.append(chunk, start, chunk.length);
     }
@@ -199,8 +195,10 @@ class Tap implements StreamTap {
     return this.#large !== null || this.#open.length + bytes > this.#eventBytesMax;
   }
 
-  /** The large event with the bytes from `start` to `end`; `held` is what was kept of it before. */
-  #grown(chunk: Buffer, text: string, start: number, end: number, held = this.#open.take()): AbridgedText {
+  /** The large event with the bytes from `start` to `end`. While holding, `out` gets what was held of it before. */
+  #grown(chunk: Buffer, text: string, start: number, end: number, out: Buffer[] | null): AbridgedText {
+    const held = this.#open.take();
+    if (held.length > 0) out?.push(held);
     let large = this.#large;
     if (large === null) {
       large = this.#large = new AbridgedText(this.#eventBytesMax, (before) => this.#reader.isText(before));

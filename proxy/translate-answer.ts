@@ -57,8 +57,8 @@ class Translating implements AnswerTranslator {
     this.#kept = [];
     const text = body.toString("utf8");
     const value = parseBodyExactly(text);
-    const told = value === undefined ? usageAtEnd(text) : value;
-    const isAnswer = isSomeAnswer(told ?? value, text) && !errorInsideSuccess(told);
+    const told = value ?? usageAtEnd(text) ?? undefined;
+    const isAnswer = isSomeAnswer(told, text) && !errorInsideSuccess(told);
     // What is none is judged by what comes behind, as every provider's is; but that holds no more than this.
     if (!isAnswer && body.length <= heldResponseBytesMax) {
       this.untoldBytes = 0;

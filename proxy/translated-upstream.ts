@@ -3,7 +3,7 @@
  * its successful answers are translated on their way, its errors and failures pass. A whole answer to
  * who asked for a stream becomes one; a stream to who asked for a whole answer can't be translated.
  */
-import { headerOf } from "./copy-headers.js";
+import { headerOf, withContentType } from "./copy-headers.js";
 import { FailedAnswer, UntranslatableAnswer } from "./dialects/untranslatable-answer.js";
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
 
@@ -140,10 +140,4 @@ class TranslatingSink implements UpstreamSink {
     this.#tellHead(false);
     this.#sink.onFailure(failure);
   }
-}
-
-function withContentType(rawHeaders: readonly (Buffer | string)[], contentType: string): (Buffer | string)[] {
-  const headers: (Buffer | string)[] = ["content-type", contentType];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) if (rawHeaders[i]!.toString().toLowerCase() !== "content-type") headers.push(rawHeaders[i]!, rawHeaders[i + 1]!);
-  return headers;
 }

@@ -3,6 +3,7 @@
  * order when the proxy stops or nobody speaks any more. What it is charged is returned, not acted on.
  */
 import { forwardResponseHeaders, headerOf, passResponseHeaders } from "./copy-headers.js";
+import { joinedNotes } from "./count-usage.js";
 import type { ClientSocket, Exchange } from "./exchange.js";
 import type { Forwarded } from "./forward.js";
 import { closeFrame, FrameReader } from "./frame-reader.js";
@@ -151,7 +152,6 @@ class TunnelSession implements TunnelSink, OpenSession {
   #end({ status, outcome, note, finish }: Pick<Forwarded, "status" | "outcome" | "note" | "finish">): void {
     this.#ended = true;
     const charge = this.#usage.charge(this.#fromProvider.unread);
-    const said = note === null || charge.note === null ? (note ?? charge.note) : `${note}; ${charge.note}`;
-    this.#resolve({ status, usage: charge.usage, estimated: charge.estimated, executed: this.#status !== 0 || outcome === "client_gone", outcome, firstByteMonoMs: this.#firstByteMonoMs, note: said, failed: null, finish });
+    this.#resolve({ status, usage: charge.usage, estimated: charge.estimated, executed: this.#status !== 0 || outcome === "client_gone", outcome, firstByteMonoMs: this.#firstByteMonoMs, note: joinedNotes(note, charge.note), failed: null, finish });
   }
 }

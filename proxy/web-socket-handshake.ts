@@ -5,6 +5,7 @@
  * Extensions are taken out, so that frames can be read on their way: nobody who asked for compression is
  * owed it.
  */
+import { isGiven } from "./authenticate.js";
 import { forwardRequestHeaders, headerOf } from "./copy-headers.js";
 
 type Header = (name: string) => string | undefined;
@@ -24,14 +25,10 @@ const credentialProtocol = "openai-insecure-api-key.";
 export function headerWithProtocolKey(header: Header): Header {
   return (name) => {
     const value = header(name);
-    if (name !== "authorization" || !isEmpty(value) || !isEmpty(header("x-api-key"))) return value;
+    if (name !== "authorization" || isGiven(value) || isGiven(header("x-api-key"))) return value;
     const key = protocolsIn(header("sec-websocket-protocol")).find((protocol) => protocol.startsWith(credentialProtocol));
     return key === undefined ? undefined : `Bearer ${key.slice(credentialProtocol.length)}`;
   };
-}
-
-function isEmpty(value: string | undefined): boolean {
-  return value === undefined || value.trim() === "";
 }
 
 /** The subprotocols that the provider is asked for: all but keys. */

@@ -51,6 +51,16 @@ function call(translator: AnswerTranslator = lower()): { readonly provider: Upst
 }
 
 const json = ["content-type", "application/json"];
+
+/** What the client's side hears of a whole answer. */
+function heardOfWhole(status: number, body: string, translator?: AnswerTranslator): readonly string[] {
+  const { provider, heard } = call(translator);
+  provider.onHead(status, json);
+  provider.onData(Buffer.from(body));
+  provider.onEnd();
+  return heard;
+}
+
 const events = [Buffer.from("Content-Type"), Buffer.from("text/event-stream; charset=utf-8")];
 
 t.test("a whole answer is translated once it is whole", async (t) => {
@@ -79,16 +89,8 @@ t.test("a whole answer to who asked for a stream is told as one when it is whole
   t.same(heard, []);
   provider.onEnd();
   t.same(heard, ["head 200 stream", "ab", "END"]);
-  const error = call(lower(true));
-  error.provider.onHead(200, json);
-  error.provider.onData(Buffer.from("-NO"));
-  error.provider.onEnd();
-  t.same(error.heard, ["head 200", "-NO", "END"]);
-  const wrong = call(lower(true));
-  wrong.provider.onHead(200, json);
-  wrong.provider.onData(Buffer.from("?"));
-  wrong.provider.onEnd();
-  t.same(wrong.heard, ["head 200", "untranslatable: a question is no answer"]);
+  t.same(heardOfWhole(200, "-NO", lower(true)), ["head 200", "-NO", "END"]);
+  t.same(heardOfWhole(200, "?", lower(true)), ["head 200", "untranslatable: a question is no answer"]);
   const cut = call(lower(true));
   cut.provider.onHead(200, json);
   cut.provider.onFailure({ kind: "broken", reason: "ECONNRESET" });
@@ -104,11 +106,7 @@ t.test("a stream to who asked for a whole answer can't be translated, and isn't 
 });
 
 t.test("an error passes as it is, and so does a failure", async (t) => {
-  const error = call();
-  error.provider.onHead(429, json);
-  error.provider.onData(Buffer.from("SLOW?"));
-  error.provider.onEnd();
-  t.same(error.heard, ["head 429", "SLOW?", "END"]);
+  t.same(heardOfWhole(429, "SLOW?"), ["head 429", "SLOW?", "END"]);
   const cut = call(lower(true));
   cut.provider.onHead(200, events);
   cut.provider.onFailure({ kind: "broken", reason: "ECONNRESET" });
@@ -116,11 +114,7 @@ t.test("an error passes as it is, and so does a failure", async (t) => {
 });
 
 t.test("what makes no sense is untranslatable, said once; the provider is asked for no more of it", async (t) => {
-  const whole = call();
-  whole.provider.onHead(200, json);
-  whole.provider.onData(Buffer.from("WHY?"));
-  whole.provider.onEnd();
-  t.same(whole.heard, ["head 200", "untranslatable: a question is no answer"]);
+  t.same(heardOfWhole(200, "WHY?"), ["head 200", "untranslatable: a question is no answer"]);
   const stream = call(lower(true));
   stream.provider.onHead(200, events);
   stream.provider.onData(Buffer.from("A"));

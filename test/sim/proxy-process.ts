@@ -10,7 +10,7 @@ import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import type { SettledPart, Target } from "../../shared/wire/message.js";
-import { unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
+import { isUnnumbered } from "../../shared/wire/unlimited-lsn.js";
 import type { Admission, AdmissionOutcome } from "../../proxy/limiter.js";
 import { createLimiterClient, type LimiterClient } from "../../proxy/limiter-client.js";
 import type { PeerState } from "../../limiterd/state.js";
@@ -168,7 +168,7 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
       if (peer === undefined) return null;
       for (const { lease, lsn, target, targetLsn } of running) {
         const held = peer.leases.get(lease);
-        if (lsn !== 0 && lsn !== unlimitedLsn && (held === undefined || (targetLsn !== 0 && !isDeepStrictEqual(held.target, target)))) return lease;
+        if (!isUnnumbered(lsn) && (held === undefined || (targetLsn !== 0 && !isDeepStrictEqual(held.target, target)))) return lease;
       }
       return null;
     },
