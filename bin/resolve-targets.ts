@@ -1,8 +1,8 @@
 /** From a model's name to its candidate targets by the configuration alone, as a proxy does it that has learned nothing from its providers. */
-import { createTargetOrder } from "../proxy/order-targets.js";
-import { loadPriceList } from "../proxy/price-list.js";
-import { createPriceTable, needsPriceList } from "../proxy/price-table.js";
-import { buildCatalog, resolveModel } from "../proxy/resolve-model.js";
+import { createTargetOrder } from "../proxy/routing/order-targets.js";
+import { loadPriceList } from "../proxy/routing/price-list.js";
+import { createPriceTable, needsPriceList } from "../proxy/routing/price-table.js";
+import { buildCatalog, resolveModel } from "../proxy/routing/resolve-model.js";
 import type { Config } from "../shared/config/config.js";
 import type { Target } from "../shared/wire/message.js";
 

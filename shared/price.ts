@@ -1,6 +1,6 @@
 /**
  * What a model costs: integer rates per token, tiers and a fee per request. How usage and a price make
- * a cost is the proxy's (`proxy/price-usage.ts`); where prices come from is in `proxy/price-table.ts`.
+ * a cost is the proxy's (`proxy/usage/price-usage.ts`); where prices come from is in `proxy/routing/price-table.ts`.
  */
 import { isCount } from "./assert.js";
 

@@ -1,7 +1,7 @@
 /**
  * Runs all test files of a folder in one process. A process of its own costs half a second of CPU for each
  * file, most of it the test runner's, and what is tested here shares no state. One file alone runs as it
- * is: `npx tap dist/test/proxy/forward.test.js`.
+ * is: `npx tap dist/test/proxy/upstream/forward.test.js`.
  */
 import { readdirSync } from "node:fs";
 import t from "tap";

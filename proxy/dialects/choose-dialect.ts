@@ -1,10 +1,10 @@
 /** Which of a provider's operations answers what a client asks for: the same one, or another one with a translation between them. */
 import { type Operation, operations } from "../../shared/operation.js";
-import { chatToMessages } from "./chat-to-messages.js";
+import { chatToMessages } from "./chat-to-messages/chat-to-messages.js";
 import { composeTranslations } from "./compose-translations.js";
-import { messagesToChat } from "./messages-to-chat.js";
-import { responsesToChat } from "./responses-to-chat.js";
-import type { Translation } from "./translation.js";
+import { messagesToChat } from "./messages-to-chat/messages-to-chat.js";
+import { responsesToChat } from "./responses-to-chat/responses-to-chat.js";
+import type { Translation } from "./translation/translation.js";
 
 /** What the provider is asked, and how that becomes what the client asked for; without a translation it is the same. */
 export interface Dialect {

@@ -1,5 +1,5 @@
 /** Two translations as one: client — outer — a dialect in the middle — inner — provider. */
-import type { AnswerContext, ClientEvent, EventTranslator, JsonObject, RequestOptions, TranslatedRequest, Translation } from "./translation.js";
+import type { AnswerContext, ClientEvent, EventTranslator, JsonObject, RequestOptions, TranslatedRequest, Translation } from "./translation/translation.js";
 
 /**
  * Requests go through `outer`, then `inner`; answers and events the other way. A field that `inner`

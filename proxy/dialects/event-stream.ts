@@ -4,10 +4,10 @@
  * or CRLF, a byte order mark at the start and comments are skipped, and an event that the stream's end
  * leaves open is not an event.
  *
- * Not here: what the events mean. `proxy/tap-stream.ts` looks at streams that pass unchanged.
+ * Not here: what the events mean. `proxy/usage/tap-stream.ts` looks at streams that pass unchanged.
  */
 import { translatedEventCharsMax } from "../../shared/bounds.js";
-import type { ClientEvent } from "./translation.js";
+import type { ClientEvent } from "./translation/translation.js";
 
 export interface StreamEvent {
   /** Its `event:` field, or null. */

@@ -1,6 +1,6 @@
 /**
  * What an entry of `rewriters` is made of in the file, in one table that `docs/configuration.md` is
- * checked against. What each rewriter does is the proxy's (`proxy/rewrite-request.ts`).
+ * checked against. What each rewriter does is the proxy's (`proxy/body/rewriters/rewrite-request.ts`).
  */
 import { parseSubject } from "../rule.js";
 import { normalizeUserPath } from "../user-path.js";

@@ -49,7 +49,7 @@ interface Limiter {
 type Load = (inFlight: number, seconds: number) => Promise<Phase>;
 
 async function startLoad({ processes }: RunContext, { name, pid, socket }: Limiter): Promise<Load> {
-  const generator = await processes.node(fileURLToPath(new URL("admission-load.js", import.meta.url)), [name === "redis" ? "redis" : "daemon", socket]);
+  const generator = await processes.node(fileURLToPath(new URL("./admission-load.js", import.meta.url)), [name === "redis" ? "redis" : "daemon", socket]);
   return (inFlight, seconds) => giveJob<AdmissionJob, Phase>(generator.child, { inFlight, seconds, pids: [pid], besidePids: [] });
 }
 

@@ -50,7 +50,7 @@ async function start(name: string, rules: number): Promise<Daemon> {
   const config = join(home, "sluice.yaml");
   // JSON is YAML.
   writeFileSync(config, JSON.stringify({ limiter: { socket: join(home, "d.sock"), data_dir: join(home, "data") }, providers: { bench: { type: "simulator" } }, entitlements: ["quota_templates"], rate_limits: scaleRules(rules) }));
-  const running = await processes.node(fileURLToPath(new URL("scale-daemon.js", import.meta.url)), [config]);
+  const running = await processes.node(fileURLToPath(new URL("./scale-daemon.js", import.meta.url)), [config]);
   const peers = await Promise.all(Array.from({ length: peersAtOnce }, (_, i) => connectPeer(join(home, "d.sock"), `scale-${process.pid}-${i}-${running.pid}`)));
   return { running, peers, dir: home };
 }

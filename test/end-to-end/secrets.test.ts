@@ -102,7 +102,7 @@ const adminRoutes: readonly (readonly [method: string, path: string, body?: unkn
 ];
 
 t.test("every admin endpoint is shut to keys and JWTs, and to who shows nothing or something wrong; nothing is done", async (t) => {
-  const source = readFileSync(new URL("../../../proxy/match-route.ts", import.meta.url), "utf8");
+  const source = readFileSync(new URL("../../../proxy/http/match-route.ts", import.meta.url), "utf8");
   const known = [...source.matchAll(/\["(\/admin[^"]*)", \{ area: "admin", methods: \{ ([^}]*) \}/g)].flatMap(([, path, methods]) => [...methods!.matchAll(/([A-Z]+):/g)].map(([, method]) => `${method} ${path}`));
   t.ok(known.length >= 15);
   t.same(known.filter((route) => !adminRoutes.some(([method, path]) => `${method} ${path}` === route)), [], "no endpoint is missing in this test");

@@ -4,7 +4,7 @@ import { admit } from "../../limiterd/admit.js";
 import { charge, release } from "../../limiterd/charge.js";
 import { listRules } from "../../limiterd/list-rules.js";
 import { type Counter, createRuleBook } from "../../limiterd/rule-book.js";
-import { refusalHeaders, successHeaders } from "../../proxy/respond.js";
+import { refusalHeaders, successHeaders } from "../../proxy/http/respond.js";
 import { refusalMessage } from "../../shared/refusal-message.js";
 import type { Scope } from "../../shared/rule.js";
 import { type CaseGateway, type CaseRule, limiterCases, playCase } from "../conformance/cases.js";

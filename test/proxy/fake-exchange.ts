@@ -1,6 +1,6 @@
 /** An exchange without a socket: it writes down what the steps do with it, and fails them when that breaks the port's order. */
-import type { BodyResult, ClientSocket, Exchange } from "../../proxy/exchange.js";
-import { UploadGone, UploadTooLarge } from "../../proxy/upload.js";
+import type { BodyResult, ClientSocket, Exchange } from "../../proxy/http/exchange.js";
+import { UploadGone, UploadTooLarge } from "../../proxy/http/upload.js";
 
 export class FakeExchange implements Exchange {
   readonly id = "req_test";

@@ -1,12 +1,12 @@
 /** A gateway without sockets: providers that say what a test tells them, and a daemon that admits everybody unless told otherwise. */
-import { vouchedCaller } from "../../proxy/authenticate.js";
+import { vouchedCaller } from "../../proxy/auth/authenticate.js";
 import { type Gateway, RequestRecord } from "../../proxy/gateway.js";
-import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter.js";
-import { createModelCatalog } from "../../proxy/model-catalog.js";
-import { createTargetOrder } from "../../proxy/order-targets.js";
-import { createPriceTable } from "../../proxy/price-table.js";
-import type { RequestBody, Upstream, UpstreamFailure, UpstreamRequest } from "../../proxy/upstream.js";
-import { asUpstreamFailure } from "../../proxy/upstream-failure.js";
+import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
+import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
+import { createTargetOrder } from "../../proxy/routing/order-targets.js";
+import { createPriceTable } from "../../proxy/routing/price-table.js";
+import type { RequestBody, Upstream, UpstreamFailure, UpstreamRequest } from "../../proxy/upstream/upstream.js";
+import { asUpstreamFailure } from "../../proxy/upstream/upstream-failure.js";
 import type { Target } from "../../shared/wire/message.js";
 import { accepted } from "../shared/config/build-sample.js";
 import { FakeExchange } from "./fake-exchange.js";

@@ -16,7 +16,7 @@ export interface Mutant {
 
 const messages = "limiterd/handle-message.js";
 const settles = "limiterd/count-settle.js";
-const client = "proxy/limiter-client.js";
+const client = "proxy/limiter/limiter-client.js";
 const flush = "limiterd/flush-usage.js";
 
 export const mutants: readonly Mutant[] = [
@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
   { name: "submission takes a slot", file: "limiterd/admit.js", find: "if (slots)", put: "", often: true },
   { name: "submission gives back a slot that it never had", file: messages, find: "if (!held.submission)", put: "", often: false },
   { name: "submission judged by a gauge", file: "limiterd/admit.js", find: ".filter(hasWindow)", put: "", often: false },
-  { name: "submission told again as a request with a slot", file: "proxy/hello.js", find: "submission }));", put: "submission: false }));", often: false },
+  { name: "submission told again as a request with a slot", file: "proxy/limiter/hello.js", find: "submission }));", put: "submission: false }));", often: false },
   { name: "settle without a target not counted on replay", file: settles, find: "const ofPath = of === \"attempt\"", put: "const ofPath = of === \"attempt\" || target === null", often: false },
   { name: "told request counted whatever the windows hold", file: settles, find: "(counter) => isAfter(lsn, counter)", put: "() => true", often: false },
   { name: "told lease counted again by its settle", file: settles, find: "again: proxy.recounted.delete(lease)", put: "again: false", often: false },
@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
   { name: "settle takes the proxy's word for when it was admitted", file: settles, find: "message.lsn === 0 && held !== undefined ? held : message", put: "message", often: false },
   { name: "failed target's slot not given back", file: messages, find: "release(held.counters.filter(", put: "void (held.counters.filter(", often: true },
   { name: "reroute counts at the path again", file: "limiterd/admit.js", find: "for (const { rule, window } of ofPath)", put: "for (const { window } of ofPath) window.currentRequests++; for (const { rule, window } of ofPath)", often: true },
-  { name: "target's number not told again", file: "proxy/hello.js", find: "target, targetAtMs, targetLsn, submission }));", put: "target, targetAtMs, targetLsn: 0, submission }));", often: false },
+  { name: "target's number not told again", file: "proxy/limiter/hello.js", find: "target, targetAtMs, targetLsn, submission }));", put: "target, targetAtMs, targetLsn: 0, submission }));", often: false },
   { name: "failed attempt not settled", file: client, find: "keep({ ...admission, of: \"attempt\",", put: "void ({ ...admission, of: \"attempt\",", often: true },
   { name: "repeated attempt takes the next target's slot", file: messages, find: "if (isSameTarget(held.target, message.target))", put: "if (true)", often: false },
   { name: "target of a late reroute stays counted", file: settles, find: "!sameTarget && held.targetLsn >= bornLsn", put: "false", often: false },
@@ -68,5 +68,5 @@ export const mutants: readonly Mutant[] = [
   { name: "reunion ends with the first proxy", file: messages, find: "else if (state.awaited.size === 0)", put: "else", often: false },
   { name: "late admission never given back", file: client, find: "isReroute ? undefined : withdraw(", put: "true ? undefined : withdraw(", often: false },
   { name: "settles not sent again after a reconnect", file: client, find: "send(settleMessage(item, now));", put: ";", often: true },
-  { name: "acknowledgement drops one settle too many", file: "proxy/unsettled.js", find: "items[covered].seq <= seq)", put: "items[covered].seq <= seq + 1)", often: true },
+  { name: "acknowledgement drops one settle too many", file: "proxy/limiter/unsettled.js", find: "items[covered].seq <= seq)", put: "items[covered].seq <= seq + 1)", often: true },
 ];

@@ -1,7 +1,7 @@
 /**
- * The proxy's limiter client, wired to a simulated socket and clock as `proxy/connect-limiter.ts` wires it
+ * The proxy's limiter client, wired to a simulated socket and clock as `proxy/limiter/connect-limiter.ts` wires it
  * to real ones, and the requests that the proxy serves: each is asked for, runs for a while if it may,
- * goes to another target when one fails, as in `proxy/fail-over.ts`, and is settled.
+ * goes to another target when one fails, as in `proxy/handlers/fail-over.ts`, and is settled.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { FailureMode } from "../../shared/config/config.js";
@@ -11,8 +11,8 @@ import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import type { SettledPart, Target } from "../../shared/wire/message.js";
 import { isUnnumbered } from "../../shared/wire/unlimited-lsn.js";
-import type { Admission, AdmissionOutcome } from "../../proxy/limiter.js";
-import { createLimiterClient, type LimiterClient } from "../../proxy/limiter-client.js";
+import type { Admission, AdmissionOutcome } from "../../proxy/limiter/limiter.js";
+import { createLimiterClient, type LimiterClient } from "../../proxy/limiter/limiter-client.js";
 import type { PeerState } from "../../limiterd/state.js";
 import type { DaemonProcess } from "./daemon-process.js";
 import { connectSockets, type Connection, type SocketFaults } from "./stream-socket.js";

@@ -1,6 +1,6 @@
 /** Puts streams together again as an SDK does, so that a stream can be compared with the whole answer. */
 import assert from "node:assert/strict";
-import type { ClientEvent, JsonObject } from "../../../proxy/dialects/translation.js";
+import type { ClientEvent, JsonObject } from "../../../proxy/dialects/translation/translation.js";
 
 type Fields = Record<string, unknown>;
 

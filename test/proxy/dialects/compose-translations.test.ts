@@ -1,7 +1,7 @@
 import t from "tap";
 import { composeTranslations } from "../../../proxy/dialects/compose-translations.js";
-import type { AnswerContext, JsonObject, Translation } from "../../../proxy/dialects/translation.js";
-import { responsesToChat } from "../../../proxy/dialects/responses-to-chat.js";
+import type { AnswerContext, JsonObject, Translation } from "../../../proxy/dialects/translation/translation.js";
+import { responsesToChat } from "../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
 import { invalid } from "../../../shared/error-code.js";
 
 /** Wraps what it is given, so that a result shows who was asked in which order and was told what. Refuses a field named after itself. */

@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import * as chat from "../../../proxy/dialects/chat-fields.js";
-import type { FieldTable } from "../../../proxy/dialects/field-table.js";
-import * as messages from "../../../proxy/dialects/messages-fields.js";
-import { finishReasons, stopReasons } from "../../../proxy/dialects/stop-reasons.js";
+import * as chat from "../../../proxy/dialects/chat-to-messages/chat-fields.js";
+import type { FieldTable } from "../../../proxy/dialects/translation/field-table.js";
+import * as messages from "../../../proxy/dialects/messages-to-chat/messages-fields.js";
+import { finishReasons, stopReasons } from "../../../proxy/dialects/translation/stop-reasons.js";
 import { root } from "../../support/source-tree.js";
 
 const page = readFileSync(join(root, "docs/dialects.md"), "utf8");

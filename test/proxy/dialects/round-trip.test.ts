@@ -5,13 +5,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { chatToMessages } from "../../../proxy/dialects/chat-to-messages.js";
+import { chatToMessages } from "../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
 import { EventSplitter, formatEvent } from "../../../proxy/dialects/event-stream.js";
 import { composeTranslations } from "../../../proxy/dialects/compose-translations.js";
-import { messagesToChat } from "../../../proxy/dialects/messages-to-chat.js";
-import { responsesToChat } from "../../../proxy/dialects/responses-to-chat.js";
-import type { ClientEvent, EventTranslator, JsonObject, Translation } from "../../../proxy/dialects/translation.js";
-import { parseBodyExactly } from "../../../proxy/exact-json.js";
+import { messagesToChat } from "../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
+import { responsesToChat } from "../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
+import type { ClientEvent, EventTranslator, JsonObject, Translation } from "../../../proxy/dialects/translation/translation.js";
+import { parseBodyExactly } from "../../../proxy/body/exact-json.js";
 import { wholeChat, wholeMessages } from "./accumulate.js";
 import { chatAnswer, chatEvents, context, messagesAnswer, messagesEvents } from "./samples.js";
 

@@ -1,5 +1,5 @@
 /** Requests, answers and streams in both dialects, as complete as real ones are. */
-import type { AnswerContext, ClientEvent, JsonObject } from "../../../proxy/dialects/translation.js";
+import type { AnswerContext, ClientEvent, JsonObject } from "../../../proxy/dialects/translation/translation.js";
 
 export const context: AnswerContext = { model: "smart", nowSeconds: 1_795_000_000, requestId: "req-7", request: {} };
 

@@ -1,0 +1,84 @@
+/**
+ * Callers by JWT (CONTRACT section 2): which configured issuer judges a token, what its answer means for
+ * the caller, and for how long it is remembered. Signatures and claims are judged in `verify-jwt.ts`.
+ */
+import { verifiedTokenMs, verifiedTokensMax } from "../../shared/bounds.js";
+import { plainFailure } from "../../shared/error-code.js";
+import { type Authentication, vouchedCaller, wrongToken } from "./authenticate.js";
+import { claimedIssuer, pathFromClaims } from "./jwt-path.js";
+
+export type Judgement =
+  | { readonly kind: "verified"; readonly claims: Readonly<Record<string, unknown>> & { readonly exp: number } }
+  | { readonly kind: "wrong"; readonly reason: string }
+  /** No keys could be loaded yet: nothing can be said about the token. */
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+/** One configured issuer. */
+export interface JwtIssuer {
+  readonly issuer: string;
+  readonly userPath: string;
+  /** Signature, algorithm, issuer, audience, expiry. Never rejects. */
+  judge(token: string, nowMs: number): Promise<Judgement>;
+}
+
+export interface JwtVerifier {
+  /** At once for a token that was verified a moment ago. */
+  verify(token: string): Authentication | Promise<Authentication>;
+}
+
+export interface JwtPorts {
+  readonly nowMs: () => number;
+  /** A short stand-in for a token, so that no token is kept in memory. */
+  readonly digest: (token: string) => string;
+}
+
+interface Remembered {
+  readonly authentication: Authentication;
+  readonly untilMs: number;
+}
+
+export function createJwtVerifier(issuers: readonly JwtIssuer[], { nowMs, digest }: JwtPorts): JwtVerifier {
+  // In the order of their last use: the first is the one to forget.
+  const remembered = new Map<string, Remembered>();
+
+  function remember(key: string, authentication: Authentication, untilMs: number): void {
+    remembered.delete(key);
+    remembered.set(key, { authentication, untilMs });
+    if (remembered.size > verifiedTokensMax) remembered.delete(remembered.keys().next().value!);
+  }
+
+  async function judge(token: string, key: string): Promise<Authentication> {
+    const claimed = claimedIssuer(token);
+    let unavailable: string | null = null;
+    let wrong = "no configured issuer";
+    for (const issuer of issuers) {
+      if (issuer.issuer !== claimed) continue;
+      const now = nowMs();
+      const judgement = await issuer.judge(token, now);
+      if (judgement.kind === "unavailable") unavailable = judgement.reason;
+      else if (judgement.kind === "wrong") wrong = judgement.reason;
+      else {
+        const userPath = pathFromClaims(issuer.userPath, judgement.claims);
+        if (userPath === null) {
+          wrong = `its claims give no user path for ${issuer.userPath}`;
+          continue;
+        }
+        const authentication: Authentication = { ok: true, caller: vouchedCaller(userPath) };
+        remember(key, authentication, Math.min(judgement.claims.exp * 1000, now + verifiedTokenMs));
+        return authentication;
+      }
+    }
+    if (unavailable !== null) return { ok: false, failure: plainFailure(503, "internal_error", "the keys of the token's issuer can't be loaded"), note: unavailable };
+    return { ok: false, failure: wrongToken, note: `JWT refused: ${wrong}` };
+  }
+
+  return {
+    verify(token) {
+      const key = digest(token);
+      const known = remembered.get(key);
+      if (known === undefined || known.untilMs <= nowMs()) return judge(token, key);
+      remember(key, known.authentication, known.untilMs);
+      return known.authentication;
+    },
+  };
+}

@@ -1,0 +1,258 @@
+/**
+ * The JSON body of a request to a model: the few fields that Sluice must know, and the two edits that it
+ * may make. Everything else passes to the upstream byte for byte (big integers, order and spacing of keys).
+ *
+ * Not here: the meaning of messages, tools and parameters (the upstream judges those, or a translation),
+ * resolving the model's name, and the size limit.
+ *
+ * The bytes are read as Latin-1 and parsed as that: JSON's own characters are ASCII, so validity is the
+ * same, and it takes a tenth of the time of decoding UTF-8 first when the text is Chinese (the same for
+ * English). What is taken out as text is decoded on its own.
+ */
+import { isObject } from "../../shared/assert.js";
+import { subjectBytesMax } from "../../shared/bounds.js";
+import { type Failure, invalid } from "../../shared/error-code.js";
+import type { Operation } from "../../shared/operation.js";
+import { utf8Bytes } from "../../shared/user-path.js";
+import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
+
+/** The operations whose request is a JSON object that names a model. */
+export type JsonOperation = Extract<Operation, "chat_completions" | "responses" | "messages" | "count_tokens" | "embeddings" | "speech" | "images">;
+
+export interface ModelBody {
+  /** As the client wrote it; not blank, at most `subjectBytesMax` bytes. */
+  readonly model: string;
+  readonly stream: boolean;
+  /** Whether the client itself asked for the usage chunk of a stream. */
+  readonly includeUsage: boolean;
+  /** Where the top-level members stand, for `rewriteModelBody`; null when nobody has had to look. */
+  readonly members: readonly JsonMember[] | null;
+}
+
+export type ModelBodyResult = { readonly ok: true; readonly body: ModelBody } | { readonly ok: false; readonly failure: Failure };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Checks a body and takes out what routing needs. A refusal is a 400 with `param` set. A repeated
+ * `model`, `stream` or `stream_options` is refused, because the upstream might read the other one.
+ *
+ * `isUtf8` may be node:buffer's, which is 20 times as fast on text that isn't ASCII; ASCII, which is
+ * most bodies, never asks it.
+ */
+export function parseModelBody(operation: JsonOperation, bytes: Buffer, isUtf8: (bytes: Buffer) => boolean = isUtf8Text): ModelBodyResult {
+  const text = bytes.toString("latin1");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return refuse(`the body must be a JSON object: ${whyNotJson(bytes)}`, "body");
+  }
+  if (!isObject(value)) return refuse(`the body must be a JSON object, not ${kindOf(value)}`, "body");
+  // In Latin-1 each byte from 0x80 up is a character that takes two bytes in UTF-8: equal lengths mean ASCII.
+  const ascii = Buffer.byteLength(text) === bytes.length;
+  if (!ascii && !isUtf8(bytes)) return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
+  const refusal = checkFields(operation, value);
+  if (refusal !== null) return refuse(refusal.message, refusal.param);
+  const members = !ascii || mayRepeat(text, value) ? scanObject(text) : null;
+  const repeated = members === null ? null : (repeatedKey(members, ["model", "stream", "stream_options"]) ?? repeatedOption(text, members));
+  if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
+  const model = ascii ? (value["model"] as string) : decodeString(bytes, lastMember(members!, "model")!);
+  if (model.trim() === "") return refuse("model must not be empty", "model");
+  if (utf8Bytes(model) > subjectBytesMax) return refuse(`model must be at most ${subjectBytesMax} bytes`, "model");
+  const options = value["stream_options"] as Fields | null | undefined;
+  return { ok: true, body: { model, stream: value["stream"] === true, includeUsage: options?.["include_usage"] === true, members } };
+}
+
+interface FieldProblem {
+  readonly message: string;
+  readonly param: string;
+}
+
+/** The one field of each operation without which there is nothing to do, and what it must be. What is in it is the provider's business. */
+const subjects: Readonly<Record<JsonOperation, { readonly name: string; readonly kinds: readonly Kind[]; readonly required: boolean }>> = {
+  chat_completions: { name: "messages", kinds: ["an array"], required: true },
+  messages: { name: "messages", kinds: ["an array"], required: true },
+  count_tokens: { name: "messages", kinds: ["an array"], required: true },
+  // A stored prompt may stand in its place.
+  responses: { name: "input", kinds: ["a string", "an array"], required: false },
+  embeddings: { name: "input", kinds: ["a string", "an array"], required: true },
+  speech: { name: "input", kinds: ["a string"], required: true },
+  images: { name: "prompt", kinds: ["a string"], required: true },
+};
+
+/** What is wrong with the types of the fields, or null. */
+function checkFields(operation: JsonOperation, fields: Fields): FieldProblem | null {
+  const { model, stream, stream_options: options } = fields;
+  if (model === undefined || model === null) return { message: "model is required", param: "model" };
+  if (typeof model !== "string") return { message: `model must be a string, not ${kindOf(model)}`, param: "model" };
+  const { name, kinds, required } = subjects[operation];
+  const subject = fields[name];
+  if (isAbsent(subject)) {
+    if (required) return { message: `${name} is required`, param: name };
+  } else if (!kinds.includes(kindOf(subject))) return { message: `${name} must be ${kinds.join(" or ")}, not ${kindOf(subject)}`, param: name };
+  if (!isAbsent(stream) && typeof stream !== "boolean") return { message: `stream must be true or false, not ${kindOf(stream)}`, param: "stream" };
+  if (isAbsent(options)) return null;
+  if (!isObject(options)) return { message: `stream_options must be an object, not ${kindOf(options)}`, param: "stream_options" };
+  const includeUsage = options["include_usage"];
+  if (isAbsent(includeUsage) || typeof includeUsage === "boolean") return null;
+  return { message: `stream_options.include_usage must be true or false, not ${kindOf(includeUsage)}`, param: "stream_options.include_usage" };
+}
+
+export interface BodyEdits {
+  /** The new value of the top-level `model`. */
+  readonly model?: string | undefined;
+  /** Asks the upstream for the usage chunk of a stream. */
+  readonly includeUsage?: true | undefined;
+}
+
+/**
+ * The body with another model, and with `stream_options.include_usage` true. All other bytes are the
+ * same; without an edit that changes something the very same Buffer comes back. `bytes` must be a body
+ * that `parseModelBody` accepted; its `members` spare a second scan.
+ */
+export function rewriteModelBody(bytes: Buffer, edits: BodyEdits, members: readonly JsonMember[] | null = null): Buffer {
+  if (edits.model === undefined && edits.includeUsage === undefined) return bytes;
+  members ??= scanObject(bytes.toString("latin1"));
+  const splices: Splice[] = [];
+  if (edits.model !== undefined) splices.push(setMember(members, "model", JSON.stringify(edits.model)));
+  if (edits.includeUsage !== undefined) {
+    const splice = includeUsageSplice(bytes, members);
+    if (splice !== null) splices.push(splice);
+  }
+  return splices.length === 0 ? bytes : applySplices(bytes, splices.sort((a, b) => a.start - b.start));
+}
+
+/** Bytes from `start` to `end` become `text`. */
+interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Exchanges a member's value, or adds the member after the last one. */
+function setMember(members: readonly JsonMember[], key: string, value: string): Splice {
+  const member = lastMember(members, key);
+  if (member !== null) return { start: member.start, end: member.end, text: value };
+  const { end } = members[members.length - 1]!;
+  return { start: end, end, text: `,"${key}":${value}` };
+}
+
+/** Null when the body asks for usage already. */
+function includeUsageSplice(bytes: Buffer, members: readonly JsonMember[]): Splice | null {
+  const member = lastMember(members, "stream_options");
+  const text = member === null ? "null" : bytes.toString("latin1", member.start, member.end);
+  if (member === null || text === "null") return setMember(members, "stream_options", '{"include_usage":true}');
+  const options = scanObject(text);
+  const start = member.start;
+  if (options.length === 0) return { start: start + 1, end: start + 1, text: '"include_usage":true' };
+  const inner = lastMember(options, "include_usage");
+  if (inner !== null && text.slice(inner.start, inner.end) === "true") return null;
+  const splice = setMember(options, "include_usage", "true");
+  return { start: start + splice.start, end: start + splice.end, text: splice.text };
+}
+
+function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
+  let length = bytes.length;
+  for (const splice of splices) length += Buffer.byteLength(splice.text) - (splice.end - splice.start);
+  const result = Buffer.allocUnsafe(length);
+  let read = 0;
+  let written = 0;
+  for (const splice of splices) {
+    written += bytes.copy(result, written, read, splice.start);
+    written += result.write(splice.text, written);
+    read = splice.end;
+  }
+  bytes.copy(result, written, read);
+  return result;
+}
+
+/**
+ * Whether a key that matters may stand there twice. A quote within a text is escaped, so each of these
+ * found once is one key, unless a key is spelt with escapes. Most bodies are done with this search, which
+ * is native; looking at each member takes longer the longer the conversation is.
+ */
+function mayRepeat(text: string, fields: Fields): boolean {
+  if (isTwice(text, '"model"') || text.includes("\\u")) return true;
+  if (fields["stream"] !== undefined && isTwice(text, '"stream"')) return true;
+  return fields["stream_options"] !== undefined && (isTwice(text, '"stream_options"') || isTwice(text, '"include_usage"'));
+}
+
+function isTwice(text: string, key: string): boolean {
+  const first = text.indexOf(key);
+  return first !== -1 && text.indexOf(key, first + key.length) !== -1;
+}
+
+function repeatedKey(members: readonly JsonMember[], keys: readonly string[]): string | null {
+  for (const key of keys) {
+    let seen = 0;
+    for (const member of members) if (member.key === key) seen++;
+    if (seen > 1) return key;
+  }
+  return null;
+}
+
+/** The same question one level down, asked only of a body that has stream options. */
+function repeatedOption(text: string, members: readonly JsonMember[]): string | null {
+  const member = lastMember(members, "stream_options");
+  if (member === null || text.charCodeAt(member.start) !== 0x7b) return null;
+  return repeatedKey(scanObject(text, member.start), ["include_usage"]) === null ? null : "stream_options.include_usage";
+}
+
+function decodeString(bytes: Buffer, member: JsonMember): string {
+  return JSON.parse(bytes.toString("utf8", member.start, member.end)) as string;
+}
+
+/** The parser's reason, with the snippet that it quotes decoded as the client wrote it. */
+function whyNotJson(bytes: Buffer): string {
+  try {
+    JSON.parse(bytes.toString("utf8"));
+    return "it is not valid JSON";
+  } catch (error) {
+    return error instanceof Error ? error.message : "it is not valid JSON";
+  }
+}
+
+/** RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. Reads past the end give undefined, which is no continuation. */
+function isUtf8Text(bytes: Buffer): boolean {
+  for (let i = 0; i < bytes.length; ) {
+    const first = bytes[i]!;
+    if (first < 0x80) {
+      i++;
+      continue;
+    }
+    const second = bytes[i + 1]!;
+    if (first < 0xc2 || first > 0xf4 || (second & 0xc0) !== 0x80) return false;
+    if (first < 0xe0) {
+      i += 2;
+      continue;
+    }
+    if ((bytes[i + 2]! & 0xc0) !== 0x80 || (first === 0xe0 && second < 0xa0) || (first === 0xed && second > 0x9f)) return false;
+    if (first < 0xf0) {
+      i += 3;
+      continue;
+    }
+    if ((bytes[i + 3]! & 0xc0) !== 0x80 || (first === 0xf0 && second < 0x90) || (first === 0xf4 && second > 0x8f)) return false;
+    i += 4;
+  }
+  return true;
+}
+
+function refuse(message: string, param: string): ModelBodyResult {
+  return { ok: false, failure: invalid(message, param) };
+}
+
+function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
+}
+
+type Kind = "null" | "an array" | "an object" | "a string" | "a number" | "a boolean";
+
+/** Values aren't quoted: they may be long, and they are still in their Latin-1 reading. */
+export function kindOf(value: unknown): Kind {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "string") return "a string";
+  if (typeof value === "number") return "a number";
+  return typeof value === "boolean" ? "a boolean" : "an object";
+}

@@ -1,0 +1,169 @@
+/**
+ * Where the texts of a prompt stand in the bytes of a request, and how bytes are taken out of them. All
+ * that a rewriter may do is to cut: nothing is ever written, so a body can't grow, and what isn't cut
+ * stays byte for byte (order of keys, big integers, escapes).
+ *
+ * The body is its Latin-1 reading, as in `scan-json.ts`, and so are the texts in it: white space, fences
+ * and JSON's own characters are ASCII, and no byte of another character looks like one.
+ *
+ * Not here: judging a body. What isn't in the form that its dialect gives it has no places.
+ */
+import { type JsonItem, type JsonMember, scanArray, scanObject } from "../scan-json.js";
+
+/** The dialects whose prompts are known. */
+export type PromptDialect = "chat_completions" | "messages";
+
+/** A range to take out, in characters of the text that it is said of. */
+export interface Cut {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What a rewriter would take out of a body: ranges that don't overlap, in order. */
+export interface Cuts {
+  readonly cuts: readonly Cut[];
+  /** How many bytes shorter the prompt becomes, which is less than the body does where they were written as escapes. */
+  readonly savedBytes: number;
+}
+
+export interface PromptText extends JsonItem {
+  /** Assistants' texts are nobody's to change, and aren't here. */
+  readonly by: "user" | "system" | "tool";
+}
+
+/** A message, or a block, that instructs the model. */
+export interface Instruction extends JsonItem {
+  /** Where the item before it in its list ends; null for the first one. */
+  readonly after: number | null;
+}
+
+export interface Prompt {
+  /** String literals, with their quotes, in order. */
+  readonly texts: readonly PromptText[];
+  /** In order. */
+  readonly instructions: readonly Instruction[];
+}
+
+/** `body` must be a JSON object. */
+export function findPrompt(body: string, dialect: PromptDialect): Prompt {
+  const texts: PromptText[] = [];
+  const instructions: Instruction[] = [];
+  const top = scanObject(body);
+  if (dialect === "messages") {
+    const system = onlyMember(top, "system");
+    addTexts(body, system, "system", texts);
+    for (const { item, after } of itemsOf(body, system)) if (typeOf(body, item) === "text") instructions.push({ start: item.start, end: item.end, after });
+  }
+  for (const { item, after } of itemsOf(body, onlyMember(top, "messages"))) {
+    const members = membersOf(body, item);
+    const role = stringOf(body, onlyMember(members, "role"));
+    if (role === "system" || role === "developer") instructions.push({ start: item.start, end: item.end, after });
+    const by = role === null || !Object.hasOwn(speakers, role) ? undefined : speakers[role];
+    if (by === undefined) continue;
+    const content = onlyMember(members, "content");
+    addTexts(body, content, by, texts);
+    if (dialect === "messages") addToolResults(body, content, texts);
+  }
+  // They were found by what they are, not by where they stand.
+  return { texts: texts.sort(byStart), instructions: instructions.sort(byStart) };
+}
+
+function byStart(a: JsonItem, b: JsonItem): number {
+  return a.start - b.start;
+}
+
+const speakers: Readonly<Record<string, PromptText["by"]>> = { user: "user", system: "system", developer: "system", tool: "tool", function: "tool" };
+
+/** A content: a string, or a list with parts of the type `text`. */
+function addTexts(body: string, content: JsonItem | null, by: PromptText["by"], texts: PromptText[]): void {
+  addString(body, content, by, texts);
+  for (const { item } of itemsOf(body, content)) if (typeOf(body, item) === "text") addString(body, onlyMember(membersOf(body, item), "text"), by, texts);
+}
+
+/** What tools answered, in Anthropic's dialect: blocks in a user's message, with a content of their own. */
+function addToolResults(body: string, content: JsonItem | null, texts: PromptText[]): void {
+  for (const { item } of itemsOf(body, content)) if (typeOf(body, item) === "tool_result") addTexts(body, onlyMember(membersOf(body, item), "content"), "tool", texts);
+}
+
+function addString(body: string, value: JsonItem | null, by: PromptText["by"], texts: PromptText[]): void {
+  if (value !== null && body[value.start] === '"') texts.push({ start: value.start, end: value.end, by });
+}
+
+function itemsOf(body: string, value: JsonItem | null): readonly { readonly item: JsonItem; readonly after: number | null }[] {
+  if (value === null || body[value.start] !== "[") return [];
+  const items = scanArray(body, value.start);
+  return items.map((item, i) => ({ item, after: i === 0 ? null : items[i - 1]!.end }));
+}
+
+function membersOf(body: string, value: JsonItem): readonly JsonMember[] {
+  return body[value.start] === "{" ? scanObject(body, value.start) : [];
+}
+
+function typeOf(body: string, item: JsonItem): string | null {
+  return stringOf(body, onlyMember(membersOf(body, item), "type"));
+}
+
+function stringOf(body: string, value: JsonItem | null): string | null {
+  return value === null || body[value.start] !== '"' ? null : (JSON.parse(body.slice(value.start, value.end)) as string);
+}
+
+/** Of a repeated key nobody knows which one the provider reads: none is touched. */
+function onlyMember(members: readonly JsonMember[], key: string): JsonMember | null {
+  let found: JsonMember | null = null;
+  for (const member of members) {
+    if (member.key !== key) continue;
+    if (found !== null) return null;
+    found = member;
+  }
+  return found;
+}
+
+/** Applies `cut` to the text in each of the literals. What it takes out must be ASCII. */
+export function cutTexts(body: string, texts: readonly PromptText[], cut: (text: string) => readonly Cut[]): Cuts {
+  const cuts: Cut[] = [];
+  let savedBytes = 0;
+  for (const { start, end } of texts) {
+    const decoded = decode(body, start, end);
+    let mark = 0;
+    const place = (at: number): number => {
+      while (mark + 2 < decoded.marks.length && decoded.marks[mark + 2]! <= at) mark += 2;
+      return decoded.marks[mark + 1]! + at - decoded.marks[mark]!;
+    };
+    for (const range of cut(decoded.text)) {
+      cuts.push({ start: place(range.start), end: place(range.end) });
+      savedBytes += range.end - range.start;
+    }
+  }
+  return { cuts, savedBytes };
+}
+
+interface Decoded {
+  readonly text: string;
+  /** Pairs: from this character of the text on, up to the next pair's, characters stand one to one from this position of the body on. */
+  readonly marks: readonly number[];
+}
+
+/** What a string literal says. Only its escapes are longer than the characters that they stand for. */
+function decode(body: string, start: number, end: number): Decoded {
+  const literal = body.slice(start, end - 1);
+  const marks = [0, start + 1];
+  let text = "";
+  let from = 1;
+  for (let at = literal.indexOf("\\"); at !== -1; at = literal.indexOf("\\", from)) {
+    const length = literal[at + 1] === "u" ? 6 : 2;
+    text += literal.slice(from, at) + (JSON.parse(`"${literal.slice(at, at + length)}"`) as string);
+    from = at + length;
+    marks.push(text.length, start + from);
+  }
+  return { text: text + literal.slice(from), marks };
+}
+
+export function withoutCuts(body: string, cuts: readonly Cut[]): string {
+  let kept = "";
+  let from = 0;
+  for (const { start, end } of cuts) {
+    kept += body.slice(from, start);
+    from = end;
+  }
+  return kept + body.slice(from);
+}

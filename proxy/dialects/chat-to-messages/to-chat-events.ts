@@ -1,0 +1,203 @@
+/**
+ * A stream of Anthropic messages as a stream of chat completion chunks.
+ *
+ * Anthropic gives one content block after the other; a chunk's delta has a field for each kind. A
+ * thinking block goes out as `reasoning_content` while it comes, and whole, with its signature, as
+ * `thinking_blocks` when it ends, so that the client can send it back.
+ */
+import { isObject } from "../../../shared/assert.js";
+import { streamEventBytesMax } from "../../../shared/bounds.js";
+import { mergeUsage } from "../../usage/read-usage.js";
+import { toldError } from "../../body/told-error.js";
+import { chatErrorEvent } from "../translation/error-events.js";
+import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
+import { isAbsent } from "../translation/request-check.js";
+import { finishReason } from "../translation/stop-reasons.js";
+import { chatId, inputText, refusalOf, textOf, unknownBlock, unknownDelta } from "./to-chat-answer.js";
+import { chatServiceTier, chatUsage } from "../translation/translate-usage.js";
+import type { AnswerContext, ClientEvent, JsonObject } from "../translation/translation.js";
+import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
+
+interface OpenThinking {
+  readonly kind: "thinking";
+  thinking: string;
+  signature: string;
+}
+
+type OpenBlock =
+  | OpenThinking
+  | { readonly kind: "text" }
+  | { readonly kind: "redacted" }
+  | { readonly kind: "call"; readonly call: number; readonly input: unknown; told: boolean };
+
+const done: ClientEvent = { event: null, data: "[DONE]" };
+
+export class ToChatEvents extends GuardedTranslator {
+  readonly #context: AnswerContext;
+  #id: string;
+  #begun = false;
+  #open: OpenBlock | null = null;
+  #openIndex: unknown = null;
+  #calls = 0;
+  /** Thinking blocks that were told. */
+  #proofs = 0;
+  #usage: unknown = null;
+  #stopped = false;
+  protected override readonly errorEvent = chatErrorEvent;
+
+  constructor(context: AnswerContext) {
+    super();
+    this.#context = context;
+    this.#id = chatId(null, context);
+  }
+
+  override get usage(): unknown {
+    return this.#usage;
+  }
+
+  /** Some relays leave `message_stop` out. */
+  protected override ended(): void {
+    if (!this.#stopped) throw new UntranslatableAnswer("the provider's stream ended before its answer did");
+    this.#finish();
+  }
+
+  /** Events that Anthropic may add are passed over, as its documentation asks for; so is `ping`. */
+  protected override read(event: string | null, data: string): void {
+    const value = parseEventData(data);
+    switch (value["type"] ?? event) {
+      case "message_start": return this.#start(value["message"]);
+      case "content_block_start": return this.#startBlock(value);
+      case "content_block_delta": return this.#delta(value);
+      case "content_block_stop": return this.#stopBlock();
+      case "message_delta": return this.#messageDelta(value);
+      case "message_stop": return this.#finish();
+      case "error": return this.fail(data, value);
+      default: if (toldError(value) !== null) this.fail(data, value);
+    }
+  }
+
+  #start(message: unknown): void {
+    if (!isObject(message) || this.#begun) throw new UntranslatableAnswer("the provider's stream begins twice, or without a message");
+    this.#id = chatId(message["id"], this.#context);
+    this.#usage = message["usage"];
+    this.#begin();
+  }
+
+  #begin(): void {
+    this.#begun = true;
+    this.#chunk({ role: "assistant", content: "" });
+  }
+
+  #startBlock(value: JsonObject): void {
+    const block = value["content_block"];
+    if (!isObject(block)) throw unknownBlock(null);
+    if (!this.#begun) this.#begin();
+    if (this.#open !== null) this.#stopBlock();
+    this.#openIndex = value["index"];
+    switch (block["type"]) {
+      case "text":
+        this.#open = { kind: "text" };
+        return this.#text(block["text"]);
+      case "thinking":
+        this.#open = { kind: "thinking", thinking: "", signature: typeof block["signature"] === "string" ? block["signature"] : "" };
+        return this.#think(this.#open, block["thinking"]);
+      case "redacted_thinking":
+        this.#open = { kind: "redacted" };
+        return this.#prove({ type: "redacted_thinking", data: textOf(block, "data") });
+      case "tool_use":
+        this.#open = { kind: "call", call: this.#calls++, input: block["input"], told: false };
+        return this.#chunk({ tool_calls: [{ index: this.#open.call, id: textOf(block, "id"), type: "function", function: { name: textOf(block, "name"), arguments: "" } }] });
+      default:
+        throw unknownBlock(block["type"]);
+    }
+  }
+
+  #delta(value: JsonObject): void {
+    const { delta, index } = value;
+    const open = this.#open;
+    if (!isObject(delta) || open === null || index !== this.#openIndex) throw new UntranslatableAnswer("the provider's stream holds a delta of a content block that isn't open");
+    switch (delta["type"]) {
+      case "text_delta": return this.#text(textOf(delta, "text"));
+      case "citations_delta": return;
+      case "thinking_delta":
+        if (open.kind === "thinking") this.#think(open, textOf(delta, "thinking"));
+        return;
+      case "signature_delta":
+        if (open.kind === "thinking" && isSayable(open)) open.signature += textOf(delta, "signature");
+        return;
+      case "input_json_delta":
+        if (open.kind === "call") this.#arguments(open, textOf(delta, "partial_json"));
+        return;
+      default:
+        throw unknownDelta(delta["type"]);
+    }
+  }
+
+  #text(text: unknown): void {
+    if (typeof text === "string" && text !== "") this.#chunk({ content: text });
+  }
+
+  #think(open: OpenThinking, thinking: unknown): void {
+    if (typeof thinking !== "string" || thinking === "") return;
+    if (isSayable(open)) open.thinking += thinking;
+    this.#chunk({ reasoning_content: thinking });
+  }
+
+  #arguments(open: OpenBlock & { readonly kind: "call" }, text: string): void {
+    if (text === "") return;
+    open.told = true;
+    this.#chunk({ tool_calls: [{ index: open.call, function: { arguments: text } }] });
+  }
+
+  #stopBlock(): void {
+    const open = this.#open;
+    this.#open = null;
+    // A call without deltas has its whole input in its beginning, mostly none; a chat client parses what it got.
+    if (open?.kind === "call" && !open.told) this.#arguments(open, inputText(open.input ?? {}));
+    if (open?.kind !== "thinking" || open.signature === "" || !isSayable(open)) return;
+    this.#prove({ type: "thinking", thinking: open.thinking, signature: open.signature });
+  }
+
+  /** With its place among its like: OpenAI's SDK for Python can't put lists together without one. */
+  #prove(block: JsonObject): void {
+    this.#chunk({ thinking_blocks: [Object.assign({ index: this.#proofs++ }, block)] });
+  }
+
+  #messageDelta(value: JsonObject): void {
+    const { delta, usage } = value;
+    this.#usage = mergeUsage(this.#usage, usage);
+    if (isObject(delta) && !isAbsent(delta["stop_reason"])) this.#stop(delta);
+  }
+
+  #stop(delta: JsonObject): void {
+    if (!this.#begun) throw new UntranslatableAnswer("the provider's stream ended without an answer");
+    if (this.#stopped) return;
+    if (this.#open !== null) this.#stopBlock();
+    this.#stopped = true;
+    const refusal = refusalOf(delta);
+    this.#chunk(refusal === null ? {} : { refusal }, finishReason(delta["stop_reason"]));
+  }
+
+  #finish(): void {
+    this.#stop({});
+    const usage = chatUsage(this.#usage);
+    if (usage !== undefined) this.#send([], usage);
+    this.close(done);
+  }
+
+  #chunk(delta: JsonObject, finish: string | null = null): void {
+    this.#send([{ index: 0, delta, logprobs: null, finish_reason: finish }], null);
+  }
+
+  #send(choices: readonly JsonObject[], usage: JsonObject | null): void {
+    const chunk: Record<string, unknown> = { id: this.#id, object: "chat.completion.chunk", created: this.#context.nowSeconds, model: this.#context.model, choices, usage };
+    const tier = chatServiceTier(this.#usage);
+    if (tier !== undefined) chunk["service_tier"] = tier;
+    this.send(null, chunk);
+  }
+}
+
+/** What is too long for an event can't be sent back, and isn't kept; that it was thought has been told. */
+function isSayable({ thinking, signature }: OpenThinking): boolean {
+  return thinking.length + signature.length <= streamEventBytesMax;
+}

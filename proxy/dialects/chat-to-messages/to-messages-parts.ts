@@ -1,0 +1,85 @@
+/** The content of a chat message as Anthropic's content blocks. */
+import { chatFileFields, chatImageFields, chatPartFields } from "./chat-fields.js";
+import { isWebUrl, namelessPdf, namelessText, readDataUrl } from "../translation/data-url.js";
+import type { Refusals } from "../translation/refusals.js";
+import { isAbsent } from "../translation/request-check.js";
+import type { JsonObject } from "../translation/translation.js";
+
+/** Who may say what. */
+const parts = {
+  system: ["text"],
+  user: ["text", "image_url", "file"],
+  assistant: ["text", "refusal"],
+  tool: ["text", "image_url", "file"],
+} as const;
+
+/** A string or a list of parts as blocks. Texts of nothing but white space say nothing, and Anthropic refuses them: they are left out. */
+export function toMessagesBlocks(content: unknown, role: keyof typeof parts, param: string, refusals: Refusals): JsonObject[] {
+  const given = refusals.content(content, param);
+  if (typeof given === "string") return isBlank(given) ? [] : [textBlock(given)];
+  const blocks: JsonObject[] = [];
+  given.forEach((value, i) => {
+    const block = toBlock(value, role, `${param}[${i}]`, refusals);
+    if (block !== null) blocks.push(block);
+  });
+  return blocks;
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+export function textBlock(text: string): JsonObject {
+  return { type: "text", text };
+}
+
+function toBlock(value: unknown, role: keyof typeof parts, at: string, refusals: Refusals): JsonObject | null {
+  const part = refusals.object(value, at);
+  refusals.fields(part, chatPartFields, `${at}.`);
+  const type = refusals.text(part["type"], `${at}.type`);
+  const sayable: readonly string[] = parts[role];
+  if (!sayable.includes(type)) {
+    refusals.unsayable(`${at}.type`, `must be ${sayable.join(" or ")}`, `which has nothing else in a message of the role ${role}`);
+    return null;
+  }
+  const block = toBareBlock(type, part, at, refusals);
+  return block === null || isAbsent(part["cache_control"]) ? block : Object.assign(block, { cache_control: part["cache_control"] });
+}
+
+function toBareBlock(type: string, part: JsonObject, at: string, refusals: Refusals): JsonObject | null {
+  switch (type) {
+    case "image_url": return imageBlock(part["image_url"], `${at}.image_url`, refusals);
+    case "file": return documentBlock(part["file"], `${at}.file`, refusals);
+    default: {
+      const text = refusals.text(part[type], `${at}.${type}`);
+      return isBlank(text) ? null : textBlock(text);
+    }
+  }
+}
+
+function imageBlock(value: unknown, at: string, refusals: Refusals): JsonObject | null {
+  const image = refusals.object(value, at);
+  refusals.fields(image, chatImageFields, `${at}.`);
+  const url = refusals.text(image["url"], `${at}.url`);
+  const data = readDataUrl(url);
+  if (data?.mediaType.startsWith("image/")) return { type: "image", source: { type: "base64", media_type: data.mediaType, data: data.base64 } };
+  if (isWebUrl(url)) return { type: "image", source: { type: "url", url } };
+  refusals.refuse(`${at}.url`, "must be a data URL of a picture in base64, or an http or https URL");
+  return null;
+}
+
+function documentBlock(value: unknown, at: string, refusals: Refusals): JsonObject | null {
+  const file = refusals.object(value, at);
+  refusals.fields(file, chatFileFields, `${at}.`);
+  const data = readDataUrl(refusals.text(file["file_data"], `${at}.file_data`));
+  const title = isAbsent(file["filename"]) ? "" : refusals.text(file["filename"], `${at}.filename`);
+  const block: Record<string, unknown> = { type: "document" };
+  if (data?.mediaType === "application/pdf") block["source"] = { type: "base64", media_type: data.mediaType, data: data.base64 };
+  else if (data?.mediaType === "text/plain") block["source"] = { type: "text", media_type: data.mediaType, data: Buffer.from(data.base64, "base64").toString("utf8") };
+  else {
+    refusals.unsayable(`${at}.file_data`, "must be a data URL in base64, of the type application/pdf or text/plain", "which takes no other documents");
+    return null;
+  }
+  if (title !== "" && title !== namelessPdf && title !== namelessText) block["title"] = title;
+  return block;
+}

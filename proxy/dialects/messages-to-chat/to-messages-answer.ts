@@ -1,0 +1,72 @@
+/** A whole chat completion as an answer of Anthropic messages. */
+import { isObject } from "../../../shared/assert.js";
+import { type CallPiece, type ChatPiece, chatPieces } from "../translation/chat-pieces.js";
+import { stopReason } from "../translation/stop-reasons.js";
+import { isThinkingBlock } from "../translation/thinking-blocks.js";
+import { readToolInput } from "../chat-to-messages/to-messages-turns.js";
+import { messagesUsage } from "../translation/translate-usage.js";
+import type { AnswerContext, JsonObject } from "../translation/translation.js";
+import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
+
+/** Throws `UntranslatableAnswer`. */
+export function toMessagesAnswer(body: JsonObject, context: AnswerContext): JsonObject {
+  const choices = body["choices"];
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  const message = isObject(choice) ? choice["message"] : undefined;
+  if (!isObject(choice) || !isObject(message)) throw new UntranslatableAnswer("the provider's answer is no chat completion: it has no message");
+  const pieces = chatPieces(choice, true);
+  const texts = pieces.filter((piece) => piece.kind === "text" && piece.text !== "");
+  const calls = pieces.filter((piece) => piece.kind === "call");
+  const cut = choice["finish_reason"] === "length";
+  const refusal = wordsOf(pieces, "refusal") || null;
+  return {
+    id: messagesId(body["id"], context),
+    type: "message",
+    role: "assistant",
+    model: context.model,
+    content: [...thinkingBlocks(message, wordsOf(pieces, "reasoning")), ...texts.map(({ text }) => ({ type: "text", text })), ...calls.map((call, i) => toolUse(call, i, cut, context))],
+    stop_reason: stopReason(choice["finish_reason"], calls.length > 0, refusal !== null),
+    stop_sequence: null,
+    stop_details: stopDetails(refusal),
+    usage: messagesUsage(body["usage"], body["service_tier"]),
+  };
+}
+
+/** The upstream's own id, by which it can be asked about the answer. */
+export function messagesId(id: unknown, context: AnswerContext): string {
+  return typeof id === "string" && id !== "" ? id : `msg_${context.requestId}`;
+}
+
+/** The place for what a model says when it refuses. */
+export function stopDetails(refusal: string | null): JsonObject | null {
+  return refusal === null ? null : { type: "refusal", category: null, explanation: refusal };
+}
+
+function wordsOf(pieces: readonly ChatPiece[], kind: ChatPiece["kind"]): string {
+  return pieces.reduce((words, piece) => (piece.kind === kind ? words + piece.text : words), "");
+}
+
+/** With signatures, which only a provider that speaks for Anthropic's models gives, or as plain thoughts without. */
+function thinkingBlocks(message: JsonObject, thoughts: string): readonly JsonObject[] {
+  const signed = message["thinking_blocks"];
+  if (Array.isArray(signed)) return signed.filter(isThinkingBlock);
+  return thoughts === "" ? [] : [{ type: "thinking", thinking: thoughts, signature: "" }];
+}
+
+/** A call that the limit of tokens cut has no input yet; Anthropic gives such a block too, and `max_tokens` says not to run it. */
+function toolUse(call: CallPiece, index: number, cut: boolean, context: AnswerContext): JsonObject {
+  const input = readToolInput(call.text) ?? (cut ? {} : null);
+  if (input === null) throw new UntranslatableAnswer("the provider's answer calls a tool with arguments that are no JSON object");
+  return { type: "tool_use", id: toolUseId(call, index, context), name: toolName(call), input };
+}
+
+/** Some providers give none; the client needs one to tell the results apart. */
+export function toolUseId({ clientId }: CallPiece, index: number, context: AnswerContext): string {
+  return clientId ?? `toolu_${context.requestId}_${index}`;
+}
+
+export function toolName({ name, custom }: CallPiece): string {
+  if (custom) throw new UntranslatableAnswer("the provider's answer calls a tool that is no function");
+  if (name === null) throw new UntranslatableAnswer("the provider's answer calls a tool without a name");
+  return name;
+}

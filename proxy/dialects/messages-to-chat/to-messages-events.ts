@@ -1,0 +1,180 @@
+/**
+ * A stream of chat completion chunks as a stream of Anthropic messages.
+ *
+ * A chunk's delta has a field for each kind of content; Anthropic gives one block after the other. So a
+ * block is opened when its first delta comes and closed when another kind, or another call, begins.
+ */
+import { isObject } from "../../../shared/assert.js";
+import { streamEventBytesMax } from "../../../shared/bounds.js";
+import { findUsage, mergeUsage } from "../../usage/read-usage.js";
+import { toldError } from "../../body/told-error.js";
+import { type CallPiece, chatPieces } from "../translation/chat-pieces.js";
+import { messagesErrorEvent } from "../translation/error-events.js";
+import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
+import { isAbsent } from "../translation/request-check.js";
+import { stopReason } from "../translation/stop-reasons.js";
+import { isProof, isThinkingBlock } from "../translation/thinking-blocks.js";
+import { messagesId, stopDetails, toolName, toolUseId } from "./to-messages-answer.js";
+import { messagesUsage } from "../translation/translate-usage.js";
+import type { AnswerContext, JsonObject } from "../translation/translation.js";
+import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
+
+type OpenBlock =
+  | { readonly kind: "text" }
+  | { readonly kind: "thinking" }
+  | { readonly kind: "call"; /** Its place among the calls, and its id, as the provider gave them. */ readonly place: number | null; readonly id: string | null };
+
+export class ToMessagesEvents extends GuardedTranslator {
+  readonly #context: AnswerContext;
+  #begun = false;
+  #open: OpenBlock | null = null;
+  /** Blocks that were opened. */
+  #blocks = 0;
+  #calls = 0;
+  /** Places and ids of the calls so far, as the provider gave them. */
+  readonly #known = new Set<number | string | null>();
+  #refusal = "";
+  #usage: unknown = null;
+  #tier: unknown = null;
+  #finish: unknown = null;
+  protected override readonly errorEvent = messagesErrorEvent;
+
+  constructor(context: AnswerContext) {
+    super();
+    this.#context = context;
+  }
+
+  override get usage(): unknown {
+    return this.#usage;
+  }
+
+  protected override read(_event: string | null, data: string): void {
+    if (data.trim() === "[DONE]") this.#end();
+    else this.#chunk(data);
+  }
+
+  /** Some providers leave `[DONE]` out. */
+  protected override ended(): void {
+    if (isAbsent(this.#finish)) throw new UntranslatableAnswer("the provider's stream ended before its answer did");
+    this.#end();
+  }
+
+  #chunk(data: string): void {
+    const chunk = parseEventData(data);
+    if (toldError(chunk) !== null) return this.fail(data, chunk);
+    this.#usage = mergeUsage(this.#usage, findUsage(chunk));
+    this.#tier = chunk["service_tier"] ?? this.#tier;
+    // A chunk without choices tells usage, or what a filter saw.
+    const choice: unknown = Array.isArray(chunk["choices"]) ? chunk["choices"][0] : undefined;
+    if (!isObject(choice)) return;
+    if (!this.#begun) this.#begin(chunk);
+    this.#delta(choice);
+    this.#finish = choice["finish_reason"] ?? this.#finish;
+  }
+
+  /** What the input was is told at the end, when it is known. */
+  #begin(chunk: JsonObject): void {
+    this.#begun = true;
+    this.#emit("message_start", {
+      message: {
+        id: messagesId(chunk["id"], this.#context),
+        type: "message",
+        role: "assistant",
+        model: this.#context.model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        stop_details: null,
+        usage: messagesUsage(this.#usage, this.#tier),
+      },
+    });
+  }
+
+  #delta(choice: JsonObject): void {
+    const pieces = chatPieces(choice, false);
+    for (const piece of pieces) if (piece.kind === "reasoning") this.#think(piece.text);
+    const proofs = isObject(choice["delta"]) ? choice["delta"]["thinking_blocks"] : null;
+    if (Array.isArray(proofs)) proofs.filter(isThinkingBlock).filter(isProof).forEach((block) => this.#proof(block));
+    for (const piece of pieces) {
+      if (piece.kind === "text") this.#text(piece.text);
+      else if (piece.kind === "refusal" && this.#refusal.length <= streamEventBytesMax) this.#refusal += piece.text;
+      else if (piece.kind === "call") this.#call(piece);
+    }
+  }
+
+  #think(thinking: string): void {
+    if (this.#open?.kind !== "thinking") this.#openBlock({ kind: "thinking" }, { type: "thinking", thinking: "", signature: "" });
+    this.#blockDelta({ type: "thinking_delta", thinking });
+  }
+
+  #text(text: string): void {
+    if (text === "") return;
+    if (this.#open?.kind !== "text") this.#openBlock({ kind: "text" }, { type: "text", text: "" });
+    this.#blockDelta({ type: "text_delta", text });
+  }
+
+  /** The signature of the thoughts that have just passed, or thoughts that nobody may read. */
+  #proof(block: JsonObject): void {
+    if (block["type"] === "redacted_thinking") {
+      this.#openBlock({ kind: "thinking" }, { type: "redacted_thinking", data: block["data"] });
+      return this.#closeBlock();
+    }
+    if (this.#open?.kind !== "thinking") {
+      this.#openBlock({ kind: "thinking" }, { type: "thinking", thinking: "", signature: "" });
+      if (block["thinking"] !== "") this.#blockDelta({ type: "thinking_delta", thinking: block["thinking"] });
+    }
+    this.#blockDelta({ type: "signature_delta", signature: block["signature"] });
+    this.#closeBlock();
+  }
+
+  #call(piece: CallPiece): void {
+    if (this.#isAnother(piece)) {
+      this.#known.add(piece.index).add(piece.id);
+      this.#openBlock({ kind: "call", place: piece.index, id: piece.id }, { type: "tool_use", id: toolUseId(piece, this.#calls, this.#context), name: toolName(piece), input: {} });
+      this.#calls++;
+    }
+    if (piece.text !== "") this.#blockDelta({ type: "input_json_delta", partial_json: piece.text });
+  }
+
+  /** Whether a piece begins a call. Some providers give all calls one index, or none, and only the ids differ; some repeat the id, or make a new one for each piece of a call, but say the name once. */
+  #isAnother({ index, id, name }: CallPiece): boolean {
+    const open = this.#open;
+    if (open?.kind === "call" && (index === null || index === open.place)) return id !== null && id !== open.id && name !== null;
+    const known = id ?? index;
+    if (known !== null && this.#known.has(known)) throw new UntranslatableAnswer("the provider's stream goes back to a tool call that something else has followed");
+    return true;
+  }
+
+  #openBlock(open: OpenBlock, block: JsonObject): void {
+    this.#closeBlock();
+    this.#open = open;
+    this.#emit("content_block_start", { index: this.#blocks++, content_block: block });
+  }
+
+  #blockDelta(delta: JsonObject): void {
+    this.#emit("content_block_delta", { index: this.#blocks - 1, delta });
+  }
+
+  #closeBlock(): void {
+    if (this.#open === null) return;
+    this.#open = null;
+    this.#emit("content_block_stop", { index: this.#blocks - 1 });
+  }
+
+  /** Usage comes in a chunk of its own behind the last, so an answer is over only with its stream. */
+  #end(): void {
+    if (!this.#begun) throw new UntranslatableAnswer("the provider's stream ended without an answer");
+    this.#closeBlock();
+    const refusal = this.#refusal === "" ? null : this.#refusal;
+    this.#emit("message_delta", {
+      delta: { stop_reason: stopReason(this.#finish, this.#calls > 0, refusal !== null), stop_sequence: null, stop_details: stopDetails(refusal) },
+      usage: messagesUsage(this.#usage, this.#tier),
+    });
+    this.#emit("message_stop", {});
+    this.close(null);
+  }
+
+  #emit(type: string, fields: JsonObject): void {
+    this.send(type, Object.assign({ type }, fields));
+  }
+}

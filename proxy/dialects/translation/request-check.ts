@@ -1,0 +1,79 @@
+/** Checks the fields of a request that is being translated, and remembers the first one that is wrong. */
+import { isCount, isObject } from "../../../shared/assert.js";
+import { type Failure, invalid } from "../../../shared/error-code.js";
+import { kindOf } from "../../body/model-body.js";
+import type { JsonObject } from "./translation.js";
+
+/**
+ * Each check gives the value, or undefined when it isn't what it must be; the translation then goes on
+ * as if the field weren't there, and its result is thrown away because `failure` is set. So a request
+ * that is refused deep inside needs neither exceptions nor a union at each level.
+ *
+ * `path` names the field as the client wrote it, such as `input[2].content[0].text`.
+ */
+export class RequestCheck {
+  #failure: Failure | null = null;
+
+  /** The first refusal; null when there was none. */
+  get failure(): Failure | null {
+    return this.#failure;
+  }
+
+  /** `problem` goes on after the field's name. */
+  refuse(path: string, problem: string): undefined {
+    this.#failure ??= invalid(`${path} ${problem}`, path);
+    return undefined;
+  }
+
+  string(value: unknown, path: string): string | undefined {
+    return typeof value === "string" ? value : this.#wrong(value, path, "a string");
+  }
+
+  number(value: unknown, path: string): number | undefined {
+    return typeof value === "number" ? value : this.#wrong(value, path, "a number");
+  }
+
+  /** An integer from 1 up. */
+  count(value: unknown, path: string): number | undefined {
+    return isCount(value, 1) ? value : this.#wrong(value, path, "an integer greater than 0");
+  }
+
+  boolean(value: unknown, path: string): boolean | undefined {
+    return typeof value === "boolean" ? value : this.#wrong(value, path, "true or false");
+  }
+
+  object(value: unknown, path: string): JsonObject | undefined {
+    return isObject(value) ? value : this.#wrong(value, path, "an object");
+  }
+
+  list(value: unknown, path: string): readonly unknown[] | undefined {
+    return Array.isArray(value) ? value : this.#wrong(value, path, "an array");
+  }
+
+  /** An object that has no other fields than these; a null is an absent field. */
+  fields(value: unknown, path: string, known: ReadonlySet<string>): JsonObject | undefined {
+    const object = this.object(value, path);
+    if (object === undefined) return undefined;
+    for (const key of Object.keys(object)) {
+      if (!known.has(key) && !isAbsent(object[key])) return this.refuse(`${path}.${key}`, "is not known");
+    }
+    return object;
+  }
+
+  #wrong(value: unknown, path: string, expected: string): undefined {
+    if (isAbsent(value)) return this.refuse(path, "is required");
+    return this.refuse(path, `must be ${expected}, not ${typeof value === "number" ? value : kindOf(value)}`);
+  }
+}
+
+/** Null says as little as nothing at all. */
+export function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
+}
+
+/** A value of the client's within a message: as it is when it is short, else its kind. */
+export function quote(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const isShort = typeof value === "number" || typeof value === "boolean" || (typeof value === "string" && value.length <= 64);
+  return isShort ? JSON.stringify(value) : kindOf(value);
+}

@@ -1,0 +1,55 @@
+/**
+ * The usage that an answer tells, in the other dialect's fields. What a count means is `read-usage.ts`'s
+ * answer, so a client is told what its limits are charged: OpenAI's input holds what a cache read and
+ * wrote, Anthropic's comes beside it.
+ */
+import { isCount, isObject } from "../../../shared/assert.js";
+import { readUsage } from "../../usage/read-usage.js";
+import type { JsonObject } from "./translation.js";
+
+/** For a chat client; undefined when none was told, or nonsense. */
+export function chatUsage(usage: unknown): JsonObject | undefined {
+  const reading = readUsage(usage);
+  if (reading.kind !== "usage") return undefined;
+  const out: Record<string, unknown> = {
+    prompt_tokens: reading.inputTokens,
+    completion_tokens: reading.outputTokens,
+    total_tokens: reading.totalTokens,
+    prompt_tokens_details: { cached_tokens: reading.cachedInputTokens, cache_write_tokens: reading.cacheWriteInputTokens },
+  };
+  const reasoning = detail(usage, "output_tokens_details", "thinking_tokens");
+  if (reasoning !== null) out["completion_tokens_details"] = { reasoning_tokens: reasoning };
+  return out;
+}
+
+/** For a client of Anthropic's, which always reads one: zeros when none was told, or nonsense. `tier` is the answer's `service_tier`, which stands in the usage there. */
+export function messagesUsage(usage: unknown, tier: unknown): JsonObject {
+  const reading = readUsage(usage);
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = reading.kind === "usage" ? reading : none;
+  const out: Record<string, unknown> = {
+    input_tokens: inputTokens - cachedInputTokens - cacheWriteInputTokens,
+    output_tokens: outputTokens,
+    cache_read_input_tokens: cachedInputTokens,
+    cache_creation_input_tokens: cacheWriteInputTokens,
+  };
+  const thinking = detail(usage, "completion_tokens_details", "reasoning_tokens");
+  if (thinking !== null) out["output_tokens_details"] = { thinking_tokens: thinking };
+  const served = messagesTiers.get(tier);
+  if (served !== undefined) out["service_tier"] = served;
+  return out;
+}
+
+const none = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteInputTokens: 0 };
+const messagesTiers: ReadonlyMap<unknown, string> = new Map([["default", "standard"], ["priority", "priority"]]);
+const chatTiers: ReadonlyMap<unknown, string> = new Map([["standard", "default"], ["priority", "priority"]]);
+
+/** The `service_tier` of a chat completion, of Anthropic's usage; undefined when chat completions have no word for it. */
+export function chatServiceTier(usage: unknown): string | undefined {
+  return isObject(usage) ? chatTiers.get(usage["service_tier"]) : undefined;
+}
+
+function detail(usage: unknown, details: string, field: string): number | null {
+  const inner = isObject(usage) ? usage[details] : null;
+  const count = isObject(inner) ? inner[field] : null;
+  return isCount(count) ? count : null;
+}

@@ -1,0 +1,52 @@
+/** The query parameters of GET /v1/usage, in the order in which CONTRACT section 7 checks them. */
+import { usageDaysMax } from "../../../shared/bounds.js";
+import { type Failure, invalid } from "../../../shared/error-code.js";
+import { show } from "../../../shared/checked.js";
+import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
+
+export type UsageWindow =
+  | { readonly ok: true; /** Days in UTC, both included. */ readonly startDate: string; readonly endDate: string }
+  | { readonly ok: false; readonly failure: Failure };
+
+const daysDefault = 30;
+
+/** The window that a query (without its question mark) asks for; `nowMs` says what today is. */
+export function parseUsageQuery(query: string, nowMs: number): UsageWindow {
+  const parameters = new URLSearchParams(query);
+  if (isRepeated(parameters, "days")) return repeated("days");
+  const rawDays = parameters.get("days");
+  const days = rawDays === null ? daysDefault : /^\d+$/.test(rawDays) ? Math.min(Number(rawDays), usageDaysMax) : 0;
+  if (days === 0) return wrong(`days must be an integer greater than 0, not ${show(rawDays)}`, "days");
+  const start = dateOf("start_date", parameters);
+  if (start !== null && typeof start !== "number") return start;
+  const end = dateOf("end_date", parameters);
+  if (end !== null && typeof end !== "number") return end;
+  const today = Math.floor(nowMs / dayMs) * dayMs;
+  const endMs = end ?? today;
+  const startMs = start ?? endMs - ((end === null ? days : daysDefault) - 1) * dayMs;
+  const [startDate, endDate] = [dayOf(startMs), dayOf(endMs)];
+  if (startMs > endMs) return wrong(`start_date must not be after end_date: ${startDate} is after ${endDate}`, "start_date");
+  const span = (endMs - startMs) / dayMs + 1;
+  if (span > usageDaysMax) return wrong(`start_date and end_date must span at most ${usageDaysMax} days, not ${span}`, "start_date");
+  return { ok: true, startDate, endDate };
+}
+
+function dateOf(name: string, parameters: URLSearchParams): number | null | UsageWindow {
+  if (isRepeated(parameters, name)) return repeated(name);
+  const raw = parameters.get(name);
+  if (raw === null) return null;
+  // There is no year 0, and the days before it have no such form.
+  return (raw.startsWith("0000") ? null : parseDay(raw)) ?? wrong(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name);
+}
+
+function isRepeated(parameters: URLSearchParams, name: string): boolean {
+  return parameters.getAll(name).length > 1;
+}
+
+function repeated(name: string): UsageWindow {
+  return wrong(`${name} is given more than once`, name);
+}
+
+function wrong(message: string, param: string): UsageWindow {
+  return { ok: false, failure: invalid(message, param) };
+}

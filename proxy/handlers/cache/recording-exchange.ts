@@ -1,0 +1,142 @@
+/** An exchange that says that the cache had no answer, and remembers the one that its client gets as long as it may be worth keeping. Everything passes at once. */
+import { ByteStore } from "../../../shared/byte-store.js";
+import { headerOf } from "../../http/copy-headers.js";
+import type { BodyResult, ClientSocket, Exchange } from "../../http/exchange.js";
+import type { ResponseCache } from "./response-cache.js";
+
+export interface Recorded {
+  readonly contentType: string;
+  /** In memory of its own. */
+  readonly body: Buffer;
+}
+
+export class RecordingExchange implements Exchange {
+  readonly #exchange: Exchange;
+  readonly #cache: ResponseCache | null;
+  /** Null: it isn't worth keeping. */
+  #store: ByteStore | null;
+  #contentType = "";
+  #roomTaken = 0;
+
+  /** `cache`: where it may be kept; null: nowhere. */
+  constructor(exchange: Exchange, cache: ResponseCache | null) {
+    this.#exchange = exchange;
+    this.#cache = cache;
+    this.#store = cache === null ? null : new ByteStore();
+  }
+
+  /** Ends the recording: what was told with status 200, or null when it was something else, or too much. */
+  take(): Recorded | null {
+    const store = this.#store;
+    const recorded = store === null ? null : { contentType: this.#contentType, body: copyOf(store) };
+    this.#forget();
+    return recorded;
+  }
+
+  begin(status: number, headers: readonly string[]): void {
+    this.#exchange.begin(status, this.#head(status, headers));
+  }
+
+  write(chunk: Buffer): boolean {
+    this.#record(chunk);
+    return this.#exchange.write(chunk);
+  }
+
+  reply(status: number, headers: readonly string[], body: string, encoding: "latin1" | "utf8"): void {
+    const withMiss = this.#head(status, headers);
+    if (this.#store !== null) this.#record(Buffer.from(body, encoding));
+    this.#exchange.reply(status, withMiss, body, encoding);
+  }
+
+  #head(status: number, headers: readonly string[]): readonly string[] {
+    this.#contentType = headerOf(headers, "content-type");
+    // Bytes in an encoding that this client understands are nothing for another.
+    if (status !== 200 || headerOf(headers, "content-encoding") !== "") this.#forget();
+    return [...headers, "x-cache", "MISS"];
+  }
+
+  #record(chunk: Buffer): void {
+    if (this.#store === null || this.#cache === null) return;
+    if (this.#store.length + chunk.length > this.#cache.bounds.entryBytesMax || !this.#cache.takeRoom(chunk.length)) return this.#forget();
+    this.#roomTaken += chunk.length;
+    this.#store.append(chunk);
+  }
+
+  #forget(): void {
+    this.#cache?.giveRoomBack(this.#roomTaken);
+    this.#roomTaken = 0;
+    this.#store = null;
+  }
+
+  get id(): string {
+    return this.#exchange.id;
+  }
+
+  get method(): string {
+    return this.#exchange.method;
+  }
+
+  get path(): string {
+    return this.#exchange.path;
+  }
+
+  get query(): string {
+    return this.#exchange.query;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#exchange.rawHeaders;
+  }
+
+  get webSocket(): ClientSocket | null {
+    return this.#exchange.webSocket;
+  }
+
+  get gone(): boolean {
+    return this.#exchange.gone;
+  }
+
+  get begun(): boolean {
+    return this.#exchange.begun;
+  }
+
+  header(name: string): string | undefined {
+    return this.#exchange.header(name);
+  }
+
+  isRepeated(name: string): boolean {
+    return this.#exchange.isRepeated(name);
+  }
+
+  readBody(bytesMax: number): Promise<BodyResult> {
+    return this.#exchange.readBody(bytesMax);
+  }
+
+  readPieces(bytesMax: number): AsyncIterable<Buffer> {
+    return this.#exchange.readPieces(bytesMax);
+  }
+
+  onGone(run: () => void): void {
+    this.#exchange.onGone(run);
+  }
+
+  onDrain(run: () => void): void {
+    this.#exchange.onDrain(run);
+  }
+
+  end(): void {
+    this.#exchange.end();
+  }
+
+  cut(): void {
+    this.#exchange.cut();
+  }
+}
+
+/** Not a part of a larger buffer, which would stay in memory with it. */
+function copyOf(store: ByteStore): Buffer {
+  const bytes = store.take();
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}

@@ -1,0 +1,25 @@
+/** GET /health and /ready: free of credentials and limits. */
+import { version } from "../../shared/version.js";
+import type { Exchange } from "../http/exchange.js";
+import type { Gateway } from "../gateway.js";
+import { replyJson } from "../http/respond.js";
+
+/** Alive: 200 as long as the process answers, whatever else is wrong. Returns the status. */
+export function replyHealth(gateway: Gateway, exchange: Exchange): number {
+  const { limiter, config } = gateway;
+  replyJson(exchange, 200, {
+    status: limiter.reachable && limiter.storeFailing === null ? "ok" : "degraded",
+    version,
+    limiter: { reachable: limiter.reachable, failure_mode: config.limiter.failureMode, unsettled: limiter.unsettled, store_failing: limiter.storeFailing, inert_rules: limiter.inertRules, inert_budgets: limiter.inertBudgets },
+  });
+  return 200;
+}
+
+/** Ready to serve: not stopping, and the daemon is there or may be done without. Returns the status. */
+export function replyReady(gateway: Gateway, exchange: Exchange): number {
+  const { limiter, config } = gateway;
+  const waitsFor = gateway.stopping() ? "stopping" : !limiter.reachable && config.limiter.failureMode === "closed" ? "limiter" : null;
+  const status = waitsFor === null ? 200 : 503;
+  replyJson(exchange, status, waitsFor === null ? { status: "ready" } : { status: "not ready", reason: waitsFor });
+  return status;
+}

@@ -1,0 +1,136 @@
+/**
+ * Node's HTTP server: bounds on sockets, headers and time, and how it stops. It decides nothing about a
+ * request, and what a request is stands in `node-exchange.ts`.
+ */
+import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { endsPerTurn } from "../../shared/bounds.js";
+import { invalid, plainFailure } from "../../shared/error-code.js";
+import type { Exchange } from "./exchange.js";
+import { NodeExchange } from "./node-exchange.js";
+import { createPaced } from "../../shared/paced-turns.js";
+import { headerBytesMax, refuseConnect, refuseUnreadable } from "./refuse-unreadable.js";
+import { replyFailure } from "./respond.js";
+import { createRequestIds } from "./request-id.js";
+import { createUpgradeExchange } from "./upgrade-exchange.js";
+import { isHandshake } from "./web-socket-handshake.js";
+
+export interface ListenerOptions {
+  /** An address, or a listening socket that a supervisor hands over. */
+  readonly listen: { readonly host: string; readonly port: number } | { readonly fd: number };
+  /** How long a client may leave a response unread before its connection is cut. */
+  readonly stalledClientMs: number;
+  /** How long a client may take for what it sends; the defaults are below. */
+  readonly patience?: Patience;
+  /** Handles one request; must never reject. */
+  readonly handle: (exchange: Exchange) => void;
+}
+
+export interface HttpListener {
+  /** Where it listens, with the port that was really bound. */
+  readonly url: string;
+  /** Stops accepting, lets requests end for `graceMs`, then cuts them. Resolved when each of them knows. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** A request's header must be whole by then, its body too: slow senders don't hold sockets. `everyMs`: how often that is looked at. */
+interface Patience {
+  readonly headersMs: number;
+  readonly requestMs: number;
+  readonly everyMs: number;
+}
+
+const defaultPatience: Patience = { headersMs: 30_000, requestMs: 300_000, everyMs: 30_000 };
+/** Longer than the usual idle time of load balancers, so that they close first. */
+const keepAliveMs = 75_000;
+const connectionsMax = 10_000;
+
+export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
+  let closing = false;
+  const paced = createPaced((run) => void setImmediate(run), endsPerTurn);
+  const context = { idOf: createRequestIds(), stalledClientMs: options.stalledClientMs, paced };
+  const sockets = new Set<Socket>();
+  const { headersMs, requestMs, everyMs } = options.patience ?? defaultPatience;
+  const exchangeOf = (request: IncomingMessage, response: ServerResponse): NodeExchange => {
+    if (closing) response.setHeader("connection", "close");
+    return new NodeExchange(request, response, context);
+  };
+  // Node itself would answer a request without Host with nothing but a 400.
+  const server = createServer({ IncomingMessage: ServedRequest, requireHostHeader: false, maxHeaderSize: headerBytesMax, headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: everyMs, keepAliveTimeout: keepAliveMs, noDelay: true }, (request, response) => {
+    if (isWithoutHost(request)) return replyFailure(exchangeOf(request, response), "model", invalid("the Host header is required", "Host"), ["connection", "close"]);
+    options.handle(exchangeOf(request, response));
+  });
+  server.on("checkExpectation", (request, response) => replyFailure(exchangeOf(request, response), "model", plainFailure(417, "invalid_request_error", "Expect: only 100-continue is understood"), ["connection", "close"]));
+  server.on("connect", (_request, socket) => refuseConnect(socket as Socket));
+  server.on("upgrade", (request, socket, head) => options.handle(createUpgradeExchange(request, socket as Socket, head, context)));
+  server.maxConnections = connectionsMax;
+  server.on("clientError", refuseUnreadable);
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.listen, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  return {
+    url: addressOf(server),
+    close: (graceMs) => {
+      closing = true;
+      return closeServer(server, sockets, graceMs).then(() => new Promise(paced));
+    },
+  };
+}
+
+/**
+ * A server that listens to upgrades is handed all of them, with what else the connection brings, even
+ * those that it may ignore: the Java client asks each server for h2c first. Node looks at this property.
+ */
+class ServedRequest extends IncomingMessage {
+  declare asksUpgrade: boolean | null;
+
+  get upgrade(): boolean | null {
+    if (this.asksUpgrade !== true || this.method === "CONNECT") return this.asksUpgrade;
+    return isHandshake(this.method, this.url, (name) => this.headers[name] as string | undefined);
+  }
+
+  set upgrade(asks: boolean | null) {
+    this.asksUpgrade = asks;
+  }
+}
+
+/** RFC 9112 section 3.2: HTTP/1.0 alone may do without. */
+function isWithoutHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === "1.1";
+}
+
+function addressOf(server: Server): string {
+  const address = server.address();
+  if (address === null || typeof address === "string") return String(address);
+  return `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`;
+}
+
+function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => {
+      server.closeAllConnections();
+      // Those of WebSockets are no HTTP connections any more.
+      for (const socket of sockets) socket.destroy();
+    }, graceMs);
+    const idle = setInterval(() => {
+      server.closeIdleConnections();
+      // One that never said anything isn't idle to Node but on the way to its first request: clients open them ahead.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    }, 100);
+    server.close(() => {
+      clearTimeout(cut);
+      clearInterval(idle);
+      // The last sockets end when this turn of the event loop closes.
+      setImmediate(() => setImmediate(resolve));
+    });
+    server.closeIdleConnections();
+  });
+}

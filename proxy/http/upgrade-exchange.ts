@@ -1,0 +1,53 @@
+/** The handshake of a WebSocket as an exchange: an answer is a refusal and ends the connection; a tunnel takes the socket over. */
+import { type IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { earlyBytesMax } from "../../shared/bounds.js";
+import { ByteStore } from "../../shared/byte-store.js";
+import type { ClientSocket } from "./exchange.js";
+import { type ExchangeContext, NodeExchange } from "./node-exchange.js";
+
+/** `head`: what has come behind the request. From here on an error of the socket is nobody's but its tunnel's. */
+export function createUpgradeExchange(request: IncomingMessage, socket: Socket, head: Buffer, context: ExchangeContext): NodeExchange {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.once("finish", () => {
+    response.detachSocket(socket);
+    socket.destroySoon();
+  });
+  socket.on("error", () => {});
+  return new NodeExchange(request, response, context, new WaitingSocket(socket, response, head));
+}
+
+/** A socket whose tunnel isn't open yet. It is read all the same: otherwise nobody would hear that the client has left. */
+class WaitingSocket implements ClientSocket {
+  readonly socket: Socket;
+  readonly #response: ServerResponse;
+  readonly #early = new ByteStore();
+
+  constructor(socket: Socket, response: ServerResponse, head: Buffer) {
+    this.socket = socket;
+    this.#response = response;
+    this.#early.append(head);
+    socket.on("data", this.#onData);
+    socket.on("end", this.#onEnd);
+  }
+
+  #onData = (chunk: Buffer): void => {
+    this.#early.append(chunk);
+    if (this.#early.length > earlyBytesMax) this.socket.pause();
+  };
+
+  #onEnd = (): void => {
+    this.socket.destroy();
+  };
+
+  takeOver(): void {
+    this.socket.off("data", this.#onData);
+    this.socket.off("end", this.#onEnd);
+    this.#response.detachSocket(this.socket);
+    // Paused, so that nothing flows before somebody listens; who pipes it resumes it.
+    this.socket.pause();
+    if (this.#early.length > 0) this.socket.unshift(this.#early.take());
+  }
+}

@@ -1,0 +1,72 @@
+/** Joins the limiter client to the daemon's socket: bytes to messages and back. */
+import { randomUUID } from "node:crypto";
+import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
+import type { Config } from "../../shared/config/config.js";
+import { dial } from "../../shared/ipc.js";
+import type { Log } from "../../shared/log.js";
+import { createFrameReader, encodeFrame, type FrameReader } from "../../shared/wire/codec.js";
+import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
+import { toWire } from "../../shared/wire/to-wire.js";
+import { createLimiterClient, type LimiterClient } from "./limiter-client.js";
+
+export interface ConnectedLimiter {
+  readonly client: LimiterClient;
+  close(): void;
+}
+
+/** Starts to connect, and goes on trying until closed. */
+export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange: (linked: boolean) => void): ConnectedLimiter {
+  let closing = false;
+  let lastError = "";
+  /** An attempt is made ten times a second: each reason is told when it is new. */
+  const tellOnce = (reason: string, message: string): void => {
+    if (reason === lastError || closing) return;
+    lastError = reason;
+    log.warn({ socket: config.socket, reason }, message);
+  };
+  const client = createLimiterClient(
+    {
+      proxyId: randomUUID(),
+      monoMs: () => performance.now(),
+      schedule: (ms, run) => void setTimeout(run, ms).unref(),
+      afterTurn: (run) => void setImmediate(run),
+      onLinkChange(linked) {
+        if (closing) return;
+        lastError = "";
+        if (linked) log.info({ socket: config.socket }, "connected to the limiter daemon");
+        else log.warn({ socket: config.socket, failure_mode: config.failureMode }, "lost the limiter daemon");
+        onLinkChange(linked);
+      },
+      onSilent: () => log.warn({ socket: config.socket, failure_mode: config.failureMode }, "the limiter daemon doesn't answer in time"),
+      onDropped: (settles) => log.error({ settles }, "too many settles wait for the limiter daemon: the oldest was dropped"),
+    },
+    config,
+  );
+  let reader: FrameReader | null = null;
+  const link = dial({
+    path: config.socket,
+    retry: true,
+    onConnect(peer) {
+      reader = createFrameReader(frameBytesMaxFromDaemon);
+      client.link.connected((message) => peer.send(encodeFrame(toWire(message))));
+    },
+    onBytes(peer, bytes) {
+      const grammatical = reader!.feed(bytes, (frame) => {
+        const message = fromDaemonFromWire(frame);
+        if (message === null) log.error({ socket: config.socket }, "the limiter daemon sent a frame that can't be read");
+        else if (message.kind === "failed" && !client.reachable) tellOnce(message.failure.message, "the limiter daemon refuses this proxy");
+        if (message !== null) client.link.received(message);
+      });
+      if (!grammatical) peer.close();
+    },
+    onClose: () => client.link.lost(),
+    onError: (error) => tellOnce(error.code ?? error.message, "the limiter daemon can't be reached"),
+  });
+  return {
+    client,
+    close() {
+      closing = true;
+      link.close();
+    },
+  };
+}

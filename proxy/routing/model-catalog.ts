@@ -1,0 +1,126 @@
+/**
+ * The models as they are known now: what the configuration names, and what each provider without a
+ * `models` list answers to GET /models, asked at the start and again from time to time. How a name is
+ * resolved is in `resolve-model.ts`.
+ */
+import type { Config, ProviderConfig } from "../../shared/config/config.js";
+import { type Failure, failure } from "../../shared/error-code.js";
+import { buildCatalog, type Catalog, resolveModel, type Route } from "./resolve-model.js";
+import type { Upstream } from "../upstream/upstream.js";
+
+export interface ModelCatalogPorts {
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  schedule(ms: number, run: () => void): void;
+  onLearned(provider: string, models: number): void;
+  onFailed(provider: string, reason: string): void;
+}
+
+export interface ModelCatalog {
+  current(): Catalog;
+  /** Resolved when every provider has been asked once, or after `firstAnswerMs`: an unknown name may be known then. */
+  firstLearned(): Promise<void>;
+  stop(): void;
+}
+
+const refreshMs = 10 * 60_000;
+const retryMs = 30_000;
+const firstAnswerMs = 3_000;
+const listBytesMax = 8 * 1024 * 1024;
+const modelsMax = 20_000;
+
+/** Starts to learn at once. */
+export function createModelCatalog(config: Config, ports: ModelCatalogPorts): ModelCatalog {
+  const learned = new Map<string, readonly string[]>();
+  const build = (): Catalog => buildCatalog(config.providers, config.virtualModels, learned);
+  let catalog = build();
+  let stopped = false;
+  const asked = config.providers.filter((provider) => provider.models === null);
+  let unanswered = asked.length;
+  let waiters: (() => void)[] = [];
+
+  function refresh(provider: ProviderConfig, first: boolean): void {
+    if (stopped) return;
+    void askModels(ports.upstreams.get(provider.name)!, provider).then((answer) => {
+      if (answer.ok) {
+        learned.set(provider.name, answer.models);
+        catalog = build();
+        if (first) ports.onLearned(provider.name, answer.models.length);
+      } else ports.onFailed(provider.name, answer.reason);
+      if (first && --unanswered === 0) release();
+      ports.schedule(answer.ok ? refreshMs : retryMs, () => refresh(provider, false));
+    });
+  }
+
+  function release(): void {
+    const run = waiters;
+    waiters = [];
+    for (const resolve of run) resolve();
+  }
+
+  for (const provider of asked) refresh(provider, true);
+  if (asked.length > 0) ports.schedule(firstAnswerMs, () => {
+    unanswered = 0;
+    release();
+  });
+  return {
+    current: () => catalog,
+    firstLearned: () => (unanswered <= 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
+    stop() {
+      stopped = true;
+      release();
+    },
+  };
+}
+
+/** The route of a name, once every provider has been asked for its models: a bare id may be one that it is just telling. */
+export async function resolveOnceLearned({ models }: { readonly models: ModelCatalog }, name: string): Promise<Route | null> {
+  await models.firstLearned();
+  return resolveModel(models.current(), name);
+}
+
+export function unknownModel(name: string): Failure {
+  return failure("model_not_found", `the model ${JSON.stringify(name)} does not exist: GET /v1/models lists those that do`, "model");
+}
+
+type ModelsAnswer = { readonly ok: true; readonly models: readonly string[] } | { readonly ok: false; readonly reason: string };
+
+function askModels(upstream: Upstream, { type }: ProviderConfig): Promise<ModelsAnswer> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let status = 0;
+    const call = upstream.send(
+      // Anthropic tells twenty at a time unless it is asked for more.
+      { method: "GET", path: type === "anthropic" ? "/models?limit=1000" : "/models", headers: ["accept", "application/json"], body: null },
+      {
+        onHead: (code) => void (status = code),
+        onData(chunk) {
+          bytes += chunk.length;
+          chunks.push(chunk);
+          if (bytes <= listBytesMax) return;
+          call.abort();
+          resolve({ ok: false, reason: `its list of models is larger than ${listBytesMax} bytes` });
+        },
+        onEnd: () => resolve(status === 200 ? readModels(Buffer.concat(chunks)) : { ok: false, reason: `GET /models answered ${status}` }),
+        onFailure: (failure) => resolve({ ok: false, reason: failure.reason }),
+      },
+    );
+  });
+}
+
+/** `{data: [{id}]}`, as OpenAI and those who follow it answer. */
+function readModels(body: Buffer): ModelsAnswer {
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString("utf8"));
+  } catch {
+    return { ok: false, reason: "GET /models did not answer with JSON" };
+  }
+  const data: unknown = typeof value === "object" && value !== null && "data" in value ? value.data : value;
+  if (!Array.isArray(data)) return { ok: false, reason: "GET /models did not answer with a list" };
+  const models: string[] = [];
+  for (const item of data.slice(0, modelsMax) as unknown[]) {
+    if (typeof item === "object" && item !== null && "id" in item && typeof item.id === "string" && item.id !== "") models.push(item.id);
+  }
+  return { ok: true, models };
+}

@@ -1,0 +1,83 @@
+/**
+ * In which order the targets of a route are tried (CONTRACT section 5): the first is where the request
+ * should go, the others stand in when it has no capacity or fails.
+ *
+ * Not here: which target admits (the daemon's) and which has failed (the forwarding step's).
+ */
+import { unreachable } from "../../shared/assert.js";
+import type { Target } from "../../shared/wire/message.js";
+import type { Route, VirtualRoute, WeightedTarget } from "./resolve-model.js";
+
+export interface TargetOrder {
+  /** The route's targets, best first. The answer is shared: it must not be changed. */
+  order(route: Route): readonly Target[];
+  /** What the next `order` will answer; nobody's turn is taken. */
+  peek(route: Route): readonly Target[];
+}
+
+/**
+ * Remembers whose turn it is for each virtual model with weights; nothing else, so it is as large as the
+ * configuration. `costOf` is a target's price as one figure, or null for an unpriced one.
+ */
+export function createTargetOrder(costOf: (target: Target) => number | null): TargetOrder {
+  const turns = new Map<string, Turn>();
+  const order = (route: Route, take: boolean): readonly Target[] => {
+    if (route.kind === "direct") return route.targets;
+    switch (route.strategy) {
+      case "failover": return route.targets;
+      case "cost": return cheapestFirst(route.targets, costOf);
+      case "round_robin": return nextTurn(turns, route, take);
+      default: return unreachable(route.strategy);
+    }
+  };
+  return { order: (route) => order(route, true), peek: (route) => order(route, false) };
+}
+
+/** Unpriced ones come last; of equals the one that is written first. Sorted each time: there are few of them, and prices change by the hour. */
+function cheapestFirst(targets: readonly WeightedTarget[], costOf: (target: Target) => number | null): readonly Target[] {
+  return targets
+    .map((target) => ({ target, cost: costOf(target) ?? Infinity }))
+    .sort((a, b) => (a.cost === b.cost ? 0 : a.cost - b.cost))
+    .map(({ target }) => target);
+}
+
+interface Turn {
+  readonly targets: readonly WeightedTarget[];
+  readonly weightSum: number;
+  /** nginx's current weights. */
+  readonly current: number[];
+  /** By the index of the first target: the whole order. */
+  readonly orders: readonly (readonly Target[])[];
+}
+
+/** Smooth weighted round robin, as nginx does it: in each run of as many picks as the weights sum to, every target is first as often as its weight says, evenly spread. */
+function nextTurn(turns: Map<string, Turn>, { source, targets }: VirtualRoute, take: boolean): readonly Target[] {
+  let turn = turns.get(source);
+  if (turn === undefined || turn.targets !== targets) {
+    turn = newTurn(targets);
+    turns.set(source, turn);
+  }
+  const { orders, weightSum } = turn;
+  const current = take ? turn.current : [...turn.current];
+  let best = -1;
+  for (let i = 0; i < targets.length; i++) {
+    const { weight } = targets[i]!;
+    if (weight <= 0) continue;
+    current[i]! += weight;
+    if (best === -1 || current[i]! > current[best]!) best = i;
+  }
+  if (best === -1) return targets;
+  current[best]! -= weightSum;
+  return orders[best]!;
+}
+
+function newTurn(targets: readonly WeightedTarget[]): Turn {
+  const weightSum = targets.reduce((sum, { weight }) => sum + Math.max(weight, 0), 0);
+  return { targets, weightSum, current: targets.map(() => 0), orders: targets.map((_, first) => orderFrom(targets, first)) };
+}
+
+/** The rest stands by weight, the heaviest first. Of equals the one that is written next after the first, so that the load of a failing target isn't always the same one's. */
+function orderFrom(targets: readonly WeightedTarget[], first: number): readonly Target[] {
+  const rest = [...targets.slice(first + 1), ...targets.slice(0, first)];
+  return [targets[first]!, ...rest.sort((a, b) => b.weight - a.weight)];
+}

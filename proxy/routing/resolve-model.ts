@@ -1,0 +1,126 @@
+/**
+ * From the model's name in a request to where it may go (CONTRACT section 9 "Models"). The catalog is
+ * built when the configuration is read or a provider's list is learned; a request costs a few look-ups.
+ *
+ * Not here: asking providers for their lists, the order of a virtual model's targets, and rules.
+ */
+import { subjectBytesMax } from "../../shared/bounds.js";
+import type { ProviderConfig, Strategy, VirtualModelConfig } from "../../shared/config/config.js";
+import { utf8Bytes } from "../../shared/user-path.js";
+import type { Target } from "../../shared/wire/message.js";
+
+export interface WeightedTarget extends Target {
+  readonly weight: number;
+}
+
+export interface DirectRoute {
+  readonly kind: "direct";
+  readonly targets: readonly [Target];
+}
+
+export interface VirtualRoute {
+  readonly kind: "virtual";
+  readonly source: string;
+  readonly strategy: Strategy;
+  readonly targets: readonly WeightedTarget[];
+}
+
+export type Route = DirectRoute | VirtualRoute;
+
+export interface Catalog {
+  readonly virtualModels: readonly VirtualRoute[];
+  readonly virtualBySource: ReadonlyMap<string, VirtualRoute>;
+  readonly virtualByLowerSource: ReadonlyMap<string, VirtualRoute>;
+  /** The name as configured, by its lower case. */
+  readonly providerByLowerName: ReadonlyMap<string, string>;
+  /** The first provider that lists a bare id. */
+  readonly byBareId: ReadonlyMap<string, DirectRoute>;
+  /** The first provider that takes any id. */
+  readonly anyIdProvider: string | null;
+  /** The ids that are known of each provider, in configuration order. */
+  readonly known: readonly { readonly provider: string; readonly ids: readonly string[] }[];
+}
+
+/** What `models: ["*"]` holds: any id. */
+const anyId = "*";
+
+/**
+ * `learned` are the ids that providers without a configured list answered at `/models`, by provider
+ * name; a configured list always wins. Ids that no rule could name (empty, too long) are left out.
+ */
+export function buildCatalog(providers: readonly ProviderConfig[], virtualModels: readonly VirtualModelConfig[], learned: ReadonlyMap<string, readonly string[]>): Catalog {
+  const routes = virtualModels.map((virtual): VirtualRoute => ({ kind: "virtual", ...virtual }));
+  const byBareId = new Map<string, DirectRoute>();
+  const known = providers.map(({ name, models }) => {
+    const ids = [...new Set(models ?? learned.get(name) ?? [])].filter((id) => id !== anyId && isUsable(id));
+    return { provider: name, ids };
+  });
+  for (const { provider, ids } of known) for (const id of ids) setIfAbsent(byBareId, id, direct(provider, id));
+  const virtualBySource = new Map<string, VirtualRoute>();
+  const virtualByLowerSource = new Map<string, VirtualRoute>();
+  for (const route of routes) {
+    setIfAbsent(virtualBySource, route.source, route);
+    setIfAbsent(virtualByLowerSource, route.source.toLowerCase(), route);
+  }
+  const providerByLowerName = new Map<string, string>();
+  for (const { name } of providers) setIfAbsent(providerByLowerName, name.toLowerCase(), name);
+  const anyIdProvider = providers.find(({ models }) => models?.includes(anyId))?.name ?? null;
+  return { virtualModels: routes, virtualBySource, virtualByLowerSource, providerByLowerName, byBareId, anyIdProvider, known };
+}
+
+/**
+ * The route of a name, or null: 404 `model_not_found`. White space around the name is dropped. In order:
+ *
+ * 1. a virtual model, as written, then in any case;
+ * 2. `provider/id` with a configured provider, in any case; the id is taken as written, whether the
+ *    provider lists it or not: lists are often incomplete, and the provider knows best. What follows
+ *    the first slash is the id, so `openrouter/meta/llama-3` is `meta/llama-3` at `openrouter`;
+ * 3. a bare id, as written, at the first provider that lists it;
+ * 4. any other name at the first provider with `models: ["*"]`.
+ */
+export function resolveModel(catalog: Catalog, rawName: string): Route | null {
+  const name = rawName.trim();
+  if (!isUsable(name)) return null;
+  const virtual = catalog.virtualBySource.get(name) ?? (catalog.virtualByLowerSource.size > 0 ? catalog.virtualByLowerSource.get(name.toLowerCase()) : undefined);
+  if (virtual !== undefined) return virtual;
+  const slash = name.indexOf("/");
+  if (slash > 0) {
+    const provider = catalog.providerByLowerName.get(name.slice(0, slash).toLowerCase());
+    if (provider !== undefined) return slash === name.length - 1 ? null : direct(provider, name.slice(slash + 1));
+  }
+  const listed = catalog.byBareId.get(name);
+  if (listed !== undefined) return listed;
+  return catalog.anyIdProvider === null ? null : direct(catalog.anyIdProvider, name);
+}
+
+export interface ListedModel {
+  readonly id: string;
+  readonly object: "model";
+  /** Unknown for all of them; clients expect the field. */
+  readonly created: 0;
+  readonly owned_by: string;
+}
+
+/** For GET /v1/models: virtual models first, then every known id under its provider's name. */
+export function listModels(catalog: Catalog): readonly ListedModel[] {
+  const listed = catalog.virtualModels.map(({ source }) => listedModel(source, "sluice"));
+  for (const { provider, ids } of catalog.known) for (const id of ids) listed.push(listedModel(`${provider}/${id}`, provider));
+  return listed;
+}
+
+export function listedModel(id: string, ownedBy: string): ListedModel {
+  return { id, object: "model", created: 0, owned_by: ownedBy };
+}
+
+function direct(provider: string, model: string): DirectRoute {
+  return { kind: "direct", targets: [{ provider, model }] };
+}
+
+/** The wire refuses longer names, so they must not get that far. */
+function isUsable(name: string): boolean {
+  return name !== "" && utf8Bytes(name) <= subjectBytesMax;
+}
+
+function setIfAbsent<T>(map: Map<string, T>, key: string, value: T): void {
+  if (!map.has(key)) map.set(key, value);
+}

@@ -1,0 +1,133 @@
+/**
+ * An answer that came compressed, although none was asked for that way: decoded, so that it is read,
+ * translated and passed on like any other. Memory stays bounded: the decoder gives no more than is taken,
+ * and takes no more than it can give.
+ *
+ * Not here: passthrough, where such an answer passes as it is.
+ */
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
+import { headerOf, withoutCoding } from "../http/copy-headers.js";
+import type { UpstreamFailure, UpstreamSink } from "./upstream.js";
+
+type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
+
+/** By the first bytes, since servers mean two things by `deflate`: RFC 1950, as the standard says, and RFC 1951. */
+const decoders: ReadonlyMap<string, (first: Buffer) => Decoder> = new Map<string, (first: Buffer) => Decoder>([
+  ["gzip", () => createGunzip()],
+  ["x-gzip", () => createGunzip()],
+  ["deflate", (first) => ((first[0]! & 0x0f) === 8 ? createInflate() : createInflateRaw())],
+  ["br", () => createBrotliDecompress()],
+]);
+
+/** Where the encoded bytes come from. */
+export interface EncodedSource {
+  /** Full: nothing more is wanted for now. */
+  setFull(full: boolean): void;
+  abort(): void;
+}
+
+/** The coding that an answer's headers name, in lower case; empty when it is as it is meant to be read. */
+export function codingOf(rawHeaders: readonly Buffer[]): string {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    // Few headers have a name of this length: no others are made a string.
+    if (rawHeaders[i]!.length === "content-encoding".length && headerOf([rawHeaders[i]!, rawHeaders[i + 1]!], "content-encoding") !== "") {
+      const coding = rawHeaders[i + 1]!.toString("latin1").trim().toLowerCase();
+      if (coding !== "identity") return coding;
+    }
+  }
+  return "";
+}
+
+/** Stands between an answer of this coding and its sink. */
+export class DecodedAnswer implements UpstreamSink {
+  readonly #sink: UpstreamSink;
+  readonly #coding: string;
+  readonly #source: EncodedSource;
+  readonly #newDecoder: ((first: Buffer) => Decoder) | undefined;
+  /** Made for the first bytes: an answer may have none. */
+  #decoder: Decoder | null = null;
+  #paused = false;
+  /** All encoded bytes have come. */
+  #complete = false;
+  /** All decoded ones have gone. */
+  #decoded = false;
+  #over = false;
+
+  constructor(sink: UpstreamSink, coding: string, source: EncodedSource) {
+    this.#sink = sink;
+    this.#coding = coding;
+    this.#source = source;
+    this.#newDecoder = decoders.get(coding);
+  }
+
+  onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+    if (this.#newDecoder !== undefined) return this.#sink.onHead(status, withoutCoding(rawHeaders));
+    const named = JSON.stringify(this.#coding.slice(0, 64));
+    this.#over = true;
+    this.#source.abort();
+    if (status < 300) {
+      this.#sink.onHead(status, []);
+      return this.#sink.onFailure({ kind: "untranslatable", reason: `its content-encoding ${named} can't be read` });
+    }
+    // What its status says stands.
+    this.#sink.onHead(status, [...withoutCoding(rawHeaders), "content-type", "application/json"]);
+    this.#sink.onData(Buffer.from(JSON.stringify({ error: { message: `the provider answered ${status}, with a content-encoding that can't be read: ${named}` } })));
+    this.#sink.onEnd();
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#over || chunk.length === 0) return;
+    this.#decoder ??= this.#begun(this.#newDecoder!(chunk));
+    if (!this.#decoder.write(chunk)) this.#source.setFull(true);
+  }
+
+  #begun(decoder: Decoder): Decoder {
+    decoder.on("data", (chunk: Buffer) => void (this.#over || this.#sink.onData(chunk)));
+    decoder.on("drain", () => void (this.#over || this.#source.setFull(false)));
+    decoder.on("end", () => {
+      this.#decoded = true;
+      this.#endIfOver();
+    });
+    decoder.on("error", (error: Error & { code?: string }) => {
+      if (this.#over) return;
+      this.#source.abort();
+      this.onFailure({ kind: "broken", reason: `its content-encoding ${this.#coding} is broken: ${error.code ?? error.message}` });
+    });
+    if (this.#paused) decoder.pause();
+    return decoder;
+  }
+
+  onEnd(): void {
+    this.#complete = true;
+    if (this.#decoder === null) this.#decoded = true;
+    else this.#decoder.end();
+    this.#endIfOver();
+  }
+
+  #endIfOver(): void {
+    if (this.#over || !this.#complete || !this.#decoded) return;
+    this.#over = true;
+    this.#sink.onEnd();
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    this.stop();
+    this.#sink.onFailure(failure);
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#decoder?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#decoder?.resume();
+  }
+
+  /** Its sink hears nothing more of the answer. */
+  stop(): void {
+    this.#over = true;
+    this.#decoder?.destroy();
+  }
+}

@@ -1,0 +1,227 @@
+/** A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. Answers come plain: that is asked for, and one that is compressed all the same is decoded. */
+import type { Socket } from "node:net";
+import { Readable } from "node:stream";
+import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
+import { endsPerTurn } from "../../shared/bounds.js";
+import type { ProviderConfig } from "../../shared/config/config.js";
+import { createDeadlines, type Deadlines } from "./call-deadlines.js";
+import { headerOf, plainAnswers } from "../http/copy-headers.js";
+import { credentialHeaders } from "./credential-headers.js";
+import { codingOf, DecodedAnswer, type EncodedSource } from "./decoded-answer.js";
+import { createEased } from "../../shared/paced-turns.js";
+import type { Watched } from "./silence-watch.js";
+import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
+import { asUpstreamFailure } from "./upstream-failure.js";
+
+/** An upstream for a provider's base URL. */
+export function createHttpUpstream(provider: ProviderConfig): Upstream {
+  const base = new URL(provider.baseUrl);
+  const pathPrefix = base.pathname.replace(/\/$/, "");
+  const eased = createEased((run) => void setImmediate(run), endsPerTurn);
+  const pool = new Pool(base.origin, {
+    factory: (origin, options) => new Connection(origin, options, eased),
+    connections: provider.connectionsMax,
+    connectTimeout: provider.connectTimeoutMs,
+    // These two deadlines are ours.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 30_000,
+  });
+  const deadlines = createDeadlines(provider);
+  const ours = [...plainAnswers, ...credentialHeaders(provider)];
+  const speaksMessages = provider.type === "anthropic";
+  return {
+    send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
+      const call = new HttpCall(sink, deadlines);
+      const { body } = request;
+      const headers = speaksMessages ? withVersion(request.headers, ours) : [...request.headers, ...ours];
+      if (body === null || Buffer.isBuffer(body)) pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers, body }, call);
+      else {
+        if (body.bytes !== null) headers.push("content-length", String(body.bytes));
+        pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers, body: Readable.from(body.pieces, { objectMode: false }) }, call);
+      }
+      return call;
+    },
+    redact: (text) => (provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]")),
+    // Whatever is still open at the end of the process is not waited for.
+    close() {
+      deadlines.stop();
+      return pool.destroy();
+    },
+  };
+}
+
+/** Anthropic wants its version named; a client that speaks its dialect names one itself. */
+const anthropicVersion = ["anthropic-version", "2023-06-01"] as const;
+
+function withVersion(headers: readonly string[], ours: readonly string[]): string[] {
+  return headerOf(headers, "anthropic-version") === "" ? [...headers, ...anthropicVersion, ...ours] : [...headers, ...ours];
+}
+
+/**
+ * A connection of the pool that shows its socket to the call it works for, so that aborting the call is
+ * closing the socket. undici's own abort closes it too, but keeps the request and connects for it anew,
+ * only to find it aborted (nodejs/undici#5845): a handshake, and a connection that nobody uses, for each
+ * client that leaves.
+ */
+class Connection extends Client {
+  socket: Socket | null = null;
+
+  constructor(origin: URL, options: object, eased: (run: () => void) => void) {
+    const { connect } = options as { readonly connect: buildConnector.connector };
+    super(origin, {
+      ...options,
+      connect: (to: buildConnector.Options, done: buildConnector.Callback) =>
+        connect(to, (...result) => {
+          const [error, socket] = result;
+          this.socket = socket;
+          if (error === null && socket !== null) easeEnd(socket, eased);
+          done(...result);
+        }),
+    });
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    if (handler instanceof HttpCall) handler.connection = this;
+    return super.dispatch(options, handler);
+  }
+}
+
+/** A provider that dies ends all its connections in one turn, at some 40 microseconds each: most of them learn of it in the turns behind. */
+function easeEnd(socket: Socket, eased: (run: () => void) => void): void {
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    if (chunk !== null) return push(chunk, encoding);
+    eased(() => {
+      if (socket.destroyed) return;
+      push(null);
+      socket.read(0);
+    });
+    return false;
+  };
+}
+
+class AbortedError extends Error {
+  override name = "AbortedError";
+}
+
+/** Nobody looks at it, and each one's stack takes longer than all else of an abort that is ours. */
+const aborted = new AbortedError();
+
+/**
+ * The handler in the form that undici 7 itself speaks inside (onConnect, onHeaders, …). Its newer form is
+ * a wrapper around this one that makes an object of the headers and a controller for each request: a
+ * tenth of the proxy's CPU, for headers that are wanted flat. undici 8 has only the newer form.
+ */
+class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSource, Watched {
+  looks = 0;
+  patience = Infinity;
+  place = -1;
+  connection: Connection | null = null;
+  #sink: UpstreamSink;
+  /** It is the sink, if the answer is compressed. */
+  #decoded: DecodedAnswer | null = null;
+  /** And has more to decode than it can take. */
+  #full = false;
+  readonly #deadlines: Deadlines;
+  /** It has a connection, and not yet its end. */
+  #running = false;
+  #resume: (() => void) | null = null;
+  #begun = false;
+  #paused = false;
+  #aborted = false;
+
+  constructor(sink: UpstreamSink, deadlines: Deadlines) {
+    this.#sink = sink;
+    this.#deadlines = deadlines;
+  }
+
+  /** A connection has it now: until then it waited for its turn, which isn't the provider's silence. */
+  onConnect(abort: (error?: Error) => void): void {
+    if (this.#aborted) return abort(aborted);
+    this.#running = true;
+    this.patience = this.#deadlines.firstByte;
+    this.#deadlines.watch(this);
+  }
+
+  /** An upload may take longer than an answer: as long as it is taken, the provider isn't silent. */
+  onBodySent(): void {
+    this.looks = 0;
+  }
+
+  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
+    this.#resume = resume;
+    this.looks = 0;
+    // An informational response: the real one follows.
+    if (status >= 200) {
+      this.#begun = true;
+      this.patience = this.#deadlines.idle;
+      if (!this.#aborted) this.#begin(status, rawHeaders);
+    }
+    return !this.#paused;
+  }
+
+  #begin(status: number, rawHeaders: readonly Buffer[]): void {
+    const coding = codingOf(rawHeaders);
+    if (coding !== "") this.#sink = this.#decoded = new DecodedAnswer(this.#sink, coding, this);
+    this.#sink.onHead(status, rawHeaders);
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.looks = 0;
+    if (!this.#aborted) this.#sink.onData(chunk);
+    return !this.#paused && !this.#full;
+  }
+
+  onComplete(): void {
+    this.#running = false;
+    this.#deadlines.unwatch(this);
+    if (!this.#aborted) this.#sink.onEnd();
+  }
+
+  onError(error: Error): void {
+    this.#running = false;
+    this.#deadlines.unwatch(this);
+    if (!this.#aborted) this.#sink.onFailure(asUpstreamFailure(error));
+  }
+
+  onSilent(): void {
+    this.abort();
+    const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
+    this.#sink.onFailure({ kind: "silent", reason: this.#begun ? `nothing for ${idleTimeoutMs} ms` : `no response for ${firstByteTimeoutMs} ms` });
+  }
+
+  /** A client that doesn't read is not the provider's silence. */
+  pause(): void {
+    this.#paused = true;
+    this.patience = Infinity;
+    this.#decoded?.pause();
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#decoded?.resume();
+    this.#goOn();
+  }
+
+  setFull(full: boolean): void {
+    this.#full = full;
+    if (full) this.patience = Infinity;
+    else this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#paused || this.#full) return;
+    this.looks = 0;
+    this.patience = this.#deadlines.idle;
+    if (this.#running) this.#resume?.();
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    this.#decoded?.stop();
+    this.#deadlines.unwatch(this);
+    if (this.#running) this.connection?.socket?.destroy(aborted);
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Reads one direction of a WebSocket (RFC 6455 section 5) while its bytes pass: where frames end, what the
+ * text messages say, and that a side has begun to close. It keeps at most one message, up to a bound; of
+ * one that outgrows it, all but its long strings.
+ *
+ * Not here: judging. A frame that breaks the rules ends the reading, not the session: the peer will say
+ * what it thinks of it. Compressed messages can't be read; the handshake has taken compression out.
+ */
+import { sessionMessageBytesMax } from "../../../shared/bounds.js";
+import { ByteStore } from "../../../shared/byte-store.js";
+import { AbridgedText } from "../../body/abridged-text.js";
+
+const continuation = 0;
+const text = 1;
+const close = 8;
+/** Two bytes, eight of a long length, four of a mask. */
+const headerBytesMax = 14;
+
+/** Hears each text message, unmasked; must not keep the Buffer. `leftOut`: bytes of long strings, which stand empty in it. */
+export type OnText = (message: Buffer, leftOut: number) => void;
+
+export class FrameReader {
+  /** A close frame has begun. */
+  closing = false;
+  /** The bytes make no sense as frames: nothing more is read. */
+  broken = false;
+  /** Text messages too large to be read even without their long strings. */
+  unread = 0;
+  readonly #onText: OnText | null;
+  readonly #messageBytesMax: number;
+  readonly #header = Buffer.alloc(headerBytesMax);
+  #headerBytes = 0;
+  /** Of the running frame's payload. */
+  #left = 0;
+  #inPayload = false;
+  #final = false;
+  #opcode = 0;
+  #masked = false;
+  #maskAt = 0;
+  /** Of the running message, whose frames control frames may part. */
+  #isText = false;
+  readonly #message = new ByteStore();
+  /** Instead of it, once the message has outgrown the bound. */
+  #large: AbridgedText | null = null;
+
+  /** Without an `onText` only frames are told apart. */
+  constructor(onText: OnText | null, messageBytesMax = sessionMessageBytesMax) {
+    this.#onText = onText;
+    this.#messageBytesMax = messageBytesMax;
+  }
+
+  /** Whether the next byte begins a frame, so that another one could be put before it. */
+  get betweenFrames(): boolean {
+    return !this.broken && !this.#inPayload && this.#headerBytes === 0;
+  }
+
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length && !this.broken) at = this.#inPayload ? this.#readPayload(chunk, at) : this.#readHeader(chunk, at);
+  }
+
+  #readHeader(chunk: Buffer, at: number): number {
+    this.#header[this.#headerBytes++] = chunk[at]!;
+    if (this.#headerBytes === 1) this.#judge(this.#header[0]!);
+    const needed = this.#headerLength();
+    if (this.#headerBytes >= needed && !this.broken) this.#beginPayload();
+    return at + 1;
+  }
+
+  /** As far as it is known: two bytes tell the rest. */
+  #headerLength(): number {
+    if (this.#headerBytes < 2) return 2;
+    const second = this.#header[1]!;
+    const size = second & 0x7f;
+    return 2 + (size === 126 ? 2 : size === 127 ? 8 : 0) + ((second & 0x80) === 0 ? 0 : 4);
+  }
+
+  #judge(first: number): void {
+    const opcode = first & 0x0f;
+    const reserved = (first & 0x70) !== 0;
+    const unknown = (opcode > 2 && opcode < 8) || opcode > 10;
+    const cutControl = opcode >= 8 && (first & 0x80) === 0;
+    if (reserved || unknown || cutControl) this.broken = true;
+  }
+
+  #beginPayload(): void {
+    const first = this.#header[0]!;
+    const second = this.#header[1]!;
+    const size = second & 0x7f;
+    this.#opcode = first & 0x0f;
+    this.#final = (first & 0x80) !== 0;
+    this.#masked = (second & 0x80) !== 0;
+    this.#maskAt = 0;
+    // A length beyond what a number holds exactly isn't reached in this life: it is skipped all the same.
+    this.#left = size === 126 ? this.#header.readUInt16BE(2) : size === 127 ? this.#header.readUInt32BE(2) * 2 ** 32 + this.#header.readUInt32BE(6) : size;
+    if (this.#opcode >= 8) {
+      if (size > 125) this.broken = true;
+      if (this.#opcode === close) this.closing = true;
+    } else if (this.#opcode !== continuation) {
+      this.#isText = this.#opcode === text && this.#onText !== null;
+      this.#large = null;
+      this.#message.clear();
+    }
+    this.#inPayload = true;
+    if (this.#left === 0) this.#endFrame();
+  }
+
+  #readPayload(chunk: Buffer, at: number): number {
+    const end = Math.min(chunk.length, at + this.#left);
+    if (this.#opcode < 8 && this.#isText) this.#readText(chunk, at, end);
+    this.#left -= end - at;
+    if (this.#left === 0) this.#endFrame();
+    return end;
+  }
+
+  #readText(chunk: Buffer, at: number, end: number): void {
+    const whole = !this.#masked && this.#final && this.#message.length === 0 && this.#large === null && end - at === this.#left;
+    // The usual case, a whole message in one piece, is read where it lies.
+    if (whole && this.#left <= this.#messageBytesMax) return this.#onText!(chunk.subarray(at, end), 0);
+    const plain = this.#masked ? this.#unmask(chunk, at, end) : chunk.subarray(at, end);
+    if (this.#large === null && this.#message.length + plain.length <= this.#messageBytesMax) return this.#message.append(plain);
+    if (this.#large === null) {
+      this.#large = new AbridgedText(this.#messageBytesMax, () => true);
+      this.#large.append(this.#message.take());
+    }
+    this.#large.append(plain);
+  }
+
+  #unmask(chunk: Buffer, at: number, end: number): Buffer {
+    const maskStart = this.#headerBytes - 4;
+    const plain = Buffer.allocUnsafe(end - at);
+    for (let i = 0; i < plain.length; i++) plain[i] = chunk[at + i]! ^ this.#header[maskStart + (this.#maskAt++ & 3)]!;
+    return plain;
+  }
+
+  #endFrame(): void {
+    this.#inPayload = false;
+    this.#headerBytes = 0;
+    if (this.#opcode >= 8 || !this.#final || !this.#isText) return;
+    this.#isText = false;
+    const large = this.#large;
+    this.#large = null;
+    if (large === null) return void (this.#message.length > 0 && this.#onText!(this.#message.take(), 0));
+    if (large.headless) this.unread++;
+    else this.#onText!(large.take(), large.textBytes);
+  }
+}
+
+/** A close frame; towards a provider it is masked, with a mask of zeros: it hides nothing. */
+export function closeFrame(code: number, reason: string, towards: "client" | "provider"): Buffer {
+  const payload = Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]);
+  const masked = towards === "provider";
+  return Buffer.concat([Buffer.from([0x88, payload.length | (masked ? 0x80 : 0)]), Buffer.alloc(masked ? 4 : 0), payload]);
+}

@@ -1,0 +1,56 @@
+/**
+ * The port to a provider for what passes as it is: any method and path of its origin, and WebSockets.
+ * `http-proxy-passage.ts` makes it of http-proxy.
+ */
+import type { ClientSocket } from "../../http/exchange.js";
+import type { RequestBody, UpstreamCall, UpstreamFailure, UpstreamSink } from "../upstream.js";
+
+export interface PassedRequest {
+  readonly method: string;
+  /** At the provider's origin, with its query. */
+  readonly path: string;
+  /** Flat names and values, without credentials, host and lengths. */
+  readonly headers: readonly string[];
+  readonly body: RequestBody;
+}
+
+/** How a tunnel ended, and whose end came first. */
+export interface TunnelEnd {
+  readonly by: "client" | "provider" | "proxy";
+  /** What the network said, or a deadline; null for an end in order. */
+  readonly reason: string | null;
+}
+
+/** What comes back: an opening, an answer instead of one, or a failure. After an opening, bytes, then an end. */
+export interface TunnelSink {
+  /** The provider has switched protocols. Its headers in, those for the client out. */
+  onOpen(rawHeaders: readonly string[]): readonly string[];
+  /** The provider has answered without switching; the body is cut at a megabyte. */
+  onAnswer(status: number, rawHeaders: readonly string[], body: Buffer): void;
+  onFailure(failure: UpstreamFailure): void;
+  /** Bytes that have just passed. */
+  onFromClient(chunk: Buffer): void;
+  onFromProvider(chunk: Buffer): void;
+  /** An open tunnel's deadline has passed; whoever hears it ends it. */
+  onSilent(reason: string): void;
+  /** Both sides are closed. */
+  onEnd(end: TunnelEnd): void;
+}
+
+export interface TunnelCall {
+  /** Whether the provider owes an answer, which it must give before its idle deadline. Else both sides may be silent for longer. */
+  expect(answer: boolean): void;
+  /** Ends an open tunnel: these are the last bytes for each side, and nothing passes any more. */
+  leave(toClient: Buffer, toProvider: Buffer, reason: string | null): void;
+  /** Ends it as it stands; one that isn't open yet tells its sink nothing more. */
+  abort(): void;
+}
+
+export interface Passage {
+  pass(request: PassedRequest, sink: UpstreamSink): UpstreamCall;
+  /** The answer to the handshake goes to the client by itself when the provider switches, else it is the sink's affair. */
+  tunnel(client: ClientSocket, request: Omit<PassedRequest, "method" | "body">, sink: TunnelSink): TunnelCall;
+  /** As `Upstream.redact`. */
+  redact(text: string): string;
+  close(): void;
+}

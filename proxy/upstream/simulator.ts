@@ -1,0 +1,129 @@
+/**
+ * The simulator: a provider without a model, so that Sluice can be tried and tested with nothing else.
+ * Its answers say that they are simulated, and the same request always gets the same answer.
+ *
+ * Not here: sending the events with their pauses (the adapter that has timers), and checking the body
+ * (`model-body.ts` has done it; here anything that can't be read is left out).
+ */
+import { isObject } from "../../shared/assert.js";
+
+export interface SimulatedChat {
+  /** The body of a plain answer. */
+  readonly plain: Buffer;
+  /** The same answer as Server-Sent Events, one word each, up to and including `[DONE]`. */
+  readonly events: readonly Buffer[];
+  /** Between two events, and before a plain answer. */
+  readonly pauseMs: number;
+}
+
+/** The model that takes its time; every other one is fast. */
+const slowModel = "sim-slow";
+const slowPauseMs = 250;
+const fastPauseMs = 15;
+/** How much of the last user message is repeated, in characters. */
+const echoCharsMax = 500;
+const charsPerToken = 4;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The answer to a parsed chat completion request. `createdSeconds` is the time that the answer shall bear. */
+export function simulateChat(body: unknown, model: string, createdSeconds: number): SimulatedChat {
+  const request = isObject(body) ? body : {};
+  const messages = (Array.isArray(request["messages"]) ? (request["messages"] as unknown[]) : []).map(readMessage);
+  const asked = messages.findLast(({ role }) => role === "user")?.text ?? "";
+  const whole = answerTo(asked);
+  const tokensMax = readTokensMax(request);
+  const content = tokensMax === null ? whole : cut(whole, tokensMax * charsPerToken);
+  const finishReason = content.length < whole.length ? "length" : "stop";
+  const promptTokens = tokensOf(messages.map(({ text }) => text).join("\n"));
+  const completionTokens = tokensOf(content);
+  const usage = { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: promptTokens + completionTokens };
+  const id = `sim-${hash(JSON.stringify([model, messages, content]))}`;
+  const head = { id, created: createdSeconds, model };
+  const plain = {
+    ...head,
+    object: "chat.completion",
+    choices: [{ index: 0, message: { role: "assistant", content, refusal: null }, logprobs: null, finish_reason: finishReason }],
+    usage,
+  };
+  const withUsage = asksForUsage(request);
+  const chunk = (choices: readonly unknown[], chunkUsage: typeof usage | null): unknown => ({ ...head, object: "chat.completion.chunk", choices, ...(withUsage ? { usage: chunkUsage } : {}) });
+  const delta = (fields: Fields, finish: string | null = null): unknown => chunk([{ index: 0, delta: fields, logprobs: null, finish_reason: finish }], null);
+  const chunks = [delta({ role: "assistant", content: "" }), ...wordsOf(content).map((word) => delta({ content: word })), delta({}, finishReason)];
+  if (withUsage) chunks.push(chunk([], usage));
+  return {
+    plain: Buffer.from(JSON.stringify(plain)),
+    events: [...chunks.map((value) => event(JSON.stringify(value))), event("[DONE]")],
+    pauseMs: model === slowModel ? slowPauseMs : fastPauseMs,
+  };
+}
+
+function answerTo(asked: string): string {
+  const notice = "This is the Sluice simulator: no model was called.";
+  if (asked === "") return `${notice} There was no user message.`;
+  const echo = cut(asked, echoCharsMax);
+  return `${notice} You said: ${echo}${echo.length < asked.length ? "…" : ""}`;
+}
+
+function readMessage(message: unknown): { readonly role: string; readonly text: string } {
+  if (!isObject(message)) return { role: "", text: "" };
+  const { role, content } = message;
+  return { role: typeof role === "string" ? role : "", text: readContent(content) };
+}
+
+/** A text, or the texts among the parts of a message. */
+function readContent(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  const texts = (content as unknown[]).map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : ""));
+  return texts.filter((text) => text !== "").join("\n");
+}
+
+/** The newer name wins; what isn't a positive integer sets no limit. */
+function readTokensMax(request: Fields): number | null {
+  for (const value of [request["max_completion_tokens"], request["max_tokens"]]) {
+    if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
+  }
+  return null;
+}
+
+function asksForUsage(request: Fields): boolean {
+  const options = request["stream_options"];
+  return isObject(options) && options["include_usage"] === true;
+}
+
+/** Words with the space before them, so that they join to the same text. */
+function wordsOf(text: string): readonly string[] {
+  return text.match(/\s*\S+|\s+$/g) ?? [];
+}
+
+function tokensOf(text: string): number {
+  return Math.ceil(text.length / charsPerToken);
+}
+
+/** The first `charsMax` UTF-16 units, or one less rather than half of a character. */
+function cut(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text;
+  const last = text.charCodeAt(charsMax - 1);
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? charsMax - 1 : charsMax);
+}
+
+/** FNV-1a over UTF-16 units, twice from different starts: 16 hexadecimal digits. It names answers, it protects nothing. */
+function hash(text: string): string {
+  let first = 0x811c9dc5;
+  let second = 0x01000193;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    first = Math.imul(first ^ code, 0x01000193);
+    second = Math.imul(second ^ code, 0x5bd1e995);
+  }
+  return hex(first) + hex(second);
+}
+
+function hex(value: number): string {
+  return (value >>> 0).toString(16).padStart(8, "0");
+}
+
+function event(data: string): Buffer {
+  return Buffer.from(`data: ${data}\n\n`);
+}

@@ -1,0 +1,223 @@
+/**
+ * Looks at a streamed answer (Server-Sent Events) while it passes, for its usage, and keeps back
+ * the usage chunk that only Sluice asked for.
+ *
+ * Bytes pass at once, in the Buffers in which they came, even one byte of a line. Only when the last
+ * chunk is to be hidden, and only after a `finish_reason` has been seen, are events held until they are
+ * whole. Nothing is held for longer than one event, nor more than `streamEventBytesMax` bytes: an event
+ * that outgrows them passes at once, is read without its long strings, and is never kept back.
+ *
+ * Not here: sockets, back-pressure, and what the readings are charged to. Lines end in LF or CRLF; a
+ * stream with bare CRs, which no upstream sends, passes unread.
+ */
+import { streamEventBytesMax } from "../../shared/bounds.js";
+import { ByteStore } from "../../shared/byte-store.js";
+import type { Operation } from "../../shared/operation.js";
+import { AbridgedText } from "../body/abridged-text.js";
+import { EventReader } from "./event-reader.js";
+import type { UsageReading } from "./read-usage.js";
+
+export interface StreamTap {
+  /** What goes to the client now, in order: mostly `chunk` itself. Null: nothing yet. */
+  push(chunk: Buffer): Buffer | readonly Buffer[] | null;
+  /** After the last chunk: what was held and must still go out. */
+  end(): Buffer | null;
+  /** The last usage that the events reported, put together where it came in two parts. */
+  readonly usage: UsageReading;
+  /**
+   * How much text the deltas carried (content, reasoning, refusal, tool arguments), for an estimate:
+   * the bytes that it takes in the JSON. An escape counts as it is written, a Chinese character as 3.
+   */
+  readonly contentChars: number;
+  /** The part of it that came after the last usage was told. */
+  readonly contentCharsSinceUsage: number;
+  /** Whether `data: [DONE]` came. */
+  readonly done: boolean;
+  /** Whether an event was an error, as `isErrorEvent` says. */
+  readonly errorSeen: boolean;
+  /** What may be missing in `usage`, for the log. */
+  readonly note: string | null;
+}
+
+export interface StreamTapOptions {
+  readonly operation: Operation;
+  readonly hideUsageChunk: boolean;
+  readonly eventBytesMax?: number;
+}
+
+/** A tap for one response, in the dialect of what was asked for. With `hideUsageChunk`, chunks that only carry usage are kept from the client once a `finish_reason` has passed. */
+export function createStreamTap({ operation, hideUsageChunk, eventBytesMax = streamEventBytesMax }: StreamTapOptions): StreamTap {
+  return new Tap(new EventReader(operation), hideUsageChunk, eventBytesMax);
+}
+
+/** What the line that a chunk ended in holds so far: whether it may still turn out blank. */
+type OpenLine = "empty" | "cr" | "text";
+
+class Tap implements StreamTap {
+  readonly #hide: boolean;
+  readonly #eventBytesMax: number;
+  readonly #reader: EventReader;
+  /** The event that the chunks so far have left open. While holding, none of it has gone out; before, all of it. */
+  readonly #open = new ByteStore();
+  /** Instead of it, once the event has outgrown the bound: all of that has gone out. */
+  #large: AbridgedText | null = null;
+  #openLine: OpenLine = "empty";
+  /** Lines of the open event that aren't blank. */
+  #lines = 0;
+  #holding = false;
+
+  constructor(reader: EventReader, hide: boolean, eventBytesMax: number) {
+    this.#reader = reader;
+    this.#hide = hide;
+    this.#eventBytesMax = eventBytesMax;
+  }
+
+  get usage(): UsageReading {
+    return this.#reader.usage;
+  }
+
+  get contentChars(): number {
+    return this.#reader.contentChars + this.#largeChars;
+  }
+
+  get contentCharsSinceUsage(): number {
+    return this.#reader.contentCharsSinceUsage + this.#largeChars;
+  }
+
+  get #largeChars(): number {
+    return this.#large === null ? 0 : this.#large.textBytes;
+  }
+
+  get done(): boolean {
+    return this.#reader.done;
+  }
+
+  get errorSeen(): boolean {
+    return this.#reader.errorSeen;
+  }
+
+  get note(): string | null {
+    return this.#reader.unread ? `an event of its stream is too large to be read: more than ${this.#eventBytesMax} bytes, long strings left out` : null;
+  }
+
+  push(chunk: Buffer): Buffer | readonly Buffer[] | null {
+    const text = chunk.toString("latin1");
+    return this.#holding ? this.#hold(chunk, text) : this.#pass(chunk, text);
+  }
+
+  end(): Buffer | null {
+    if (this.#openLine !== "empty") this.#lines++;
+    if (this.#large !== null) {
+      this.#readLarge(this.#large);
+      return null;
+    }
+    if (this.#open.length === 0) return null;
+    const holding = this.#holding;
+    const usageOnly = this.#read(this.#open.text());
+    return holding && !usageOnly ? this.#open.take() : null;
+  }
+
+  /** Everything goes out; events are read on the way. */
+  #pass(chunk: Buffer, text: string): Buffer | readonly Buffer[] {
+    let start = 0;
+    for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
+      if (this.#outgrows(end - start)) this.#readLarge(this.#grown(chunk, text, start, end, null));
+      else {
+        this.#read(this.#wholeEvent(chunk, text, start, end));
+        this.#open.clear();
+      }
+      start = end;
+      if (!this.#hide || !this.#reader.finished) continue;
+      this.#holding = true;
+      if (start === chunk.length) return chunk;
+      const rest = this.#hold(chunk.subarray(start), text.slice(start));
+      const first = chunk.subarray(0, start);
+      return rest === null ? first : [first].concat(rest);
+    }
+    if (this.#outgrows(chunk.length - start)) this.#grown(chunk, text, start, chunk.length, null);
+    else if (start < chunk.length) this.#open.append(chunk, start, chunk.length);
+    return chunk;
+  }
+
+  /** Only whole events go out, and no usage chunk does; an event that is too large goes out as it comes. */
+  #hold(chunk: Buffer, text: string): Buffer | readonly Buffer[] | null {
+    const out: Buffer[] = [];
+    let start = 0;
+    let sent = 0;
+    for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
+      if (this.#outgrows(end - start)) {
+        this.#readLarge(this.#grown(chunk, text, start, end, out));
+      } else if (this.#read(this.#wholeEvent(chunk, text, start, end))) {
+        if (start > sent) out.push(chunk.subarray(sent, start));
+        this.#open.clear();
+        sent = end;
+      } else if (this.#open.length > 0) {
+        out.push(this.#open.take());
+        sent = end;
+      }
+      start = end;
+    }
+    let sendable = start;
+    if (start < chunk.length) {
+      if (this.#outgrows(chunk.length - start)) {
+        this.#grown(chunk, text, start, chunk.length, out);
+        sendable = chunk.length;
+      } else this.#open.append(chunk, start, chunk.length);
+    }
+    if (out.length === 0 && sent === 0 && sendable === chunk.length) return chunk;
+    if (sendable > sent) out.push(chunk.subarray(sent, sendable));
+    return out.length === 0 ? null : out;
+  }
+
+  /** The position after the blank line that ends the open event, or -1 when the text ends first. */
+  #eventEnd(text: string, from: number): number {
+    let line = from;
+    for (let feed = text.indexOf("\n", line); feed !== -1; feed = text.indexOf("\n", line)) {
+      const blank = feed === line ? this.#openLine !== "text" : feed === line + 1 && this.#openLine === "empty" && text.charCodeAt(line) === 0x0d;
+      this.#openLine = "empty";
+      line = feed + 1;
+      if (blank) return line;
+      this.#lines++;
+    }
+    if (line < text.length) this.#openLine = this.#openLine === "empty" && line === text.length - 1 && text.charCodeAt(line) === 0x0d ? "cr" : "text";
+    return -1;
+  }
+
+  /** The event that ends at `end`, with what earlier chunks brought of it. */
+  #wholeEvent(chunk: Buffer, text: string, start: number, end: number): string {
+    if (this.#open.length === 0) return text.slice(start, end);
+    this.#open.append(chunk, start, end);
+    return this.#open.text();
+  }
+
+  /** Whether the open event is, or becomes with so many more bytes, too large to be kept. */
+  #outgrows(bytes: number): boolean {
+    return this.#large !== null || this.#open.length + bytes > this.#eventBytesMax;
+  }
+
+  /** The large event with the bytes from `start` to `end`. While holding, `out` gets what was held of it before. */
+  #grown(chunk: Buffer, text: string, start: number, end: number, out: Buffer[] | null): AbridgedText {
+    const held = this.#open.take();
+    if (held.length > 0) out?.push(held);
+    let large = this.#large;
+    if (large === null) {
+      large = this.#large = new AbridgedText(this.#eventBytesMax, (before) => this.#reader.isText(before));
+      large.append(held);
+    }
+    large.append(chunk.subarray(start, end), text.slice(start, end));
+    return large;
+  }
+
+  #readLarge(event: AbridgedText): void {
+    const lines = this.#lines;
+    this.#lines = 0;
+    this.#large = null;
+    this.#reader.readAbridged(event, lines);
+  }
+
+  #read(event: string): boolean {
+    const lines = this.#lines;
+    this.#lines = 0;
+    return this.#reader.read(event, lines);
+  }
+}

@@ -1,0 +1,89 @@
+/** What a settle tells of an executed request, or of one that the cache answered (`../shared/wire/execution.ts`): its usage, priced. */
+import { subjectBytesMax } from "../../shared/bounds.js";
+import type { Price } from "../../shared/price.js";
+import type { Execution } from "../../shared/wire/execution.js";
+import type { Target } from "../../shared/wire/message.js";
+import { estimateSavedTokens } from "./estimate-tokens.js";
+import type { Forwarded } from "../upstream/forward.js";
+import { type Costs, priceSavedTokens, priceUsage } from "./price-usage.js";
+import type { Usage } from "./read-usage.js";
+
+export interface Answered {
+  readonly requestId: string;
+  readonly endpoint: string;
+  /** Whose answer, or failure, the client was told. */
+  readonly target: Target;
+  readonly providerType: string;
+  /** Empty without a managed key. */
+  readonly keyId: string;
+  readonly startedMonoMs: number;
+  readonly endedMonoMs: number;
+}
+
+export interface Executed extends Answered {
+  /** What rewriters took out of the prompt. */
+  readonly savedBytes: number;
+  /** Of the target that answered; null: unpriced. */
+  readonly price: Price | null;
+}
+
+/** What used nothing costs nothing, whatever its price: an error, or a request that was cut before its answer. */
+const nothing: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "price" };
+
+/** Null when no provider executed the request: none answered, or it never left. */
+export function usageRecord({ executed, usage, status, firstByteMonoMs }: Forwarded, what: Executed): Execution | null {
+  if (!executed) return null;
+  const costs = usage === null ? nothing : priceUsage(usage, what.price);
+  const saved = usage === null ? 0 : estimateSavedTokens(what.savedBytes);
+  return {
+    requestId: what.requestId,
+    // A path of passthrough may be longer than a record takes.
+    endpoint: what.endpoint.slice(0, subjectBytesMax),
+    provider: what.target.provider,
+    providerType: what.providerType,
+    model: what.target.model,
+    status,
+    inputTokens: usage === null ? 0 : usage.inputTokens,
+    outputTokens: usage === null ? 0 : usage.outputTokens,
+    cachedInputTokens: usage === null ? 0 : usage.cachedInputTokens,
+    cacheWriteInputTokens: usage === null ? 0 : usage.cacheWriteInputTokens,
+    inputCost: costs === null ? null : costs.inputCost,
+    outputCost: costs === null ? null : costs.outputCost,
+    totalCost: costs === null ? null : costs.totalCost,
+    cacheHit: false,
+    rewriteTokensSaved: saved,
+    rewriteCostSaved: usage === null ? null : priceSavedTokens(saved, usage, what.price),
+    latencyMs: wholeMs(what.endedMonoMs - what.startedMonoMs),
+    firstByteMs: firstByteMonoMs === null ? null : wholeMs(firstByteMonoMs - what.startedMonoMs),
+    keyId: what.keyId,
+  };
+}
+
+/** Of a request that the cache answered: what the answer had used when a provider gave it, at no cost. */
+export function cachedRecord(usage: Usage, what: Answered): Execution {
+  return {
+    requestId: what.requestId,
+    endpoint: what.endpoint,
+    provider: what.target.provider,
+    providerType: what.providerType,
+    model: what.target.model,
+    status: 200,
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    cachedInputTokens: usage.cachedInputTokens,
+    cacheWriteInputTokens: usage.cacheWriteInputTokens,
+    inputCost: 0,
+    outputCost: 0,
+    totalCost: 0,
+    cacheHit: true,
+    rewriteTokensSaved: 0,
+    rewriteCostSaved: null,
+    latencyMs: wholeMs(what.endedMonoMs - what.startedMonoMs),
+    firstByteMs: null,
+    keyId: what.keyId,
+  };
+}
+
+function wholeMs(ms: number): number {
+  return Math.max(0, Math.round(ms));
+}

@@ -1,0 +1,90 @@
+import t from "tap";
+import { buildCatalog, type Catalog, listModels, resolveModel } from "../../../proxy/routing/resolve-model.js";
+import { subjectBytesMax } from "../../../shared/bounds.js";
+import type { ProviderConfig, VirtualModelConfig } from "../../../shared/config/config.js";
+import { providerConfig } from "../../support/provider-config.js";
+
+function provider(name: string, models: readonly string[] | null): ProviderConfig {
+  return providerConfig({ name, models });
+}
+
+const smart: VirtualModelConfig = { source: "Smart", strategy: "failover", targets: [{ provider: "openai", model: "gpt-4o", weight: 1 }] };
+const shouting: VirtualModelConfig = { ...smart, source: "SMART", strategy: "cost" };
+const shadowing: VirtualModelConfig = { ...smart, source: "openai/gpt-4o-mini" };
+
+const catalog = buildCatalog(
+  [provider("openai", ["gpt-4o", "gpt-4o-mini", "both"]), provider("OpenRouter", null), provider("later", ["both", "meta/llama-3"])],
+  [smart, shouting, shadowing],
+  new Map([["OpenRouter", ["openai/gpt-4o", "learned", "", "x".repeat(subjectBytesMax + 1)]], ["openai", ["not-asked"]], ["gone", ["of-gone"]]]),
+);
+
+/** `provider/model`, `virtual source`, or null. */
+function resolved(from: Catalog, name: string): string | null {
+  const route = resolveModel(from, name);
+  if (route === null) return null;
+  return route.kind === "virtual" ? `virtual ${route.source}` : route.targets.map((target) => `${target.provider} ${target.model}`).join();
+}
+
+t.test("a name is resolved in the order of the contract", async (t) => {
+  const cases: readonly (readonly [string, string | null, string])[] = [
+    ["Smart", "virtual Smart", "a virtual model"],
+    ["SMART", "virtual SMART", "the exact source before the first in any case"],
+    ["sMaRt", "virtual Smart", "a source in another case: the first"],
+    ["openai/gpt-4o-mini", "virtual openai/gpt-4o-mini", "a virtual model before a qualified id"],
+    ["openai/gpt-4o", "openai gpt-4o", "a qualified id before the same bare id elsewhere"],
+    ["OPENAI/gpt-4o", "openai gpt-4o", "the provider in any case"],
+    ["openai/GPT-4o", "openai GPT-4o", "the id as written"],
+    ["openai/unlisted", "openai unlisted", "an id that the provider doesn't list"],
+    ["openrouter/meta/llama-3", "OpenRouter meta/llama-3", "an id with slashes"],
+    ["openrouter/openai/gpt-4o", "OpenRouter openai/gpt-4o", "an id that looks qualified"],
+    ["gpt-4o", "openai gpt-4o", "a bare id"],
+    ["both", "openai both", "the first provider that lists it"],
+    ["learned", "OpenRouter learned", "a learned id"],
+    ["meta/llama-3", "later meta/llama-3", "a bare id with a slash"],
+    [" gpt-4o\n", "openai gpt-4o", "white space around it"],
+    ["GPT-4o", null, "a bare id in another case"],
+    ["not-asked", null, "learned from a provider that has a configured list"],
+    ["of-gone", null, "learned from a provider that isn't configured"],
+    ["unknown", null, "unknown"],
+    ["unknown/gpt-4o", null, "of an unknown provider"],
+    ["openai/", null, "a provider without an id"],
+    ["/gpt-4o", null, "no provider before the slash"],
+    ["", null, "nothing"],
+    [" ", null, "blank"],
+    ["__proto__", null, "a name that plain objects have"],
+    ["*", null, "the wild card itself"],
+  ];
+  for (const [name, expected, why] of cases) t.equal(resolved(catalog, name), expected, `${JSON.stringify(name)}: ${why}`);
+});
+
+t.test("a provider that takes any id takes what nobody lists", async (t) => {
+  const open = buildCatalog([provider("openai", ["gpt-4o"]), provider("local", ["listed", "*"]), provider("other", ["*"])], [], new Map());
+  t.equal(resolved(open, "gpt-4o"), "openai gpt-4o");
+  t.equal(resolved(open, "anything"), "local anything");
+  t.equal(resolved(open, "unknown/anything"), "local unknown/anything");
+  t.equal(resolved(open, "other/anything"), "other anything");
+  t.equal(resolved(open, "openai/"), null);
+  t.equal(resolved(open, "x".repeat(subjectBytesMax)), `local ${"x".repeat(subjectBytesMax)}`);
+  t.equal(resolved(open, "x".repeat(subjectBytesMax + 1)), null, "too long for the wire");
+  t.equal(resolved(open, "é".repeat(subjectBytesMax / 2 + 1)), null, "too long in bytes");
+});
+
+t.test("an empty configuration resolves nothing", async (t) => {
+  t.equal(resolved(buildCatalog([], [], new Map()), "gpt-4o"), null);
+});
+
+t.test("a virtual route carries its targets and its strategy", async (t) => {
+  t.same(resolveModel(catalog, "Smart"), { kind: "virtual", ...smart });
+});
+
+t.test("virtual models are listed first, then each provider's known ids", async (t) => {
+  t.same(
+    listModels(catalog).map(({ id, owned_by: ownedBy }) => `${id} ${ownedBy}`),
+    ["Smart sluice", "SMART sluice", "openai/gpt-4o-mini sluice", "openai/gpt-4o openai", "openai/gpt-4o-mini openai", "openai/both openai", "OpenRouter/openai/gpt-4o OpenRouter", "OpenRouter/learned OpenRouter", "later/both later", "later/meta/llama-3 later"],
+  );
+  t.same(listModels(buildCatalog([provider("local", ["*", "a", "a"])], [], new Map())), [{ id: "local/a", object: "model", created: 0, owned_by: "local" }]);
+});
+
+t.test("every listed name resolves", async (t) => {
+  for (const { id } of listModels(catalog)) t.not(resolveModel(catalog, id), null, id);
+});
