@@ -1,5 +1,5 @@
 /** What `sluice usage` shows of the daemon's answer: the summary, a chart of the days, a table of groups. Pure. */
-import type { Grouping } from "../limiterd/usage-window.js";
+import type { Grouping } from "../limiterd/handlers/admin/usage-window.js";
 import { dayChart } from "./day-chart.js";
 import { formatCount, formatUsd, usdDecimals } from "./number-text.js";
 import { type Column, renderFields, renderTable } from "./table.js";

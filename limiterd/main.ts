@@ -12,14 +12,14 @@ import { createFrameReader, encodeFrame, type FrameReader } from "../shared/wire
 import type { Execution } from "../shared/wire/execution.js";
 import type { FromDaemon } from "../shared/wire/message.js";
 import { toWire } from "../shared/wire/to-wire.js";
-import { connect, receive } from "./connection.js";
-import { handleClose } from "./handle-message.js";
-import { createInertReason, type Inert } from "./inert-rule.js";
-import { openLmdbStore } from "./lmdb-store.js";
-import { type Started, startState } from "./start-state.js";
-import { startTimers } from "./start-timers.js";
+import { connect, receive } from "./handlers/connection.js";
+import { handleClose } from "./handlers/handle-message.js";
+import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
+import { openLmdbStore } from "./store/lmdb-store.js";
+import { type Started, startState } from "./lifecycle/start-state.js";
+import { startTimers } from "./lifecycle/start-timers.js";
 import type { PeerState } from "./state.js";
-import type { Store } from "./store.js";
+import type { Store } from "./store/store.js";
 
 export interface LimiterdOptions {
   readonly config: Config;

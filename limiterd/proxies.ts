@@ -5,7 +5,7 @@
  */
 import type { Target } from "../shared/wire/message.js";
 import type { PeerState } from "./state.js";
-import type { StoredProxy } from "./store.js";
+import type { StoredProxy } from "./store/store.js";
 
 export interface Proxy {
   readonly id: string;

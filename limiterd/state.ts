@@ -5,16 +5,16 @@
 import type { IdMap } from "../shared/id-map.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { FromDaemon, Lease, Role } from "../shared/wire/message.js";
-import type { BudgetBook } from "./budget-book.js";
-import type { SpendLog } from "./budget-store.js";
-import type { Inert, InertReason } from "./inert-rule.js";
-import type { KeyRing } from "./key-ring.js";
-import type { Refusals } from "./refusals.js";
-import type { Counter, RuleBook } from "./rule-book.js";
+import type { BudgetBook } from "./budgets/budget-book.js";
+import type { SpendLog } from "./budgets/budget-store.js";
+import type { Inert, InertReason } from "../shared/config/inert-rule.js";
+import type { KeyRing } from "./keys/key-ring.js";
+import type { Refusals } from "./rules/refusals.js";
+import type { Counter, RuleBook } from "./rules/rule-book.js";
 import type { Proxies, Proxy } from "./proxies.js";
-import type { Store } from "./store.js";
-import type { UsageLog } from "./usage-log.js";
-import type { Writer } from "./writer.js";
+import type { Store } from "./store/store.js";
+import type { UsageLog } from "./usage/usage-log.js";
+import type { Writer } from "./store/writer.js";
 
 /** One connection. */
 export interface PeerState {

@@ -1,7 +1,7 @@
 /**
  * Budgets: what they are, how they are written, checked and named (CONTRACT section 8, SPEC "Budget
  * record"). How a body names one is in `limit-key.ts`; what was spent is the daemon's; when periods begin
- * and end is in `limiterd/budget-period.ts`.
+ * and end is in `limiterd/budgets/budget-period.ts`.
  */
 import { subjectBytesMax } from "./bounds.js";
 import { bad, type Checked, good, show } from "./checked.js";

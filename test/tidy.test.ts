@@ -22,9 +22,9 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "bin/supervised-part.ts": { kind: "adapter", why: "a child process, its output and its restarts" },
   "bin/tell-failure.ts": { kind: "adapter", why: "knows commander's own error" },
   "bin/terminal.ts": { kind: "adapter", why: "standard input, output, the environment and the clocks" },
-  "limiterd/check-store-file.ts": { kind: "adapter", why: "reads the head of the store's file" },
-  "limiterd/disk-trial.ts": { kind: "adapter", why: "writes to the disk to see whether it can be; the words of the operating system for its errors" },
-  "limiterd/lmdb-store.ts": { kind: "adapter", why: "the store port on LMDB and the file system" },
+  "limiterd/store/check-store-file.ts": { kind: "adapter", why: "reads the head of the store's file" },
+  "limiterd/store/disk-trial.ts": { kind: "adapter", why: "writes to the disk to see whether it can be; the words of the operating system for its errors" },
+  "limiterd/store/lmdb-store.ts": { kind: "adapter", why: "the store port on LMDB and the file system" },
   "limiterd/main.ts": { kind: "main", why: "wires the daemon: its clock, its timers and its dice" },
   "proxy/upstream/call-deadlines.ts": { kind: "adapter", why: "one timer for the deadlines of a provider's calls" },
   "proxy/limiter/connect-limiter.ts": { kind: "adapter", why: "the limiter client's ports: monotonic clock, timers, the proxy's id" },
@@ -55,7 +55,7 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
 /** Packages that one file alone imports, so that they can be exchanged or pinned in one place. */
 const soleImporters = {
   "node-ipc": "shared/ipc.ts",
-  lmdb: "limiterd/lmdb-store.ts",
+  lmdb: "limiterd/store/lmdb-store.ts",
   undici: "proxy/upstream/http-upstream.ts",
   "http-proxy": "proxy/upstream/passthrough/http-proxy-passage.ts",
   pino: "shared/log.ts",
@@ -97,7 +97,7 @@ t.test("the reader of sources sees code and not what stands in comments, texts a
   }
   const ipc = sources.find(({ path }) => path === "shared/ipc.ts")!;
   t.ok(ipc.imports.some(({ from, ours, typeOnly }) => from === "node-ipc" && !ours && !typeOnly));
-  t.ok(sources.find(({ path }) => path === "limiterd/charge.ts")!.imports.some(({ from, typeOnly }) => from === "shared/wire/message.ts" && typeOnly));
+  t.ok(sources.find(({ path }) => path === "limiterd/rules/charge.ts")!.imports.some(({ from, typeOnly }) => from === "shared/wire/message.ts" && typeOnly));
   t.ok(sources.length > 80 && tests.length > 40, "all directories are read");
 });
 

@@ -1,6 +1,6 @@
 /** `sluice config check`: reads the configuration as a start would, and says what it holds or what is wrong with it. */
 import type { Command } from "commander";
-import { createInertReason, inertRule } from "../../limiterd/inert-rule.js";
+import { createInertReason, inertRule } from "../../shared/config/inert-rule.js";
 import type { Config } from "../../shared/config/config.js";
 import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
 import { requireConfiguration } from "../configuration.js";

@@ -1,6 +1,6 @@
 /** `sluice usage`: what was used, by whom and for how much; and its command `export`. */
 import type { Command } from "commander";
-import { type Grouping, groupings } from "../../limiterd/usage-window.js";
+import { type Grouping, groupings } from "../../limiterd/handlers/admin/usage-window.js";
 import { usageFailure } from "../command-failure.js";
 import { answered } from "../answered.js";
 import type { Problem } from "../limit-flags.js";

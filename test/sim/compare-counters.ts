@@ -3,13 +3,13 @@
  * Where a window can't be known exactly (after a clock step, or while a request is doubtful) a verdict is
  * derived from the window itself; that the window lies where it may has been checked before.
  */
-import { copyCounter, type Counter, type Rule } from "../../limiterd/counter.js";
-import type { RuleBook } from "../../limiterd/rule-book.js";
-import { clearWindow } from "../../limiterd/window.js";
+import { copyCounter, type Counter, type Rule } from "../../limiterd/counters/counter.js";
+import type { RuleBook } from "../../limiterd/rules/rule-book.js";
+import { clearWindow } from "../../limiterd/counters/window.js";
 import { ruleId, type RuleDefinition } from "../../shared/rule.js";
-import type { OracleKind } from "../limiterd/oracle.js";
+import type { OracleKind } from "../limiterd/rules/oracle.js";
 import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
-import { childNames } from "../limiterd/child-names.js";
+import { childNames } from "../limiterd/counters/child-names.js";
 
 /** So long a period that no step of the clock leaves it: it counts everything since its rule was made. */
 export const ledgerSeconds = 3_153_600_000;

@@ -2,11 +2,11 @@
  * Compares what the daemon says was used and spent, and what of it is on the disk, with the records on
  * the disk, added up slowly. For moments at which every record is there: after a start, and at rest.
  */
-import { rollupFromStored } from "../../limiterd/rollup.js";
+import { rollupFromStored } from "../../limiterd/usage/rollup.js";
 import type { DaemonState } from "../../limiterd/state.js";
-import { recordsFromStored, type UsageRecord } from "../../limiterd/usage-records.js";
+import { recordsFromStored, type UsageRecord } from "../../limiterd/usage/usage-records.js";
 import type { BudgetDefinition } from "../../shared/budget.js";
-import { accountsOf, picosOf, rollupsOf } from "../limiterd/usage-oracle.js";
+import { accountsOf, picosOf, rollupsOf } from "../limiterd/usage/usage-oracle.js";
 import type { Disk } from "./disk.js";
 import { paths } from "./workload.js";
 

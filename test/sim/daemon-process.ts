@@ -1,8 +1,8 @@
 /** The daemon's own steps, wired to simulated sockets, disk and clock as `limiterd/main.ts` wires them to real ones. */
-import { connect, receive } from "../../limiterd/connection.js";
-import { handleClose } from "../../limiterd/handle-message.js";
-import { startState } from "../../limiterd/start-state.js";
-import { startTimers, type Timers } from "../../limiterd/start-timers.js";
+import { connect, receive } from "../../limiterd/handlers/connection.js";
+import { handleClose } from "../../limiterd/handlers/handle-message.js";
+import { startState } from "../../limiterd/lifecycle/start-state.js";
+import { startTimers, type Timers } from "../../limiterd/lifecycle/start-timers.js";
 import type { DaemonState, PeerState } from "../../limiterd/state.js";
 import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
 import type { RuleDefinition } from "../../shared/rule.js";

@@ -3,7 +3,7 @@
  * or not at all, whether or not it was said to have failed, and one that hangs in the air at a crash may
  * be either. Values are kept as bytes, so that nothing in memory is shared with them.
  */
-import type { Change, Entry, Store, Table } from "../../limiterd/store.js";
+import type { Change, Entry, Store, Table } from "../../limiterd/store/store.js";
 import { decodeValue, encodeValue } from "../../shared/wire/codec.js";
 import type { Process, World } from "./world.js";
 

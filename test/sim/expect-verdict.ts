@@ -1,8 +1,8 @@
 /** What the daemon must answer to an admission or a reroute, from the truth alone: which target, which headers, or who refuses and for how long. */
 import { isDeepStrictEqual } from "node:util";
-import type { RuleBook } from "../../limiterd/rule-book.js";
+import type { RuleBook } from "../../limiterd/rules/rule-book.js";
 import type { Admitted, Refused, SuccessHeaders, Target } from "../../shared/wire/message.js";
-import { createJudge } from "../limiterd/oracle.js";
+import { createJudge } from "../limiterd/rules/oracle.js";
 import { type CompareOptions, estimateFrom, isExact } from "./compare-counters.js";
 import type { Truth } from "./truth.js";
 

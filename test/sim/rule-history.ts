@@ -3,7 +3,7 @@
  * one of them, and none that is older than what was answered.
  */
 import type { DaemonState, PeerState } from "../../limiterd/state.js";
-import { resetKey, ruleFromStored } from "../../limiterd/store.js";
+import { resetKey, ruleFromStored } from "../../limiterd/store/store.js";
 import { type RuleDefinition, ruleId, type Scope } from "../../shared/rule.js";
 import type { Admin } from "../../shared/wire/message.js";
 import type { Disk } from "./disk.js";

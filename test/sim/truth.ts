@@ -4,7 +4,7 @@
  * count lies in the period of its moment. A request is certain, or after a crash doubtful: it may be in
  * a window or not, until whoever knows of it has told of it again.
  */
-import { counted } from "../limiterd/oracle.js";
+import { counted } from "../limiterd/rules/oracle.js";
 import { type RuleDefinition, ruleId } from "../../shared/rule.js";
 import type { Target } from "../../shared/wire/message.js";
 

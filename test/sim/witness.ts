@@ -4,7 +4,7 @@
  * crash is decided in `crash-toll.ts`.
  */
 import type { DaemonState, PeerState } from "../../limiterd/state.js";
-import type { Change } from "../../limiterd/store.js";
+import type { Change } from "../../limiterd/store/store.js";
 import { reunionMs } from "../../shared/bounds.js";
 import type { Admit, Admitted, FromDaemon, Hello, Refused, Reroute, Settle, ToDaemon } from "../../shared/wire/message.js";
 import { counterDifference } from "./compare-counters.js";

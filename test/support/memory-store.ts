@@ -1,5 +1,5 @@
 /** The store port on plain maps, for tests of the steps: what was committed survives, what wasn't is lost. */
-import type { Change, Entry, Store, Table } from "../../limiterd/store.js";
+import type { Change, Entry, Store, Table } from "../../limiterd/store/store.js";
 
 export interface MemoryStore extends Store {
   /** Fails every commit while true. */

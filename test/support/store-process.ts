@@ -1,6 +1,6 @@
 /** A process that opens a store and does one thing with it: holds it, writes until it is killed, commits as many bytes as it is told, or reads it all. It tells its parent what happened. */
-import { openLmdbStore } from "../../limiterd/lmdb-store.js";
-import { tables } from "../../limiterd/store.js";
+import { openLmdbStore } from "../../limiterd/store/lmdb-store.js";
+import { tables } from "../../limiterd/store/store.js";
 
 const [, , directory, task] = process.argv;
 const tell = (message: object): void => void process.send?.(message);

@@ -1,13 +1,13 @@
 /** Everything that a daemon tells of usage, compared with the truth: the differences, each as a line. */
-import { spendFromStored, spendKey } from "../../limiterd/budget-store.js";
-import { rollupFromStored } from "../../limiterd/rollup.js";
-import type { Store } from "../../limiterd/store.js";
+import { spendFromStored, spendKey } from "../../limiterd/budgets/budget-store.js";
+import { rollupFromStored } from "../../limiterd/usage/rollup.js";
+import type { Store } from "../../limiterd/store/store.js";
 import { budgetId } from "../../shared/budget.js";
 import { connectDaemon } from "../../shared/daemon-client.js";
 import type { MoneySum } from "../../shared/money.js";
 import type { AdminOp } from "../../shared/wire/message.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
-import { rollupKeysOf, type RollupOracle } from "../limiterd/usage-oracle.js";
+import { rollupKeysOf, type RollupOracle } from "../limiterd/usage/usage-oracle.js";
 import type { Ledger } from "./socket-relay.js";
 import type { Served } from "./usage-load.js";
 import { childOf, dollars, grouped, isUnder, periodStartMs, sumOf, withAncestors } from "./usage-truth.js";

@@ -1,0 +1,65 @@
+/** A budget as the daemon holds it, with its accounts: what is charged and judged. How they are found and change is in `budget-book.ts`. */
+import type { BudgetDefinition } from "../../shared/budget.js";
+import type { MoneySum } from "../../shared/money.js";
+import type { RuleSource } from "../../shared/rule.js";
+import type { PeriodBounds } from "./budget-period.js";
+import type { Spends } from "./spend.js";
+
+/** One account: a budget's own, or that of one direct child of a template. */
+export interface Account {
+  readonly budget: Budget;
+  /** Whose it is, as messages say it: the budget's subject, or the child's path. */
+  readonly subject: string;
+  /** The child's segment below the template; empty for a budget's own. */
+  readonly child: string;
+  readonly spends: Spends;
+  /** Changed since the last batch of the journal. */
+  dirty: boolean;
+}
+
+export interface Budget {
+  readonly id: string;
+  /** The amount may be edited in place: everything else is the budget's identity. */
+  definition: BudgetDefinition;
+  amount: MoneySum;
+  source: RuleSource;
+  readonly createdAtMs: number;
+  updatedAtMs: number;
+  /** Of a period that began by then, what isn't known is looked up: the budget wasn't there to see it, or has forgotten it. */
+  sinceMs: number;
+  /** The key of the last records that had come when its accounts began to be these: what the log of spends says of that time is about others. */
+  sinceKey: number;
+  /** Null: never. */
+  resetAtMs: number | null;
+  /** While what was spent in the broken first day of its period is being looked up in the records. */
+  filling: boolean;
+  /** Counts how often what was spent was forgotten. */
+  generation: number;
+  /** Null for a template. */
+  own: Account | null;
+  readonly children: Map<string, Account>;
+  /** The running period when it was last asked for. */
+  bounds: PeriodBounds;
+}
+
+export interface Found {
+  readonly spent: MoneySum;
+  readonly requests: number;
+}
+
+/** The budget's own account, or those of a template's children. */
+export function accountsOf({ own, children }: Budget): readonly Account[] {
+  return own === null ? [...children.values()] : [own];
+}
+
+/** An account that has spent nothing yet; it isn't added to its budget here. */
+export function newAccount(budget: Budget, child: string): Account {
+  const { subject } = budget.definition;
+  return { budget, subject: child === "" ? subject : subject === "/" ? `/${child}` : `${subject}/${child}`, child, spends: [], dirty: false };
+}
+
+/** Where the running period of a budget's accounts begins: with the calendar, or with a reset in it. */
+export function startOf(budget: Budget, bounds: PeriodBounds, nowMs: number): number {
+  const { resetAtMs } = budget;
+  return resetAtMs !== null && resetAtMs > bounds.startMs && resetAtMs <= nowMs ? resetAtMs : bounds.startMs;
+}

@@ -1,0 +1,99 @@
+/**
+ * What was spent before a budget was there to see it: a budget that is made, or made again, begins with
+ * what its period has cost so far (CONTRACT section 8). Whole days come from the sums of usage, at once;
+ * the broken day with which a period may begin is read from its records, in slices.
+ */
+import { addCost, emptySum } from "../../shared/money.js";
+import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { type Account, type Budget, type Found, startOf } from "./budget-account.js";
+import type { BudgetBookPorts } from "./budget-book.js";
+import { budgetChange, spendChange } from "./budget-store.js";
+import { labelPrefix, totalPrefix } from "../usage/rollup-keys.js";
+import { addFound } from "./spend.js";
+import type { DaemonState } from "../state.js";
+import { StoreUnreadableError } from "../store/store.js";
+import type { UsageLog } from "../usage/usage-log.js";
+import { readRecords, sumDays } from "../usage/usage-reader.js";
+import { writeSlices } from "../store/writer.js";
+
+/** The first midnight at or after a moment. */
+function midnightFrom(ms: number): number {
+  return Math.ceil(ms / dayMs) * dayMs;
+}
+
+/** What `createBudgetBook` needs of the sums of usage; a damaged one counts nothing and is told. */
+export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => void): BudgetBookPorts["spentOnDays"] {
+  return ({ budget, subject }, fromMs, toMs) => {
+    const days: string[] = [];
+    for (let dayStartMs = midnightFrom(fromMs); dayStartMs <= toMs; dayStartMs += dayMs) days.push(dayOf(dayStartMs));
+    try {
+      const { totalCost, requests } = sumDays(usage, budget.definition.scope === "label" ? labelPrefix(subject) : totalPrefix(subject), days);
+      return { spent: totalCost, requests };
+    } catch (error) {
+      if (!(error instanceof StoreUnreadableError)) throw error;
+      onDamaged(error);
+      return null;
+    }
+  };
+}
+
+/**
+ * Begins to look up the broken first day of a budget's running period, if it has one. `filling` stands
+ * in the store until the result does: a daemon that starts in between looks it up again.
+ */
+export function beginFill(state: DaemonState, budget: Budget, nowMs: number): Promise<void> | null {
+  const { budgets: book } = state;
+  const bounds = book.boundsOf(budget, nowMs);
+  const fromMs = startOf(budget, bounds, nowMs);
+  // The days before this moment are summed now, and what comes later is charged as it comes.
+  if (budget.own !== null) book.running(budget.own, nowMs);
+  const untilMs = midnightFrom(fromMs);
+  if (!state.settings.usageEnabled || untilMs === fromMs || fromMs > budget.sinceMs) return null;
+  budget.filling = true;
+  return fill(state, budget, { generation: budget.generation, fromMs, untilMs, nowMs });
+}
+
+interface Gap {
+  /** The budget's when this began: another one at the end, and it began anew in between. */
+  readonly generation: number;
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly nowMs: number;
+}
+
+async function fill(state: DaemonState, budget: Budget, { generation, fromMs, untilMs, nowMs }: Gap): Promise<void> {
+  const { budgets: book, usage, writer } = state;
+  const byChild = new Map<string, { spent: Found["spent"]; requests: number }>();
+  await readRecords(state, fromMs, (record) => {
+    if (record.cacheHit || record.atMs >= untilMs) return;
+    const child = childIn(budget, record.userPath, state.labelsOf(record.keyId));
+    if (child === null) return;
+    const found = byChild.get(child) ?? { spent: emptySum(), requests: 0 };
+    byChild.set(child, found);
+    found.requests++;
+    if (record.totalCost !== null) addCost(found.spent, record.totalCost);
+  });
+  if (book.budgets.get(budget.id) !== budget || budget.generation !== generation) return;
+  const filled: Account[] = [];
+  for (const [child, found] of byChild) {
+    const account = budget.own ?? book.childOf(budget, child);
+    addFound(book.running(account, nowMs), found);
+    filled.push(account);
+  }
+  writer.closeBatch();
+  const written = writeSlices(writer, filled.map((account) => spendChange(account, usage.lastKey)));
+  budget.filling = false;
+  await Promise.all([written, writer.write([budgetChange(budget)])]);
+}
+
+/** Whose account of the budget a record belongs to: a child, `""` for the budget's own, null for none. */
+function childIn({ definition, own }: Budget, userPath: string, labels: readonly string[]): string | null {
+  const { scope, subject } = definition;
+  if (scope === "label") return labels.includes(subject) ? "" : null;
+  if (own !== null && userPath === subject) return "";
+  const prefix = subject === "/" ? "/" : `${subject}/`;
+  if (!userPath.startsWith(prefix) || userPath.length === prefix.length) return own !== null && subject === "/" ? "" : null;
+  if (own !== null) return "";
+  const end = userPath.indexOf("/", prefix.length);
+  return end === -1 ? userPath.slice(prefix.length) : userPath.slice(prefix.length, end);
+}

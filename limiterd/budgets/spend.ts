@@ -1,0 +1,73 @@
+/**
+ * What one budget, or one child of a template, has spent: exactly, by period. The running period and the
+ * two before it are kept, so that a settle that comes late, and a clock that steps back, find theirs.
+ */
+import { isCount } from "../../shared/assert.js";
+import { addCost, addSum, emptySum, type MoneySum, type PicoUsd } from "../../shared/money.js";
+
+/** Of one period. */
+export interface PeriodSpend {
+  /** When the period began, before any reset. */
+  readonly startMs: number;
+  readonly spent: MoneySum;
+  /** Records, those without a price too. */
+  requests: number;
+}
+
+/** Ascending by `startMs`, at most three. */
+export type Spends = PeriodSpend[];
+
+const periodsMax = 3;
+
+export function emptyPeriod(startMs: number): PeriodSpend {
+  return { startMs, spent: emptySum(), requests: 0 };
+}
+
+/** What was spent in the period that began at `startMs`, or undefined: nothing that is known. */
+export function findPeriod(spends: Spends, startMs: number): PeriodSpend | undefined {
+  for (let i = spends.length - 1; i >= 0; i--) if (spends[i]!.startMs === startMs) return spends[i];
+  return undefined;
+}
+
+/** Adds a period that isn't there yet. When there are too many the oldest other one goes, and is returned. */
+export function addPeriod(spends: Spends, period: PeriodSpend): PeriodSpend | undefined {
+  const at = spends.findIndex(({ startMs }) => startMs > period.startMs);
+  spends.splice(at === -1 ? spends.length : at, 0, period);
+  return spends.length > periodsMax ? spends.splice(spends[0] === period ? 1 : 0, 1)[0] : undefined;
+}
+
+/** Whether there are as many periods as are kept, all of them later than this one. */
+export function isFull(spends: Spends, startMs: number): boolean {
+  return spends.length >= periodsMax && spends[0]!.startMs > startMs;
+}
+
+/** Adds one record, in place; `cost` null: it has no price. */
+export function addSpend(period: PeriodSpend, cost: PicoUsd | null): void {
+  period.requests++;
+  if (cost !== null) addCost(period.spent, cost);
+}
+
+/** Adds what was found in records and their sums, in place. */
+export function addFound(period: PeriodSpend, found: { readonly spent: MoneySum; readonly requests: number }): void {
+  period.requests += found.requests;
+  addSum(period.spent, found.spent);
+}
+
+/** `spends`: for each period [startMs, microUsd, picoUsd, requests], flat. */
+export function spendsToStored(spends: Spends): readonly unknown[] {
+  return spends.flatMap(({ startMs, spent, requests }) => [startMs, spent.microUsd, spent.picoUsd, requests]);
+}
+
+/** Null for what `spendsToStored` never wrote. */
+export function spendsFromStored(value: readonly unknown[]): Spends | null {
+  if (value.length === 0 || value.length % 4 !== 0 || value.length > periodsMax * 4) return null;
+  const spends: Spends = [];
+  for (let i = 0; i < value.length; i += 4) {
+    const [startMs, microUsd, picoUsd, requests] = value.slice(i, i + 4);
+    // A week may have begun before the epoch.
+    if (!Number.isSafeInteger(startMs) || !isCount(microUsd) || !isCount(picoUsd) || picoUsd >= 1_000_000 || !isCount(requests)) return null;
+    if (spends.length > 0 && (startMs as number) <= spends.at(-1)!.startMs) return null;
+    spends.push({ startMs: startMs as number, spent: { microUsd, picoUsd }, requests });
+  }
+  return spends;
+}

@@ -1,0 +1,142 @@
+/**
+ * The admin operations on budgets, for the HTTP API and the command line alike (CONTRACT sections 6 and
+ * 8). Each checks its body whole before it changes anything, and answers once the change is committed.
+ */
+import { parseBudgetKey, parseBudgetResetOne, parseBudgetWrite, budgetPeriodLabel } from "../../../shared/budget.js";
+import { failure } from "../../../shared/error-code.js";
+import { parseAnchors } from "../../../shared/reset-anchors.js";
+import { parseConfirmation } from "../../../shared/checked.js";
+import { formatMillis } from "../../../shared/time.js";
+import type { Admin, AdminOp } from "../../../shared/wire/message.js";
+import { pageAfter, valueOf, writeChange } from "./admin-body.js";
+import { accountsOf, type Budget } from "../../budgets/budget-account.js";
+import { anchorsChange, budgetChange, resetChange, spendChange, spendRemovals } from "../../budgets/budget-store.js";
+import { beginFill } from "../../budgets/fill-budget.js";
+import type { AdminPorts } from "./handle-admin.js";
+import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
+import { listBudgets } from "./list-budgets.js";
+import { type DaemonState, isLimited } from "../../state.js";
+import { countInertBudgets } from "./status.js";
+import type { Change } from "../../store/store.js";
+import { writeSlices } from "../../store/writer.js";
+
+export type BudgetOp = Extract<AdminOp, `budgets.${string}`>;
+
+export function isBudgetOp(op: AdminOp): op is BudgetOp {
+  return op.startsWith("budgets.");
+}
+
+/** What changes a budget: the body checked, then its changes, then what is answered. */
+type Handler = (state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts) => void;
+
+const handlers: Readonly<Record<BudgetOp, Handler>> = {
+  "budgets.list": list,
+  "budgets.put": put,
+  "budgets.delete": remove,
+  "budgets.reset-one": resetOne,
+  "budgets.reset": resetAll,
+  "budgets.settings": (state, _body, nowMs, ports) => ports.answer(settings(state, nowMs)),
+  "budgets.put-settings": putSettings,
+};
+
+export function handleBudgets(state: DaemonState, message: Admin & { readonly op: BudgetOp }, nowMs: number, ports: AdminPorts): void {
+  if (!state.settings.budgetsEnabled) return ports.fail(failure("feature_unavailable", "budgets are disabled: BUDGETS_ENABLED is false"));
+  handlers[message.op](state, message.body, nowMs, ports);
+}
+
+function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const after = pageAfter(body, ports);
+  if (after !== undefined) ports.answer(listBudgets(state, after, nowMs));
+}
+
+function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const definition = valueOf(parseBudgetWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }), ports);
+  if (definition === null) return;
+  const before = isLimited(state);
+  const known = state.budgets.find(definition);
+  const stale = known !== null && known.definition.perChild !== definition.perChild ? spendRemovals(known) : [];
+  // What was settled until now is in the batch that closes here.
+  state.writer.closeBatch();
+  const { budget, made } = state.budgets.put(definition, { source: "manual", nowMs });
+  ports.limitedMayHaveChanged(before);
+  const filled = made ? beginFill(state, budget, nowMs) : null;
+  const inert = budgetsInert(state.settings.usageEnabled);
+  if (inert !== null) {
+    state.onInert(inertBudget(definition, inert));
+    ports.inertChanged("inert_budgets", countInertBudgets(state));
+  }
+  commit(state, { changes: [budgetChange(budget)], then: stale, filled }, ports, inert === null ? {} : { inert });
+}
+
+function remove(state: DaemonState, body: unknown, _nowMs: number, ports: AdminPorts): void {
+  const key = valueOf(parseBudgetKey(body), ports);
+  if (key === null) return;
+  const before = isLimited(state);
+  state.writer.closeBatch();
+  const budget = state.budgets.delete(key);
+  if (budget === null) return ports.fail(failure("budget_not_found", `no ${budgetPeriodLabel(key.periodSeconds)} budget on ${key.scope} ${key.subject}`));
+  ports.limitedMayHaveChanged(before);
+  if (budgetsInert(state.settings.usageEnabled) !== null) ports.inertChanged("inert_budgets", countInertBudgets(state));
+  commit(state, { changes: [{ table: "budgets", key: budget.id, value: undefined }], then: spendRemovals(budget) }, ports);
+}
+
+function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const key = valueOf(parseBudgetResetOne(body), ports);
+  if (key === null) return;
+  state.writer.closeBatch();
+  const budget = state.budgets.find(key);
+  reset(state, budget === null ? [] : [budget], nowMs, ports);
+}
+
+function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  if (valueOf(parseConfirmation(body), ports) === null) return;
+  state.writer.closeBatch();
+  reset(state, [...state.budgets.budgets.values()], nowMs, ports);
+}
+
+function reset(state: DaemonState, budgets: readonly Budget[], nowMs: number, ports: AdminPorts): void {
+  for (const budget of budgets) state.budgets.reset(budget, nowMs);
+  const spends = budgets.flatMap((budget) => accountsOf(budget).filter((account) => account.spends.length > 0).map((account) => spendChange(account, state.usage.lastKey)));
+  commit(state, { changes: budgets.flatMap((budget) => [resetChange(budget.id, nowMs), budgetChange(budget)]), then: spends }, ports);
+}
+
+function settings({ budgets }: DaemonState, nowMs: number): object {
+  return { ...budgets.anchors, server_time: formatMillis(nowMs) };
+}
+
+/** The budgets whose running period has other bounds now look up what it has cost. */
+function putSettings(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const { budgets: book, writer } = state;
+  const anchors = valueOf(parseAnchors(body, book.anchors), ports);
+  if (anchors === null) return;
+  writer.closeBatch();
+  const before = new Map([...book.budgets.values()].map((budget) => [budget, book.boundsOf(budget, nowMs)]));
+  book.setAnchors(anchors);
+  const changes: Change[] = [anchorsChange(anchors)];
+  const removals: Change[] = [];
+  const fills: (Promise<void> | null)[] = [];
+  for (const [budget, { startMs, endMs }] of before) {
+    const now = book.boundsOf(budget, nowMs);
+    if (now.startMs === startMs && now.endMs === endMs) continue;
+    removals.push(...spendRemovals(budget));
+    book.clear(budget, nowMs);
+    fills.push(beginFill(state, budget, nowMs));
+    changes.push(budgetChange(budget));
+  }
+  commit(state, { changes, then: removals, filled: Promise.all(fills) }, ports, settings(state, nowMs));
+}
+
+interface Written {
+  /** What it is, in one commit. */
+  readonly changes: readonly Change[];
+  /** What follows from it, in slices: an entry that a crash leaves as it was is dropped at the next start, or says too much and not too little. */
+  readonly then: readonly Change[];
+  /** What is being looked up. */
+  readonly filled?: Promise<unknown> | null;
+}
+
+/** Answers when the changes are in the store and what they looked up is there too. */
+function commit(state: DaemonState, { changes, then, filled = null }: Written, ports: AdminPorts, answer: object = {}): void {
+  writeChange(state, changes, ports, () => void followed.then(() => ports.answer(answer)));
+  const followed = Promise.all([writeSlices(state.writer, then), filled?.catch(state.onUnreadable)]);
+}

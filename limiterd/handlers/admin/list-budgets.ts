@@ -1,0 +1,117 @@
+/**
+ * Budgets as the outside sees them: items of the admin list (SPEC "Budget record"), the statuses of
+ * GET /v1/usage (SPEC "Budget status"), and what `explain` shows of them. Nothing is changed by looking.
+ */
+import { budgetPeriodLabel, compareBudgets } from "../../../shared/budget.js";
+import { rulesPerPage } from "../../../shared/bounds.js";
+import { compareSums, sumUsd } from "../../../shared/money.js";
+import { formatMillis, formatSeconds } from "../../../shared/time.js";
+import { type Account, type Budget, startOf } from "../../budgets/budget-account.js";
+import { budgetsInert } from "../../../shared/config/inert-rule.js";
+import { breachOfAccount, isExceeded } from "../../budgets/judge-budgets.js";
+import { type DaemonState, enforcedBudgets } from "../../state.js";
+
+export interface BudgetList {
+  readonly budgets: readonly Record<string, unknown>[];
+  readonly server_time: string;
+  /** What to give as `after` for the next page, or null after the last. */
+  readonly next: string | null;
+}
+
+/** One page of all budgets in the order scope, subject, period; `after` null begins. */
+export function listBudgets(state: DaemonState, after: string | null, nowMs: number): BudgetList {
+  const sorted = state.budgets.sorted();
+  const from = after === null ? 0 : firstAfter(sorted, after);
+  const page = sorted.slice(from, from + rulesPerPage);
+  const more = from + page.length < sorted.length;
+  return { budgets: page.map((budget) => listItem(state, budget, nowMs)), server_time: formatMillis(nowMs), next: more ? page.at(-1)!.id : null };
+}
+
+function firstAfter(sorted: readonly Budget[], after: string): number {
+  const [scope = "", subject = "", periodSeconds] = after.split("\n");
+  const key = { scope: scope === "label" ? "label" : "user_path", subject, periodSeconds: Number(periodSeconds) } as const;
+  const index = sorted.findIndex(({ definition }) => compareBudgets(definition, key) > 0);
+  return index === -1 ? sorted.length : index;
+}
+
+function listItem(state: DaemonState, budget: Budget, nowMs: number): Record<string, unknown> {
+  const { scope, subject, periodSeconds, amountUsd, perChild } = budget.definition;
+  const { resetAtMs } = budget;
+  const bounds = state.budgets.boundsOf(budget, nowMs);
+  const startMs = startOf(budget, bounds, nowMs);
+  const item: Record<string, unknown> = { scope, subject, effective_subject: subject };
+  if (scope === "user_path") item["user_path"] = subject;
+  item["per_child"] = perChild;
+  item["amount"] = amountUsd;
+  // A template has no account of its own: what its children share is the period.
+  if (budget.own === null) Object.assign(item, { spent: 0, usage_ratio: 0 });
+  else Object.assign(item, money(state, budget.own, nowMs));
+  item["period_ratio"] = Math.min(1, Math.max(0, (nowMs - startMs) / (bounds.endMs - startMs)));
+  item["period_label"] = budgetPeriodLabel(periodSeconds);
+  item["period_seconds"] = periodSeconds;
+  item["period_start"] = formatSeconds(startMs);
+  item["period_end"] = formatSeconds(bounds.endMs);
+  item["last_reset_at"] = resetAtMs === null ? null : formatSeconds(resetAtMs);
+  item["has_usage"] = budget.own !== null && state.budgets.running(budget.own, nowMs).requests > 0;
+  const inert = budgetsInert(state.settings.usageEnabled);
+  if (inert !== null) item["inert"] = inert;
+  item["source"] = budget.source;
+  item["created_at"] = formatSeconds(budget.createdAtMs);
+  item["updated_at"] = formatSeconds(budget.updatedAtMs);
+  return item;
+}
+
+/** What is left is never below 0; the ratio isn't clamped. */
+function money({ budgets: book }: DaemonState, account: Account, nowMs: number): { readonly spent: number; readonly remaining: number; readonly usage_ratio: number } {
+  const { amount, definition } = account.budget;
+  const { spent } = book.running(account, nowMs);
+  const spentUsd = sumUsd(spent);
+  const remaining = compareSums(spent, amount) >= 0 ? 0 : Math.max(0, Math.round((definition.amountUsd - spentUsd) * 1e6) / 1e6);
+  return { spent: spentUsd, remaining, usage_ratio: spentUsd / definition.amountUsd };
+}
+
+/** The budgets that a caller with this path and these labels meets, for GET /v1/usage; none while budgets are disabled. */
+export function budgetStatuses(state: DaemonState, userPath: string, labels: readonly string[], nowMs: number): readonly Record<string, unknown>[] {
+  return met(state, userPath, labels, nowMs).map((account) => statusOf(state, account, nowMs));
+}
+
+/** Copies of the accounts, in the order of all lists. */
+function met({ budgets: book, settings }: DaemonState, userPath: string, labels: readonly string[], nowMs: number): Account[] {
+  if (!settings.budgetsEnabled) return [];
+  return book.copy(userPath, labels, nowMs).sort((a, b) => compareBudgets(a.budget.definition, b.budget.definition));
+}
+
+function statusOf(state: DaemonState, account: Account, nowMs: number): Record<string, unknown> {
+  const { scope, periodSeconds, perChild, amountUsd } = account.budget.definition;
+  const bounds = state.budgets.boundsOf(account.budget, nowMs);
+  const inert = budgetsInert(state.settings.usageEnabled);
+  return {
+    scope,
+    subject: account.subject,
+    ...(scope === "user_path" ? { user_path: account.subject } : {}),
+    per_child: perChild,
+    amount: amountUsd,
+    ...money(state, account, nowMs),
+    exceeded: isExceeded(state.budgets, account, nowMs),
+    period_label: budgetPeriodLabel(periodSeconds),
+    period_seconds: periodSeconds,
+    period_start: formatSeconds(startOf(account.budget, bounds, nowMs)),
+    period_end: formatSeconds(bounds.endMs),
+    resets_in_seconds: Math.max(1, Math.ceil((bounds.endMs - nowMs) / 1000)),
+    ...(inert === null ? {} : { inert }),
+  };
+}
+
+/** The budgets that a request meets, as `explain` shows them: `retry_after` is 0 where one has something left, or isn't enforced. */
+export function explainBudgets(state: DaemonState, userPath: string, labels: readonly string[], nowMs: number): readonly Record<string, unknown>[] {
+  const enforced = enforcedBudgets(state);
+  return met(state, userPath, labels, nowMs).map((account) => {
+    const { definition, source } = account.budget;
+    return {
+      ...statusOf(state, account, nowMs),
+      ...(definition.perChild ? { template: definition.subject } : {}),
+      source,
+      retry_after: enforced !== null && isExceeded(enforced, account, nowMs) ? breachOfAccount(enforced, account, nowMs).waitSeconds : 0,
+    };
+  });
+}

@@ -1,0 +1,76 @@
+/** What `sluice status` and /health show of the daemon. */
+import { formatSeconds } from "../../../shared/time.js";
+import { budgetsInert, type Inert, inertBudget, type InertReason, inertRule } from "../../../shared/config/inert-rule.js";
+import type { RuleBook } from "../../rules/rule-book.js";
+import type { DaemonState } from "../../state.js";
+
+/** A plain object, ready for the wire. */
+export function daemonStatus(state: DaemonState, nowMs: number): Record<string, unknown> {
+  const { book, counts, settings, writer } = state;
+  let proxies = 0;
+  let inFlight = 0;
+  for (const peer of state.peers) {
+    if (peer.role === "proxy") proxies++;
+    for (const { submission } of peer.leases.values()) if (!submission) inFlight++;
+  }
+  return {
+    version: settings.version,
+    pid: settings.pid,
+    uptime_seconds: Math.max(0, Math.round((nowMs - state.startedAtMs) / 1000)),
+    enabled: settings.rateLimitsEnabled,
+    usage_enabled: settings.usageEnabled,
+    rules: book.rules.size,
+    child_windows: book.childCount,
+    inert_rules: state.inertRules.size,
+    inert_budgets: countInertBudgets(state),
+    inert: inertOnes(state).map(({ kind, name }) => (kind === "rule" ? name : `budget ${name}`)),
+    keys: state.keys.size,
+    budgets_enabled: settings.budgetsEnabled && settings.usageEnabled,
+    budgets: state.budgets.budgets.size,
+    proxies,
+    in_flight: inFlight,
+    admitted: counts.admitted,
+    refused: counts.refused,
+    denied: counts.denied,
+    over_budget: counts.overBudget,
+    settled: counts.settled,
+    repeated_settles: counts.repeatedSettles,
+    dropped_records: counts.droppedRecords,
+    closed_peers: counts.closedPeers,
+    store: {
+      file: state.store.file,
+      bytes: state.store.sizeBytes(),
+      journal_bytes: writer.journalBytes,
+      last_flush_at: state.lastSnapshotAtMs === null ? null : formatSeconds(state.lastSnapshotAtMs),
+      failed_commits: counts.failedCommits,
+      unjournaled: writer.unjournaled,
+      failing: writer.failing?.message ?? null,
+    },
+  };
+}
+
+const inertNamedMax = 100;
+
+/** The rules and budgets that are loaded but do nothing, each with its reason; at most 100 of either. */
+export function inertOnes({ book, budgets, inertRules, settings }: DaemonState): readonly Inert[] {
+  const rules: Inert[] = [];
+  for (const id of inertRules) {
+    const { definition } = book.rules.get(id)!;
+    if (rules.push(inertRule(definition, settings.inertReason(definition)!)) === inertNamedMax) break;
+  }
+  const reason = budgetsInert(settings.usageEnabled);
+  if (reason === null) return rules;
+  return [...rules, ...budgets.sorted().slice(0, inertNamedMax).map(({ definition }) => inertBudget(definition, reason))];
+}
+
+/** How many budgets do nothing: all or none. */
+export function countInertBudgets({ budgets, settings }: Pick<DaemonState, "budgets" | "settings">): number {
+  return budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size;
+}
+
+/** The ids of the rules of a book that do nothing. */
+export function findInertRules(book: RuleBook, inertReason: InertReason): Set<string> {
+  const inert = new Set<string>();
+  for (const { id, definition } of book.rules.values()) if (inertReason(definition) !== null) inert.add(id);
+  return inert;
+}

@@ -1,0 +1,93 @@
+/**
+ * The body of GET /v1/usage (SPEC "Usage status response", CONTRACT section 7): what a user path used
+ * in a window of days, and how its budgets and rate limits stand. Nothing is changed by looking.
+ */
+import { sumUsd } from "../../../shared/money.js";
+import { periodLabel } from "../../../shared/rule.js";
+import { formatMillis } from "../../../shared/time.js";
+import { secondsToEnd } from "../../rules/admit.js";
+import { budgetStatuses } from "./list-budgets.js";
+import { liveCounts } from "./list-rules.js";
+import { addRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
+import { totalPrefix } from "../../usage/rollup-keys.js";
+import type { Counter } from "../../rules/rule-book.js";
+import type { DaemonState } from "../../state.js";
+import { type Days, readRollups } from "../../usage/usage-reader.js";
+import type { UsageWindow } from "./usage-window.js";
+
+/** A plain object, ready for the wire. Rejects with `StoreUnreadableError`. */
+export async function usageStatus(state: DaemonState, window: UsageWindow, nowMs: number): Promise<Record<string, unknown>> {
+  const { userPath } = window;
+  // Counters as of the question, whatever happens while the sums are read.
+  const budgets = budgetStatuses(state, userPath, [], nowMs);
+  const rateLimits = rateLimitStatuses(state, userPath, nowMs);
+  return {
+    usage: state.settings.usageEnabled ? usageSummary(await sumOf(state, window), window) : null,
+    budgets,
+    rate_limits: rateLimits,
+    server_time: formatMillis(nowMs),
+    user_path: userPath,
+  };
+}
+
+/** All that the records at or below a path add up to. Rejects with `StoreUnreadableError`. */
+export async function sumOf(state: DaemonState, window: UsageWindow): Promise<Rollup> {
+  const total = emptyRollup();
+  await readRollups(state, totalPrefix(window.userPath), window, (_, sum) => addRollup(total, sum));
+  return total;
+}
+
+/** SPEC "Usage summary", with the number of requests whose cost isn't in it. */
+export function usageSummary(sum: Rollup, { fromDay, toDay }: Days): Record<string, unknown> {
+  return {
+    start_date: fromDay,
+    end_date: toDay,
+    total_requests: sum.requests,
+    total_input_tokens: sum.inputTokens,
+    total_output_tokens: sum.outputTokens,
+    total_tokens: sum.inputTokens + sum.outputTokens,
+    cached_input_tokens: sum.cachedInputTokens,
+    cache_write_input_tokens: sum.cacheWriteInputTokens,
+    uncached_input_tokens: sum.inputTokens - sum.cachedInputTokens - sum.cacheWriteInputTokens,
+    total_input_cost: sumUsd(sum.inputCost),
+    total_output_cost: sumUsd(sum.outputCost),
+    total_cost: sumUsd(sum.totalCost),
+    unpriced_requests: sum.unpricedRequests,
+    rewrite_tokens_saved: sum.rewriteTokensSaved,
+    ...(sum.rewritesPriced > 0 ? { rewrite_cost_saved: sumUsd(sum.rewriteCostSaved) } : {}),
+  };
+}
+
+/** The user-path rules that cover a path, in the order (subject, period): a template as the path's own child of it. */
+function rateLimitStatuses({ book, settings }: DaemonState, userPath: string, nowMs: number): Record<string, unknown>[] {
+  if (!settings.rateLimitsEnabled) return [];
+  return book.copyPath(userPath, nowMs).map((counter) => {
+    const inert = settings.inertReason(counter.rule.definition);
+    return { ...rateLimitStatus(counter, { nowMs, tokensEnforced: settings.usageEnabled }), ...(inert === null ? {} : { inert }) };
+  });
+}
+
+function rateLimitStatus(counter: Counter, { nowMs, tokensEnforced }: { readonly nowMs: number; readonly tokensEnforced: boolean }): Record<string, unknown> {
+  const { rule, window } = counter;
+  const { maxRequests, maxTokens, perChild, periodSeconds } = rule.definition;
+  const live = liveCounts(counter, nowMs);
+  const status: Record<string, unknown> = {
+    subject: counter.subject,
+    user_path: counter.subject,
+    per_child: perChild,
+    period_label: periodLabel(periodSeconds),
+    period_seconds: periodSeconds,
+    ...live,
+  };
+  if (rule.periodMs > 0) status["resets_in_seconds"] = secondsToEnd(window.startMs + rule.periodMs, nowMs);
+  if (maxRequests !== null) {
+    status["max_requests"] = maxRequests;
+    status["requests_usage_ratio"] = Number(live["requests_used"]) / maxRequests;
+  }
+  if (maxTokens !== null) {
+    status["max_tokens"] = maxTokens;
+    status["tokens_usage_ratio"] = Number(live["tokens_used"]) / maxTokens;
+  }
+  status["exhausted"] = live["requests_remaining"] === 0 || (tokensEnforced && live["tokens_remaining"] === 0);
+  return status;
+}

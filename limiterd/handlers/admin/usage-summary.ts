@@ -1,0 +1,142 @@
+/** What a path used, split by day, model, provider or direct child: for the command line. From sums alone, in slices, as they stood when it was asked. */
+import { usageGroupsHeldMax, usageGroupsMax } from "../../../shared/bounds.js";
+import { addSum, compareSums, differenceOf, sumUsd } from "../../../shared/money.js";
+import { targetName } from "../../../shared/target-name.js";
+import { formatMillis } from "../../../shared/time.js";
+import { addRollup, copyRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
+import { childrenPrefix, dayIn, dayOfKey, modelIn, modelsPrefix, nameIn, totalPrefix, under } from "../../usage/rollup-keys.js";
+import type { RollupView } from "../../usage/rollups.js";
+import type { DaemonState } from "../../state.js";
+import { readRollups, readStored, readUnstored } from "../../usage/usage-reader.js";
+import { usageSummary } from "./usage-status.js";
+import type { Grouping, UsageWindow } from "./usage-window.js";
+
+/** `groups` are empty without `by`; days in their order, everything else by cost, then by requests. Rejects with `StoreUnreadableError`. */
+export async function summarizeUsage(state: DaemonState, window: UsageWindow, by: Grouping | null, nowMs: number): Promise<Record<string, unknown>> {
+  const view = state.usage.rollups.open();
+  try {
+    const days: Group[] = [];
+    const total = emptyRollup();
+    const prefix = totalPrefix(window.userPath);
+    await readRollups(state, prefix, window, (key, sum) => {
+      addRollup(total, sum);
+      if (by === "day") days.push([dayIn(key, prefix), copyRollup(sum)]);
+    }, view);
+    const groups = by === null || by === "day" ? days.sort(([a], [b]) => (a < b ? -1 : 1)) : by === "path" ? await children(state, window, view, total) : await targets(state, window, view, by);
+    return { user_path: window.userPath, usage: usageSummary(total, window), groups: groups.map(groupItem), server_time: formatMillis(nowMs) };
+  } finally {
+    view.close();
+  }
+}
+
+type Group = [key: string, sum: Rollup];
+
+/** What is summed up where there are too many. */
+const others = "other";
+
+async function targets(state: DaemonState, window: UsageWindow, view: RollupView, by: "model" | "provider"): Promise<Group[]> {
+  const groups = new Map<string, Rollup>();
+  const rest = emptyRollup();
+  const prefix = modelsPrefix(window.userPath);
+  await readRollups(state, prefix, window, (key, sum) => {
+    const { provider, model } = modelIn(key, prefix);
+    const name = by === "provider" ? provider : targetName({ provider, model });
+    const known = groups.get(name);
+    if (known !== undefined) addRollup(known, sum);
+    else if (groups.size < usageGroupsHeldMax && name !== others) groups.set(name, copyRollup(sum));
+    else addRollup(rest, sum);
+  }, view);
+  const largest: Group[] = [];
+  for (const group of groups) {
+    largest.push(group);
+    if (keepLargest(largest, rest, 2 * usageGroupsMax)) await state.turn();
+  }
+  return inOrder(largest, rest);
+}
+
+/** Each direct child is looked for by name, so that days outside the window cost nothing; what is left of the total was used at the path itself. */
+async function children(state: DaemonState, window: UsageWindow, view: RollupView, total: Rollup): Promise<Group[]> {
+  const { userPath, fromDay, toDay } = window;
+  const prefix = childrenPrefix(userPath);
+  const largest: Group[] = [];
+  const rest = emptyRollup();
+  const below = emptyRollup();
+  const add = (name: string, sum: Rollup): void => {
+    if (sum.requests === 0) return;
+    addRollup(below, sum);
+    largest.push([`${userPath === "/" ? "" : userPath}/${name}`, sum]);
+    keepLargest(largest, rest, 2 * usageGroupsMax);
+  };
+  const unstored = new Map<string, Rollup>();
+  const early = new Set<string>();
+  await readUnstored(state, view, (key, sum) => {
+    if (!key.startsWith(prefix) || dayOfKey(key) < fromDay || dayOfKey(key) > toDay) return;
+    early.add(key);
+    const name = nameIn(key, prefix);
+    const known = unstored.get(name);
+    if (known === undefined) unstored.set(name, copyRollup(sum));
+    else addRollup(known, sum);
+  });
+  const { from, before } = under(prefix);
+  for (let next = from; ;) {
+    const [key] = state.store.keys("rollups", { from: next, before, limit: 1 });
+    if (key === undefined) break;
+    const name = nameIn(String(key), prefix);
+    const sum = unstored.get(name) ?? emptyRollup();
+    unstored.delete(name);
+    await readStored(state, `${prefix}${name}\n`, window, (day, ofDay) => {
+      if (!early.has(day)) addRollup(sum, ofDay);
+    }, view);
+    add(name, sum);
+    next = under(`${prefix}${name}\n`).before;
+    await state.turn();
+  }
+  let sinceTurn = 0;
+  for (const [name, sum] of unstored) {
+    add(name, sum);
+    if (++sinceTurn % usageGroupsMax === 0) await state.turn();
+  }
+  const own = ownOf(total, below);
+  if (own.requests > 0) largest.push([userPath, own]);
+  return inOrder(largest, rest);
+}
+
+/** Of what a group shows: a total without its parts. Where parts are kept longer than the total there is less than nothing left. */
+function ownOf(total: Rollup, below: Rollup): Rollup {
+  const own = emptyRollup();
+  own.requests = Math.max(0, total.requests - below.requests);
+  own.inputTokens = Math.max(0, total.inputTokens - below.inputTokens);
+  own.outputTokens = Math.max(0, total.outputTokens - below.outputTokens);
+  own.unpricedRequests = Math.max(0, total.unpricedRequests - below.unpricedRequests);
+  addSum(own.totalCost, differenceOf(total.totalCost, below.totalCost));
+  return own;
+}
+
+function bySize([aKey, a]: Group, [bKey, b]: Group): number {
+  return compareSums(b.totalCost, a.totalCost) || b.requests - a.requests || (aKey < bKey ? -1 : 1);
+}
+
+/** When there are `max` groups or more, what is beyond the largest is added to `rest`. Sorts only then: true. */
+function keepLargest(groups: Group[], rest: Rollup, max: number): boolean {
+  if (groups.length < max) return false;
+  groups.sort(bySize);
+  for (const [, sum] of groups.splice(usageGroupsMax)) addRollup(rest, sum);
+  return true;
+}
+
+function inOrder(groups: Group[], rest: Rollup): Group[] {
+  keepLargest(groups, rest, 0);
+  return rest.requests === 0 ? groups : [...groups, [others, rest]];
+}
+
+function groupItem([key, sum]: Group): Record<string, unknown> {
+  return {
+    key,
+    requests: sum.requests,
+    input_tokens: sum.inputTokens,
+    output_tokens: sum.outputTokens,
+    total_tokens: sum.inputTokens + sum.outputTokens,
+    total_cost: sumUsd(sum.totalCost),
+    unpriced_requests: sum.unpricedRequests,
+  };
+}

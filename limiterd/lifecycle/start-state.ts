@@ -1,0 +1,102 @@
+/** From the store to a daemon that may answer: what was kept is restored, and this life of the daemon is written down. */
+import { commitDelayMs } from "../../shared/bounds.js";
+import type { BudgetDefinition } from "../../shared/budget.js";
+import { keyNumber } from "../../shared/managed-key.js";
+import type { RuleDefinition } from "../../shared/rule.js";
+import { noteStoreState } from "../handlers/announce.js";
+import { budgetChange, createSpendLog } from "../budgets/budget-store.js";
+import type { HashKey } from "../counters/child-name.js";
+import { beginFill, createSpentOnDays } from "../budgets/fill-budget.js";
+import type { Inert } from "../../shared/config/inert-rule.js";
+import { createRefusals } from "../rules/refusals.js";
+import { restore } from "./restore.js";
+import { restoreBudgets } from "../budgets/restore-budgets.js";
+import { restoreUsage } from "../usage/restore-usage.js";
+import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
+import { findInertRules, inertOnes } from "../handlers/admin/status.js";
+import type { Store } from "../store/store.js";
+import { createWriter } from "../store/writer.js";
+
+export interface StartPorts {
+  readonly store: Store;
+  /** Runs `run` after `ms`. */
+  schedule(ms: number, run: () => void): void;
+  /** Told when commits begin to fail, when the reason changes, and with null when one succeeds after that. */
+  onStoreState(error: Error | null): void;
+  /** Told of each rule and budget that is there, or is written later, and does nothing. */
+  onInert(inert: Inert): void;
+  /** Told when something in the store turns out to be damaged while the daemon runs. */
+  onUnreadable(error: Error): void;
+  /** Told of each record of a proxy that makes no sense. */
+  onDroppedRecord: DaemonState["onDroppedRecord"];
+  /** Resolved after whatever waits for the event loop has had its turn. */
+  turn(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly settings: DaemonSettings;
+  /** The rules of the configuration. */
+  readonly rules: readonly RuleDefinition[];
+  /** Its budgets. */
+  readonly budgets: readonly BudgetDefinition[];
+  /** Two random 32-bit integers that nobody outside knows. */
+  readonly hashKey: HashKey;
+  readonly nowMs: number;
+}
+
+/** Between two attempts to write to a store that fails. */
+const retryMs = 1000;
+
+export interface Started {
+  readonly state: DaemonState;
+  /** Keys of windows in the store that count no more; the timers' first task. */
+  readonly voidWindows: readonly string[];
+}
+
+/** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
+export async function startState({ store, schedule, onStoreState, onInert, onUnreadable, onDroppedRecord, turn }: StartPorts, { settings, rules, budgets: configured, hashKey, nowMs }: StartOptions): Promise<Started> {
+  const restored = restore(store, settings.rateLimitsEnabled ? rules : null, { hashKey, nowMs });
+  const told = (error: Error | null): void => {
+    if (noteStoreState(state, error)) onStoreState(error);
+  };
+  const labelsOf = (keyId: string): readonly string[] => {
+    const number = keyNumber(keyId);
+    return number === null ? [] : (restored.keys.byNumber(number)?.labels ?? []);
+  };
+  const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
+  const { budgets, unfilled, logged, changes: budgetChanges } = restoreBudgets(store, settings.budgetsEnabled ? configured : null, { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey }, nowMs);
+  const spendLog = createSpendLog(budgets, usage, logged);
+  const writer = createWriter({ store, schedule, onStoreState: told }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs, retryMs, contributors: [usage, spendLog] });
+  const state: DaemonState = {
+    settings,
+    book: restored.book,
+    budgets,
+    labelsOf,
+    proxies: restored.proxies,
+    keys: restored.keys,
+    writer,
+    peers: new Set(),
+    stopping: false,
+    bornLsn: restored.bornLsn,
+    startedAtMs: nowMs,
+    awaited: restored.awaited.size > 0 ? restored.awaited : null,
+    store,
+    usage,
+    spendLog,
+    turn,
+    refusals: createRefusals(),
+    inertRules: findInertRules(restored.book, settings.inertReason),
+    onInert,
+    onUnreadable,
+    onDroppedRecord,
+    counts: newCounts(),
+    storeFailing: null,
+    lastSnapshotAtMs: null,
+  };
+  // What is looked up is marked in the store before anything is spent on top of it.
+  const fills = unfilled.map((budget) => beginFill(state, budget, nowMs));
+  await writer.write([...restored.changes, ...budgetChanges, ...unfilled.map(budgetChange)]);
+  void Promise.all(fills).catch(onUnreadable);
+  for (const inert of inertOnes(state)) onInert(inert);
+  return { state, voidWindows: restored.voidWindows };
+}

@@ -1,0 +1,83 @@
+/**
+ * The last refusals, so that a 429 can be explained by its request id. The daemon knows what it refused
+ * and why; the proxy tells afterwards which request that was. Only in memory: a restart forgets them.
+ */
+import { refusalBytesMax, refusalsMax } from "../../shared/bounds.js";
+import { utf8Bytes } from "../../shared/user-path.js";
+import type { Breach, BudgetBreach, Target } from "../../shared/wire/message.js";
+
+export interface Refusal {
+  readonly atMs: number;
+  readonly proxyId: string;
+  /** The id of the `admit` that was refused. */
+  readonly admitId: number;
+  readonly userPath: string;
+  /** Empty for a caller without a managed key. */
+  readonly keyId: string;
+  /** In the order in which they were judged; those beyond the bound in bytes are left out. */
+  readonly targets: readonly Target[];
+  readonly targetsLeftOut: number;
+  readonly submission: boolean;
+  readonly breach: Breach | BudgetBreach;
+  /** Null until the proxy has told it. */
+  requestId: string | null;
+  /** The model as it was asked for, a virtual one or not; empty when none was. */
+  model: string | null;
+}
+
+export interface Refusals {
+  /** How many are kept. */
+  readonly max: number;
+  /** Keeps a refusal; beyond the bound the oldest goes. */
+  add(refused: Pick<Refusal, "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "submission" | "breach">): void;
+  /** Which request a refusal answered; nothing when it has gone already. */
+  name(proxyId: string, admitId: number, request: { readonly requestId: string; readonly model: string }): void;
+  /** The latest refusal with this request id: callers may choose their ids, so it needn't be the only one. */
+  find(requestId: string): Refusal | null;
+}
+
+/**
+ * Keeps the last `max` refusals. There are no indexes: a proxy tells the request right after the refusal,
+ * so it is found among the newest, and nobody looks by request id but a person. Two maps would cost each
+ * refusal of a storm several times what the ring does.
+ */
+export function createRefusals(max = refusalsMax): Refusals {
+  const ring: Refusal[] = [];
+  let next = 0;
+
+  /** The newest that satisfies. */
+  function newest(satisfies: (refusal: Refusal) => boolean): Refusal | null {
+    for (let back = 1; back <= ring.length; back++) {
+      const refusal = ring[(next - back + ring.length) % ring.length]!;
+      if (satisfies(refusal)) return refusal;
+    }
+    return null;
+  }
+
+  return {
+    max,
+    add({ atMs, proxyId, admitId, userPath, keyId, targets, submission, breach }) {
+      const kept = withinBytes(targets, refusalBytesMax);
+      ring[next] = { atMs, proxyId, admitId, userPath, keyId, targets: kept, targetsLeftOut: targets.length - kept.length, submission, breach, requestId: null, model: null };
+      next = (next + 1) % max;
+    },
+    name(proxyId, admitId, { requestId, model }) {
+      const refusal = newest((known) => known.admitId === admitId && known.proxyId === proxyId);
+      if (refusal === null) return;
+      refusal.requestId = requestId;
+      refusal.model = model;
+    },
+    find: (requestId) => newest((refusal) => refusal.requestId === requestId),
+  };
+}
+
+/** The first targets that fit, at least one. */
+function withinBytes(targets: readonly Target[], bytesMax: number): readonly Target[] {
+  let bytes = 0;
+  for (let i = 0; i < targets.length; i++) {
+    const { provider, model } = targets[i]!;
+    bytes += utf8Bytes(provider) + utf8Bytes(model);
+    if (i > 0 && bytes > bytesMax) return targets.slice(0, i);
+  }
+  return targets;
+}

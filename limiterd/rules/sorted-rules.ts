@@ -1,0 +1,34 @@
+/** Rules in the order of CONTRACT section 4. A list of 100,000 is sorted once; after that each rule is put in its place. */
+import { compareRules, type RuleKey } from "../../shared/rule.js";
+import type { Rule } from "../counters/counter.js";
+
+/** Where the rules after this key begin. */
+export function firstAfter(sorted: readonly Rule[], key: RuleKey): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareRules(sorted[middle]!.definition, key) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+export interface SortedRules {
+  /** All of them. The first call sorts, and the rules that come later are put in their place. */
+  all(rules: ReadonlyMap<string, Rule>): readonly Rule[];
+  add(rule: Rule): void;
+  remove(rule: Rule): void;
+}
+
+export function createSortedRules(): SortedRules {
+  let sorted: Rule[] | null = null;
+  return {
+    all(rules) {
+      sorted ??= [...rules.values()].sort((a, b) => compareRules(a.definition, b.definition));
+      return sorted;
+    },
+    add: (rule) => void sorted?.splice(firstAfter(sorted, rule.definition), 0, rule),
+    remove: (rule) => void sorted?.splice(firstAfter(sorted, rule.definition) - 1, 1),
+  };
+}

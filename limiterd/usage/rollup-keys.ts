@@ -1,0 +1,84 @@
+/**
+ * Where the sums of usage stand in the store, so that every question is a range of keys:
+ *
+ *   t parent name day               the total of a user path; `/team/app` has the parent `/team` and the name `app`, `/` has neither
+ *   l label day                     the total of a key's label
+ *   m path day provider model       the total of a path, by model
+ *
+ * The parts are joined by line feeds, which neither paths nor labels hold. Days of one subject lie side
+ * by side, and so do the children of a path.
+ */
+import { utf8Bytes } from "../../shared/user-path.js";
+
+/** Before the day in a total's key. */
+export function totalPrefix(userPath: string): string {
+  if (userPath === "/") return "t\n\n\n";
+  const at = userPath.lastIndexOf("/");
+  return `t\n${at === 0 ? "/" : userPath.slice(0, at)}\n${userPath.slice(at + 1)}\n`;
+}
+
+export function labelPrefix(label: string): string {
+  return `l\n${label}\n`;
+}
+
+/** Before the day in the keys of a path's sums by model. */
+export function modelsPrefix(userPath: string): string {
+  return `m\n${userPath}\n`;
+}
+
+/** Before the name in the totals of a path's direct children. */
+export function childrenPrefix(userPath: string): string {
+  return `t\n${userPath}\n`;
+}
+
+/** The keys that begin with a prefix that ends in a line feed. */
+export function under(prefix: string): { readonly from: string; readonly before: string } {
+  return { from: prefix, before: `${prefix.slice(0, -1)}\u000b` };
+}
+
+/** The keys of some days of a prefix, both included. */
+export function daysUnder(prefix: string, fromDay: string, toDay: string): { readonly from: string; readonly before: string } {
+  return { from: prefix + fromDay, before: `${prefix}${toDay}~` };
+}
+
+const dayChars = 10;
+
+/** The day in a key with this prefix. */
+export function dayIn(key: string, prefix: string): string {
+  return key.slice(prefix.length, prefix.length + dayChars);
+}
+
+/** The direct child's name in a key with the prefix of `childrenPrefix`. */
+export function nameIn(key: string, prefix: string): string {
+  return key.slice(prefix.length, key.indexOf("\n", prefix.length));
+}
+
+/** The day of any key: what follows the prefix of its kind. */
+export function dayOfKey(key: string): string {
+  const parts = key.split("\n");
+  return parts[key.startsWith("t") ? 3 : 2] ?? "";
+}
+
+/** Together with the longest path a key fits into what the store takes. */
+const providerBytesMax = 256;
+const modelBytesMax = 600;
+
+/** What follows the day in a sum by model. */
+export function modelSuffix(provider: string, model: string): string {
+  return `\n${cut(provider.replaceAll("\n", " "), providerBytesMax)}\n${cut(model, modelBytesMax)}`;
+}
+
+/** Provider and model of a sum by model. */
+export function modelIn(key: string, prefix: string): { readonly provider: string; readonly model: string } {
+  const provider = prefix.length + dayChars + 1;
+  const end = key.indexOf("\n", provider);
+  return { provider: key.slice(provider, end), model: key.slice(end + 1) };
+}
+
+/** Names that are too long for a key are told apart by their beginnings alone. */
+function cut(name: string, bytesMax: number): string {
+  if (name.length * 3 <= bytesMax || utf8Bytes(name) <= bytesMax) return name;
+  let end = Math.min(name.length, bytesMax - 3);
+  while (utf8Bytes(name.slice(0, end)) > bytesMax - 3) end--;
+  return `${name.slice(0, end)}…`;
+}

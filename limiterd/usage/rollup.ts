@@ -1,0 +1,115 @@
+/**
+ * One sum of usage records: what they counted and cost, exactly. Whose sum it is, and of which day,
+ * stands in its key (`rollup-keys.ts`).
+ */
+import { isCount } from "../../shared/assert.js";
+import { addCost, addSum, emptySum, type MoneySum, type PicoUsd } from "../../shared/money.js";
+import type { UsageRecord } from "./usage-records.js";
+
+/** Cache hits aren't in it. Counts are safe integers, which stop at the largest. */
+export interface Rollup {
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  cachedInputTokens: number;
+  cacheWriteInputTokens: number;
+  /** Records without a price, whose costs aren't in the sums. */
+  unpricedRequests: number;
+  rewriteTokensSaved: number;
+  /** Records with a priced saving: without any, the sum of savings isn't 0 but unknown. */
+  rewritesPriced: number;
+  /** Sums by model that this one is split into, so that they can end somewhere; kept with the total of a path and day alone. */
+  models: number;
+  readonly inputCost: MoneySum;
+  readonly outputCost: MoneySum;
+  readonly totalCost: MoneySum;
+  readonly rewriteCostSaved: MoneySum;
+}
+
+export function emptyRollup(): Rollup {
+  return {
+    requests: 0, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteInputTokens: 0, unpricedRequests: 0, rewriteTokensSaved: 0, rewritesPriced: 0, models: 0,
+    inputCost: emptySum(), outputCost: emptySum(), totalCost: emptySum(), rewriteCostSaved: emptySum(),
+  };
+}
+
+/** The sum of one record. */
+export function rollupOf(record: UsageRecord): Rollup {
+  const { inputCost, outputCost, totalCost, rewriteCostSaved } = record;
+  const unpriced = inputCost === null || outputCost === null || totalCost === null;
+  return {
+    requests: 1,
+    inputTokens: record.inputTokens,
+    outputTokens: record.outputTokens,
+    cachedInputTokens: record.cachedInputTokens,
+    cacheWriteInputTokens: record.cacheWriteInputTokens,
+    unpricedRequests: unpriced ? 1 : 0,
+    rewriteTokensSaved: record.rewriteTokensSaved,
+    rewritesPriced: rewriteCostSaved === null ? 0 : 1,
+    models: 0,
+    inputCost: sumOf(unpriced ? 0 : inputCost),
+    outputCost: sumOf(unpriced ? 0 : outputCost),
+    totalCost: sumOf(unpriced ? 0 : totalCost),
+    rewriteCostSaved: sumOf(rewriteCostSaved ?? 0),
+  };
+}
+
+function sumOf(cost: PicoUsd): MoneySum {
+  const sum = emptySum();
+  addCost(sum, cost);
+  return sum;
+}
+
+/** Adds another sum, in place; how it is split is left aside. */
+export function addRollup(sum: Rollup, other: Rollup): void {
+  sum.requests = bounded(sum.requests + other.requests);
+  sum.inputTokens = bounded(sum.inputTokens + other.inputTokens);
+  sum.outputTokens = bounded(sum.outputTokens + other.outputTokens);
+  sum.cachedInputTokens = bounded(sum.cachedInputTokens + other.cachedInputTokens);
+  sum.cacheWriteInputTokens = bounded(sum.cacheWriteInputTokens + other.cacheWriteInputTokens);
+  sum.unpricedRequests = bounded(sum.unpricedRequests + other.unpricedRequests);
+  sum.rewriteTokensSaved = bounded(sum.rewriteTokensSaved + other.rewriteTokensSaved);
+  sum.rewritesPriced = bounded(sum.rewritesPriced + other.rewritesPriced);
+  addSum(sum.inputCost, other.inputCost);
+  addSum(sum.outputCost, other.outputCost);
+  addSum(sum.totalCost, other.totalCost);
+  addSum(sum.rewriteCostSaved, other.rewriteCostSaved);
+}
+
+/** As `addRollup` to an empty one. */
+export function copyRollup(sum: Rollup): Rollup {
+  const copy = emptyRollup();
+  addRollup(copy, sum);
+  return copy;
+}
+
+function bounded(count: number): number {
+  return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : count;
+}
+
+/** `rollups`: the nine counts, each cost as micro-dollars and pico-dollars, and the key of the last records that may be in it: it holds all up to there. */
+export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown[] {
+  return [
+    sum.requests, sum.inputTokens, sum.outputTokens, sum.cachedInputTokens, sum.cacheWriteInputTokens, sum.unpricedRequests, sum.rewriteTokensSaved, sum.rewritesPriced, sum.models,
+    sum.inputCost.microUsd, sum.inputCost.picoUsd, sum.outputCost.microUsd, sum.outputCost.picoUsd,
+    sum.totalCost.microUsd, sum.totalCost.picoUsd, sum.rewriteCostSaved.microUsd, sum.rewriteCostSaved.picoUsd,
+    recordKey,
+  ];
+}
+
+/** Null for what `rollupToStored` never wrote. */
+export function rollupFromStored(value: readonly unknown[]): Rollup | null {
+  if (value.length !== 18 || !value.every((item) => isCount(item))) return null;
+  const counts = value as readonly number[];
+  const money = (at: number): MoneySum => ({ microUsd: counts[at]!, picoUsd: counts[at + 1]! });
+  const [requests, inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens, unpricedRequests, rewriteTokensSaved, rewritesPriced, models] = counts as readonly [number, number, number, number, number, number, number, number, number];
+  return {
+    requests, inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens, unpricedRequests, rewriteTokensSaved, rewritesPriced, models,
+    inputCost: money(9), outputCost: money(11), totalCost: money(13), rewriteCostSaved: money(15),
+  };
+}
+
+/** The key of the last records in what `rollupFromStored` has read. */
+export function recordKeyIn(value: readonly unknown[]): number {
+  return value[17] as number;
+}

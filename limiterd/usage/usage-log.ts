@@ -1,0 +1,82 @@
+/**
+ * The records of executed requests on their way into the store, and how far their sums are there. A
+ * record counts in the sums at once, and reaches the disk in the commit of the settle that told it; a
+ * settle that comes again tells nothing new, so it never gets here twice. Records and what of them the
+ * sums on the disk hold are told apart by one number, the record's key, which ascends with recording.
+ */
+import { rollupRecordsMax, rollupsDirtyMax } from "../../shared/bounds.js";
+import type { Cell, Rollups } from "./rollups.js";
+import { recordsToStored, usageKey, type UsageRecord } from "./usage-records.js";
+import type { Contributor } from "../store/writer.js";
+
+/** Records that the store doesn't hold yet; `key` null: their batch is still open. */
+export interface UnwrittenRecords {
+  readonly key: number | null;
+  readonly records: readonly UsageRecord[];
+}
+
+export interface UsageLog extends Contributor {
+  readonly rollups: Rollups;
+  /** The key of the last batch that was closed, in this life or an earlier one; 0 before any. */
+  readonly lastKey: number;
+  /** The sums in the store hold every record up to this key: no start will need those any more. */
+  rolledUpKey: number;
+  /** Adds the record of a settle that the open batch of the journal has taken. */
+  add(record: UsageRecord, nowMs: number): void;
+  unwritten(): readonly UnwrittenRecords[];
+  /** Hands out the sums that have changed, and begins to count anew what there is to write. */
+  takeDirty(): Cell[];
+  /** `run` is called when there is much to write, with each further record until it is taken. */
+  onMuch(run: () => void): void;
+}
+
+/** Where an earlier life has come to. */
+export interface UsageKeys {
+  readonly lastKey: number;
+  readonly rolledUpKey: number;
+  /** Records that were added to the sums again. */
+  readonly replayed: number;
+}
+
+export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
+  let { lastKey, rolledUpKey } = before;
+  let open: UsageRecord[] = [];
+  let latestMs = 0;
+  let gathered = before.replayed;
+  let tellMuch = (): void => {};
+  const closed: { readonly key: number; readonly lsn: number; readonly records: readonly UsageRecord[] }[] = [];
+  return {
+    rollups,
+    get lastKey() { return lastKey; },
+    get rolledUpKey() { return rolledUpKey; },
+    set rolledUpKey(key) { rolledUpKey = key; },
+    add(record, nowMs) {
+      // A batch stays open while the store fails: whoever reads from a moment on must find what ended after it.
+      latestMs = open.length === 0 ? nowMs : Math.max(latestMs, nowMs);
+      open.push(record);
+      rollups.add(record);
+      gathered++;
+      if (gathered >= rollupRecordsMax || rollups.dirty >= rollupsDirtyMax) tellMuch();
+    },
+    changes(lsn) {
+      if (open.length === 0) return [];
+      // A clock that stepped back must not make it descend.
+      lastKey = Math.max(lastKey + 1, usageKey(latestMs));
+      closed.push({ key: lastKey, lsn, records: open });
+      const value = recordsToStored(lsn, open);
+      open = [];
+      return [{ table: "usage", key: lastKey, value }];
+    },
+    committed(lsn) {
+      while (closed.length > 0 && closed[0]!.lsn <= lsn) closed.shift();
+    },
+    unwritten: () => (open.length === 0 ? closed : [...closed, { key: null, records: open }]),
+    takeDirty() {
+      gathered = 0;
+      return rollups.takeDirty();
+    },
+    onMuch(run) {
+      tellMuch = run;
+    },
+  };
+}

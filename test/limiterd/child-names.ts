@@ -1,9 +1,0 @@
-/** The names of a template's children, in no order that means anything. */
-import type { Children } from "../../limiterd/children.js";
-
-export function childNames(children: Children): string[] {
-  const names: string[] = [];
-  const walk = children.walk();
-  for (let place = walk.next(); place !== -1; place = walk.next()) names.push(children.name(place));
-  return names;
-}

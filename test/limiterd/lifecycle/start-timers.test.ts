@@ -1,0 +1,110 @@
+import t from "tap";
+import { connect, receive } from "../../../limiterd/handlers/connection.js";
+import { startTimers, type Timers } from "../../../limiterd/lifecycle/start-timers.js";
+import { askFor, pathRule, startDaemon, type TestDaemon, settleOf } from "../daemon.js";
+
+const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
+
+interface Clockwork {
+  readonly timers: Timers;
+  readonly log: string[];
+  /** Runs every timer that is still set and has this length. */
+  ring(ms: number): void;
+  readonly lengths: number[];
+}
+
+function wind(daemon: TestDaemon, flushIntervalMs: number): Clockwork {
+  const log: string[] = [];
+  const set = new Map<object, { readonly ms: number; readonly run: () => void }>();
+  const add = (ms: number, run: () => void): (() => void) => {
+    const key = {};
+    set.set(key, { ms, run });
+    return () => set.delete(key);
+  };
+  const timers = startTimers({ state: daemon.state, voidWindows: [] }, {
+    nowMs: () => daemon.nowMs,
+    every: add,
+    after: add,
+    onMissing: (proxies) => log.push(`${proxies} missing`),
+    closeListener() {
+      log.push(`closed with ${[...daemon.store.entries("windows")].length} windows on the disk`);
+      return Promise.resolve();
+    },
+  }, { flushIntervalMs, usageRetentionDays: 400, usageFlushMs: 10_000 });
+  return {
+    timers, log,
+    ring(ms) {
+      for (const timer of [...set.values()]) if (timer.ms === ms) timer.run();
+    },
+    get lengths() { return [...set.values()].map(({ ms }) => ms); },
+  };
+}
+
+t.test("a snapshot is written once per interval, and with the interval 0 not until the end", async (t) => {
+  const daemon = startDaemon([minute]);
+  const { ring, lengths } = wind(daemon, 250);
+  t.same(lengths, [250, 10_000, 1000]);
+  askFor(daemon.proxy("p1"), 2, "/team");
+  ring(250);
+  await daemon.commit();
+  t.equal([...daemon.store.entries("windows")].length, 1);
+  t.same(wind(daemon, 0).lengths, [10_000, 1000]);
+});
+
+t.test("a stop writes the windows before it closes the peers, and ends every timer", async (t) => {
+  const daemon = startDaemon([minute]);
+  const clockwork = wind(daemon, 1000);
+  const peer = daemon.proxy("p1");
+  peer.say(settleOf(askFor(peer, 2, "/team")!, 1, 30));
+  t.equal(await clockwork.timers.stop(), true);
+  t.same(clockwork.log, ["closed with 1 windows on the disk"]);
+  t.same(clockwork.lengths, []);
+});
+
+t.test("a daemon that stops listens to nobody any more", async (t) => {
+  const daemon = startDaemon([minute]);
+  const { timers } = wind(daemon, 1000);
+  const peer = connect(daemon.state, { send: () => {}, close: () => {} }, daemon.nowMs);
+  await timers.stop();
+  receive(daemon.state, peer, { feed: () => t.fail("it reads") }, Buffer.from("x"), daemon.nowMs);
+  t.equal(daemon.state.counts.closedPeers, 0);
+});
+
+t.test("a stop gives up on a store that can't be written, and still closes the peers", async (t) => {
+  const daemon = startDaemon([minute]);
+  await daemon.commit();
+  const clockwork = wind(daemon, 1000);
+  askFor(daemon.proxy("p1"), 2, "/team");
+  daemon.store.broken = true;
+  const stopped = clockwork.timers.stop();
+  clockwork.ring(5000);
+  t.equal(await stopped, false);
+  t.same(clockwork.log, ["closed with 0 windows on the disk"]);
+});
+
+t.test("the proxies that don't come back are told once, and nobody waits for them any longer", async (t) => {
+  const daemon = startDaemon([minute]);
+  daemon.proxy("p1");
+  await daemon.commit();
+  const next = startDaemon([minute], { store: daemon.store.crash() });
+  const clockwork = wind(next, 1000);
+  t.ok(clockwork.lengths.includes(500));
+  clockwork.ring(500);
+  t.same(clockwork.log, ["1 missing"]);
+  t.equal(next.state.awaited, null);
+});
+
+t.test("a connection that never says hello is closed after five seconds, another isn't", async (t) => {
+  const daemon = startDaemon([minute]);
+  const closed: string[] = [];
+  const { ring } = wind(daemon, 0);
+  connect(daemon.state, { send: () => {}, close: () => closed.push("silent") }, daemon.nowMs);
+  daemon.proxy("p1");
+  daemon.nowMs += 4_999;
+  ring(1000);
+  t.same(closed, []);
+  daemon.nowMs += 1;
+  ring(1000);
+  t.same(closed, ["silent"]);
+  t.equal(daemon.state.counts.closedPeers, 1);
+});

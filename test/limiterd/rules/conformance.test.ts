@@ -1,0 +1,57 @@
+/** Every worked case against the pure core: rule book, verdict, charge and list, with time as an argument. */
+import t from "tap";
+import { admit } from "../../../limiterd/rules/admit.js";
+import { charge, release } from "../../../limiterd/rules/charge.js";
+import { listRules } from "../../../limiterd/handlers/admin/list-rules.js";
+import { type Counter, createRuleBook } from "../../../limiterd/rules/rule-book.js";
+import { refusalHeaders, successHeaders } from "../../../proxy/http/respond.js";
+import { refusalMessage } from "../../../shared/refusal-message.js";
+import type { Scope } from "../../../shared/rule.js";
+import { type CaseGateway, type CaseRule, limiterCases, playCase } from "../../conformance/cases.js";
+
+for (const item of limiterCases("all")) {
+  t.test(`${item.id}: ${item.given.title}`, (t) => playCase(t, item, coreGateway(item.given.rules, item.given.clock_base * 1000)));
+}
+
+function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
+  let nowMs = startMs;
+  const book = createRuleBook();
+  for (const rule of rules) {
+    book.put(
+      { scope: (rule.scope ?? "user_path") as Scope, subject: rule.subject, periodSeconds: rule.period_seconds, maxRequests: rule.max_requests ?? null, maxTokens: rule.max_tokens ?? null, perChild: rule.per_child ?? false },
+      { source: "config", nowMs, lsn: 0 },
+    );
+  }
+  const open = new Map<string, { counters: readonly Counter[]; tokens: number }>();
+  const end = ({ counters, tokens }: { counters: readonly Counter[]; tokens: number }): void => {
+    release(counters);
+    charge(book, counters, { atMs: nowMs, requests: 0, tokens }, nowMs);
+  };
+  return {
+    setClock: async (ms) => void (nowMs = ms),
+    async request(request) {
+      const verdict = admit(book, { userPath: request.userPath, targets: [{ provider: request.provider, model: request.model }], submission: false }, { nowMs, tokensEnforced: true });
+      if (!verdict.admitted) {
+        const { breach } = verdict;
+        if (breach.dimension === "budget") throw new Error("no budget was asked");
+        const body = { error: { type: "rate_limit_error", message: refusalMessage(breach), param: null, code: "rate_limit_exceeded" } };
+        return { status: 429, headers: asRecord(refusalHeaders(breach).filter((_, i, all) => all[i - (i % 2)] !== "x-should-retry")), body, upstreamCalled: false };
+      }
+      const held = { counters: verdict.counters, tokens: request.tokens };
+      if (request.keepOpenAs === null) end(held);
+      else open.set(request.keepOpenAs, held);
+      return { status: 200, headers: asRecord(successHeaders(verdict.headers)), body: null, upstreamCalled: true };
+    },
+    async finish(name) {
+      end(open.get(name)!);
+      open.delete(name);
+    },
+    list: async () => listRules(book, { nowMs, inertReason: () => null, after: null }).rate_limits,
+  };
+}
+
+function asRecord(flat: readonly string[]): Record<string, string> {
+  const record: Record<string, string> = {};
+  for (let i = 0; i < flat.length; i += 2) record[flat[i]!] = flat[i + 1]!;
+  return record;
+}
