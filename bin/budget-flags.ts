@@ -1,7 +1,7 @@
 /** The flags of `sluice budgets set` and `settings`. Pure. */
-import { budgetGrammar, type BudgetScope, parseBudgetWrite } from "../shared/budget.js";
-import { amountOf, numberOf } from "../shared/config/setting-kind.js";
-import { type AnchorField, anchorFields, defaultAnchors, parseAnchors } from "../shared/reset-anchors.js";
+import { budgetGrammar, type BudgetScope, parseBudgetWrite } from "../shared/domain/budget.js";
+import { amountOf, numberOf } from "../shared/config/settings/setting-kind.js";
+import { type AnchorField, anchorFields, defaultAnchors, parseAnchors } from "../shared/domain/reset-anchors.js";
 import type { FlagForm, FromFlags, Problem } from "./limit-flags.js";
 
 export const budgetFlags: FlagForm<BudgetScope> = {

@@ -3,7 +3,7 @@
  * It is made where the failure is met and printed in one place, `program.ts`.
  */
 import { type Problem, problemLine } from "../shared/config/problems.js";
-import type { DaemonError } from "../shared/daemon-client.js";
+import type { DaemonError } from "../shared/wire/daemon-client.js";
 import { type Failure, failure, invalid } from "../shared/error-code.js";
 import { exitCodes } from "./exit-code.js";
 

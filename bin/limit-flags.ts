@@ -4,8 +4,8 @@
  * there are is said in a `FlagForm`, in `rule-flags.ts` and `budget-flags.ts`. Pure.
  */
 import type { Checked } from "../shared/checked.js";
-import { type KeyGrammar, type LimitKey, parseKey } from "../shared/limit-key.js";
-import { numberOf } from "../shared/config/setting-kind.js";
+import { type KeyGrammar, type LimitKey, parseKey } from "../shared/domain/limit-key.js";
+import { numberOf } from "../shared/config/settings/setting-kind.js";
 
 /** The flags that name a rule or a budget beside its subject; texts as they were typed. */
 export interface KeyFlags {

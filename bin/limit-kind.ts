@@ -1,7 +1,7 @@
 /** What the commands on rules and those on budgets differ in. What they do is in `commands/run-limits.ts`. */
-import { budgetPeriodLabel, type BudgetScope } from "../shared/budget.js";
+import { budgetPeriodLabel, type BudgetScope } from "../shared/domain/budget.js";
 import type { ErrorCode } from "../shared/error-code.js";
-import { effectiveSubject, periodLabel, type Scope } from "../shared/rule.js";
+import { effectiveSubject, periodLabel, type Scope } from "../shared/domain/rule.js";
 import type { AdminOp } from "../shared/wire/message.js";
 import { budgetFlags } from "./budget-flags.js";
 import { renderBudgets } from "./budget-table.js";

@@ -1,5 +1,5 @@
 /** The managed keys, fetched from the daemon and shown. The keys are the API's own objects. */
-import type { DaemonClient } from "../shared/daemon-client.js";
+import type { DaemonClient } from "../shared/wire/daemon-client.js";
 import { answered } from "./answered.js";
 import { type Column, renderTable } from "./table.js";
 

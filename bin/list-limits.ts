@@ -1,6 +1,6 @@
 /** The daemon's rules or budgets: fetched page by page, and narrowed. What is shown of them is in `rule-table.ts` and `budget-table.ts`. */
 import { isObject } from "../shared/assert.js";
-import type { DaemonClient } from "../shared/daemon-client.js";
+import type { DaemonClient } from "../shared/wire/daemon-client.js";
 import { plainFailure } from "../shared/error-code.js";
 import { answered } from "./answered.js";
 import { refusal } from "./command-failure.js";

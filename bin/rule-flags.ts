@@ -1,6 +1,6 @@
 /** The flags of `sluice limits set`. Pure. */
-import { numberOf } from "../shared/config/setting-kind.js";
-import { parseRuleWrite, ruleGrammar, type Scope } from "../shared/rule.js";
+import { numberOf } from "../shared/config/settings/setting-kind.js";
+import { parseRuleWrite, ruleGrammar, type Scope } from "../shared/domain/rule.js";
 import type { FlagForm } from "./limit-flags.js";
 
 /** The short flags go by the names that the environment uses too (SPEC "Configuration forms of rules"). */

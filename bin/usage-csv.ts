@@ -8,7 +8,7 @@
  * what was recorded.
  */
 import { assert } from "../shared/assert.js";
-import { picoFromUsd, usdText } from "../shared/money.js";
+import { picoFromUsd, usdText } from "../shared/domain/money.js";
 import { type FieldKind, recordFields, type UsageRecord } from "./usage-record.js";
 
 export const csvHeader = line(recordFields.map(([name]) => name));

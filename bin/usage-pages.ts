@@ -1,6 +1,6 @@
 /** Usage records out of the daemon, page by page in the order of recording: no more than a page is in memory. */
 import { exportedRecordsMax } from "../shared/bounds.js";
-import type { DaemonClient } from "../shared/daemon-client.js";
+import type { DaemonClient } from "../shared/wire/daemon-client.js";
 import { answered } from "./answered.js";
 import { isUsageRecord, type UsageRecord } from "./usage-record.js";
 import { unreadableAnswer } from "./usage-summary.js";

@@ -1,6 +1,6 @@
 /** One usage record as the daemon exports it, and its fields in the order of a CSV file. Pure. */
 import { isCount } from "../shared/assert.js";
-import { picoFromUsd } from "../shared/money.js";
+import { picoFromUsd } from "../shared/domain/money.js";
 
 /**
  * `text` is any text; `count` an integer from 0; `usd` US dollars, null when unpriced; `flag` a boolean.

@@ -5,7 +5,7 @@
 import { randomInt } from "node:crypto";
 import type { Config } from "../shared/config/config.js";
 import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
-import { listen, type Peer } from "../shared/ipc.js";
+import { listen, type Peer } from "../shared/wire/ipc.js";
 import type { Log } from "../shared/log.js";
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../shared/wire/codec.js";

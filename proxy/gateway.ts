@@ -1,8 +1,8 @@
 /** What every request handler of the proxy shares, made once in `main.ts`; and what one request leaves in the log. */
 import type { Config, ProviderConfig } from "../shared/config/config.js";
-import type { NewKey } from "../shared/key-secret.js";
+import type { NewKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
-import type { PicoUsd } from "../shared/money.js";
+import type { PicoUsd } from "../shared/domain/money.js";
 import type { Target } from "../shared/wire/message.js";
 import type { AnswerKeeping } from "./handlers/ask-cache.js";
 import type { Credentials } from "./auth/authenticate.js";

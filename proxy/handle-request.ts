@@ -1,9 +1,9 @@
 /** The proxy's table of contents: route, caller, handler, log line. */
 import { plainFailure } from "../shared/error-code.js";
 import { unreachable } from "../shared/assert.js";
-import { redactKeys } from "../shared/managed-key.js";
-import { costUsd } from "../shared/money.js";
-import { targetName } from "../shared/target-name.js";
+import { redactKeys } from "../shared/domain/managed-key.js";
+import { costUsd } from "../shared/domain/money.js";
+import { targetName } from "../shared/domain/target-name.js";
 import { handleAdmin } from "./handlers/admin/admin-api.js";
 import { handleAuthKeys } from "./handlers/admin/auth-keys-api.js";
 import { authenticate, type Authentication, type Caller } from "./auth/authenticate.js";

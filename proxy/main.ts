@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Config } from "../shared/config/config.js";
 import { isLoopback, isUnlocked, openBeyondLoopback } from "../shared/config/open-gateway.js";
-import { hashKey, newKey } from "../shared/key-secret.js";
+import { hashKey, newKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
 import { connectLimiter } from "./limiter/connect-limiter.js";
 import type { Gateway } from "./gateway.js";

@@ -42,26 +42,26 @@ const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; reado
   "proxy/upstream/passthrough/tunnel.ts": { kind: "adapter", why: "a WebSocket's two sockets, and the time that the second has to end after the first" },
   "proxy/http/upgrade-exchange.ts": { kind: "adapter", why: "the exchange port on the bare socket of a WebSocket's handshake" },
   "proxy/auth/verify-jwt.ts": { kind: "adapter", why: "JWTs by jose; key sets from the file system and by node:http; SHA-256" },
-  "shared/config/parse-shape.ts": { kind: "adapter", why: "valibot, the checker of the file's shape; no I/O" },
-  "shared/config/parse-yaml.ts": { kind: "adapter", why: "js-yaml, the parser; no I/O" },
-  "shared/config/read-config-file.ts": { kind: "adapter", why: "looks for the configuration file and reads it" },
-  "shared/daemon-client.ts": { kind: "adapter", why: "one conversation over the socket, with a random id and deadlines" },
-  "shared/ipc.ts": { kind: "adapter", why: "the Unix socket, by node-ipc" },
-  "shared/key-secret.ts": { kind: "adapter", why: "random bytes and SHA-256, by node:crypto" },
+  "shared/config/file/parse-shape.ts": { kind: "adapter", why: "valibot, the checker of the file's shape; no I/O" },
+  "shared/config/file/parse-yaml.ts": { kind: "adapter", why: "js-yaml, the parser; no I/O" },
+  "shared/config/file/read-config-file.ts": { kind: "adapter", why: "looks for the configuration file and reads it" },
+  "shared/wire/daemon-client.ts": { kind: "adapter", why: "one conversation over the socket, with a random id and deadlines" },
+  "shared/wire/ipc.ts": { kind: "adapter", why: "the Unix socket, by node-ipc" },
+  "shared/domain/key-secret.ts": { kind: "adapter", why: "random bytes and SHA-256, by node:crypto" },
   "shared/log.ts": { kind: "adapter", why: "standard output and timestamps, by pino" },
   "shared/wire/codec.ts": { kind: "adapter", why: "frames to bytes, by msgpackr; no I/O" },
 };
 
 /** Packages that one file alone imports, so that they can be exchanged or pinned in one place. */
 const soleImporters = {
-  "node-ipc": "shared/ipc.ts",
+  "node-ipc": "shared/wire/ipc.ts",
   lmdb: "limiterd/store/lmdb-store.ts",
   undici: "proxy/upstream/http-upstream.ts",
   "http-proxy": "proxy/upstream/passthrough/http-proxy-passage.ts",
   pino: "shared/log.ts",
   msgpackr: "shared/wire/codec.ts",
   jose: "proxy/auth/verify-jwt.ts",
-  "js-yaml": "shared/config/parse-yaml.ts",
+  "js-yaml": "shared/config/file/parse-yaml.ts",
   "@pydantic/genai-prices": "proxy/routing/price-list.ts",
 };
 
@@ -95,7 +95,7 @@ t.test("the reader of sources sees code and not what stands in comments, texts a
     t.equal(withoutTexts(text).replace(/ +/g, " "), code, text);
     t.equal(withoutTexts(text).length, text.length, "positions stay");
   }
-  const ipc = sources.find(({ path }) => path === "shared/ipc.ts")!;
+  const ipc = sources.find(({ path }) => path === "shared/wire/ipc.ts")!;
   t.ok(ipc.imports.some(({ from, ours, typeOnly }) => from === "node-ipc" && !ours && !typeOnly));
   t.ok(sources.find(({ path }) => path === "limiterd/rules/charge.ts")!.imports.some(({ from, typeOnly }) => from === "shared/wire/message.ts" && typeOnly));
   t.ok(sources.length > 80 && tests.length > 40, "all directories are read");

@@ -1,6 +1,6 @@
 /** `sluice budgets …`: the five commands on budgets, their flags and their help. What they do is in `run-limits.ts` and `budget-settings.ts`. */
 import type { Command } from "commander";
-import { anchorFields } from "../../shared/reset-anchors.js";
+import { anchorFields } from "../../shared/domain/reset-anchors.js";
 import { anchorFlag, budgetFlags } from "../budget-flags.js";
 import type { KeyFlags, SetFlags } from "../limit-flags.js";
 import { budgetKind } from "../limit-kind.js";

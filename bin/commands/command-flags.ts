@@ -1,6 +1,6 @@
 /** The flags that several commands share. */
 import { Option } from "commander";
-import { parseUserPath } from "../../shared/limit-key.js";
+import { parseUserPath } from "../../shared/domain/limit-key.js";
 import type { ConfigurationFlags } from "../configuration.js";
 import type { FromFlags } from "../limit-flags.js";
 

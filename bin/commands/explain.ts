@@ -1,7 +1,7 @@
 /** `sluice explain`: what would happen to a request now and why, or why one was refused. It consumes nothing. */
 import type { Command } from "commander";
-import { hashKey } from "../../shared/key-secret.js";
-import { keyNumber, looksLikeManagedKey } from "../../shared/managed-key.js";
+import { hashKey } from "../../shared/domain/key-secret.js";
+import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import { usageFailure } from "../command-failure.js";
 import { requireConfiguration } from "../configuration.js";
 import { renderExplanation } from "../explanation-text.js";

@@ -1,7 +1,7 @@
 /** `sluice keys …`: managed keys, and the three commands on them. */
 import type { Command } from "commander";
-import { hashKey, newKey } from "../../shared/key-secret.js";
-import { keyNumber, looksLikeManagedKey } from "../../shared/managed-key.js";
+import { hashKey, newKey } from "../../shared/domain/key-secret.js";
+import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import { usageFailure } from "../command-failure.js";
 import { inFlagWords, type KeyIssueFlags, keyIssueFromFlags, notAKey } from "../key-flags.js";
 import { listKeys, type ListedKey, renderKeys } from "../list-keys.js";

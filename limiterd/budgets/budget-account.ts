@@ -1,7 +1,7 @@
 /** A budget as the daemon holds it, with its accounts: what is charged and judged. How they are found and change is in `budget-book.ts`. */
-import type { BudgetDefinition } from "../../shared/budget.js";
-import type { MoneySum } from "../../shared/money.js";
-import type { RuleSource } from "../../shared/rule.js";
+import type { BudgetDefinition } from "../../shared/domain/budget.js";
+import type { MoneySum } from "../../shared/domain/money.js";
+import type { RuleSource } from "../../shared/domain/rule.js";
 import type { PeriodBounds } from "./budget-period.js";
 import type { Spends } from "./spend.js";
 

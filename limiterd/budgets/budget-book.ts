@@ -3,9 +3,9 @@
  * record adds to them. Looking up costs as much as the path is deep, however many budgets there are.
  * Verdicts are in `judge-budgets.ts`; what is written, in `budget-store.ts`.
  */
-import { amountSum, type BudgetDefinition, budgetId, type BudgetKey, compareBudgets } from "../../shared/budget.js";
-import type { ResetAnchors } from "../../shared/reset-anchors.js";
-import type { RuleSource } from "../../shared/rule.js";
+import { amountSum, type BudgetDefinition, budgetId, type BudgetKey, compareBudgets } from "../../shared/domain/budget.js";
+import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
+import type { RuleSource } from "../../shared/domain/rule.js";
 import { type Account, accountsOf, type Budget, type Found, newAccount, startOf } from "./budget-account.js";
 import { createBudgetIndex } from "./budget-index.js";
 import { type PeriodBounds, periodBounds } from "./budget-period.js";

@@ -1,5 +1,5 @@
 /** Which accounts a request meets: those of its labels, of its path and of the path's ancestors. */
-import { compareBudgets } from "../../shared/budget.js";
+import { compareBudgets } from "../../shared/domain/budget.js";
 import type { Account, Budget } from "./budget-account.js";
 
 /** The account of one direct child of a template. */

@@ -2,8 +2,8 @@
  * When the periods of budgets begin and end (CONTRACT section 8): in UTC, from the reset anchors. Pure;
  * what is spent in a period is in `budget-book.ts`.
  */
-import { dailySeconds, monthlySeconds, weeklySeconds } from "../../shared/budget.js";
-import type { ResetAnchors } from "../../shared/reset-anchors.js";
+import { dailySeconds, monthlySeconds, weeklySeconds } from "../../shared/domain/budget.js";
+import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 
 /** Milliseconds since the epoch; the end belongs to the next period. */
 export interface PeriodBounds {

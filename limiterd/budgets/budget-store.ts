@@ -4,8 +4,8 @@
  * they charged stood at after them; the accounts' own entries follow now and then (`flush-usage.ts`).
  */
 import { assert, isCount } from "../../shared/assert.js";
-import { type BudgetDefinition, budgetScopes } from "../../shared/budget.js";
-import { anchorsToStored, type ResetAnchors } from "../../shared/reset-anchors.js";
+import { type BudgetDefinition, budgetScopes } from "../../shared/domain/budget.js";
+import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import { type Account, accountsOf, type Budget } from "./budget-account.js";
 import type { BudgetBook, RestoredBudget } from "./budget-book.js";
 import { type Spends, spendsFromStored, spendsToStored } from "./spend.js";

@@ -3,7 +3,7 @@
  * what its period has cost so far (CONTRACT section 8). Whole days come from the sums of usage, at once;
  * the broken day with which a period may begin is read from its records, in slices.
  */
-import { addCost, emptySum } from "../../shared/money.js";
+import { addCost, emptySum } from "../../shared/domain/money.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import { type Account, type Budget, type Found, startOf } from "./budget-account.js";
 import type { BudgetBookPorts } from "./budget-book.js";

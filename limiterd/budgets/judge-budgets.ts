@@ -2,8 +2,8 @@
  * Whether a request may be made under its budgets (CONTRACT sections 5 and 8): each that it meets must
  * have something left in its running period. What the request itself will cost isn't known yet.
  */
-import { compareBudgets } from "../../shared/budget.js";
-import { compareSums, sumUsd } from "../../shared/money.js";
+import { compareBudgets } from "../../shared/domain/budget.js";
+import { compareSums, sumUsd } from "../../shared/domain/money.js";
 import type { BudgetBreach } from "../../shared/wire/message.js";
 import type { Account } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";

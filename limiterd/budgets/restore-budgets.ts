@@ -3,8 +3,8 @@
  * (CONTRACT section 9). An account's own entry may be behind; the log says what it came to.
  */
 import { isCount } from "../../shared/assert.js";
-import { type BudgetDefinition, budgetId } from "../../shared/budget.js";
-import { anchorsFromStored, defaultAnchors } from "../../shared/reset-anchors.js";
+import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
+import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
 import type { Account, Budget } from "./budget-account.js";
 import { type BudgetBook, type BudgetBookPorts, createBudgetBook } from "./budget-book.js";
 import { anchorsKey, budgetChange, budgetFromStored, spendFromStored, spendLogFromStored, spendRemovals, type SpendsLogged, splitSpendKey } from "./budget-store.js";

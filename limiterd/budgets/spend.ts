@@ -3,7 +3,7 @@
  * two before it are kept, so that a settle that comes late, and a clock that steps back, find theirs.
  */
 import { isCount } from "../../shared/assert.js";
-import { addCost, addSum, emptySum, type MoneySum, type PicoUsd } from "../../shared/money.js";
+import { addCost, addSum, emptySum, type MoneySum, type PicoUsd } from "../../shared/domain/money.js";
 
 /** Of one period. */
 export interface PeriodSpend {

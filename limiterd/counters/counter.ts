@@ -1,5 +1,5 @@
 /** A window and a gauge with the rule that they count for. How counters are found and kept is in `rule-book.ts` and `children.ts`. */
-import type { RuleDefinition, RuleSource } from "../../shared/rule.js";
+import type { RuleDefinition, RuleSource } from "../../shared/domain/rule.js";
 import type { Children } from "./children.js";
 import type { Window } from "./window.js";
 

@@ -3,7 +3,7 @@
  * They are never removed, so that a key's id says for ever whose it was, and a gateway that had a key
  * never opens again by itself.
  */
-import { keyId, type KeyDefinition } from "../../shared/managed-key.js";
+import { keyId, type KeyDefinition } from "../../shared/domain/managed-key.js";
 
 export interface ManagedKey extends KeyDefinition {
   readonly number: number;

@@ -1,7 +1,7 @@
 /** Managed keys as the store keeps them: `keys`, [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs] by number. */
 import { isCount } from "../../shared/assert.js";
-import { isKeyHash, isRedactedKey } from "../../shared/managed-key.js";
-import { isNormalUserPath } from "../../shared/user-path.js";
+import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
+import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { createKeyRing, type KeyRing, type ManagedKey } from "./key-ring.js";
 import { type Change, type Store, StoreUnreadableError } from "../store/store.js";
 

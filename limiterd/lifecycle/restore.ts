@@ -8,7 +8,7 @@ import { replaySettle } from "../rules/count-settle.js";
 import type { KeyRing } from "../keys/key-ring.js";
 import { createProxies, type Proxies } from "../proxies.js";
 import { createRuleBook, type RuleBook } from "../rules/rule-book.js";
-import { type RuleDefinition, ruleId } from "../../shared/rule.js";
+import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { restoreKeys } from "../keys/stored-key.js";
 import { bornKey, type Change, journalFromStored, proxyFromStored, resetKey, ruleFromStored, ruleRemoved, ruleWritten, splitWindowKey, type Store, StoreUnreadableError, windowFromStored } from "../store/store.js";
 

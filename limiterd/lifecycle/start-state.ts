@@ -1,8 +1,8 @@
 /** From the store to a daemon that may answer: what was kept is restored, and this life of the daemon is written down. */
 import { commitDelayMs } from "../../shared/bounds.js";
-import type { BudgetDefinition } from "../../shared/budget.js";
-import { keyNumber } from "../../shared/managed-key.js";
-import type { RuleDefinition } from "../../shared/rule.js";
+import type { BudgetDefinition } from "../../shared/domain/budget.js";
+import { keyNumber } from "../../shared/domain/managed-key.js";
+import type { RuleDefinition } from "../../shared/domain/rule.js";
 import { noteStoreState } from "../handlers/announce.js";
 import { budgetChange, createSpendLog } from "../budgets/budget-store.js";
 import type { HashKey } from "../counters/child-name.js";

@@ -5,7 +5,7 @@
  * would happen (`explain.ts`) judges copies.
  */
 import { assert } from "../../shared/assert.js";
-import { compareRules } from "../../shared/rule.js";
+import { compareRules } from "../../shared/domain/rule.js";
 import type { Breach, BudgetBreach, Dimension, SuccessHeaders, Target } from "../../shared/wire/message.js";
 import { type BudgetMatching, judgeBudgets } from "../budgets/judge-budgets.js";
 import { type Counter, inOrder, type RuleBook } from "./rule-book.js";

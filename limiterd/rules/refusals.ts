@@ -3,7 +3,7 @@
  * and why; the proxy tells afterwards which request that was. Only in memory: a restart forgets them.
  */
 import { refusalBytesMax, refusalsMax } from "../../shared/bounds.js";
-import { utf8Bytes } from "../../shared/user-path.js";
+import { utf8Bytes } from "../../shared/domain/user-path.js";
 import type { Breach, BudgetBreach, Target } from "../../shared/wire/message.js";
 
 export interface Refusal {

@@ -3,7 +3,7 @@
  * costs as much as the path is deep, however many rules there are. Verdicts are not here (`admit.ts`),
  * nor is what is written to the store (`snapshot.ts`).
  */
-import { effectiveSubject, ruleId, type RuleDefinition, type RuleKey, type RuleSource } from "../../shared/rule.js";
+import { effectiveSubject, ruleId, type RuleDefinition, type RuleKey, type RuleSource } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/wire/message.js";
 import type { HashKey } from "../counters/child-name.js";
 import { Children, Nursery } from "../counters/children.js";

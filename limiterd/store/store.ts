@@ -3,8 +3,8 @@
  * adapter for LMDB is `lmdb-store.ts`; a simulated disk can stand in for it.
  */
 import { isCount } from "../../shared/assert.js";
-import { type RuleDefinition, type RuleSource, scopes } from "../../shared/rule.js";
-import { isNormalUserPath } from "../../shared/user-path.js";
+import { type RuleDefinition, type RuleSource, scopes } from "../../shared/domain/rule.js";
+import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { type SettledPart, settledParts, type Target } from "../../shared/wire/message.js";
 
 export const tables = ["rules", "windows", "journal", "proxies", "lives", "keys", "usage", "rollups", "marks", "budgets", "spends", "spendlog", "resets", "settings"] as const;

@@ -3,7 +3,7 @@
  * stands in its key (`rollup-keys.ts`).
  */
 import { isCount } from "../../shared/assert.js";
-import { addCost, addSum, emptySum, type MoneySum, type PicoUsd } from "../../shared/money.js";
+import { addCost, addSum, emptySum, type MoneySum, type PicoUsd } from "../../shared/domain/money.js";
 import type { UsageRecord } from "./usage-records.js";
 
 /** Cache hits aren't in it. Counts are safe integers, which stop at the largest. */

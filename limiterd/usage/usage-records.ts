@@ -4,8 +4,8 @@
  */
 import { isCount } from "../../shared/assert.js";
 import { recordLatenessMs } from "../../shared/bounds.js";
-import { isPicoUsd } from "../../shared/money.js";
-import { isNormalUserPath } from "../../shared/user-path.js";
+import { isPicoUsd } from "../../shared/domain/money.js";
+import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message.js";
 

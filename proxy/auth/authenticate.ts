@@ -4,8 +4,8 @@
  * are the daemon's to say (`authorize-caller.ts`, or the admission itself).
  */
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
-import { looksLikeManagedKey } from "../../shared/managed-key.js";
-import { normalizeUserPath } from "../../shared/user-path.js";
+import { looksLikeManagedKey } from "../../shared/domain/managed-key.js";
+import { normalizeUserPath } from "../../shared/domain/user-path.js";
 import type { Claimed } from "../../shared/wire/message.js";
 import { looksLikeJwt } from "./jwt-path.js";
 import type { JwtVerifier } from "./jwt-verifier.js";

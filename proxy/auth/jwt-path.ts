@@ -1,7 +1,7 @@
 /** From the claims of a verified token to its user path (CONTRACT section 2). Whether the token is genuine isn't known here. */
 import { isObject } from "../../shared/assert.js";
 import { jwtBytesMax } from "../../shared/bounds.js";
-import { normalizeUserPath } from "../../shared/user-path.js";
+import { normalizeUserPath } from "../../shared/domain/user-path.js";
 
 type Claims = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,7 @@
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
-import { utf8Bytes } from "../../shared/user-path.js";
+import { utf8Bytes } from "../../shared/domain/user-path.js";
 
 /** By how a path ends. */
 const known: readonly (readonly [end: string, operation: Operation])[] = [

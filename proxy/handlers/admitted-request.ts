@@ -1,6 +1,6 @@
 /** What every limited request goes through, whatever it asks for: it is admitted or answered, and settled when it has ended. */
 import type { Failure } from "../../shared/error-code.js";
-import { refusalMessage } from "../../shared/refusal-message.js";
+import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { SuccessHeaders, Target } from "../../shared/wire/message.js";
 import type { Caller } from "../auth/authenticate.js";

@@ -4,7 +4,7 @@
  * while nothing has gone to the client, and while there is one.
  */
 import { assert } from "../../shared/assert.js";
-import { refusalMessage } from "../../shared/refusal-message.js";
+import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/wire/message.js";
 import type { Exchange } from "../http/exchange.js";
 import { isMoreUseful } from "../upstream/failover-reason.js";

@@ -1,7 +1,7 @@
 /** A call whose request is a JSON object: chat completions, messages, responses, embeddings, speech, images. To a provider of the same dialect its bytes go as they came. */
 import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
-import type { RewriterName } from "../../shared/config/rewriter-settings.js";
+import type { RewriterName } from "../../shared/config/settings/rewriter-settings.js";
 import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { chooseDialect } from "../dialects/choose-dialect.js";

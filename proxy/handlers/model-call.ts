@@ -1,6 +1,6 @@
 /** A request to a model as the flow in `model-request.ts` sees it, whatever its endpoint and the form of its body. */
 import type { ProviderConfig } from "../../shared/config/config.js";
-import type { RewriterName } from "../../shared/config/rewriter-settings.js";
+import type { RewriterName } from "../../shared/config/settings/rewriter-settings.js";
 import type { Failure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import type { Exchange } from "../http/exchange.js";

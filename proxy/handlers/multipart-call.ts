@@ -7,7 +7,7 @@ import { heldUploadBytesMax, subjectBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { utf8Bytes } from "../../shared/user-path.js";
+import { utf8Bytes } from "../../shared/domain/user-path.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { boundaryOf, FieldFinder, type FieldPlace } from "../body/multipart.js";
 import { notOffered } from "../routing/not-offered.js";

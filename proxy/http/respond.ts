@@ -4,8 +4,8 @@
  */
 import type { Failure } from "../../shared/error-code.js";
 import { failure } from "../../shared/error-code.js";
-import { refusalMessage } from "../../shared/refusal-message.js";
-import { targetName } from "../../shared/target-name.js";
+import { refusalMessage } from "../../shared/domain/refusal-message.js";
+import { targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders, Target } from "../../shared/wire/message.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
-import { dial } from "../../shared/ipc.js";
+import { dial } from "../../shared/wire/ipc.js";
 import type { Log } from "../../shared/log.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";

@@ -5,7 +5,7 @@
  * It is loaded when a configured provider may be in it, and not otherwise: it takes some 25 ms and 6 MB.
  */
 import type { ModelPrice } from "@pydantic/genai-prices";
-import { type Price, rateFromUsdPerMillion, type TokenRates } from "../../shared/price.js";
+import { type Price, rateFromUsdPerMillion, type TokenRates } from "../../shared/domain/price.js";
 
 export interface PriceList {
   /** The list's name for the provider at this address or, where a relay stands in between, with this instance name; null when it knows neither. */

@@ -1,6 +1,6 @@
-/** What a response costs, and what a prompt was spared: its usage at its target's price, or what the provider says it cost. Pure integers; units in `../shared/money.ts`. */
-import { isPicoUsd, type PicoUsd } from "../../shared/money.js";
-import { type Price, ratesFor, type TokenRates } from "../../shared/price.js";
+/** What a response costs, and what a prompt was spared: its usage at its target's price, or what the provider says it cost. Pure integers; units in `../shared/domain/money.ts`. */
+import { isPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
+import { type Price, ratesFor, type TokenRates } from "../../shared/domain/price.js";
 import type { Usage } from "./read-usage.js";
 
 /** `totalCost` is `inputCost`, `outputCost` and the fee per request. */

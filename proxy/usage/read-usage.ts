@@ -9,7 +9,7 @@
  */
 import { isCount, isObject } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
-import { type PicoUsd, isPicoUsd, picoFromUsd } from "../../shared/money.js";
+import { type PicoUsd, isPicoUsd, picoFromUsd } from "../../shared/domain/money.js";
 import { show } from "../../shared/checked.js";
 
 /** What one response used. `inputTokens + outputTokens` is always `totalTokens`, which token limits charge. */

@@ -5,8 +5,8 @@
  */
 import { isObject } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
-import { isPicoUsd } from "../../shared/money.js";
-import { utf8Bytes } from "../../shared/user-path.js";
+import { isPicoUsd } from "../../shared/domain/money.js";
+import { utf8Bytes } from "../../shared/domain/user-path.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import { readUsage, type Usage } from "./read-usage.js";
 

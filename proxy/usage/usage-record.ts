@@ -1,6 +1,6 @@
 /** What a settle tells of an executed request, or of one that the cache answered (`../shared/wire/execution.ts`): its usage, priced. */
 import { subjectBytesMax } from "../../shared/bounds.js";
-import type { Price } from "../../shared/price.js";
+import type { Price } from "../../shared/domain/price.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Target } from "../../shared/wire/message.js";
 import { estimateSavedTokens } from "./estimate-tokens.js";

@@ -2,12 +2,12 @@
  * What a checked configuration holds, after file, environment and flags are merged (CONTRACT
  * section 9). Both processes read the same one and take their part.
  */
-import type { BudgetDefinition } from "../budget.js";
+import type { BudgetDefinition } from "../domain/budget.js";
 import type { Operation } from "../operation.js";
-import type { Price } from "../price.js";
-import type { RuleDefinition } from "../rule.js";
+import type { Price } from "../domain/price.js";
+import type { RuleDefinition } from "../domain/rule.js";
 import type { CredentialHeader, MaxTokensField, ProviderType } from "./provider-type.js";
-import type { RewriterName } from "./rewriter-settings.js";
+import type { RewriterName } from "./settings/rewriter-settings.js";
 
 export type FailureMode = "closed" | "open";
 

@@ -2,9 +2,9 @@
  * Which rules and budgets are loaded but do nothing, and why: limits that can't be enforced must be seen.
  * Judged by the configuration alone, so a rule that waits for its first request isn't one of them.
  */
-import { type BudgetKey, budgetPeriodLabel } from "../budget.js";
+import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
 import type { Config } from "./config.js";
-import { periodLabel, type RuleDefinition } from "../rule.js";
+import { periodLabel, type RuleDefinition } from "../domain/rule.js";
 
 /** A rule or a budget that does nothing; its name and why, on one line. */
 export interface Inert {

@@ -1,10 +1,10 @@
 /** The configuration of this process, from wherever it stands (CONTRACT section 9). What is checked and how is in `build-config.ts`. */
-import { buildConfig, type ConfigResult } from "./build-config.js";
+import { buildConfig, type ConfigResult } from "./build/build-config.js";
 import type { Environment } from "./environment.js";
-import { readConfigFile } from "./read-config-file.js";
-import type { Flags } from "./settings.js";
+import { readConfigFile } from "./file/read-config-file.js";
+import type { Flags } from "./settings/settings.js";
 
-export type { ConfigResult } from "./build-config.js";
+export type { ConfigResult } from "./build/build-config.js";
 
 export interface ConfigInput {
   /** The file that `--config` names. */

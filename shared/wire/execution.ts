@@ -8,7 +8,7 @@
  */
 import { isCount } from "../assert.js";
 import { requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../bounds.js";
-import { isPicoUsd, type PicoUsd } from "../money.js";
+import { isPicoUsd, type PicoUsd } from "../domain/money.js";
 
 /** Tokens as in `docs/usage.md`; the three costs are null together: unpriced, which is not 0. */
 export interface Execution {

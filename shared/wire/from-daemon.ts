@@ -1,8 +1,8 @@
 /** Frames from the daemon, checked. The daemon is trusted to mean well, not to be of the same version; the grammar stands in `message.ts`. */
 import { isCount } from "../assert.js";
-import { budgetScopes } from "../budget.js";
+import { budgetScopes } from "../domain/budget.js";
 import { errorTypes, type Failure } from "../error-code.js";
-import { scopes } from "../rule.js";
+import { scopes } from "../domain/rule.js";
 import type { Dimension, FromDaemon, KeyOfCaller, SuccessHeaders } from "./message.js";
 
 const dimensions: readonly Dimension[] = ["requests", "tokens", "concurrent"];

@@ -53,10 +53,10 @@
 import type { Failure } from "../error-code.js";
 import type { AdminOp } from "./admin-op.js";
 import type { Execution } from "./execution.js";
-import type { Breach, BudgetBreach, SuccessHeaders } from "./verdict.js";
+import type { Breach, BudgetBreach, SuccessHeaders } from "../domain/verdict.js";
 
 export type { AdminOp } from "./admin-op.js";
-export type { Breach, BudgetBreach, Dimension, SuccessHeaders } from "./verdict.js";
+export type { Breach, BudgetBreach, Dimension, SuccessHeaders } from "../domain/verdict.js";
 
 /** Where a request may go: a provider instance and the model's id there. */
 export interface Target {

@@ -1,8 +1,8 @@
 /** Frames towards the daemon, checked: whoever sends one that breaks the grammar (`message.ts`) is closed. */
 import { isCount } from "../assert.js";
 import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../bounds.js";
-import { isKeyHash } from "../managed-key.js";
-import { isNormalUserPath } from "../user-path.js";
+import { isKeyHash } from "../domain/managed-key.js";
+import { isNormalUserPath } from "../domain/user-path.js";
 import { executionFromWire } from "./execution.js";
 import { adminOps } from "./admin-op.js";
 import { type Admit, type Hello, type Lease, type Reroute, type Settle, settledParts, type Target, type ToDaemon } from "./message.js";

@@ -1,6 +1,6 @@
 /** The daemon behind the admission port, as a proxy sees it: the real socket, the real frames. */
 import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
-import { dial, type Peer } from "../../shared/ipc.js";
+import { dial, type Peer } from "../../shared/wire/ipc.js";
 import { wireVersion } from "../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";

@@ -1,6 +1,6 @@
 /** A proxy's side of the daemon's socket for `npm run bench:scale`: admissions of any path, each settled at once, and admin operations. */
 import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
-import { dial } from "../../shared/ipc.js";
+import { dial } from "../../shared/wire/ipc.js";
 import { wireVersion } from "../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";

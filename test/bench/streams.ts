@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
-import { connectDaemon } from "../../shared/daemon-client.js";
+import { connectDaemon } from "../../shared/wire/daemon-client.js";
 import type { StreamsEnded } from "../support/slow-streams.js";
 import { atLeastOne } from "./describe-run.js";
 import { giveJob } from "./job-channel.js";

@@ -2,13 +2,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseBudgetKey, parseBudgetResetOne, parseBudgetWrite } from "../../shared/budget.js";
+import { parseBudgetKey, parseBudgetResetOne, parseBudgetWrite } from "../../shared/domain/budget.js";
 import { failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
-import { listen, type Peer } from "../../shared/ipc.js";
-import { defaultAnchors, parseAnchors } from "../../shared/reset-anchors.js";
+import { listen, type Peer } from "../../shared/wire/ipc.js";
+import { defaultAnchors, parseAnchors } from "../../shared/domain/reset-anchors.js";
 import { type Checked, parseConfirmation } from "../../shared/checked.js";
-import { compareRules, effectiveSubject, parseRuleKey, parseRuleResetOne, parseRuleWrite, periodLabel, type RuleDefinition, ruleId } from "../../shared/rule.js";
+import { compareRules, effectiveSubject, parseRuleKey, parseRuleResetOne, parseRuleWrite, periodLabel, type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import type { Admin, FromDaemon, ToDaemon } from "../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";

@@ -5,7 +5,7 @@
  */
 import net from "node:net";
 import { runPart } from "../../bin/run-part.js";
-import { SocketTakenError } from "../../shared/ipc.js";
+import { SocketTakenError } from "../../shared/wire/ipc.js";
 
 export type FakeScenario =
   | "serve"

@@ -1,7 +1,7 @@
 import t from "tap";
 import { inFlagWords, keyIssueFromFlags, notAKey } from "../../bin/key-flags.js";
 import { renderKeys } from "../../bin/list-keys.js";
-import { hashKey, newKey } from "../../shared/key-secret.js";
+import { hashKey, newKey } from "../../shared/domain/key-secret.js";
 import { run } from "./command-session.js";
 import { startFakeDaemon } from "./fake-daemon.js";
 

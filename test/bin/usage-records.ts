@@ -1,7 +1,7 @@
 /** Usage records for tests, as the daemon exports them. */
 import fc from "fast-check";
 import { costPicoUsdMax } from "../../shared/bounds.js";
-import { costUsd } from "../../shared/money.js";
+import { costUsd } from "../../shared/domain/money.js";
 import { recordFields, type UsageRecord } from "../../bin/usage-record.js";
 
 const texts = fc.string({ unit: fc.constantFrom(..."=+-@'\",;\t\r\n ab/ü𝄞＝") });

@@ -1,6 +1,6 @@
 /** The response cache through real processes: what comes from it, to whom, and what it counts. */
 import t from "tap";
-import { connectDaemon } from "../../shared/daemon-client.js";
+import { connectDaemon } from "../../shared/wire/daemon-client.js";
 import { admin, until } from "../support/client.js";
 import { makeSite } from "../support/processes.js";
 import { beginStream, chunk, completion, replyCompletion, startScriptedUpstream, usageChunk } from "../support/scripted-upstream.js";

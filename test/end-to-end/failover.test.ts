@@ -1,7 +1,7 @@
 /** Failover through real processes: which failures another target answers for, and what is counted where. */
 import { createServer } from "node:net";
 import t from "tap";
-import { connectDaemon } from "../../shared/daemon-client.js";
+import { connectDaemon } from "../../shared/wire/daemon-client.js";
 import { admin, chat, ruleNow, until } from "../support/client.js";
 import { makeSite } from "../support/processes.js";
 import { beginStream, chunk, completion, replyCompletion, startScriptedUpstream, type UpstreamCallSeen, usageChunk } from "../support/scripted-upstream.js";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import t from "tap";
-import { hashKey, newKey } from "../../shared/key-secret.js";
+import { hashKey, newKey } from "../../shared/domain/key-secret.js";
 import { admin, until } from "../support/client.js";
 import { makeSite, type Site } from "../support/processes.js";
 

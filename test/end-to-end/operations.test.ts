@@ -1,6 +1,6 @@
 /** SPEC "Effects of operations on a rule's counters" through real processes: over HTTP, and again after SIGTERM and after kill −9 of the daemon. */
 import t from "tap";
-import { connectDaemon } from "../../shared/daemon-client.js";
+import { connectDaemon } from "../../shared/wire/daemon-client.js";
 import { admin, type AdminAnswer, chat, until } from "../support/client.js";
 import { makeSite } from "../support/processes.js";
 import { beginStream, chunk, replyCompletion, startScriptedUpstream } from "../support/scripted-upstream.js";

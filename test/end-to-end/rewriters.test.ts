@@ -1,6 +1,6 @@
 /** Request rewriters through real processes: what reaches the provider, and what usage tells of it. */
 import t from "tap";
-import { connectDaemon } from "../../shared/daemon-client.js";
+import { connectDaemon } from "../../shared/wire/daemon-client.js";
 import { until } from "../support/client.js";
 import { makeSite } from "../support/processes.js";
 import { replyCompletion, startScriptedUpstream } from "../support/scripted-upstream.js";

@@ -8,7 +8,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { loadConfig } from "../../shared/config/load-config.js";
-import { newKey } from "../../shared/key-secret.js";
+import { newKey } from "../../shared/domain/key-secret.js";
 import { run } from "../bin/command-session.js";
 import { signWithSecret } from "../support/jwt-signer.js";
 import { makeSite } from "../support/processes.js";

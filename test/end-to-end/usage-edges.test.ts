@@ -6,7 +6,7 @@
 import { writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import t from "tap";
-import { connectDaemon } from "../../shared/daemon-client.js";
+import { connectDaemon } from "../../shared/wire/daemon-client.js";
 import { chat, ruleNow, until } from "../support/client.js";
 import { makeSite, type Part } from "../support/processes.js";
 import { beginStream, chunk, startScriptedUpstream, type UpstreamCallSeen, usageChunk } from "../support/scripted-upstream.js";

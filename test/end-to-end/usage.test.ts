@@ -5,7 +5,7 @@
 import { connect } from "node:net";
 import { once } from "node:events";
 import t from "tap";
-import { connectDaemon } from "../../shared/daemon-client.js";
+import { connectDaemon } from "../../shared/wire/daemon-client.js";
 import { dayOf } from "../../shared/utc-day.js";
 import { chat, until } from "../support/client.js";
 import { makeSite } from "../support/processes.js";

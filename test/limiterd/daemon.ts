@@ -13,9 +13,9 @@ import { type DaemonState, newCounts, type PeerState } from "../../limiterd/stat
 import { findInertRules } from "../../limiterd/handlers/admin/status.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import { createWriter } from "../../limiterd/store/writer.js";
-import type { BudgetDefinition } from "../../shared/budget.js";
+import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
-import type { RuleDefinition } from "../../shared/rule.js";
+import type { RuleDefinition } from "../../shared/domain/rule.js";
 import { wireVersion } from "../../shared/version.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { AdminOp, FromDaemon, Lease, Settle, ToDaemon } from "../../shared/wire/message.js";

@@ -6,7 +6,7 @@
 import { copyCounter, type Counter, type Rule } from "../../limiterd/counters/counter.js";
 import type { RuleBook } from "../../limiterd/rules/rule-book.js";
 import { clearWindow } from "../../limiterd/counters/window.js";
-import { ruleId, type RuleDefinition } from "../../shared/rule.js";
+import { ruleId, type RuleDefinition } from "../../shared/domain/rule.js";
 import type { OracleKind } from "../limiterd/rules/oracle.js";
 import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
 import { childNames } from "../limiterd/counters/child-names.js";

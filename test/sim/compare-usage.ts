@@ -5,7 +5,7 @@
 import { rollupFromStored } from "../../limiterd/usage/rollup.js";
 import type { DaemonState } from "../../limiterd/state.js";
 import { recordsFromStored, type UsageRecord } from "../../limiterd/usage/usage-records.js";
-import type { BudgetDefinition } from "../../shared/budget.js";
+import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import { accountsOf, picosOf, rollupsOf } from "../limiterd/usage/usage-oracle.js";
 import type { Disk } from "./disk.js";
 import { paths } from "./workload.js";

@@ -4,7 +4,7 @@
  */
 import type { DaemonState, PeerState } from "../../limiterd/state.js";
 import { resetKey, ruleFromStored } from "../../limiterd/store/store.js";
-import { type RuleDefinition, ruleId, type Scope } from "../../shared/rule.js";
+import { type RuleDefinition, ruleId, type Scope } from "../../shared/domain/rule.js";
 import type { Admin } from "../../shared/wire/message.js";
 import type { Disk } from "./disk.js";
 import type { Generation, Truth } from "./truth.js";

@@ -3,7 +3,7 @@
  * everything that is dead is started, and every request ends; at rest everything must add up, and once
  * more after a restart.
  */
-import type { RuleDefinition } from "../../shared/rule.js";
+import type { RuleDefinition } from "../../shared/domain/rule.js";
 import type { SettledPart, Target } from "../../shared/wire/message.js";
 import { type DaemonProcess, startDaemonProcess } from "./daemon-process.js";
 import { describeTarget } from "./describe-message.js";

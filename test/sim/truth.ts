@@ -5,7 +5,7 @@
  * a window or not, until whoever knows of it has told of it again.
  */
 import { counted } from "../limiterd/rules/oracle.js";
-import { type RuleDefinition, ruleId } from "../../shared/rule.js";
+import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/wire/message.js";
 
 /** Whose rules count something: a path's, a target's, or both. */

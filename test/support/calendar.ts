@@ -1,5 +1,5 @@
 /** The calendar as people read it, by text and day by day: for tests of what computes it. */
-import type { ResetAnchors } from "../../shared/reset-anchors.js";
+import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 
 /** The calendar by text: a day exists when its date survives being parsed and printed. */
 function dayExists(date: string): boolean {

@@ -1,6 +1,6 @@
 /** A proxy that does nothing but tell a daemon of requests that it has executed, as fast as the daemon writes them down. */
 import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
-import { dial, type Peer } from "../../shared/ipc.js";
+import { dial, type Peer } from "../../shared/wire/ipc.js";
 import { wireVersion } from "../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";

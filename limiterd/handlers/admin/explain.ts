@@ -3,10 +3,10 @@
  * verdict, by the very function that admits (`admit.ts`). It works on copies: nothing is consumed, no
  * window moves and no child of a template is made.
  */
-import { budgetPeriodLabel } from "../../../shared/budget.js";
-import { periodLabel } from "../../../shared/rule.js";
-import { refusalMessage } from "../../../shared/refusal-message.js";
-import { targetName } from "../../../shared/target-name.js";
+import { budgetPeriodLabel } from "../../../shared/domain/budget.js";
+import { periodLabel } from "../../../shared/domain/rule.js";
+import { refusalMessage } from "../../../shared/domain/refusal-message.js";
+import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Breach, BudgetBreach, Target } from "../../../shared/wire/message.js";
 import { type AdmissionOptions, type AdmissionRequest, breachOf, hasWindow, isFull, judge, type Judgement, waitOfRequests, waitOfTokens } from "../../rules/admit.js";

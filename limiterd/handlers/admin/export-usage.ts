@@ -1,6 +1,6 @@
 /** The records themselves, page by page in the order in which they were recorded: for the command line, in bounded memory on both sides. */
 import { recordLatenessMs, recordsPerTurn } from "../../../shared/bounds.js";
-import { costUsd } from "../../../shared/money.js";
+import { costUsd } from "../../../shared/domain/money.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { DaemonState } from "../../state.js";
 import { damaged } from "../../usage/usage-reader.js";

@@ -5,7 +5,7 @@
 import { unreachable } from "../../../shared/assert.js";
 import { failure } from "../../../shared/error-code.js";
 import { parseConfirmation } from "../../../shared/checked.js";
-import { parseRuleKey, parseRuleResetOne, parseRuleWrite, periodLabel } from "../../../shared/rule.js";
+import { parseRuleKey, parseRuleResetOne, parseRuleWrite, periodLabel } from "../../../shared/domain/rule.js";
 import type { Admin } from "../../../shared/wire/message.js";
 import { pageAfter, valueOf, writeChange } from "./admin-body.js";
 import { handleBudgets, isBudgetOp } from "./handle-budgets.js";

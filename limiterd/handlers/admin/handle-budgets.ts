@@ -2,9 +2,9 @@
  * The admin operations on budgets, for the HTTP API and the command line alike (CONTRACT sections 6 and
  * 8). Each checks its body whole before it changes anything, and answers once the change is committed.
  */
-import { parseBudgetKey, parseBudgetResetOne, parseBudgetWrite, budgetPeriodLabel } from "../../../shared/budget.js";
+import { parseBudgetKey, parseBudgetResetOne, parseBudgetWrite, budgetPeriodLabel } from "../../../shared/domain/budget.js";
 import { failure } from "../../../shared/error-code.js";
-import { parseAnchors } from "../../../shared/reset-anchors.js";
+import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { parseConfirmation } from "../../../shared/checked.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Admin, AdminOp } from "../../../shared/wire/message.js";

@@ -5,7 +5,7 @@
 import { isCount, isObject } from "../../../shared/assert.js";
 import { keysMax, keysPerPage, periodSecondsMax } from "../../../shared/bounds.js";
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
-import { isKeyHash, isRedactedKey, keyNumber, parseKeyIssue } from "../../../shared/managed-key.js";
+import { isKeyHash, isRedactedKey, keyNumber, parseKeyIssue } from "../../../shared/domain/managed-key.js";
 import { show } from "../../../shared/checked.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import { writeChange } from "./admin-body.js";

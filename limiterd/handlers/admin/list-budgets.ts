@@ -2,9 +2,9 @@
  * Budgets as the outside sees them: items of the admin list (SPEC "Budget record"), the statuses of
  * GET /v1/usage (SPEC "Budget status"), and what `explain` shows of them. Nothing is changed by looking.
  */
-import { budgetPeriodLabel, compareBudgets } from "../../../shared/budget.js";
+import { budgetPeriodLabel, compareBudgets } from "../../../shared/domain/budget.js";
 import { rulesPerPage } from "../../../shared/bounds.js";
-import { compareSums, sumUsd } from "../../../shared/money.js";
+import { compareSums, sumUsd } from "../../../shared/domain/money.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import { type Account, type Budget, startOf } from "../../budgets/budget-account.js";
 import { budgetsInert } from "../../../shared/config/inert-rule.js";

@@ -2,8 +2,8 @@
  * The body of GET /v1/usage (SPEC "Usage status response", CONTRACT section 7): what a user path used
  * in a window of days, and how its budgets and rate limits stand. Nothing is changed by looking.
  */
-import { sumUsd } from "../../../shared/money.js";
-import { periodLabel } from "../../../shared/rule.js";
+import { sumUsd } from "../../../shared/domain/money.js";
+import { periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis } from "../../../shared/time.js";
 import { secondsToEnd } from "../../rules/admit.js";
 import { budgetStatuses } from "./list-budgets.js";

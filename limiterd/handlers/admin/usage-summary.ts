@@ -1,7 +1,7 @@
 /** What a path used, split by day, model, provider or direct child: for the command line. From sums alone, in slices, as they stood when it was asked. */
 import { usageGroupsHeldMax, usageGroupsMax } from "../../../shared/bounds.js";
-import { addSum, compareSums, differenceOf, sumUsd } from "../../../shared/money.js";
-import { targetName } from "../../../shared/target-name.js";
+import { addSum, compareSums, differenceOf, sumUsd } from "../../../shared/domain/money.js";
+import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import { addRollup, copyRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
 import { childrenPrefix, dayIn, dayOfKey, modelIn, modelsPrefix, nameIn, totalPrefix, under } from "../../usage/rollup-keys.js";

@@ -6,7 +6,7 @@
  * `rewrite-duplicate-system.ts`), and the record of what was saved.
  */
 import type { RewriterConfig } from "../../../shared/config/config.js";
-import type { RewriterName } from "../../../shared/config/rewriter-settings.js";
+import type { RewriterName } from "../../../shared/config/settings/rewriter-settings.js";
 import type { Target } from "../../../shared/wire/message.js";
 import { dropDuplicateSystem } from "./rewrite-duplicate-system.js";
 import { type Cuts, findPrompt, type Prompt, type PromptDialect, withoutCuts } from "./rewrite-places.js";

@@ -5,8 +5,8 @@
  */
 import { failure, type Failure, invalid } from "../../../shared/error-code.js";
 import { isObject } from "../../../shared/assert.js";
-import { parseUserPath } from "../../../shared/limit-key.js";
-import { looksLikeManagedKey } from "../../../shared/managed-key.js";
+import { parseUserPath } from "../../../shared/domain/limit-key.js";
+import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
 import { show } from "../../../shared/checked.js";
 import { failAdmin, readJson } from "./admin-api.js";
 import type { Exchange } from "../../http/exchange.js";

@@ -4,9 +4,9 @@ import t from "tap";
 import { createBudgetBook } from "../../../limiterd/budgets/budget-book.js";
 import { spendsFromStored, spendsToStored } from "../../../limiterd/budgets/spend.js";
 import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
-import type { BudgetDefinition } from "../../../shared/budget.js";
-import { sumUsd } from "../../../shared/money.js";
-import { defaultAnchors } from "../../../shared/reset-anchors.js";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import { sumUsd } from "../../../shared/domain/money.js";
+import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
 
 const hourMs = 3_600_000;
 const begin = Date.parse("2026-11-20T12:30:00Z");

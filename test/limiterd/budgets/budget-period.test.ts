@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { periodBounds } from "../../../limiterd/budgets/budget-period.js";
-import { anchorFields, defaultAnchors, type ResetAnchors } from "../../../shared/reset-anchors.js";
+import { anchorFields, defaultAnchors, type ResetAnchors } from "../../../shared/domain/reset-anchors.js";
 import { startsAround } from "../../support/calendar.js";
 
 const hourly = 3600;

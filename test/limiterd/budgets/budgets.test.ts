@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import type { BudgetDefinition } from "../../../shared/budget.js";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import type { AdminOp, FromDaemon, Lease } from "../../../shared/wire/message.js";
 import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";

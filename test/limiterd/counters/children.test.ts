@@ -4,7 +4,7 @@ import fc from "fast-check";
 import t from "tap";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import { type Counter, createRuleBook } from "../../../limiterd/rules/rule-book.js";
-import type { RuleDefinition } from "../../../shared/rule.js";
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { childNames } from "./child-names.js";
 
 const now = 1_767_225_600_000;

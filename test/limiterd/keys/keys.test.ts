@@ -2,7 +2,7 @@ import t from "tap";
 import { endReunion } from "../../../limiterd/handlers/handle-message.js";
 import { createKeyRing, keyStatus } from "../../../limiterd/keys/key-ring.js";
 import { keysMax } from "../../../shared/bounds.js";
-import { hashKey, newKey, type NewKey } from "../../../shared/key-secret.js";
+import { hashKey, newKey, type NewKey } from "../../../shared/domain/key-secret.js";
 import type { AdminOp, FromDaemon } from "../../../shared/wire/message.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { counts, pathRule, settleOf, startDaemon, target, type TestDaemon, type TestPeer } from "../daemon.js";

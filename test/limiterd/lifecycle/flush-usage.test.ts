@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { modelsPerDayMax, rollupRecordsMax, rollupsDirtyMax } from "../../../shared/bounds.js";
-import type { BudgetDefinition } from "../../../shared/budget.js";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
 import { rolledUpMark } from "../../../limiterd/store/store.js";

@@ -1,6 +1,6 @@
 import t from "tap";
 import { sweepChildren } from "../../../limiterd/lifecycle/snapshot.js";
-import type { RuleDefinition } from "../../../shared/rule.js";
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { askFor, settleOf, startDaemon } from "../daemon.js";
 import { childNames } from "../counters/child-names.js";
 

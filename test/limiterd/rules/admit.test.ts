@@ -4,7 +4,7 @@ import t from "tap";
 import { admit, type Verdict } from "../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../limiterd/rules/charge.js";
 import { type Counter, createRuleBook, type RuleBook } from "../../../limiterd/rules/rule-book.js";
-import type { RuleDefinition, Scope } from "../../../shared/rule.js";
+import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/wire/message.js";
 import { estimateRequests, estimateTokens, newWindow, rollWindow } from "../../../limiterd/counters/window.js";
 import { counted, createOracle, type OracleRequest, type OracleRule } from "./oracle.js";

@@ -5,8 +5,8 @@ import { charge, release } from "../../../limiterd/rules/charge.js";
 import { listRules } from "../../../limiterd/handlers/admin/list-rules.js";
 import { type Counter, createRuleBook } from "../../../limiterd/rules/rule-book.js";
 import { refusalHeaders, successHeaders } from "../../../proxy/http/respond.js";
-import { refusalMessage } from "../../../shared/refusal-message.js";
-import type { Scope } from "../../../shared/rule.js";
+import { refusalMessage } from "../../../shared/domain/refusal-message.js";
+import type { Scope } from "../../../shared/domain/rule.js";
 import { type CaseGateway, type CaseRule, limiterCases, playCase } from "../../conformance/cases.js";
 
 for (const item of limiterCases("all")) {

@@ -3,7 +3,7 @@ import t from "tap";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import { type Counter, createRuleBook, inOrder, type RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { Forgotten } from "../../../limiterd/rules/templates.js";
-import type { RuleDefinition, Scope } from "../../../shared/rule.js";
+import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import { childNames } from "../counters/child-names.js";
 
 const now = 1_767_225_600_000;

@@ -7,8 +7,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import type { BudgetDefinition } from "../../../shared/budget.js";
-import { defaultAnchors } from "../../../shared/reset-anchors.js";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
 import { dayMs, dayOf } from "../../../shared/utc-day.js";
 import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
 import { startsAround } from "../../support/calendar.js";

@@ -5,7 +5,7 @@ import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usa
 import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import { labelPrefix, modelsPrefix, modelSuffix, totalPrefix } from "../../../limiterd/usage/rollup-keys.js";
 import { createRollups } from "../../../limiterd/usage/rollups.js";
-import type { MoneySum } from "../../../shared/money.js";
+import type { MoneySum } from "../../../shared/domain/money.js";
 import { dayOf } from "../../../shared/utc-day.js";
 import { modelsPerDayMax, rollupCellsMax, subjectBytesMax } from "../../../shared/bounds.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";

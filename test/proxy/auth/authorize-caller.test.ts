@@ -5,7 +5,7 @@ import type { AuthorizeOutcome, Limiter } from "../../../proxy/limiter/limiter.j
 import type { Area } from "../../../proxy/http/match-route.js";
 import { unauthorizedBodyBytesMax } from "../../../shared/bounds.js";
 import { invalid } from "../../../shared/error-code.js";
-import { hashKey } from "../../../shared/key-secret.js";
+import { hashKey } from "../../../shared/domain/key-secret.js";
 import { FakeExchange } from "../fake-exchange.js";
 
 const pathFailure = invalid("invalid X-Sluice-User-Path header");

@@ -9,7 +9,7 @@ import t, { type Test } from "tap";
 import type { Judgement, JwtIssuer } from "../../../proxy/auth/jwt-verifier.js";
 import { createJwtIssuers, digestToken } from "../../../proxy/auth/verify-jwt.js";
 import type { JwtIssuerConfig } from "../../../shared/config/config.js";
-import { publicKeyAlgorithms, secretAlgorithms } from "../../../shared/config/jwt-settings.js";
+import { publicKeyAlgorithms, secretAlgorithms } from "../../../shared/config/settings/jwt-settings.js";
 import { createLog } from "../../../shared/log.js";
 import { keySet, makeSigner, type Signer, signWithSecret } from "../../support/jwt-signer.js";
 

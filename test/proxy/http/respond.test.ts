@@ -1,7 +1,7 @@
 import t from "tap";
 import { refusalHeaders, replyFailure, replyJson, replyRefused, successHeaders, targetHeader } from "../../../proxy/http/respond.js";
 import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
-import { refusalMessage } from "../../../shared/refusal-message.js";
+import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Breach, BudgetBreach } from "../../../shared/wire/message.js";
 import { FakeExchange } from "../fake-exchange.js";
 

@@ -3,7 +3,7 @@ import { calcPrice, waitForUpdate } from "@pydantic/genai-prices";
 import t from "tap";
 import { loadPriceList } from "../../../proxy/routing/price-list.js";
 import { priceUsage } from "../../../proxy/usage/price-usage.js";
-import { presets } from "../../../shared/config/presets.js";
+import { presets } from "../../../shared/config/settings/presets.js";
 
 const list = await loadPriceList();
 const nowMs = Date.UTC(2026, 10, 21, 12);

@@ -4,7 +4,7 @@ import t from "tap";
 import { priceUsage } from "../../../proxy/usage/price-usage.js";
 import type { Usage } from "../../../proxy/usage/read-usage.js";
 import { costPicoUsdMax, tokensPerResponseMax } from "../../../shared/bounds.js";
-import { blendedUsdPerMillion, type Price, rateFromUsdPerMillion } from "../../../shared/price.js";
+import { blendedUsdPerMillion, type Price, rateFromUsdPerMillion } from "../../../shared/domain/price.js";
 
 const none = { cachedInput: null, cacheWrite: null };
 const plain: Price = { rates: { input: 2_500_000, output: 10_000_000, cachedInput: 1_250_000, cacheWrite: 3_125_000 }, tiers: [], perRequest: 0 };

@@ -2,7 +2,7 @@ import t from "tap";
 import type { Forwarded } from "../../../proxy/upstream/forward.js";
 import { cachedRecord, type Executed, usageRecord } from "../../../proxy/usage/usage-record.js";
 import { subjectBytesMax } from "../../../shared/bounds.js";
-import type { Price } from "../../../shared/price.js";
+import type { Price } from "../../../shared/domain/price.js";
 import { flawOf } from "../../../shared/wire/execution.js";
 
 const price: Price = { rates: { input: 2, output: 10, cachedInput: 1, cacheWrite: null }, tiers: [], perRequest: 7 };

@@ -1,5 +1,5 @@
 /** Builds a configuration from a text, for the tests beside this file. An unprivileged user in /work, unless a test says otherwise. */
-import { buildConfig, type ConfigSources } from "../../../shared/config/build-config.js";
+import { buildConfig, type ConfigSources } from "../../../shared/config/build/build-config.js";
 import { type Problem, problemLine } from "../../../shared/config/problems.js";
 import type { Config } from "../../../shared/config/config.js";
 

@@ -1,14 +1,14 @@
 /** Holds docs/configuration.md to the tables that it describes, and its samples to what really happens. */
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { buildConfig } from "../../../shared/config/build-config.js";
-import { jwtSettings, publicKeyAlgorithms, secretAlgorithms } from "../../../shared/config/jwt-settings.js";
-import { baseUrlVariable, modelsVariable, presets } from "../../../shared/config/presets.js";
-import { priceSettings, tierSettings } from "../../../shared/config/price-settings.js";
+import { buildConfig } from "../../../shared/config/build/build-config.js";
+import { jwtSettings, publicKeyAlgorithms, secretAlgorithms } from "../../../shared/config/settings/jwt-settings.js";
+import { baseUrlVariable, modelsVariable, presets } from "../../../shared/config/settings/presets.js";
+import { priceSettings, tierSettings } from "../../../shared/config/settings/price-settings.js";
 import { problemLine } from "../../../shared/config/problems.js";
-import { providerSettings } from "../../../shared/config/provider-settings.js";
-import { rewriterSettings } from "../../../shared/config/rewriter-settings.js";
-import { configFileVariable, flagName, settings } from "../../../shared/config/settings.js";
+import { providerSettings } from "../../../shared/config/settings/provider-settings.js";
+import { rewriterSettings } from "../../../shared/config/settings/rewriter-settings.js";
+import { configFileVariable, flagName, settings } from "../../../shared/config/settings/settings.js";
 import { accepted } from "./build-sample.js";
 
 // The compiled test stands four directories below the repository.

@@ -1,9 +1,9 @@
 import t from "tap";
 import { createInertReason, type Inert } from "../../../shared/config/inert-rule.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import type { RuleDefinition, Scope } from "../../../shared/rule.js";
+import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import { startState } from "../../../limiterd/lifecycle/start-state.js";
-import type { BudgetDefinition } from "../../../shared/budget.js";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { ask, pathRule, startDaemon } from "../../limiterd/daemon.js";
 

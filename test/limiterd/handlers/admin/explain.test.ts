@@ -5,7 +5,7 @@ import { admit } from "../../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../../limiterd/rules/charge.js";
 import { explain, type Explanation } from "../../../../limiterd/handlers/admin/explain.js";
 import { type Counter, createRuleBook, type Rule, type RuleBook } from "../../../../limiterd/rules/rule-book.js";
-import type { RuleDefinition, Scope } from "../../../../shared/rule.js";
+import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
 import type { Target } from "../../../../shared/wire/message.js";
 import { childNames } from "../../counters/child-names.js";
 

@@ -4,7 +4,7 @@ import { tokensInert } from "../../../../shared/config/inert-rule.js";
 import { listRules } from "../../../../limiterd/handlers/admin/list-rules.js";
 import { createRuleBook, type RuleBook } from "../../../../limiterd/rules/rule-book.js";
 import { rulesPerPage } from "../../../../shared/bounds.js";
-import type { RuleDefinition, Scope } from "../../../../shared/rule.js";
+import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
 
 /** 2026-01-01T00:00:00Z. */
 const begin = 1_767_225_600_000;

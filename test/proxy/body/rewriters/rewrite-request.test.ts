@@ -3,7 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { PromptDialect } from "../../../../proxy/body/rewriters/rewrite-places.js";
 import { chooseRewriters, rewriteRequest } from "../../../../proxy/body/rewriters/rewrite-request.js";
-import { rewriterNames } from "../../../../shared/config/rewriter-settings.js";
+import { rewriterNames } from "../../../../shared/config/settings/rewriter-settings.js";
 import { literalOf, objectText, otherMembers, spacing, stringLiteral, valueText } from "../../json-text.js";
 
 t.test("rewriters work one after the other, each on what is left, and what they saved is counted in the text's bytes", async (t) => {

@@ -1,0 +1,131 @@
+/**
+ * From the text of a file, the environment and the flags to a checked configuration. Everything that
+ * is wrong is told at once. Finding and reading the file is in `read-config-file.ts`.
+ */
+import { utf8Bytes } from "../../domain/user-path.js";
+import type { Config } from "../config.js";
+import { type ConfigFile, wholeFields } from "../file/config-file.js";
+import { budgetWarnings, providerWarnings, tokenRuleWarnings, variableWarnings } from "./config-warnings.js";
+import { absolutePath, defaultDataDir, defaultSocket } from "./default-paths.js";
+import { socketPathBytesMax } from "../../bounds.js";
+import { budgetForm } from "../limits/budget-limits.js";
+import { readEnvLimits } from "../limits/env-limits.js";
+import type { Environment } from "../environment.js";
+import { mergeLimits, readFileLimits } from "../limits/file-limits.js";
+import { ruleForm } from "../limits/limit-fields.js";
+import { buildIssuers } from "./jwt-issuers.js";
+import { parseShape } from "../file/parse-shape.js";
+import { parseYaml } from "../file/parse-yaml.js";
+import { buildPrices } from "./prices.js";
+import { noProblems, type Problem, problemList, type Problems } from "../problems.js";
+import { buildProviders } from "./provider-configs.js";
+import { decidedBy, resolveSettings } from "./resolve-settings.js";
+import { type Flags, settings, type SettingValues } from "../settings/settings.js";
+import { substituteVariables } from "../file/substitute-variables.js";
+import { buildVirtualModels } from "./virtual-models.js";
+
+/** A configuration with what an operator should know about it, or every reason why there is none. */
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly file: string | null; readonly problems: readonly Problem[] };
+
+export interface ConfigSources {
+  /** The file and its text, or null for the built-in default. */
+  readonly file: { readonly path: string; readonly text: string } | null;
+  readonly flags: Flags;
+  readonly env: Environment;
+  /** What relative paths start from. */
+  readonly cwd: string;
+  /** Who runs Sluice: decides where the socket and the store are by default. */
+  readonly uid: number;
+}
+
+export function buildConfig(sources: ConfigSources): ConfigResult {
+  const { file, env } = sources;
+  const yaml = parseYaml(file?.text ?? "");
+  const problems = noProblems();
+  problems.file.push(...yaml.problems);
+  const failed = (): ConfigResult => ({ ok: false, file: file?.path ?? null, problems: problemList(problems, file?.path ?? null) });
+  // A text that isn't YAML says nothing about what is in it.
+  if (yaml.document === undefined) return failed();
+  const shape = parseShape(substituteVariables(yaml.document, env, problems.file), problems.file);
+
+  const values = resolveSettings({ ...sources, file: shape.settings }, problems);
+  const limiter = buildLimiter(values, shape, sources, problems);
+  const { providers, names, warnings } = buildProviders(shape.providers, env, problems);
+  const virtualModels = buildVirtualModels(shape.virtualModels, names, problems.file);
+  const prices = buildPrices(shape.prices, problems.file);
+  const jwtIssuers = buildIssuers(shape.issuers, sources.cwd, problems.file);
+  const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
+  const entitled = { perChildEntitled: quotaTemplatesEntitled };
+  const fileRules = readFileLimits(ruleForm, shape.rules, entitled, problems.file);
+  const envRules = readEnvLimits(ruleForm, env, entitled, problems.environment);
+  const fileBudgets = readFileLimits(budgetForm, shape.budgets, entitled, problems.file);
+  const envBudgets = readEnvLimits(budgetForm, env, entitled, problems.environment);
+  if (Object.values(problems).some((messages) => messages.length > 0)) return failed();
+
+  const budgets = mergeLimits(budgetForm, fileBudgets, envBudgets);
+  const rules = mergeLimits(ruleForm, fileRules, envRules);
+  const config: Config = {
+    file: file?.path ?? null,
+    server: {
+      host: values.host,
+      port: values.port,
+      masterKey: values.masterKey,
+      allowOpen: values.allowOpen,
+      passthrough: values.passthrough,
+      userPathHeader: values.userPathHeader,
+      bodyBytesMax: values.bodyBytesMax,
+      uploadBytesMax: values.uploadBytesMax,
+      drainMs: values.drainMs,
+      stalledClientMs: values.stalledClientMs,
+      requestIdInRefusals: values.requestIdInRefusals,
+    },
+    limiter,
+    providers,
+    virtualModels,
+    prices,
+    jwtIssuers,
+    cache: buildCache(values),
+    rewriters: buildRewriters(shape),
+    usageEnabled: values.usageEnabled,
+    usageRetentionDays: values.usageRetentionDays,
+    quotaTemplatesEntitled,
+    rateLimits: { enabled: values.rateLimitsEnabled, flushIntervalMs: values.flushIntervalMs, rules },
+    budgets: { enabled: values.budgetsEnabled, budgets },
+    logLevel: values.logLevel,
+  };
+  return {
+    ok: true,
+    config,
+    warnings: [...variableWarnings(env), ...warnings, ...tokenRuleWarnings(rules, values.usageEnabled), ...budgetWarnings(budgets, values.usageEnabled), ...providerWarnings(rules, prices, names)],
+  };
+}
+
+function buildLimiter(values: SettingValues, shape: ConfigFile, { flags, env, cwd, uid }: ConfigSources, problems: Problems): Config["limiter"] {
+  const socket = absolutePath(values.socket ?? defaultSocket(env, uid), cwd);
+  const bytes = utf8Bytes(socket);
+  if (bytes > socketPathBytesMax) {
+    const { name, place } = decidedBy(settings.socket, { flags, env, file: shape.settings });
+    problems[place].push(`${name} must be at most ${socketPathBytesMax} bytes long, not ${bytes}: ${socket}`);
+  }
+  return {
+    socket,
+    socketGroupAccess: values.socketGroupAccess,
+    dataDir: absolutePath(values.dataDir ?? defaultDataDir(env, uid), cwd),
+    failureMode: values.failureMode,
+    deadlineMs: values.deadlineMs,
+  };
+}
+
+function buildRewriters({ rewriters }: ConfigFile): Config["rewriters"] {
+  return rewriters.flatMap(({ fields }) => {
+    const whole = fields === null ? null : wholeFields(fields);
+    return whole === null || whole.name === null ? [] : [{ name: whole.name, paths: whole.paths, models: whole.models }];
+  });
+}
+
+function buildCache({ cacheEnabled, cacheTtlMs, cacheEntriesMax, cacheBytesMax, cacheEntryBytesMax, cacheSharedAcrossPaths }: SettingValues): Config["cache"] {
+  if (!cacheEnabled) return null;
+  return { ttlMs: cacheTtlMs, entriesMax: cacheEntriesMax, bytesMax: cacheBytesMax, entryBytesMax: Math.min(cacheEntryBytesMax, cacheBytesMax), shareAcrossPaths: cacheSharedAcrossPaths };
+}

@@ -1,0 +1,34 @@
+/**
+ * Where the socket and the store are when nobody says: computed from who runs Sluice. Nothing is
+ * created or looked at here.
+ */
+import type { Environment } from "../environment.js";
+
+
+export function defaultSocket(env: Environment, uid: number): string {
+  if (uid === 0) return "/run/sluice/limiterd.sock";
+  const runtimeDir = absoluteOnly(env["XDG_RUNTIME_DIR"]);
+  return runtimeDir === null ? `/tmp/sluice-${uid}/limiterd.sock` : `${runtimeDir}/sluice/limiterd.sock`;
+}
+
+export function defaultDataDir(env: Environment, uid: number): string {
+  // systemd lists several directories with colons between them; the first is the unit's own.
+  const stateDirectory = absoluteOnly(env["STATE_DIRECTORY"]?.split(":")[0]);
+  if (stateDirectory !== null) return stateDirectory;
+  if (uid === 0) return "/var/lib/sluice";
+  const stateHome = absoluteOnly(env["XDG_STATE_HOME"]);
+  if (stateHome !== null) return `${stateHome}/sluice`;
+  const home = absoluteOnly(env["HOME"]);
+  return home === null ? "/var/lib/sluice" : `${home}/.local/state/sluice`;
+}
+
+/** The XDG specification has relative values ignored. */
+function absoluteOnly(directory: string | undefined): string | null {
+  return directory?.startsWith("/") === true ? directory.replace(/\/+$/, "") : null;
+}
+
+/** A path from the configuration, as seen from the working directory. */
+export function absolutePath(path: string, cwd: string): string {
+  if (path.startsWith("/")) return path;
+  return `${cwd.replace(/\/+$/, "")}/${path.replace(/^(?:\.\/+)+/, "")}`;
+}

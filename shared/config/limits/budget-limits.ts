@@ -1,0 +1,45 @@
+/**
+ * The limits of budgets, `{period or period_seconds, amount}` or `daily=10, weekly=50`, as the file and
+ * the variables write them (CONTRACT sections 8 and 9). The rules for single values are those of the admin
+ * API and stand in `../budget.ts`.
+ */
+import { budgetGrammar, budgetId, budgetName, type BudgetScope, parseAmount } from "../../domain/budget.js";
+import { namedPeriod, parsePeriod } from "../../domain/limit-key.js";
+import { type LimitForm, readPairs, valueOf } from "./limit-form.js";
+import type { Mapping } from "../read-mapping.js";
+import { amountOf, numberOf } from "../settings/setting-kind.js";
+
+export interface BudgetLimit {
+  readonly periodSeconds: number;
+  readonly amountUsd: number;
+}
+
+const example = "daily=10";
+
+export const budgetForm: LimitForm<BudgetScope, BudgetLimit> = {
+  grammar: budgetGrammar,
+  singular: "budget",
+  fields: { period: null, period_seconds: numberOf, amount: amountOf },
+  parse: parseLimit,
+  variables: [{ prefix: "SET_BUDGET_", scope: "user_path" }],
+  example,
+  parseCompact,
+  id: budgetId,
+  name: budgetName,
+};
+
+function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimit | null {
+  const periodSeconds = valueOf(parsePeriod(budgetGrammar, fields, `${at}.`), problems);
+  const amountUsd = valueOf(parseAmount(fields["amount"], `${at}.amount`), problems);
+  return periodSeconds === null || amountUsd === null ? null : { periodSeconds, amountUsd };
+}
+
+/** Of two amounts for one period the last wins. */
+function parseCompact(text: string, variable: string, problems: string[]): readonly BudgetLimit[] {
+  const byPeriod = new Map<number, number>();
+  for (const { name, value } of readPairs(text, { variable, example, known: Object.keys(budgetGrammar.periodNames) }, problems)) {
+    const amount = valueOf(parseAmount(amountOf(value) ?? value, `${variable}: ${name}`), problems);
+    if (amount !== null) byPeriod.set(namedPeriod(budgetGrammar, name)!, amount);
+  }
+  return [...byPeriod].sort(([a], [b]) => a - b).map(([periodSeconds, amountUsd]) => ({ periodSeconds, amountUsd }));
+}

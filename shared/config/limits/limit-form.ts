@@ -1,0 +1,78 @@
+/**
+ * Rules and budgets as a configuration declares them. They are written alike; what they differ in is a
+ * `LimitForm`, which `limit-fields.ts` has for rules and `budget-limits.ts` for budgets. The file's lists
+ * are read in `file-limits.ts`, the variables in `env-limits.ts`.
+ */
+import { type Checked, show } from "../../checked.js";
+import type { KeyGrammar, LimitKey } from "../../domain/limit-key.js";
+import { nameHint } from "../closest-name.js";
+import type { Mapping } from "../read-mapping.js";
+
+/** What is said of one period. */
+export interface PeriodLimit {
+  readonly periodSeconds: number;
+}
+
+export interface LimitForm<S extends string, L extends PeriodLimit> {
+  readonly grammar: KeyGrammar<S>;
+  /** What is declared, in the singular; the grammar has the plural. */
+  readonly singular: string;
+  /** The fields of one limit, and how the text of a number is read: `${NAME}` leaves nothing else. Null: a field that isn't a number. */
+  readonly fields: Readonly<Record<string, ((raw: unknown) => number | undefined) | null>>;
+  /** Checks one limit. Every wrong field is told, not just the first; null when there was one. */
+  readonly parse: (fields: Mapping, at: string, problems: string[]) => L | null;
+  /** The variables that declare limits, by what their names begin with; the rest names the subject. */
+  readonly variables: readonly { readonly prefix: string; readonly scope: S }[];
+  /** A pair of the compact form. */
+  readonly example: string;
+  /** Reads the compact form; limits come shortest period first. Problems name the variable. */
+  readonly parseCompact: (text: string, variable: string, problems: string[]) => readonly L[];
+  /** One text per identity. */
+  readonly id: (key: LimitKey<S>) => string;
+  /** As messages call it: `/team minute`. */
+  readonly name: (key: LimitKey<S>) => string;
+}
+
+/** A limit and whom it is for. */
+export type Declared<S extends string, L> = LimitKey<S> & L & { readonly perChild: boolean };
+
+/** A declaration and the place where it stands. */
+export interface Placed<D> {
+  readonly declared: D;
+  readonly at: string;
+}
+
+/** The value of a check, or null after its failure was told. */
+export function valueOf<T>(checked: Checked<T>, problems: string[]): T | null {
+  if (checked.ok) return checked.value;
+  problems.push(checked.failure.message);
+  return null;
+}
+
+/** All of them; one that stands in two places is told, for the second would silently replace the first. */
+export function onceEach<S extends string, L extends PeriodLimit>({ id, name, singular }: LimitForm<S, L>, placed: readonly Placed<Declared<S, L>>[], problems: string[]): readonly Declared<S, L>[] {
+  const first = new Map<string, string>();
+  for (const { declared, at } of placed) {
+    const earlier = first.get(id(declared));
+    if (earlier === undefined) first.set(id(declared), at);
+    else problems.push(`${at} declares the same ${singular} as ${earlier} (${name(declared)}): keep one of them`);
+  }
+  return placed.map(({ declared }) => declared);
+}
+
+/**
+ * The pairs of a compact list. They are separated by commas, semicolons or newlines; `name=value` and
+ * `name:value` are the same; names come in any case and are given in lower case. Unknown names are told.
+ */
+export function readPairs(text: string, { variable, example, known }: { readonly variable: string; readonly example: string; readonly known: readonly string[] }, problems: string[]): readonly { readonly name: string; readonly value: string }[] {
+  return text.split(/[,;\n]/).flatMap((piece) => {
+    const pair = piece.trim();
+    if (pair === "") return [];
+    const separator = pair.search(/[=:]/);
+    const written = pair.slice(0, Math.max(separator, 0)).trim();
+    const name = written.toLowerCase();
+    if (known.includes(name)) return [{ name, value: pair.slice(separator + 1).trim() }];
+    problems.push(separator < 0 ? `${variable} must hold pairs such as ${example}, not ${show(pair)}` : `${variable} holds the unknown key ${show(written)}${nameHint(written, known)}`);
+    return [];
+  });
+}

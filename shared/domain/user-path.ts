@@ -1,0 +1,54 @@
+/**
+ * User paths: the slash-separated names that rules and budgets are written on (CONTRACT section 3).
+ * Matching is not here: the daemon's rule book owns it.
+ */
+import { userPathBytesMax, userPathSegmentsMax } from "../bounds.js";
+
+export type UserPathResult = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly reason: string };
+
+/** The common case, already normal: it is checked by one expression and returned as it is. */
+const alreadyNormal = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,62}){1,16}$/;
+const forbidden = /[:\p{Cc}]/u;
+
+/**
+ * Normalizes a path: trimmed, led by `/`, segments trimmed, empty ones dropped; `/` when nothing is
+ * left. Case is kept. `.`, `..`, a colon and control characters are errors.
+ */
+export function normalizeUserPath(raw: string): UserPathResult {
+  if (alreadyNormal.test(raw)) return { ok: true, path: raw };
+  const segments: string[] = [];
+  for (const piece of raw.split("/")) {
+    const segment = piece.trim();
+    if (segment === "") continue;
+    if (segment === "." || segment === "..") return { ok: false, reason: `must not hold the segment ${segment}` };
+    if (forbidden.test(segment)) return { ok: false, reason: "must not hold a colon or a control character" };
+    segments.push(segment);
+  }
+  if (segments.length > userPathSegmentsMax) return { ok: false, reason: `must have at most ${userPathSegmentsMax} segments` };
+  const path = `/${segments.join("/")}`;
+  if (utf8Bytes(path) > userPathBytesMax) return { ok: false, reason: `must be at most ${userPathBytesMax} bytes` };
+  return { ok: true, path };
+}
+
+/** Whether a path is what `normalizeUserPath` would return for it. For frames, which must carry normal paths. */
+export function isNormalUserPath(path: string): boolean {
+  if (path === "/") return true;
+  if (alreadyNormal.test(path)) return true;
+  const result = normalizeUserPath(path);
+  return result.ok && result.path === path;
+}
+
+/** The length of a text in UTF-8, without a buffer. Half a surrogate pair is three bytes, as wherever it is written. */
+export function utf8Bytes(text: string): number {
+  let bytes = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x80) bytes += 1;
+    else if (code < 0x800) bytes += 2;
+    else if ((code & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
+      bytes += 4;
+      i++;
+    } else bytes += 3;
+  }
+  return bytes;
+}

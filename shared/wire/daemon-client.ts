@@ -1,0 +1,212 @@
+/**
+ * One conversation of the command line with the daemon: connect, ask, be answered, hang up. Every wait
+ * has a deadline, and an error says what to do about it. The proxy's own link, which reconnects and
+ * holds leases, is not here.
+ */
+import { randomUUID } from "node:crypto";
+import { isCount } from "../assert.js";
+import { frameBytesMaxFromDaemon } from "../bounds.js";
+import { type Failure, plainFailure } from "../error-code.js";
+import { dial, type Peer } from "./ipc.js";
+import { version, wireVersion } from "../version.js";
+import { createFrameReader, encodeFrame } from "./codec.js";
+import { fromDaemonFromWire } from "./from-daemon.js";
+import { type AdminOp, isChange } from "./admin-op.js";
+import type { FromDaemon, ToDaemon } from "./message.js";
+import { toWire } from "./to-wire.js";
+
+/** How long the command line waits for a connection, and for each answer. */
+export const daemonDeadlineMs = 5_000;
+
+/**
+ * What kept a conversation from happening: nobody listens, the socket is closed to this user, the
+ * daemon doesn't welcome us, it is silent past the deadline, it hung up, or it spoke nonsense.
+ */
+export type DaemonTrouble = "absent" | "denied" | "unreachable" | "refused" | "silent" | "lost" | "broken";
+
+/** The conversation failed; the message is for people and says what to do. */
+export class DaemonError extends Error {
+  override name = "DaemonError";
+  readonly trouble: DaemonTrouble;
+
+  constructor(trouble: DaemonTrouble, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.trouble = trouble;
+  }
+}
+
+/** An answer of the daemon, or the failure it gave instead; both are what the HTTP API would say. */
+export type DaemonAnswer = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly failure: Failure };
+
+export interface DaemonClient {
+  readonly socketPath: string;
+  readonly daemonVersion: string;
+  /** Rejects with `DaemonError` when no answer came. */
+  call(op: AdminOp, body: unknown): Promise<DaemonAnswer>;
+  /** Hangs up; calls still waiting are rejected. */
+  close(): void;
+}
+
+/** Connects and is welcomed; rejects with `DaemonError`. The deadline holds for this and for each later call. */
+export async function connectDaemon(options: { readonly socketPath: string; readonly deadlineMs?: number }): Promise<DaemonClient> {
+  const conversation = new Conversation(options.socketPath, options.deadlineMs ?? daemonDeadlineMs);
+  try {
+    await conversation.open();
+    return conversation;
+  } catch (error) {
+    conversation.close();
+    throw error;
+  }
+}
+
+interface Waiting {
+  resolve(message: FromDaemon): void;
+  reject(error: DaemonError): void;
+}
+
+class Conversation implements DaemonClient {
+  readonly socketPath: string;
+  daemonVersion = "";
+  readonly #deadlineMs: number;
+  readonly #reader = createFrameReader(frameBytesMaxFromDaemon);
+  readonly #waiting = new Map<number, Waiting>();
+  #link: { close(): void } | null = null;
+  #peer: Peer | null = null;
+  #lastId = 0;
+  #ended: DaemonError | null = null;
+
+  constructor(socketPath: string, deadlineMs: number) {
+    this.socketPath = socketPath;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  async open(): Promise<void> {
+    await this.#connect();
+    const reply = await this.#exchange((id) => ({ kind: "hello", id, wireVersion, role: "cli", proxyId: `cli-${randomUUID()}`, leases: [], more: false }));
+    if (reply.kind === "welcome") {
+      this.daemonVersion = reply.daemonVersion;
+      return;
+    }
+    if (reply.kind !== "failed") throw this.#broken(`a hello was answered by ${reply.kind}`);
+    const { message } = checkFailure(reply.failure);
+    throw new DaemonError("refused", `the daemon on ${this.socketPath} refuses this command line (sluice ${version}, wire version ${wireVersion}): ${message}`);
+  }
+
+  async call(op: AdminOp, body: unknown): Promise<DaemonAnswer> {
+    const reply = await this.#exchange((id) => ({ kind: "admin", id, op, body })).catch((error: unknown) => {
+      throw error instanceof DaemonError && isChange(op) ? new DaemonError(error.trouble, `${error.message}; the change may have been made, or may still be`, error) : error;
+    });
+    if (reply.kind === "answer") return { ok: true, body: reply.body };
+    if (reply.kind === "failed") return { ok: false, failure: checkFailure(reply.failure) };
+    throw this.#broken(`${op} was answered by ${reply.kind}`);
+  }
+
+  close(): void {
+    this.#end(new DaemonError("lost", "the conversation with the daemon was closed"));
+  }
+
+  #connect(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.#end(this.#silent("accept the connection")), this.#deadlineMs);
+      this.#waiting.set(0, { resolve: () => resolve(), reject });
+      this.#link = dial({
+        path: this.socketPath,
+        retry: false,
+        onConnect: (peer) => {
+          clearTimeout(timer);
+          this.#waiting.delete(0);
+          this.#peer = peer;
+          resolve();
+        },
+        onError: (error) => {
+          clearTimeout(timer);
+          this.#end(connectError(this.socketPath, error));
+        },
+        onBytes: (_peer, bytes) => {
+          if (!this.#reader.feed(bytes, (frame) => this.#onFrame(frame))) this.#end(this.#broken("its frames can't be read"));
+        },
+        onClose: () => this.#end(new DaemonError("lost", `the daemon on ${this.socketPath} hung up without an answer: see its log; this command line is sluice ${version}, wire version ${wireVersion}`)),
+      });
+    });
+  }
+
+  #exchange(make: (id: number) => ToDaemon): Promise<FromDaemon> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended !== null || this.#peer === null) {
+        reject(this.#ended ?? new DaemonError("lost", "the conversation with the daemon isn't open"));
+        return;
+      }
+      const id = ++this.#lastId;
+      const timer = setTimeout(() => this.#end(this.#silent("answer")), this.#deadlineMs);
+      this.#waiting.set(id, {
+        resolve: (message) => {
+          clearTimeout(timer);
+          resolve(message);
+        },
+        reject: (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      });
+      this.#peer.send(encodeFrame(toWire(make(id))));
+    });
+  }
+
+  #onFrame(frame: unknown): void {
+    const message = fromDaemonFromWire(frame);
+    if (message === null) {
+      this.#end(this.#broken("it sent a message that isn't in the protocol"));
+      return;
+    }
+    // Events and settles are for proxies; a reply to nobody's question is dropped.
+    if (message.kind === "event" || message.kind === "settled") return;
+    const waiting = this.#waiting.get(message.id);
+    this.#waiting.delete(message.id);
+    waiting?.resolve(message);
+  }
+
+  /** The one way out: hangs up and tells everybody who waits why. */
+  #end(error: DaemonError): void {
+    if (this.#ended !== null) return;
+    this.#ended = error;
+    this.#link?.close();
+    this.#peer?.close();
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#waiting.clear();
+  }
+
+  #silent(doing: string): DaemonError {
+    return new DaemonError("silent", `the daemon on ${this.socketPath} didn't ${doing} within ${this.#deadlineMs} ms: look at its log, or restart it`);
+  }
+
+  #broken(what: string): DaemonError {
+    return new DaemonError("broken", `what listens on ${this.socketPath} isn't a daemon of sluice ${version}: ${what}`);
+  }
+}
+
+function connectError(path: string, error: NodeJS.ErrnoException): DaemonError {
+  switch (error.code) {
+    case "ENOENT":
+    case "ECONNREFUSED":
+      return new DaemonError("absent", `no daemon listens on ${path}: start it with \`sluice up\``, error);
+    case "EACCES":
+    case "EPERM":
+      return new DaemonError("denied", `permission denied on ${path}: run this as the daemon's user, or as a member of its group where group access is on`, error);
+    default:
+      return new DaemonError("unreachable", `can't connect to ${path}: ${error.message}`, error);
+  }
+}
+
+/** A failure from the wire; fields that are missing or of another type are filled in. */
+function checkFailure(raw: unknown): Failure {
+  const fields = (typeof raw === "object" && raw !== null ? raw : {}) as Readonly<Record<string, unknown>>;
+  const message = typeof fields["message"] === "string" ? fields["message"] : "the daemon gave no reason";
+  const status = isCount(fields["status"], 400) ? fields["status"] : 500;
+  const base = plainFailure(status, "internal_error", message);
+  const type = typeof fields["type"] === "string" ? (fields["type"] as Failure["type"]) : base.type;
+  return { ...base, type, code: textOrNull(fields["code"]), param: textOrNull(fields["param"]), provider: textOrNull(fields["provider"]) };
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}

@@ -1,0 +1,55 @@
+import t from "tap";
+import { substituteVariables } from "../../../../shared/config/file/substitute-variables.js";
+
+function substitute(document: unknown, env: Record<string, string>): { readonly result: unknown; readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  return { result: substituteVariables(document, env, problems), problems };
+}
+
+t.test("variables are put in wherever a text stands, and nothing else is touched", async (t) => {
+  const env = { A: "one", B_2: " two ", EMPTY: "" };
+  for (const [value, expected] of [
+    ["${A}", "one"],
+    ["x-${A}-${B_2}-y", "x-one-two-y"],
+    ["$${A}", "${A}"],
+    ["$$${A}", "$${A}"],
+    ["$A costs $5", "$A costs $5"],
+    ["${EMPTY}", ""],
+    ["${A}${EMPTY}", "one"],
+    [5, 5],
+    [null, null],
+    [["${A}", { "${A}": "${A}" }], ["one", { "${A}": "one" }]],
+  ] as const) {
+    t.same(substitute({ key: value }, env), { result: { key: expected }, problems: [] }, JSON.stringify(value));
+  }
+});
+
+t.test("an unset variable is a problem that names the place and the variable", async (t) => {
+  t.same(substitute({ server: { host: "${NOPE}" }, list: [{ "a.b": "${A}${B}" }] }, {}).problems, [
+    "server.host needs the environment variable NOPE, which isn't set",
+    'list[0]["a.b"] needs the environment variable A, which isn\'t set',
+    'list[0]["a.b"] needs the environment variable B, which isn\'t set',
+  ]);
+});
+
+t.test("an unset or empty variable in api_key and master_key counts as not given", async (t) => {
+  const document = { server: { master_key: "${NOPE}" }, providers: { a: { api_key: "key-${EMPTY}" }, b: { api_key: "${SET}" } } };
+  t.same(substitute(document, { EMPTY: " ", SET: "s" }), { result: { server: { master_key: null }, providers: { a: { api_key: null }, b: { api_key: "s" } } }, problems: [] });
+});
+
+t.test("a ${ that names no variable is a problem", async (t) => {
+  for (const text of ["${}", "${A", "${A:-x}", "${1}", "${ A }"]) {
+    t.same(substitute({ host: text }, { A: "a" }).problems, ["host holds a ${ that names no variable: write ${NAME}, or $${ for the two characters themselves"], text);
+  }
+});
+
+t.test("names that every object has can't be used as keys", async (t) => {
+  const document = JSON.parse('{"providers":{"__proto__":{"type":"simulator"},"constructor":{},"prototype":{}}}') as unknown;
+  const { result, problems } = substitute(document, {});
+  t.same(problems, ["providers.__proto__ is not a name that can be used", "providers.constructor is not a name that can be used", "providers.prototype is not a name that can be used"]);
+  t.same(result, { providers: {} });
+});
+
+t.test("a variable is never taken from what every object has", async (t) => {
+  t.same(substitute({ api_key: "${constructor}" }, {}).result, { api_key: null });
+});
