@@ -8,10 +8,10 @@ import { addLimits } from "./commands/limits.js";
 import { addStatus } from "./commands/status.js";
 import { addUp } from "./commands/up.js";
 import { addUsage } from "./commands/usage.js";
-import { exitCodeHelp, exitCodes } from "./exit-code.js";
-import { newCommand } from "./new-command.js";
-import { tellFailure } from "./tell-failure.js";
-import type { Session } from "./terminal.js";
+import { exitCodeHelp, exitCodes } from "./session/exit-code.js";
+import { newCommand } from "./session/new-command.js";
+import { tellFailure } from "./session/tell-failure.js";
+import type { Session } from "./session/terminal.js";
 
 /** Runs one command line, without the program's name; returns the exit code. Rejects only for a mistake of ours. */
 export async function runCommandLine(argv: readonly string[], session: Session): Promise<number> {

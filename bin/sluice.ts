@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The command line for people and scripts: `sluice up`, `limits`, `explain`, `usage`, `status`, `config`. docs/command-line.md describes it. */
-import { exitCodes } from "./exit-code.js";
+import { exitCodes } from "./session/exit-code.js";
 import { runCommandLine } from "./program.js";
-import { drainOutput, processSession } from "./terminal.js";
+import { drainOutput, processSession } from "./session/terminal.js";
 
 const session = processSession();
 const exitCode = await runCommandLine(process.argv.slice(2), session).catch((error: unknown) => {

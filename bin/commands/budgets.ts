@@ -1,10 +1,10 @@
 /** `sluice budgets …`: the five commands on budgets, their flags and their help. What they do is in `run-limits.ts` and `budget-settings.ts`. */
 import type { Command } from "commander";
 import { anchorFields } from "../../shared/domain/reset-anchors.js";
-import { anchorFlag, budgetFlags } from "../budget-flags.js";
-import type { KeyFlags, SetFlags } from "../limit-flags.js";
-import { budgetKind } from "../limit-kind.js";
-import type { Session } from "../terminal.js";
+import { anchorFlag, budgetFlags } from "../limits/budget-flags.js";
+import type { KeyFlags, SetFlags } from "../limits/limit-flags.js";
+import { budgetKind } from "../limits/limit-kind.js";
+import type { Session } from "../session/terminal.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";
 import { settleAnchors } from "./budget-settings.js";
 import { deleteLimit, type ListFlags, type ResetFlags, resetLimits, setLimits, showLimits } from "./run-limits.js";

@@ -1,9 +1,9 @@
 /** `sluice limits …`: the four commands on rules, their flags and their help. What they do is in `run-limits.ts`. */
 import type { Command } from "commander";
-import type { KeyFlags, SetFlags } from "../limit-flags.js";
-import { ruleKind } from "../limit-kind.js";
-import { ruleFlags } from "../rule-flags.js";
-import type { Session } from "../terminal.js";
+import type { KeyFlags, SetFlags } from "../limits/limit-flags.js";
+import { ruleKind } from "../limits/limit-kind.js";
+import { ruleFlags } from "../limits/rule-flags.js";
+import type { Session } from "../session/terminal.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";
 import { deleteLimit, type ListFlags, type ResetFlags, resetLimits, setLimits, showLimits } from "./run-limits.js";
 

@@ -1,13 +1,13 @@
 /** What `list`, `set`, `delete` and `reset` do, with rules and with budgets. */
 import { failure } from "../../shared/error-code.js";
-import { answered } from "../answered.js";
-import { CommandFailure, refusal, usageFailure } from "../command-failure.js";
-import { exitCodes } from "../exit-code.js";
-import { type KeyFlags, keyFromFlags, type Problem, type SetFlags, writesFromFlags } from "../limit-flags.js";
-import type { LimitKind } from "../limit-kind.js";
-import { filterLimits, limitsOn, listBody, type ListFilter, listLimits } from "../list-limits.js";
-import type { Session } from "../terminal.js";
-import { withDaemon } from "../with-daemon.js";
+import { answered } from "../session/answered.js";
+import { CommandFailure, refusal, usageFailure } from "../session/command-failure.js";
+import { exitCodes } from "../session/exit-code.js";
+import { type KeyFlags, keyFromFlags, type Problem, type SetFlags, writesFromFlags } from "../limits/limit-flags.js";
+import type { LimitKind } from "../limits/limit-kind.js";
+import { filterLimits, limitsOn, listBody, type ListFilter, listLimits } from "../limits/list-limits.js";
+import type { Session } from "../session/terminal.js";
+import { withDaemon } from "../session/with-daemon.js";
 import { type CommandFlags, pathFromFlag } from "./command-flags.js";
 
 export interface ListFlags {

@@ -1,14 +1,14 @@
 /** `sluice status`: what the daemon says of itself over the socket, and the proxy over HTTP if it is there. */
 import type { Command } from "commander";
-import { askHealth, type Health } from "../ask-health.js";
-import { CommandFailure } from "../command-failure.js";
-import { locateSocket, readConfiguration } from "../configuration.js";
-import { localUrl } from "../http-url.js";
-import { answered } from "../answered.js";
-import { statusFields } from "../status-fields.js";
-import { renderFields } from "../table.js";
-import type { Session } from "../terminal.js";
-import { withDaemon } from "../with-daemon.js";
+import { askHealth, type Health } from "../session/ask-health.js";
+import { CommandFailure } from "../session/command-failure.js";
+import { locateSocket, readConfiguration } from "../session/configuration.js";
+import { localUrl } from "../text/http-url.js";
+import { answered } from "../session/answered.js";
+import { statusFields } from "../text/status-fields.js";
+import { renderFields } from "../text/table.js";
+import type { Session } from "../session/terminal.js";
+import { withDaemon } from "../session/with-daemon.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";
 
 /** The proxy is on the same machine: one that takes longer is in trouble. */

@@ -1,12 +1,12 @@
 /** `sluice up`: daemon and proxy as two child processes, for a laptop or a container. Supervision itself is in `supervise-parts.ts`. */
 import type { Command } from "commander";
 import { fileURLToPath } from "node:url";
-import { CommandFailure } from "../command-failure.js";
-import { type ConfigurationFlags, flagsAsArguments, requireConfiguration } from "../configuration.js";
-import { bannerText, readyText } from "../ready-text.js";
-import { killGraceMs, stopGraceMs } from "../stop-deadlines.js";
-import { superviseParts } from "../supervise-parts.js";
-import type { Session } from "../terminal.js";
+import { CommandFailure } from "../session/command-failure.js";
+import { type ConfigurationFlags, flagsAsArguments, requireConfiguration } from "../session/configuration.js";
+import { bannerText, readyText } from "../supervisor/ready-text.js";
+import { killGraceMs, stopGraceMs } from "../supervisor/stop-deadlines.js";
+import { superviseParts } from "../supervisor/supervise-parts.js";
+import type { Session } from "../session/terminal.js";
 
 interface UpFlags extends ConfigurationFlags {
   readonly verbose?: boolean;

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { readFileSync } from "node:fs";
 import t from "tap";
-import { exitCodeMeanings } from "../../bin/exit-code.js";
+import { exitCodeMeanings } from "../../bin/session/exit-code.js";
 import { createProgram } from "../../bin/program.js";
 
 const page = readFileSync(new URL("../../../docs/command-line.md", import.meta.url), "utf8");

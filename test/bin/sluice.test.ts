@@ -3,7 +3,7 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t from "tap";
-import { exitCodeMeanings } from "../../bin/exit-code.js";
+import { exitCodeMeanings } from "../../bin/session/exit-code.js";
 import { version } from "../../shared/version.js";
 import { run } from "./command-session.js";
 import { startFakeDaemon } from "./fake-daemon.js";

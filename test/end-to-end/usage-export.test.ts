@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { recordFields } from "../../bin/usage-record.js";
+import { recordFields } from "../../bin/usage/usage-record.js";
 import { run } from "../bin/command-session.js";
 import { runProgram, scriptPath } from "../bin/program-run.js";
 import { makeSite } from "../support/processes.js";

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
-import { exitCodes } from "../../bin/exit-code.js";
-import { stopGraceMs } from "../../bin/stop-deadlines.js";
+import { exitCodes } from "../../bin/session/exit-code.js";
+import { stopGraceMs } from "../../bin/supervisor/stop-deadlines.js";
 import { loadConfig } from "../../shared/config/load-config.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));

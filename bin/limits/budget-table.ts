@@ -1,0 +1,38 @@
+/** How budgets are shown. Pure; they are the API's own objects, of a list or of an explanation. */
+import type { Listed, LimitList } from "./list-limits.js";
+import { isTemplate, subjectText, untilReset } from "./rule-table.js";
+import { type Column, renderTable } from "../text/table.js";
+
+/** What every table of budgets shows of one. */
+export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
+  return [
+    { title: "SCOPE", align: "left", text: (budget) => String(budget["scope"]) },
+    { title: "SUBJECT", align: "left", text: subjectText },
+    { title: "PERIOD", align: "left", text: (budget) => String(budget["period_label"]) },
+    { title: "SPENT", align: "right", text: (budget) => (isTemplate(budget) ? "-" : formatUsd(budget["spent"])) },
+    { title: "AMOUNT", align: "right", text: (budget) => formatUsd(budget["amount"]) },
+    { title: "USED", align: "right", text: usedShare },
+    { title: "ENDS IN", align: "right", text: (budget) => untilReset(budget["period_end"], nowMs) },
+  ];
+}
+
+/** The table of `budgets list`, and below it why they do nothing, if they don't; one sentence when there is nothing to show. */
+export function renderBudgets({ items, serverTime }: LimitList): string {
+  if (items.length === 0) return "no budgets";
+  const columns: readonly Column<Listed>[] = [...budgetColumns(Date.parse(serverTime)), { title: "SOURCE", align: "left", text: (budget) => String(budget["source"] ?? "-") }];
+  const reasons = new Set(items.flatMap(({ inert }) => (typeof inert === "string" ? [inert] : [])));
+  return [renderTable(columns, items), ...[...reasons].map((reason) => `inert: ${reason}`)].join("\n");
+}
+
+function usedShare(budget: Listed): string {
+  const ratio = budget["usage_ratio"];
+  if (isTemplate(budget) || typeof ratio !== "number") return "-";
+  return ratio >= 100 ? ">9999%" : `${Math.floor(ratio * 100)}%`;
+}
+
+/** US dollars with two decimals, or with as many as it has. */
+export function formatUsd(usd: unknown): string {
+  if (typeof usd !== "number") return "-";
+  const twoDecimals = usd.toFixed(2);
+  return `$${Number(twoDecimals) === usd ? twoDecimals : String(usd)}`;
+}

@@ -1,0 +1,80 @@
+/** An explanation for people. Pure; the explanation is the API's own object, and what a newer daemon adds is left to `--json`. */
+import { budgetColumns } from "./budget-table.js";
+import { formatDuration } from "../text/duration.js";
+import { inertLines, ruleColumns } from "./rule-table.js";
+import { type Column, renderFields, renderTable } from "../text/table.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A rule, and which target it is for. */
+type RuleOf = Fields & { readonly who: string };
+
+function columnsOfRules(nowMs: number): readonly Column<RuleOf>[] {
+  return [{ title: "FOR", align: "left", text: ({ who }) => who }, ...ruleColumns(nowMs), { title: "SAYS", align: "left", text: ruleVerdict }];
+}
+
+function ruleVerdict({ breached, retry_after: wait }: Fields): string {
+  return Array.isArray(breached) && breached.length > 0 ? `refuses (${breached.join(", ")}), ${duration(wait)}` : "admits";
+}
+
+function columnsOfBudgets(nowMs: number): readonly Column<Fields>[] {
+  return [...budgetColumns(nowMs), { title: "SAYS", align: "left", text: budgetVerdict }];
+}
+
+function budgetVerdict({ retry_after: wait, inert }: Fields): string {
+  return typeof wait === "number" && wait > 0 ? `refuses, ${duration(wait)}` : typeof inert === "string" ? `admits: ${inert}` : "admits";
+}
+
+/** What happened, if it is about a refusal; the verdict now; the candidate targets; the rules. */
+export function renderExplanation(explanation: Fields): string {
+  const { refusal, verdict, rules, targets, budgets, server_time: serverTime } = explanation;
+  const nowMs = typeof serverTime === "string" ? Date.parse(serverTime) : Number.NaN;
+  const candidates = fieldsIn(targets);
+  const met: readonly RuleOf[] = [
+    ...fieldsIn(rules).map((rule) => ({ ...rule, who: "every target" })),
+    ...candidates.flatMap((target) => fieldsIn(target["rules"]).map((rule) => ({ ...rule, who: String(target["target"]) }))),
+  ];
+  const accounts = fieldsIn(budgets);
+  return [
+    ...(isFields(refusal) ? [renderRefusal(refusal)] : []),
+    ...(typeof explanation["key"] === "string" ? [`caller: ${explanation["key"]}, on ${String(explanation["user_path"])}`] : []),
+    `now: ${renderVerdict(isFields(verdict) ? verdict : {})}`,
+    ...candidates.map((target) => `target ${String(target["target"])}: ${renderTarget(target)}`),
+    met.length === 0 ? "no rule applies" : renderTable(columnsOfRules(nowMs), met),
+    ...(accounts.length === 0 ? [] : [renderTable(columnsOfBudgets(nowMs), accounts)]),
+    ...inertLines(met),
+  ].join("\n");
+}
+
+function renderRefusal(refusal: Fields): string {
+  const { request_id: id, refused_at: at, user_path: path, model, message, retry_after: wait, admitted_at: free } = refusal;
+  const targets = Array.isArray(refusal["targets"]) ? refusal["targets"].join(", ") : "";
+  const leftOut = typeof refusal["targets_left_out"] === "number" ? `, and ${refusal["targets_left_out"]} more that aren't judged below` : "";
+  return `${refusal["submission"] === true ? "submission" : "request"} ${String(id)} was refused: ${String(message)}\n${renderFields([
+    ["refused at", String(at)], ["user path", String(path)], ...(typeof refusal["key"] === "string" ? [["key", refusal["key"]] as const] : []), ["model", model === null ? "-" : String(model)], ["targets", targets + leftOut], ["retry after", `${duration(wait)}, at ${String(free)}`],
+  ])}`;
+}
+
+function renderVerdict(verdict: Fields): string {
+  if (verdict["admitted"] === true) return typeof verdict["target"] === "string" ? `admitted, to ${verdict["target"]}` : "admitted";
+  const slot = verdict["needs_slot"] === true ? ", if a request in flight has ended by then" : "";
+  return `refused: ${String(verdict["message"])}; admitted in ${duration(verdict["retry_after"])}, at ${String(verdict["admitted_at"])}${slot}`;
+}
+
+function renderTarget(target: Fields): string {
+  if (target["chosen"] === true) return "gets the request";
+  if (target["admits"] === true) return "has room";
+  return `has no room: ${String(target["message"])}; in ${duration(target["retry_after"])}`;
+}
+
+function duration(seconds: unknown): string {
+  return typeof seconds === "number" ? formatDuration(seconds) : "-";
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function fieldsIn(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isFields) : [];
+}

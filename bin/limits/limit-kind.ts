@@ -1,0 +1,57 @@
+/** What the commands on rules and those on budgets differ in. What they do is in `commands/run-limits.ts`. */
+import { budgetPeriodLabel, type BudgetScope } from "../../shared/domain/budget.js";
+import type { ErrorCode } from "../../shared/error-code.js";
+import { effectiveSubject, periodLabel, type Scope } from "../../shared/domain/rule.js";
+import type { AdminOp } from "../../shared/wire/message.js";
+import { budgetFlags } from "./budget-flags.js";
+import { renderBudgets } from "./budget-table.js";
+import type { FlagForm } from "./limit-flags.js";
+import type { LimitList, ListOf } from "./list-limits.js";
+import { ruleFlags } from "./rule-flags.js";
+import { renderRules } from "./rule-table.js";
+
+export interface LimitKind<S extends string> extends ListOf {
+  readonly flags: FlagForm<S>;
+  readonly singular: string;
+  /** What a subject may be. */
+  readonly subjects: string;
+  readonly ops: { readonly put: AdminOp; readonly delete: AdminOp; readonly resetOne: AdminOp; readonly resetAll: AdminOp };
+  readonly periodLabel: (periodSeconds: number) => string;
+  /** The subject in the form that matching uses. */
+  readonly effectiveSubject: (scope: S, subject: string) => string;
+  readonly notFound: ErrorCode;
+  readonly render: (list: LimitList) => string;
+  /** Before and after everything is reset. */
+  readonly resetQuestion: string;
+  readonly resetDone: string;
+}
+
+export const ruleKind: LimitKind<Scope> = {
+  flags: ruleFlags,
+  singular: "rule",
+  subjects: "user path, provider or model",
+  list: "rate-limits.list",
+  items: "rate_limits",
+  ops: { put: "rate-limits.put", delete: "rate-limits.delete", resetOne: "rate-limits.reset-one", resetAll: "rate-limits.reset" },
+  periodLabel,
+  effectiveSubject,
+  notFound: "rate_limit_not_found",
+  render: renderRules,
+  resetQuestion: "Reset the live counters of every rule?",
+  resetDone: "reset: the live counters of every rule",
+};
+
+export const budgetKind: LimitKind<BudgetScope> = {
+  flags: budgetFlags,
+  singular: "budget",
+  subjects: "user path or label",
+  list: "budgets.list",
+  items: "budgets",
+  ops: { put: "budgets.put", delete: "budgets.delete", resetOne: "budgets.reset-one", resetAll: "budgets.reset" },
+  periodLabel: budgetPeriodLabel,
+  effectiveSubject: (_scope, subject) => subject,
+  notFound: "budget_not_found",
+  render: renderBudgets,
+  resetQuestion: "Reset what every budget has spent?",
+  resetDone: "reset: the running period of every budget",
+};

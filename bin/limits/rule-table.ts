@@ -1,0 +1,58 @@
+/** How rules are shown. Pure; they are the API's own objects, of a list or of an explanation. */
+import { formatDuration } from "../text/duration.js";
+import type { Listed, LimitList } from "./list-limits.js";
+import { type Column, renderTable } from "../text/table.js";
+
+/** What every table of rules shows of one. */
+export function ruleColumns(nowMs: number): readonly Column<Listed>[] {
+  return [
+    { title: "SCOPE", align: "left", text: (rule) => String(rule["scope"]) },
+    { title: "SUBJECT", align: "left", text: subjectText },
+    { title: "PERIOD", align: "left", text: (rule) => String(rule["period_label"]) },
+    { title: "REQUESTS", align: "right", text: (rule) => (isConcurrent(rule) ? "-" : usedOf(rule, "requests_used", "max_requests")) },
+    { title: "TOKENS", align: "right", text: (rule) => (isConcurrent(rule) ? "-" : usedOf(rule, "tokens_used", "max_tokens")) },
+    { title: "IN FLIGHT", align: "right", text: (rule) => (isConcurrent(rule) ? usedOf(rule, "in_flight", "max_requests") : "-") },
+    { title: "RESETS IN", align: "right", text: (rule) => untilReset(rule["window_end"], nowMs) },
+  ];
+}
+
+/** The table of `limits list`, and below it the rules that do nothing; one sentence when there is nothing to show. */
+export function renderRules({ items, serverTime }: LimitList): string {
+  if (items.length === 0) return "no rules";
+  const columns: readonly Column<Listed>[] = [...ruleColumns(Date.parse(serverTime)), { title: "SOURCE", align: "left", text: (rule) => String(rule["source"] ?? "-") }];
+  return [renderTable(columns, items), ...inertLines(items)].join("\n");
+}
+
+/** A line for each rule that does nothing, with its reason. */
+export function inertLines(rules: readonly Listed[]): readonly string[] {
+  const lines = rules.flatMap((rule) => (typeof rule["inert"] === "string" ? [`inert: ${String(rule["scope"])} ${String(rule["subject"])} ${String(rule["period_label"])}: ${rule["inert"]}`] : []));
+  return [...new Set(lines)];
+}
+
+/** Whom a rule or a budget counts: a subject, one child of a template, or each for itself. */
+export function subjectText({ subject, template, per_child: perChild }: Listed): string {
+  if (typeof template === "string") return `${String(subject)} (child of ${template})`;
+  return perChild === true ? `${String(subject)} (each child)` : String(subject);
+}
+
+/** A template has no counters of its own, its children have. */
+export function isTemplate({ template, per_child: perChild }: Listed): boolean {
+  return perChild === true && typeof template !== "string";
+}
+
+function isConcurrent(rule: Listed): boolean {
+  return rule["period_seconds"] === 0;
+}
+
+/** `12/100`; `-` without a cap, and `-/100` without a counter. */
+function usedOf(rule: Listed, usedField: string, capField: string): string {
+  const { [usedField]: used, [capField]: cap } = rule;
+  if (typeof cap !== "number") return "-";
+  return `${isTemplate(rule) || typeof used !== "number" ? "-" : used}/${cap}`;
+}
+
+/** Until the end of a window or period, `-` without one. */
+export function untilReset(end: unknown, nowMs: number): string {
+  const endMs = typeof end === "string" ? Date.parse(end) : Number.NaN;
+  return Number.isNaN(endMs - nowMs) ? "-" : formatDuration((endMs - nowMs) / 1000);
+}

@@ -1,0 +1,70 @@
+/**
+ * How a command fails: one error with its exit code, the lines for people and the object for `--json`.
+ * It is made where the failure is met and printed in one place, `program.ts`.
+ */
+import { type Problem, problemLine } from "../../shared/config/problems.js";
+import type { DaemonError } from "../../shared/wire/daemon-client.js";
+import { type Failure, failure, invalid } from "../../shared/error-code.js";
+import { exitCodes } from "./exit-code.js";
+
+export interface CommandFailureOptions {
+  readonly exitCode: number;
+  /** For people: each is printed on a line of its own on standard error. None: everything was said already. */
+  readonly lines: readonly string[];
+  /** For `--json`: printed as `{"error": …}`. */
+  readonly error: object;
+}
+
+/** Thrown by a command; ends the program with `exitCode`. */
+export class CommandFailure extends Error {
+  override name = "CommandFailure";
+  readonly exitCode: number;
+  readonly lines: readonly string[];
+  readonly error: object;
+
+  constructor(options: CommandFailureOptions) {
+    super(options.lines.join("; "));
+    this.exitCode = options.exitCode;
+    this.lines = options.lines;
+    this.error = options.error;
+  }
+}
+
+/** What was typed is wrong. Several problems are told at once. */
+export function usageFailure(problems: readonly { readonly message: string; readonly param: string | null }[]): CommandFailure {
+  const messages = problems.map(({ message }) => message);
+  return new CommandFailure({
+    exitCode: exitCodes.usage,
+    lines: messages.map((message) => `error: ${message}`),
+    error: errorObject(invalid(messages.join("; "), problems[0]?.param ?? null)),
+  });
+}
+
+/** The daemon answered, with a refusal. `remark` adds what the daemon can't know. */
+export function refusal(refused: Failure, remark = ""): CommandFailure {
+  const exitCode = refused.status === 404 ? exitCodes.notFound : exitCodes.failed;
+  const message = refused.message + remark;
+  return new CommandFailure({ exitCode, lines: [`error: ${message}`], error: errorObject({ ...refused, message }) });
+}
+
+/** The daemon didn't answer. */
+export function daemonFailure(error: DaemonError): CommandFailure {
+  const exitCode = error.trouble === "refused" ? exitCodes.failed : exitCodes.unreachable;
+  return new CommandFailure({ exitCode, lines: [`error: ${error.message}`], error: errorObject(failure("limiter_unavailable", error.message)) });
+}
+
+/** The configuration has problems: a line for each, led by the place where it stands. Wrong flags alone are wrong usage. */
+export function configurationFailure(file: string | null, problems: readonly Problem[]): CommandFailure {
+  if (problems.every(({ kind }) => kind === "flags")) return usageFailure(problems.map(({ message }) => ({ message, param: message.split(" ", 1)[0] ?? null })));
+  const messages = problems.map(({ message }) => message);
+  return new CommandFailure({
+    exitCode: exitCodes.configuration,
+    lines: problems.map(problemLine),
+    error: { ...errorObject(invalid(messages.join("; "))), file, problems: messages },
+  });
+}
+
+function errorObject(source: Failure): object {
+  const { type, message, code, param } = source;
+  return { type, message, code, param };
+}

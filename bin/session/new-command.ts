@@ -1,0 +1,14 @@
+/** The commander program that all three programs start from. */
+import { Command } from "commander";
+import { version } from "../../shared/version.js";
+import type { Session } from "./terminal.js";
+
+/** It prints through the session, and throws instead of ending the process. */
+export function newCommand(name: string, session: Session): Command {
+  const { terminal } = session;
+  return new Command(name)
+    .version(version, "--version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text.trimEnd()), outputError: () => {} });
+}

@@ -1,0 +1,20 @@
+/** The frame around each command that asks the daemon: find the socket, connect, do it, hang up. */
+import { connectDaemon, type DaemonClient, DaemonError } from "../../shared/wire/daemon-client.js";
+import { daemonFailure } from "./command-failure.js";
+import { type ConfigurationFlags, locateSocket } from "./configuration.js";
+import type { Session } from "./terminal.js";
+
+/** Runs `work` in one conversation with the daemon; its failures are thrown as `CommandFailure`. */
+export async function withDaemon<T>(session: Session, flags: ConfigurationFlags, work: (client: DaemonClient) => Promise<T>): Promise<T> {
+  const socketPath = locateSocket(session, flags);
+  let client: DaemonClient | null = null;
+  try {
+    client = await connectDaemon({ socketPath });
+    return await work(client);
+  } catch (error) {
+    if (error instanceof DaemonError) throw daemonFailure(error);
+    throw error;
+  } finally {
+    client?.close();
+  }
+}

@@ -1,0 +1,42 @@
+/** What `sluice up` prints before it starts and once it serves. Pure. */
+import type { Config } from "../../shared/config/config.js";
+import { version } from "../../shared/version.js";
+
+/** The first lines: which Sluice this is, and where its configuration is from. */
+export function bannerText(config: Config): string {
+  return `sluice ${version}\nconfiguration: ${config.file ?? "built-in default (no file found)"}`;
+}
+
+/** The address, a request to try, and what whoever runs this should know. */
+export function readyText(options: { readonly url: string; readonly open: boolean; readonly config: Config }): string {
+  const { open, config } = options;
+  const url = options.url.replace(/\/+$/, "");
+  const lines = [`ready:         ${url}`, "", "Try it:", "", `  ${curlLine(url, config, open)}`, ""];
+  const simulators = config.providers.filter(({ type }) => type === "simulator").map(({ name }) => name);
+  if (simulators.length > 0) lines.push(`Note: the provider ${simulators.join(", ")} is a simulator: its answers are made up, no model is called.`);
+  if (open) lines.push("Note: the gateway is open: without a master key whoever reaches this address may use it. Set SLUICE_MASTER_KEY to close it.");
+  lines.push("Ctrl-C stops it.");
+  return lines.join("\n");
+}
+
+/** One line that works by copy and paste; the key is left to the shell, so that it doesn't stand on the screen. */
+function curlLine(url: string, config: Config, open: boolean): string {
+  const body = JSON.stringify({ model: exampleModel(config) ?? "MODEL", messages: [{ role: "user", content: "Hello!" }] });
+  const token = config.server.masterKey !== null ? "$SLUICE_MASTER_KEY" : config.jwtIssuers.length > 0 ? "$TOKEN" : open ? null : "$SLUICE_KEY";
+  const key = token === null ? "" : ` -H "Authorization: Bearer ${token}"`;
+  return `curl ${url}/v1/chat/completions${key} -H 'Content-Type: application/json' -d ${shellQuote(body)}`;
+}
+
+/** The first model that the configuration names, null when it names none. */
+export function exampleModel(config: Config): string | null {
+  for (const { type, models } of config.providers) {
+    const named = (models ?? []).find((model) => model !== "*");
+    if (named !== undefined) return named;
+    if (type === "simulator") return "sim-fast";
+  }
+  return config.virtualModels[0]?.source ?? null;
+}
+
+function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

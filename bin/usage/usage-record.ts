@@ -1,0 +1,60 @@
+/** One usage record as the daemon exports it, and its fields in the order of a CSV file. Pure. */
+import { isCount } from "../../shared/assert.js";
+import { picoFromUsd } from "../../shared/domain/money.js";
+
+/**
+ * `text` is any text; `count` an integer from 0; `usd` US dollars, null when unpriced; `flag` a boolean.
+ * A text that may be null names what isn't there, a
+ * count that may be null is one that wasn't measured.
+ */
+export type FieldKind = "text" | "text or null" | "count" | "count or null" | "usd" | "flag";
+
+/** The JSON names of a record and what each holds. docs/usage.md says what they mean. */
+export const recordFields = [
+  ["id", "text"],
+  ["time", "text"],
+  ["request_id", "text"],
+  ["user_path", "text"],
+  ["key_id", "text or null"],
+  ["provider", "text"],
+  ["provider_type", "text"],
+  ["model", "text or null"],
+  ["endpoint", "text"],
+  ["status", "count"],
+  ["input_tokens", "count"],
+  ["output_tokens", "count"],
+  ["total_tokens", "count"],
+  ["cached_input_tokens", "count"],
+  ["cache_write_input_tokens", "count"],
+  ["input_cost", "usd"],
+  ["output_cost", "usd"],
+  ["total_cost", "usd"],
+  ["rewrite_tokens_saved", "count"],
+  ["rewrite_cost_saved", "usd"],
+  ["cache_hit", "flag"],
+  ["estimated", "flag"],
+  ["latency_ms", "count"],
+  ["first_byte_ms", "count or null"],
+] as const satisfies readonly (readonly [name: string, kind: FieldKind])[];
+
+export type FieldName = (typeof recordFields)[number][0];
+
+/** A record whose fields are of the kinds above. */
+export type UsageRecord = Readonly<Record<FieldName, string | number | boolean | null>>;
+
+export function isUsageRecord(value: unknown): value is UsageRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const fields = value as Readonly<Record<string, unknown>>;
+  return recordFields.every(([name, kind]) => isOfKind(fields[name], kind));
+}
+
+function isOfKind(value: unknown, kind: FieldKind): boolean {
+  switch (kind) {
+    case "text": return typeof value === "string";
+    case "text or null": return value === null || typeof value === "string";
+    case "count": return isCount(value);
+    case "count or null": return value === null || isCount(value);
+    case "usd": return value === null || picoFromUsd(value) !== null;
+    case "flag": return typeof value === "boolean";
+  }
+}
