@@ -9,12 +9,12 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
-import { giveJob } from "./job-channel.js";
-import { cpuSource, cpuUsBetween, readCpu } from "./process-stat.js";
-import { createProcesses, type Running } from "./processes.js";
-import type { WatchedDaemon, WatchJob } from "./scale-daemon.js";
-import { connectPeer, type Load, type ScalePeer } from "./scale-peer.js";
-import { childPath, scaleRules, templateKey } from "./scale-rules.js";
+import { giveJob } from "./measure/job-channel.js";
+import { cpuSource, cpuUsBetween, readCpu } from "./measure/process-stat.js";
+import { createProcesses, type Running } from "./measure/processes.js";
+import type { WatchedDaemon, WatchJob } from "./peers/scale-daemon.js";
+import { connectPeer, type Load, type ScalePeer } from "./peers/scale-peer.js";
+import { childPath, scaleRules, templateKey } from "./load/scale-rules.js";
 
 const options = new Command("bench:scale")
   .description("Measures the daemon with many rules and many children.")
@@ -50,7 +50,7 @@ async function start(name: string, rules: number): Promise<Daemon> {
   const config = join(home, "sluice.yaml");
   // JSON is YAML.
   writeFileSync(config, JSON.stringify({ limiter: { socket: join(home, "d.sock"), data_dir: join(home, "data") }, providers: { bench: { type: "simulator" } }, entitlements: ["quota_templates"], rate_limits: scaleRules(rules) }));
-  const running = await processes.node(fileURLToPath(new URL("./scale-daemon.js", import.meta.url)), [config]);
+  const running = await processes.node(fileURLToPath(new URL("./peers/scale-daemon.js", import.meta.url)), [config]);
   const peers = await Promise.all(Array.from({ length: peersAtOnce }, (_, i) => connectPeer(join(home, "d.sock"), `scale-${process.pid}-${i}-${running.pid}`)));
   return { running, peers, dir: home };
 }

@@ -10,17 +10,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { connectDaemon } from "../../shared/wire/daemon-client.js";
-import type { StreamsEnded } from "../support/slow-streams.js";
-import { atLeastOne } from "./describe-run.js";
-import { giveJob } from "./job-channel.js";
-import type { Processes, Running } from "./processes.js";
-import { buildIn, socketIn, writeConfig } from "./sluice.js";
-import type { ProviderJob, ProviderState } from "./slow-provider.js";
-import type { StreamJob } from "./stream-load.js";
-import { formatTable } from "./table.js";
-import type { Watched } from "./watch-loop.js";
-import type { WatchProxyJob } from "./watched-proxy.js";
-import { withProcesses } from "./with-processes.js";
+import type { StreamsEnded } from "../support/providers/slow-streams.js";
+import { atLeastOne } from "./report/describe-run.js";
+import { giveJob } from "./measure/job-channel.js";
+import type { Processes, Running } from "./measure/processes.js";
+import { buildIn, socketIn, writeConfig } from "./peers/sluice.js";
+import type { ProviderJob, ProviderState } from "./peers/slow-provider.js";
+import type { StreamJob } from "./load/stream-load.js";
+import { formatTable } from "./report/table.js";
+import type { Watched } from "./measure/watch-loop.js";
+import type { WatchProxyJob } from "./peers/watched-proxy.js";
+import { withProcesses } from "./measure/with-processes.js";
 
 const options = new Command("bench:streams")
   .description("Measures the proxy with thousands of slow streams.")

@@ -13,10 +13,10 @@ import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { UsageRecord } from "../../limiterd/usage/usage-records.js";
 import { connectDaemon as connectCommandLine, type DaemonClient } from "../../shared/wire/daemon-client.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
-import { type AdmissionPort, unattended } from "./admission-port.js";
-import { connectDaemon } from "./daemon-port.js";
-import { createProcesses } from "./processes.js";
-import { startDaemon } from "./sluice.js";
+import { type AdmissionPort, unattended } from "./load/admission-port.js";
+import { connectDaemon } from "./load/daemon-port.js";
+import { createProcesses } from "./measure/processes.js";
+import { startDaemon } from "./peers/sluice.js";
 
 const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [10_000, 10_000_000];
 const answersPerSize = 200;

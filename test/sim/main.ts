@@ -1,8 +1,8 @@
 /** `npm run sim`: runs seeds and prints what has happened in them, or how to replay the one that failed. */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import { mutants } from "./mutants.js";
-import { runMutant } from "./run-mutant.js";
+import { mutants } from "./mutants/mutants.js";
+import { runMutant } from "./mutants/run-mutant.js";
 import { simulate, type SimulationResult } from "./simulate.js";
 
 const { values: flags } = parseArgs({

@@ -2,7 +2,7 @@
 import { type RuleDefinition, type Scope } from "../../shared/domain/rule.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { AdminOp, Target } from "../../shared/wire/message.js";
-import { ledgerSeconds } from "./compare-counters.js";
+import { ledgerSeconds } from "./checks/compare-counters.js";
 import type { Random } from "./random.js";
 
 export interface SimulatedRequest {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import { listenForPresence, runProgram, scriptPath, startProgram, temporaryDirectory } from "../program-run.js";
 
-const script = scriptPath("fake-part.js");
+const script = scriptPath("supervisor/fake-part.js");
 const messages = (lines: readonly string[]): unknown => lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
 
 t.test("a part serves until a signal, stops and ends with 0", async (t) => {

@@ -13,7 +13,7 @@ interface UpOptions {
 const startUp = async (t: Owner, options: UpOptions = {}): Promise<{ readonly up: Program; next: Awaited<ReturnType<typeof listenForPresence>>["next"] }> => {
   const { limiterd = "serve", proxy = "serve", argv = [], detached = false } = options;
   const { path, next } = await listenForPresence(t);
-  const up = startProgram(t, scriptPath("up-driver.js"), argv, { env: { FAKE_LIMITERD: limiterd, FAKE_PROXY: proxy, FAKE_PRESENCE: path }, detached });
+  const up = startProgram(t, scriptPath("supervisor/up-driver.js"), argv, { env: { FAKE_LIMITERD: limiterd, FAKE_PROXY: proxy, FAKE_PRESENCE: path }, detached });
   return { up, next };
 };
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { superviseParts } from "../../../bin/supervisor/supervise-parts.js";
 import { drainOutput, processSession } from "../../../bin/session/terminal.js";
 
-const script = fileURLToPath(new URL("./fake-part.js", import.meta.url));
+const script = fileURLToPath(new URL("fake-part.js", import.meta.url));
 const [verbose, stopDeadlineMs] = process.argv.slice(2);
 const supervisor = superviseParts({
   limiterd: { name: "limiterd", script, args: ["limiterd", "--socket=/tmp/fake.sock"] },

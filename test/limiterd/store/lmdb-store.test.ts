@@ -157,7 +157,7 @@ interface Running {
 
 /** A process with a store of its own; it ends with the test. */
 function inProcess(t: Test, directory: string, task: "hold" | "write" | "read" | "commit"): Running {
-  const child = fork(new URL("../../support/store-process.js", import.meta.url), [directory, task], { execArgv: [], stdio: ["ignore", "inherit", "pipe", "ipc"] });
+  const child = fork(new URL("../../support/processes/store-process.js", import.meta.url), [directory, task], { execArgv: [], stdio: ["ignore", "inherit", "pipe", "ipc"] });
   let printed = "";
   child.stderr?.on("data", (text: Buffer) => (printed += text.toString()));
   const heard: Running["heard"] = [];
@@ -301,7 +301,7 @@ t.test("a start removes the trial of the disk within which another process was k
 
 t.test("a first start on a disk that takes nothing says so, and leaves nothing", { skip: spawnSync("prlimit", ["--version"]).error === undefined ? false : "needs prlimit" }, async (t) => {
   const directory = temporary(t);
-  const script = fileURLToPath(new URL("../../support/store-process.js", import.meta.url));
+  const script = fileURLToPath(new URL("../../support/processes/store-process.js", import.meta.url));
   const child = spawn("prlimit", ["--fsize=1", process.execPath, script, directory, "hold"], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const [said] = (await once(child, "message")) as [{ failed?: string }];
   t.equal(said.failed, `StoreUnreadableError: ${directory} can't be written: file too large`);

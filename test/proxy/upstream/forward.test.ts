@@ -3,7 +3,7 @@ import t from "tap";
 import { type Forwarded, forward, type ForwardRequest } from "../../../proxy/upstream/forward.js";
 import type { Upstream, UpstreamFailure, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import { heldHeadBytesMax, heldHeadMs, heldResponseBytesMax, readableResponseBytesMax, tokensPerResponseMax } from "../../../shared/bounds.js";
-import { chunk, completion, usageChunk } from "../../support/scripted-upstream.js";
+import { chunk, completion, usageChunk } from "../../support/providers/scripted-upstream.js";
 import { FakeExchange } from "../fake-exchange.js";
 
 const promptBytes = 400;

@@ -85,7 +85,7 @@ async function leaveStaleSocket(path: string): Promise<void> {
 
 /** One end of a connection in a process of its own, to be killed. */
 function startEnd(t: Test, path: string, end: "listen" | "dial"): ChildProcess {
-  const child = fork(new URL("../../support/socket-end.js", import.meta.url), [path, end], { silent: true, execArgv: [] });
+  const child = fork(new URL("../../support/processes/socket-end.js", import.meta.url), [path, end], { silent: true, execArgv: [] });
   t.teardown(() => void child.kill("SIGKILL"));
   return child;
 }

@@ -4,7 +4,7 @@ import type { Passage, PassedRequest } from "../../../../proxy/upstream/passthro
 import { relayAnswer, type RelayRequest } from "../../../../proxy/upstream/passthrough/relay-answer.js";
 import type { UpstreamFailure, UpstreamSink } from "../../../../proxy/upstream/upstream.js";
 import { heldResponseBytesMax } from "../../../../shared/bounds.js";
-import { chunk, completion, usageChunk } from "../../../support/scripted-upstream.js";
+import { chunk, completion, usageChunk } from "../../../support/providers/scripted-upstream.js";
 import { FakeExchange } from "../../fake-exchange.js";
 
 const limits = ["x-ratelimit-limit-requests", "10"];

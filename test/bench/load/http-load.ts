@@ -1,0 +1,88 @@
+/**
+ * The HTTP load generator, a process of its own: a closed loop over N raw keep-alive connections,
+ * the same bytes to every peer, the next request as soon as the response before it is whole.
+ */
+import net from "node:net";
+import type { Histogram } from "../report/histogram.js";
+import { serveJobs } from "../measure/job-channel.js";
+import { type Driven, measurePhase, type PhaseJob } from "../measure/phase.js";
+import { createResponseReader, pending } from "./response-reader.js";
+
+export interface HttpJob extends PhaseJob {
+  /** Such as `http://127.0.0.1:4000`. */
+  readonly url: string;
+  readonly connections: number;
+  /** The bytes of one request. */
+  readonly request: string;
+}
+
+/** More lost connections than this in one phase are a peer that is down, not a peer with errors. */
+const errorsMax = 10_000;
+
+serveJobs((job: HttpJob) => measurePhase(job, (seconds, latency, first) => drive(job, seconds, { latency, first })));
+
+function drive(job: HttpJob, seconds: number, { latency, first }: { readonly latency: Histogram; readonly first: Histogram }): Promise<Driven> {
+  const { hostname, port } = new URL(job.url);
+  const request = Buffer.from(job.request);
+  return new Promise((resolve, reject) => {
+    let count = 0;
+    let errors = 0;
+    let lastError: string | null = null;
+    let lastAtMs = 0;
+    let working = job.connections;
+    const endAt = performance.now() + seconds * 1000;
+
+    function finish(socket: net.Socket): void {
+      socket.destroy();
+      if (--working === 0) resolve({ count, errors, lastError, lastAtMs });
+    }
+
+    function open(): void {
+      const reader = createResponseReader();
+      const socket = net.connect({ host: hostname, port: Number(port), noDelay: true });
+      let sentAt = 0;
+      let firstAt = 0;
+      const next = (now: number): void => {
+        if (now >= endAt) return finish(socket);
+        sentAt = now;
+        firstAt = 0;
+        socket.write(request);
+      };
+      socket.on("connect", () => next(performance.now()));
+      socket.on("data", (chunk: Buffer) => {
+        const status = reader.feed(chunk);
+        if (firstAt === 0 && reader.bodyBegun) firstAt = performance.now();
+        if (status === pending) return;
+        const now = performance.now();
+        if (status === 200) {
+          count++;
+          lastAtMs = now;
+          latency.record((now - sentAt) * 1000);
+          first.record((firstAt - sentAt) * 1000);
+          next(now);
+        } else if (status > 0) {
+          errors++;
+          lastError = `the status ${status}`;
+          next(now);
+        } else {
+          socket.destroy(new Error("a broken response"));
+        }
+      });
+      // A socket that we destroy without an error says nothing here; every other end is an error, and a new connection takes the place.
+      let isLost = false;
+      const lost = (error?: Error): void => {
+        if (isLost) return;
+        isLost = true;
+        lastError = error?.message ?? "a closed connection";
+        if (++errors > errorsMax) reject(new Error(`${errorsMax} requests failed in one phase, the last: ${lastError}`));
+        else if (performance.now() >= endAt) finish(socket);
+        else setImmediate(open);
+        socket.destroy();
+      };
+      socket.on("error", lost);
+      socket.on("end", () => lost());
+    }
+
+    for (let n = 0; n < job.connections; n++) open();
+  });
+}

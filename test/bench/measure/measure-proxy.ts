@@ -1,0 +1,114 @@
+/** The HTTP part: Sluice's proxy and the bare forwarders in turn, under the same load, before the same provider. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { chatRequest, requestBody, requestHeaders, requestPath, responseBody } from "../load/chat-exchange.js";
+import type { HttpJob } from "../load/http-load.js";
+import { findProgram, startNginx } from "../peers/installed-peers.js";
+import { giveJob } from "./job-channel.js";
+import type { Phase } from "./phase.js";
+import { residentBytes, withChildren } from "./process-stat.js";
+import { inTurn, type Rounds, type RunContext } from "./rounds.js";
+import { type SluicePair, sluiceMissing, startPair } from "../peers/sluice.js";
+
+export interface StartMeasures {
+  /** One per start. */
+  readonly readyMs: readonly number[];
+  readonly proxyIdleBytes: number;
+  readonly daemonIdleBytes: number;
+}
+
+export interface ProxyMeasures {
+  readonly rounds: Rounds;
+  readonly start: StartMeasures | null;
+}
+
+interface HttpPeer {
+  readonly name: string;
+  readonly url: string;
+  readonly pids: readonly number[];
+  readonly besidePids: readonly number[];
+}
+
+/** After the start, before memory is read: what the start left behind may be collected. */
+const idleSeconds = 15;
+
+export async function measureProxy(context: RunContext, connections: number): Promise<ProxyMeasures> {
+  const { processes } = context;
+  const skipped: Record<string, string> = {};
+  const upstream = await processes.node(ourProgram("upstream.js"), []);
+  const missing = sluiceMissing();
+  if (missing !== null) skipped["sluice"] = missing;
+  const sluice = missing === null ? await startSluice(context, upstream.url) : null;
+  const unlimited = missing === null ? asPeer("sluice-unlimited", await startFresh(context, upstream.url, "unlimited", "no rules")) : null;
+  const peers = [...(sluice === null ? [] : [sluice.peer]), ...(unlimited === null ? [] : [unlimited]), ...(await startForwarders(context, upstream.url, skipped))];
+  for (const peer of peers) await checkAnswer(peer);
+  const generator = await processes.node(ourProgram("http-load.js"), []);
+  const contenders = peers.map(({ name, ...peer }) => ({
+    name,
+    run: (seconds: number) => giveJob<HttpJob, Phase>(generator.child, { ...peer, seconds, connections, request: chatRequest(new URL(peer.url).hostname) }),
+  }));
+  const rounds = await inTurn(context, contenders, skipped);
+  await processes.stopAll();
+  return { rounds, start: sluice?.start ?? null };
+}
+
+/** As often as there are rounds, each time with a data directory of its own; the last one stays. */
+async function startSluice(context: RunContext, upstreamUrl: string): Promise<{ readonly peer: HttpPeer; readonly start: StartMeasures }> {
+  context.say("starting Sluice");
+  let pair = await startFresh(context, upstreamUrl, "pair-0", "two rules");
+  const readyMs = [pair.readyMs];
+  while (readyMs.length < context.rounds) {
+    await Promise.all([context.processes.stop(pair.proxy), context.processes.stop(pair.daemon)]);
+    pair = await startFresh(context, upstreamUrl, `pair-${readyMs.length}`, "two rules");
+    readyMs.push(pair.readyMs);
+  }
+  await delay(idleSeconds * 1000);
+  const { proxy, daemon } = pair;
+  return {
+    peer: asPeer("sluice", pair),
+    start: { readyMs, proxyIdleBytes: residentBytes(proxy.pid), daemonIdleBytes: residentBytes(daemon.pid) },
+  };
+}
+
+async function startForwarders({ processes, dir }: RunContext, upstreamUrl: string, skipped: Record<string, string>): Promise<HttpPeer[]> {
+  const undici = await processes.node(ourProgram("undici-forwarder.js"), [upstreamUrl]);
+  // http-proxy calls a function that newer versions of Node warn of.
+  const httpProxy = await processes.node(ourProgram("http-proxy-forwarder.js"), [upstreamUrl], ["--no-deprecation"]);
+  const peers: HttpPeer[] = [
+    { name: "undici", url: undici.url, pids: [undici.pid], besidePids: [] },
+    { name: "http-proxy", url: httpProxy.url, pids: [httpProxy.pid], besidePids: [] },
+  ];
+  const nginxFile = findProgram("nginx");
+  if (nginxFile === null) {
+    skipped["nginx"] = "not installed";
+    return peers;
+  }
+  const nginx = await startNginx(processes, join(dir, "nginx"), nginxFile, upstreamUrl);
+  return [...peers, { name: "nginx", url: nginx.url, pids: withChildren(nginx.pid), besidePids: [] }];
+}
+
+function startFresh(context: RunContext, upstreamUrl: string, name: string, rules: "two rules" | "no rules"): Promise<SluicePair> {
+  const dir = join(context.dir, name);
+  mkdirSync(dir, { mode: 0o700 });
+  return startPair(context.processes, dir, upstreamUrl, rules);
+}
+
+function asPeer(name: string, { daemon, proxy }: SluicePair): HttpPeer {
+  return { name, url: proxy.url, pids: [proxy.pid], besidePids: [daemon.pid] };
+}
+
+/** One request by an ordinary client: what is measured must be the real thing. */
+async function checkAnswer(peer: HttpPeer): Promise<void> {
+  const response = await fetch(`${peer.url}${requestPath}`, { method: "POST", headers: requestHeaders, body: requestBody });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`${peer.name} answered ${response.status}: ${text.slice(0, 300)}`);
+  if (text.length < responseBody.length / 2 || !text.includes("total_tokens")) throw new Error(`${peer.name} answered with something else than the provider's completion: ${text.slice(0, 300)}`);
+  if (peer.name === "sluice" && !response.headers.has("x-ratelimit-limit-tokens")) throw new Error("Sluice's answer has no x-ratelimit-limit-tokens: its rules aren't in force");
+  if (peer.name === "sluice-unlimited" && response.headers.has("x-ratelimit-limit-requests")) throw new Error("Sluice without rules has rate limit headers");
+}
+
+function ourProgram(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url));
+}

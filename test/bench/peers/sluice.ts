@@ -1,0 +1,88 @@
+/** Sluice as it is shipped: the two built programs, with a configuration of the benchmark's. */
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { benchModel } from "../load/chat-exchange.js";
+import { userPathsConfig } from "../load/limiter-rules.js";
+import type { Processes, Running } from "../measure/processes.js";
+
+/** A built Sluice: where its programs are. */
+export interface Build {
+  readonly daemonFile: string;
+  readonly proxyFile: string;
+}
+
+/** The one that this benchmark belongs to. */
+const ownBuild = buildIn(fileURLToPath(new URL("../../..", import.meta.url)));
+
+/** `dist` is a checkout's directory of compiled files. */
+export function buildIn(dist: string): Build {
+  return { daemonFile: join(dist, "bin", "sluice-limiterd.js"), proxyFile: join(dist, "bin", "sluice-proxy.js") };
+}
+
+export interface SluicePair {
+  readonly daemon: Running;
+  readonly proxy: Running;
+  /** From the first spawn until both are ready. */
+  readonly readyMs: number;
+}
+
+/** Why Sluice can't be measured, or null. */
+export function sluiceMissing({ daemonFile, proxyFile }: Build = ownBuild): string | null {
+  const missing = [daemonFile, proxyFile].filter((file) => !existsSync(file));
+  return missing.length === 0 ? null : `not built: ${missing.join(", ")}`;
+}
+
+/** Two rules that match every request of the benchmark. */
+export const twoRules = {
+  user_paths: [
+    { path: "/", limits: [{ period: "minute", max_requests: 1_000_000_000 }] },
+    { path: "/bench", limits: [{ period: "hour", max_requests: 1_000_000_000, max_tokens: 1_000_000_000_000 }] },
+  ],
+};
+
+/** Both processes, started at the same moment, with two rules or with none. */
+export function startPair(processes: Processes, dir: string, upstreamUrl: string, rules: "two rules" | "no rules"): Promise<SluicePair> {
+  const providers = { bench: { type: "openai", base_url: `${upstreamUrl}/v1`, api_key: "none", models: [benchModel] } };
+  return startConfigured(processes, dir, { providers, rate_limits: rules === "no rules" ? { user_paths: [] } : twoRules });
+}
+
+/** Both processes of a build with any configuration. */
+export async function startConfigured(processes: Processes, dir: string, parts: ConfigParts, { daemonFile, proxyFile }: Build = ownBuild): Promise<SluicePair> {
+  const config = writeConfig(dir, parts);
+  const startedAt = performance.now();
+  const [daemon, proxy] = await Promise.all([processes.node(daemonFile, ["--config", config]), processes.node(proxyFile, ["--config", config])]);
+  return { daemon, proxy, readyMs: performance.now() - startedAt };
+}
+
+/** The daemon alone, with the 10,000 rules; `usage`: whether it writes a record of each request. */
+export async function startDaemon(processes: Processes, dir: string, usage: boolean): Promise<{ readonly daemon: Running; readonly socket: string }> {
+  const config = writeConfig(dir, {
+    providers: { bench: { type: "simulator" } },
+    usage: { enabled: usage },
+    rate_limits: { user_paths: userPathsConfig() },
+  });
+  return { daemon: await processes.node(ownBuild.daemonFile, ["--config", config]), socket: socketIn(dir) };
+}
+
+/** Where a Sluice that was started in `dir` has its socket. */
+export function socketIn(dir: string): string {
+  return join(dir, "limiterd.sock");
+}
+
+/** What of a `sluice.yaml` isn't the same in every run. */
+export interface ConfigParts {
+  readonly providers: object;
+  readonly rate_limits: object;
+  readonly usage?: object;
+  readonly budgets?: object;
+  readonly prices?: object;
+}
+
+/** Writes `sluice.yaml` for a Sluice that lives in `dir`, and says where. */
+export function writeConfig(dir: string, parts: ConfigParts): string {
+  const file = join(dir, "sluice.yaml");
+  // JSON is YAML.
+  writeFileSync(file, JSON.stringify({ server: { host: "127.0.0.1", port: 0 }, limiter: { socket: socketIn(dir), data_dir: join(dir, "data") }, ...parts }, null, 2));
+  return file;
+}

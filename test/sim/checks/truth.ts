@@ -1,0 +1,182 @@
+/**
+ * What the daemon's counters must say: every request and every charge since the beginning, one by one,
+ * and what each rule makes of them. It shares no code with the daemon and has no windows that roll: a
+ * count lies in the period of its moment. A request is certain, or after a crash doubtful: it may be in
+ * a window or not, until whoever knows of it has told of it again.
+ */
+import { counted } from "../../limiterd/rules/oracle.js";
+import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
+import type { Target } from "../../../shared/wire/message.js";
+
+/** Whose rules count something: a path's, a target's, or both. */
+export interface Place {
+  readonly path: string | null;
+  readonly target: Target | null;
+}
+
+/** A request at its path, or one attempt at its target. */
+export interface CountedRequest {
+  readonly of: Place;
+  readonly tick: number;
+  readonly atMs: number;
+  certain: boolean;
+  /** Taken back: certain, it is in no window; doubtful, it may have been taken from one that never held it. */
+  withdrawn: boolean;
+}
+
+export interface CountedTokens {
+  readonly of: Place;
+  readonly tick: number;
+  readonly atMs: number;
+  readonly tokens: number;
+}
+
+export interface Cell {
+  requests: number;
+  /** There may be up to so many more. */
+  doubtful: number;
+  /** There may be up to so many fewer. */
+  overdrawn: number;
+  tokens: number;
+}
+
+/** A rule from the day it was made to the day it goes or is made anew. */
+export interface Generation {
+  definition: RuleDefinition;
+  /** What happened up to here isn't counted by it. */
+  sinceTick: number;
+  /** By the period of the moment, then by whom the rule counts: a child's path, or empty. */
+  readonly cells: Map<number, Map<string, Cell>>;
+  /** Requests in flight, by whom the rule counts. */
+  readonly slots: Map<string, number>;
+}
+
+export interface Truth {
+  readonly generations: ReadonlyMap<string, Generation>;
+  /** Counts every change of the set of rules. */
+  readonly version: number;
+  addRequest(request: CountedRequest): void;
+  addTokens(charge: CountedTokens): void;
+  /** Lets `change` change what is known of a request. */
+  restate(request: CountedRequest, change: () => void): void;
+  setRule(definition: RuleDefinition, sinceTick: number): Generation;
+  removeRule(id: string): void;
+  reset(generation: Generation, sinceTick: number): void;
+  /** After a crash: these requests and charges are what is left, and no rule counts anybody in flight. */
+  startOver(requests: readonly CountedRequest[], charges: readonly CountedTokens[]): void;
+  /** Who is counted by which rules; `release` takes it back. */
+  hold(of: Place): () => void;
+}
+
+/** Which period of a rule a moment lies in. */
+export function periodOf(definition: RuleDefinition, atMs: number): number {
+  return Math.floor(atMs / (definition.periodSeconds * 1000));
+}
+
+/** Whom a rule counts there: itself, a child of its path, or nobody (null). */
+function countedAt(definition: RuleDefinition, { path, target }: Place): string | null {
+  if (definition.scope === "user_path") return path === null ? null : counted(definition, { path, provider: "", model: "" });
+  return target === null ? null : counted(definition, { path: "/", ...target });
+}
+
+function addTo(cell: Cell, { certain, withdrawn }: CountedRequest, times: 1 | -1): void {
+  if (!withdrawn) cell[certain ? "requests" : "doubtful"] += times;
+  else if (!certain) cell.overdrawn += times;
+}
+
+export function createTruth(): Truth {
+  const generations = new Map<string, Generation>();
+  let requests: CountedRequest[] = [];
+  let charges: CountedTokens[] = [];
+  let version = 0;
+
+  function cellsOf(of: Place, tick: number, atMs: number): Cell[] {
+    const found: Cell[] = [];
+    for (const generation of generations.values()) {
+      const cell = cellOf(generation, of, tick, atMs);
+      if (cell !== null) found.push(cell);
+    }
+    return found;
+  }
+
+  function cellOf({ definition, sinceTick, cells }: Generation, of: Place, tick: number, atMs: number): Cell | null {
+    if (definition.periodSeconds === 0 || tick <= sinceTick) return null;
+    const who = countedAt(definition, of);
+    if (who === null) return null;
+    const period = periodOf(definition, atMs);
+    const ofPeriod = cells.get(period) ?? new Map<string, Cell>();
+    cells.set(period, ofPeriod);
+    const key = definition.perChild ? who : "";
+    const known = ofPeriod.get(key) ?? { requests: 0, doubtful: 0, overdrawn: 0, tokens: 0 };
+    ofPeriod.set(key, known);
+    return known;
+  }
+
+  function fill(generation: Generation): void {
+    generation.cells.clear();
+    for (const request of requests) {
+      const cell = cellOf(generation, request.of, request.tick, request.atMs);
+      if (cell !== null) addTo(cell, request, 1);
+    }
+    for (const { of, tick, atMs, tokens } of charges) {
+      const cell = cellOf(generation, of, tick, atMs);
+      if (cell !== null) cell.tokens += tokens;
+    }
+  }
+
+  return {
+    generations,
+    get version() { return version; },
+    addRequest(request) {
+      requests.push(request);
+      for (const cell of cellsOf(request.of, request.tick, request.atMs)) addTo(cell, request, 1);
+    },
+    addTokens(charge) {
+      charges.push(charge);
+      for (const cell of cellsOf(charge.of, charge.tick, charge.atMs)) cell.tokens += charge.tokens;
+    },
+    restate(request, change) {
+      const cells = cellsOf(request.of, request.tick, request.atMs);
+      for (const cell of cells) addTo(cell, request, -1);
+      change();
+      for (const cell of cells) addTo(cell, request, 1);
+    },
+    setRule(definition, sinceTick) {
+      version++;
+      const known = generations.get(ruleId(definition));
+      if (known !== undefined && known.definition.perChild === definition.perChild) {
+        known.definition = definition;
+        return known;
+      }
+      const generation: Generation = { definition, sinceTick, cells: new Map(), slots: new Map() };
+      generations.set(ruleId(definition), generation);
+      fill(generation);
+      return generation;
+    },
+    removeRule(id) {
+      version++;
+      generations.delete(id);
+    },
+    reset(generation, sinceTick) {
+      generation.sinceTick = sinceTick;
+      fill(generation);
+    },
+    startOver(requestsLeft, chargesLeft) {
+      version++;
+      requests = [...requestsLeft];
+      charges = [...chargesLeft];
+      generations.clear();
+    },
+    hold(of) {
+      const held: { readonly slots: Map<string, number>; readonly who: string }[] = [];
+      for (const { definition, slots } of generations.values()) {
+        const who = countedAt(definition, of);
+        if (who !== null) held.push({ slots, who: definition.perChild ? who : "" });
+      }
+      for (const { slots, who } of held) slots.set(who, (slots.get(who) ?? 0) + 1);
+      return () => {
+        for (const { slots, who } of held) slots.set(who, slots.get(who)! - 1);
+      };
+    },
+  };
+}

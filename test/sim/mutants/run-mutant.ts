@@ -1,0 +1,54 @@
+/** Runs seeds against a copy of the compiled product in which one bug was planted. */
+import { execFile } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Mutant, mutants } from "./mutants.js";
+
+const dist = fileURLToPath(new URL("../../..", import.meta.url));
+const root = dirname(dist.replace(/\/$/, ""));
+
+export interface MutantRun {
+  readonly seeds: number;
+  /** Seeds in which an invariant didn't hold. */
+  readonly caught: number;
+  /** What it said first. */
+  readonly first: string;
+}
+
+export interface SeedRange {
+  readonly from: number;
+  readonly seeds: number;
+  readonly untilCaught: boolean;
+}
+
+/** Why the table doesn't fit the code, one line for each mutant whose text isn't there exactly once. */
+export function misplacedMutants(): string[] {
+  return mutants.filter(({ file, find }) => readFileSync(join(dist, file), "utf8").split(find).length !== 2).map(({ name, file }) => `${name}: the text must stand once in ${file}`);
+}
+
+/** Plants the bug and runs the seeds, in a process of its own. */
+export async function runMutant({ file, find, put }: Mutant, { from, seeds, untilCaught }: SeedRange): Promise<MutantRun> {
+  const copy = mkdtempSync(join(tmpdir(), "sluice-mutant-"));
+  try {
+    for (const part of ["limiterd", "proxy", "shared", "test/sim", "test/limiterd"]) cpSync(join(dist, part), join(copy, "dist", part), { recursive: true });
+    for (const name of ["node_modules", "package.json"]) symlinkSync(join(root, name), join(copy, name));
+    const text = readFileSync(join(dist, file), "utf8");
+    writeFileSync(join(copy, "dist", file), text.replace(find, () => put));
+    const args = [join(copy, "dist/test/sim/main.js"), "--from", String(from), "--seeds", String(seeds), "--json", ...(untilCaught ? ["--until-caught"] : [])];
+    return JSON.parse(await output(args)) as MutantRun;
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+function output(args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, [...args], { timeout: 600_000 }, (error, stdout, stderr) => {
+      // The end with a violation is the expected one.
+      if (error === null || stdout.startsWith("{")) resolve(stdout);
+      else reject(new Error(`${error.message}\n${stderr}`));
+    });
+  });
+}

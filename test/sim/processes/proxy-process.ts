@@ -1,0 +1,177 @@
+/**
+ * The proxy's limiter client, wired to a simulated socket and clock as `proxy/limiter/connect-limiter.ts` wires it
+ * to real ones, and the requests that the proxy serves: each is asked for, runs for a while if it may,
+ * goes to another target when one fails, as in `proxy/handlers/fail-over.ts`, and is settled.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { FailureMode } from "../../../shared/config/config.js";
+import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js";
+import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
+import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+import type { SettledPart, Target } from "../../../shared/wire/message.js";
+import { isUnnumbered } from "../../../shared/wire/unlimited-lsn.js";
+import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
+import { createLimiterClient, type LimiterClient } from "../../../proxy/limiter/limiter-client.js";
+import type { PeerState } from "../../../limiterd/state.js";
+import type { DaemonProcess } from "./daemon-process.js";
+import { connectSockets, type Connection, type SocketFaults } from "./stream-socket.js";
+import type { SimulatedRequest } from "../workload.js";
+import type { Process, World } from "../world.js";
+
+export interface ProxyOptions {
+  readonly world: World;
+  readonly id: string;
+  readonly failureMode: FailureMode;
+  readonly socketFaults: SocketFaults;
+  /** Whoever is the daemon now. */
+  daemon(): DaemonProcess;
+}
+
+/** A request as its proxy has served it. */
+export interface Served {
+  readonly request: SimulatedRequest;
+  outcome: AdmissionOutcome["kind"] | null;
+  /** What must have been charged: an attempt at each target that has failed, then the request. */
+  readonly settles: { readonly part: SettledPart; readonly target: Target | null; readonly tokens: number }[];
+}
+
+export interface ProxyProcess {
+  readonly id: string;
+  readonly process: Process;
+  readonly client: LimiterClient;
+  readonly connection: Connection | null;
+  readonly served: readonly Served[];
+  serve(request: SimulatedRequest): void;
+  /** A lease that runs here, on a standing and welcomed connection, but that the daemon doesn't hold, or not at its target; or null. */
+  unheldLease(): number | null;
+  quiet(): boolean;
+}
+
+const deadlineMs = 2_000;
+/** Deadlines are looked at ten times in their length. */
+const answerMsMax = deadlineMs + deadlineMs / 10 + 1;
+
+export function startProxyProcess({ world, id, failureMode, socketFaults, daemon }: ProxyOptions): ProxyProcess {
+  const owner = world.process(id);
+  const served: Served[] = [];
+  const running = new Set<Admission>();
+  let connection: Connection | null = null;
+  let welcomed = false;
+  let asked = 0;
+  let left = 0;
+  world.trace(`${id} starts`);
+
+  const client = createLimiterClient(
+    {
+      proxyId: id,
+      monoMs: () => world.nowMs,
+      schedule: (ms, run) => void world.after(ms, owner, run),
+      afterTurn: (run) => world.afterTurn(owner, run),
+      onLinkChange(linked) {
+        welcomed = linked;
+        world.trace(`${id} is ${linked ? "linked" : "not linked"}`);
+      },
+      onSilent: () => world.count("daemon silent"),
+      onDropped: () => world.fail(`${id} drops a settle`),
+    },
+    { deadlineMs, failureMode },
+  );
+
+  function dial(): void {
+    const listener = daemon();
+    if (!listener.listening) {
+      world.after(reconnectMs, owner, dial);
+      return;
+    }
+    const made = connectSockets(world, [owner, listener.process], socketFaults);
+    const [end, theirs] = made.ends;
+    const reader = createFrameReader(frameBytesMaxFromDaemon);
+    connection = made;
+    end.onBytes = (bytes) => {
+      const grammatical = reader.feed(bytes, (frame) => {
+        const message = fromDaemonFromWire(frame);
+        if (message === null) return world.fail(`the daemon sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`);
+        client.link.received(message);
+      });
+      if (!grammatical) world.fail("the daemon's frames can't be read");
+    };
+    end.onClose = () => {
+      connection = null;
+      client.link.lost();
+      world.after(reconnectMs, owner, dial);
+    };
+    listener.accept(theirs);
+    client.link.connected((message) => end.send(encodeFrame(toWire(message))));
+  }
+
+  /** Waits for the daemon's answer, which must come in time. */
+  function ask(what: string, asking: Promise<AdmissionOutcome>, then: (outcome: AdmissionOutcome) => void): void {
+    asked++;
+    const startedMs = world.nowMs;
+    const pausedBefore = owner.pausedUntilMs;
+    void asking.then((outcome) => {
+      if (!owner.alive) return;
+      asked--;
+      world.count(`${what.split(" ")[0]!} ${outcome.kind}`);
+      world.trace(`${id} ${what} ${outcome.kind}`);
+      if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > answerMsMax) world.fail(`${what} waited ${world.nowMs - startedMs} ms for its answer`);
+      then(outcome);
+    });
+  }
+
+  function serve(request: SimulatedRequest): void {
+    const entry: Served = { request, outcome: null, settles: [] };
+    served.push(entry);
+    ask(`request ${request.number}`, client.admit({ userPath: request.path, credential: "vouched" }, request.targets, request.submission), (outcome) => {
+      if (entry.outcome !== null) world.fail(`request ${request.number} is answered twice`);
+      entry.outcome = outcome.kind;
+      if (outcome.kind === "refused") client.noteRefusal(outcome.id, `request-${request.number}`, request.targets[0]!.model);
+      if (outcome.kind !== "admitted") return;
+      running.add(outcome.admission);
+      tryTarget(entry, outcome.admission, request.targets);
+    });
+  }
+
+  function tryTarget(entry: Served, admission: Admission, targets: readonly Target[]): void {
+    const { request, settles } = entry;
+    const failsMs = request.failsMs[settles.length];
+    if (failsMs === undefined) return void world.after(request.lastsMs, owner, () => end(entry, admission, request.tokens));
+    world.after(failsMs, owner, () => {
+      const { target } = admission;
+      const untried = targets.filter((other) => other !== target);
+      if (untried.length === 0) return end(entry, admission, 0);
+      settles.push({ part: "attempt", target, tokens: 0 });
+      ask(`failover of request ${request.number}`, client.reroute(admission, untried), ({ kind }) => (kind === "admitted" ? tryTarget(entry, admission, untried) : end(entry, admission, 0)));
+    });
+  }
+
+  function end({ request, settles }: Served, admission: Admission, tokens: number): void {
+    running.delete(admission);
+    settles.push({ part: "request", target: admission.target, tokens });
+    left++;
+    client.settle(admission, { tokens, estimated: request.cut, record: request.record }, () => left--);
+  }
+
+  world.after(world.random.between(0, 20), owner, dial);
+  return {
+    id,
+    process: owner,
+    client,
+    get connection() { return connection; },
+    served,
+    serve,
+    unheldLease() {
+      if (!owner.alive || connection === null || !welcomed) return null;
+      const theirs = connection.ends[1];
+      const peer: PeerState | undefined = theirs.open ? daemon().peerOf(theirs) : undefined;
+      if (peer === undefined) return null;
+      for (const { lease, lsn, target, targetLsn } of running) {
+        const held = peer.leases.get(lease);
+        if (!isUnnumbered(lsn) && (held === undefined || (targetLsn !== 0 && !isDeepStrictEqual(held.target, target)))) return lease;
+      }
+      return null;
+    },
+    quiet: () => asked === 0 && running.size === 0 && left === 0 && client.unsettled === 0 && client.reachable,
+  };
+}

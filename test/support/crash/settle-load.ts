@@ -1,0 +1,53 @@
+/** A proxy that does nothing but tell a daemon of requests that it has executed, as fast as the daemon writes them down. */
+import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
+import { dial, type Peer } from "../../../shared/wire/ipc.js";
+import { wireVersion } from "../../../shared/version.js";
+import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
+import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
+import type { Execution } from "../../../shared/wire/execution.js";
+import type { ToDaemon } from "../../../shared/wire/message.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+
+export interface Told {
+  readonly userPath: string;
+  readonly record: Execution;
+}
+
+/** Settles on their way at once: below what the daemon would close a peer for. */
+const chunk = 5_000;
+
+/** Resolves once `count` requests are durable. */
+export async function settleMany(socketPath: string, count: number, make: (index: number) => Told): Promise<void> {
+  let durable = 0;
+  let heard = (): void => {};
+  const reader = createFrameReader(frameBytesMaxFromDaemon);
+  const link = await new Promise<{ peer: Peer; close(): void }>((resolve, reject) => {
+    const dialed = dial({
+      path: socketPath, retry: false, onError: reject, onClose: () => {},
+      onConnect: (peer) => {
+        say(peer, { kind: "hello", id: 1, wireVersion, role: "proxy", proxyId: "settle-load", leases: [], more: false });
+        heard = () => resolve({ peer, close: () => dialed.close() });
+      },
+      onBytes: (_peer, bytes) => void reader.feed(bytes, (frame) => {
+        const message = fromDaemonFromWire(frame);
+        if (message?.kind === "settled") durable = message.seq;
+        if (message?.kind === "settled" || message?.kind === "welcome") heard();
+      }),
+    });
+  });
+  for (let sent = 0; sent < count;) {
+    const upTo = Math.min(count, sent + chunk);
+    while (sent < upTo) say(link.peer, settleOf(++sent, make(sent - 1)));
+    while (durable < upTo) await new Promise<void>((resolve) => (heard = resolve));
+  }
+  link.close();
+}
+
+function say(peer: Peer, message: ToDaemon): void {
+  peer.send(encodeFrame(toWire(message)));
+}
+
+function settleOf(seq: number, { userPath, record }: Told): ToDaemon {
+  const target = { provider: record.provider, model: record.model };
+  return { kind: "settle", seq, of: "request", lease: 0, userPath, admittedAtMs: 0, lsn: 0, target, targetAtMs: 0, targetLsn: 0, startedAgoMs: 0, endedAgoMs: 0, tokens: record.inputTokens + record.outputTokens, estimated: false, record };
+}

@@ -1,0 +1,112 @@
+/** A peer of the daemon that may say anything, and one that behaves and notices when it isn't served. */
+import { once } from "node:events";
+import net from "node:net";
+import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
+import type { Execution } from "../../../shared/wire/execution.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
+import { wireVersion } from "../../../shared/version.js";
+
+export interface HostilePeer {
+  readonly socket: net.Socket;
+  /** What the daemon said. */
+  readonly frames: readonly (readonly unknown[])[];
+  /** Resolved when the connection is gone, for whatever reason. */
+  readonly closed: Promise<void>;
+  /** Resolved with the first answer of this kind. */
+  heard(kind: string): Promise<readonly unknown[]>;
+}
+
+export const helloFrame = (proxyId: string): Buffer => encodeFrame(["hello", 1, wireVersion, "proxy", proxyId, [], false]);
+export const admitFrame = (id: number, path: string): Buffer => encodeFrame(["admit", id, path, "vouched", ["test", "model"], false]);
+
+/** A settle with any numbers; `times` stands for each of its moments. */
+export function settleFrame(seq: number, lease: number, path: string, tokens: number, times = 0, record: Execution | null = null): Buffer {
+  const target = { provider: "test", model: "model" };
+  return encodeFrame(toWire({ kind: "settle", of: "request", seq, lease, userPath: path, admittedAtMs: times, lsn: times, target, targetAtMs: times, targetLsn: times, startedAgoMs: times, endedAgoMs: times, tokens, estimated: false, record }));
+}
+
+/** Msgpack bytes behind their length word. */
+export function framed(body: Buffer | readonly number[]): Buffer {
+  const bytes = Buffer.from(body);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}
+
+export async function connectPeer(path: string, { reads = true }: { readonly reads?: boolean } = {}): Promise<HostilePeer> {
+  const socket = net.connect({ path, allowHalfOpen: true });
+  const frames: (readonly unknown[])[] = [];
+  const waiters = new Set<() => void>();
+  const reader = createFrameReader(frameBytesMaxFromDaemon);
+  // Closed by the daemon while it was still written to: that is what is looked for.
+  socket.on("error", () => {});
+  socket.on("end", () => socket.end());
+  const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+  await once(socket, "connect");
+  if (reads) {
+    socket.on("data", (bytes) => {
+      reader.feed(bytes, (frame) => frames.push(frame as readonly unknown[]));
+      for (const waiter of waiters) waiter();
+    });
+  }
+  return {
+    socket,
+    frames,
+    closed,
+    heard(kind) {
+      return new Promise((resolve, reject) => {
+        const look = (): void => {
+          const found = frames.find((frame) => frame[0] === kind);
+          if (found === undefined) return;
+          waiters.delete(look);
+          resolve(found);
+        };
+        waiters.add(look);
+        void closed.then(() => reject(new Error(`closed before it heard ${kind}`)));
+        look();
+      });
+    },
+  };
+}
+
+export interface Witness {
+  /** One admission after the other until `work` is done; how many were answered. Rejects when its connection is closed. */
+  whileItIsServed(work: () => Promise<void>): Promise<number>;
+  end(): void;
+}
+
+/** A proxy that behaves, on a path of its own. */
+export async function startWitness(path: string, userPath: string): Promise<Witness> {
+  const peer = await connectPeer(path);
+  let id = 1;
+  let seq = 0;
+  const gone = peer.closed.then(() => {
+    throw new Error("the witness was closed");
+  });
+  gone.catch(() => {});
+  peer.socket.write(helloFrame("witness"));
+  await peer.heard("welcome");
+  const ask = async (): Promise<void> => {
+    const asked = ++id;
+    peer.socket.write(admitFrame(asked, userPath));
+    while (!peer.frames.some((frame) => frame[0] === "admitted" && frame[1] === asked)) await Promise.race([new Promise((resolve) => peer.socket.once("data", resolve)), gone]);
+    peer.socket.write(settleFrame(++seq, asked, userPath, 1));
+    (peer.frames as unknown[]).length = 0;
+  };
+  return {
+    async whileItIsServed(work) {
+      let served = 0;
+      let done = false;
+      const working = work().finally(() => (done = true));
+      while (!done) {
+        await ask();
+        served++;
+      }
+      await working;
+      await ask();
+      return served + 1;
+    },
+    end: () => void peer.socket.end(),
+  };
+}

@@ -1,0 +1,122 @@
+/** Real daemon and proxy processes for end-to-end tests, each in a directory of its own. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Test } from "tap";
+
+export interface Part {
+  readonly child: ChildProcess;
+  /** What it said when it was ready: the proxy's address, the daemon's socket. */
+  readonly ready: string;
+  /** Everything that it printed so far. */
+  output(): string;
+  /** Resolved once it has printed this: lines are gathered, and come a moment after what they tell of. */
+  printed(pattern: RegExp): Promise<void>;
+  /** Ends it and waits for its end. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+export interface Site {
+  readonly directory: string;
+  readonly configFile: string;
+  readonly socket: string;
+  startDaemon(): Promise<Part>;
+  /** A daemon whose wall clock is what `setClock` says, and which writes sums of usage as often as is said here. */
+  startClockedDaemon(nowMs: number, usageFlushMs?: number): Promise<Part & { setClock(nowMs: number): Promise<void> }>;
+  /** Begins to start a daemon with this wall clock and kills it after a while, which may be before it is ready. */
+  killStartingDaemon(nowMs: number, afterMs: number): Promise<void>;
+  /** A proxy on the daemon's socket, or on another that leads to it. */
+  startProxy(socket?: string): Promise<Part>;
+}
+
+const compiled = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+/** A configuration in a temporary directory; whatever is started there ends with the test. `yaml` comes without the `limiter` section's paths. */
+export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}): Site {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-"));
+  const configFile = join(directory, "sluice.yaml");
+  const socket = join(directory, "run", "limiterd.sock");
+  writeFileSync(configFile, yaml);
+  const children = new Set<ChildProcess>();
+  t.teardown(async () => {
+    for (const child of children) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const begin = (script: string, extra: readonly string[]): ChildProcess => {
+    const child = fork(compiled(script), ["--config", configFile, ...extra], {
+      cwd: directory,
+      env: { PATH: process.env["PATH"], SLUICE_SOCKET: socket, SLUICE_DATA_DIR: join(directory, "data"), PORT: "0", ...env },
+      // Not the test's own flags, but as a supervisor starts it: reading source maps would be a tenth of its start.
+      execArgv: [],
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    children.add(child);
+    return child;
+  };
+  const start = (script: string, extra: readonly string[] = []): Promise<Part> => asPart(begin(script, extra));
+  const clocked = "test/support/processes/clocked-limiterd.js";
+  return {
+    directory,
+    configFile,
+    socket,
+    startDaemon: () => start("bin/sluice-limiterd.js"),
+    startProxy: (to = socket) => start("bin/sluice-proxy.js", ["--socket", to]),
+    async startClockedDaemon(nowMs, usageFlushMs) {
+      const part = await start(clocked, [String(nowMs), ...(usageFlushMs === undefined ? [] : [String(usageFlushMs)])]);
+      return {
+        ...part,
+        async setClock(to) {
+          const heard = once(part.child, "message");
+          part.child.send({ clock: to });
+          await heard;
+        },
+      };
+    },
+    async killStartingDaemon(nowMs, afterMs) {
+      const child = begin(clocked, [String(nowMs)]);
+      const ended = once(child, "exit");
+      setTimeout(() => child.kill("SIGKILL"), afterMs);
+      await ended;
+    },
+  };
+}
+
+async function asPart(child: ChildProcess): Promise<Part> {
+  let output = "";
+  child.stdout?.on("data", (text: Buffer) => (output += text.toString()));
+  child.stderr?.on("data", (text: Buffer) => (output += text.toString()));
+  const ready = await new Promise<string>((resolve, reject) => {
+    child.once("message", (message: { ready?: string }) => resolve(message.ready ?? ""));
+    child.once("exit", (code, signal) => reject(new Error(`ended with ${code ?? signal} before it was ready:\n${output}`)));
+  });
+  return {
+    child,
+    ready,
+    output: () => output,
+    printed(pattern) {
+      return new Promise((resolve) => {
+        const look = (): void => {
+          if (!pattern.test(output)) return;
+          for (const stream of [child.stdout, child.stderr]) stream?.off("data", look);
+          resolve();
+        };
+        for (const stream of [child.stdout, child.stderr]) stream?.on("data", look);
+        look();
+      });
+    },
+    async kill(signal) {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      // All that it printed is here by then.
+      const ended = once(child, "close");
+      child.kill(signal);
+      await ended;
+    },
+  };
+}

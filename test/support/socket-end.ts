@@ -1,9 +1,0 @@
-/** A process that listens on a socket, or dials it, until it is killed. */
-import { dial, listen } from "../../shared/wire/ipc.js";
-
-const [, , path, end] = process.argv;
-const handlers = { onConnect: () => {}, onBytes: () => {}, onClose: () => {} };
-if (end === "listen") await listen({ path: path!, groupAccess: false, ...handlers });
-else dial({ path: path!, retry: false, ...handlers, onError: () => {} });
-process.on("disconnect", () => process.exit(0));
-process.send?.("ready");
