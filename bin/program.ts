@@ -1,4 +1,7 @@
-/** The command line `sluice`: its commands and the flags they all take. Each command is a file in `commands/`. */
+/**
+ * The command line `sluice`: its commands and the flags they all take. Each command is a file in
+ * `commands/`.
+ */
 import type { Command } from "commander";
 import { addBudgets } from "./commands/budgets.js";
 import { addConfig } from "./commands/config-check.js";
@@ -13,7 +16,10 @@ import { newCommand } from "./session/new-command.js";
 import { tellFailure } from "./session/tell-failure.js";
 import type { Session } from "./session/terminal.js";
 
-/** Runs one command line, without the program's name; returns the exit code. Rejects only for a mistake of ours. */
+/**
+ * Runs one command line, without the program's name; returns the exit code. Rejects only for a
+ * mistake of ours.
+ */
 export async function runCommandLine(argv: readonly string[], session: Session): Promise<number> {
   try {
     await createProgram(session).parseAsync([...argv], { from: "user" });
@@ -27,8 +33,14 @@ export async function runCommandLine(argv: readonly string[], session: Session):
 export function createProgram(session: Session): Command {
   const program = newCommand("sluice", session)
     .description("An LLM gateway with exact limits: a proxy, and a limiter daemon beside it.")
-    .option("--config <file>", "the configuration file (default: SLUICE_CONFIG, ./sluice.yaml, /etc/sluice/sluice.yaml)")
-    .option("--socket <path>", "the daemon's Unix socket; no configuration is needed to reach it then")
+    .option(
+      "--config <file>",
+      "the configuration file (default: SLUICE_CONFIG, ./sluice.yaml, /etc/sluice/sluice.yaml)",
+    )
+    .option(
+      "--socket <path>",
+      "the daemon's Unix socket; no configuration is needed to reach it then",
+    )
     .configureHelp({ showGlobalOptions: true })
     .helpCommand("help [command]", "print the help of a command")
     .addHelpText("afterAll", exitCodeHelp());

@@ -5,7 +5,8 @@ import { runPart } from "./supervisor/run-part.js";
 
 await runPart({
   process: "limiterd",
-  description: "The limiter daemon of Sluice: it owns every counter and serves proxies over a Unix socket.",
+  description:
+    "The limiter daemon of Sluice: it owns every counter and serves proxies over a Unix socket.",
   flags: ["config", "socket", "data-dir"],
   async start(options) {
     const limiterd = await startLimiterd(options);

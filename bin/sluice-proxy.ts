@@ -5,7 +5,8 @@ import { runPart } from "./supervisor/run-part.js";
 
 await runPart({
   process: "proxy",
-  description: "The proxy of Sluice: it takes model requests, asks the limiter daemon and calls the providers.",
+  description:
+    "The proxy of Sluice: it takes model requests, asks the limiter daemon and calls the providers.",
   flags: ["config", "socket", "host", "port"],
   async start(options) {
     const proxy = await startProxy(options);

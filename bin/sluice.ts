@@ -1,12 +1,17 @@
 #!/usr/bin/env node
-/** The command line for people and scripts: `sluice up`, `limits`, `explain`, `usage`, `status`, `config`. docs/command-line.md describes it. */
+/**
+ * The command line for people and scripts: `sluice up`, `limits`, `explain`, `usage`, `status`,
+ * `config`. docs/command-line.md describes it.
+ */
 import { exitCodes } from "./session/exit-code.js";
 import { runCommandLine } from "./program.js";
 import { drainOutput, processSession } from "./session/terminal.js";
 
 const session = processSession();
 const exitCode = await runCommandLine(process.argv.slice(2), session).catch((error: unknown) => {
-  session.terminal.err(`sluice made a mistake: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  session.terminal.err(
+    `sluice made a mistake: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+  );
   return exitCodes.bug;
 });
 await drainOutput();

@@ -1,6 +1,6 @@
 /**
- * Wires the daemon: store, memory, socket, timers. Every decision is made elsewhere; here is what is
- * connected to what, and in which order it starts and stops.
+ * Wires the daemon: store, memory, socket, timers. Every decision is made elsewhere; here is what
+ * is connected to what, and in which order it starts and stops.
  */
 import { randomInt } from "node:crypto";
 import type { Config } from "../shared/config/config.js";
@@ -26,7 +26,9 @@ export interface LimiterdOptions {
   readonly log: Log;
   /** Wall time in ms since the epoch; tests hand in their own. */
   readonly nowMs?: () => number;
-  /** How often sums of usage are written; a test that kills the daemon doesn't let it live as long. */
+  /**
+   * How often sums of usage are written; a test that kills the daemon doesn't let it live as long.
+   */
   readonly usageFlushMs?: number;
 }
 
@@ -40,8 +42,16 @@ interface Connection {
   readonly reader: FrameReader;
 }
 
-/** Starts a daemon; resolved, it answers on its socket. Rejects with `SocketTakenError`, `StoreLockedError` or `StoreUnreadableError`. */
-export async function startLimiterd({ config, log, nowMs = Date.now, usageFlushMs = usageFlushMsDefault }: LimiterdOptions): Promise<Limiterd> {
+/**
+ * Starts a daemon; resolved, it answers on its socket. Rejects with `SocketTakenError`,
+ * `StoreLockedError` or `StoreUnreadableError`.
+ */
+export async function startLimiterd({
+  config,
+  log,
+  nowMs = Date.now,
+  usageFlushMs = usageFlushMsDefault,
+}: LimiterdOptions): Promise<Limiterd> {
   const store = await openLmdbStore(config.limiter.dataDir);
   const started = await openState(store, config, log, nowMs()).catch(closing(store));
   const { state } = started;
@@ -50,12 +60,19 @@ export async function startLimiterd({ config, log, nowMs = Date.now, usageFlushM
     path: config.limiter.socket,
     groupAccess: config.limiter.socketGroupAccess,
     onConnect(peer) {
-      const ports = { send: (message: FromDaemon) => peer.send(encodeFrame(toWire(message))), close: () => peer.close() };
-      connections.set(peer, { state: connect(state, ports, nowMs()), reader: createFrameReader(frameBytesMaxToDaemon) });
+      const ports = {
+        send: (message: FromDaemon) => peer.send(encodeFrame(toWire(message))),
+        close: () => peer.close(),
+      };
+      connections.set(peer, {
+        state: connect(state, ports, nowMs()),
+        reader: createFrameReader(frameBytesMaxToDaemon),
+      });
     },
     onBytes(peer, bytes) {
       const connection = connections.get(peer);
-      if (connection !== undefined) receive(state, connection.state, connection.reader, bytes, nowMs());
+      if (connection !== undefined)
+        receive(state, connection.state, connection.reader, bytes, nowMs());
     },
     onClose(peer) {
       const connection = connections.get(peer);
@@ -63,7 +80,15 @@ export async function startLimiterd({ config, log, nowMs = Date.now, usageFlushM
       if (connection !== undefined) handleClose(state, connection.state, nowMs());
     },
   }).catch(closing(store));
-  log.info({ socket: config.limiter.socket, store: store.file, rules: state.book.rules.size, budgets: state.budgets.budgets.size }, "limiter daemon listens");
+  log.info(
+    {
+      socket: config.limiter.socket,
+      store: store.file,
+      rules: state.book.rules.size,
+      budgets: state.budgets.budgets.size,
+    },
+    "limiter daemon listens",
+  );
   const timers = startTimers(
     started,
     {
@@ -79,12 +104,19 @@ export async function startLimiterd({ config, log, nowMs = Date.now, usageFlushM
       onMissing: (missing) => log.warn({ missing }, "proxies of the last run have not come back"),
       closeListener: () => listener.close(),
     },
-    { flushIntervalMs: config.rateLimits.flushIntervalMs, usageRetentionDays: config.usageRetentionDays, usageFlushMs },
+    {
+      flushIntervalMs: config.rateLimits.flushIntervalMs,
+      usageRetentionDays: config.usageRetentionDays,
+      usageFlushMs,
+    },
   );
   return {
     async stop() {
       if (!(await timers.stop())) {
-        log.error({ reason: state.writer.failing?.message ?? "it takes too long" }, "limiter daemon stopped without writing all: the store can't be written");
+        log.error(
+          { reason: state.writer.failing?.message ?? "it takes too long" },
+          "limiter daemon stopped without writing all: the store can't be written",
+        );
         return;
       }
       await store.close();
@@ -106,8 +138,15 @@ function logStoreState({ file: store }: Store, log: Log): (error: Error | null) 
   return (error) => {
     const nowMs = performance.now();
     sinceMs ??= nowMs;
-    if (error !== null) return log.error({ store, reason: error.message }, "the store can't be written: settles are kept by the proxies, windows in memory; it is tried each second");
-    log.warn({ store, seconds: Math.ceil((nowMs - sinceMs) / 1000) }, "the store can be written again");
+    if (error !== null)
+      return log.error(
+        { store, reason: error.message },
+        "the store can't be written: settles are kept by the proxies, windows in memory; it is tried each second",
+      );
+    log.warn(
+      { store, seconds: Math.ceil((nowMs - sinceMs) / 1000) },
+      "the store can be written again",
+    );
     sinceMs = null;
   };
 }
@@ -126,10 +165,25 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
     store,
     schedule: (ms: number, run: () => void) => void setTimeout(run, ms),
     onStoreState: logStoreState(store, log),
-    onUnreadable: (error: Error) => log.error({ reason: error.message }, "a part of the recorded usage is damaged: it counts no further and can't be told"),
-    onDroppedRecord: (proxy: string, field: string, record: Execution) => log.error({ proxy, field, record }, "a usage record of a proxy makes no sense: its request is counted without it"),
+    onUnreadable: (error: Error) =>
+      log.error(
+        { reason: error.message },
+        "a part of the recorded usage is damaged: it counts no further and can't be told",
+      ),
+    onDroppedRecord: (proxy: string, field: string, record: Execution) =>
+      log.error(
+        { proxy, field, record },
+        "a usage record of a proxy makes no sense: its request is counted without it",
+      ),
     turn: () => new Promise<void>((resolve) => setImmediate(resolve)),
-    onInert: ({ kind, name }: Inert) => log.warn({ [kind]: name }, `inert ${kind}: it is loaded, but not enforced as it is written`),
+    onInert: ({ kind, name }: Inert) =>
+      log.warn({ [kind]: name }, `inert ${kind}: it is loaded, but not enforced as it is written`),
   };
-  return startState(ports, { settings, rules: config.rateLimits.rules, budgets: config.budgets.budgets, hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)], nowMs });
+  return startState(ports, {
+    settings,
+    rules: config.rateLimits.rules,
+    budgets: config.budgets.budgets,
+    hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)],
+    nowMs,
+  });
 }

@@ -19,7 +19,10 @@ export interface Proxy {
   ackSeq: number;
   seenAtMs: number;
   dirty: boolean;
-  /** Leases from before a restart that were counted into the restored windows when they were told, each with the target that they had then. */
+  /**
+   * Leases from before a restart that were counted into the restored windows when they were told,
+   * each with the target that they had then.
+   */
   readonly recounted: Map<number, Target | null>;
 }
 
@@ -38,7 +41,16 @@ export function createProxies(): Proxies {
   let dirty: Proxy[] = [];
 
   function add(id: string, settledSeq: number, seenAtMs: number): Proxy {
-    const proxy: Proxy = { id, settledSeq, durableSeq: settledSeq, peer: null, ackSeq: 0, seenAtMs, dirty: false, recounted: new Map() };
+    const proxy: Proxy = {
+      id,
+      settledSeq,
+      durableSeq: settledSeq,
+      peer: null,
+      ackSeq: 0,
+      seenAtMs,
+      dirty: false,
+      recounted: new Map(),
+    };
     all.set(id, proxy);
     return proxy;
   }

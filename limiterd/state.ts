@@ -1,6 +1,6 @@
 /**
- * Everything the daemon holds in memory, in one object that `main.ts` makes and the steps share. What
- * each part may do is said where it is made; here is only who is there.
+ * Everything the daemon holds in memory, in one object that `main.ts` makes and the steps share.
+ * What each part may do is said where it is made; here is only who is there.
  */
 import type { IdMap } from "../shared/id-map.js";
 import type { Execution } from "../shared/wire/execution.js";
@@ -32,9 +32,15 @@ export interface PeerState {
   readonly leases: IdMap<HeldLease>;
 }
 
-/** What the daemon keeps of a lease. Its target is where it was admitted to; a proxy that gave up waiting may have gone elsewhere. */
+/**
+ * What the daemon keeps of a lease. Its target is where it was admitted to; a proxy that gave up
+ * waiting may have gone elsewhere.
+ */
 export interface HeldLease extends Omit<Lease, "lease"> {
-  /** The target's, as long as it has one, then the user path's; of a submission they count it and hold nothing. */
+  /**
+   * The target's, as long as it has one, then the user path's; of a submission they count it and
+   * hold nothing.
+   */
   readonly counters: readonly Counter[];
   /** The rule book's version at the match: while it stands, the same counters are charged. */
   readonly bookVersion: number;
@@ -63,7 +69,10 @@ export interface DaemonState {
   readonly store: Store;
   readonly usage: UsageLog;
   readonly spendLog: SpendLog;
-  /** Resolved after whatever waits for the event loop has had its turn: between the slices of long reads. */
+  /**
+   * Resolved after whatever waits for the event loop has had its turn: between the slices of long
+   * reads.
+   */
   readonly turn: () => Promise<void>;
   readonly peers: Set<PeerState>;
   /** Told to stop: it listens to nobody any more. */
@@ -71,16 +80,24 @@ export interface DaemonState {
   /** The first log sequence number of this daemon's life. */
   readonly bornLsn: number;
   readonly startedAtMs: number;
-  /** Proxies that were connected when the last daemon ended and haven't said hello yet; null once nobody is waited for. */
+  /**
+   * Proxies that were connected when the last daemon ended and haven't said hello yet; null once
+   * nobody is waited for.
+   */
   awaited: Set<string> | null;
   readonly refusals: Refusals;
   /** The ids of the rules that do nothing; how many they are is told to the proxies for /health. */
   readonly inertRules: Set<string>;
   /** Told of each rule and budget that is written and does nothing, for the log. */
   readonly onInert: (inert: Inert) => void;
-  /** Told when something in the store turns out to be damaged while the daemon runs, for the log. */
+  /**
+   * Told when something in the store turns out to be damaged while the daemon runs, for the log.
+   */
   readonly onUnreadable: (error: Error) => void;
-  /** Told of each record of a proxy that makes no sense, with the name of the field that doesn't, for the log. */
+  /**
+   * Told of each record of a proxy that makes no sense, with the name of the field that doesn't,
+   * for the log.
+   */
   readonly onDroppedRecord: (proxyId: string, flaw: string, record: Execution) => void;
   readonly counts: DaemonCounts;
   /** Why the store can't be written, as the proxies were told; null when it can. */
@@ -94,7 +111,10 @@ export interface DaemonCounts {
   admitted: number;
   /** Over budget or not. */
   refused: number;
-  /** Admissions and inquiries with an unknown, expired or deactivated key, or without one where one is needed. */
+  /**
+   * Admissions and inquiries with an unknown, expired or deactivated key, or without one where one
+   * is needed.
+   */
   denied: number;
   overBudget: number;
   settled: number;
@@ -108,12 +128,25 @@ export interface DaemonCounts {
 }
 
 export function newCounts(): DaemonCounts {
-  return { admitted: 0, refused: 0, denied: 0, overBudget: 0, settled: 0, repeatedSettles: 0, droppedRecords: 0, closedPeers: 0, failedCommits: 0 };
+  return {
+    admitted: 0,
+    refused: 0,
+    denied: 0,
+    overBudget: 0,
+    settled: 0,
+    repeatedSettles: 0,
+    droppedRecords: 0,
+    closedPeers: 0,
+    failedCommits: 0,
+  };
 }
 
 /** Whether admissions must be asked for: with no rule and no budget there is nothing to say. */
 export function isLimited(state: DaemonState): boolean {
-  return (state.settings.rateLimitsEnabled && state.book.rules.size > 0) || (enforcedBudgets(state)?.budgets.size ?? 0) > 0;
+  return (
+    (state.settings.rateLimitsEnabled && state.book.rules.size > 0) ||
+    (enforcedBudgets(state)?.budgets.size ?? 0) > 0
+  );
 }
 
 /** The budgets, if they are enforced: what is spent is known from usage alone. */

@@ -1,4 +1,7 @@
-/** What every request handler of the proxy shares, made once in `main.ts`; and what one request leaves in the log. */
+/**
+ * What every request handler of the proxy shares, made once in `main.ts`; and what one request
+ * leaves in the log.
+ */
 import type { Config, ProviderConfig } from "../shared/config/config.js";
 import type { NewKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
@@ -47,7 +50,14 @@ export interface Gateway {
   readonly newSpool: () => Promise<Spool>;
 }
 
-export type Outcome = Forwarded["outcome"] | "answered" | "cache_hit" | "refused" | "rate_limited" | "over_budget" | "limiter_unavailable";
+export type Outcome =
+  | Forwarded["outcome"]
+  | "answered"
+  | "cache_hit"
+  | "refused"
+  | "rate_limited"
+  | "over_budget"
+  | "limiter_unavailable";
 
 /** A target that failed, and why: a status, or what the network said. */
 export interface Tried {
@@ -64,7 +74,10 @@ export class RequestRecord {
   model: string | null = null;
   /** Where the answer is from. */
   target: Target | null = null;
-  /** The attempts that failed so that another target could answer instead, in order; null when none did, or there was no other. */
+  /**
+   * The attempts that failed so that another target could answer instead, in order; null when none
+   * did, or there was no other.
+   */
   tried: Tried[] | null = null;
   /** How many targets it was sent to, when there is `tried`. */
   tries = 0;

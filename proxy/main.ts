@@ -1,4 +1,7 @@
-/** Wires the proxy: listener, limiter client, providers, catalog; and the order in which they start and stop. */
+/**
+ * Wires the proxy: listener, limiter client, providers, catalog; and the order in which they start
+ * and stop.
+ */
 import { isUtf8 } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Config } from "../shared/config/config.js";
@@ -31,7 +34,10 @@ export interface ProxyOptions {
 
 export interface Proxy {
   readonly url: string;
-  /** Whether anybody may call: there is no master key, no JWT issuer and, as far as is known, no managed key. */
+  /**
+   * Whether anybody may call: there is no master key, no JWT issuer and, as far as is known, no
+   * managed key.
+   */
   readonly open: boolean;
   /** Lets requests end, settles them, and leaves. */
   stop(): Promise<void>;
@@ -44,10 +50,16 @@ export class OpenGatewayError extends Error {
 
 /** How long a stopping proxy waits for its last settles to be acknowledged. */
 const settleGraceMs = 2_000;
-/** How long a start waits for the daemon before it says that it is ready; it serves by its failure mode after that. */
+/**
+ * How long a start waits for the daemon before it says that it is ready; it serves by its failure
+ * mode after that.
+ */
 const firstLinkMs = 2_000;
 
-/** Starts a proxy; resolved, it answers. Rejects with `OpenGatewayError`, or when the address is taken. */
+/**
+ * Starts a proxy; resolved, it answers. Rejects with `OpenGatewayError`, or when the address is
+ * taken.
+ */
 export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> {
   const refused = openBeyondLoopback(config);
   const open = isUnlocked(config) && refused === null;
@@ -56,37 +68,76 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     linkedOnce = resolve;
   });
   const limiter = connectLimiter(config.limiter, log, () => linkedOnce());
-  const linkedInTime = Promise.race([firstLink, new Promise<void>((resolve) => setTimeout(resolve, firstLinkMs).unref())]);
+  const linkedInTime = Promise.race([
+    firstLink,
+    new Promise<void>((resolve) => setTimeout(resolve, firstLinkMs).unref()),
+  ]);
   if (refused !== null) {
-    // Only the daemon knows whether a managed key keeps strangers out. Should its store be exchanged later, nobody is let in by that.
+    // Only the daemon knows whether a managed key keeps strangers out. Should its store be
+    // exchanged later, nobody is let in by that.
     await linkedInTime;
     if (limiter.client.keyed !== true) {
       limiter.close();
       throw new OpenGatewayError(refused);
     }
   }
-  const upstreams = new Map<string, Upstream>(config.providers.map((provider) => [provider.name, provider.type === "simulator" ? createSimulatedUpstream() : createHttpUpstream(provider)]));
-  const passages = new Map(config.providers.filter(({ type }) => type !== "simulator").map((provider) => [provider.name, createHttpProxyPassage(provider)]));
+  const upstreams = new Map<string, Upstream>(
+    config.providers.map((provider) => [
+      provider.name,
+      provider.type === "simulator" ? createSimulatedUpstream() : createHttpUpstream(provider),
+    ]),
+  );
+  const passages = new Map(
+    config.providers
+      .filter(({ type }) => type !== "simulator")
+      .map((provider) => [provider.name, createHttpProxyPassage(provider)]),
+  );
   const models = createModelCatalog(config, {
     upstreams,
     schedule: (ms, run) => void setTimeout(run, ms).unref(),
-    onLearned: (provider, count) => log.info({ provider, models: count }, "learned a provider's models"),
-    onFailed: (provider, reason) => log.warn({ provider, reason }, "a provider's models can't be learned"),
+    onLearned: (provider, count) =>
+      log.info({ provider, models: count }, "learned a provider's models"),
+    onFailed: (provider, reason) =>
+      log.warn({ provider, reason }, "a provider's models can't be learned"),
   });
-  const jwt = config.jwtIssuers.length === 0 ? null : createJwtVerifier(await createJwtIssuers(config.jwtIssuers, log), { nowMs: () => Date.now(), digest: digestToken });
-  const prices = createPriceTable(config, { list: needsPriceList(config) ? await loadPriceList() : null, nowMs: () => Date.now() });
+  const jwt =
+    config.jwtIssuers.length === 0
+      ? null
+      : createJwtVerifier(await createJwtIssuers(config.jwtIssuers, log), {
+          nowMs: () => Date.now(),
+          digest: digestToken,
+        });
+  const prices = createPriceTable(config, {
+    list: needsPriceList(config) ? await loadPriceList() : null,
+    nowMs: () => Date.now(),
+  });
   let stopping = false;
   const gateway: Gateway = {
     config,
     log,
-    credentials: { masterKey: config.server.masterKey, jwt, userPathHeader: config.server.userPathHeader, open, adminOpen: open && isLoopback(config.server.host), sameSecret, hashKey },
+    credentials: {
+      masterKey: config.server.masterKey,
+      jwt,
+      userPathHeader: config.server.userPathHeader,
+      open,
+      adminOpen: open && isLoopback(config.server.host),
+      sameSecret,
+      hashKey,
+    },
     limiter: limiter.client,
     upstreams,
     passages,
     targetOrder: createTargetOrder(prices.costOf),
     models,
     prices,
-    keeping: config.cache === null ? null : { cache: new ResponseCache(config.cache), shareAcrossPaths: config.cache.shareAcrossPaths, digest },
+    keeping:
+      config.cache === null
+        ? null
+        : {
+            cache: new ResponseCache(config.cache),
+            shareAcrossPaths: config.cache.shareAcrossPaths,
+            digest,
+          },
     rewriters: chooseRewriters(config.rewriters),
     sessions: new OpenSessions(),
     stopping: () => stopping,
@@ -113,7 +164,16 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
   });
   await linkedInTime;
   const openNow = open && limiter.client.keyed !== true;
-  log.info({ url: listener.url, providers: config.providers.map((provider) => provider.name), open: openNow }, openNow ? "proxy listens; it is open: there is neither a master key nor a managed key" : "proxy listens");
+  log.info(
+    {
+      url: listener.url,
+      providers: config.providers.map((provider) => provider.name),
+      open: openNow,
+    },
+    openNow
+      ? "proxy listens; it is open: there is neither a master key nor a managed key"
+      : "proxy listens",
+  );
   return {
     url: listener.url,
     open: openNow,
@@ -125,7 +185,11 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
       await limiter.client.drained(settleGraceMs);
       await closeAll();
       const { unsettled } = limiter.client;
-      if (unsettled > 0) log.warn({ unsettled }, "proxy stopped; the limiter daemon never acknowledged these settles");
+      if (unsettled > 0)
+        log.warn(
+          { unsettled },
+          "proxy stopped; the limiter daemon never acknowledged these settles",
+        );
       else log.info("proxy stopped");
     },
   };
@@ -133,10 +197,16 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
 
 /** Compares in constant time, whatever the lengths. */
 function sameSecret(given: string, expected: string): boolean {
-  return timingSafeEqual(createHash("sha256").update(given).digest(), createHash("sha256").update(expected).digest());
+  return timingSafeEqual(
+    createHash("sha256").update(given).digest(),
+    createHash("sha256").update(expected).digest(),
+  );
 }
 
-/** What the cache finds a request by. `head` is one line, so it can't be taken for a part of the body. */
+/**
+ * What the cache finds a request by. `head` is one line, so it can't be taken for a part of the
+ * body.
+ */
 function digest(head: string, body: Buffer): string {
   return createHash("sha256").update(head).update("\n").update(body).digest("base64url");
 }

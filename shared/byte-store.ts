@@ -1,6 +1,6 @@
 /**
- * Bytes gathered in one growing Buffer, so that a stream in tiny pieces costs neither a Buffer nor a copy
- * of all for each. How many may gather is for its owner to bound.
+ * Bytes gathered in one growing Buffer, so that a stream in tiny pieces costs neither a Buffer nor
+ * a copy of all for each. How many may gather is for its owner to bound.
  */
 
 /** Bytes of a stream, as yet without an end. */

@@ -1,8 +1,13 @@
-/** Values from outside after a check: the value, or a failure that names the field and says what was expected. Here is what such checks share. */
+/**
+ * Values from outside after a check: the value, or a failure that names the field and says what was
+ * expected. Here is what such checks share.
+ */
 import { isObject } from "./assert.js";
 import { type Failure, invalid } from "./error-code.js";
 
-export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: Failure };
 
 export function good<T>(value: T): Checked<T> {
   return { ok: true, value };
@@ -19,10 +24,22 @@ export function present(value: unknown): boolean {
 }
 
 /** A body, or with `at` (`limit_key.`) an object within it, that holds known fields alone. */
-export function asObject(body: unknown, known: readonly string[], at = ""): Checked<Readonly<Record<string, unknown>>> {
-  if (!isObject(body)) return bad(`${at === "" ? "the body" : at.slice(0, -1)} must be a JSON object, not ${show(body)}`, at === "" ? "body" : at.slice(0, -1));
+export function asObject(
+  body: unknown,
+  known: readonly string[],
+  at = "",
+): Checked<Readonly<Record<string, unknown>>> {
+  if (!isObject(body))
+    return bad(
+      `${at === "" ? "the body" : at.slice(0, -1)} must be a JSON object, not ${show(body)}`,
+      at === "" ? "body" : at.slice(0, -1),
+    );
   for (const name of Object.keys(body)) {
-    if (!known.includes(name)) return bad(`unknown field ${at}${name}: expected ${known.map((field) => at + field).join(", ")}`, `${at}${name}`);
+    if (!known.includes(name))
+      return bad(
+        `unknown field ${at}${name}: expected ${known.map((field) => at + field).join(", ")}`,
+        `${at}${name}`,
+      );
   }
   return good(body);
 }
@@ -32,7 +49,9 @@ export function parseConfirmation(body: unknown): Checked<true> {
   const fields = asObject(body, ["confirmation"]);
   if (!fields.ok) return fields;
   const confirmation = fields.value["confirmation"];
-  return typeof confirmation === "string" && confirmation.trim().toLowerCase() === "reset" ? good(true) : bad("confirmation must be reset", "confirmation");
+  return typeof confirmation === "string" && confirmation.trim().toLowerCase() === "reset"
+    ? good(true)
+    : bad("confirmation must be reset", "confirmation");
 }
 
 /** A value from outside, short enough for a message. */

@@ -1,6 +1,6 @@
 /**
- * The closed list of error types and codes (SPEC "Errors", CONTRACT section 1), and the one shape in
- * which a failure travels through Sluice until an HTTP answer or a terminal line is made of it.
+ * The closed list of error types and codes (SPEC "Errors", CONTRACT section 1), and the one shape
+ * in which a failure travels through Sluice until an HTTP answer or a terminal line is made of it.
  */
 
 export const errorTypes = [
@@ -29,7 +29,10 @@ export type ErrorCode =
   | "answer_untranslatable"
   | "request_too_large";
 
-/** A failure as a value. `status` is the HTTP status; `code`, `param` and `provider` are null when unset. */
+/**
+ * A failure as a value. `status` is the HTTP status; `code`, `param` and `provider` are null when
+ * unset.
+ */
 export interface Failure {
   readonly status: number;
   readonly type: ErrorType;

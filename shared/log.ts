@@ -1,25 +1,45 @@
-/** One JSON line per event on standard output, by pino. Secrets never reach it: callers log names and ids, not headers or bodies. */
+/**
+ * One JSON line per event on standard output, by pino. Secrets never reach it: callers log names
+ * and ids, not headers or bodies.
+ */
 import { type Logger, pino } from "pino";
 import type { Config } from "./config/config.js";
 
 export interface Log extends Logger {
   /**
-   * A line whose fields are JSON already, without braces: for what is written with every request. It
-   * looks like any other line and goes the same way, at a fifth of the cost of taking an object apart.
+   * A line whose fields are JSON already, without braces: for what is written with every request.
+   * It looks like any other line and goes the same way, at a fifth of the cost of taking an object
+   * apart.
    */
   line(level: "info" | "debug", fields: string, message: string): void;
 }
 
-/** Lines that wait while whoever reads standard output is slow; beyond it they are dropped rather than kept in memory without end. */
+/**
+ * Lines that wait while whoever reads standard output is slow; beyond it they are dropped rather
+ * than kept in memory without end.
+ */
 const heldBytesMax = 8 * 1024 * 1024;
 
-/** Between a request's line and its way to standard output. The destination measures all that it holds at each write, which is too dear for each turn of the event loop. */
+/**
+ * Between a request's line and its way to standard output. The destination measures all that it
+ * holds at each write, which is too dear for each turn of the event loop.
+ */
 const gatherMs = 20;
 const gatherCharsMax = 8 * 1024;
 
-/** A logger for one process. Lines are gathered and written a few times a second; `flush` writes what is left. */
+/**
+ * A logger for one process. Lines are gathered and written a few times a second; `flush` writes
+ * what is left.
+ */
 export function createLog(process_: "proxy" | "limiterd" | "up", level: Config["logLevel"]): Log {
-  const destination = pino.destination({ dest: 1, sync: false, minLength: 16 * 1024, maxWrite: 64 * 1024, maxLength: heldBytesMax, periodicFlush: 100 });
+  const destination = pino.destination({
+    dest: 1,
+    sync: false,
+    minLength: 16 * 1024,
+    maxWrite: 64 * 1024,
+    maxLength: heldBytesMax,
+    periodicFlush: 100,
+  });
   const timestamp = createTimestamp();
   let lines = "";
   let gathering = false;
@@ -40,7 +60,15 @@ export function createLog(process_: "proxy" | "limiterd" | "up", level: Config["
       destination.flush(done);
     },
   };
-  const logger = pino({ level, base: { process: process_ }, timestamp, formatters: { level: (label) => ({ level: label }) } }, stream);
+  const logger = pino(
+    {
+      level,
+      base: { process: process_ },
+      timestamp,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    stream,
+  );
   return Object.assign(logger, {
     line(lineLevel: "info" | "debug", fields: string, message: string) {
       if (!logger.isLevelEnabled(lineLevel)) return;

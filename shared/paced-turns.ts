@@ -1,10 +1,14 @@
 /**
- * Callbacks that run after the turn of the event loop in which they come, in their order, and at most so
- * many in each turn: when thousands of streams end at once, everybody else has a turn between them.
+ * Callbacks that run after the turn of the event loop in which they come, in their order, and at
+ * most so many in each turn: when thousands of streams end at once, everybody else has a turn
+ * between them.
  */
 
 /** `afterTurn` runs a callback after the present turn. */
-export function createPaced(afterTurn: (run: () => void) => void, perTurn: number): (run: () => void) => void {
+export function createPaced(
+  afterTurn: (run: () => void) => void,
+  perTurn: number,
+): (run: () => void) => void {
   /** Of this turn. */
   let coming: (() => void)[] = [];
   let due: (() => void)[] = [];
@@ -31,8 +35,14 @@ export function createPaced(afterTurn: (run: () => void) => void, perTurn: numbe
   };
 }
 
-/** The same for what can run at once as long as it isn't much: only what comes behind the first so many of a turn waits. */
-export function createEased(afterTurn: (run: () => void) => void, perTurn: number): (run: () => void) => void {
+/**
+ * The same for what can run at once as long as it isn't much: only what comes behind the first so
+ * many of a turn waits.
+ */
+export function createEased(
+  afterTurn: (run: () => void) => void,
+  perTurn: number,
+): (run: () => void) => void {
   const paced = createPaced(afterTurn, perTurn);
   let atOnce = 0;
   let waiting = 0;

@@ -1,4 +1,6 @@
-/** Timestamps as the outside sees them: RFC 3339 in UTC (CONTRACT section 1). No clock is read here. */
+/**
+ * Timestamps as the outside sees them: RFC 3339 in UTC (CONTRACT section 1). No clock is read here.
+ */
 
 /** With milliseconds, for `server_time`. */
 export function formatMillis(ms: number): string {
@@ -10,14 +12,24 @@ export function formatSeconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-const timestamp = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+const timestamp =
+  /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** An RFC 3339 timestamp as ms since the epoch, the fraction of a second left out; null for anything else, a 30th of February included. */
+/**
+ * An RFC 3339 timestamp as ms since the epoch, the fraction of a second left out; null for anything
+ * else, a 30th of February included.
+ */
 export function parseTimestamp(text: string): number | null {
   const parts = timestamp.exec(text.trim());
   if (parts === null) return null;
   const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
-  if (month < 1 || month > 12 || day < 1 || day > new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()) return null;
+  if (
+    month < 1 ||
+    month > 12 ||
+    day < 1 ||
+    day > new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
+  )
+    return null;
   const ms = Date.parse(text.trim().toUpperCase());
   return Number.isSafeInteger(ms) && ms >= 0 ? ms - (ms % 1000) : null;
 }

@@ -1,7 +1,7 @@
 /**
- * Runs all test files of a folder in one process. A process of its own costs half a second of CPU for each
- * file, most of it the test runner's, and what is tested here shares no state. One file alone runs as it
- * is: `npx tap dist/test/proxy/upstream/forward.test.js`.
+ * Runs all test files of a folder in one process. A process of its own costs half a second of CPU
+ * for each file, most of it the test runner's, and what is tested here shares no state. One file
+ * alone runs as it is: `npx tap dist/test/proxy/upstream/forward.test.js`.
  */
 import { readdirSync } from "node:fs";
 import t from "tap";
@@ -11,7 +11,10 @@ export async function testFolder(name: string): Promise<void> {
   const folder = new URL(`${name}/`, import.meta.url);
   // Read from the sources: what a moved or deleted test has left in dist/ isn't run.
   const sources = new URL(`../../test/${name}/`, import.meta.url);
-  const files = readdirSync(sources, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".test.ts")).map((file) => file.replace(/ts$/, "js")).sort();
+  const files = readdirSync(sources, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".test.ts"))
+    .map((file) => file.replace(/ts$/, "js"))
+    .sort();
   t.ok(files.length > 0, `${name}: ${files.length} files`);
   for (const file of files) {
     t.comment(`${name}/${file}`);

@@ -1,4 +1,7 @@
-/** Holds the README's and the API page's tables of endpoints and providers to what is really asked of them. */
+/**
+ * Holds the README's and the API page's tables of endpoints and providers to what is really asked
+ * of them.
+ */
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { chooseDialect } from "../proxy/dialects/choose-dialect.js";
@@ -7,7 +10,8 @@ import { type ProviderType, providerTraits } from "../shared/config/provider-typ
 import type { Operation } from "../shared/operation.js";
 
 // The compiled test stands two directories below the repository.
-const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+const read = (path: string): string =>
+  readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 
 const rows: readonly (readonly [endpoint: string, operation: Operation])[] = [
   ["`/v1/chat/completions`", "chat_completions"],
@@ -31,18 +35,42 @@ function works(asked: Operation, offered: ReadonlySet<Operation>): string {
 
 t.test("the README tells what works at which type of provider", async (t) => {
   const page = read("README.md");
-  const types: readonly ProviderType[] = ["openai", "azure", "anthropic", "gemini", "ollama", "vllm", "simulator"];
-  t.ok(page.includes(`| endpoint | ${types.map((type) => `\`${type}\``).join(" | ")} |\n`), "its columns are the types");
+  const types: readonly ProviderType[] = [
+    "openai",
+    "azure",
+    "anthropic",
+    "gemini",
+    "ollama",
+    "vllm",
+    "simulator",
+  ];
+  t.ok(
+    page.includes(`| endpoint | ${types.map((type) => `\`${type}\``).join(" | ")} |\n`),
+    "its columns are the types",
+  );
   for (const [endpoint, operation] of rows) {
     const row = `| ${endpoint} | ${types.map((type) => works(operation, new Set(providerTraits[type].operations))).join(" | ")} |`;
     t.ok(page.includes(`${row}\n`), row);
   }
 });
 
-t.test("the pages on dialects tell who takes max_completion_tokens, and that all others take max_tokens", async (t) => {
-  t.same(presets.filter(({ maxTokensField }) => maxTokensField === "max_completion_tokens").map(({ name }) => name), ["openai", "azure"]);
-  for (const page of ["docs/dialects.md", "docs/dialects-responses.md"]) t.match(read(page), /`max_completion_tokens` at OpenAI and Azure.*`max_tokens` at all others/, page);
-});
+t.test(
+  "the pages on dialects tell who takes max_completion_tokens, and that all others take max_tokens",
+  async (t) => {
+    t.same(
+      presets
+        .filter(({ maxTokensField }) => maxTokensField === "max_completion_tokens")
+        .map(({ name }) => name),
+      ["openai", "azure"],
+    );
+    for (const page of ["docs/dialects.md", "docs/dialects-responses.md"])
+      t.match(
+        read(page),
+        /`max_completion_tokens` at OpenAI and Azure.*`max_tokens` at all others/,
+        page,
+      );
+  },
+);
 
 t.test("the API's page tells what the presets offer", async (t) => {
   const page = read("docs/http-api.md");

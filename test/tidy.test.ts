@@ -1,4 +1,7 @@
-/** Holds the tree to the rules of the design: which way imports go, who may touch Node and the clock, names and sizes. */
+/**
+ * Holds the tree to the rules of the design: which way imports go, who may touch Node and the
+ * clock, names and sizes.
+ */
 import t from "tap";
 import { readSources, type SourceFile, withoutTexts } from "./support/source-tree.js";
 
@@ -6,48 +9,137 @@ const linesMax = 260;
 
 /**
  * The only files that may import `node:*` or a package, read a clock, set a timer or reach for the
- * process; each with the reason why it must. `main` wires adapters together, and is the only file of
- * the proxy and of the daemon that imports them.
+ * process; each with the reason why it must. `main` wires adapters together, and is the only file
+ * of the proxy and of the daemon that imports them.
  */
-const impure: Readonly<Record<string, { readonly kind: "adapter" | "main"; readonly why: string }>> = {
-  "bin/session/ask-health.ts": { kind: "adapter", why: "asks a running proxy for /health, by node:http" },
+const impure: Readonly<
+  Record<string, { readonly kind: "adapter" | "main"; readonly why: string }>
+> = {
+  "bin/session/ask-health.ts": {
+    kind: "adapter",
+    why: "asks a running proxy for /health, by node:http",
+  },
   "bin/commands/command-flags.ts": { kind: "adapter", why: "makes commander's options" },
-  "bin/commands/up.ts": { kind: "main", why: "wires the supervisor: the scripts' own paths, signals" },
-  "bin/usage/export-file.ts": { kind: "adapter", why: "a file that is written beside its name and renamed; signals remove it" },
-  "bin/session/missing-key-files.ts": { kind: "adapter", why: "looks whether files of keys can be read" },
+  "bin/commands/up.ts": {
+    kind: "main",
+    why: "wires the supervisor: the scripts' own paths, signals",
+  },
+  "bin/usage/export-file.ts": {
+    kind: "adapter",
+    why: "a file that is written beside its name and renamed; signals remove it",
+  },
+  "bin/session/missing-key-files.ts": {
+    kind: "adapter",
+    why: "looks whether files of keys can be read",
+  },
   "bin/session/new-command.ts": { kind: "adapter", why: "makes commander's commands" },
-  "bin/session/resolve-targets.ts": { kind: "adapter", why: "asks the price list as of now: prices change by the hour" },
-  "bin/supervisor/run-part.ts": { kind: "main", why: "runs one process: its arguments, signals, exit code and deadline" },
+  "bin/session/resolve-targets.ts": {
+    kind: "adapter",
+    why: "asks the price list as of now: prices change by the hour",
+  },
+  "bin/supervisor/run-part.ts": {
+    kind: "main",
+    why: "runs one process: its arguments, signals, exit code and deadline",
+  },
   "bin/sluice.ts": { kind: "main", why: "the command line: arguments in, exit code out" },
-  "bin/supervisor/supervised-part.ts": { kind: "adapter", why: "a child process, its output and its restarts" },
+  "bin/supervisor/supervised-part.ts": {
+    kind: "adapter",
+    why: "a child process, its output and its restarts",
+  },
   "bin/session/tell-failure.ts": { kind: "adapter", why: "knows commander's own error" },
-  "bin/session/terminal.ts": { kind: "adapter", why: "standard input, output, the environment and the clocks" },
-  "limiterd/store/check-store-file.ts": { kind: "adapter", why: "reads the head of the store's file" },
-  "limiterd/store/disk-trial.ts": { kind: "adapter", why: "writes to the disk to see whether it can be; the words of the operating system for its errors" },
-  "limiterd/store/lmdb-store.ts": { kind: "adapter", why: "the store port on LMDB and the file system" },
+  "bin/session/terminal.ts": {
+    kind: "adapter",
+    why: "standard input, output, the environment and the clocks",
+  },
+  "limiterd/store/check-store-file.ts": {
+    kind: "adapter",
+    why: "reads the head of the store's file",
+  },
+  "limiterd/store/disk-trial.ts": {
+    kind: "adapter",
+    why: "writes to the disk to see whether it can be; the words of the operating system for its errors",
+  },
+  "limiterd/store/lmdb-store.ts": {
+    kind: "adapter",
+    why: "the store port on LMDB and the file system",
+  },
   "limiterd/main.ts": { kind: "main", why: "wires the daemon: its clock, its timers and its dice" },
-  "proxy/upstream/call-deadlines.ts": { kind: "adapter", why: "one timer for the deadlines of a provider's calls" },
-  "proxy/limiter/connect-limiter.ts": { kind: "adapter", why: "the limiter client's ports: monotonic clock, timers, the proxy's id" },
-  "proxy/upstream/decoded-answer.ts": { kind: "adapter", why: "decodes gzip, deflate and Brotli by node:zlib, as the bytes come" },
-  "proxy/http/http-listener.ts": { kind: "adapter", why: "node:http's server, its bounds and its end" },
-  "proxy/upstream/passthrough/http-proxy-passage.ts": { kind: "adapter", why: "the passage port on http-proxy, with agents that keep connections alive" },
+  "proxy/upstream/call-deadlines.ts": {
+    kind: "adapter",
+    why: "one timer for the deadlines of a provider's calls",
+  },
+  "proxy/limiter/connect-limiter.ts": {
+    kind: "adapter",
+    why: "the limiter client's ports: monotonic clock, timers, the proxy's id",
+  },
+  "proxy/upstream/decoded-answer.ts": {
+    kind: "adapter",
+    why: "decodes gzip, deflate and Brotli by node:zlib, as the bytes come",
+  },
+  "proxy/http/http-listener.ts": {
+    kind: "adapter",
+    why: "node:http's server, its bounds and its end",
+  },
+  "proxy/upstream/passthrough/http-proxy-passage.ts": {
+    kind: "adapter",
+    why: "the passage port on http-proxy, with agents that keep connections alive",
+  },
   "proxy/upstream/http-upstream.ts": { kind: "adapter", why: "the upstream port on undici" },
-  "proxy/main.ts": { kind: "main", why: "wires the proxy: its clock, constant-time comparison, the makers of keys" },
-  "proxy/http/node-exchange.ts": { kind: "adapter", why: "the exchange port on Node's request and response, with timers" },
-  "proxy/routing/price-list.ts": { kind: "adapter", why: "the price list of @pydantic/genai-prices, loaded when it is needed; no I/O of its own" },
-  "proxy/http/refuse-unreadable.ts": { kind: "adapter", why: "answers on a bare socket, with a random request id" },
-  "proxy/upstream/simulated-upstream.ts": { kind: "adapter", why: "the upstream port on timers and a clock, without a network" },
+  "proxy/main.ts": {
+    kind: "main",
+    why: "wires the proxy: its clock, constant-time comparison, the makers of keys",
+  },
+  "proxy/http/node-exchange.ts": {
+    kind: "adapter",
+    why: "the exchange port on Node's request and response, with timers",
+  },
+  "proxy/routing/price-list.ts": {
+    kind: "adapter",
+    why: "the price list of @pydantic/genai-prices, loaded when it is needed; no I/O of its own",
+  },
+  "proxy/http/refuse-unreadable.ts": {
+    kind: "adapter",
+    why: "answers on a bare socket, with a random request id",
+  },
+  "proxy/upstream/simulated-upstream.ts": {
+    kind: "adapter",
+    why: "the upstream port on timers and a clock, without a network",
+  },
   "proxy/http/request-id.ts": { kind: "adapter", why: "random bits for new ids" },
-  "proxy/http/spool-file.ts": { kind: "adapter", why: "uploads that don't fit into memory, in a file without a name" },
-  "proxy/upstream/passthrough/tunnel.ts": { kind: "adapter", why: "a WebSocket's two sockets, and the time that the second has to end after the first" },
-  "proxy/http/upgrade-exchange.ts": { kind: "adapter", why: "the exchange port on the bare socket of a WebSocket's handshake" },
-  "proxy/auth/verify-jwt.ts": { kind: "adapter", why: "JWTs by jose; key sets from the file system and by node:http; SHA-256" },
-  "shared/config/file/parse-shape.ts": { kind: "adapter", why: "valibot, the checker of the file's shape; no I/O" },
+  "proxy/http/spool-file.ts": {
+    kind: "adapter",
+    why: "uploads that don't fit into memory, in a file without a name",
+  },
+  "proxy/upstream/passthrough/tunnel.ts": {
+    kind: "adapter",
+    why: "a WebSocket's two sockets, and the time that the second has to end after the first",
+  },
+  "proxy/http/upgrade-exchange.ts": {
+    kind: "adapter",
+    why: "the exchange port on the bare socket of a WebSocket's handshake",
+  },
+  "proxy/auth/verify-jwt.ts": {
+    kind: "adapter",
+    why: "JWTs by jose; key sets from the file system and by node:http; SHA-256",
+  },
+  "shared/config/file/parse-shape.ts": {
+    kind: "adapter",
+    why: "valibot, the checker of the file's shape; no I/O",
+  },
   "shared/config/file/parse-yaml.ts": { kind: "adapter", why: "js-yaml, the parser; no I/O" },
-  "shared/config/file/read-config-file.ts": { kind: "adapter", why: "looks for the configuration file and reads it" },
-  "shared/wire/daemon-client.ts": { kind: "adapter", why: "one conversation over the socket, with a random id and deadlines" },
+  "shared/config/file/read-config-file.ts": {
+    kind: "adapter",
+    why: "looks for the configuration file and reads it",
+  },
+  "shared/wire/daemon-client.ts": {
+    kind: "adapter",
+    why: "one conversation over the socket, with a random id and deadlines",
+  },
   "shared/wire/ipc.ts": { kind: "adapter", why: "the Unix socket, by node-ipc" },
-  "shared/domain/key-secret.ts": { kind: "adapter", why: "random bytes and SHA-256, by node:crypto" },
+  "shared/domain/key-secret.ts": {
+    kind: "adapter",
+    why: "random bytes and SHA-256, by node:crypto",
+  },
   "shared/log.ts": { kind: "adapter", why: "standard output and timestamps, by pino" },
   "shared/wire/codec.ts": { kind: "adapter", why: "frames to bytes, by msgpackr; no I/O" },
 };
@@ -79,42 +171,84 @@ const directoryOf = (path: string): string => path.slice(0, path.indexOf("/"));
 
 /** Where a pattern is found, as `path:line`. */
 function found(files: readonly SourceFile[], pattern: RegExp): string[] {
-  return files.flatMap(({ path, code }) => [...code.matchAll(pattern)].map((match) => `${path}:${code.slice(0, match.index).split("\n").length} ${match[0].trim()}`));
+  return files.flatMap(({ path, code }) =>
+    [...code.matchAll(pattern)].map(
+      (match) => `${path}:${code.slice(0, match.index).split("\n").length} ${match[0].trim()}`,
+    ),
+  );
 }
 
-t.test("the reader of sources sees code and not what stands in comments, texts and expressions", async (t) => {
-  const table = [
-    ["let a; // let b", "let a; "],
-    ["a /* any\n any */ b", "a \n b"],
-    ['f("any // x") + 1', "f( ) + 1"],
-    ["f('\\'any')", "f( )"],
-    ["`any ${b + `x${c}`} any`", " b + c "],
-    ['x = /[/"]any/.test(y) / 2', "x = 0 .test(y) / 2"],
-  ] as const;
-  for (const [text, code] of table) {
-    t.equal(withoutTexts(text).replace(/ +/g, " "), code, text);
-    t.equal(withoutTexts(text).length, text.length, "positions stay");
-  }
-  const ipc = sources.find(({ path }) => path === "shared/wire/ipc.ts")!;
-  t.ok(ipc.imports.some(({ from, ours, typeOnly }) => from === "node-ipc" && !ours && !typeOnly));
-  t.ok(sources.find(({ path }) => path === "limiterd/rules/charge.ts")!.imports.some(({ from, typeOnly }) => from === "shared/wire/message.ts" && typeOnly));
-  t.ok(sources.length > 80 && tests.length > 40, "all directories are read");
-});
+t.test(
+  "the reader of sources sees code and not what stands in comments, texts and expressions",
+  async (t) => {
+    const table = [
+      ["let a; // let b", "let a; "],
+      ["a /* any\n any */ b", "a \n b"],
+      ['f("any // x") + 1', "f( ) + 1"],
+      ["f('\\'any')", "f( )"],
+      ["`any ${b + `x${c}`} any`", " b + c "],
+      ['x = /[/"]any/.test(y) / 2', "x = 0 .test(y) / 2"],
+    ] as const;
+    for (const [text, code] of table) {
+      t.equal(withoutTexts(text).replace(/ +/g, " "), code, text);
+      t.equal(withoutTexts(text).length, text.length, "positions stay");
+    }
+    const ipc = sources.find(({ path }) => path === "shared/wire/ipc.ts")!;
+    t.ok(ipc.imports.some(({ from, ours, typeOnly }) => from === "node-ipc" && !ours && !typeOnly));
+    t.ok(
+      sources
+        .find(({ path }) => path === "limiterd/rules/charge.ts")!
+        .imports.some(({ from, typeOnly }) => from === "shared/wire/message.ts" && typeOnly),
+    );
+    t.ok(sources.length > 80 && tests.length > 40, "all directories are read");
+  },
+);
 
-t.test("imports go one way: from bin to proxy and limiterd, from these to shared, and nothing imports a test", async (t) => {
-  const wrong = sources.flatMap(({ path, imports }) => imports.filter(({ from, ours }) => ours && !mayImport[directoryOf(path)]!.includes(directoryOf(from))).map(({ from }) => `${path} imports ${from}`));
-  t.same(wrong, []);
-});
+t.test(
+  "imports go one way: from bin to proxy and limiterd, from these to shared, and nothing imports a test",
+  async (t) => {
+    const wrong = sources.flatMap(({ path, imports }) =>
+      imports
+        .filter(
+          ({ from, ours }) => ours && !mayImport[directoryOf(path)]!.includes(directoryOf(from)),
+        )
+        .map(({ from }) => `${path} imports ${from}`),
+    );
+    t.same(wrong, []);
+  },
+);
 
 t.test("every import of ours names a file that is there", async (t) => {
   const known = new Set([...sources, ...tests].map(({ path }) => path));
-  t.same([...sources, ...tests].flatMap(({ path, imports }) => imports.filter(({ from, ours }) => ours && !known.has(from)).map(({ from }) => `${path} imports ${from}`)), []);
+  t.same(
+    [...sources, ...tests].flatMap(({ path, imports }) =>
+      imports
+        .filter(({ from, ours }) => ours && !known.has(from))
+        .map(({ from }) => `${path} imports ${from}`),
+    ),
+    [],
+  );
 });
 
 t.test("no file imports itself in a circle, types aside", async (t) => {
-  const graph = new Map([...sources, ...tests].map(({ path, imports }) => [path, imports.filter(({ ours, typeOnly }) => ours && !typeOnly).map(({ from }) => from)]));
+  const graph = new Map(
+    [...sources, ...tests].map(({ path, imports }) => [
+      path,
+      imports.filter(({ ours, typeOnly }) => ours && !typeOnly).map(({ from }) => from),
+    ]),
+  );
   t.same(circles(graph), []);
-  t.same(circles(new Map([["a", ["b"]], ["b", ["c"]], ["c", ["b"]]])), ["b → c → b"], "and a circle would be seen");
+  t.same(
+    circles(
+      new Map([
+        ["a", ["b"]],
+        ["b", ["c"]],
+        ["c", ["b"]],
+      ]),
+    ),
+    ["b → c → b"],
+    "and a circle would be seen",
+  );
 });
 
 function circles(graph: ReadonlyMap<string, readonly string[]>): string[] {
@@ -133,32 +267,76 @@ function circles(graph: ReadonlyMap<string, readonly string[]>): string[] {
 
 t.test("only the listed adapters and mains import Node's modules and packages", async (t) => {
   const outside = sources.filter(({ path }) => impure[path] === undefined);
-  t.same(outside.flatMap(({ path, imports }) => imports.filter(({ ours, typeOnly }) => !ours && !typeOnly).map(({ from }) => `${path} imports ${from}`)), []);
+  t.same(
+    outside.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ ours, typeOnly }) => !ours && !typeOnly)
+        .map(({ from }) => `${path} imports ${from}`),
+    ),
+    [],
+  );
 });
 
 /** Clocks, dice, timers, and what else reaches out of the process without an import. */
-const ambient = /\b(?:Date\.now|performance\.now|Math\.random|new Date\(\)|setTimeout|setInterval|setImmediate|fetch\(|console\.|process\.(?!\.))/g;
+const ambient =
+  /\b(?:Date\.now|performance\.now|Math\.random|new Date\(\)|setTimeout|setInterval|setImmediate|fetch\(|console\.|process\.(?!\.))/g;
 
-t.test("only the listed adapters and mains read a clock, throw dice, set timers or touch the process", async (t) => {
-  t.same(found(sources.filter(({ path }) => impure[path] === undefined), ambient), []);
-});
+t.test(
+  "only the listed adapters and mains read a clock, throw dice, set timers or touch the process",
+  async (t) => {
+    t.same(
+      found(
+        sources.filter(({ path }) => impure[path] === undefined),
+        ambient,
+      ),
+      [],
+    );
+  },
+);
 
-t.test("the list of adapters and mains holds no file that is gone or has become pure, and has a reason for each", async (t) => {
-  for (const [path, { why }] of Object.entries(impure)) {
-    const source = sources.find((file) => file.path === path);
-    t.ok(source?.imports.some(({ ours, typeOnly }) => !ours && !typeOnly) || (source !== undefined && found([source], ambient).length > 0), path);
-    t.ok(why.length > 10, `${path}: ${why}`);
-  }
-});
+t.test(
+  "the list of adapters and mains holds no file that is gone or has become pure, and has a reason for each",
+  async (t) => {
+    for (const [path, { why }] of Object.entries(impure)) {
+      const source = sources.find((file) => file.path === path);
+      t.ok(
+        source?.imports.some(({ ours, typeOnly }) => !ours && !typeOnly) ||
+          (source !== undefined && found([source], ambient).length > 0),
+        path,
+      );
+      t.ok(why.length > 10, `${path}: ${why}`);
+    }
+  },
+);
 
-t.test("in the proxy and the daemon only adapters and mains import an adapter; pure files and steps are handed ports", async (t) => {
-  const core = sources.filter(({ path }) => ["proxy", "limiterd"].includes(directoryOf(path)) && impure[path] === undefined);
-  t.same(core.flatMap(({ path, imports }) => imports.filter(({ from, typeOnly }) => !typeOnly && impure[from] !== undefined).map(({ from }) => `${path} imports ${from}`)), []);
-});
+t.test(
+  "in the proxy and the daemon only adapters and mains import an adapter; pure files and steps are handed ports",
+  async (t) => {
+    const core = sources.filter(
+      ({ path }) => ["proxy", "limiterd"].includes(directoryOf(path)) && impure[path] === undefined,
+    );
+    t.same(
+      core.flatMap(({ path, imports }) =>
+        imports
+          .filter(({ from, typeOnly }) => !typeOnly && impure[from] !== undefined)
+          .map(({ from }) => `${path} imports ${from}`),
+      ),
+      [],
+    );
+  },
+);
 
 t.test("these packages are imported by one file each", async (t) => {
   for (const [name, path] of Object.entries(soleImporters)) {
-    t.same(sources.filter(({ imports }) => imports.some(({ from }) => from === name || from.startsWith(`${name}/`))).map((file) => file.path), [path], name);
+    t.same(
+      sources
+        .filter(({ imports }) =>
+          imports.some(({ from }) => from === name || from.startsWith(`${name}/`)),
+        )
+        .map((file) => file.path),
+      [path],
+      name,
+    );
   }
 });
 
@@ -171,20 +349,46 @@ t.test("there is no any, no enum, no default export and no module-level variable
 
 t.test("files are named in kebab case, after what they hold", async (t) => {
   const names = [...sources, ...tests].map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
-  t.same(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test|\.d)?\.ts$/.test(name)), []);
-  t.same(names.filter((name) => /utils|helpers|common|types|manager/.test(name)), []);
+  t.same(
+    names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test|\.d)?\.ts$/.test(name)),
+    [],
+  );
+  t.same(
+    names.filter((name) => /utils|helpers|common|types|manager/.test(name)),
+    [],
+  );
 });
 
 t.test("every folder of tests is run: by one file of its name, or as it is", async (t) => {
-  const folders = new Set(tests.filter(({ path }) => path.endsWith(".test.ts")).map(({ path }) => path.split("/").slice(1, -1)[0]).filter((folder) => folder !== undefined));
+  const folders = new Set(
+    tests
+      .filter(({ path }) => path.endsWith(".test.ts"))
+      .map(({ path }) => path.split("/").slice(1, -1)[0])
+      .filter((folder) => folder !== undefined),
+  );
   folders.delete("end-to-end");
-  for (const folder of folders) t.ok(tests.some(({ path, text }) => path === `test/${folder}.test.ts` && text.includes(`testFolder("${folder}")`)), folder);
+  for (const folder of folders)
+    t.ok(
+      tests.some(
+        ({ path, text }) =>
+          path === `test/${folder}.test.ts` && text.includes(`testFolder("${folder}")`),
+      ),
+      folder,
+    );
 });
 
 t.test("every source begins with a comment on what it is for", async (t) => {
-  t.same(sources.filter(({ text }) => !/^\/\*\*[^]{20,}?\*\//.test(text.replace(/^#!.*\n/, ""))).map(({ path }) => path), []);
+  t.same(
+    sources
+      .filter(({ text }) => !/^\/\*\*[^]{20,}?\*\//.test(text.replace(/^#!.*\n/, "")))
+      .map(({ path }) => path),
+    [],
+  );
 });
 
 t.test(`no source has more than ${linesMax} lines`, async (t) => {
-  t.same(sources.filter(({ lines }) => lines > linesMax).map(({ path, lines }) => `${path}: ${lines}`), []);
+  t.same(
+    sources.filter(({ lines }) => lines > linesMax).map(({ path, lines }) => `${path}: ${lines}`),
+    [],
+  );
 });

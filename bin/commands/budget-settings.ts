@@ -9,10 +9,21 @@ import { withDaemon } from "../session/with-daemon.js";
 import type { CommandFlags } from "./command-flags.js";
 
 /** Prints the anchors, after changing those that are given. */
-export async function settleAnchors(session: Session, flags: CommandFlags & Readonly<Record<string, unknown>>): Promise<void> {
+export async function settleAnchors(
+  session: Session,
+  flags: CommandFlags & Readonly<Record<string, unknown>>,
+): Promise<void> {
   const anchors = anchorsFromFlags(flags);
   if (!anchors.ok) throw usageFailure(anchors.problems);
   const change = Object.keys(anchors.value).length > 0;
-  const settings = await withDaemon(session, flags, async (client) => answered(await (change ? client.call("budgets.put-settings", anchors.value) : client.call("budgets.settings", null))));
-  session.terminal.out(flags.json === true ? JSON.stringify(settings) : renderFields(statusFields(settings)));
+  const settings = await withDaemon(session, flags, async (client) =>
+    answered(
+      await (change
+        ? client.call("budgets.put-settings", anchors.value)
+        : client.call("budgets.settings", null)),
+    ),
+  );
+  session.terminal.out(
+    flags.json === true ? JSON.stringify(settings) : renderFields(statusFields(settings)),
+  );
 }

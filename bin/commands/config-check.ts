@@ -1,4 +1,7 @@
-/** `sluice config check`: reads the configuration as a start would, and says what it holds or what is wrong with it. */
+/**
+ * `sluice config check`: reads the configuration as a start would, and says what it holds or what
+ * is wrong with it.
+ */
 import type { Command } from "commander";
 import { createInertReason, inertRule } from "../../shared/config/inert-rule.js";
 import type { Config } from "../../shared/config/config.js";
@@ -17,7 +20,9 @@ export function addConfig(program: Command, session: Session): void {
     .command("check")
     .description("check the configuration without starting anything; every problem is listed")
     .addOption(jsonOption("print the summary as JSON"))
-    .action((_options, command: Command) => checkConfiguration(session, command.optsWithGlobals<CommandFlags>()));
+    .action((_options, command: Command) =>
+      checkConfiguration(session, command.optsWithGlobals<CommandFlags>()),
+    );
 }
 
 function checkConfiguration(session: Session, flags: CommandFlags): void {
@@ -26,16 +31,27 @@ function checkConfiguration(session: Session, flags: CommandFlags): void {
   warnings.push(...inertModelRules(config));
   warnings.push(...missingKeyFiles(config));
   const refused = openBeyondLoopback(config);
-  if (refused !== null) warnings.push(`the proxy starts only if the daemon has a managed key, which isn't asked here: ${refused}`);
+  if (refused !== null)
+    warnings.push(
+      `the proxy starts only if the daemon has a managed key, which isn't asked here: ${refused}`,
+    );
   if (flags.json === true) {
     session.terminal.out(JSON.stringify({ ok: true, ...summarize(config), warnings }));
     return;
   }
   for (const warning of warnings) session.terminal.err(`warning: ${warning}`);
-  session.terminal.out(`ok: ${sourceOf(config)}\n${renderFields(Object.entries(summarize(config)).filter(([name]) => name !== "file").map(([name, value]) => [name.replaceAll("_", " "), show(value)]))}`);
+  session.terminal.out(
+    `ok: ${sourceOf(config)}\n${renderFields(
+      Object.entries(summarize(config))
+        .filter(([name]) => name !== "file")
+        .map(([name, value]) => [name.replaceAll("_", " "), show(value)]),
+    )}`,
+  );
 }
 
-/** What the daemon will log of them at its start; of the others the configuration itself has warned. */
+/**
+ * What the daemon will log of them at its start; of the others the configuration itself has warned.
+ */
 function inertModelRules(config: Config): readonly string[] {
   const reasonOf = createInertReason(config);
   return config.rateLimits.rules.flatMap((rule) => {
@@ -49,7 +65,9 @@ export function sourceOf(config: Config): string {
   return config.file ?? "built-in default (no configuration file)";
 }
 
-function summarize(config: Config): Readonly<Record<string, string | number | boolean | null | readonly string[]>> {
+function summarize(
+  config: Config,
+): Readonly<Record<string, string | number | boolean | null | readonly string[]>> {
   const { server, limiter, rateLimits } = config;
   return {
     file: config.file,
@@ -69,6 +87,7 @@ function summarize(config: Config): Readonly<Record<string, string | number | bo
 
 function show(value: string | number | boolean | null | readonly string[]): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "object") return value === null || value.length === 0 ? "none" : value.join(", ");
+  if (typeof value === "object")
+    return value === null || value.length === 0 ? "none" : value.join(", ");
   return String(value);
 }

@@ -1,4 +1,7 @@
-/** `sluice explain`: what would happen to a request now and why, or why one was refused. It consumes nothing. */
+/**
+ * `sluice explain`: what would happen to a request now and why, or why one was refused. It consumes
+ * nothing.
+ */
 import type { Command } from "commander";
 import { hashKey } from "../../shared/domain/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
@@ -24,23 +27,46 @@ interface ExplainFlags extends CommandFlags {
 export function addExplain(program: Command, session: Session): void {
   program
     .command("explain")
-    .description("which rules a request meets, what each stands at, and what would happen now; nothing is consumed")
+    .description(
+      "which rules a request meets, what each stands at, and what would happen now; nothing is consumed",
+    )
     .option("--path <path>", "the caller's user path (default: /)")
-    .option("--key <id>", "a managed key or its id: the caller's, whose path is the key's if it is bound to one")
+    .option(
+      "--key <id>",
+      "a managed key or its id: the caller's, whose path is the key's if it is bound to one",
+    )
     .option("--model <model>", "the model as the request would name it")
-    .option("--request <id>", "the X-Request-ID of a refused request, in place of --path, --key and --model")
+    .option(
+      "--request <id>",
+      "the X-Request-ID of a refused request, in place of --path, --key and --model",
+    )
     .addOption(jsonOption("print what POST /admin/explain answers"))
-    .action((_options, command: Command) => explainCommand(session, command.optsWithGlobals<ExplainFlags>()));
+    .action((_options, command: Command) =>
+      explainCommand(session, command.optsWithGlobals<ExplainFlags>()),
+    );
 }
 
-/** The model is resolved here, from the configuration, as a proxy would; with `--request` the daemon knows the targets. */
+/**
+ * The model is resolved here, from the configuration, as a proxy would; with `--request` the daemon
+ * knows the targets.
+ */
 async function explainCommand(session: Session, flags: ExplainFlags): Promise<void> {
   const path = checkFlags(flags);
   const { model, request } = flags;
-  const body = request === undefined ? { user_path: path, ...keyAsked(flags), targets: await targetsOf(session, flags, model!) } : { request_id: request };
-  const explanation = await withDaemon(session, flags, async (client) => answered(await client.call("explain", body)));
-  const whole = request === undefined ? { model, ...(explanation as object) } : (explanation as object);
-  session.terminal.out(flags.json === true ? JSON.stringify(whole) : renderExplanation(whole as Readonly<Record<string, unknown>>));
+  const body =
+    request === undefined
+      ? { user_path: path, ...keyAsked(flags), targets: await targetsOf(session, flags, model!) }
+      : { request_id: request };
+  const explanation = await withDaemon(session, flags, async (client) =>
+    answered(await client.call("explain", body)),
+  );
+  const whole =
+    request === undefined ? { model, ...(explanation as object) } : (explanation as object);
+  session.terminal.out(
+    flags.json === true
+      ? JSON.stringify(whole)
+      : renderExplanation(whole as Readonly<Record<string, unknown>>),
+  );
 }
 
 /** The daemon isn't told keys, only their hashes. */
@@ -49,8 +75,15 @@ function keyAsked({ key }: ExplainFlags): object {
   return { key: looksLikeManagedKey(key) ? { key_hash: hashKey(key) } : { id: key } };
 }
 
-async function targetsOf(session: Session, flags: ExplainFlags, model: string): Promise<readonly object[]> {
-  const resolved = await resolveTargets(requireConfiguration(session, flags, () => {}), model);
+async function targetsOf(
+  session: Session,
+  flags: ExplainFlags,
+  model: string,
+): Promise<readonly object[]> {
+  const resolved = await resolveTargets(
+    requireConfiguration(session, flags, () => {}),
+    model,
+  );
   if (!resolved.ok) throw usageFailure([{ message: resolved.reason, param: "--model" }]);
   return resolved.targets;
 }
@@ -60,10 +93,20 @@ function checkFlags({ path: typed, key, model, request }: ExplainFlags): string 
   const problems: Problem[] = [];
   const path = pathFromFlag(typed);
   if (!path.ok) problems.push(...path.problems);
-  if (key !== undefined && !looksLikeManagedKey(key) && keyNumber(key) === null) problems.push({ message: notAKey("--key", key), param: "--key" });
-  if (request === undefined && (model ?? "").trim() === "") problems.push({ message: "--model or --request is required", param: "--model" });
-  if (request !== undefined && (model !== undefined || key !== undefined || typed !== undefined)) problems.push({ message: "--request can't be combined with --path, --key and --model: the daemon knows them", param: "--request" });
-  if (request?.trim() === "") problems.push({ message: "--request must be the X-Request-ID of a refused request", param: "--request" });
+  if (key !== undefined && !looksLikeManagedKey(key) && keyNumber(key) === null)
+    problems.push({ message: notAKey("--key", key), param: "--key" });
+  if (request === undefined && (model ?? "").trim() === "")
+    problems.push({ message: "--model or --request is required", param: "--model" });
+  if (request !== undefined && (model !== undefined || key !== undefined || typed !== undefined))
+    problems.push({
+      message: "--request can't be combined with --path, --key and --model: the daemon knows them",
+      param: "--request",
+    });
+  if (request?.trim() === "")
+    problems.push({
+      message: "--request must be the X-Request-ID of a refused request",
+      param: "--request",
+    });
   if (!path.ok || problems.length > 0) throw usageFailure(problems);
   return path.value;
 }

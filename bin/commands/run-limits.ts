@@ -3,9 +3,21 @@ import { failure } from "../../shared/error-code.js";
 import { answered } from "../session/answered.js";
 import { CommandFailure, refusal, usageFailure } from "../session/command-failure.js";
 import { exitCodes } from "../session/exit-code.js";
-import { type KeyFlags, keyFromFlags, type Problem, type SetFlags, writesFromFlags } from "../limits/limit-flags.js";
+import {
+  type KeyFlags,
+  keyFromFlags,
+  type Problem,
+  type SetFlags,
+  writesFromFlags,
+} from "../limits/limit-flags.js";
 import type { LimitKind } from "../limits/limit-kind.js";
-import { filterLimits, limitsOn, listBody, type ListFilter, listLimits } from "../limits/list-limits.js";
+import {
+  filterLimits,
+  limitsOn,
+  listBody,
+  type ListFilter,
+  listLimits,
+} from "../limits/list-limits.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { type CommandFlags, pathFromFlag } from "./command-flags.js";
@@ -21,72 +33,165 @@ export interface ResetFlags extends KeyFlags {
 }
 
 /** Prints them; with `--json` the API's object. */
-export async function showLimits<S extends string>(kind: LimitKind<S>, session: Session, flags: CommandFlags & ListFlags): Promise<void> {
+export async function showLimits<S extends string>(
+  kind: LimitKind<S>,
+  session: Session,
+  flags: CommandFlags & ListFlags,
+): Promise<void> {
   const filter = filterFromFlags(kind, flags);
-  const list = filterLimits(await withDaemon(session, flags, (client) => listLimits(client, kind)), filter);
+  const list = filterLimits(
+    await withDaemon(session, flags, (client) => listLimits(client, kind)),
+    filter,
+  );
   session.terminal.out(flags.json === true ? listBody(list, kind) : kind.render(list));
 }
 
-function filterFromFlags<S extends string>({ flags: { grammar } }: LimitKind<S>, flags: ListFlags): ListFilter {
+function filterFromFlags<S extends string>(
+  { flags: { grammar } }: LimitKind<S>,
+  flags: ListFlags,
+): ListFilter {
   const problems: Problem[] = [];
-  const scope = flags.scope === undefined ? null : grammar.scopes.find((known) => known === flags.scope?.trim().toLowerCase());
-  if (scope === undefined) problems.push({ message: `--scope must be ${grammar.scopesExpected}, not ${JSON.stringify(flags.scope)}`, param: "--scope" });
+  const scope =
+    flags.scope === undefined
+      ? null
+      : grammar.scopes.find((known) => known === flags.scope?.trim().toLowerCase());
+  if (scope === undefined)
+    problems.push({
+      message: `--scope must be ${grammar.scopesExpected}, not ${JSON.stringify(flags.scope)}`,
+      param: "--scope",
+    });
   const path = pathFromFlag(flags.path);
   if (!path.ok) problems.push(...path.problems);
-  if (flags.path !== undefined && typeof scope === "string" && scope !== "user_path") problems.push({ message: `--path is for user-path ${grammar.plural} and can't be combined with --scope ${scope}`, param: "--path" });
+  if (flags.path !== undefined && typeof scope === "string" && scope !== "user_path")
+    problems.push({
+      message: `--path is for user-path ${grammar.plural} and can't be combined with --scope ${scope}`,
+      param: "--path",
+    });
   if (!path.ok || problems.length > 0) throw usageFailure(problems);
   return { scope: scope ?? null, path: flags.path === undefined ? null : path.value };
 }
 
-/** Writes them, every one checked before the first is sent, and prints what now stands on the subject. */
-export async function setLimits<S extends string>(kind: LimitKind<S>, session: Session, subject: string, flags: CommandFlags & SetFlags): Promise<void> {
+/**
+ * Writes them, every one checked before the first is sent, and prints what now stands on the
+ * subject.
+ */
+export async function setLimits<S extends string>(
+  kind: LimitKind<S>,
+  session: Session,
+  subject: string,
+  flags: CommandFlags & SetFlags,
+): Promise<void> {
   const writes = writesFromFlags(kind.flags, subject, flags);
   if (!writes.ok) throw usageFailure(writes.problems);
   const list = await withDaemon(session, flags, async (client) => {
     const written: string[] = [];
     for (const { body, key } of writes.value) {
-      answered(await client.call(kind.ops.put, body), written.length > 0 ? ` (written before it: ${written.join(", ")})` : "");
+      answered(
+        await client.call(kind.ops.put, body),
+        written.length > 0 ? ` (written before it: ${written.join(", ")})` : "",
+      );
       written.push(kind.periodLabel(key.periodSeconds));
     }
     return listLimits(client, kind);
   });
   const { scope, subject: normal } = writes.value[0]!.key;
-  session.terminal.out(flags.json === true ? listBody(list, kind) : kind.render(limitsOn(list, { scope, subject: kind.effectiveSubject(scope, normal) })));
+  session.terminal.out(
+    flags.json === true
+      ? listBody(list, kind)
+      : kind.render(limitsOn(list, { scope, subject: kind.effectiveSubject(scope, normal) })),
+  );
 }
 
 /** Removes one; an unknown one ends with exit code 3. */
-export async function deleteLimit<S extends string>(kind: LimitKind<S>, session: Session, subject: string, flags: CommandFlags & KeyFlags): Promise<void> {
+export async function deleteLimit<S extends string>(
+  kind: LimitKind<S>,
+  session: Session,
+  subject: string,
+  flags: CommandFlags & KeyFlags,
+): Promise<void> {
   const key = keyFromFlags(kind.flags, subject, flags);
   if (!key.ok) throw usageFailure(key.problems);
   const { scope, subject: normal, periodSeconds } = key.value;
   const list = await withDaemon(session, flags, async (client) => {
-    answered(await client.call(kind.ops.delete, { scope, subject: normal, [kind.flags.grammar.periodField]: { period_seconds: periodSeconds } }));
+    answered(
+      await client.call(kind.ops.delete, {
+        scope,
+        subject: normal,
+        [kind.flags.grammar.periodField]: { period_seconds: periodSeconds },
+      }),
+    );
     return flags.json === true ? listLimits(client, kind) : null;
   });
-  session.terminal.out(list !== null ? listBody(list, kind) : `deleted: ${scope} ${normal} ${kind.periodLabel(periodSeconds)}`);
+  session.terminal.out(
+    list !== null
+      ? listBody(list, kind)
+      : `deleted: ${scope} ${normal} ${kind.periodLabel(periodSeconds)}`,
+  );
 }
 
 /** Resets the one that is named, or all after a question. */
-export async function resetLimits<S extends string>(kind: LimitKind<S>, session: Session, subject: string | undefined, flags: CommandFlags & ResetFlags): Promise<void> {
+export async function resetLimits<S extends string>(
+  kind: LimitKind<S>,
+  session: Session,
+  subject: string | undefined,
+  flags: CommandFlags & ResetFlags,
+): Promise<void> {
   const { singular, subjects } = kind;
-  const named = subject !== undefined || flags.scope !== undefined || flags.period !== undefined || flags.periodSeconds !== undefined;
-  if (flags.all === true && named) throw usageFailure([{ message: `--all resets every ${singular}: give neither a subject nor --scope nor --period beside it`, param: "--all" }]);
+  const named =
+    subject !== undefined ||
+    flags.scope !== undefined ||
+    flags.period !== undefined ||
+    flags.periodSeconds !== undefined;
+  if (flags.all === true && named)
+    throw usageFailure([
+      {
+        message: `--all resets every ${singular}: give neither a subject nor --scope nor --period beside it`,
+        param: "--all",
+      },
+    ]);
   if (flags.all === true) return resetAll(kind, session, flags);
-  if (subject === undefined) throw usageFailure([{ message: `subject is required: the ${singular}'s ${subjects}; or --all for every ${singular}`, param: "subject" }]);
+  if (subject === undefined)
+    throw usageFailure([
+      {
+        message: `subject is required: the ${singular}'s ${subjects}; or --all for every ${singular}`,
+        param: "subject",
+      },
+    ]);
   const key = keyFromFlags(kind.flags, subject, flags);
   if (!key.ok) throw usageFailure(key.problems);
   const { scope, subject: normal, periodSeconds } = key.value;
   const list = await withDaemon(session, flags, async (client) => {
-    answered(await client.call(kind.ops.resetOne, { scope, subject: normal, period_seconds: periodSeconds }));
+    answered(
+      await client.call(kind.ops.resetOne, {
+        scope,
+        subject: normal,
+        period_seconds: periodSeconds,
+      }),
+    );
     return listLimits(client, kind);
   });
-  const one = limitsOn(list, { scope, subject: kind.effectiveSubject(scope, normal), periodSeconds });
+  const one = limitsOn(list, {
+    scope,
+    subject: kind.effectiveSubject(scope, normal),
+    periodSeconds,
+  });
   // The API takes an unknown one as done; whoever types a name wants to hear that it is misspelt.
-  if (one.items.length === 0) throw refusal(failure(kind.notFound, `no ${kind.periodLabel(periodSeconds)} ${singular} on ${scope} ${normal}: nothing was reset`, "subject"));
+  if (one.items.length === 0)
+    throw refusal(
+      failure(
+        kind.notFound,
+        `no ${kind.periodLabel(periodSeconds)} ${singular} on ${scope} ${normal}: nothing was reset`,
+        "subject",
+      ),
+    );
   session.terminal.out(flags.json === true ? listBody(list, kind) : kind.render(one));
 }
 
-async function resetAll<S extends string>(kind: LimitKind<S>, session: Session, flags: CommandFlags & ResetFlags): Promise<void> {
+async function resetAll<S extends string>(
+  kind: LimitKind<S>,
+  session: Session,
+  flags: CommandFlags & ResetFlags,
+): Promise<void> {
   if (flags.yes !== true) await confirmReset(kind, session);
   const list = await withDaemon(session, flags, async (client) => {
     answered(await client.call(kind.ops.resetAll, { confirmation: "reset" }));
@@ -96,10 +201,23 @@ async function resetAll<S extends string>(kind: LimitKind<S>, session: Session, 
 }
 
 /** Returns after a yes. */
-async function confirmReset<S extends string>({ flags, resetQuestion }: LimitKind<S>, { terminal: { ask } }: Session): Promise<void> {
-  if (ask === null) throw usageFailure([{ message: `--yes is required to reset all ${flags.grammar.plural} when nobody can be asked`, param: "--yes" }]);
+async function confirmReset<S extends string>(
+  { flags, resetQuestion }: LimitKind<S>,
+  { terminal: { ask } }: Session,
+): Promise<void> {
+  if (ask === null)
+    throw usageFailure([
+      {
+        message: `--yes is required to reset all ${flags.grammar.plural} when nobody can be asked`,
+        param: "--yes",
+      },
+    ]);
   const answer = await ask(`${resetQuestion} [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return;
   const message = "nothing was reset";
-  throw new CommandFailure({ exitCode: exitCodes.failed, lines: [message], error: { type: "invalid_request_error", message, code: null, param: null } });
+  throw new CommandFailure({
+    exitCode: exitCodes.failed,
+    lines: [message],
+    error: { type: "invalid_request_error", message, code: null, param: null },
+  });
 }

@@ -1,4 +1,7 @@
-/** `sluice status`: what the daemon says of itself over the socket, and the proxy over HTTP if it is there. */
+/**
+ * `sluice status`: what the daemon says of itself over the socket, and the proxy over HTTP if it is
+ * there.
+ */
 import type { Command } from "commander";
 import { askHealth, type Health } from "../session/ask-health.js";
 import { CommandFailure } from "../session/command-failure.js";
@@ -20,44 +23,81 @@ export function addStatus(program: Command, session: Session): void {
     .command("status")
     .description("how the daemon and the proxy are")
     .addOption(jsonOption("print both as JSON"))
-    .action((_options, command: Command) => showStatus(session, command.optsWithGlobals<CommandFlags>()));
+    .action((_options, command: Command) =>
+      showStatus(session, command.optsWithGlobals<CommandFlags>()),
+    );
 }
 
 /** Prints both parts, whatever is there; a daemon that can't be reached makes exit code 69. */
 async function showStatus(session: Session, flags: CommandFlags): Promise<void> {
   const socket = locateSocket(session, flags);
-  const [daemon, health] = await Promise.all([askDaemon(session, { ...flags, socket }), askProxy(session, flags)]);
+  const [daemon, health] = await Promise.all([
+    askDaemon(session, { ...flags, socket }),
+    askProxy(session, flags),
+  ]);
   const { terminal } = session;
   if (flags.json === true) {
     terminal.out(JSON.stringify({ daemon: daemon.body, proxy: health }));
   } else {
-    terminal.out(daemon.failure === null ? `daemon  ${socket}\n${renderFields(statusFields(daemon.body))}` : `daemon  ${socket}  not reachable`);
+    terminal.out(
+      daemon.failure === null
+        ? `daemon  ${socket}\n${renderFields(statusFields(daemon.body))}`
+        : `daemon  ${socket}  not reachable`,
+    );
     terminal.out(renderHealth(health));
   }
   if (daemon.failure !== null) throw daemon.failure;
 }
 
-async function askDaemon(session: Session, flags: CommandFlags): Promise<{ readonly body: unknown; readonly failure: CommandFailure | null }> {
+async function askDaemon(
+  session: Session,
+  flags: CommandFlags,
+): Promise<{ readonly body: unknown; readonly failure: CommandFailure | null }> {
   try {
-    return { body: await withDaemon(session, flags, async (client) => answered(await client.call("status", null))), failure: null };
+    return {
+      body: await withDaemon(session, flags, async (client) =>
+        answered(await client.call("status", null)),
+      ),
+      failure: null,
+    };
   } catch (error) {
     if (error instanceof CommandFailure) return { body: null, failure: error };
     throw error;
   }
 }
 
-/** With `--socket` alone the configuration may be missing or broken; then there is no address to ask. */
+/**
+ * With `--socket` alone the configuration may be missing or broken; then there is no address to
+ * ask.
+ */
 async function askProxy(session: Session, flags: CommandFlags): Promise<Health> {
   const loaded = readConfiguration(session, flags);
-  if (!loaded.ok) return { url: null, reachable: false, status: null, body: null, reason: "not asked: the configuration is wrong, see `sluice config check`" };
+  if (!loaded.ok)
+    return {
+      url: null,
+      reachable: false,
+      status: null,
+      body: null,
+      reason: "not asked: the configuration is wrong, see `sluice config check`",
+    };
   const { host, port } = loaded.config.server;
-  if (port === 0) return { url: null, reachable: false, status: null, body: null, reason: "not asked: its port is chosen when it starts" };
+  if (port === 0)
+    return {
+      url: null,
+      reachable: false,
+      status: null,
+      body: null,
+      reason: "not asked: its port is chosen when it starts",
+    };
   return askHealth(localUrl(host, port), healthDeadlineMs);
 }
 
 function renderHealth(health: Health): string {
   const heading = `proxy   ${health.url ?? health.reason ?? ""}`;
-  if (!health.reachable) return health.url === null ? heading : `${heading}  not reachable: ${health.reason ?? "no answer"}`;
+  if (!health.reachable)
+    return health.url === null
+      ? heading
+      : `${heading}  not reachable: ${health.reason ?? "no answer"}`;
   const fields = statusFields(health.body);
   const answer = `${heading}  answers ${health.status}`;
   return fields.length === 0 ? answer : `${answer}\n${renderFields(fields)}`;

@@ -1,8 +1,15 @@
-/** `sluice up`: daemon and proxy as two child processes, for a laptop or a container. Supervision itself is in `supervise-parts.ts`. */
+/**
+ * `sluice up`: daemon and proxy as two child processes, for a laptop or a container. Supervision
+ * itself is in `supervise-parts.ts`.
+ */
 import type { Command } from "commander";
 import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../session/command-failure.js";
-import { type ConfigurationFlags, flagsAsArguments, requireConfiguration } from "../session/configuration.js";
+import {
+  type ConfigurationFlags,
+  flagsAsArguments,
+  requireConfiguration,
+} from "../session/configuration.js";
 import { bannerText, readyText } from "../supervisor/ready-text.js";
 import { killGraceMs, stopGraceMs } from "../supervisor/stop-deadlines.js";
 import { superviseParts } from "../supervisor/supervise-parts.js";
@@ -26,18 +33,34 @@ export function addUp(program: Command, session: Session): void {
 
 async function runUp(session: Session, flags: UpFlags): Promise<void> {
   const { terminal } = session;
-  const config = requireConfiguration(session, flags, (warning) => terminal.err(`warning: ${warning}`));
+  const config = requireConfiguration(session, flags, (warning) =>
+    terminal.err(`warning: ${warning}`),
+  );
   const { host, port, dataDir, ...both } = flags;
   const supervisor = superviseParts({
-    limiterd: { name: "limiterd", script: scriptPath("sluice-limiterd.js"), args: flagsAsArguments({ ...both, ...(dataDir === undefined ? {} : { dataDir }) }) },
-    proxy: { name: "proxy", script: scriptPath("sluice-proxy.js"), args: flagsAsArguments({ ...both, ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) }) },
+    limiterd: {
+      name: "limiterd",
+      script: scriptPath("sluice-limiterd.js"),
+      args: flagsAsArguments({ ...both, ...(dataDir === undefined ? {} : { dataDir }) }),
+    },
+    proxy: {
+      name: "proxy",
+      script: scriptPath("sluice-proxy.js"),
+      args: flagsAsArguments({
+        ...both,
+        ...(host === undefined ? {} : { host }),
+        ...(port === undefined ? {} : { port }),
+      }),
+    },
     terminal,
     verbose: flags.verbose === true,
     stopDeadlineMs: config.server.drainMs + stopGraceMs + killGraceMs,
     readyText: ({ ready, open }) => readyText({ url: ready, open, config }),
   });
-  // A terminal that closes (SIGHUP) is a stop too: the children have sessions of their own and wouldn't hear of it.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => supervisor.stop());
+  // A terminal that closes (SIGHUP) is a stop too: the children have sessions of their own and
+  // wouldn't hear of it.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => supervisor.stop());
   terminal.out(bannerText(config));
   const exitCode = await supervisor.done;
   if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });

@@ -24,54 +24,106 @@ export interface ExportFlags extends CommandFlags, WindowFlags {
 /** Writes the records that the flags name, and says how many went into a file. */
 export async function exportUsageCommand(session: Session, flags: ExportFlags): Promise<void> {
   const { format, query } = checkFlags(flags, session.nowMs());
-  const into = flags.output === undefined ? null : await withFileErrors(flags.output, () => beginExportFile(flags.output!));
+  const into =
+    flags.output === undefined
+      ? null
+      : await withFileErrors(flags.output, () => beginExportFile(flags.output!));
   try {
-    const records = await withDaemon(session, flags, (client) => exportUsage(usagePages(client, query), { format, write: writerOf(session, flags, into), progress: progressOf(session, into) }));
+    const records = await withDaemon(session, flags, (client) =>
+      exportUsage(usagePages(client, query), {
+        format,
+        write: writerOf(session, flags, into),
+        progress: progressOf(session, into),
+      }),
+    );
     if (into === null) return;
     await withFileErrors(flags.output!, () => into.finish());
-    session.terminal.out(`exported: ${formatCount(records)} ${records === 1 ? "record" : "records"} to ${flags.output!}`);
+    session.terminal.out(
+      `exported: ${formatCount(records)} ${records === 1 ? "record" : "records"} to ${flags.output!}`,
+    );
   } catch (error) {
     await into?.abandon();
     throw error;
   }
 }
 
-function writerOf({ terminal }: Session, { output }: ExportFlags, into: ExportFile | null): (text: string) => Promise<void> {
+function writerOf(
+  { terminal }: Session,
+  { output }: ExportFlags,
+  into: ExportFile | null,
+): (text: string) => Promise<void> {
   if (into !== null) return (text) => withFileErrors(output!, () => into.write(text));
   return (text) => withFileErrors("standard output", () => terminal.write(text));
 }
 
 /** Records that run over a terminal show by themselves that something happens. */
-function progressOf({ terminal, env, monoMs }: Session, into: ExportFile | null): ProgressLine | null {
+function progressOf(
+  { terminal, env, monoMs }: Session,
+  into: ExportFile | null,
+): ProgressLine | null {
   const { showProgress } = terminal;
   if (showProgress === null || (into === null && terminal.columns !== null)) return null;
   return createProgressLine({ draw: showProgress, monoMs, unicode: showsUnicode(env) });
 }
 
-/** Failures of the system as the command's. A reader that has gone (`| head`) isn't told of: whoever closed a pipe knows. */
+/**
+ * Failures of the system as the command's. A reader that has gone (`| head`) isn't told of: whoever
+ * closed a pipe knows.
+ */
 async function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof NotAFileError) throw usageFailure([{ message: `--output must be a file, and ${name} is something else: redirect standard output there`, param: "--output" }]);
+    if (error instanceof NotAFileError)
+      throw usageFailure([
+        {
+          message: `--output must be a file, and ${name} is something else: redirect standard output there`,
+          param: "--output",
+        },
+      ]);
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    if (code === "EPIPE") throw new CommandFailure({ exitCode: exitCodes.outputClosed, lines: [], error: {} });
+    if (code === "EPIPE")
+      throw new CommandFailure({ exitCode: exitCodes.outputClosed, lines: [], error: {} });
     // Node adds the call and its file, which is written beside the one that was named.
-    throw refusal(plainFailure(500, "internal_error", `can't write to ${name}: ${message.replace(/, \w+ '.*'$/, "")}`));
+    throw refusal(
+      plainFailure(
+        500,
+        "internal_error",
+        `can't write to ${name}: ${message.replace(/, \w+ '.*'$/, "")}`,
+      ),
+    );
   }
 }
 
 /** Problems are thrown together. */
-function checkFlags(flags: ExportFlags, nowMs: number): { readonly format: ExportFormat; readonly query: UsageQuery } {
+function checkFlags(
+  flags: ExportFlags,
+  nowMs: number,
+): { readonly format: ExportFormat; readonly query: UsageQuery } {
   const path = pathFromFlag(flags.path);
-  const window = flags.days === undefined ? openWindowFromFlags(flags) : windowFromFlags(flags, nowMs);
+  const window =
+    flags.days === undefined ? openWindowFromFlags(flags) : windowFromFlags(flags, nowMs);
   const format = exportFormats.find((known) => known === flags.format.trim().toLowerCase());
-  const problems: Problem[] = [...(path.ok ? [] : path.problems), ...(window.ok ? [] : window.problems)];
-  if (format === undefined) problems.push({ message: `--format must be ${exportFormats.join(" or ")}, not ${JSON.stringify(flags.format)}`, param: "--format" });
-  if (flags.by !== undefined) problems.push({ message: "--by is for sluice usage: an export has every record", param: "--by" });
-  if (flags.json === true) problems.push({ message: "--json is for sluice usage: give --format ndjson", param: "--json" });
-  if (flags.output?.trim() === "") problems.push({ message: "--output must name a file", param: "--output" });
-  if (!path.ok || !window.ok || format === undefined || problems.length > 0) throw usageFailure(problems);
+  const problems: Problem[] = [
+    ...(path.ok ? [] : path.problems),
+    ...(window.ok ? [] : window.problems),
+  ];
+  if (format === undefined)
+    problems.push({
+      message: `--format must be ${exportFormats.join(" or ")}, not ${JSON.stringify(flags.format)}`,
+      param: "--format",
+    });
+  if (flags.by !== undefined)
+    problems.push({
+      message: "--by is for sluice usage: an export has every record",
+      param: "--by",
+    });
+  if (flags.json === true)
+    problems.push({ message: "--json is for sluice usage: give --format ndjson", param: "--json" });
+  if (flags.output?.trim() === "")
+    problems.push({ message: "--output must name a file", param: "--output" });
+  if (!path.ok || !window.ok || format === undefined || problems.length > 0)
+    throw usageFailure(problems);
   return { format, query: { userPath: path.value, ...window.value } };
 }

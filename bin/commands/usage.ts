@@ -24,28 +24,46 @@ const columnsDefault = 80;
 export function addUsage(program: Command, session: Session): void {
   const usage = program
     .command("usage")
-    .description("requests, tokens and costs of the last days, from the records in the daemon's store")
+    .description(
+      "requests, tokens and costs of the last days, from the records in the daemon's store",
+    )
     .option("--path <path>", "of this user path and everything below it (default: /)")
     .option("--days <n>", "the last n days, at most 365 (default: 30)")
     .option("--from <date>", "the first day, UTC, such as 2026-02-01")
     .option("--to <date>", "the last day, UTC (default: today)")
-    .option("--by <group>", `a table by ${groupings.join(", ")}; path: each child of --path, and the path itself`)
+    .option(
+      "--by <group>",
+      `a table by ${groupings.join(", ")}; path: each child of --path, and the path itself`,
+    )
     .addOption(jsonOption("print the daemon's answer, numbers unrounded"))
     // It takes none; a word here is a command that was misspelt.
     .allowExcessArguments()
-    .action((_options, command: Command) => (command.args.length > 0 ? command.error(`error: unknown command '${command.args[0]}': expected ${command.commands.map((child) => child.name()).join(", ")}`, { code: "commander.unknownCommand" }) : showUsage(session, command.optsWithGlobals<UsageFlags>())));
+    .action((_options, command: Command) =>
+      command.args.length > 0
+        ? command.error(
+            `error: unknown command '${command.args[0]}': expected ${command.commands.map((child) => child.name()).join(", ")}`,
+            { code: "commander.unknownCommand" },
+          )
+        : showUsage(session, command.optsWithGlobals<UsageFlags>()),
+    );
   usage
     .command("export")
     .description("the usage records, oldest first")
-    // Those of `usage` aren't global, though commander takes them there too: `exportUsageCommand` refuses what isn't for it.
+    // Those of `usage` aren't global, though commander takes them there too: `exportUsageCommand`
+    // refuses what isn't for it.
     .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
     .requiredOption("--format <format>", "ndjson or csv")
     .option("--path <path>", "of this user path and everything below it (default: /)")
     .option("--days <n>", "the last n days, at most 365")
     .option("--from <date>", "the first day, UTC (default: the oldest record)")
     .option("--to <date>", "the last day, UTC (default: up to now)")
-    .option("--output <file>", "write to this file in place of standard output; it appears under its name when it is whole")
-    .action((_options, command: Command) => exportUsageCommand(session, command.optsWithGlobals<ExportFlags>()));
+    .option(
+      "--output <file>",
+      "write to this file in place of standard output; it appears under its name when it is whole",
+    )
+    .action((_options, command: Command) =>
+      exportUsageCommand(session, command.optsWithGlobals<ExportFlags>()),
+    );
 }
 
 async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
@@ -53,19 +71,40 @@ async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
   const { startDate, endDate } = window;
   // Without a table the days are still asked for: they are the chart.
   const body = { user_path: userPath, start_date: startDate, end_date: endDate, by: by ?? "day" };
-  const answer = await withDaemon(session, flags, async (client) => answered(await client.call("usage.summary", body)));
+  const answer = await withDaemon(session, flags, async (client) =>
+    answered(await client.call("usage.summary", body)),
+  );
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify(answer));
-  terminal.out(renderUsage(usageSummaryFrom(answer), { userPath, startDate, endDate, by, columns: terminal.columns ?? columnsDefault, unicode: showsUnicode(session.env) }));
+  terminal.out(
+    renderUsage(usageSummaryFrom(answer), {
+      userPath,
+      startDate,
+      endDate,
+      by,
+      columns: terminal.columns ?? columnsDefault,
+      unicode: showsUnicode(session.env),
+    }),
+  );
 }
 
 /** Problems are thrown together. */
-function checkFlags(flags: UsageFlags, nowMs: number): { readonly userPath: string; readonly window: UsageWindow; readonly by: Grouping | null } {
+function checkFlags(
+  flags: UsageFlags,
+  nowMs: number,
+): { readonly userPath: string; readonly window: UsageWindow; readonly by: Grouping | null } {
   const path = pathFromFlag(flags.path);
   const window = windowFromFlags(flags, nowMs);
   const by = groupings.find((known) => known === flags.by?.trim().toLowerCase());
-  const problems: Problem[] = [...(path.ok ? [] : path.problems), ...(window.ok ? [] : window.problems)];
-  if (flags.by !== undefined && by === undefined) problems.push({ message: `--by must be one of ${groupings.join(", ")}, not ${JSON.stringify(flags.by)}`, param: "--by" });
+  const problems: Problem[] = [
+    ...(path.ok ? [] : path.problems),
+    ...(window.ok ? [] : window.problems),
+  ];
+  if (flags.by !== undefined && by === undefined)
+    problems.push({
+      message: `--by must be one of ${groupings.join(", ")}, not ${JSON.stringify(flags.by)}`,
+      param: "--by",
+    });
   if (!path.ok || !window.ok || problems.length > 0) throw usageFailure(problems);
   return { userPath: path.value, window: window.value, by: by ?? null };
 }

@@ -1,25 +1,42 @@
 /** The flags of `sluice budgets set` and `settings`. Pure. */
 import { budgetGrammar, type BudgetScope, parseBudgetWrite } from "../../shared/domain/budget.js";
 import { amountOf, numberOf } from "../../shared/config/settings/setting-kind.js";
-import { type AnchorField, anchorFields, defaultAnchors, parseAnchors } from "../../shared/domain/reset-anchors.js";
+import {
+  type AnchorField,
+  anchorFields,
+  defaultAnchors,
+  parseAnchors,
+} from "../../shared/domain/reset-anchors.js";
 import type { FlagForm, FromFlags, Problem } from "./limit-flags.js";
 
 export const budgetFlags: FlagForm<BudgetScope> = {
   grammar: budgetGrammar,
   otherScopes: "for a label add --scope label",
   longFlags: [{ name: "amount", field: "amount", meaning: "US dollars per period" }],
-  shortFlags: ["hourly", "daily", "weekly", "monthly"].map((name) => ({ name, period: { period: name }, field: "amount", meaning: `US dollars, ${name}` })),
+  shortFlags: ["hourly", "daily", "weekly", "monthly"].map((name) => ({
+    name,
+    period: { period: name },
+    field: "amount",
+    meaning: `US dollars, ${name}`,
+  })),
   readNumber: amountOf,
   parse: parseBudgetWrite,
 };
 
-/** The flag of an anchor: `--daily-reset-hour`; and the name under which commander hands it over. */
+/**
+ * The flag of an anchor: `--daily-reset-hour`; and the name under which commander hands it over.
+ */
 export function anchorFlag(name: AnchorField): { readonly flag: string; readonly key: string } {
-  return { flag: `--${name.replaceAll("_", "-")}`, key: name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()) };
+  return {
+    flag: `--${name.replaceAll("_", "-")}`,
+    key: name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  };
 }
 
 /** The anchors that `budgets settings` is to change; none when it only shows them. */
-export function anchorsFromFlags(flags: Readonly<Record<string, unknown>>): FromFlags<Readonly<Record<string, unknown>>> {
+export function anchorsFromFlags(
+  flags: Readonly<Record<string, unknown>>,
+): FromFlags<Readonly<Record<string, unknown>>> {
   const problems: Problem[] = [];
   const body: Record<string, unknown> = {};
   for (const { name } of anchorFields) {
@@ -28,7 +45,8 @@ export function anchorsFromFlags(flags: Readonly<Record<string, unknown>>): From
     if (typeof text !== "string") continue;
     body[name] = numberOf(text) ?? text;
     const checked = parseAnchors({ [name]: body[name] }, defaultAnchors);
-    if (!checked.ok) problems.push({ message: checked.failure.message.replace(name, flag), param: flag });
+    if (!checked.ok)
+      problems.push({ message: checked.failure.message.replace(name, flag), param: flag });
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: body };
 }

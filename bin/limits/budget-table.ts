@@ -9,19 +9,31 @@ export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
     { title: "SCOPE", align: "left", text: (budget) => String(budget["scope"]) },
     { title: "SUBJECT", align: "left", text: subjectText },
     { title: "PERIOD", align: "left", text: (budget) => String(budget["period_label"]) },
-    { title: "SPENT", align: "right", text: (budget) => (isTemplate(budget) ? "-" : formatUsd(budget["spent"])) },
+    {
+      title: "SPENT",
+      align: "right",
+      text: (budget) => (isTemplate(budget) ? "-" : formatUsd(budget["spent"])),
+    },
     { title: "AMOUNT", align: "right", text: (budget) => formatUsd(budget["amount"]) },
     { title: "USED", align: "right", text: usedShare },
     { title: "ENDS IN", align: "right", text: (budget) => untilReset(budget["period_end"], nowMs) },
   ];
 }
 
-/** The table of `budgets list`, and below it why they do nothing, if they don't; one sentence when there is nothing to show. */
+/**
+ * The table of `budgets list`, and below it why they do nothing, if they don't; one sentence when
+ * there is nothing to show.
+ */
 export function renderBudgets({ items, serverTime }: LimitList): string {
   if (items.length === 0) return "no budgets";
-  const columns: readonly Column<Listed>[] = [...budgetColumns(Date.parse(serverTime)), { title: "SOURCE", align: "left", text: (budget) => String(budget["source"] ?? "-") }];
+  const columns: readonly Column<Listed>[] = [
+    ...budgetColumns(Date.parse(serverTime)),
+    { title: "SOURCE", align: "left", text: (budget) => String(budget["source"] ?? "-") },
+  ];
   const reasons = new Set(items.flatMap(({ inert }) => (typeof inert === "string" ? [inert] : [])));
-  return [renderTable(columns, items), ...[...reasons].map((reason) => `inert: ${reason}`)].join("\n");
+  return [renderTable(columns, items), ...[...reasons].map((reason) => `inert: ${reason}`)].join(
+    "\n",
+  );
 }
 
 function usedShare(budget: Listed): string {

@@ -1,4 +1,7 @@
-/** An explanation for people. Pure; the explanation is the API's own object, and what a newer daemon adds is left to `--json`. */
+/**
+ * An explanation for people. Pure; the explanation is the API's own object, and what a newer daemon
+ * adds is left to `--json`.
+ */
 import { budgetColumns } from "./budget-table.js";
 import { formatDuration } from "../text/duration.js";
 import { inertLines, ruleColumns } from "./rule-table.js";
@@ -10,11 +13,17 @@ type Fields = Readonly<Record<string, unknown>>;
 type RuleOf = Fields & { readonly who: string };
 
 function columnsOfRules(nowMs: number): readonly Column<RuleOf>[] {
-  return [{ title: "FOR", align: "left", text: ({ who }) => who }, ...ruleColumns(nowMs), { title: "SAYS", align: "left", text: ruleVerdict }];
+  return [
+    { title: "FOR", align: "left", text: ({ who }) => who },
+    ...ruleColumns(nowMs),
+    { title: "SAYS", align: "left", text: ruleVerdict },
+  ];
 }
 
 function ruleVerdict({ breached, retry_after: wait }: Fields): string {
-  return Array.isArray(breached) && breached.length > 0 ? `refuses (${breached.join(", ")}), ${duration(wait)}` : "admits";
+  return Array.isArray(breached) && breached.length > 0
+    ? `refuses (${breached.join(", ")}), ${duration(wait)}`
+    : "admits";
 }
 
 function columnsOfBudgets(nowMs: number): readonly Column<Fields>[] {
@@ -22,7 +31,11 @@ function columnsOfBudgets(nowMs: number): readonly Column<Fields>[] {
 }
 
 function budgetVerdict({ retry_after: wait, inert }: Fields): string {
-  return typeof wait === "number" && wait > 0 ? `refuses, ${duration(wait)}` : typeof inert === "string" ? `admits: ${inert}` : "admits";
+  return typeof wait === "number" && wait > 0
+    ? `refuses, ${duration(wait)}`
+    : typeof inert === "string"
+      ? `admits: ${inert}`
+      : "admits";
 }
 
 /** What happened, if it is about a refusal; the verdict now; the candidate targets; the rules. */
@@ -32,12 +45,16 @@ export function renderExplanation(explanation: Fields): string {
   const candidates = fieldsIn(targets);
   const met: readonly RuleOf[] = [
     ...fieldsIn(rules).map((rule) => ({ ...rule, who: "every target" })),
-    ...candidates.flatMap((target) => fieldsIn(target["rules"]).map((rule) => ({ ...rule, who: String(target["target"]) }))),
+    ...candidates.flatMap((target) =>
+      fieldsIn(target["rules"]).map((rule) => ({ ...rule, who: String(target["target"]) })),
+    ),
   ];
   const accounts = fieldsIn(budgets);
   return [
     ...(isFields(refusal) ? [renderRefusal(refusal)] : []),
-    ...(typeof explanation["key"] === "string" ? [`caller: ${explanation["key"]}, on ${String(explanation["user_path"])}`] : []),
+    ...(typeof explanation["key"] === "string"
+      ? [`caller: ${explanation["key"]}, on ${String(explanation["user_path"])}`]
+      : []),
     `now: ${renderVerdict(isFields(verdict) ? verdict : {})}`,
     ...candidates.map((target) => `target ${String(target["target"])}: ${renderTarget(target)}`),
     met.length === 0 ? "no rule applies" : renderTable(columnsOfRules(nowMs), met),
@@ -47,16 +64,35 @@ export function renderExplanation(explanation: Fields): string {
 }
 
 function renderRefusal(refusal: Fields): string {
-  const { request_id: id, refused_at: at, user_path: path, model, message, retry_after: wait, admitted_at: free } = refusal;
+  const {
+    request_id: id,
+    refused_at: at,
+    user_path: path,
+    model,
+    message,
+    retry_after: wait,
+    admitted_at: free,
+  } = refusal;
   const targets = Array.isArray(refusal["targets"]) ? refusal["targets"].join(", ") : "";
-  const leftOut = typeof refusal["targets_left_out"] === "number" ? `, and ${refusal["targets_left_out"]} more that aren't judged below` : "";
-  return `${refusal["submission"] === true ? "submission" : "request"} ${String(id)} was refused: ${String(message)}\n${renderFields([
-    ["refused at", String(at)], ["user path", String(path)], ...(typeof refusal["key"] === "string" ? [["key", refusal["key"]] as const] : []), ["model", model === null ? "-" : String(model)], ["targets", targets + leftOut], ["retry after", `${duration(wait)}, at ${String(free)}`],
-  ])}`;
+  const leftOut =
+    typeof refusal["targets_left_out"] === "number"
+      ? `, and ${refusal["targets_left_out"]} more that aren't judged below`
+      : "";
+  return `${refusal["submission"] === true ? "submission" : "request"} ${String(id)} was refused: ${String(message)}\n${renderFields(
+    [
+      ["refused at", String(at)],
+      ["user path", String(path)],
+      ...(typeof refusal["key"] === "string" ? [["key", refusal["key"]] as const] : []),
+      ["model", model === null ? "-" : String(model)],
+      ["targets", targets + leftOut],
+      ["retry after", `${duration(wait)}, at ${String(free)}`],
+    ],
+  )}`;
 }
 
 function renderVerdict(verdict: Fields): string {
-  if (verdict["admitted"] === true) return typeof verdict["target"] === "string" ? `admitted, to ${verdict["target"]}` : "admitted";
+  if (verdict["admitted"] === true)
+    return typeof verdict["target"] === "string" ? `admitted, to ${verdict["target"]}` : "admitted";
   const slot = verdict["needs_slot"] === true ? ", if a request in flight has ended by then" : "";
   return `refused: ${String(verdict["message"])}; admitted in ${duration(verdict["retry_after"])}, at ${String(verdict["admitted_at"])}${slot}`;
 }

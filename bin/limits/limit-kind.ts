@@ -1,4 +1,7 @@
-/** What the commands on rules and those on budgets differ in. What they do is in `commands/run-limits.ts`. */
+/**
+ * What the commands on rules and those on budgets differ in. What they do is in
+ * `commands/run-limits.ts`.
+ */
 import { budgetPeriodLabel, type BudgetScope } from "../../shared/domain/budget.js";
 import type { ErrorCode } from "../../shared/error-code.js";
 import { effectiveSubject, periodLabel, type Scope } from "../../shared/domain/rule.js";
@@ -15,7 +18,12 @@ export interface LimitKind<S extends string> extends ListOf {
   readonly singular: string;
   /** What a subject may be. */
   readonly subjects: string;
-  readonly ops: { readonly put: AdminOp; readonly delete: AdminOp; readonly resetOne: AdminOp; readonly resetAll: AdminOp };
+  readonly ops: {
+    readonly put: AdminOp;
+    readonly delete: AdminOp;
+    readonly resetOne: AdminOp;
+    readonly resetAll: AdminOp;
+  };
   readonly periodLabel: (periodSeconds: number) => string;
   /** The subject in the form that matching uses. */
   readonly effectiveSubject: (scope: S, subject: string) => string;
@@ -32,7 +40,12 @@ export const ruleKind: LimitKind<Scope> = {
   subjects: "user path, provider or model",
   list: "rate-limits.list",
   items: "rate_limits",
-  ops: { put: "rate-limits.put", delete: "rate-limits.delete", resetOne: "rate-limits.reset-one", resetAll: "rate-limits.reset" },
+  ops: {
+    put: "rate-limits.put",
+    delete: "rate-limits.delete",
+    resetOne: "rate-limits.reset-one",
+    resetAll: "rate-limits.reset",
+  },
   periodLabel,
   effectiveSubject,
   notFound: "rate_limit_not_found",
@@ -47,7 +60,12 @@ export const budgetKind: LimitKind<BudgetScope> = {
   subjects: "user path or label",
   list: "budgets.list",
   items: "budgets",
-  ops: { put: "budgets.put", delete: "budgets.delete", resetOne: "budgets.reset-one", resetAll: "budgets.reset" },
+  ops: {
+    put: "budgets.put",
+    delete: "budgets.delete",
+    resetOne: "budgets.reset-one",
+    resetAll: "budgets.reset",
+  },
   periodLabel: budgetPeriodLabel,
   effectiveSubject: (_scope, subject) => subject,
   notFound: "budget_not_found",

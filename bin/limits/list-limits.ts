@@ -1,4 +1,7 @@
-/** The daemon's rules or budgets: fetched page by page, and narrowed. What is shown of them is in `rule-table.ts` and `budget-table.ts`. */
+/**
+ * The daemon's rules or budgets: fetched page by page, and narrowed. What is shown of them is in
+ * `rule-table.ts` and `budget-table.ts`.
+ */
 import { isObject } from "../../shared/assert.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { plainFailure } from "../../shared/error-code.js";
@@ -20,12 +23,16 @@ export interface ListOf {
 }
 
 /** All of them in the API's order; throws `CommandFailure`. */
-export async function listLimits(client: DaemonClient, { list, items: name }: ListOf): Promise<LimitList> {
+export async function listLimits(
+  client: DaemonClient,
+  { list, items: name }: ListOf,
+): Promise<LimitList> {
   const all: Listed[] = [];
   for (let after: string | null = null; ; ) {
     const body = answered(await client.call(list, { after }));
     const { [name]: items, server_time: serverTime, next = null } = isObject(body) ? body : {};
-    if (!Array.isArray(items) || !items.every(isObject) || typeof serverTime !== "string") throw unreadable(name);
+    if (!Array.isArray(items) || !items.every(isObject) || typeof serverTime !== "string")
+      throw unreadable(name);
     all.push(...items);
     if (next === null) return { items: all, serverTime };
     if (typeof next !== "string" || next === after || items.length === 0) throw unreadable(name);
@@ -34,7 +41,13 @@ export async function listLimits(client: DaemonClient, { list, items: name }: Li
 }
 
 function unreadable(name: string): Error {
-  return refusal(plainFailure(500, "internal_error", `the daemon's list of ${name} can't be read: daemon and command line are of different versions`));
+  return refusal(
+    plainFailure(
+      500,
+      "internal_error",
+      `the daemon's list of ${name} can't be read: daemon and command line are of different versions`,
+    ),
+  );
 }
 
 /** As the API says it, for `--json`. */
@@ -50,17 +63,40 @@ export interface ListFilter {
 }
 
 export function filterLimits(list: LimitList, { scope, path }: ListFilter): LimitList {
-  return { ...list, items: list.items.filter((item) => (scope === null || item["scope"] === scope) && (path === null || covers(item, path))) };
+  return {
+    ...list,
+    items: list.items.filter(
+      (item) =>
+        (scope === null || item["scope"] === scope) && (path === null || covers(item, path)),
+    ),
+  };
 }
 
 /** Those on one subject, or the one of a key. `subject` is in the form that matching uses. */
-export function limitsOn(list: LimitList, { scope, subject, periodSeconds }: { readonly scope: string; readonly subject: string; readonly periodSeconds?: number }): LimitList {
-  return { ...list, items: list.items.filter((item) => item["scope"] === scope && item["effective_subject"] === subject && (periodSeconds === undefined || item["period_seconds"] === periodSeconds)) };
+export function limitsOn(
+  list: LimitList,
+  {
+    scope,
+    subject,
+    periodSeconds,
+  }: { readonly scope: string; readonly subject: string; readonly periodSeconds?: number },
+): LimitList {
+  return {
+    ...list,
+    items: list.items.filter(
+      (item) =>
+        item["scope"] === scope &&
+        item["effective_subject"] === subject &&
+        (periodSeconds === undefined || item["period_seconds"] === periodSeconds),
+    ),
+  };
 }
 
 /** A template's own path isn't covered by it, only what lies below (CONTRACT section 3). */
 function covers(item: Listed, path: string): boolean {
   const subject = item["subject"];
   if (item["scope"] !== "user_path" || typeof subject !== "string") return false;
-  return path === subject ? item["per_child"] !== true : path.startsWith(subject === "/" ? "/" : `${subject}/`);
+  return path === subject
+    ? item["per_child"] !== true
+    : path.startsWith(subject === "/" ? "/" : `${subject}/`);
 }

@@ -3,22 +3,64 @@ import { numberOf } from "../../shared/config/settings/setting-kind.js";
 import { parseRuleWrite, ruleGrammar, type Scope } from "../../shared/domain/rule.js";
 import type { FlagForm } from "./limit-flags.js";
 
-/** The short flags go by the names that the environment uses too (SPEC "Configuration forms of rules"). */
+/**
+ * The short flags go by the names that the environment uses too (SPEC "Configuration forms of
+ * rules").
+ */
 export const ruleFlags: FlagForm<Scope> = {
   grammar: ruleGrammar,
   otherScopes: "for a provider or a model add --scope provider or --scope model",
   longFlags: [
-    { name: "requests", field: "max_requests", meaning: "requests per period; with --period concurrent, requests in flight" },
+    {
+      name: "requests",
+      field: "max_requests",
+      meaning: "requests per period; with --period concurrent, requests in flight",
+    },
     { name: "tokens", field: "max_tokens", meaning: "tokens per period" },
   ],
   shortFlags: [
-    { name: "rpm", period: { period_seconds: 60 }, field: "max_requests", meaning: "requests per minute" },
-    { name: "tpm", period: { period_seconds: 60 }, field: "max_tokens", meaning: "tokens per minute" },
-    { name: "rph", period: { period_seconds: 3600 }, field: "max_requests", meaning: "requests per hour" },
-    { name: "tph", period: { period_seconds: 3600 }, field: "max_tokens", meaning: "tokens per hour" },
-    { name: "rpd", period: { period_seconds: 86_400 }, field: "max_requests", meaning: "requests per day" },
-    { name: "tpd", period: { period_seconds: 86_400 }, field: "max_tokens", meaning: "tokens per day" },
-    { name: "concurrent", period: { period_seconds: 0 }, field: "max_requests", meaning: "requests in flight" },
+    {
+      name: "rpm",
+      period: { period_seconds: 60 },
+      field: "max_requests",
+      meaning: "requests per minute",
+    },
+    {
+      name: "tpm",
+      period: { period_seconds: 60 },
+      field: "max_tokens",
+      meaning: "tokens per minute",
+    },
+    {
+      name: "rph",
+      period: { period_seconds: 3600 },
+      field: "max_requests",
+      meaning: "requests per hour",
+    },
+    {
+      name: "tph",
+      period: { period_seconds: 3600 },
+      field: "max_tokens",
+      meaning: "tokens per hour",
+    },
+    {
+      name: "rpd",
+      period: { period_seconds: 86_400 },
+      field: "max_requests",
+      meaning: "requests per day",
+    },
+    {
+      name: "tpd",
+      period: { period_seconds: 86_400 },
+      field: "max_tokens",
+      meaning: "tokens per day",
+    },
+    {
+      name: "concurrent",
+      period: { period_seconds: 0 },
+      field: "max_requests",
+      meaning: "requests in flight",
+    },
   ],
   readNumber: numberOf,
   parse: parseRuleWrite,

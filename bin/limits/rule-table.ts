@@ -9,23 +9,47 @@ export function ruleColumns(nowMs: number): readonly Column<Listed>[] {
     { title: "SCOPE", align: "left", text: (rule) => String(rule["scope"]) },
     { title: "SUBJECT", align: "left", text: subjectText },
     { title: "PERIOD", align: "left", text: (rule) => String(rule["period_label"]) },
-    { title: "REQUESTS", align: "right", text: (rule) => (isConcurrent(rule) ? "-" : usedOf(rule, "requests_used", "max_requests")) },
-    { title: "TOKENS", align: "right", text: (rule) => (isConcurrent(rule) ? "-" : usedOf(rule, "tokens_used", "max_tokens")) },
-    { title: "IN FLIGHT", align: "right", text: (rule) => (isConcurrent(rule) ? usedOf(rule, "in_flight", "max_requests") : "-") },
+    {
+      title: "REQUESTS",
+      align: "right",
+      text: (rule) => (isConcurrent(rule) ? "-" : usedOf(rule, "requests_used", "max_requests")),
+    },
+    {
+      title: "TOKENS",
+      align: "right",
+      text: (rule) => (isConcurrent(rule) ? "-" : usedOf(rule, "tokens_used", "max_tokens")),
+    },
+    {
+      title: "IN FLIGHT",
+      align: "right",
+      text: (rule) => (isConcurrent(rule) ? usedOf(rule, "in_flight", "max_requests") : "-"),
+    },
     { title: "RESETS IN", align: "right", text: (rule) => untilReset(rule["window_end"], nowMs) },
   ];
 }
 
-/** The table of `limits list`, and below it the rules that do nothing; one sentence when there is nothing to show. */
+/**
+ * The table of `limits list`, and below it the rules that do nothing; one sentence when there is
+ * nothing to show.
+ */
 export function renderRules({ items, serverTime }: LimitList): string {
   if (items.length === 0) return "no rules";
-  const columns: readonly Column<Listed>[] = [...ruleColumns(Date.parse(serverTime)), { title: "SOURCE", align: "left", text: (rule) => String(rule["source"] ?? "-") }];
+  const columns: readonly Column<Listed>[] = [
+    ...ruleColumns(Date.parse(serverTime)),
+    { title: "SOURCE", align: "left", text: (rule) => String(rule["source"] ?? "-") },
+  ];
   return [renderTable(columns, items), ...inertLines(items)].join("\n");
 }
 
 /** A line for each rule that does nothing, with its reason. */
 export function inertLines(rules: readonly Listed[]): readonly string[] {
-  const lines = rules.flatMap((rule) => (typeof rule["inert"] === "string" ? [`inert: ${String(rule["scope"])} ${String(rule["subject"])} ${String(rule["period_label"])}: ${rule["inert"]}`] : []));
+  const lines = rules.flatMap((rule) =>
+    typeof rule["inert"] === "string"
+      ? [
+          `inert: ${String(rule["scope"])} ${String(rule["subject"])} ${String(rule["period_label"])}: ${rule["inert"]}`,
+        ]
+      : [],
+  );
   return [...new Set(lines)];
 }
 

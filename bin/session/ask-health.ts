@@ -2,7 +2,9 @@
 import { once } from "node:events";
 import http from "node:http";
 
-/** How the proxy answered. `reason` says why there is no answer; `body` is null when it wasn't JSON. */
+/**
+ * How the proxy answered. `reason` says why there is no answer; `body` is null when it wasn't JSON.
+ */
 export interface Health {
   readonly url: string | null;
   readonly reachable: boolean;
@@ -14,16 +16,31 @@ export interface Health {
 /** A health answer takes some hundred bytes; something else may listen on that port. */
 const healthBytesMax = 64 * 1024;
 
-/** Never rejects; takes at most `deadlineMs`. Not by `fetch`, which refuses some ports that a proxy may well have. */
+/**
+ * Never rejects; takes at most `deadlineMs`. Not by `fetch`, which refuses some ports that a proxy
+ * may well have.
+ */
 export async function askHealth(url: string, deadlineMs: number): Promise<Health> {
   const signal = AbortSignal.timeout(deadlineMs);
   try {
     const request = http.get(`${url}/health`, { agent: false, signal });
     const [response] = (await once(request, "response", { signal })) as [http.IncomingMessage];
     const text = await readBounded(response);
-    return { url, reachable: true, status: response.statusCode ?? null, body: parse(text), reason: null };
+    return {
+      url,
+      reachable: true,
+      status: response.statusCode ?? null,
+      body: parse(text),
+      reason: null,
+    };
   } catch (error) {
-    return { url, reachable: false, status: null, body: null, reason: signal.aborted ? `no answer within ${deadlineMs} ms` : reasonOf(error) };
+    return {
+      url,
+      reachable: false,
+      status: null,
+      body: null,
+      reason: signal.aborted ? `no answer within ${deadlineMs} ms` : reasonOf(error),
+    };
   }
 }
 

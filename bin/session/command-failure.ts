@@ -1,6 +1,6 @@
 /**
- * How a command fails: one error with its exit code, the lines for people and the object for `--json`.
- * It is made where the failure is met and printed in one place, `program.ts`.
+ * How a command fails: one error with its exit code, the lines for people and the object for
+ * `--json`. It is made where the failure is met and printed in one place, `program.ts`.
  */
 import { type Problem, problemLine } from "../../shared/config/problems.js";
 import type { DaemonError } from "../../shared/wire/daemon-client.js";
@@ -9,7 +9,10 @@ import { exitCodes } from "./exit-code.js";
 
 export interface CommandFailureOptions {
   readonly exitCode: number;
-  /** For people: each is printed on a line of its own on standard error. None: everything was said already. */
+  /**
+   * For people: each is printed on a line of its own on standard error. None: everything was said
+   * already.
+   */
   readonly lines: readonly string[];
   /** For `--json`: printed as `{"error": …}`. */
   readonly error: object;
@@ -31,7 +34,9 @@ export class CommandFailure extends Error {
 }
 
 /** What was typed is wrong. Several problems are told at once. */
-export function usageFailure(problems: readonly { readonly message: string; readonly param: string | null }[]): CommandFailure {
+export function usageFailure(
+  problems: readonly { readonly message: string; readonly param: string | null }[],
+): CommandFailure {
   const messages = problems.map(({ message }) => message);
   return new CommandFailure({
     exitCode: exitCodes.usage,
@@ -44,18 +49,35 @@ export function usageFailure(problems: readonly { readonly message: string; read
 export function refusal(refused: Failure, remark = ""): CommandFailure {
   const exitCode = refused.status === 404 ? exitCodes.notFound : exitCodes.failed;
   const message = refused.message + remark;
-  return new CommandFailure({ exitCode, lines: [`error: ${message}`], error: errorObject({ ...refused, message }) });
+  return new CommandFailure({
+    exitCode,
+    lines: [`error: ${message}`],
+    error: errorObject({ ...refused, message }),
+  });
 }
 
 /** The daemon didn't answer. */
 export function daemonFailure(error: DaemonError): CommandFailure {
   const exitCode = error.trouble === "refused" ? exitCodes.failed : exitCodes.unreachable;
-  return new CommandFailure({ exitCode, lines: [`error: ${error.message}`], error: errorObject(failure("limiter_unavailable", error.message)) });
+  return new CommandFailure({
+    exitCode,
+    lines: [`error: ${error.message}`],
+    error: errorObject(failure("limiter_unavailable", error.message)),
+  });
 }
 
-/** The configuration has problems: a line for each, led by the place where it stands. Wrong flags alone are wrong usage. */
-export function configurationFailure(file: string | null, problems: readonly Problem[]): CommandFailure {
-  if (problems.every(({ kind }) => kind === "flags")) return usageFailure(problems.map(({ message }) => ({ message, param: message.split(" ", 1)[0] ?? null })));
+/**
+ * The configuration has problems: a line for each, led by the place where it stands. Wrong flags
+ * alone are wrong usage.
+ */
+export function configurationFailure(
+  file: string | null,
+  problems: readonly Problem[],
+): CommandFailure {
+  if (problems.every(({ kind }) => kind === "flags"))
+    return usageFailure(
+      problems.map(({ message }) => ({ message, param: message.split(" ", 1)[0] ?? null })),
+    );
   const messages = problems.map(({ message }) => message);
   return new CommandFailure({
     exitCode: exitCodes.configuration,

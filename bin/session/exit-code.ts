@@ -1,4 +1,7 @@
-/** What the exit codes of all three programs mean. One table: `--help` prints it, docs/command-line.md is checked against it. */
+/**
+ * What the exit codes of all three programs mean. One table: `--help` prints it,
+ * docs/command-line.md is checked against it.
+ */
 
 /** The numbers from 64 up are those of sysexits.h. */
 export const exitCodes = {
@@ -30,7 +33,10 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
   { code: exitCodes.outputClosed, meaning: "the reader of an export went away before its end" },
 ];
 
-/** The code of a daemon or proxy that couldn't start. Errors are told apart by name: each is made in a process of its own kind. */
+/**
+ * The code of a daemon or proxy that couldn't start. Errors are told apart by name: each is made in
+ * a process of its own kind.
+ */
 export function exitCodeForStartError(error: unknown): number {
   switch (error instanceof Error ? error.name : "") {
     case "SocketTakenError":
@@ -46,7 +52,13 @@ export function exitCodeForStartError(error: unknown): number {
 }
 
 /** The table as `--help` shows it. */
-export function exitCodeHelp(codes: readonly number[] = exitCodeMeanings.map(({ code }) => code)): string {
+export function exitCodeHelp(
+  codes: readonly number[] = exitCodeMeanings.map(({ code }) => code),
+): string {
   const rows = exitCodeMeanings.filter(({ code }) => codes.includes(code));
-  return ["", "Exit codes:", ...rows.map(({ code, meaning }) => `  ${String(code).padEnd(4)} ${meaning}`)].join("\n");
+  return [
+    "",
+    "Exit codes:",
+    ...rows.map(({ code, meaning }) => `  ${String(code).padEnd(4)} ${meaning}`),
+  ].join("\n");
 }

@@ -1,4 +1,7 @@
-/** Which key files of JWT issuers can't be read now. One that comes later is found then, so it is no problem of a start. */
+/**
+ * Which key files of JWT issuers can't be read now. One that comes later is found then, so it is no
+ * problem of a start.
+ */
 import { accessSync, constants } from "node:fs";
 import type { Config } from "../../shared/config/config.js";
 
@@ -10,7 +13,9 @@ export function missingKeyFiles({ jwtIssuers }: Config): readonly string[] {
       accessSync(keys.path, constants.R_OK);
       return [];
     } catch (error) {
-      return [`the jwks_file of the issuer ${issuer} can't be read, and its tokens get 503 until it can: ${error instanceof Error ? error.message : String(error)}`];
+      return [
+        `the jwks_file of the issuer ${issuer} can't be read, and its tokens get 503 until it can: ${error instanceof Error ? error.message : String(error)}`,
+      ];
     }
   });
 }

@@ -10,5 +10,9 @@ export function newCommand(name: string, session: Session): Command {
     .version(version, "--version", "print the version")
     .helpOption("-h, --help", "print this help")
     .exitOverride()
-    .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text.trimEnd()), outputError: () => {} });
+    .configureOutput({
+      writeOut: (text) => terminal.out(text.trimEnd()),
+      writeErr: (text) => terminal.err(text.trimEnd()),
+      outputError: () => {},
+    });
 }

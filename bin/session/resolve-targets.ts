@@ -1,4 +1,7 @@
-/** From a model's name to its candidate targets by the configuration alone, as a proxy does it that has learned nothing from its providers. */
+/**
+ * From a model's name to its candidate targets by the configuration alone, as a proxy does it that
+ * has learned nothing from its providers.
+ */
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { loadPriceList } from "../../proxy/routing/price-list.js";
 import { createPriceTable, needsPriceList } from "../../proxy/routing/price-table.js";
@@ -6,18 +9,41 @@ import { buildCatalog, resolveModel } from "../../proxy/routing/resolve-model.js
 import type { Config } from "../../shared/config/config.js";
 import type { Target } from "../../shared/wire/message.js";
 
-export type ResolvedTargets = { readonly ok: true; readonly targets: readonly Target[] } | { readonly ok: false; readonly reason: string };
+export type ResolvedTargets =
+  | { readonly ok: true; readonly targets: readonly Target[] }
+  | { readonly ok: false; readonly reason: string };
 
-/** Best first; for `round_robin` the order of a proxy's first request. `reason` is a sentence for people. */
-export async function resolveTargets(config: Pick<Config, "providers" | "virtualModels" | "prices">, model: string): Promise<ResolvedTargets> {
+/**
+ * Best first; for `round_robin` the order of a proxy's first request. `reason` is a sentence for
+ * people.
+ */
+export async function resolveTargets(
+  config: Pick<Config, "providers" | "virtualModels" | "prices">,
+  model: string,
+): Promise<ResolvedTargets> {
   const { providers, virtualModels } = config;
   const route = resolveModel(buildCatalog(providers, virtualModels, new Map()), model);
   if (route !== null) {
-    const prices = createPriceTable(config, { list: needsPriceList(config) ? await loadPriceList() : null, nowMs: () => Date.now() });
-    return { ok: true, targets: createTargetOrder(prices.costOf).peek(route).map((target) => ({ provider: target.provider, model: target.model })) };
+    const prices = createPriceTable(config, {
+      list: needsPriceList(config) ? await loadPriceList() : null,
+      nowMs: () => Date.now(),
+    });
+    return {
+      ok: true,
+      targets: createTargetOrder(prices.costOf)
+        .peek(route)
+        .map((target) => ({ provider: target.provider, model: target.model })),
+    };
   }
   const learned = providers.filter(({ models }) => models === null).map(({ name }) => name);
   const named = JSON.stringify(model);
-  if (learned.length === 0) return { ok: false, reason: `--model ${named} is no virtual model and no configured provider lists it` };
-  return { ok: false, reason: `--model ${named} can't be resolved by the configuration alone: ${learned.join(", ")} tell${learned.length === 1 ? "s its" : " their"} models to a running proxy only; write provider/model, or ask the proxy with POST /admin/explain` };
+  if (learned.length === 0)
+    return {
+      ok: false,
+      reason: `--model ${named} is no virtual model and no configured provider lists it`,
+    };
+  return {
+    ok: false,
+    reason: `--model ${named} can't be resolved by the configuration alone: ${learned.join(", ")} tell${learned.length === 1 ? "s its" : " their"} models to a running proxy only; write provider/model, or ask the proxy with POST /admin/explain`,
+  };
 }

@@ -4,12 +4,19 @@ import { CommandFailure, usageFailure } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";
 import type { Terminal } from "./terminal.js";
 
-/** Prints what went wrong and returns the exit code; throws on what isn't a failure of the command but of ours. */
-export function tellFailure(error: unknown, to: { readonly terminal: Terminal; readonly json: boolean }): number {
+/**
+ * Prints what went wrong and returns the exit code; throws on what isn't a failure of the command
+ * but of ours.
+ */
+export function tellFailure(
+  error: unknown,
+  to: { readonly terminal: Terminal; readonly json: boolean },
+): number {
   const failure = error instanceof CommanderError ? failureOfCommander(error) : error;
   if (failure === null) return exitCodes.ok;
   if (!(failure instanceof CommandFailure)) throw failure;
-  if (failure.lines.length > 0 && to.json) to.terminal.err(JSON.stringify({ error: failure.error }));
+  if (failure.lines.length > 0 && to.json)
+    to.terminal.err(JSON.stringify({ error: failure.error }));
   else for (const line of failure.lines) to.terminal.err(line);
   return failure.exitCode;
 }
@@ -18,6 +25,9 @@ export function tellFailure(error: unknown, to: { readonly terminal: Terminal; r
 function failureOfCommander(error: CommanderError): CommandFailure | null {
   if (error.exitCode === 0) return null;
   // `sluice limits` without a command: commander has printed the help to standard error.
-  if (error.code === "commander.help") return new CommandFailure({ exitCode: exitCodes.usage, lines: [], error: {} });
-  return usageFailure([{ message: error.message.replace(/^error: /, "").replaceAll(/\s*\n\s*/g, " "), param: null }]);
+  if (error.code === "commander.help")
+    return new CommandFailure({ exitCode: exitCodes.usage, lines: [], error: {} });
+  return usageFailure([
+    { message: error.message.replace(/^error: /, "").replaceAll(/\s*\n\s*/g, " "), param: null },
+  ]);
 }

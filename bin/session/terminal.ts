@@ -1,4 +1,7 @@
-/** The person or script at the other end: what commands print to and ask. Commands get it handed, so that tests read what a person would. */
+/**
+ * The person or script at the other end: what commands print to and ask. Commands get it handed, so
+ * that tests read what a person would.
+ */
 import { createInterface } from "node:readline";
 import { exitCodes } from "./exit-code.js";
 
@@ -7,13 +10,21 @@ export interface Terminal {
   out(text: string): void;
   /** The same to standard error. */
   err(text: string): void;
-  /** Writes to standard output as it stands; resolves once it has left the process, so that a slow reader slows the writer. Rejects with `EPIPE` when the reader has gone. */
+  /**
+   * Writes to standard output as it stands; resolves once it has left the process, so that a slow
+   * reader slows the writer. Rejects with `EPIPE` when the reader has gone.
+   */
   write(text: string): Promise<void>;
   /** The width of the terminal that standard output is; null when it is none. */
   readonly columns: number | null;
-  /** Shows a text in the last line of standard error, in place of the one before; empty: shows none. Null when nobody is there to see it. */
+  /**
+   * Shows a text in the last line of standard error, in place of the one before; empty: shows none.
+   * Null when nobody is there to see it.
+   */
   readonly showProgress: ((text: string) => void) | null;
-  /** Asks and waits for a line; empty at the end of the input. Null when nobody is there to answer. */
+  /**
+   * Asks and waits for a line; empty at the end of the input. Null when nobody is there to answer.
+   */
   readonly ask: ((question: string) => Promise<string>) | null;
 }
 
@@ -32,16 +43,29 @@ export interface Session {
 /** The session of this very process. */
 export function processSession(): Session {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", endOnFailedWrite);
-  return { terminal: processTerminal(), env: process.env, cwd: process.cwd(), uid: process.getuid?.() ?? 0, nowMs: Date.now, monoMs: () => performance.now() };
+  return {
+    terminal: processTerminal(),
+    env: process.env,
+    cwd: process.cwd(),
+    uid: process.getuid?.() ?? 0,
+    nowMs: Date.now,
+    monoMs: () => performance.now(),
+  };
 }
 
 function processTerminal(): Terminal {
   return {
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(`${text}\n`),
-    write: (text) => new Promise((resolve, reject) => process.stdout.write(text, (error) => (error == null ? resolve() : reject(error)))),
+    write: (text) =>
+      new Promise((resolve, reject) =>
+        process.stdout.write(text, (error) => (error == null ? resolve() : reject(error))),
+      ),
     columns: process.stdout.isTTY ? process.stdout.columns : null,
-    showProgress: process.stderr.isTTY && process.env["TERM"] !== "dumb" ? (text) => void process.stderr.write(`\r${text}\u001b[K`) : null,
+    showProgress:
+      process.stderr.isTTY && process.env["TERM"] !== "dumb"
+        ? (text) => void process.stderr.write(`\r${text}\u001b[K`)
+        : null,
     ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
   };
 }
@@ -58,13 +82,19 @@ function ask(question: string): Promise<string> {
   });
 }
 
-/** Whether the terminal's characters are UTF-8, by the variables that every program goes by, the strongest first. */
+/**
+ * Whether the terminal's characters are UTF-8, by the variables that every program goes by, the
+ * strongest first.
+ */
 export function showsUnicode(env: Session["env"]): boolean {
   const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
   return /utf-?8/i.test(locale);
 }
 
-/** `sluice limits list | head` ends without a word; any other failed write, such as to a full disk, is told where it can be and ends the process. */
+/**
+ * `sluice limits list | head` ends without a word; any other failed write, such as to a full disk,
+ * is told where it can be and ends the process.
+ */
 function endOnFailedWrite(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") return;
   process.stderr.write(`error: can't write to standard output: ${error.message}\n`);
@@ -73,5 +103,9 @@ function endOnFailedWrite(error: NodeJS.ErrnoException): void {
 
 /** Resolves when what was printed has left the process, so that it may exit. */
 export async function drainOutput(): Promise<void> {
-  await Promise.all([process.stdout, process.stderr].map((stream) => new Promise<void>((resolve) => stream.write("", () => resolve()))));
+  await Promise.all(
+    [process.stdout, process.stderr].map(
+      (stream) => new Promise<void>((resolve) => stream.write("", () => resolve())),
+    ),
+  );
 }

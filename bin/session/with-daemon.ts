@@ -5,7 +5,11 @@ import { type ConfigurationFlags, locateSocket } from "./configuration.js";
 import type { Session } from "./terminal.js";
 
 /** Runs `work` in one conversation with the daemon; its failures are thrown as `CommandFailure`. */
-export async function withDaemon<T>(session: Session, flags: ConfigurationFlags, work: (client: DaemonClient) => Promise<T>): Promise<T> {
+export async function withDaemon<T>(
+  session: Session,
+  flags: ConfigurationFlags,
+  work: (client: DaemonClient) => Promise<T>,
+): Promise<T> {
   const socketPath = locateSocket(session, flags);
   let client: DaemonClient | null = null;
   try {

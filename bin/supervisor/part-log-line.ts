@@ -4,13 +4,21 @@ const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 /** Fields that the rendered line shows elsewhere or not at all. */
 const shownElsewhere = new Set(["level", "time", "process", "msg", "version", "err"]);
 
-/** `time level process message field=value…`, or null for a line below `warn`. A line that isn't one of our log lines comes back as it is, led by the part's name. */
+/**
+ * `time level process message field=value…`, or null for a line below `warn`. A line that isn't one
+ * of our log lines comes back as it is, led by the part's name.
+ */
 export function renderPartLogLine(part: string, line: string): string | null {
   const fields = parseLine(line);
   if (fields === null) return `${part}: ${line}`;
   const level = levelName(fields["level"]);
   if (levels.indexOf(level) < levels.indexOf("warn")) return null;
-  const words = [clock(fields["time"]), level, scalar(fields["process"]) ?? part, scalar(fields["msg"]) ?? ""];
+  const words = [
+    clock(fields["time"]),
+    level,
+    scalar(fields["process"]) ?? part,
+    scalar(fields["msg"]) ?? "",
+  ];
   for (const [name, value] of Object.entries(fields)) {
     const text = shownElsewhere.has(name) ? null : scalar(value);
     if (text !== null) words.push(`${name}=${text}`);
@@ -24,7 +32,9 @@ function parseLine(line: string): Readonly<Record<string, unknown>> | null {
   if (!line.startsWith("{")) return null;
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && "level" in value ? (value as Readonly<Record<string, unknown>>) : null;
+    return typeof value === "object" && value !== null && "level" in value
+      ? (value as Readonly<Record<string, unknown>>)
+      : null;
   } catch {
     // Half a line of a process that was killed: it is shown as it is.
     return null;
@@ -48,5 +58,7 @@ function scalar(value: unknown): string | null {
 }
 
 function errorMessage(error: unknown): string | null {
-  return typeof error === "object" && error !== null && "message" in error ? scalar(error.message) : null;
+  return typeof error === "object" && error !== null && "message" in error
+    ? scalar(error.message)
+    : null;
 }

@@ -8,21 +8,53 @@ export function bannerText(config: Config): string {
 }
 
 /** The address, a request to try, and what whoever runs this should know. */
-export function readyText(options: { readonly url: string; readonly open: boolean; readonly config: Config }): string {
+export function readyText(options: {
+  readonly url: string;
+  readonly open: boolean;
+  readonly config: Config;
+}): string {
   const { open, config } = options;
   const url = options.url.replace(/\/+$/, "");
-  const lines = [`ready:         ${url}`, "", "Try it:", "", `  ${curlLine(url, config, open)}`, ""];
-  const simulators = config.providers.filter(({ type }) => type === "simulator").map(({ name }) => name);
-  if (simulators.length > 0) lines.push(`Note: the provider ${simulators.join(", ")} is a simulator: its answers are made up, no model is called.`);
-  if (open) lines.push("Note: the gateway is open: without a master key whoever reaches this address may use it. Set SLUICE_MASTER_KEY to close it.");
+  const lines = [
+    `ready:         ${url}`,
+    "",
+    "Try it:",
+    "",
+    `  ${curlLine(url, config, open)}`,
+    "",
+  ];
+  const simulators = config.providers
+    .filter(({ type }) => type === "simulator")
+    .map(({ name }) => name);
+  if (simulators.length > 0)
+    lines.push(
+      `Note: the provider ${simulators.join(", ")} is a simulator: its answers are made up, no model is called.`,
+    );
+  if (open)
+    lines.push(
+      "Note: the gateway is open: without a master key whoever reaches this address may use it. Set SLUICE_MASTER_KEY to close it.",
+    );
   lines.push("Ctrl-C stops it.");
   return lines.join("\n");
 }
 
-/** One line that works by copy and paste; the key is left to the shell, so that it doesn't stand on the screen. */
+/**
+ * One line that works by copy and paste; the key is left to the shell, so that it doesn't stand on
+ * the screen.
+ */
 function curlLine(url: string, config: Config, open: boolean): string {
-  const body = JSON.stringify({ model: exampleModel(config) ?? "MODEL", messages: [{ role: "user", content: "Hello!" }] });
-  const token = config.server.masterKey !== null ? "$SLUICE_MASTER_KEY" : config.jwtIssuers.length > 0 ? "$TOKEN" : open ? null : "$SLUICE_KEY";
+  const body = JSON.stringify({
+    model: exampleModel(config) ?? "MODEL",
+    messages: [{ role: "user", content: "Hello!" }],
+  });
+  const token =
+    config.server.masterKey !== null
+      ? "$SLUICE_MASTER_KEY"
+      : config.jwtIssuers.length > 0
+        ? "$TOKEN"
+        : open
+          ? null
+          : "$SLUICE_KEY";
   const key = token === null ? "" : ` -H "Authorization: Bearer ${token}"`;
   return `curl ${url}/v1/chat/completions${key} -H 'Content-Type: application/json' -d ${shellQuote(body)}`;
 }

@@ -1,6 +1,7 @@
 /**
- * The life of one long-running process, daemon or proxy: configuration, start, ready, a signal, stop.
- * What the process does in between is in `limiterd/` and `proxy/`; starting it again is the supervisor's.
+ * The life of one long-running process, daemon or proxy: configuration, start, ready, a signal,
+ * stop. What the process does in between is in `limiterd/` and `proxy/`; starting it again is the
+ * supervisor's.
  */
 import type { Command } from "commander";
 import { setTimeout as delay } from "node:timers/promises";
@@ -18,7 +19,10 @@ export interface Part {
   readonly description: string;
   /** Which of the configuration's flags this process takes. */
   readonly flags: readonly (keyof typeof flagOptions)[];
-  /** Rejects with an error whose message is for people. `ready` is sent to a parent process that listens. */
+  /**
+   * Rejects with an error whose message is for people. `ready` is sent to a parent process that
+   * listens.
+   */
   start(options: { readonly config: Config; readonly log: Log }): Promise<StartedPart>;
 }
 
@@ -31,21 +35,28 @@ export interface StartedPart {
 const flushDeadlineMs = 1_000;
 
 const flagOptions = {
-  config: ["--config <file>", "the configuration file (default: SLUICE_CONFIG, ./sluice.yaml, /etc/sluice/sluice.yaml)"],
+  config: [
+    "--config <file>",
+    "the configuration file (default: SLUICE_CONFIG, ./sluice.yaml, /etc/sluice/sluice.yaml)",
+  ],
   socket: ["--socket <path>", "the daemon's Unix socket"],
   host: ["--host <host>", "the address to listen on"],
   port: ["--port <port>", "the port to listen on"],
   "data-dir": ["--data-dir <directory>", "where the daemon keeps its store"],
 } as const;
 
-/** Runs the process to its end; never returns before that, and ends it with one of `exit-code.ts`. */
+/**
+ * Runs the process to its end; never returns before that, and ends it with one of `exit-code.ts`.
+ */
 export async function runPart(part: Part): Promise<never> {
   const stopRequested = onStopRequest();
   const session = processSession();
   let config: Config;
   const warnings: string[] = [];
   try {
-    config = requireConfiguration(session, parseFlags(part, session), (warning) => warnings.push(warning));
+    config = requireConfiguration(session, parseFlags(part, session), (warning) =>
+      warnings.push(warning),
+    );
   } catch (error) {
     process.exit(tellFailure(error, { terminal: session.terminal, json: false }));
   }
@@ -60,7 +71,15 @@ export async function runPart(part: Part): Promise<never> {
   process.exit(exitCode);
 }
 
-async function serve(part: Part, options: { readonly config: Config; readonly log: Log; readonly session: Session; readonly stopRequested: Promise<string> }): Promise<number> {
+async function serve(
+  part: Part,
+  options: {
+    readonly config: Config;
+    readonly log: Log;
+    readonly session: Session;
+    readonly stopRequested: Promise<string>;
+  },
+): Promise<number> {
   const { config, log, session, stopRequested } = options;
   let started: StartedPart;
   try {
@@ -84,7 +103,9 @@ async function serve(part: Part, options: { readonly config: Config; readonly lo
 
 /** Throws commander's error when help or version was printed, too. */
 function parseFlags(part: Part, session: Session): ConfigurationFlags {
-  const command: Command = newCommand(`sluice-${part.process}`, session).description(part.description);
+  const command: Command = newCommand(`sluice-${part.process}`, session).description(
+    part.description,
+  );
   for (const flag of part.flags) command.option(flagOptions[flag][0], flagOptions[flag][1]);
   command.addHelpText("after", exitCodeHelp());
   command.parse(process.argv.slice(2), { from: "user" });
@@ -92,8 +113,9 @@ function parseFlags(part: Part, session: Session): ConfigurationFlags {
 }
 
 /**
- * Resolves with the first request to stop: a signal, or the end of the parent that started us over an
- * IPC channel (`sluice up`, killed before it could say anything). A second signal ends the process at once.
+ * Resolves with the first request to stop: a signal, or the end of the parent that started us over
+ * an IPC channel (`sluice up`, killed before it could say anything). A second signal ends the
+ * process at once.
  */
 function onStopRequest(): Promise<string> {
   return new Promise((resolve) => {
@@ -120,7 +142,8 @@ async function exitAfter(ms: number, log: Log): Promise<number> {
 /** An error that nobody caught is ours: it is told, and the supervisor starts a fresh process. */
 function onLastResort(log: Log): void {
   const end = (error: unknown): void => {
-    // `fatal` writes what is left before it returns: nothing more runs in a process that can't be trusted.
+    // `fatal` writes what is left before it returns: nothing more runs in a process that can't be
+    // trusted.
     log.fatal({ err: error }, "a mistake of ours ends this process");
     process.exit(exitCodes.bug);
   };

@@ -1,4 +1,7 @@
-/** How long a stop may take beyond the drain that the configuration sets, each with its reason. `systemd/*.service` allow for the sum. */
+/**
+ * How long a stop may take beyond the drain that the configuration sets, each with its reason.
+ * `systemd/*.service` allow for the sum.
+ */
 
 /** For a part to send its last settles, write the store and flush its log; then it ends itself. */
 export const stopGraceMs = 5_000;

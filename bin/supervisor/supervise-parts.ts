@@ -1,18 +1,27 @@
 /**
- * Daemon and proxy under one roof: the daemon starts first and stops last, so that the proxy finds it
- * and its last settles are taken. One of them dying doesn't touch the other.
+ * Daemon and proxy under one roof: the daemon starts first and stops last, so that the proxy finds
+ * it and its last settles are taken. One of them dying doesn't touch the other.
  */
 import { renderPartLogLine } from "./part-log-line.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { PartExit } from "./restart-pause.js";
-import { howItEnded, type PartEvents, type PartOptions, type PartReady, SupervisedPart } from "./supervised-part.js";
+import {
+  howItEnded,
+  type PartEvents,
+  type PartOptions,
+  type PartReady,
+  SupervisedPart,
+} from "./supervised-part.js";
 import type { Terminal } from "../session/terminal.js";
 
 export interface SuperviseOptions {
   readonly limiterd: PartOptions;
   readonly proxy: PartOptions;
   readonly terminal: Terminal;
-  /** The parts' log lines go to standard output as they are; otherwise warnings and worse, readable, to standard error. */
+  /**
+   * The parts' log lines go to standard output as they are; otherwise warnings and worse, readable,
+   * to standard error.
+   */
   readonly verbose: boolean;
   /** How long each part may take to stop before it is killed. */
   readonly stopDeadlineMs: number;
@@ -48,8 +57,14 @@ class Supervision {
   constructor(options: SuperviseOptions, onDone: (exitCode: number) => void) {
     this.#options = options;
     this.#onDone = onDone;
-    this.#limiterd = new SupervisedPart(options.limiterd, this.#events(options.limiterd.name, () => this.#startProxy()));
-    this.#proxy = new SupervisedPart(options.proxy, this.#events(options.proxy.name, (ready) => this.#announce(ready)));
+    this.#limiterd = new SupervisedPart(
+      options.limiterd,
+      this.#events(options.limiterd.name, () => this.#startProxy()),
+    );
+    this.#proxy = new SupervisedPart(
+      options.proxy,
+      this.#events(options.proxy.name, (ready) => this.#announce(ready)),
+    );
   }
 
   start(): void {
@@ -97,9 +112,13 @@ class Supervision {
     if (this.#stopping) return;
     this.#stopping = true;
     const clean = [];
-    for (const part of [this.#proxy, this.#limiterd]) clean.push(this.#tellEnd(part.name, await part.stop(this.#options.stopDeadlineMs)));
+    for (const part of [this.#proxy, this.#limiterd])
+      clean.push(this.#tellEnd(part.name, await part.stop(this.#options.stopDeadlineMs)));
     if (this.#killed) this.#onDone(exitCodes.killed);
-    else this.#onDone(exitCode === exitCodes.ok && clean.includes(false) ? exitCodes.failed : exitCode);
+    else
+      this.#onDone(
+        exitCode === exitCodes.ok && clean.includes(false) ? exitCodes.failed : exitCode,
+      );
   }
 
   /** Whether a part stopped as it should; says how it didn't. */
@@ -111,7 +130,10 @@ class Supervision {
   }
 }
 
-function withResolvers(): { readonly promise: Promise<number>; readonly resolve: (exitCode: number) => void } {
+function withResolvers(): {
+  readonly promise: Promise<number>;
+  readonly resolve: (exitCode: number) => void;
+} {
   let resolve: (exitCode: number) => void = () => {};
   const promise = new Promise<number>((settle) => (resolve = settle));
   return { promise, resolve };

@@ -1,6 +1,6 @@
 /**
- * One child process of `sluice up`: started, listened to, started again when it ends, stopped. When it
- * is started again is `restart-pause.ts`'s decision; in which order the parts start and stop is
+ * One child process of `sluice up`: started, listened to, started again when it ends, stopped. When
+ * it is started again is `restart-pause.ts`'s decision; in which order the parts start and stop is
  * `supervise-parts.ts`'s.
  */
 import { type ChildProcess, fork } from "node:child_process";
@@ -53,22 +53,33 @@ export class SupervisedPart {
 
   start(): void {
     const startedAtMs = performance.now();
-    // A session of its own: Ctrl-C at the terminal reaches `up` alone, which stops the parts in order.
-    const child = fork(this.#options.script, [...this.#options.args], { detached: true, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+    // A session of its own: Ctrl-C at the terminal reaches `up` alone, which stops the parts in
+    // order.
+    const child = fork(this.#options.script, [...this.#options.args], {
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
     this.#child = child;
     let failed: Error | null = null;
     child.on("error", (error) => {
       failed = error;
-      if (child.pid === undefined) this.#onExit(child, { code: null, signal: null }, { livedMs: 0, failed });
+      if (child.pid === undefined)
+        this.#onExit(child, { code: null, signal: null }, { livedMs: 0, failed });
     });
     child.on("message", (message) => this.#onMessage(message));
     forEachLine(child.stdout, (line) => this.#events.onLogLine(line));
     forEachLine(child.stderr, (line) => this.#events.onRemark(`${this.name}: ${line}`));
-    // Not `exit`: its last lines come before `close`, and are to stand before what is said of its end.
-    child.on("close", (code, signal) => this.#onExit(child, { code, signal }, { livedMs: performance.now() - startedAtMs, failed }));
+    // Not `exit`: its last lines come before `close`, and are to stand before what is said of its
+    // end.
+    child.on("close", (code, signal) =>
+      this.#onExit(child, { code, signal }, { livedMs: performance.now() - startedAtMs, failed }),
+    );
   }
 
-  /** Ends it for good with SIGTERM, with SIGKILL past the deadline; resolves with how it ended, null when it wasn't running. */
+  /**
+   * Ends it for good with SIGTERM, with SIGKILL past the deadline; resolves with how it ended, null
+   * when it wasn't running.
+   */
   stop(deadlineMs: number): Promise<PartExit | null> {
     this.#stopped = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
@@ -102,7 +113,11 @@ export class SupervisedPart {
     this.#events.onReady(ready);
   }
 
-  #onExit(child: ChildProcess, exit: PartExit, life: { readonly livedMs: number; readonly failed: Error | null }): void {
+  #onExit(
+    child: ChildProcess,
+    exit: PartExit,
+    life: { readonly livedMs: number; readonly failed: Error | null },
+  ): void {
     // One that couldn't be started may tell of its end twice.
     if (this.#child !== child) return;
     this.#child = null;
@@ -110,14 +125,21 @@ export class SupervisedPart {
       for (const heard of this.#onStopped) heard(exit);
       return;
     }
-    const next = afterExit({ exit, wasReady: this.#wasReady, livedMs: life.livedMs, previousPauseMs: this.#pauseMs });
+    const next = afterExit({
+      exit,
+      wasReady: this.#wasReady,
+      livedMs: life.livedMs,
+      previousPauseMs: this.#pauseMs,
+    });
     if (next.kind === "give-up") {
       this.#events.onRemark(`${this.name} can't start (exit code ${next.exitCode})`);
       this.#events.onGiveUp(next.exitCode);
       return;
     }
     this.#pauseMs = next.pauseMs;
-    this.#events.onRemark(`${this.name} ${howItEnded(exit, life.failed)}; it starts again in ${next.pauseMs} ms`);
+    this.#events.onRemark(
+      `${this.name} ${howItEnded(exit, life.failed)}; it starts again in ${next.pauseMs} ms`,
+    );
     this.#restart = setTimeout(() => this.start(), next.pauseMs);
   }
 }
@@ -125,14 +147,23 @@ export class SupervisedPart {
 /** How a child ended, as the rest of a sentence. */
 export function howItEnded(exit: PartExit, failed: Error | null = null): string {
   if (exit.signal !== null) return `was ended by ${exit.signal}`;
-  return exit.code === null ? `couldn't be started: ${failed?.message ?? "no reason given"}` : `ended with exit code ${exit.code}`;
+  return exit.code === null
+    ? `couldn't be started: ${failed?.message ?? "no reason given"}`
+    : `ended with exit code ${exit.code}`;
 }
 
 function readyFrom(message: unknown): PartReady | null {
-  if (typeof message !== "object" || message === null || !("ready" in message) || typeof message.ready !== "string") return null;
+  if (
+    typeof message !== "object" ||
+    message === null ||
+    !("ready" in message) ||
+    typeof message.ready !== "string"
+  )
+    return null;
   return { ready: message.ready, open: "open" in message && message.open === true };
 }
 
 function forEachLine(stream: Readable | null, onLine: (line: string) => void): void {
-  if (stream !== null) createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on("line", onLine);
+  if (stream !== null)
+    createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on("line", onLine);
 }

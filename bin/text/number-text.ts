@@ -5,7 +5,10 @@ export function formatCount(count: number): string {
   return count.toLocaleString("en-US");
 }
 
-/** How many decimals tell something about amounts of US dollars of which this is the largest. One number for a whole column, so that its points stand below each other. */
+/**
+ * How many decimals tell something about amounts of US dollars of which this is the largest. One
+ * number for a whole column, so that its points stand below each other.
+ */
 export function usdDecimals(largest: number): number {
   if (largest === 0 || largest >= 1) return 2;
   return largest >= 0.01 ? 4 : 6;

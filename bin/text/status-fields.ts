@@ -1,15 +1,31 @@
-/** What daemon and proxy say of themselves, as names and values. Tolerant: what a newer version adds is shown too. Pure. */
+/**
+ * What daemon and proxy say of themselves, as names and values. Tolerant: what a newer version adds
+ * is shown too. Pure.
+ */
 import { formatDuration } from "./duration.js";
 
-/** Scalars and lists of scalars, those of nested objects led by their name; anything else is left to `--json`. */
-export function statusFields(body: unknown, prefix = ""): readonly (readonly [name: string, value: string])[] {
+/**
+ * Scalars and lists of scalars, those of nested objects led by their name; anything else is left to
+ * `--json`.
+ */
+export function statusFields(
+  body: unknown,
+  prefix = "",
+): readonly (readonly [name: string, value: string])[] {
   if (typeof body !== "object" || body === null) return [];
   return Object.entries(body as Readonly<Record<string, unknown>>).flatMap(([key, value]) => {
     const name = `${prefix}${key.replaceAll("_", " ")}`;
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return statusFields(value, `${name} `);
-    if (key.endsWith("_seconds") && typeof value === "number") return [[name.slice(0, -" seconds".length), formatDuration(value)] as const];
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return statusFields(value, `${name} `);
+    if (key.endsWith("_seconds") && typeof value === "number")
+      return [[name.slice(0, -" seconds".length), formatDuration(value)] as const];
     // Sentences, which have commas of their own: one on a line.
-    if (Array.isArray(value) && value.length > 1 && value.some((item) => typeof item === "string" && item.includes(","))) return value.map((item, index) => [index === 0 ? name : "", String(item)] as const);
+    if (
+      Array.isArray(value) &&
+      value.length > 1 &&
+      value.some((item) => typeof item === "string" && item.includes(","))
+    )
+      return value.map((item, index) => [index === 0 ? name : "", String(item)] as const);
     const text = showValue(value);
     return text === null ? [] : [[name, text] as const];
   });
@@ -19,6 +35,10 @@ function showValue(value: unknown): string | null {
   if (value === null || (Array.isArray(value) && value.length === 0)) return "none";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string" || typeof value === "number") return String(value);
-  if (Array.isArray(value) && value.every((item) => typeof item === "string" || typeof item === "number")) return value.join(", ");
+  if (
+    Array.isArray(value) &&
+    value.every((item) => typeof item === "string" || typeof item === "number")
+  )
+    return value.join(", ");
   return null;
 }

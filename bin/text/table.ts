@@ -8,15 +8,29 @@ export interface Column<Row> {
 
 /** Rows under their titles, columns two spaces apart, no trailing spaces. */
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
-  const lines = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ text }) => text(row)))];
-  const widths = columns.map((_, index) => Math.max(...lines.map((line) => width(line[index] ?? ""))));
-  return lines.map((line) => columns.map(({ align }, index) => pad(line[index] ?? "", widths[index] ?? 0, align)).join("  ").trimEnd()).join("\n");
+  const lines = [
+    columns.map(({ title }) => title),
+    ...rows.map((row) => columns.map(({ text }) => text(row))),
+  ];
+  const widths = columns.map((_, index) =>
+    Math.max(...lines.map((line) => width(line[index] ?? ""))),
+  );
+  return lines
+    .map((line) =>
+      columns
+        .map(({ align }, index) => pad(line[index] ?? "", widths[index] ?? 0, align))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
 }
 
 /** Names and values below a heading: indented, the values in one column. */
 export function renderFields(fields: readonly (readonly [name: string, value: string])[]): string {
   const widest = Math.max(0, ...fields.map(([name]) => width(name)));
-  return fields.map(([name, value]) => `  ${pad(name, widest, "left")}  ${value}`.trimEnd()).join("\n");
+  return fields
+    .map(([name, value]) => `  ${pad(name, widest, "left")}  ${value}`.trimEnd())
+    .join("\n");
 }
 
 function pad(text: string, columns: number, align: "left" | "right"): string {

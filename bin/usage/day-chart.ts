@@ -28,7 +28,10 @@ const blocks = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ascii = [" ", ".", ":", "#"];
 const columnWidthMax = 3;
 
-/** One column per day, or per few days where there are more than fit. A day with the least usage has a mark, a day without any has none. `days` isn't empty. */
+/**
+ * One column per day, or per few days where there are more than fit. A day with the least usage has
+ * a mark, a day without any has none. `days` isn't empty.
+ */
 export function dayChart(days: readonly Day[], options: ChartOptions): DayChart {
   const room = Math.max(1, options.columns);
   const daysPerColumn = Math.ceil(days.length / room);
@@ -37,8 +40,14 @@ export function dayChart(days: readonly Day[], options: ChartOptions): DayChart 
   const width = Math.max(1, Math.min(columnWidthMax, Math.floor(room / values.length)));
   const marks = options.unicode ? blocks : ascii;
   const heights = values.map((value) => heightOf(value, highest, marks.length - 1));
-  const lines = Array.from({ length: rows }, (_, fromTop) => line(heights, { floor: (rows - 1 - fromTop) * (marks.length - 1), marks, width }));
-  return { lines: [...lines, axis(days, values.length * width - (width > 1 ? 1 : 0))], daysPerColumn, highest };
+  const lines = Array.from({ length: rows }, (_, fromTop) =>
+    line(heights, { floor: (rows - 1 - fromTop) * (marks.length - 1), marks, width }),
+  );
+  return {
+    lines: [...lines, axis(days, values.length * width - (width > 1 ? 1 : 0))],
+    daysPerColumn,
+    highest,
+  };
 }
 
 function gather(days: readonly Day[], daysPerColumn: number): readonly number[] {
@@ -55,9 +64,23 @@ function heightOf(value: number, highest: number, steps: number): number {
   return value === 0 ? 0 : Math.max(1, Math.round((value / highest) * rows * steps));
 }
 
-function line(heights: readonly number[], { floor, marks, width }: { readonly floor: number; readonly marks: readonly string[]; readonly width: number }): string {
+function line(
+  heights: readonly number[],
+  {
+    floor,
+    marks,
+    width,
+  }: { readonly floor: number; readonly marks: readonly string[]; readonly width: number },
+): string {
   const gap = width > 1 ? " " : "";
-  return heights.map((height) => marks[Math.max(0, Math.min(marks.length - 1, height - floor))]!.repeat(width - gap.length) + gap).join("").trimEnd();
+  return heights
+    .map(
+      (height) =>
+        marks[Math.max(0, Math.min(marks.length - 1, height - floor))]!.repeat(width - gap.length) +
+        gap,
+    )
+    .join("")
+    .trimEnd();
 }
 
 function axis(days: readonly Day[], width: number): string {

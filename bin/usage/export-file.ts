@@ -1,6 +1,6 @@
 /**
- * A file that is there whole or not at all: it is written beside its name and renamed at the end. What
- * isn't finished is removed, on Ctrl-C too; only a kill −9 leaves the `.partial` behind.
+ * A file that is there whole or not at all: it is written beside its name and renamed at the end.
+ * What isn't finished is removed, on Ctrl-C too; only a kill −9 leaves the `.partial` behind.
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
@@ -23,7 +23,10 @@ export class NotAFileError extends Error {
 
 const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Begins a file. Rejects with `NotAFileError` or the system's error; a link's target is replaced, not the link. */
+/**
+ * Begins a file. Rejects with `NotAFileError` or the system's error; a link's target is replaced,
+ * not the link.
+ */
 export async function beginExportFile(path: string): Promise<ExportFile> {
   const target = await replaceable(path);
   const partial = join(dirname(target), `.${basename(target)}.${randomUUID().slice(0, 8)}.partial`);

@@ -1,4 +1,6 @@
-/** An export: pages in, text out, one at a time. A sink that takes its time holds up the next page. */
+/**
+ * An export: pages in, text out, one at a time. A sink that takes its time holds up the next page.
+ */
 import type { ProgressLine } from "./progress-line.js";
 import { csvHeader, csvLine } from "./usage-csv.js";
 import type { UsagePage } from "./usage-pages.js";
@@ -15,8 +17,14 @@ export interface ExportOptions {
   readonly progress: ProgressLine | null;
 }
 
-/** Writes all pages; returns how many records these were. Rejects with what `pages` or `write` fails with. */
-export async function exportUsage(pages: AsyncIterable<UsagePage>, { format, write, progress }: ExportOptions): Promise<number> {
+/**
+ * Writes all pages; returns how many records these were. Rejects with what `pages` or `write` fails
+ * with.
+ */
+export async function exportUsage(
+  pages: AsyncIterable<UsagePage>,
+  { format, write, progress }: ExportOptions,
+): Promise<number> {
   let records = 0;
   try {
     // The header comes with the first page: an export that is refused prints nothing.

@@ -42,11 +42,27 @@ export function createProgressLine({ draw, monoMs, unicode }: ProgressOptions): 
   };
 }
 
-/** `███████─────  29 %  58,000 records, 3s left`; without the time that is left while too little is done to tell. At most 70 columns: it must not wrap. */
-export function progressText({ share, records, elapsedMs, unicode }: { readonly share: number; readonly records: number; readonly elapsedMs: number; readonly unicode: boolean }): string {
+/**
+ * `███████─────  29 %  58,000 records, 3s left`; without the time that is left while too little is
+ * done to tell. At most 70 columns: it must not wrap.
+ */
+export function progressText({
+  share,
+  records,
+  elapsedMs,
+  unicode,
+}: {
+  readonly share: number;
+  readonly records: number;
+  readonly elapsedMs: number;
+  readonly unicode: boolean;
+}): string {
   const done = Math.min(1, Math.max(0, share));
   const filled = Math.floor(done * barColumns);
   const [full, empty] = unicode ? ["█", "─"] : ["#", "-"];
-  const left = done < 0.01 || done === 1 ? "" : `, ${formatDuration((elapsedMs * (1 - done)) / done / 1000)} left`;
+  const left =
+    done < 0.01 || done === 1
+      ? ""
+      : `, ${formatDuration((elapsedMs * (1 - done)) / done / 1000)} left`;
   return `${full.repeat(filled)}${empty.repeat(barColumns - filled)} ${String(Math.floor(done * 100)).padStart(3)} %  ${formatCount(records)} records${left}`;
 }

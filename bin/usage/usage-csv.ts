@@ -1,11 +1,11 @@
 /**
- * Usage records as CSV by RFC 4180: a header, commas, CRLF, quotes where they are needed; UTF-8 without
- * a byte order mark. Pure.
+ * Usage records as CSV by RFC 4180: a header, commas, CRLF, quotes where they are needed; UTF-8
+ * without a byte order mark. Pure.
  *
  * A spreadsheet takes a text that begins with `=`, `+`, `-` or `@` for a formula, in quotes or not,
- * and a caller chooses the names of models and keys: so such a text gets an apostrophe before it. One
- * that begins with an apostrophe gets another, so that whoever takes one apostrophe off each text has
- * what was recorded.
+ * and a caller chooses the names of models and keys: so such a text gets an apostrophe before it.
+ * One that begins with an apostrophe gets another, so that whoever takes one apostrophe off each
+ * text has what was recorded.
  */
 import { assert } from "../../shared/assert.js";
 import { picoFromUsd, usdText } from "../../shared/domain/money.js";
@@ -13,7 +13,10 @@ import { type FieldKind, recordFields, type UsageRecord } from "./usage-record.j
 
 export const csvHeader = line(recordFields.map(([name]) => name));
 
-/** One record's line, its CRLF included. Money is in US dollars to the last digit, empty when unpriced. */
+/**
+ * One record's line, its CRLF included. Money is in US dollars to the last digit, empty when
+ * unpriced.
+ */
 export function csvLine(record: UsageRecord): string {
   return line(recordFields.map(([name, kind]) => cell(record[name], kind)));
 }
@@ -25,7 +28,9 @@ function line(cells: readonly string[]): string {
 function cell(value: string | number | boolean | null, kind: FieldKind): string {
   if (value === null) return "";
   if (kind === "usd") return usdOf(value);
-  return kind === "text" || kind === "text or null" ? quoted(defused(String(value))) : String(value);
+  return kind === "text" || kind === "text or null"
+    ? quoted(defused(String(value)))
+    : String(value);
 }
 
 function usdOf(value: unknown): string {

@@ -3,9 +3,9 @@ import { isCount } from "../../shared/assert.js";
 import { picoFromUsd } from "../../shared/domain/money.js";
 
 /**
- * `text` is any text; `count` an integer from 0; `usd` US dollars, null when unpriced; `flag` a boolean.
- * A text that may be null names what isn't there, a
- * count that may be null is one that wasn't measured.
+ * `text` is any text; `count` an integer from 0; `usd` US dollars, null when unpriced; `flag` a
+ * boolean. A text that may be null names what isn't there, a count that may be null is one that
+ * wasn't measured.
  */
 export type FieldKind = "text" | "text or null" | "count" | "count or null" | "usd" | "flag";
 
@@ -50,11 +50,17 @@ export function isUsageRecord(value: unknown): value is UsageRecord {
 
 function isOfKind(value: unknown, kind: FieldKind): boolean {
   switch (kind) {
-    case "text": return typeof value === "string";
-    case "text or null": return value === null || typeof value === "string";
-    case "count": return isCount(value);
-    case "count or null": return value === null || isCount(value);
-    case "usd": return value === null || picoFromUsd(value) !== null;
-    case "flag": return typeof value === "boolean";
+    case "text":
+      return typeof value === "string";
+    case "text or null":
+      return value === null || typeof value === "string";
+    case "count":
+      return isCount(value);
+    case "count or null":
+      return value === null || isCount(value);
+    case "usd":
+      return value === null || picoFromUsd(value) !== null;
+    case "flag":
+      return typeof value === "boolean";
   }
 }

@@ -1,4 +1,7 @@
-/** What `sluice usage` shows of the daemon's answer: the summary, a chart of the days, a table of groups. Pure. */
+/**
+ * What `sluice usage` shows of the daemon's answer: the summary, a chart of the days, a table of
+ * groups. Pure.
+ */
 import type { Grouping } from "../../limiterd/handlers/admin/usage-window.js";
 import { dayChart } from "./day-chart.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
@@ -14,7 +17,10 @@ export interface UsageView extends UsageWindow {
   readonly unicode: boolean;
 }
 
-/** The whole text, for a person. Groups other than days stay in the daemon's order: what cost most first, `other` last. */
+/**
+ * The whole text, for a person. Groups other than days stay in the daemon's order: what cost most
+ * first, `other` last.
+ */
 export function renderUsage({ usage, groups }: UsageSummary, view: UsageView): string {
   const heading = `usage of ${view.userPath}, ${view.startDate} to ${view.endDate} (UTC)`;
   if (usage.total_requests === 0) return `${heading}: none`;
@@ -30,28 +36,68 @@ function renderTotals(usage: UsageTotals): string {
   const usd = (amount: number): string => formatUsd(amount, decimals);
   const allUnpriced = usage.unpriced_requests === usage.total_requests;
   const caches = [
-    ...(usage.cached_input_tokens > 0 ? [`${formatCount(usage.cached_input_tokens)} read from a cache`] : []),
-    ...(usage.cache_write_input_tokens > 0 ? [`${formatCount(usage.cache_write_input_tokens)} written to a cache`] : []),
+    ...(usage.cached_input_tokens > 0
+      ? [`${formatCount(usage.cached_input_tokens)} read from a cache`]
+      : []),
+    ...(usage.cache_write_input_tokens > 0
+      ? [`${formatCount(usage.cache_write_input_tokens)} written to a cache`]
+      : []),
   ].join(", ");
-  const saved = usage.rewrite_cost_saved === null ? "" : `, ${formatUsd(usage.rewrite_cost_saved, usdDecimals(usage.rewrite_cost_saved))}`;
+  const saved =
+    usage.rewrite_cost_saved === null
+      ? ""
+      : `, ${formatUsd(usage.rewrite_cost_saved, usdDecimals(usage.rewrite_cost_saved))}`;
   const lines: readonly (readonly [name: string, value: string, remark: string])[] = [
     ["requests", formatCount(usage.total_requests), ""],
     ["input tokens", formatCount(usage.total_input_tokens), caches],
     ["output tokens", formatCount(usage.total_output_tokens), ""],
     ["total tokens", formatCount(usage.total_tokens), ""],
-    ["cost", allUnpriced ? "unpriced" : usd(usage.total_cost), allUnpriced ? "" : `input ${usd(usage.total_input_cost)}, output ${usd(usage.total_output_cost)}`],
-    ...(usage.unpriced_requests > 0 ? [["unpriced requests", formatCount(usage.unpriced_requests), "without a price: not in the cost"] as const] : []),
-    ...(usage.rewrite_tokens_saved > 0 ? [["rewrites saved", formatCount(usage.rewrite_tokens_saved), `input tokens${saved}`] as const] : []),
+    [
+      "cost",
+      allUnpriced ? "unpriced" : usd(usage.total_cost),
+      allUnpriced
+        ? ""
+        : `input ${usd(usage.total_input_cost)}, output ${usd(usage.total_output_cost)}`,
+    ],
+    ...(usage.unpriced_requests > 0
+      ? [
+          [
+            "unpriced requests",
+            formatCount(usage.unpriced_requests),
+            "without a price: not in the cost",
+          ] as const,
+        ]
+      : []),
+    ...(usage.rewrite_tokens_saved > 0
+      ? [
+          [
+            "rewrites saved",
+            formatCount(usage.rewrite_tokens_saved),
+            `input tokens${saved}`,
+          ] as const,
+        ]
+      : []),
   ];
   const widest = Math.max(...lines.map(([, value]) => value.length));
-  return renderFields(lines.map(([name, value, remark]) => [name, `${value.padStart(widest)}  ${remark}`] as const));
+  return renderFields(
+    lines.map(([name, value, remark]) => [name, `${value.padStart(widest)}  ${remark}`] as const),
+  );
 }
 
 /** Cost, where there is any: else tokens, else requests. */
 function renderChart(days: readonly UsageGroup[], { columns, unicode }: UsageView): string {
-  const shown = ([["cost", "total_cost"], ["tokens", "total_tokens"], ["requests", "requests"]] as const).find(([, field]) => days.some((day) => day[field] > 0)) ?? ["requests", "requests"];
+  const shown = (
+    [
+      ["cost", "total_cost"],
+      ["tokens", "total_tokens"],
+      ["requests", "requests"],
+    ] as const
+  ).find(([, field]) => days.some((day) => day[field] > 0)) ?? ["requests", "requests"];
   const [name, field] = shown;
-  const { lines, daysPerColumn, highest } = dayChart(days.map((day) => ({ date: day.key, value: day[field] })), { columns, unicode });
+  const { lines, daysPerColumn, highest } = dayChart(
+    days.map((day) => ({ date: day.key, value: day[field] })),
+    { columns, unicode },
+  );
   const per = daysPerColumn === 1 ? "day" : `${daysPerColumn} days`;
   const most = name === "cost" ? formatUsd(highest, usdDecimals(highest)) : formatCount(highest);
   return [`${name} per ${per}, at most ${most}`, ...lines].join("\n");
@@ -60,25 +106,55 @@ function renderChart(days: readonly UsageGroup[], { columns, unicode }: UsageVie
 function renderGroups(groups: readonly UsageGroup[], by: Grouping, userPath: string): string {
   const decimals = usdDecimals(Math.max(0, ...groups.map((group) => group.total_cost)));
   const someUnpriced = groups.some((group) => group.unpriced_requests > 0);
-  const count = (title: string, of: (group: UsageGroup) => number): Column<UsageGroup> => ({ title, align: "right", text: (group) => formatCount(of(group)) });
-  return renderTable<UsageGroup>([
-    { title: by.toUpperCase(), align: "left", text: ({ key }) => (by === "path" && key === userPath ? `${key} (itself)` : printable(key)) },
-    count("REQUESTS", (group) => group.requests),
-    count("INPUT", (group) => group.input_tokens),
-    count("OUTPUT", (group) => group.output_tokens),
-    count("TOTAL", (group) => group.total_tokens),
-    { title: "COST", align: "right", text: (group) => (group.unpriced_requests === group.requests ? "-" : formatUsd(group.total_cost, decimals)) },
-    ...(someUnpriced ? [count("UNPRICED", (group) => group.unpriced_requests)] : []),
-  ], groups);
+  const count = (title: string, of: (group: UsageGroup) => number): Column<UsageGroup> => ({
+    title,
+    align: "right",
+    text: (group) => formatCount(of(group)),
+  });
+  return renderTable<UsageGroup>(
+    [
+      {
+        title: by.toUpperCase(),
+        align: "left",
+        text: ({ key }) => (by === "path" && key === userPath ? `${key} (itself)` : printable(key)),
+      },
+      count("REQUESTS", (group) => group.requests),
+      count("INPUT", (group) => group.input_tokens),
+      count("OUTPUT", (group) => group.output_tokens),
+      count("TOTAL", (group) => group.total_tokens),
+      {
+        title: "COST",
+        align: "right",
+        text: (group) =>
+          group.unpriced_requests === group.requests ? "-" : formatUsd(group.total_cost, decimals),
+      },
+      ...(someUnpriced ? [count("UNPRICED", (group) => group.unpriced_requests)] : []),
+    ],
+    groups,
+  );
 }
 
 /** The days of the window in order, those without usage too. */
 function everyDay(groups: readonly UsageGroup[], window: UsageWindow): readonly UsageGroup[] {
   const known = new Map(groups.map((group) => [group.key, group]));
-  return daysOf(window).map((key) => known.get(key) ?? { key, requests: 0, input_tokens: 0, output_tokens: 0, total_tokens: 0, total_cost: 0, unpriced_requests: 0 });
+  return daysOf(window).map(
+    (key) =>
+      known.get(key) ?? {
+        key,
+        requests: 0,
+        input_tokens: 0,
+        output_tokens: 0,
+        total_tokens: 0,
+        total_cost: 0,
+        unpriced_requests: 0,
+      },
+  );
 }
 
-/** A model's name comes from a caller: what would move the cursor of a terminal is shown as a question mark. */
+/**
+ * A model's name comes from a caller: what would move the cursor of a terminal is shown as a
+ * question mark.
+ */
 function printable(text: string): string {
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
 }

@@ -1,4 +1,7 @@
-/** Which UTC days `sluice usage` looks at, by the rules of GET /v1/usage (CONTRACT section 7). Pure: now is an argument. */
+/**
+ * Which UTC days `sluice usage` looks at, by the rules of GET /v1/usage (CONTRACT section 7). Pure:
+ * now is an argument.
+ */
 import { usageDaysMax } from "../../shared/bounds.js";
 import { dayMs, dayOf, parseDay } from "../../shared/utc-day.js";
 import type { FromFlags, Problem } from "../limits/limit-flags.js";
@@ -24,7 +27,10 @@ export interface OpenWindow {
 
 const daysDefault = 30;
 
-/** The window of the summary, or every problem. Beside dates, `--days` is refused, not passed over as the API does: whoever types both means something else. */
+/**
+ * The window of the summary, or every problem. Beside dates, `--days` is refused, not passed over
+ * as the API does: whoever types both means something else.
+ */
 export function windowFromFlags(flags: WindowFlags, nowMs: number): FromFlags<UsageWindow> {
   const problems: Problem[] = [];
   const days = daysFrom(flags, problems);
@@ -32,13 +38,24 @@ export function windowFromFlags(flags: WindowFlags, nowMs: number): FromFlags<Us
   if (problems.length > 0) return { ok: false, problems };
   const endDate = open.endDate ?? dayOf(nowMs);
   const startDate = open.startDate ?? dayOf(startOf(endDate) - (days - 1) * dayMs);
-  // The default start is never after the end: only a start that was given can be, beside an end that was not.
-  if (startDate > endDate) problems.push({ message: `--from must not be after today, ${endDate}`, param: "--from" });
-  if (dayCount({ startDate, endDate }) > usageDaysMax) problems.push({ message: `--from and --to may span at most ${usageDaysMax} days, not ${dayCount({ startDate, endDate })}`, param: "--from" });
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: { startDate, endDate } };
+  // The default start is never after the end: only a start that was given can be, beside an end
+  // that was not.
+  if (startDate > endDate)
+    problems.push({ message: `--from must not be after today, ${endDate}`, param: "--from" });
+  if (dayCount({ startDate, endDate }) > usageDaysMax)
+    problems.push({
+      message: `--from and --to may span at most ${usageDaysMax} days, not ${dayCount({ startDate, endDate })}`,
+      param: "--from",
+    });
+  return problems.length > 0
+    ? { ok: false, problems }
+    : { ok: true, value: { startDate, endDate } };
 }
 
-/** The window of an export: without a date that side is open, and any length is good, for records come page by page. */
+/**
+ * The window of an export: without a date that side is open, and any length is good, for records
+ * come page by page.
+ */
 export function openWindowFromFlags(flags: WindowFlags): FromFlags<OpenWindow> {
   const problems: Problem[] = [];
   const value = openWindow(flags, problems);
@@ -47,7 +64,9 @@ export function openWindowFromFlags(flags: WindowFlags): FromFlags<OpenWindow> {
 
 /** Every day of the window, in order. */
 export function daysOf({ startDate, endDate }: UsageWindow): readonly string[] {
-  return Array.from({ length: dayCount({ startDate, endDate }) }, (_, day) => dayOf(startOf(startDate) + day * dayMs));
+  return Array.from({ length: dayCount({ startDate, endDate }) }, (_, day) =>
+    dayOf(startOf(startDate) + day * dayMs),
+  );
 }
 
 function dayCount({ startDate, endDate }: UsageWindow): number {
@@ -57,16 +76,32 @@ function dayCount({ startDate, endDate }: UsageWindow): number {
 /** More than a year of days is cut to one, as in the API. */
 function daysFrom({ days, from, to }: WindowFlags, problems: Problem[]): number {
   if (days === undefined) return daysDefault;
-  if (!/^\d+$/.test(days) || Number(days) < 1) problems.push({ message: `--days must be an integer greater than 0, not ${JSON.stringify(days)}`, param: "--days" });
-  if (from !== undefined || to !== undefined) problems.push({ message: "--days can't be combined with --from and --to", param: "--days" });
+  if (!/^\d+$/.test(days) || Number(days) < 1)
+    problems.push({
+      message: `--days must be an integer greater than 0, not ${JSON.stringify(days)}`,
+      param: "--days",
+    });
+  if (from !== undefined || to !== undefined)
+    problems.push({ message: "--days can't be combined with --from and --to", param: "--days" });
   return Math.min(Number(days), usageDaysMax);
 }
 
 function openWindow({ from, to }: WindowFlags, problems: Problem[]): OpenWindow {
-  for (const [flag, text] of [["--from", from], ["--to", to]] as const) {
-    if (text !== undefined && !isDate(text)) problems.push({ message: `${flag} must be a date such as 2026-02-28, not ${JSON.stringify(text)}`, param: flag });
+  for (const [flag, text] of [
+    ["--from", from],
+    ["--to", to],
+  ] as const) {
+    if (text !== undefined && !isDate(text))
+      problems.push({
+        message: `${flag} must be a date such as 2026-02-28, not ${JSON.stringify(text)}`,
+        param: flag,
+      });
   }
-  if (problems.length === 0 && from !== undefined && to !== undefined && from > to) problems.push({ message: `--from must not be after --to: ${from} is after ${to}`, param: "--from" });
+  if (problems.length === 0 && from !== undefined && to !== undefined && from > to)
+    problems.push({
+      message: `--from must not be after --to: ${from} is after ${to}`,
+      param: "--from",
+    });
   return { startDate: from ?? null, endDate: to ?? null };
 }
 

@@ -1,4 +1,7 @@
-/** A budget as the daemon holds it, with its accounts: what is charged and judged. How they are found and change is in `budget-book.ts`. */
+/**
+ * A budget as the daemon holds it, with its accounts: what is charged and judged. How they are
+ * found and change is in `budget-book.ts`.
+ */
 import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import type { MoneySum } from "../../shared/domain/money.js";
 import type { RuleSource } from "../../shared/domain/rule.js";
@@ -25,13 +28,21 @@ export interface Budget {
   source: RuleSource;
   readonly createdAtMs: number;
   updatedAtMs: number;
-  /** Of a period that began by then, what isn't known is looked up: the budget wasn't there to see it, or has forgotten it. */
+  /**
+   * Of a period that began by then, what isn't known is looked up: the budget wasn't there to see
+   * it, or has forgotten it.
+   */
   sinceMs: number;
-  /** The key of the last records that had come when its accounts began to be these: what the log of spends says of that time is about others. */
+  /**
+   * The key of the last records that had come when its accounts began to be these: what the log of
+   * spends says of that time is about others.
+   */
   sinceKey: number;
   /** Null: never. */
   resetAtMs: number | null;
-  /** While what was spent in the broken first day of its period is being looked up in the records. */
+  /**
+   * While what was spent in the broken first day of its period is being looked up in the records.
+   */
   filling: boolean;
   /** Counts how often what was spent was forgotten. */
   generation: number;
@@ -55,11 +66,21 @@ export function accountsOf({ own, children }: Budget): readonly Account[] {
 /** An account that has spent nothing yet; it isn't added to its budget here. */
 export function newAccount(budget: Budget, child: string): Account {
   const { subject } = budget.definition;
-  return { budget, subject: child === "" ? subject : subject === "/" ? `/${child}` : `${subject}/${child}`, child, spends: [], dirty: false };
+  return {
+    budget,
+    subject: child === "" ? subject : subject === "/" ? `/${child}` : `${subject}/${child}`,
+    child,
+    spends: [],
+    dirty: false,
+  };
 }
 
-/** Where the running period of a budget's accounts begins: with the calendar, or with a reset in it. */
+/**
+ * Where the running period of a budget's accounts begins: with the calendar, or with a reset in it.
+ */
 export function startOf(budget: Budget, bounds: PeriodBounds, nowMs: number): number {
   const { resetAtMs } = budget;
-  return resetAtMs !== null && resetAtMs > bounds.startMs && resetAtMs <= nowMs ? resetAtMs : bounds.startMs;
+  return resetAtMs !== null && resetAtMs > bounds.startMs && resetAtMs <= nowMs
+    ? resetAtMs
+    : bounds.startMs;
 }

@@ -1,29 +1,62 @@
 /**
- * The budgets and what they have spent: put, delete, reset, which of them a request meets, and what a
- * record adds to them. Looking up costs as much as the path is deep, however many budgets there are.
- * Verdicts are in `judge-budgets.ts`; what is written, in `budget-store.ts`.
+ * The budgets and what they have spent: put, delete, reset, which of them a request meets, and what
+ * a record adds to them. Looking up costs as much as the path is deep, however many budgets there
+ * are. Verdicts are in `judge-budgets.ts`; what is written, in `budget-store.ts`.
  */
-import { amountSum, type BudgetDefinition, budgetId, type BudgetKey, compareBudgets } from "../../shared/domain/budget.js";
+import {
+  amountSum,
+  type BudgetDefinition,
+  budgetId,
+  type BudgetKey,
+  compareBudgets,
+} from "../../shared/domain/budget.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { RuleSource } from "../../shared/domain/rule.js";
-import { type Account, accountsOf, type Budget, type Found, newAccount, startOf } from "./budget-account.js";
+import {
+  type Account,
+  accountsOf,
+  type Budget,
+  type Found,
+  newAccount,
+  startOf,
+} from "./budget-account.js";
 import { createBudgetIndex } from "./budget-index.js";
 import { type PeriodBounds, periodBounds } from "./budget-period.js";
-import { addFound, addPeriod, addSpend, emptyPeriod, findPeriod, isFull, type PeriodSpend } from "./spend.js";
+import {
+  addFound,
+  addPeriod,
+  addSpend,
+  emptyPeriod,
+  findPeriod,
+  isFull,
+  type PeriodSpend,
+} from "./spend.js";
 import type { UsageRecord } from "../usage/usage-records.js";
 
 export interface BudgetBookPorts {
-  /** What was spent on whole days, from the first midnight at or after `fromMs` to the day of `toMs`, by those whom the account covers. */
+  /**
+   * What was spent on whole days, from the first midnight at or after `fromMs` to the day of
+   * `toMs`, by those whom the account covers.
+   */
   spentOnDays(account: Account, fromMs: number, toMs: number): Found | null;
-  /** The key of the last records that the journal has taken; none is open when a budget is made or cleared. */
+  /**
+   * The key of the last records that the journal has taken; none is open when a budget is made or
+   * cleared.
+   */
   lastRecordKey(): number;
 }
 
 export interface BudgetBook {
   readonly budgets: ReadonlyMap<string, Budget>;
   readonly anchors: ResetAnchors;
-  /** Creates a budget, or edits the amount of the one with this identity; what was spent stays unless `perChild` changes. */
-  put(definition: BudgetDefinition, at: { readonly source: RuleSource; readonly nowMs: number }): { readonly budget: Budget; readonly made: boolean };
+  /**
+   * Creates a budget, or edits the amount of the one with this identity; what was spent stays
+   * unless `perChild` changes.
+   */
+  put(
+    definition: BudgetDefinition,
+    at: { readonly source: RuleSource; readonly nowMs: number },
+  ): { readonly budget: Budget; readonly made: boolean };
   /** A budget from the store, as it was. */
   restore(fields: RestoredBudget): Budget;
   /** When a budget with this identity was last reset; stays when it is deleted. */
@@ -41,7 +74,10 @@ export interface BudgetBook {
   /** The same without changing anything. */
   copy(userPath: string, labels: readonly string[], nowMs: number): Account[];
   childOf(budget: Budget, child: string): Account;
-  /** Adds a record to every account that it meets, in the period in which it ended. Before it is added to the sums of usage. */
+  /**
+   * Adds a record to every account that it meets, in the period in which it ended. Before it is
+   * added to the sums of usage.
+   */
   charge(record: UsageRecord, labels: readonly string[], nowMs: number): void;
   /** What the account has spent in the running period. */
   running(account: Account, nowMs: number): PeriodSpend;
@@ -50,13 +86,19 @@ export interface BudgetBook {
   takeDirty(): Account[];
   /** Whether this is still the account that a request would meet. */
   isCurrent(account: Account): boolean;
-  /** Looks at up to `examined` children, goes on there at the next call, and forgets those whose periods are all over. Returns them. */
+  /**
+   * Looks at up to `examined` children, goes on there at the next call, and forgets those whose
+   * periods are all over. Returns them.
+   */
   forgetIdle(nowMs: number, examined: number): Account[];
   /** All budgets in the order (scope, subject, period). */
   sorted(): readonly Budget[];
 }
 
-export type RestoredBudget = Pick<Budget, "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "filling">;
+export type RestoredBudget = Pick<
+  Budget,
+  "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "filling"
+>;
 
 const unknownBounds: PeriodBounds = { startMs: 0, endMs: 0 };
 
@@ -74,8 +116,24 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
     const { definition } = fields;
     const id = budgetId(definition);
     const { source, createdAtMs, updatedAtMs, sinceMs, sinceKey, filling } = fields;
-    // Field by field: budgets are looked at with each request, and spreading gives each a hidden class of its own.
-    const budget: Budget = { id, definition, amount: amountSum(definition.amountUsd), source, createdAtMs, updatedAtMs, sinceMs, sinceKey, resetAtMs: resets.get(id) ?? null, filling, generation: 0, own: null, children: new Map(), bounds: unknownBounds };
+    // Field by field: budgets are looked at with each request, and spreading gives each a hidden
+    // class of its own.
+    const budget: Budget = {
+      id,
+      definition,
+      amount: amountSum(definition.amountUsd),
+      source,
+      createdAtMs,
+      updatedAtMs,
+      sinceMs,
+      sinceKey,
+      resetAtMs: resets.get(id) ?? null,
+      filling,
+      generation: 0,
+      own: null,
+      children: new Map(),
+      bounds: unknownBounds,
+    };
     if (!definition.perChild) budget.own = newAccount(budget, "");
     index.add(budget);
     budgets.set(id, budget);
@@ -98,7 +156,8 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
   }
 
   function boundsOf(budget: Budget, nowMs: number): PeriodBounds {
-    if (nowMs < budget.bounds.startMs || nowMs >= budget.bounds.endMs) budget.bounds = periodBounds(budget.definition.periodSeconds, anchors, nowMs);
+    if (nowMs < budget.bounds.startMs || nowMs >= budget.bounds.endMs)
+      budget.bounds = periodBounds(budget.definition.periodSeconds, anchors, nowMs);
     return budget.bounds;
   }
 
@@ -120,13 +179,23 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
     return periodBounds(budget.definition.periodSeconds, anchors, atMs).startMs;
   }
 
-  /** Whether a reset that has come meanwhile belongs to the period of a record and came after it. */
+  /**
+   * Whether a reset that has come meanwhile belongs to the period of a record and came after it.
+   */
   function endedBeforeReset(budget: Budget, atMs: number, startMs: number, nowMs: number): boolean {
     const { resetAtMs } = budget;
-    return resetAtMs !== null && atMs < resetAtMs && resetAtMs <= nowMs && startAt(budget, resetAtMs) === startMs;
+    return (
+      resetAtMs !== null &&
+      atMs < resetAtMs &&
+      resetAtMs <= nowMs &&
+      startAt(budget, resetAtMs) === startMs
+    );
   }
 
-  /** A period that isn't running, for a settle that comes late; undefined for one that is too old to be kept. */
+  /**
+   * A period that isn't running, for a settle that comes late; undefined for one that is too old to
+   * be kept.
+   */
   function otherPeriod({ budget, spends }: Account, startMs: number): PeriodSpend | undefined {
     const known = findPeriod(spends, startMs);
     if (known !== undefined) return known;
@@ -161,7 +230,9 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
 
   return {
     budgets,
-    get anchors() { return anchors; },
+    get anchors() {
+      return anchors;
+    },
     put(definition, { source, nowMs }) {
       const known = budgets.get(budgetId(definition));
       if (known !== undefined && known.definition.perChild === definition.perChild) {
@@ -172,7 +243,18 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
         return { budget: known, made: false };
       }
       if (known !== undefined) remove(known);
-      return { budget: make({ definition, source, createdAtMs: known?.createdAtMs ?? nowMs, updatedAtMs: nowMs, sinceMs: nowMs, sinceKey: ports.lastRecordKey(), filling: false }), made: true };
+      return {
+        budget: make({
+          definition,
+          source,
+          createdAtMs: known?.createdAtMs ?? nowMs,
+          updatedAtMs: nowMs,
+          sinceMs: nowMs,
+          sinceKey: ports.lastRecordKey(),
+          filling: false,
+        }),
+        made: true,
+      };
     },
     restore: make,
     restoreReset: (id, atMs) => void resets.set(id, atMs),
@@ -200,16 +282,27 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
       for (const budget of budgets.values()) budget.bounds = unknownBounds;
     },
     match: (userPath, labels) => index.collect(userPath, labels, childOf),
-    copy: (userPath, labels) => index.collect(userPath, labels, (budget, child) => budget.children.get(child) ?? newAccount(budget, child)).map((account) => ({ ...account, spends: [...account.spends] })),
+    copy: (userPath, labels) =>
+      index
+        .collect(
+          userPath,
+          labels,
+          (budget, child) => budget.children.get(child) ?? newAccount(budget, child),
+        )
+        .map((account) => ({ ...account, spends: [...account.spends] })),
     childOf,
     charge(record, labels, nowMs) {
       if (record.cacheHit) return;
       for (const account of index.collect(record.userPath, labels, childOf)) {
         const { budget } = account;
         const bounds = boundsOf(budget, nowMs);
-        const startMs = record.atMs >= bounds.startMs && record.atMs < bounds.endMs ? bounds.startMs : startAt(budget, record.atMs);
+        const startMs =
+          record.atMs >= bounds.startMs && record.atMs < bounds.endMs
+            ? bounds.startMs
+            : startAt(budget, record.atMs);
         if (endedBeforeReset(budget, record.atMs, startMs, nowMs)) continue;
-        const period = startMs === bounds.startMs ? running(account, nowMs) : otherPeriod(account, startMs);
+        const period =
+          startMs === bounds.startMs ? running(account, nowMs) : otherPeriod(account, startMs);
         if (period === undefined) continue;
         addSpend(period, record.totalCost);
         markDirty(account);
@@ -223,7 +316,9 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
       for (const account of taken) account.dirty = false;
       return taken;
     },
-    isCurrent: (account) => budgets.get(account.budget.id) === account.budget && (account.budget.own ?? account.budget.children.get(account.child)) === account,
+    isCurrent: (account) =>
+      budgets.get(account.budget.id) === account.budget &&
+      (account.budget.own ?? account.budget.children.get(account.child)) === account,
     forgetIdle(nowMs, examined) {
       const forgotten: Account[] = [];
       sweep ??= children();
@@ -235,7 +330,8 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
         }
         const account = next.value;
         const { budget, spends } = account;
-        const idleFromMs = (spends.at(-1)?.startMs ?? 0) + 2 * budget.definition.periodSeconds * 1000;
+        const idleFromMs =
+          (spends.at(-1)?.startMs ?? 0) + 2 * budget.definition.periodSeconds * 1000;
         if (account.dirty || budget.filling || nowMs < idleFromMs) continue;
         budget.children.delete(account.child);
         // Should the clock step back, its periods are looked up.

@@ -21,7 +21,10 @@ export function createBudgetIndex(): BudgetIndex {
     add(budget) {
       const { scope, subject } = budget.definition;
       const list = [...(bySubject[scope].get(subject) ?? []), budget];
-      bySubject[scope].set(subject, list.sort((a, b) => compareBudgets(a.definition, b.definition)));
+      bySubject[scope].set(
+        subject,
+        list.sort((a, b) => compareBudgets(a.definition, b.definition)),
+      );
       size++;
     },
     remove(budget) {
@@ -39,20 +42,34 @@ export function createBudgetIndex(): BudgetIndex {
       collectFrom(byPath.get("/"), userPath, 1, matched, childOf);
       if (userPath.length === 1) return matched;
       for (let end = userPath.indexOf("/", 1); ; end = userPath.indexOf("/", end + 1)) {
-        collectFrom(byPath.get(end === -1 ? userPath : userPath.slice(0, end)), userPath, end === -1 ? userPath.length : end + 1, matched, childOf);
+        collectFrom(
+          byPath.get(end === -1 ? userPath : userPath.slice(0, end)),
+          userPath,
+          end === -1 ? userPath.length : end + 1,
+          matched,
+          childOf,
+        );
         if (end === -1) return matched;
       }
     },
   };
 }
 
-function collectFrom(budgets: readonly Budget[] | undefined, userPath: string, childFrom: number, into: Account[], childOf: ChildOf): void {
+function collectFrom(
+  budgets: readonly Budget[] | undefined,
+  userPath: string,
+  childFrom: number,
+  into: Account[],
+  childOf: ChildOf,
+): void {
   if (budgets === undefined) return;
   for (const budget of budgets) {
     if (budget.own !== null) into.push(budget.own);
     else if (childFrom < userPath.length) {
       const end = userPath.indexOf("/", childFrom);
-      into.push(childOf(budget, end === -1 ? userPath.slice(childFrom) : userPath.slice(childFrom, end)));
+      into.push(
+        childOf(budget, end === -1 ? userPath.slice(childFrom) : userPath.slice(childFrom, end)),
+      );
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * When the periods of budgets begin and end (CONTRACT section 8): in UTC, from the reset anchors. Pure;
- * what is spent in a period is in `budget-book.ts`.
+ * When the periods of budgets begin and end (CONTRACT section 8): in UTC, from the reset anchors.
+ * Pure; what is spent in a period is in `budget-book.ts`.
  */
 import { dailySeconds, monthlySeconds, weeklySeconds } from "../../shared/domain/budget.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
@@ -15,16 +15,34 @@ const dayMs = 86_400_000;
 /** The weekday of 1 January 1970: a Thursday. */
 const epochWeekday = 4;
 
-/** The period that holds `atMs`. An hour is the clock's; a length without anchors is counted from the epoch. */
-export function periodBounds(periodSeconds: number, anchors: ResetAnchors, atMs: number): PeriodBounds {
+/**
+ * The period that holds `atMs`. An hour is the clock's; a length without anchors is counted from
+ * the epoch.
+ */
+export function periodBounds(
+  periodSeconds: number,
+  anchors: ResetAnchors,
+  atMs: number,
+): PeriodBounds {
   switch (periodSeconds) {
-    case dailySeconds: return aligned(dayMs, timeOfDayMs(anchors.daily_reset_hour, anchors.daily_reset_minute), atMs);
+    case dailySeconds:
+      return aligned(
+        dayMs,
+        timeOfDayMs(anchors.daily_reset_hour, anchors.daily_reset_minute),
+        atMs,
+      );
     case weeklySeconds: {
       const daysOn = (anchors.weekly_reset_weekday - epochWeekday + 7) % 7;
-      return aligned(7 * dayMs, daysOn * dayMs + timeOfDayMs(anchors.weekly_reset_hour, anchors.weekly_reset_minute), atMs);
+      return aligned(
+        7 * dayMs,
+        daysOn * dayMs + timeOfDayMs(anchors.weekly_reset_hour, anchors.weekly_reset_minute),
+        atMs,
+      );
     }
-    case monthlySeconds: return month(anchors, atMs);
-    default: return aligned(periodSeconds * 1000, 0, atMs);
+    case monthlySeconds:
+      return month(anchors, atMs);
+    default:
+      return aligned(periodSeconds * 1000, 0, atMs);
   }
 }
 
@@ -46,8 +64,17 @@ function month(anchors: ResetAnchors, atMs: number): PeriodBounds {
   return { startMs: anchorMs, endMs: monthAnchorMs(anchors, year, index + 1) };
 }
 
-/** Where a month's anchor lies, its day no later than the month's last. An index outside 0…11 is a month of another year. */
+/**
+ * Where a month's anchor lies, its day no later than the month's last. An index outside 0…11 is a
+ * month of another year.
+ */
 function monthAnchorMs(anchors: ResetAnchors, year: number, index: number): number {
   const lastDay = new Date(Date.UTC(year, index + 1, 0)).getUTCDate();
-  return Date.UTC(year, index, Math.min(anchors.monthly_reset_day, lastDay), anchors.monthly_reset_hour, anchors.monthly_reset_minute);
+  return Date.UTC(
+    year,
+    index,
+    Math.min(anchors.monthly_reset_day, lastDay),
+    anchors.monthly_reset_hour,
+    anchors.monthly_reset_minute,
+  );
 }

@@ -1,7 +1,8 @@
 /**
- * What is kept of budgets: their definitions, what each account has spent, when they were last reset,
- * and the anchors. The commit of a batch's records holds, in one entry of a log, what each account that
- * they charged stood at after them; the accounts' own entries follow now and then (`flush-usage.ts`).
+ * What is kept of budgets: their definitions, what each account has spent, when they were last
+ * reset, and the anchors. The commit of a batch's records holds, in one entry of a log, what each
+ * account that they charged stood at after them; the accounts' own entries follow now and then
+ * (`flush-usage.ts`).
  */
 import { assert, isCount } from "../../shared/assert.js";
 import { type BudgetDefinition, budgetScopes } from "../../shared/domain/budget.js";
@@ -13,18 +14,74 @@ import type { Change } from "../store/store.js";
 import type { UsageLog } from "../usage/usage-log.js";
 import type { Contributor } from "../store/writer.js";
 
-/** `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, filling] by budget id. */
-export function budgetChange({ id, definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, filling }: Budget): Change {
+/**
+ * `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs,
+ * sinceMs, sinceKey, filling] by budget id.
+ */
+export function budgetChange({
+  id,
+  definition,
+  source,
+  createdAtMs,
+  updatedAtMs,
+  sinceMs,
+  sinceKey,
+  filling,
+}: Budget): Change {
   const { scope, subject, periodSeconds, amountUsd, perChild } = definition;
-  return { table: "budgets", key: id, value: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, filling] };
+  return {
+    table: "budgets",
+    key: id,
+    value: [
+      scope,
+      subject,
+      periodSeconds,
+      amountUsd,
+      perChild,
+      source,
+      createdAtMs,
+      updatedAtMs,
+      sinceMs,
+      sinceKey,
+      filling,
+    ],
+  };
 }
 
 /** Null for what `budgetChange` never wrote. */
 export function budgetFromStored(value: readonly unknown[]): RestoredBudget | null {
-  const [rawScope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, filling] = value;
+  const [
+    rawScope,
+    subject,
+    periodSeconds,
+    amountUsd,
+    perChild,
+    source,
+    createdAtMs,
+    updatedAtMs,
+    sinceMs,
+    sinceKey,
+    filling,
+  ] = value;
   const scope = budgetScopes.find((known) => known === rawScope);
-  if (scope === undefined || typeof subject !== "string" || !isCount(periodSeconds, 1) || typeof amountUsd !== "number" || !(amountUsd > 0) || typeof perChild !== "boolean") return null;
-  if ((source !== "manual" && source !== "config") || !isCount(createdAtMs) || !isCount(updatedAtMs) || !isCount(sinceMs) || !isCount(sinceKey) || typeof filling !== "boolean") return null;
+  if (
+    scope === undefined ||
+    typeof subject !== "string" ||
+    !isCount(periodSeconds, 1) ||
+    typeof amountUsd !== "number" ||
+    !(amountUsd > 0) ||
+    typeof perChild !== "boolean"
+  )
+    return null;
+  if (
+    (source !== "manual" && source !== "config") ||
+    !isCount(createdAtMs) ||
+    !isCount(updatedAtMs) ||
+    !isCount(sinceMs) ||
+    !isCount(sinceKey) ||
+    typeof filling !== "boolean"
+  )
+    return null;
   const definition: BudgetDefinition = { scope, subject, periodSeconds, amountUsd, perChild };
   return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, filling };
 }
@@ -42,18 +99,29 @@ export function splitSpendKey(key: string): { readonly budgetId: string; readonl
 
 /** `spends`: [recordKey, …spends] by account: it holds every record up to this key. */
 export function spendChange({ budget, child, spends }: Account, recordKey: number): Change {
-  return { table: "spends", key: spendKey(budget.id, child), value: [recordKey, ...spendsToStored(spends)] };
+  return {
+    table: "spends",
+    key: spendKey(budget.id, child),
+    value: [recordKey, ...spendsToStored(spends)],
+  };
 }
 
 /** Null for what `spendChange` never wrote. */
-export function spendFromStored([recordKey, ...rest]: readonly unknown[]): { readonly recordKey: number; readonly spends: Spends } | null {
+export function spendFromStored([recordKey, ...rest]: readonly unknown[]): {
+  readonly recordKey: number;
+  readonly spends: Spends;
+} | null {
   const spends = spendsFromStored(rest);
   return isCount(recordKey) && spends !== null ? { recordKey, spends } : null;
 }
 
 /** What removes all accounts of a budget. */
 export function spendRemovals(budget: Budget): Change[] {
-  return accountsOf(budget).map(({ child }) => ({ table: "spends", key: spendKey(budget.id, child), value: undefined }));
+  return accountsOf(budget).map(({ child }) => ({
+    table: "spends",
+    key: spendKey(budget.id, child),
+    value: undefined,
+  }));
 }
 
 /** `resets`: [resetAtMs] by budget id. It outlives the budget: made again, it begins there. */
@@ -76,14 +144,21 @@ export interface SpendLog extends Contributor {
   removals(recordKey: number): Change[];
 }
 
-/** What an earlier life left in the log: its keys, ascending, and the accounts that it brought forward. */
+/**
+ * What an earlier life left in the log: its keys, ascending, and the accounts that it brought
+ * forward.
+ */
 export interface SpendsLogged {
   readonly keys: number[];
   readonly behind: Set<Account>;
 }
 
 /** It contributes behind `usage`, whose batch gives its entries their keys. */
-export function createSpendLog(book: BudgetBook, usage: Pick<UsageLog, "lastKey">, { keys, behind }: SpendsLogged): SpendLog {
+export function createSpendLog(
+  book: BudgetBook,
+  usage: Pick<UsageLog, "lastKey">,
+  { keys, behind }: SpendsLogged,
+): SpendLog {
   return {
     changes() {
       const value: unknown[] = [];
@@ -106,13 +181,20 @@ export function createSpendLog(book: BudgetBook, usage: Pick<UsageLog, "lastKey"
     },
     removals(recordKey) {
       const covered = keys.findIndex((key) => key > recordKey);
-      return keys.splice(0, covered === -1 ? keys.length : covered).map((key) => ({ table: "spendlog", key, value: undefined }));
+      return keys
+        .splice(0, covered === -1 ? keys.length : covered)
+        .map((key) => ({ table: "spendlog", key, value: undefined }));
     },
   };
 }
 
-/** `spendlog`: [account, …spends] of each account that a batch charged, as it stood after it, by the key of the batch's records. Null for what was never written. */
-export function spendLogFromStored(value: readonly unknown[]): readonly { readonly key: string; readonly spends: Spends }[] | null {
+/**
+ * `spendlog`: [account, …spends] of each account that a batch charged, as it stood after it, by the
+ * key of the batch's records. Null for what was never written.
+ */
+export function spendLogFromStored(
+  value: readonly unknown[],
+): readonly { readonly key: string; readonly spends: Spends }[] | null {
   const images: { key: string; spends: Spends }[] = [];
   for (const item of value) {
     const [key, ...rest] = Array.isArray(item) ? (item as unknown[]) : [];

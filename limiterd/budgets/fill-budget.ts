@@ -1,7 +1,7 @@
 /**
- * What was spent before a budget was there to see it: a budget that is made, or made again, begins with
- * what its period has cost so far (CONTRACT section 8). Whole days come from the sums of usage, at once;
- * the broken day with which a period may begin is read from its records, in slices.
+ * What was spent before a budget was there to see it: a budget that is made, or made again, begins
+ * with what its period has cost so far (CONTRACT section 8). Whole days come from the sums of
+ * usage, at once; the broken day with which a period may begin is read from its records, in slices.
  */
 import { addCost, emptySum } from "../../shared/domain/money.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
@@ -22,12 +22,20 @@ function midnightFrom(ms: number): number {
 }
 
 /** What `createBudgetBook` needs of the sums of usage; a damaged one counts nothing and is told. */
-export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => void): BudgetBookPorts["spentOnDays"] {
+export function createSpentOnDays(
+  usage: UsageLog,
+  onDamaged: (error: Error) => void,
+): BudgetBookPorts["spentOnDays"] {
   return ({ budget, subject }, fromMs, toMs) => {
     const days: string[] = [];
-    for (let dayStartMs = midnightFrom(fromMs); dayStartMs <= toMs; dayStartMs += dayMs) days.push(dayOf(dayStartMs));
+    for (let dayStartMs = midnightFrom(fromMs); dayStartMs <= toMs; dayStartMs += dayMs)
+      days.push(dayOf(dayStartMs));
     try {
-      const { totalCost, requests } = sumDays(usage, budget.definition.scope === "label" ? labelPrefix(subject) : totalPrefix(subject), days);
+      const { totalCost, requests } = sumDays(
+        usage,
+        budget.definition.scope === "label" ? labelPrefix(subject) : totalPrefix(subject),
+        days,
+      );
       return { spent: totalCost, requests };
     } catch (error) {
       if (!(error instanceof StoreUnreadableError)) throw error;
@@ -38,8 +46,8 @@ export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => 
 }
 
 /**
- * Begins to look up the broken first day of a budget's running period, if it has one. `filling` stands
- * in the store until the result does: a daemon that starts in between looks it up again.
+ * Begins to look up the broken first day of a budget's running period, if it has one. `filling`
+ * stands in the store until the result does: a daemon that starts in between looks it up again.
  */
 export function beginFill(state: DaemonState, budget: Budget, nowMs: number): Promise<void> | null {
   const { budgets: book } = state;
@@ -61,7 +69,11 @@ interface Gap {
   readonly nowMs: number;
 }
 
-async function fill(state: DaemonState, budget: Budget, { generation, fromMs, untilMs, nowMs }: Gap): Promise<void> {
+async function fill(
+  state: DaemonState,
+  budget: Budget,
+  { generation, fromMs, untilMs, nowMs }: Gap,
+): Promise<void> {
   const { budgets: book, usage, writer } = state;
   const byChild = new Map<string, { spent: Found["spent"]; requests: number }>();
   await readRecords(state, fromMs, (record) => {
@@ -81,18 +93,29 @@ async function fill(state: DaemonState, budget: Budget, { generation, fromMs, un
     filled.push(account);
   }
   writer.closeBatch();
-  const written = writeSlices(writer, filled.map((account) => spendChange(account, usage.lastKey)));
+  const written = writeSlices(
+    writer,
+    filled.map((account) => spendChange(account, usage.lastKey)),
+  );
   budget.filling = false;
   await Promise.all([written, writer.write([budgetChange(budget)])]);
 }
 
-/** Whose account of the budget a record belongs to: a child, `""` for the budget's own, null for none. */
-function childIn({ definition, own }: Budget, userPath: string, labels: readonly string[]): string | null {
+/**
+ * Whose account of the budget a record belongs to: a child, `""` for the budget's own, null for
+ * none.
+ */
+function childIn(
+  { definition, own }: Budget,
+  userPath: string,
+  labels: readonly string[],
+): string | null {
   const { scope, subject } = definition;
   if (scope === "label") return labels.includes(subject) ? "" : null;
   if (own !== null && userPath === subject) return "";
   const prefix = subject === "/" ? "/" : `${subject}/`;
-  if (!userPath.startsWith(prefix) || userPath.length === prefix.length) return own !== null && subject === "/" ? "" : null;
+  if (!userPath.startsWith(prefix) || userPath.length === prefix.length)
+    return own !== null && subject === "/" ? "" : null;
   if (own !== null) return "";
   const end = userPath.indexOf("/", prefix.length);
   return end === -1 ? userPath.slice(prefix.length) : userPath.slice(prefix.length, end);

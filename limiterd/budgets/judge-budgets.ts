@@ -1,6 +1,7 @@
 /**
- * Whether a request may be made under its budgets (CONTRACT sections 5 and 8): each that it meets must
- * have something left in its running period. What the request itself will cost isn't known yet.
+ * Whether a request may be made under its budgets (CONTRACT sections 5 and 8): each that it meets
+ * must have something left in its running period. What the request itself will cost isn't known
+ * yet.
  */
 import { compareBudgets } from "../../shared/domain/budget.js";
 import { compareSums, sumUsd } from "../../shared/domain/money.js";
@@ -12,13 +13,24 @@ import type { BudgetBook } from "./budget-book.js";
 export type BudgetMatching = Pick<BudgetBook, "match" | "running" | "boundsOf">;
 
 /** The exceeded budget with the longest wait, the first of them on a tie; null when none is. */
-export function judgeBudgets(book: BudgetMatching, userPath: string, labels: readonly string[], nowMs: number): BudgetBreach | null {
+export function judgeBudgets(
+  book: BudgetMatching,
+  userPath: string,
+  labels: readonly string[],
+  nowMs: number,
+): BudgetBreach | null {
   let worst: Account | null = null;
   let worstEndMs = 0;
   for (const account of book.match(userPath, labels, nowMs)) {
     if (!isExceeded(book, account, nowMs)) continue;
     const { endMs } = book.boundsOf(account.budget, nowMs);
-    if (worst !== null && (endMs < worstEndMs || (endMs === worstEndMs && compareBudgets(account.budget.definition, worst.budget.definition) >= 0))) continue;
+    if (
+      worst !== null &&
+      (endMs < worstEndMs ||
+        (endMs === worstEndMs &&
+          compareBudgets(account.budget.definition, worst.budget.definition) >= 0))
+    )
+      continue;
     worst = account;
     worstEndMs = endMs;
   }
@@ -31,8 +43,20 @@ export function isExceeded(book: BudgetMatching, account: Account, nowMs: number
 }
 
 /** What a request to this account alone would be told. */
-export function breachOfAccount(book: BudgetMatching, account: Account, nowMs: number): BudgetBreach {
+export function breachOfAccount(
+  book: BudgetMatching,
+  account: Account,
+  nowMs: number,
+): BudgetBreach {
   const { scope, periodSeconds, amountUsd } = account.budget.definition;
   const { endMs } = book.boundsOf(account.budget, nowMs);
-  return { dimension: "budget", scope, subject: account.subject, periodSeconds, spentUsd: sumUsd(book.running(account, nowMs).spent), amountUsd, waitSeconds: Math.max(1, Math.ceil((endMs - nowMs) / 1000)) };
+  return {
+    dimension: "budget",
+    scope,
+    subject: account.subject,
+    periodSeconds,
+    spentUsd: sumUsd(book.running(account, nowMs).spent),
+    amountUsd,
+    waitSeconds: Math.max(1, Math.ceil((endMs - nowMs) / 1000)),
+  };
 }

@@ -1,35 +1,59 @@
 /**
- * Brings back the budgets and what they have spent, and puts the configuration's budgets in their place
- * (CONTRACT section 9). An account's own entry may be behind; the log says what it came to.
+ * Brings back the budgets and what they have spent, and puts the configuration's budgets in their
+ * place (CONTRACT section 9). An account's own entry may be behind; the log says what it came to.
  */
 import { isCount } from "../../shared/assert.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
 import type { Account, Budget } from "./budget-account.js";
 import { type BudgetBook, type BudgetBookPorts, createBudgetBook } from "./budget-book.js";
-import { anchorsKey, budgetChange, budgetFromStored, spendFromStored, spendLogFromStored, spendRemovals, type SpendsLogged, splitSpendKey } from "./budget-store.js";
+import {
+  anchorsKey,
+  budgetChange,
+  budgetFromStored,
+  spendFromStored,
+  spendLogFromStored,
+  spendRemovals,
+  type SpendsLogged,
+  splitSpendKey,
+} from "./budget-store.js";
 import type { Change, Store } from "../store/store.js";
 import { damaged } from "../usage/usage-reader.js";
 
 export interface RestoredBudgets {
   readonly budgets: BudgetBook;
   readonly changes: readonly Change[];
-  /** Made just now, or stopped while they were filled: what their period has cost so far is to be looked up. */
+  /**
+   * Made just now, or stopped while they were filled: what their period has cost so far is to be
+   * looked up.
+   */
   readonly unfilled: readonly Budget[];
   readonly logged: SpendsLogged;
 }
 
-/** `configured` null leaves the stored budgets as they are: they are disabled, not withdrawn. Throws `StoreUnreadableError`. */
-export function restoreBudgets(store: Store, configured: readonly BudgetDefinition[] | null, ports: BudgetBookPorts, nowMs: number): RestoredBudgets {
+/**
+ * `configured` null leaves the stored budgets as they are: they are disabled, not withdrawn. Throws
+ * `StoreUnreadableError`.
+ */
+export function restoreBudgets(
+  store: Store,
+  configured: readonly BudgetDefinition[] | null,
+  ports: BudgetBookPorts,
+  nowMs: number,
+): RestoredBudgets {
   const stored = store.get("settings", anchorsKey);
-  const anchors = stored === undefined ? defaultAnchors : (anchorsFromStored(stored) ?? damaged(store, "settings", anchorsKey));
+  const anchors =
+    stored === undefined
+      ? defaultAnchors
+      : (anchorsFromStored(stored) ?? damaged(store, "settings", anchorsKey));
   const book = createBudgetBook(ports, anchors);
   for (const { key, value } of store.entries("resets")) {
     const [atMs] = value;
     if (!isCount(atMs)) damaged(store, "resets", key);
     book.restoreReset(String(key), atMs);
   }
-  for (const { key, value } of store.entries("budgets")) book.restore(budgetFromStored(value) ?? damaged(store, "budgets", key));
+  for (const { key, value } of store.entries("budgets"))
+    book.restore(budgetFromStored(value) ?? damaged(store, "budgets", key));
   const changes: Change[] = [];
   const held = new Map<Account, number>();
   for (const { key, value } of store.entries("spends")) {
@@ -47,7 +71,11 @@ export function restoreBudgets(store: Store, configured: readonly BudgetDefiniti
     logged.keys.push(recordKey);
     for (const image of spendLogFromStored(value) ?? damaged(store, "spendlog", key)) {
       const account = accountOf(book, image.key);
-      if (account === null || recordKey <= Math.max(account.budget.sinceKey, held.get(account) ?? 0)) continue;
+      if (
+        account === null ||
+        recordKey <= Math.max(account.budget.sinceKey, held.get(account) ?? 0)
+      )
+        continue;
       account.spends.splice(0, account.spends.length, ...image.spends);
       logged.behind.add(account);
     }
@@ -59,14 +87,23 @@ export function restoreBudgets(store: Store, configured: readonly BudgetDefiniti
     unfilled.push(budget);
   }
   if (configured !== null) applyConfigured(book, configured, { nowMs, changes, unfilled });
-  return { budgets: book, changes, unfilled: unfilled.filter((budget) => book.budgets.get(budget.id) === budget), logged };
+  return {
+    budgets: book,
+    changes,
+    unfilled: unfilled.filter((budget) => book.budgets.get(budget.id) === budget),
+    logged,
+  };
 }
 
-/** Null for one of no budget, of what was a template then or is one now, or of a budget that is looked up again. */
+/**
+ * Null for one of no budget, of what was a template then or is one now, or of a budget that is
+ * looked up again.
+ */
 function accountOf(book: BudgetBook, key: string): Account | null {
   const { budgetId: id, child } = splitSpendKey(key);
   const budget = book.budgets.get(id);
-  if (budget === undefined || budget.filling || (budget.own !== null) !== (child === "")) return null;
+  if (budget === undefined || budget.filling || (budget.own !== null) !== (child === ""))
+    return null;
   return budget.own ?? book.childOf(budget, child);
 }
 
@@ -76,8 +113,15 @@ interface Into {
   readonly unfilled: Budget[];
 }
 
-/** Config budgets that are no longer declared go, declared ones are written as `config`, a manual budget on the same key stays as it is. */
-function applyConfigured(book: BudgetBook, configured: readonly BudgetDefinition[], { nowMs, changes, unfilled }: Into): void {
+/**
+ * Config budgets that are no longer declared go, declared ones are written as `config`, a manual
+ * budget on the same key stays as it is.
+ */
+function applyConfigured(
+  book: BudgetBook,
+  configured: readonly BudgetDefinition[],
+  { nowMs, changes, unfilled }: Into,
+): void {
   const declared = new Set(configured.map(budgetId));
   for (const budget of [...book.budgets.values()]) {
     if (budget.source !== "config" || declared.has(budget.id)) continue;
@@ -87,8 +131,16 @@ function applyConfigured(book: BudgetBook, configured: readonly BudgetDefinition
   for (const definition of configured) {
     const known = book.find(definition);
     if (known?.source === "manual") continue;
-    if (known !== null && known.definition.amountUsd === definition.amountUsd && known.definition.perChild === definition.perChild) continue;
-    const stale = known !== null && known.definition.perChild !== definition.perChild ? spendRemovals(known) : [];
+    if (
+      known !== null &&
+      known.definition.amountUsd === definition.amountUsd &&
+      known.definition.perChild === definition.perChild
+    )
+      continue;
+    const stale =
+      known !== null && known.definition.perChild !== definition.perChild
+        ? spendRemovals(known)
+        : [];
     const { budget, made } = book.put(definition, { source: "config", nowMs });
     if (made) unfilled.push(budget);
     changes.push(...stale, budgetChange(budget));

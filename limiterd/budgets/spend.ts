@@ -1,9 +1,16 @@
 /**
- * What one budget, or one child of a template, has spent: exactly, by period. The running period and the
- * two before it are kept, so that a settle that comes late, and a clock that steps back, find theirs.
+ * What one budget, or one child of a template, has spent: exactly, by period. The running period
+ * and the two before it are kept, so that a settle that comes late, and a clock that steps back,
+ * find theirs.
  */
 import { isCount } from "../../shared/assert.js";
-import { addCost, addSum, emptySum, type MoneySum, type PicoUsd } from "../../shared/domain/money.js";
+import {
+  addCost,
+  addSum,
+  emptySum,
+  type MoneySum,
+  type PicoUsd,
+} from "../../shared/domain/money.js";
 
 /** Of one period. */
 export interface PeriodSpend {
@@ -29,7 +36,10 @@ export function findPeriod(spends: Spends, startMs: number): PeriodSpend | undef
   return undefined;
 }
 
-/** Adds a period that isn't there yet. When there are too many the oldest other one goes, and is returned. */
+/**
+ * Adds a period that isn't there yet. When there are too many the oldest other one goes, and is
+ * returned.
+ */
 export function addPeriod(spends: Spends, period: PeriodSpend): PeriodSpend | undefined {
   const at = spends.findIndex(({ startMs }) => startMs > period.startMs);
   spends.splice(at === -1 ? spends.length : at, 0, period);
@@ -48,14 +58,22 @@ export function addSpend(period: PeriodSpend, cost: PicoUsd | null): void {
 }
 
 /** Adds what was found in records and their sums, in place. */
-export function addFound(period: PeriodSpend, found: { readonly spent: MoneySum; readonly requests: number }): void {
+export function addFound(
+  period: PeriodSpend,
+  found: { readonly spent: MoneySum; readonly requests: number },
+): void {
   period.requests += found.requests;
   addSum(period.spent, found.spent);
 }
 
 /** `spends`: for each period [startMs, microUsd, picoUsd, requests], flat. */
 export function spendsToStored(spends: Spends): readonly unknown[] {
-  return spends.flatMap(({ startMs, spent, requests }) => [startMs, spent.microUsd, spent.picoUsd, requests]);
+  return spends.flatMap(({ startMs, spent, requests }) => [
+    startMs,
+    spent.microUsd,
+    spent.picoUsd,
+    requests,
+  ]);
 }
 
 /** Null for what `spendsToStored` never wrote. */
@@ -65,7 +83,14 @@ export function spendsFromStored(value: readonly unknown[]): Spends | null {
   for (let i = 0; i < value.length; i += 4) {
     const [startMs, microUsd, picoUsd, requests] = value.slice(i, i + 4);
     // A week may have begun before the epoch.
-    if (!Number.isSafeInteger(startMs) || !isCount(microUsd) || !isCount(picoUsd) || picoUsd >= 1_000_000 || !isCount(requests)) return null;
+    if (
+      !Number.isSafeInteger(startMs) ||
+      !isCount(microUsd) ||
+      !isCount(picoUsd) ||
+      picoUsd >= 1_000_000 ||
+      !isCount(requests)
+    )
+      return null;
     if (spends.length > 0 && (startMs as number) <= spends.at(-1)!.startMs) return null;
     spends.push({ startMs: startMs as number, spent: { microUsd, picoUsd }, requests });
   }

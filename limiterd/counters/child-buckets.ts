@@ -1,7 +1,7 @@
 /**
- * The buckets of a table of children: the first record of each. There is one more or one less at a time
- * (linear hashing): the buckets up to `count` share out the hashes by their lowest bits, those that
- * aren't there yet by one bit less.
+ * The buckets of a table of children: the first record of each. There is one more or one less at a
+ * time (linear hashing): the buckets up to `count` share out the hashes by their lowest bits, those
+ * that aren't there yet by one bit less.
  */
 
 const blockShift = 14;

@@ -1,6 +1,7 @@
 /**
- * A child's name as the words in which a table keeps it, and their hash. Callers choose the names, so the
- * hash is keyed (HalfSipHash-1-3): whoever doesn't know the key can't find names that share a bucket.
+ * A child's name as the words in which a table keeps it, and their hash. Callers choose the names,
+ * so the hash is keyed (HalfSipHash-1-3): whoever doesn't know the key can't find names that share
+ * a bucket.
  */
 import { assert } from "../../shared/assert.js";
 
@@ -10,7 +11,10 @@ export type HashKey = readonly [number, number];
 /** A name takes no more: a user path has 1,024 bytes, a key of the store 1,970. */
 const charsMax = 2048;
 
-/** The lowest bits of a head are a record's marks; then comes whether a character takes two bytes, then how many there are. */
+/**
+ * The lowest bits of a head are a record's marks; then comes whether a character takes two bytes,
+ * then how many there are.
+ */
 const wideBit = 8;
 const lengthShift = 4;
 
@@ -23,7 +27,9 @@ export function nameWords(head: number): number {
 /** The name that lies at a byte. */
 export function readName(bytes: Buffer, from: number, head: number): string {
   const length = head >>> lengthShift;
-  return (head & wideBit) === 0 ? bytes.toString("latin1", from, from + length) : bytes.toString("utf16le", from, from + 2 * length);
+  return (head & wideBit) === 0
+    ? bytes.toString("latin1", from, from + length)
+    : bytes.toString("utf16le", from, from + 2 * length);
 }
 
 /** Takes one name after the other apart. */
@@ -65,7 +71,13 @@ export class NameReader {
   }
 }
 
-function hashWords(words: Int32Array, count: number, last: number, key0: number, key1: number): number {
+function hashWords(
+  words: Int32Array,
+  count: number,
+  last: number,
+  key0: number,
+  key1: number,
+): number {
   let v0 = key0;
   let v1 = key1;
   let v2 = 0x6c796765 ^ key0;

@@ -1,7 +1,7 @@
 /**
- * How the record of a child lies in a block of memory, in words of 4 bytes: the place of the next record
- * in its bucket, the hash of its name, the head (marks and the name's length), the name, filled up to a
- * whole unit, and six numbers. A place is the number of a block and a unit in it.
+ * How the record of a child lies in a block of memory, in words of 4 bytes: the place of the next
+ * record in its bucket, the hash of its name, the head (marks and the name's length), the name,
+ * filled up to a whole unit, and six numbers. A place is the number of a block and a unit in it.
  */
 import { type NameReader, nameWords } from "./child-name.js";
 
@@ -18,9 +18,9 @@ export const blockShift = 13;
 export const unitsPerBlock = 1 << blockShift;
 
 /**
- * A block of records, one behind the other. Its memory is of the shared kind, though nobody shares it: V8
- * counts other buffers against a limit of 64 MB, and beyond it every further buffer, be it a frame's,
- * makes it collect garbage for 5 to 10 ms until it has been through all that lives.
+ * A block of records, one behind the other. Its memory is of the shared kind, though nobody shares
+ * it: V8 counts other buffers against a limit of 64 MB, and beyond it every further buffer, be it a
+ * frame's, makes it collect garbage for 5 to 10 ms until it has been through all that lives.
  */
 export class Block {
   numbers!: Float64Array;
@@ -63,6 +63,7 @@ export function recordUnits(head: number): number {
 
 export function isNamed(words: Int32Array, at: number, asked: NameReader): boolean {
   if ((words[at + 2]! & ~(dirtyMark | outMark | goneMark)) !== asked.head) return false;
-  for (let i = 0, count = nameWords(asked.head); i < count; i++) if (words[at + wordsAhead + i] !== asked.words[i]) return false;
+  for (let i = 0, count = nameWords(asked.head); i < count; i++)
+    if (words[at + wordsAhead + i] !== asked.words[i]) return false;
   return true;
 }

@@ -1,20 +1,36 @@
 /**
- * Names, each with six numbers and two marks, a million of them if need be, in a few hundred blocks of
- * memory instead of in objects: the garbage collector has nothing to walk through and nothing to copy.
- * Nothing is ever done to all of them in one go, but at a start, when nobody waits: the table grows and
- * shrinks by one bucket at a time (linear hashing) and by blocks of one size. How a record lies in its block is in `child-record.ts`,
- * what the numbers mean in `children.ts`.
+ * Names, each with six numbers and two marks, a million of them if need be, in a few hundred blocks
+ * of memory instead of in objects: the garbage collector has nothing to walk through and nothing to
+ * copy. Nothing is ever done to all of them in one go, but at a start, when nobody waits: the table
+ * grows and shrinks by one bucket at a time (linear hashing) and by blocks of one size. How a
+ * record lies in its block is in `child-record.ts`, what the numbers mean in `children.ts`.
  */
 import { Buckets, smallestBuckets } from "./child-buckets.js";
 import { type NameReader, nameWords, readName } from "./child-name.js";
-import { Block, blockShift, goneMark, isNamed, numbersPerRecord, outMark, dirtyMark, recordUnits, unitsAhead, unitsPerBlock, wordOf, wordsAhead } from "./child-record.js";
+import {
+  Block,
+  blockShift,
+  goneMark,
+  isNamed,
+  numbersPerRecord,
+  outMark,
+  dirtyMark,
+  recordUnits,
+  unitsAhead,
+  unitsPerBlock,
+  wordOf,
+  wordsAhead,
+} from "./child-record.js";
 
 /** Most templates have few children, so the first block of a table begins small. */
 const smallestBlock = 32;
 
 /** Where a walk through a table stands. */
 export interface Walk {
-  /** The place of the next record, −1 after the last one. Those that are added or moved meanwhile may be met too. */
+  /**
+   * The place of the next record, −1 after the last one. Those that are added or moved meanwhile
+   * may be met too.
+   */
   next(): number;
 }
 
@@ -32,7 +48,9 @@ export class ChildTable {
     this.#asked = asked;
   }
 
-  /** The place of a name, −1 when it isn't there. It stands until the record is removed or moved. */
+  /**
+   * The place of a name, −1 when it isn't there. It stands until the record is removed or moved.
+   */
   find(name: string): number {
     const asked = this.#asked;
     asked.read(name);
@@ -57,7 +75,10 @@ export class ChildTable {
     return place;
   }
 
-  /** As `add`, but it isn't found until `link`: a million that come at once need no bucket split for each. */
+  /**
+   * As `add`, but it isn't found until `link`: a million that come at once need no bucket split for
+   * each.
+   */
   load(name: string): number {
     const asked = this.#asked;
     asked.read(name);
@@ -80,15 +101,28 @@ export class ChildTable {
     this.#leave(place);
     this.size--;
     // Two buckets for one record, so that the buckets keep up from twice as many.
-    for (let i = 0; i < 2 && this.#buckets.count > smallestBuckets && this.size < this.#buckets.count / 2; i++) this.#share(this.#buckets.removeLast());
+    for (
+      let i = 0;
+      i < 2 && this.#buckets.count > smallestBuckets && this.size < this.#buckets.count / 2;
+      i++
+    )
+      this.#share(this.#buckets.removeLast());
   }
 
-  /** Moves a record out of a block of which most is gone, so that the block can be given back. One with a mark stays: somebody keeps its place. */
+  /**
+   * Moves a record out of a block of which most is gone, so that the block can be given back. One
+   * with a mark stays: somebody keeps its place.
+   */
   tidy(place: number): void {
     const block = this.#blockOf(place);
     const at = wordOf(place);
     const head = block.words[at + 2]!;
-    if (place >> blockShift === this.#open || block.liveUnits * 2 > unitsPerBlock || (head & (dirtyMark | outMark)) !== 0) return;
+    if (
+      place >> blockShift === this.#open ||
+      block.liveUnits * 2 > unitsPerBlock ||
+      (head & (dirtyMark | outMark)) !== 0
+    )
+      return;
     this.#unlink(place);
     const moved = this.#append(head, block.words[at + 1]!, block.words, at + wordsAhead);
     this.#putFirst(block.words[at + 1]!, moved);
@@ -104,13 +138,18 @@ export class ChildTable {
     return readName(bytes, (at + wordsAhead) * 4, words[at + 2]!);
   }
 
-  /** Where the six numbers of a record lie: here, from `numbersAt` on, until the next record is added. */
+  /**
+   * Where the six numbers of a record lie: here, from `numbersAt` on, until the next record is
+   * added.
+   */
   numbers(place: number): Float64Array {
     return this.#blockOf(place).numbers;
   }
 
   numbersAt(place: number): number {
-    return (place & (unitsPerBlock - 1)) + unitsAhead(this.#blockOf(place).words[wordOf(place) + 2]!);
+    return (
+      (place & (unitsPerBlock - 1)) + unitsAhead(this.#blockOf(place).words[wordOf(place) + 2]!)
+    );
   }
 
   hasMark(place: number, mark: number): boolean {
@@ -161,7 +200,8 @@ export class ChildTable {
     const at = wordOf(place);
     block.words[at + 1] = hash;
     block.words[at + 2] = head;
-    for (let i = 0, count = nameWords(head); i < count; i++) block.words[at + wordsAhead + i] = from[nameAt + i]!;
+    for (let i = 0, count = nameWords(head); i < count; i++)
+      block.words[at + wordsAhead + i] = from[nameAt + i]!;
     block.usedUnits += units;
     block.liveUnits += units;
     return place;
@@ -170,7 +210,8 @@ export class ChildTable {
   /** The open block; when it has no room for this, it is enlarged or another one is opened. */
   #blockFor(units: number): Block {
     const open = this.#blocks[this.#open]!;
-    while (open.usedUnits + units > open.numbers.length && open.numbers.length < unitsPerBlock) open.enlarge();
+    while (open.usedUnits + units > open.numbers.length && open.numbers.length < unitsPerBlock)
+      open.enlarge();
     if (open.usedUnits + units <= open.numbers.length) return open;
     const full = this.#open;
     const next = new Block(unitsPerBlock);
@@ -226,7 +267,9 @@ export class ChildTable {
     this.#share(place);
   }
 
-  /** Puts each record of a bucket that was taken apart, from its first one on, where it belongs now. */
+  /**
+   * Puts each record of a bucket that was taken apart, from its first one on, where it belongs now.
+   */
   #share(place: number): void {
     while (place !== -1) {
       const { words } = this.#blockOf(place);

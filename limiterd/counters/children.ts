@@ -1,8 +1,9 @@
 /**
- * The children of one template, a million of them if need be. A child at rest is a record in a table and
- * no object. It is taken out, as a counter, when a request meets it, and put back when nothing holds it
- * any more: by the end of the message that met it, or when its last request ends. So what the garbage
- * collector has to look at is what is in flight, however many children there are.
+ * The children of one template, a million of them if need be. A child at rest is a record in a
+ * table and no object. It is taken out, as a counter, when a request meets it, and put back when
+ * nothing holds it any more: by the end of the message that met it, or when its last request ends.
+ * So what the garbage collector has to look at is what is in flight, however many children there
+ * are.
  */
 import { dirtyMark, outMark } from "./child-record.js";
 import { ChildTable, type Walk } from "./child-table.js";
@@ -24,7 +25,10 @@ export class Nursery {
     this.names = new NameReader(hashKey);
   }
 
-  /** Puts back every counter that nothing holds. Whoever isn't counted in its gauge must not use it any more. */
+  /**
+   * Puts back every counter that nothing holds. Whoever isn't counted in its gauge must not use it
+   * any more.
+   */
   rest(): void {
     const { loose } = this;
     for (let i = 0; i < loose.length; i++) loose[i]!.rule.children.putBack(loose[i]!);
@@ -35,7 +39,10 @@ export class Nursery {
 /** Of templates that have children. */
 interface Kept {
   readonly table: ChildTable;
-  /** The counters that are out. A record that is out holds its slot here in place of its first number. */
+  /**
+   * The counters that are out. A record that is out holds its slot here in place of its first
+   * number.
+   */
   readonly out: (Counter | null)[];
   readonly freeSlots: number[];
   /** The places of those that changed since they were last handed to a snapshot, each once. */
@@ -102,7 +109,10 @@ export class Children {
     this.#takeOut(kept, counter);
   }
 
-  /** Adds a child that isn't there, at rest, of many that come from the store. It is there once `loaded` was called. */
+  /**
+   * Adds a child that isn't there, at rest, of many that come from the store. It is there once
+   * `loaded` was called.
+   */
   load(name: string, window: Window, restoredLsn: number): void {
     const { table } = this.#keep();
     write(table, table.load(name), window, restoredLsn);
@@ -146,7 +156,10 @@ export class Children {
     kept.dirty.push(counter.place);
   }
 
-  /** The places of the children that changed since the last call, each to be read once with `readDirty`. They hold good until these children are dropped. */
+  /**
+   * The places of the children that changed since the last call, each to be read once with
+   * `readDirty`. They hold good until these children are dropped.
+   */
   takeDirty(): readonly number[] {
     const kept = this.#kept;
     if (kept === null) return [];
@@ -155,7 +168,10 @@ export class Children {
     return dirty;
   }
 
-  /** The name and the window of a child that changed, as they are now; from now on it hasn't changed. */
+  /**
+   * The name and the window of a child that changed, as they are now; from now on it hasn't
+   * changed.
+   */
   readDirty(place: number): { readonly child: string; readonly window: Window } {
     const kept = this.#kept!;
     const { table } = kept;
@@ -187,7 +203,9 @@ export class Children {
     const { table } = kept;
     const counter = outAt(kept, place);
     if ((counter !== null && counter.inFlight > 0) || table.hasMark(place, dirtyMark)) return null;
-    return counter === null ? table.numbers(place)[table.numbersAt(place)]! : counter.window.startMs;
+    return counter === null
+      ? table.numbers(place)[table.numbersAt(place)]!
+      : counter.window.startMs;
   }
 
   /** Moves a child out of memory that is mostly free. */
@@ -196,11 +214,21 @@ export class Children {
   }
 
   #keep(): Kept {
-    return (this.#kept ??= { table: new ChildTable(this.#nursery.names), out: [], freeSlots: [], dirty: [] });
+    return (this.#kept ??= {
+      table: new ChildTable(this.#nursery.names),
+      out: [],
+      freeSlots: [],
+      dirty: [],
+    });
   }
 
   #read(table: ChildTable, name: string, place: number): Counter {
-    const counter = new Counter(this.rule, name, windowAt(table, place), table.numbers(place)[table.numbersAt(place) + 5]!);
+    const counter = new Counter(
+      this.rule,
+      name,
+      windowAt(table, place),
+      table.numbers(place)[table.numbersAt(place) + 5]!,
+    );
     counter.place = place;
     counter.dirty = table.hasMark(place, dirtyMark);
     return counter;
@@ -234,7 +262,13 @@ const nowhere: Walk = { next: () => -1 };
 function windowAt(table: ChildTable, place: number): Window {
   const numbers = table.numbers(place);
   const at = table.numbersAt(place);
-  return { startMs: numbers[at]!, previousRequests: numbers[at + 1]!, currentRequests: numbers[at + 2]!, previousTokens: numbers[at + 3]!, currentTokens: numbers[at + 4]! };
+  return {
+    startMs: numbers[at]!,
+    previousRequests: numbers[at + 1]!,
+    currentRequests: numbers[at + 2]!,
+    previousTokens: numbers[at + 3]!,
+    currentTokens: numbers[at + 4]!,
+  };
 }
 
 function write(table: ChildTable, place: number, window: Window, restoredLsn: number): void {

@@ -1,4 +1,7 @@
-/** A window and a gauge with the rule that they count for. How counters are found and kept is in `rule-book.ts` and `children.ts`. */
+/**
+ * A window and a gauge with the rule that they count for. How counters are found and kept is in
+ * `rule-book.ts` and `children.ts`.
+ */
 import type { RuleDefinition, RuleSource } from "../../shared/domain/rule.js";
 import type { Children } from "./children.js";
 import type { Window } from "./window.js";
@@ -11,7 +14,9 @@ export interface Rule {
   source: RuleSource;
   createdAtMs: number;
   updatedAtMs: number;
-  /** Charges up to this log sequence number don't count for this rule: it was made, or reset, then. */
+  /**
+   * Charges up to this log sequence number don't count for this rule: it was made, or reset, then.
+   */
   sinceLsn: number;
   /** How many resets of all rules have been applied to it. */
   resets: number;
@@ -19,7 +24,10 @@ export interface Rule {
   own: Counter | null;
   /** Those of a template; empty for any other rule. */
   children: Children;
-  /** Children that a reset dropped and that haven't been gone through yet: one whose requests still run comes back from here. */
+  /**
+   * Children that a reset dropped and that haven't been gone through yet: one whose requests still
+   * run comes back from here.
+   */
   former: readonly Children[];
 }
 
@@ -32,9 +40,15 @@ export class Counter {
   inFlight = 0;
   /** Changed since it was last handed to a snapshot. */
   dirty = false;
-  /** Charges up to this log sequence number stand in the restored window. Set at restore, 0 otherwise. */
+  /**
+   * Charges up to this log sequence number stand in the restored window. Set at restore, 0
+   * otherwise.
+   */
   restoredLsn: number;
-  /** Of a child: where its record lies among those of its template; and where this counter is while it is out (`children.ts`). */
+  /**
+   * Of a child: where its record lies among those of its template; and where this counter is while
+   * it is out (`children.ts`).
+   */
   place = -1;
   slot = -1;
 
@@ -45,14 +59,24 @@ export class Counter {
     this.restoredLsn = restoredLsn;
   }
 
-  /** Who it counts, as messages say it: the rule's subject as it was written last, or the child's path. */
+  /**
+   * Who it counts, as messages say it: the rule's subject as it was written last, or the child's
+   * path.
+   */
   get subject(): string {
     const { subject } = this.rule.definition;
-    return this.rule.own !== null ? subject : subject === "/" ? `/${this.child}` : `${subject}/${this.child}`;
+    return this.rule.own !== null
+      ? subject
+      : subject === "/"
+        ? `/${this.child}`
+        : `${subject}/${this.child}`;
   }
 }
 
-/** A counter to look at: its window may be brought to now without a trace in the book. The rule stays shared. */
+/**
+ * A counter to look at: its window may be brought to now without a trace in the book. The rule
+ * stays shared.
+ */
 export function copyCounter({ rule, child, window, inFlight, restoredLsn }: Counter): Counter {
   const copy = new Counter(rule, child, { ...window }, restoredLsn);
   copy.inFlight = inFlight;

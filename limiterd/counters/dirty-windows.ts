@@ -1,4 +1,7 @@
-/** Which windows have changed since the last snapshot: rules' own as counters, children's as places among those of their template. */
+/**
+ * Which windows have changed since the last snapshot: rules' own as counters, children's as places
+ * among those of their template.
+ */
 import type { Children, Nursery } from "./children.js";
 import type { Counter, Rule } from "./counter.js";
 import type { Window } from "./window.js";
@@ -13,7 +16,10 @@ export interface DirtyWindow {
 
 export interface DirtyWindows {
   mark(counter: Counter): void;
-  /** Those marked since the last call, each once and as it is when it is asked for; what doesn't count any more by then is left out. Null: none. */
+  /**
+   * Those marked since the last call, each once and as it is when it is asked for; what doesn't
+   * count any more by then is left out. Null: none.
+   */
   take(): Generator<DirtyWindow> | null;
 }
 
@@ -23,13 +29,20 @@ interface OfTemplate {
 }
 
 /** `isCurrent`: the rule counts, after the last reset of all is applied to it. */
-export function createDirtyWindows(nursery: Nursery, isCurrent: (rule: Rule) => boolean): DirtyWindows {
+export function createDirtyWindows(
+  nursery: Nursery,
+  isCurrent: (rule: Rule) => boolean,
+): DirtyWindows {
   let counters: Counter[] = [];
 
-  function* read(ofRules: readonly Counter[], ofTemplates: readonly OfTemplate[]): Generator<DirtyWindow> {
+  function* read(
+    ofRules: readonly Counter[],
+    ofTemplates: readonly OfTemplate[],
+  ): Generator<DirtyWindow> {
     for (const counter of ofRules) {
       counter.dirty = false;
-      if (isCurrent(counter.rule)) yield { ruleId: counter.rule.id, child: "", window: counter.window };
+      if (isCurrent(counter.rule))
+        yield { ruleId: counter.rule.id, child: "", window: counter.window };
     }
     for (const { children, places } of ofTemplates) {
       const { rule } = children;
@@ -51,7 +64,10 @@ export function createDirtyWindows(nursery: Nursery, isCurrent: (rule: Rule) => 
     },
     take() {
       if (counters.length === 0 && nursery.dirty.length === 0) return null;
-      const taken = read(counters, nursery.dirty.map((children) => ({ children, places: children.takeDirty() })));
+      const taken = read(
+        counters,
+        nursery.dirty.map((children) => ({ children, places: children.takeDirty() })),
+      );
       counters = [];
       nursery.dirty = [];
       return taken;

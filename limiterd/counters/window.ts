@@ -13,12 +13,21 @@ export interface Window {
   currentTokens: number;
 }
 
-/** Up to here the quotient of two integers, rounded to a double, lies on the right side of every integer: two bits below 2^53. */
+/**
+ * Up to here the quotient of two integers, rounded to a double, lies on the right side of every
+ * integer: two bits below 2^53.
+ */
 const exactQuotientMax = 2 ** 51;
 
 /** An empty window that holds `nowMs`. */
 export function newWindow(periodMs: number, nowMs: number): Window {
-  return { startMs: alignedStart(periodMs, nowMs), previousRequests: 0, currentRequests: 0, previousTokens: 0, currentTokens: 0 };
+  return {
+    startMs: alignedStart(periodMs, nowMs),
+    previousRequests: 0,
+    currentRequests: 0,
+    previousTokens: 0,
+    currentTokens: 0,
+  };
 }
 
 /** Forgets all counts; the bounds are brought to now when it is next rolled. */
@@ -35,9 +44,9 @@ function alignedStart(periodMs: number, nowMs: number): number {
 }
 
 /**
- * Brings a window to `nowMs`: one period on, current becomes previous; further on, both are 0. A clock
- * that steps back within a period leaves the window where it is; one that steps back further moves the
- * bounds with it. No count is lost either way.
+ * Brings a window to `nowMs`: one period on, current becomes previous; further on, both are 0. A
+ * clock that steps back within a period leaves the window where it is; one that steps back further
+ * moves the bounds with it. No count is lost either way.
  */
 export function rollWindow(window: Window, periodMs: number, nowMs: number): void {
   const ageMs = nowMs - window.startMs;
@@ -54,8 +63,17 @@ export function rollWindow(window: Window, periodMs: number, nowMs: number): voi
   window.startMs = alignedStart(periodMs, nowMs);
 }
 
-/** Adds counts to the half of a rolled window in which `atMs` lies; what is older than both is past counting. */
-export function addToWindow(window: Window, periodMs: number, atMs: number, requests: number, tokens: number): void {
+/**
+ * Adds counts to the half of a rolled window in which `atMs` lies; what is older than both is past
+ * counting.
+ */
+export function addToWindow(
+  window: Window,
+  periodMs: number,
+  atMs: number,
+  requests: number,
+  tokens: number,
+): void {
   if (atMs >= window.startMs) {
     window.currentRequests = bounded(window.currentRequests + requests);
     window.currentTokens = bounded(window.currentTokens + tokens);
@@ -65,7 +83,10 @@ export function addToWindow(window: Window, periodMs: number, atMs: number, requ
   }
 }
 
-/** Counts stay safe integers: at 2^53 − 1 they stop, which is above every cap; and at 0, when a request is withdrawn that a reset has forgotten. */
+/**
+ * Counts stay safe integers: at 2^53 − 1 they stop, which is above every cap; and at 0, when a
+ * request is withdrawn that a reset has forgotten.
+ */
 function bounded(count: number): number {
   return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : count < 0 ? 0 : count;
 }
@@ -77,37 +98,84 @@ function remainingMs(window: Window, periodMs: number, nowMs: number): number {
 }
 
 export function estimateRequests(window: Window, periodMs: number, nowMs: number): number {
-  return estimate(window.previousRequests, window.currentRequests, remainingMs(window, periodMs, nowMs), periodMs);
+  return estimate(
+    window.previousRequests,
+    window.currentRequests,
+    remainingMs(window, periodMs, nowMs),
+    periodMs,
+  );
 }
 
 export function estimateTokens(window: Window, periodMs: number, nowMs: number): number {
-  return estimate(window.previousTokens, window.currentTokens, remainingMs(window, periodMs, nowMs), periodMs);
+  return estimate(
+    window.previousTokens,
+    window.currentTokens,
+    remainingMs(window, periodMs, nowMs),
+    periodMs,
+  );
 }
 
 /** floor(previous × remaining ÷ period) + current, exact. */
 function estimate(previous: number, current: number, leftMs: number, periodMs: number): number {
   if (previous === 0) return current;
   const product = previous * leftMs;
-  const weighed = product <= exactQuotientMax ? Math.floor(product / periodMs) : Number((BigInt(previous) * BigInt(leftMs)) / BigInt(periodMs));
+  const weighed =
+    product <= exactQuotientMax
+      ? Math.floor(product / periodMs)
+      : Number((BigInt(previous) * BigInt(leftMs)) / BigInt(periodMs));
   return bounded(weighed + current);
 }
 
-/** Whole seconds from `nowMs`, at least 1, after which the request estimate is below `cap`. The window is rolled and at or above the cap. */
-export function waitForRequests(window: Window, periodMs: number, nowMs: number, cap: number): number {
-  return waitSeconds(window.previousRequests, window.currentRequests, window.startMs + periodMs, periodMs, nowMs, cap);
+/**
+ * Whole seconds from `nowMs`, at least 1, after which the request estimate is below `cap`. The
+ * window is rolled and at or above the cap.
+ */
+export function waitForRequests(
+  window: Window,
+  periodMs: number,
+  nowMs: number,
+  cap: number,
+): number {
+  return waitSeconds(
+    window.previousRequests,
+    window.currentRequests,
+    window.startMs + periodMs,
+    periodMs,
+    nowMs,
+    cap,
+  );
 }
 
 /** As `waitForRequests`, for tokens. */
-export function waitForTokens(window: Window, periodMs: number, nowMs: number, cap: number): number {
-  return waitSeconds(window.previousTokens, window.currentTokens, window.startMs + periodMs, periodMs, nowMs, cap);
+export function waitForTokens(
+  window: Window,
+  periodMs: number,
+  nowMs: number,
+  cap: number,
+): number {
+  return waitSeconds(
+    window.previousTokens,
+    window.currentTokens,
+    window.startMs + periodMs,
+    periodMs,
+    nowMs,
+    cap,
+  );
 }
 
 /**
- * The estimate only falls while nothing is counted, so the first millisecond at which it is below the
- * cap can be solved for: within this window as long as `current` alone is below the cap, else in the
- * next one, where `current` has become what decays.
+ * The estimate only falls while nothing is counted, so the first millisecond at which it is below
+ * the cap can be solved for: within this window as long as `current` alone is below the cap, else
+ * in the next one, where `current` has become what decays.
  */
-function waitSeconds(previous: number, current: number, endMs: number, periodMs: number, nowMs: number, cap: number): number {
+function waitSeconds(
+  previous: number,
+  current: number,
+  endMs: number,
+  periodMs: number,
+  nowMs: number,
+  cap: number,
+): number {
   const admittedAtMs =
     current < cap
       ? endMs - remainingBelow(previous, cap - current, periodMs)
@@ -115,13 +183,18 @@ function waitSeconds(previous: number, current: number, endMs: number, periodMs:
   return Math.max(1, Math.ceil((admittedAtMs - nowMs) / 1000));
 }
 
-/** The largest remaining ms for which floor(count × remaining ÷ period) is below `room`, both at least 1; the whole period when it always is. */
+/**
+ * The largest remaining ms for which floor(count × remaining ÷ period) is below `room`, both at
+ * least 1; the whole period when it always is.
+ */
 function remainingBelow(count: number, room: number, periodMs: number): number {
   if (count < room) return periodMs;
   const product = room * periodMs;
   // count × r < room × period, so r is the ceiling of the quotient, less one.
   const largest =
-    product <= exactQuotientMax ? Math.ceil(product / count) - 1 : Number((BigInt(room) * BigInt(periodMs) + BigInt(count) - 1n) / BigInt(count)) - 1;
+    product <= exactQuotientMax
+      ? Math.ceil(product / count) - 1
+      : Number((BigInt(room) * BigInt(periodMs) + BigInt(count) - 1n) / BigInt(count)) - 1;
   assert(largest >= 0 && largest <= periodMs, "a wait lies within two windows");
   return largest;
 }

@@ -7,8 +7,14 @@ export function announce(state: Pick<DaemonState, "peers">, event: DaemonEvent):
   for (const peer of state.peers) if (peer.role === "proxy" && peer.welcomed) peer.send(event);
 }
 
-/** A commit has failed, or with null one has succeeded after that: proxies are told when it begins, when its reason changes and when it ends. True when that was so. */
-export function noteStoreState(state: Pick<DaemonState, "counts" | "peers" | "storeFailing">, error: Error | null): boolean {
+/**
+ * A commit has failed, or with null one has succeeded after that: proxies are told when it begins,
+ * when its reason changes and when it ends. True when that was so.
+ */
+export function noteStoreState(
+  state: Pick<DaemonState, "counts" | "peers" | "storeFailing">,
+  error: Error | null,
+): boolean {
   if (error !== null) state.counts.failedCommits++;
   const value = error?.message ?? null;
   if (value === state.storeFailing) return false;
@@ -18,6 +24,10 @@ export function noteStoreState(state: Pick<DaemonState, "counts" | "peers" | "st
 }
 
 /** Tells one proxy that has just been welcomed, if there is something to tell. */
-export function tellStoreState({ storeFailing }: Pick<DaemonState, "storeFailing">, peer: PeerState): void {
-  if (storeFailing !== null && peer.role === "proxy") peer.send({ kind: "event", name: "store_failing", value: storeFailing });
+export function tellStoreState(
+  { storeFailing }: Pick<DaemonState, "storeFailing">,
+  peer: PeerState,
+): void {
+  if (storeFailing !== null && peer.role === "proxy")
+    peer.send({ kind: "event", name: "store_failing", value: storeFailing });
 }

@@ -1,6 +1,7 @@
 /**
- * One connection to the daemon: from its bytes to its frames, and its end when it breaks the grammar or
- * never says hello. What a frame does is in `handle-message.ts`; the socket is the wiring's.
+ * One connection to the daemon: from its bytes to its frames, and its end when it breaks the
+ * grammar or never says hello. What a frame does is in `handle-message.ts`; the socket is the
+ * wiring's.
  */
 import { helloDeadlineMs } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
@@ -9,15 +10,37 @@ import { handleFrame } from "./handle-message.js";
 import type { DaemonState, PeerState } from "../state.js";
 
 /** Takes a new connection in; it is nobody yet. */
-export function connect(state: DaemonState, ports: Pick<PeerState, "send" | "close">, nowMs: number): PeerState {
-  const peer: PeerState = { ...ports, connectedAtMs: nowMs, role: null, proxy: null, welcomed: false, helloId: 0, leases: new IdMap() };
+export function connect(
+  state: DaemonState,
+  ports: Pick<PeerState, "send" | "close">,
+  nowMs: number,
+): PeerState {
+  const peer: PeerState = {
+    ...ports,
+    connectedAtMs: nowMs,
+    role: null,
+    proxy: null,
+    welcomed: false,
+    helloId: 0,
+    leases: new IdMap(),
+  };
   state.peers.add(peer);
   return peer;
 }
 
-/** Handles every frame that is now whole, all at one time: time is read once for all that arrived together. */
-export function receive(state: DaemonState, peer: PeerState, reader: FrameReader, bytes: Buffer, nowMs: number): void {
-  // What a stopping daemon still counted might be on disk and its verdict not arrive: all is left to the next one, to whom it is said again.
+/**
+ * Handles every frame that is now whole, all at one time: time is read once for all that arrived
+ * together.
+ */
+export function receive(
+  state: DaemonState,
+  peer: PeerState,
+  reader: FrameReader,
+  bytes: Buffer,
+  nowMs: number,
+): void {
+  // What a stopping daemon still counted might be on disk and its verdict not arrive: all is left
+  // to the next one, to whom it is said again.
   if (state.stopping) return;
   let grammatical = true;
   const framed = reader.feed(bytes, (frame) => {
@@ -28,7 +51,8 @@ export function receive(state: DaemonState, peer: PeerState, reader: FrameReader
 
 /** Closes those that connected and never said who they are. */
 export function closeSilentPeers(state: DaemonState, nowMs: number): void {
-  for (const peer of state.peers) if (peer.role === null && nowMs - peer.connectedAtMs >= helloDeadlineMs) closePeer(state, peer);
+  for (const peer of state.peers)
+    if (peer.role === null && nowMs - peer.connectedAtMs >= helloDeadlineMs) closePeer(state, peer);
 }
 
 function closePeer(state: DaemonState, peer: PeerState): void {

@@ -1,11 +1,19 @@
 /**
- * The daemon's table of contents: what each message does, in the order in which it is done. Synchronous
- * from bytes to verdict; what must reach the store is handed to the writer. Time is read by the caller,
- * once per message.
+ * The daemon's table of contents: what each message does, in the order in which it is done.
+ * Synchronous from bytes to verdict; what must reach the store is handed to the writer. Time is
+ * read by the caller, once per message.
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
-import { type Admin, type Admit, type Hello, type RefusalNote, type Reroute, type Settle, type ToDaemon } from "../../shared/wire/message.js";
+import {
+  type Admin,
+  type Admit,
+  type Hello,
+  type RefusalNote,
+  type Reroute,
+  type Settle,
+  type ToDaemon,
+} from "../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 import { wireVersion } from "../../shared/version.js";
 import { unreachable } from "../../shared/assert.js";
@@ -19,12 +27,23 @@ import { identifyCaller, keyOf } from "../keys/identify-caller.js";
 import { proxyChange } from "../lifecycle/snapshot.js";
 import { inOrder } from "../rules/rule-book.js";
 import type { Proxy } from "../proxies.js";
-import { type DaemonState, enforcedBudgets, type HeldLease, isLimited, type PeerState } from "../state.js";
+import {
+  type DaemonState,
+  enforcedBudgets,
+  type HeldLease,
+  isLimited,
+  type PeerState,
+} from "../state.js";
 import { recordUsage } from "./record-usage.js";
 import { countInertBudgets } from "./admin/status.js";
 
 /** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
-export function handleFrame(state: DaemonState, peer: PeerState, frame: unknown, nowMs: number): boolean {
+export function handleFrame(
+  state: DaemonState,
+  peer: PeerState,
+  frame: unknown,
+  nowMs: number,
+): boolean {
   const message = toDaemonFromWire(frame);
   if (message === null) return false;
   const grammatical = handleMessage(state, peer, message, nowMs);
@@ -32,16 +51,29 @@ export function handleFrame(state: DaemonState, peer: PeerState, frame: unknown,
   return grammatical;
 }
 
-function handleMessage(state: DaemonState, peer: PeerState, message: ToDaemon, nowMs: number): boolean {
+function handleMessage(
+  state: DaemonState,
+  peer: PeerState,
+  message: ToDaemon,
+  nowMs: number,
+): boolean {
   switch (message.kind) {
-    case "admit": return onAdmit(state, peer, message, nowMs);
-    case "settle": return onSettle(state, peer, message, nowMs);
-    case "reroute": return onReroute(state, peer, message, nowMs);
-    case "authorize": return authorize(state, peer, message, nowMs);
-    case "hello": return onHello(state, peer, message, nowMs);
-    case "refusal": return onRefusalNote(state, peer, message);
-    case "admin": return onAdmin(state, peer, message, nowMs);
-    default: return unreachable(message);
+    case "admit":
+      return onAdmit(state, peer, message, nowMs);
+    case "settle":
+      return onSettle(state, peer, message, nowMs);
+    case "reroute":
+      return onReroute(state, peer, message, nowMs);
+    case "authorize":
+      return authorize(state, peer, message, nowMs);
+    case "hello":
+      return onHello(state, peer, message, nowMs);
+    case "refusal":
+      return onRefusalNote(state, peer, message);
+    case "admin":
+      return onAdmin(state, peer, message, nowMs);
+    default:
+      return unreachable(message);
   }
 }
 
@@ -63,7 +95,15 @@ export function handleClose(state: DaemonState, peer: PeerState, nowMs: number):
 function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: number): boolean {
   if (peer.role !== null) return false;
   if (message.wireVersion !== wireVersion) {
-    peer.send({ kind: "failed", id: message.id, failure: plainFailure(400, "invalid_request_error", `the daemon speaks wire version ${wireVersion}, this peer ${message.wireVersion}`) });
+    peer.send({
+      kind: "failed",
+      id: message.id,
+      failure: plainFailure(
+        400,
+        "invalid_request_error",
+        `the daemon speaks wire version ${wireVersion}, this peer ${message.wireVersion}`,
+      ),
+    });
     return false;
   }
   if (message.role === "cli") {
@@ -73,11 +113,13 @@ function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: num
     return true;
   }
   const proxy = peer.proxy ?? state.proxies.get(message.proxyId, nowMs);
-  if (proxy.id !== message.proxyId || peer.leases.size + message.leases.length > leasesPerPeerMax) return false;
+  if (proxy.id !== message.proxyId || peer.leases.size + message.leases.length > leasesPerPeerMax)
+    return false;
   if (peer.proxy === null) {
     peer.proxy = proxy;
     proxy.peer = peer;
-    // At once, not with the next snapshot: a daemon that starts after a crash waits for those it finds.
+    // At once, not with the next snapshot: a daemon that starts after a crash waits for those it
+    // finds.
     state.writer.closeBatch();
     void state.writer.write([proxyChange(proxy, nowMs)]);
   }
@@ -88,8 +130,19 @@ function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: num
     const { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn, submission } = lease;
     const counters = inOrder(ofTarget, ofPath);
     if (!submission) hold(counters);
-    peer.leases.set(lease.lease, { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn, submission, counters, bookVersion: state.book.version });
-    if (state.settings.rateLimitsEnabled) recountLease(state, proxy, lease, { ofPath, ofTarget }, nowMs);
+    peer.leases.set(lease.lease, {
+      userPath,
+      target,
+      admittedAtMs,
+      lsn,
+      targetAtMs,
+      targetLsn,
+      submission,
+      counters,
+      bookVersion: state.book.version,
+    });
+    if (state.settings.rateLimitsEnabled)
+      recountLease(state, proxy, lease, { ofPath, ofTarget }, nowMs);
   }
   if (message.more) return true;
   peer.role = "proxy";
@@ -114,13 +167,23 @@ export function endReunion(state: DaemonState): void {
 
 function welcome(state: DaemonState, peer: PeerState): void {
   peer.welcomed = true;
-  peer.send({ kind: "welcome", id: peer.helloId, daemonVersion: state.settings.version, settledSeq: peer.proxy?.durableSeq ?? 0, limited: isLimited(state), inertRules: state.inertRules.size, inertBudgets: countInertBudgets(state), keyed: state.keys.size > 0 });
+  peer.send({
+    kind: "welcome",
+    id: peer.helloId,
+    daemonVersion: state.settings.version,
+    settledSeq: peer.proxy?.durableSeq ?? 0,
+    limited: isLimited(state),
+    inertRules: state.inertRules.size,
+    inertBudgets: countInertBudgets(state),
+    keyed: state.keys.size > 0,
+  });
   tellStoreState(state, peer);
 }
 
 function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: number): boolean {
   if (peer.role !== "proxy" || !peer.welcomed || message.id === 0) return false;
-  if (peer.leases.get(message.id) !== undefined || peer.leases.size >= leasesPerPeerMax) return false;
+  if (peer.leases.get(message.id) !== undefined || peer.leases.size >= leasesPerPeerMax)
+    return false;
   const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller === null) return deny(state, peer, message.id);
@@ -128,25 +191,70 @@ function onAdmit(state: DaemonState, peer: PeerState, message: Admit, nowMs: num
   const { targets, submission } = message;
   const key = keyOf(caller);
   const budgets = enforcedBudgets(state);
-  const verdict = admit(settings.rateLimitsEnabled ? book : noRules, { userPath, targets, submission }, { nowMs, tokensEnforced: settings.usageEnabled, budgets: budgets === null ? null : { book: budgets, labels: state.labelsOf(key?.keyId ?? "") } });
+  const verdict = admit(
+    settings.rateLimitsEnabled ? book : noRules,
+    { userPath, targets, submission },
+    {
+      nowMs,
+      tokensEnforced: settings.usageEnabled,
+      budgets:
+        budgets === null ? null : { book: budgets, labels: state.labelsOf(key?.keyId ?? "") },
+    },
+  );
   if (verdict.admitted) {
     counts.admitted++;
     const lsn = lsnOfAdmission(state);
     const target = submission ? null : targets[verdict.target]!;
-    peer.leases.set(message.id, { userPath, target, admittedAtMs: nowMs, lsn, targetAtMs: target === null ? 0 : nowMs, targetLsn: target === null ? 0 : lsn, submission, counters: verdict.counters, bookVersion: book.version });
-    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn, headers: verdict.headers, key });
+    peer.leases.set(message.id, {
+      userPath,
+      target,
+      admittedAtMs: nowMs,
+      lsn,
+      targetAtMs: target === null ? 0 : nowMs,
+      targetLsn: target === null ? 0 : lsn,
+      submission,
+      counters: verdict.counters,
+      bookVersion: book.version,
+    });
+    peer.send({
+      kind: "admitted",
+      id: message.id,
+      target: verdict.target,
+      admittedAtMs: nowMs,
+      lsn,
+      headers: verdict.headers,
+      key,
+    });
   } else {
     counts.refused++;
-    state.refusals.add({ atMs: nowMs, proxyId: peer.proxy!.id, admitId: message.id, userPath, keyId: key?.keyId ?? "", targets, submission, breach: verdict.breach });
+    state.refusals.add({
+      atMs: nowMs,
+      proxyId: peer.proxy!.id,
+      admitId: message.id,
+      userPath,
+      keyId: key?.keyId ?? "",
+      targets,
+      submission,
+      breach: verdict.breach,
+    });
     if ("headers" in verdict) {
       counts.overBudget++;
-      peer.send({ kind: "exceeded", id: message.id, ...verdict.breach, headers: verdict.headers, key });
+      peer.send({
+        kind: "exceeded",
+        id: message.id,
+        ...verdict.breach,
+        headers: verdict.headers,
+        key,
+      });
     } else peer.send({ kind: "refused", id: message.id, ...verdict.breach, key });
   }
   return true;
 }
 
-/** Told to the proxy, which gives it back with the lease and the settle: by it a window knows, after a crash, whether it holds the request. */
+/**
+ * Told to the proxy, which gives it back with the lease and the settle: by it a window knows, after
+ * a crash, whether it holds the request.
+ */
 function lsnOfAdmission({ settings, writer }: DaemonState): number {
   return settings.rateLimitsEnabled ? writer.lsn : uncountedLsn;
 }
@@ -157,20 +265,47 @@ function onRefusalNote(state: DaemonState, peer: PeerState, message: RefusalNote
   return true;
 }
 
-/** One step: what is left of the failed target's slot is given back, and the next target with room counts the request. The user path holds its slot all the while. */
+/**
+ * One step: what is left of the failed target's slot is given back, and the next target with room
+ * counts the request. The user path holds its slot all the while.
+ */
 function onReroute(state: DaemonState, peer: PeerState, message: Reroute, nowMs: number): boolean {
   const held = peer.leases.get(message.lease);
-  if (peer.role !== "proxy" || !peer.welcomed || message.id === 0 || held === undefined || held.submission) return false;
+  if (
+    peer.role !== "proxy" ||
+    !peer.welcomed ||
+    message.id === 0 ||
+    held === undefined ||
+    held.submission
+  )
+    return false;
   const { book, settings } = state;
   const onPath = withoutTarget(held);
   const verdict = settings.rateLimitsEnabled
-    ? readmit(book, onPath.userPath, message.targets, { nowMs, tokensEnforced: settings.usageEnabled })
+    ? readmit(book, onPath.userPath, message.targets, {
+        nowMs,
+        tokensEnforced: settings.usageEnabled,
+      })
     : { admitted: true as const, target: 0, counters: [], headers: null };
   if (verdict.admitted) {
     const target = message.targets[verdict.target]!;
     const lsn = lsnOfAdmission(state);
-    peer.leases.set(message.lease, { ...onPath, target, targetAtMs: nowMs, targetLsn: lsn, counters: inOrder(verdict.counters, onPath.counters) });
-    peer.send({ kind: "admitted", id: message.id, target: verdict.target, admittedAtMs: nowMs, lsn, headers: verdict.headers, key: null });
+    peer.leases.set(message.lease, {
+      ...onPath,
+      target,
+      targetAtMs: nowMs,
+      targetLsn: lsn,
+      counters: inOrder(verdict.counters, onPath.counters),
+    });
+    peer.send({
+      kind: "admitted",
+      id: message.id,
+      target: verdict.target,
+      admittedAtMs: nowMs,
+      lsn,
+      headers: verdict.headers,
+      key: null,
+    });
   } else {
     peer.leases.set(message.lease, onPath);
     peer.send({ kind: "refused", id: message.id, ...verdict.breach, key: null });
@@ -182,7 +317,13 @@ function onReroute(state: DaemonState, peer: PeerState, message: Reroute, nowMs:
 function withoutTarget(held: HeldLease): HeldLease {
   if (held.target === null) return held;
   release(held.counters.filter(({ rule }) => rule.definition.scope !== "user_path"));
-  return { ...held, target: null, targetAtMs: 0, targetLsn: 0, counters: held.counters.filter(({ rule }) => rule.definition.scope === "user_path") };
+  return {
+    ...held,
+    target: null,
+    targetAtMs: 0,
+    targetLsn: 0,
+    counters: held.counters.filter(({ rule }) => rule.definition.scope === "user_path"),
+  };
 }
 
 function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: number): boolean {
@@ -193,7 +334,8 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
   if (held !== undefined) {
     if (message.of === "attempt") {
       // A repeat may come when the next target is already at work.
-      if (isSameTarget(held.target, message.target)) peer.leases.set(message.lease, withoutTarget(held));
+      if (isSameTarget(held.target, message.target))
+        peer.leases.set(message.lease, withoutTarget(held));
     } else {
       peer.leases.take(message.lease);
       if (!held.submission) release(held.counters);
@@ -221,10 +363,11 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
 /** Owes an acknowledgement up to `seq`; those of one commit leave as one frame. */
 function acknowledge(proxy: Proxy, seq: number): void {
   if (seq === 0) return;
-  if (proxy.ackSeq === 0) queueMicrotask(() => {
-    proxy.peer?.send({ kind: "settled", seq: proxy.ackSeq });
-    proxy.ackSeq = 0;
-  });
+  if (proxy.ackSeq === 0)
+    queueMicrotask(() => {
+      proxy.peer?.send({ kind: "settled", seq: proxy.ackSeq });
+      proxy.ackSeq = 0;
+    });
   if (seq > proxy.ackSeq) proxy.ackSeq = seq;
 }
 

@@ -1,11 +1,22 @@
-/** What a settle that counts for the first time tells of its execution: into the budgets, the records and their sums. */
+/**
+ * What a settle that counts for the first time tells of its execution: into the budgets, the
+ * records and their sums.
+ */
 import { flawOf } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message.js";
 import type { DaemonState } from "../state.js";
 import { recordOf } from "../usage/usage-records.js";
 
-/** The settle is in the open batch of the journal. A record that makes no sense is dropped: its request is counted all the same. */
-export function recordUsage(state: DaemonState, proxyId: string, settle: Settle, nowMs: number): void {
+/**
+ * The settle is in the open batch of the journal. A record that makes no sense is dropped: its
+ * request is counted all the same.
+ */
+export function recordUsage(
+  state: DaemonState,
+  proxyId: string,
+  settle: Settle,
+  nowMs: number,
+): void {
   if (settle.record === null) return;
   const flaw = flawOf(settle.record);
   if (flaw !== null) {

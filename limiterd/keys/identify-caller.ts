@@ -1,4 +1,7 @@
-/** On whose path a request is, and whether it may be asked for at all (CONTRACT section 2). The proxy vouches for some callers; keys are judged here. */
+/**
+ * On whose path a request is, and whether it may be asked for at all (CONTRACT section 2). The
+ * proxy vouches for some callers; keys are judged here.
+ */
 import type { Claimed, KeyOfCaller } from "../../shared/wire/message.js";
 import { type KeyRing, keyStatus, type ManagedKey } from "./key-ring.js";
 
@@ -8,8 +11,15 @@ export interface Identified {
   readonly key: ManagedKey | null;
 }
 
-/** Null: the request is to be answered with 401. Unknown, expired and deactivated keys can't be told apart from outside. */
-export function identifyCaller(keys: KeyRing, { userPath, credential }: Claimed, nowMs: number): Identified | null {
+/**
+ * Null: the request is to be answered with 401. Unknown, expired and deactivated keys can't be told
+ * apart from outside.
+ */
+export function identifyCaller(
+  keys: KeyRing,
+  { userPath, credential }: Claimed,
+  nowMs: number,
+): Identified | null {
   if (credential === "vouched") return { userPath, key: null };
   if (credential === "none") return keys.size === 0 ? { userPath, key: null } : null;
   const key = keys.find(credential);

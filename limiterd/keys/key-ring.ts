@@ -1,7 +1,7 @@
 /**
- * The managed keys in memory: found by their hash for each request, by their number for everybody else.
- * They are never removed, so that a key's id says for ever whose it was, and a gateway that had a key
- * never opens again by itself.
+ * The managed keys in memory: found by their hash for each request, by their number for everybody
+ * else. They are never removed, so that a key's id says for ever whose it was, and a gateway that
+ * had a key never opens again by itself.
  */
 import { keyId, type KeyDefinition } from "../../shared/domain/managed-key.js";
 
@@ -24,7 +24,10 @@ export interface KeyRing {
   readonly size: number;
   /** The number that the next key gets. */
   readonly nextNumber: number;
-  /** The key with this hash, whatever its status: one look into a map, whose time says nothing about a key that isn't known whole. */
+  /**
+   * The key with this hash, whatever its status: one look into a map, whose time says nothing about
+   * a key that isn't known whole.
+   */
   find(hash: string): ManagedKey | undefined;
   byNumber(number: number): ManagedKey | undefined;
   /** Up to `count` keys below this number, newest first. */
@@ -50,8 +53,12 @@ export function createKeyRing(): KeyRing {
   }
 
   return {
-    get size() { return ordered.length; },
-    get nextNumber() { return (ordered.at(-1)?.number ?? 0) + 1; },
+    get size() {
+      return ordered.length;
+    },
+    get nextNumber() {
+      return (ordered.at(-1)?.number ?? 0) + 1;
+    },
     find: (hash) => byHash.get(hash),
     byNumber(number) {
       const key = ordered[indexOf(number)];
@@ -61,8 +68,29 @@ export function createKeyRing(): KeyRing {
       const end = indexOf(below);
       return ordered.slice(Math.max(0, end - count), end).reverse();
     },
-    add({ number, hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs }) {
-      const key: ManagedKey = { number, id: keyId(number), hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs };
+    add({
+      number,
+      hash,
+      redacted,
+      name,
+      userPath,
+      labels,
+      createdAtMs,
+      expiresAtMs,
+      deactivatedAtMs,
+    }) {
+      const key: ManagedKey = {
+        number,
+        id: keyId(number),
+        hash,
+        redacted,
+        name,
+        userPath,
+        labels,
+        createdAtMs,
+        expiresAtMs,
+        deactivatedAtMs,
+      };
       byHash.set(hash, key);
       ordered.push(key);
       return key;

@@ -1,4 +1,7 @@
-/** Managed keys as the store keeps them: `keys`, [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs] by number. */
+/**
+ * Managed keys as the store keeps them: `keys`, [hash, redacted, name, userPath, labels,
+ * createdAtMs, expiresAtMs, deactivatedAtMs] by number.
+ */
 import { isCount } from "../../shared/assert.js";
 import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
@@ -6,26 +9,68 @@ import { createKeyRing, type KeyRing, type ManagedKey } from "./key-ring.js";
 import { type Change, type Store, StoreUnreadableError } from "../store/store.js";
 
 /** What is to be written for a key as it is now. */
-export function keyChange({ number, hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs }: ManagedKey): Change {
-  return { table: "keys", key: number, value: [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs] };
+export function keyChange({
+  number,
+  hash,
+  redacted,
+  name,
+  userPath,
+  labels,
+  createdAtMs,
+  expiresAtMs,
+  deactivatedAtMs,
+}: ManagedKey): Change {
+  return {
+    table: "keys",
+    key: number,
+    value: [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs],
+  };
 }
 
-/** All keys of the store. Throws `StoreUnreadableError` when an entry isn't what it should be: a key that can't be read could be a deactivated one. */
+/**
+ * All keys of the store. Throws `StoreUnreadableError` when an entry isn't what it should be: a key
+ * that can't be read could be a deactivated one.
+ */
 export function restoreKeys(store: Store): KeyRing {
   const ring = createKeyRing();
   for (const { key, value } of store.entries("keys")) {
     const stored = keyFromStored(key, value);
-    if (stored === null) throw new StoreUnreadableError(`${store.file} can't be read: the entry ${JSON.stringify(key)} of keys is not what it should be`);
+    if (stored === null)
+      throw new StoreUnreadableError(
+        `${store.file} can't be read: the entry ${JSON.stringify(key)} of keys is not what it should be`,
+      );
     ring.add(stored);
   }
   return ring;
 }
 
-function keyFromStored(number: string | number, value: readonly unknown[]): Omit<ManagedKey, "id"> | null {
+function keyFromStored(
+  number: string | number,
+  value: readonly unknown[],
+): Omit<ManagedKey, "id"> | null {
   const [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs] = value;
   if (!isCount(number, 1) || !isKeyHash(hash) || !isRedactedKey(redacted)) return null;
-  if (!(name === null || typeof name === "string") || !(userPath === null || (typeof userPath === "string" && isNormalUserPath(userPath)))) return null;
+  if (
+    !(name === null || typeof name === "string") ||
+    !(userPath === null || (typeof userPath === "string" && isNormalUserPath(userPath)))
+  )
+    return null;
   if (!Array.isArray(labels) || !labels.every((label) => typeof label === "string")) return null;
-  if (!isCount(createdAtMs) || !(expiresAtMs === null || isCount(expiresAtMs)) || !(deactivatedAtMs === null || isCount(deactivatedAtMs))) return null;
-  return { number, hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs };
+  if (
+    !isCount(createdAtMs) ||
+    !(expiresAtMs === null || isCount(expiresAtMs)) ||
+    !(deactivatedAtMs === null || isCount(deactivatedAtMs))
+  )
+    return null;
+  return {
+    number,
+    hash,
+    redacted,
+    name,
+    userPath,
+    labels,
+    createdAtMs,
+    expiresAtMs,
+    deactivatedAtMs,
+  };
 }

@@ -1,8 +1,8 @@
 /**
- * Writes what records have moved, in slices: the sums of usage and the accounts of budgets that changed.
- * Then it says how far all of them hold the records, and removes the log of spends up to there. Each
- * carries the key of the last records that it may hold, so a crash between two slices loses and doubles
- * nothing.
+ * Writes what records have moved, in slices: the sums of usage and the accounts of budgets that
+ * changed. Then it says how far all of them hold the records, and removes the log of spends up to
+ * there. Each carries the key of the last records that it may hold, so a crash between two slices
+ * loses and doubles nothing.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import type { DaemonState } from "../state.js";
@@ -10,8 +10,14 @@ import { spendChange } from "../budgets/budget-store.js";
 import { rolledUpMark } from "../store/store.js";
 import { writeSlices } from "../store/writer.js";
 
-/** Resolved: the sums and accounts in the store hold every record that there was at the call. One runs at a time; the caller sees to that. */
-export async function flushUsage({ usage, budgets, spendLog, writer }: DaemonState, perSlice = windowsPerSlice): Promise<void> {
+/**
+ * Resolved: the sums and accounts in the store hold every record that there was at the call. One
+ * runs at a time; the caller sees to that.
+ */
+export async function flushUsage(
+  { usage, budgets, spendLog, writer }: DaemonState,
+  perSlice = windowsPerSlice,
+): Promise<void> {
   const { rollups } = usage;
   writer.closeBatch();
   const coveredKey = usage.lastKey;
@@ -20,7 +26,8 @@ export async function flushUsage({ usage, budgets, spendLog, writer }: DaemonSta
   const accounts = spendLog.takeBehind();
   for (let i = 0; i < sums.length; i += perSlice) {
     const slice = sums.slice(i, i + perSlice);
-    // The batch that closes here is queued before the sums: what they hold is on the disk when they are.
+    // The batch that closes here is queued before the sums: what they hold is on the disk when they
+    // are.
     writer.closeBatch();
     await writer.write(rollups.changes(slice, usage.lastKey));
     rollups.committed(slice);
@@ -30,7 +37,10 @@ export async function flushUsage({ usage, budgets, spendLog, writer }: DaemonSta
     const slice = accounts.slice(i, i + perSlice).filter(budgets.isCurrent);
     await writer.write(slice.map((account) => spendChange(account, usage.lastKey)));
   }
-  await writeSlices(writer, [{ table: "marks", key: rolledUpMark, value: [coveredKey] }, ...spendLog.removals(coveredKey)]);
+  await writeSlices(writer, [
+    { table: "marks", key: rolledUpMark, value: [coveredKey] },
+    ...spendLog.removals(coveredKey),
+  ]);
   usage.rolledUpKey = coveredKey;
   rollups.forget();
 }

@@ -1,6 +1,7 @@
 /**
  * Brings back what the store holds: rules, windows, proxies, then the journal on top of the windows
- * that were written before it; and puts the configuration's rules in their place (CONTRACT section 9).
+ * that were written before it; and puts the configuration's rules in their place (CONTRACT section
+ * 9).
  */
 import { isCount } from "../../shared/assert.js";
 import type { HashKey } from "../counters/child-name.js";
@@ -10,7 +11,20 @@ import { createProxies, type Proxies } from "../proxies.js";
 import { createRuleBook, type RuleBook } from "../rules/rule-book.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { restoreKeys } from "../keys/stored-key.js";
-import { bornKey, type Change, journalFromStored, proxyFromStored, resetKey, ruleFromStored, ruleRemoved, ruleWritten, splitWindowKey, type Store, StoreUnreadableError, windowFromStored } from "../store/store.js";
+import {
+  bornKey,
+  type Change,
+  journalFromStored,
+  proxyFromStored,
+  resetKey,
+  ruleFromStored,
+  ruleRemoved,
+  ruleWritten,
+  splitWindowKey,
+  type Store,
+  StoreUnreadableError,
+  windowFromStored,
+} from "../store/store.js";
 
 export interface Restored {
   readonly book: RuleBook;
@@ -22,17 +36,30 @@ export interface Restored {
   readonly bornLsn: number;
   /** The batches of the journal that were applied, ascending. */
   readonly journaled: readonly number[];
-  /** Keys of windows that nothing counts any more; to be removed when nobody waits, for there may be a million. */
+  /**
+   * Keys of windows that nothing counts any more; to be removed when nobody waits, for there may be
+   * a million.
+   */
   readonly voidWindows: readonly string[];
-  /** To be committed before anybody is answered: this life's number, and what the configuration changes. */
+  /**
+   * To be committed before anybody is answered: this life's number, and what the configuration
+   * changes.
+   */
   readonly changes: readonly Change[];
 }
 
-/** An earlier life gave out numbers beyond those on disk: those of the batches that never got there, a second's worth. */
+/**
+ * An earlier life gave out numbers beyond those on disk: those of the batches that never got there,
+ * a second's worth.
+ */
 const lsnGap = 1_000_000;
 
 /** `configured` null leaves the stored rules as they are: limits are disabled, not withdrawn. */
-export function restore(store: Store, configured: readonly RuleDefinition[] | null, { hashKey, nowMs }: { readonly hashKey: HashKey; readonly nowMs: number }): Restored {
+export function restore(
+  store: Store,
+  configured: readonly RuleDefinition[] | null,
+  { hashKey, nowMs }: { readonly hashKey: HashKey; readonly nowMs: number },
+): Restored {
   const book = createRuleBook(hashKey);
   let lastLsn = 0;
   let resetLsn = 0;
@@ -53,8 +80,13 @@ export function restore(store: Store, configured: readonly RuleDefinition[] | nu
     lastLsn = Math.max(lastLsn, window.lsn);
     const { ruleId: id, child } = splitWindowKey(String(key));
     const rule = book.rules.get(id);
-    // Of no rule, of what was a template then or is one now, or from before the rule was made or reset.
-    if (rule === undefined || (rule.own !== null) !== (child === "") || window.lsn <= rule.sinceLsn) {
+    // Of no rule, of what was a template then or is one now, or from before the rule was made or
+    // reset.
+    if (
+      rule === undefined ||
+      (rule.own !== null) !== (child === "") ||
+      window.lsn <= rule.sinceLsn
+    ) {
       voidWindows.push(String(key));
       continue;
     }
@@ -73,10 +105,22 @@ export function restore(store: Store, configured: readonly RuleDefinition[] | nu
   lastLsn = Math.max(lastLsn, journaled.at(-1) ?? 0);
   const bornLsn = lastLsn + lsnGap;
   const life: Change = { table: "lives", key: bornKey, value: [bornLsn] };
-  const changes = [life, ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: bornLsn - 1 }))];
+  const changes = [
+    life,
+    ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: bornLsn - 1 })),
+  ];
   // Now, while nobody waits: the first list of 100,000 rules would stand still for it.
   book.sorted();
-  return { book, proxies, keys: restoreKeys(store), awaited, bornLsn, journaled, voidWindows, changes };
+  return {
+    book,
+    proxies,
+    keys: restoreKeys(store),
+    awaited,
+    bornLsn,
+    journaled,
+    voidWindows,
+    changes,
+  };
 }
 
 function restoreProxies(store: Store): { proxies: Proxies; awaited: Set<string> } {
@@ -90,7 +134,10 @@ function restoreProxies(store: Store): { proxies: Proxies; awaited: Set<string> 
   return { proxies, awaited };
 }
 
-/** Applies each journaled settle to the windows that don't hold it yet. Returns the batches' numbers. */
+/**
+ * Applies each journaled settle to the windows that don't hold it yet. Returns the batches'
+ * numbers.
+ */
 function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: number): number[] {
   const batches: number[] = [];
   for (const { key, value } of store.entries("journal")) {
@@ -108,8 +155,15 @@ function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: nu
   return batches;
 }
 
-/** Config rules that are no longer declared go, declared ones are written as `config`, a manual rule on the same key stays as it is. */
-function applyConfigured(book: RuleBook, configured: readonly RuleDefinition[], at: { readonly nowMs: number; readonly lsn: number }): Change[] {
+/**
+ * Config rules that are no longer declared go, declared ones are written as `config`, a manual rule
+ * on the same key stays as it is.
+ */
+function applyConfigured(
+  book: RuleBook,
+  configured: readonly RuleDefinition[],
+  at: { readonly nowMs: number; readonly lsn: number },
+): Change[] {
   const changes: Change[] = [];
   const declared = new Set(configured.map(ruleId));
   for (const rule of [...book.rules.values()]) {
@@ -120,12 +174,18 @@ function applyConfigured(book: RuleBook, configured: readonly RuleDefinition[], 
   for (const definition of configured) {
     const known = book.find(definition);
     if (known?.source === "manual") continue;
-    if (known !== null && JSON.stringify(known.definition) === JSON.stringify({ ...known.definition, ...definition })) continue;
+    if (
+      known !== null &&
+      JSON.stringify(known.definition) === JSON.stringify({ ...known.definition, ...definition })
+    )
+      continue;
     changes.push(ruleWritten(book.put(definition, { source: "config", ...at })));
   }
   return changes;
 }
 
 function damaged(store: Store, table: string, key: string | number): never {
-  throw new StoreUnreadableError(`${store.file} can't be read: the entry ${JSON.stringify(key)} of ${table} is not what it should be`);
+  throw new StoreUnreadableError(
+    `${store.file} can't be read: the entry ${JSON.stringify(key)} of ${table} is not what it should be`,
+  );
 }

@@ -1,4 +1,7 @@
-/** From the store to a daemon that may answer: what was kept is restored, and this life of the daemon is written down. */
+/**
+ * From the store to a daemon that may answer: what was kept is restored, and this life of the
+ * daemon is written down.
+ */
 import { commitDelayMs } from "../../shared/bounds.js";
 import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import { keyNumber } from "../../shared/domain/managed-key.js";
@@ -21,7 +24,10 @@ export interface StartPorts {
   readonly store: Store;
   /** Runs `run` after `ms`. */
   schedule(ms: number, run: () => void): void;
-  /** Told when commits begin to fail, when the reason changes, and with null when one succeeds after that. */
+  /**
+   * Told when commits begin to fail, when the reason changes, and with null when one succeeds after
+   * that.
+   */
   onStoreState(error: Error | null): void;
   /** Told of each rule and budget that is there, or is written later, and does nothing. */
   onInert(inert: Inert): void;
@@ -54,7 +60,10 @@ export interface Started {
 }
 
 /** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
-export async function startState({ store, schedule, onStoreState, onInert, onUnreadable, onDroppedRecord, turn }: StartPorts, { settings, rules, budgets: configured, hashKey, nowMs }: StartOptions): Promise<Started> {
+export async function startState(
+  { store, schedule, onStoreState, onInert, onUnreadable, onDroppedRecord, turn }: StartPorts,
+  { settings, rules, budgets: configured, hashKey, nowMs }: StartOptions,
+): Promise<Started> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, { hashKey, nowMs });
   const told = (error: Error | null): void => {
     if (noteStoreState(state, error)) onStoreState(error);
@@ -64,9 +73,28 @@ export async function startState({ store, schedule, onStoreState, onInert, onUnr
     return number === null ? [] : (restored.keys.byNumber(number)?.labels ?? []);
   };
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
-  const { budgets, unfilled, logged, changes: budgetChanges } = restoreBudgets(store, settings.budgetsEnabled ? configured : null, { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey }, nowMs);
+  const {
+    budgets,
+    unfilled,
+    logged,
+    changes: budgetChanges,
+  } = restoreBudgets(
+    store,
+    settings.budgetsEnabled ? configured : null,
+    { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey },
+    nowMs,
+  );
   const spendLog = createSpendLog(budgets, usage, logged);
-  const writer = createWriter({ store, schedule, onStoreState: told }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs, retryMs, contributors: [usage, spendLog] });
+  const writer = createWriter(
+    { store, schedule, onStoreState: told },
+    {
+      firstLsn: restored.bornLsn,
+      journaled: restored.journaled,
+      commitDelayMs,
+      retryMs,
+      contributors: [usage, spendLog],
+    },
+  );
   const state: DaemonState = {
     settings,
     book: restored.book,

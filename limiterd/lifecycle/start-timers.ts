@@ -1,4 +1,7 @@
-/** What the daemon does by the clock: snapshots, the sweep of idle children, the end of the reunion; and the order in which it stops. */
+/**
+ * What the daemon does by the clock: snapshots, the sweep of idle children, the end of the reunion;
+ * and the order in which it stops.
+ */
 import { journalBytesMax, reunionMs } from "../../shared/bounds.js";
 import { closeSilentPeers } from "../handlers/connection.js";
 import { flushUsage } from "./flush-usage.js";
@@ -22,7 +25,10 @@ export interface TimerPorts {
 }
 
 export interface Timers {
-  /** Writes everything and closes every peer. False: the store can't be written, and something is lost. */
+  /**
+   * Writes everything and closes every peer. False: the store can't be written, and something is
+   * lost.
+   */
   stop(): Promise<boolean>;
 }
 
@@ -39,7 +45,11 @@ export interface TimerSettings {
   readonly usageFlushMs: number;
 }
 
-export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, { flushIntervalMs, usageRetentionDays, usageFlushMs }: TimerSettings): Timers {
+export function startTimers(
+  { state, voidWindows }: Started,
+  ports: TimerPorts,
+  { flushIntervalMs, usageRetentionDays, usageFlushMs }: TimerSettings,
+): Timers {
   let running: Promise<void> | null = null;
   let flushing: Promise<void> | null = null;
   let sweeping: Promise<void> | null = null;
@@ -65,24 +75,29 @@ export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, 
   const trimmer = createUsageTrimmer(state.store, usageRetentionDays);
   const trim = (nowMs: number): void => {
     // What waits for a store that fails needn't become more.
-    const removals = state.writer.failing === null ? trimmer.next(nowMs, state.usage.rolledUpKey) : [];
+    const removals =
+      state.writer.failing === null ? trimmer.next(nowMs, state.usage.rolledUpKey) : [];
     if (removals.length > 0) void writeSlices(state.writer, removals);
   };
   const stops: (() => void)[] = [];
   if (flushIntervalMs > 0) stops.push(ports.every(flushIntervalMs, () => void takeSnapshot()));
   stops.push(ports.every(usageFlushMs, () => void flush()));
-  stops.push(ports.every(tickMs, () => {
-    if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
-    closeSilentPeers(state, ports.nowMs());
-    sweepSpends(state, ports.nowMs());
-    sweep(() => sweepChildren(state, ports.nowMs(), state.turn));
-    trim(ports.nowMs());
-  }));
+  stops.push(
+    ports.every(tickMs, () => {
+      if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
+      closeSilentPeers(state, ports.nowMs());
+      sweepSpends(state, ports.nowMs());
+      sweep(() => sweepChildren(state, ports.nowMs(), state.turn));
+      trim(ports.nowMs());
+    }),
+  );
   if (state.awaited !== null) {
-    stops.push(ports.after(reunionMs, () => {
-      if (state.awaited !== null) ports.onMissing(state.awaited.size);
-      endReunion(state);
-    }));
+    stops.push(
+      ports.after(reunionMs, () => {
+        if (state.awaited !== null) ports.onMissing(state.awaited.size);
+        endReunion(state);
+      }),
+    );
   }
   /** False: it wasn't done by then. */
   const within = (ms: number, done: Promise<void>): Promise<boolean> =>
@@ -100,7 +115,8 @@ export function startTimers({ state, voidWindows }: Started, ports: TimerPorts, 
     async stop() {
       state.stopping = true;
       for (const stop of stops) stop();
-      // Written while the proxies are still there, so that the next life of the daemon waits for them.
+      // Written while the proxies are still there, so that the next life of the daemon waits for
+      // them.
       const written = await within(stopWriteMs, lastSnapshot());
       await ports.closeListener();
       return written && (await within(stopWriteMs, state.writer.close()));

@@ -1,6 +1,7 @@
 /**
- * The last refusals, so that a 429 can be explained by its request id. The daemon knows what it refused
- * and why; the proxy tells afterwards which request that was. Only in memory: a restart forgets them.
+ * The last refusals, so that a 429 can be explained by its request id. The daemon knows what it
+ * refused and why; the proxy tells afterwards which request that was. Only in memory: a restart
+ * forgets them.
  */
 import { refusalBytesMax, refusalsMax } from "../../shared/bounds.js";
 import { utf8Bytes } from "../../shared/domain/user-path.js";
@@ -29,17 +30,29 @@ export interface Refusals {
   /** How many are kept. */
   readonly max: number;
   /** Keeps a refusal; beyond the bound the oldest goes. */
-  add(refused: Pick<Refusal, "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "submission" | "breach">): void;
+  add(
+    refused: Pick<
+      Refusal,
+      "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "submission" | "breach"
+    >,
+  ): void;
   /** Which request a refusal answered; nothing when it has gone already. */
-  name(proxyId: string, admitId: number, request: { readonly requestId: string; readonly model: string }): void;
-  /** The latest refusal with this request id: callers may choose their ids, so it needn't be the only one. */
+  name(
+    proxyId: string,
+    admitId: number,
+    request: { readonly requestId: string; readonly model: string },
+  ): void;
+  /**
+   * The latest refusal with this request id: callers may choose their ids, so it needn't be the
+   * only one.
+   */
   find(requestId: string): Refusal | null;
 }
 
 /**
- * Keeps the last `max` refusals. There are no indexes: a proxy tells the request right after the refusal,
- * so it is found among the newest, and nobody looks by request id but a person. Two maps would cost each
- * refusal of a storm several times what the ring does.
+ * Keeps the last `max` refusals. There are no indexes: a proxy tells the request right after the
+ * refusal, so it is found among the newest, and nobody looks by request id but a person. Two maps
+ * would cost each refusal of a storm several times what the ring does.
  */
 export function createRefusals(max = refusalsMax): Refusals {
   const ring: Refusal[] = [];
@@ -58,7 +71,19 @@ export function createRefusals(max = refusalsMax): Refusals {
     max,
     add({ atMs, proxyId, admitId, userPath, keyId, targets, submission, breach }) {
       const kept = withinBytes(targets, refusalBytesMax);
-      ring[next] = { atMs, proxyId, admitId, userPath, keyId, targets: kept, targetsLeftOut: targets.length - kept.length, submission, breach, requestId: null, model: null };
+      ring[next] = {
+        atMs,
+        proxyId,
+        admitId,
+        userPath,
+        keyId,
+        targets: kept,
+        targetsLeftOut: targets.length - kept.length,
+        submission,
+        breach,
+        requestId: null,
+        model: null,
+      };
       next = (next + 1) % max;
     },
     name(proxyId, admitId, { requestId, model }) {

@@ -1,9 +1,15 @@
 /**
- * The rules and their live counters: put, delete, reset, and which counters a request meets. Looking up
- * costs as much as the path is deep, however many rules there are. Verdicts are not here (`admit.ts`),
- * nor is what is written to the store (`snapshot.ts`).
+ * The rules and their live counters: put, delete, reset, and which counters a request meets.
+ * Looking up costs as much as the path is deep, however many rules there are. Verdicts are not here
+ * (`admit.ts`), nor is what is written to the store (`snapshot.ts`).
  */
-import { effectiveSubject, ruleId, type RuleDefinition, type RuleKey, type RuleSource } from "../../shared/domain/rule.js";
+import {
+  effectiveSubject,
+  ruleId,
+  type RuleDefinition,
+  type RuleKey,
+  type RuleSource,
+} from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/wire/message.js";
 import type { HashKey } from "../counters/child-name.js";
 import { Children, Nursery } from "../counters/children.js";
@@ -17,26 +23,45 @@ export type { Counter, Rule } from "../counters/counter.js";
 
 export interface RuleBook {
   readonly rules: ReadonlyMap<string, Rule>;
-  /** Counts each change of the set of rules, so that what was matched before can be trusted or not. */
+  /**
+   * Counts each change of the set of rules, so that what was matched before can be trusted or not.
+   */
   readonly version: number;
   /** No rule that is there is older than this moment; infinite before the first one. */
   readonly sinceMs: number;
-  /** The windows that changed since the last call, each once and as it is when it is asked for; those that don't count any more by then are left out. Null: none changed. */
+  /**
+   * The windows that changed since the last call, each once and as it is when it is asked for;
+   * those that don't count any more by then are left out. Null: none changed.
+   */
   takeDirty(): Generator<DirtyWindow> | null;
   markDirty(counter: Counter): void;
-  /** Creates a rule, or replaces the caps of the one with this identity; live counters stay unless `perChild` changes. */
-  put(definition: RuleDefinition, at: { readonly source: RuleSource; readonly nowMs: number; readonly lsn: number }): Rule;
+  /**
+   * Creates a rule, or replaces the caps of the one with this identity; live counters stay unless
+   * `perChild` changes.
+   */
+  put(
+    definition: RuleDefinition,
+    at: { readonly source: RuleSource; readonly nowMs: number; readonly lsn: number },
+  ): Rule;
   /** A rule from the store, as it was. */
   restore(rule: RuleFields, nowMs: number): Rule;
   delete(key: RuleKey): Rule | null;
-  /** Clears a rule's windows; gauges stay, and are released as their requests end. However many children it has, it is done at once. */
+  /**
+   * Clears a rule's windows; gauges stay, and are released as their requests end. However many
+   * children it has, it is done at once.
+   */
   reset(rule: Rule, lsn: number): void;
-  /** As `reset`, for all rules there are: each is cleared when it is next met, looked at or written. */
+  /**
+   * As `reset`, for all rules there are: each is cleared when it is next met, looked at or written.
+   */
   resetAll(lsn: number): void;
   /** The rule, after the last reset of all if there was one. */
   fresh(rule: Rule): Rule;
   find(key: RuleKey): Rule | null;
-  /** The counters of the user-path rules that cover a path, in the order of CONTRACT section 4; a child that isn't there is made. */
+  /**
+   * The counters of the user-path rules that cover a path, in the order of CONTRACT section 4; a
+   * child that isn't there is made.
+   */
   matchPath(userPath: string, nowMs: number): Counter[];
   /** The same to look at: copies, and for a child that isn't there the one that would be made. */
   copyPath(userPath: string, nowMs: number): Counter[];
@@ -44,13 +69,17 @@ export interface RuleBook {
   matchTarget(target: Target, nowMs: number): Counter[];
   /** The counter of one child of a template; it is made when it isn't there. */
   childOf(rule: Rule, child: string, nowMs: number): Counter;
-  /** Puts the counters of children back that were met and aren't in flight: to be called when a message is done, after which nobody may use them. */
+  /**
+   * Puts the counters of children back that were met and aren't in flight: to be called when a
+   * message is done, after which nobody may use them.
+   */
   rest(): void;
   /** Children of all templates, those that were dropped and are still here included. */
   readonly childCount: number;
   /**
-   * Looks at up to `examined` children, goes on there at the next call, and forgets those that nothing
-   * holds or counts any more: dropped by a reset or a deletion, or idle for two periods. Returns them.
+   * Looks at up to `examined` children, goes on there at the next call, and forgets those that
+   * nothing holds or counts any more: dropped by a reset or a deletion, or idle for two periods.
+   * Returns them.
    */
   forgetIdle(nowMs: number, examined: number): Forgotten[];
   /** All rules in the order (scope, subject, period). */
@@ -106,7 +135,17 @@ export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
   function make(fields: RuleFields, nowMs: number): Rule {
     const { definition, source, createdAtMs, updatedAtMs, sinceLsn } = fields;
     const made: Omit<Rule, "children"> & { children: Children | null } = {
-      id: ruleId(definition), definition: ownDefinition(definition), periodMs: definition.periodSeconds * 1000, source, createdAtMs, updatedAtMs, sinceLsn, resets, own: null, children: null, former: noChildren,
+      id: ruleId(definition),
+      definition: ownDefinition(definition),
+      periodMs: definition.periodSeconds * 1000,
+      source,
+      createdAtMs,
+      updatedAtMs,
+      sinceLsn,
+      resets,
+      own: null,
+      children: null,
+      former: noChildren,
     };
     const rule = made as Rule;
     rule.children = new Children(rule, nursery);
@@ -132,12 +171,25 @@ export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
     return rules.get(rule.id) === fresh(rule);
   }
 
-  function collect(list: readonly Rule[], userPath: string, childFrom: number, nowMs: number, into: Counter[], child: Templates["childOf"]): void {
+  function collect(
+    list: readonly Rule[],
+    userPath: string,
+    childFrom: number,
+    nowMs: number,
+    into: Counter[],
+    child: Templates["childOf"],
+  ): void {
     for (const rule of list) {
       if (fresh(rule).own !== null) into.push(rule.own!);
       else if (childFrom < userPath.length) {
         const end = userPath.indexOf("/", childFrom);
-        into.push(child(rule, end === -1 ? userPath.slice(childFrom) : userPath.slice(childFrom, end), nowMs));
+        into.push(
+          child(
+            rule,
+            end === -1 ? userPath.slice(childFrom) : userPath.slice(childFrom, end),
+            nowMs,
+          ),
+        );
       }
     }
   }
@@ -150,22 +202,30 @@ export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
     if (userPath.length === 1) return matched;
     for (let end = userPath.indexOf("/", 1); ; end = userPath.indexOf("/", end + 1)) {
       const list = byPath.get(end === -1 ? userPath : userPath.slice(0, end));
-      if (list !== undefined) collect(list, userPath, end === -1 ? userPath.length : end + 1, nowMs, matched, child);
+      if (list !== undefined)
+        collect(list, userPath, end === -1 ? userPath.length : end + 1, nowMs, matched, child);
       if (end === -1) return matched;
     }
   }
 
   return {
     rules,
-    get version() { return version; },
-    get sinceMs() { return sinceMs; },
+    get version() {
+      return version;
+    },
+    get sinceMs() {
+      return sinceMs;
+    },
     takeDirty: () => dirty.take(),
     markDirty: (counter) => dirty.mark(counter),
     put(definition, { source, nowMs, lsn }) {
       const known = rules.get(ruleId(definition));
       if (known === undefined) {
         sinceMs = rules.size === 0 ? nowMs : Math.min(sinceMs, nowMs);
-        return make({ definition, source, createdAtMs: nowMs, updatedAtMs: nowMs, sinceLsn: lsn }, nowMs);
+        return make(
+          { definition, source, createdAtMs: nowMs, updatedAtMs: nowMs, sinceLsn: lsn },
+          nowMs,
+        );
       }
       if (fresh(known).definition.perChild === definition.perChild) {
         known.definition = ownDefinition(definition);
@@ -174,7 +234,10 @@ export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
         return known;
       }
       unindex(known);
-      return make({ definition, source, createdAtMs: known.createdAtMs, updatedAtMs: nowMs, sinceLsn: lsn }, nowMs);
+      return make(
+        { definition, source, createdAtMs: known.createdAtMs, updatedAtMs: nowMs, sinceLsn: lsn },
+        nowMs,
+      );
     },
     restore(fields, nowMs) {
       sinceMs = Math.min(sinceMs, fields.createdAtMs);
@@ -219,19 +282,37 @@ export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
     },
     childOf: templates.childOf,
     rest: () => nursery.rest(),
-    get childCount() { return nursery.size; },
+    get childCount() {
+      return nursery.size;
+    },
     forgetIdle: templates.forgetIdle,
     sorted: () => sorted.all(rules),
   };
 }
 
-/** Field by field: definitions come from many places, and were each rule's objects of another hidden class, looking at them would take a tenth of the daemon's CPU. */
-function ownDefinition({ scope, subject, periodSeconds, maxRequests, maxTokens, perChild }: RuleDefinition): RuleDefinition {
+/**
+ * Field by field: definitions come from many places, and were each rule's objects of another hidden
+ * class, looking at them would take a tenth of the daemon's CPU.
+ */
+function ownDefinition({
+  scope,
+  subject,
+  periodSeconds,
+  maxRequests,
+  maxTokens,
+  perChild,
+}: RuleDefinition): RuleDefinition {
   return { scope, subject, periodSeconds, maxRequests, maxTokens, perChild };
 }
 
-/** A request with the counters it met, for the order of messages: model and provider rules sort before path rules. */
-export function inOrder(ofTarget: readonly Counter[], ofPath: readonly Counter[]): readonly Counter[] {
+/**
+ * A request with the counters it met, for the order of messages: model and provider rules sort
+ * before path rules.
+ */
+export function inOrder(
+  ofTarget: readonly Counter[],
+  ofPath: readonly Counter[],
+): readonly Counter[] {
   if (ofTarget.length === 0) return ofPath;
   return [...ofTarget, ...ofPath];
 }

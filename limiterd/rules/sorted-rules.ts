@@ -1,4 +1,7 @@
-/** Rules in the order of CONTRACT section 4. A list of 100,000 is sorted once; after that each rule is put in its place. */
+/**
+ * Rules in the order of CONTRACT section 4. A list of 100,000 is sorted once; after that each rule
+ * is put in its place.
+ */
 import { compareRules, type RuleKey } from "../../shared/domain/rule.js";
 import type { Rule } from "../counters/counter.js";
 

@@ -1,7 +1,8 @@
 /**
- * The children of all templates: found, made, dropped by a reset or a deletion, and forgotten when they
- * are idle. Dropping is done at once however many they are; what is left of them is gone through later,
- * some at a time, and those whose requests still run come back. How they are kept is in `children.ts`.
+ * The children of all templates: found, made, dropped by a reset or a deletion, and forgotten when
+ * they are idle. Dropping is done at once however many they are; what is left of them is gone
+ * through later, some at a time, and those whose requests still run come back. How they are kept is
+ * in `children.ts`.
  */
 import type { Walk } from "../counters/child-table.js";
 import { Children, type Nursery } from "../counters/children.js";
@@ -86,17 +87,23 @@ export function createTemplates({ current, fresh, nursery }: TemplatesPorts): Te
     }
     const child = children.name(place);
     children.delete(place);
-    // When the child is there again, the store's entry is its own: written over or removed in its time.
+    // When the child is there again, the store's entry is its own: written over or removed in its
+    // time.
     return now !== undefined && now.children.has(child) ? null : { rule, child };
   }
 
-  /** Looks at the next child of those that are there: forgotten, or null. A step from one template to the next is null too, so that many without a child are looked at in slices. Undefined: that was all. */
+  /**
+   * Looks at the next child of those that are there: forgotten, or null. A step from one template
+   * to the next is null too, so that many without a child are looked at in slices. Undefined: that
+   * was all.
+   */
   function forgetIdle(nowMs: number): Forgotten | null | undefined {
     const place = swept === null || swept.rule.children !== swept.children ? -1 : swept.walk.next();
     if (place === -1) {
       toSweep ??= templates.values();
       const { value: rule, done } = toSweep.next();
-      swept = done === true ? null : { rule, children: fresh(rule).children, walk: rule.children.walk() };
+      swept =
+        done === true ? null : { rule, children: fresh(rule).children, walk: rule.children.walk() };
       if (done !== true) return null;
       toSweep = null;
       return undefined;

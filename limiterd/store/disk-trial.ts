@@ -1,8 +1,14 @@
-/** Why a disk can't be written, in plain words, and whether it can be by now; LMDB's own words and prints are not for people. */
+/**
+ * Why a disk can't be written, in plain words, and whether it can be by now; LMDB's own words and
+ * prints are not for people.
+ */
 import { open, rm } from "node:fs/promises";
 import { getSystemErrorMap } from "node:util";
 
-/** What the operating system says of its error, such as `no space left on device`; LMDB's own errors without the addresses that it adds. */
+/**
+ * What the operating system says of its error, such as `no space left on device`; LMDB's own errors
+ * without the addresses that it adds.
+ */
 export function plainReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, errno = code } = error as { readonly code?: unknown; readonly errno?: unknown };
@@ -12,13 +18,20 @@ export function plainReason(error: unknown): string {
   return error.message.replace(/: Attempting to write page.*$/s, "");
 }
 
-/** Writes `bytes` to a file and removes it. Rejects with the operating system's error. `at`: how far out in the file, so that a bound on a file's size is met as the store meets it. */
-export async function tryToWrite(file: string, { at, bytes }: { readonly at: number; readonly bytes: number }): Promise<void> {
+/**
+ * Writes `bytes` to a file and removes it. Rejects with the operating system's error. `at`: how far
+ * out in the file, so that a bound on a file's size is met as the store meets it.
+ */
+export async function tryToWrite(
+  file: string,
+  { at, bytes }: { readonly at: number; readonly bytes: number },
+): Promise<void> {
   const trial = await open(file, "w", 0o600);
   try {
     const content = Buffer.alloc(bytes, 1);
     // What a disk takes in part is no error until the rest is written.
-    for (let done = 0; done < bytes;) done += (await trial.write(content, done, bytes - done, at + done)).bytesWritten;
+    for (let done = 0; done < bytes; )
+      done += (await trial.write(content, done, bytes - done, at + done)).bytesWritten;
     await trial.datasync();
   } finally {
     await trial.close();

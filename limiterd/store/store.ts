@@ -7,7 +7,22 @@ import { type RuleDefinition, type RuleSource, scopes } from "../../shared/domai
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { type SettledPart, settledParts, type Target } from "../../shared/wire/message.js";
 
-export const tables = ["rules", "windows", "journal", "proxies", "lives", "keys", "usage", "rollups", "marks", "budgets", "spends", "spendlog", "resets", "settings"] as const;
+export const tables = [
+  "rules",
+  "windows",
+  "journal",
+  "proxies",
+  "lives",
+  "keys",
+  "usage",
+  "rollups",
+  "marks",
+  "budgets",
+  "spends",
+  "spendlog",
+  "resets",
+  "settings",
+] as const;
 export type Table = (typeof tables)[number];
 
 /** One entry to write, or with `value` undefined to remove. */
@@ -36,10 +51,16 @@ export interface Store {
   entries(table: Table): Iterable<Entry>;
   /** One entry, or undefined. Throws as `entries`. */
   get(table: Table, key: string | number): readonly unknown[] | undefined;
-  /** Up to `limit` entries from `from` on (with it) and before `before`, in key order: one short look, whatever else the table holds. Throws as `entries`. */
+  /**
+   * Up to `limit` entries from `from` on (with it) and before `before`, in key order: one short
+   * look, whatever else the table holds. Throws as `entries`.
+   */
   range(table: Table, range: KeyRange): readonly Entry[];
   /** As `range`, the keys alone; with `reverse` from the end of the range backwards. */
-  keys(table: Table, range: KeyRange & { readonly reverse?: boolean }): readonly (string | number)[];
+  keys(
+    table: Table,
+    range: KeyRange & { readonly reverse?: boolean },
+  ): readonly (string | number)[];
   /** Writes all changes or none. Resolved: they survive the end of this process. */
   commit(changes: readonly Change[]): Promise<void>;
   /** Bytes of the file; null when it can't be told. */
@@ -63,7 +84,10 @@ export class StoreLockedError extends Error {
   override name = "StoreLockedError";
 }
 
-/** `rules`: [scope, subject, periodSeconds, maxRequests, maxTokens, perChild, source, createdAtMs, updatedAtMs, sinceLsn] by rule id. */
+/**
+ * `rules`: [scope, subject, periodSeconds, maxRequests, maxTokens, perChild, source, createdAtMs,
+ * updatedAtMs, sinceLsn] by rule id.
+ */
 export interface StoredRule {
   readonly definition: RuleDefinition;
   readonly source: RuleSource;
@@ -74,20 +98,56 @@ export interface StoredRule {
 
 export function ruleToStored(rule: StoredRule): readonly unknown[] {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
-  return [scope, subject, periodSeconds, maxRequests, maxTokens, perChild, rule.source, rule.createdAtMs, rule.updatedAtMs, rule.sinceLsn];
+  return [
+    scope,
+    subject,
+    periodSeconds,
+    maxRequests,
+    maxTokens,
+    perChild,
+    rule.source,
+    rule.createdAtMs,
+    rule.updatedAtMs,
+    rule.sinceLsn,
+  ];
 }
 
 export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
-  const [rawScope, subject, periodSeconds, maxRequests, maxTokens, perChild, source, createdAtMs, updatedAtMs, sinceLsn] = value;
+  const [
+    rawScope,
+    subject,
+    periodSeconds,
+    maxRequests,
+    maxTokens,
+    perChild,
+    source,
+    createdAtMs,
+    updatedAtMs,
+    sinceLsn,
+  ] = value;
   const scope = scopes.find((known) => known === rawScope);
   if (scope === undefined || typeof subject !== "string" || !isCount(periodSeconds)) return null;
-  if (!(maxRequests === null || isCount(maxRequests, 1)) || !(maxTokens === null || isCount(maxTokens, 1)) || typeof perChild !== "boolean") return null;
+  if (
+    !(maxRequests === null || isCount(maxRequests, 1)) ||
+    !(maxTokens === null || isCount(maxTokens, 1)) ||
+    typeof perChild !== "boolean"
+  )
+    return null;
   if (source !== "manual" && source !== "config") return null;
   if (!isCount(createdAtMs) || !isCount(updatedAtMs) || !isCount(sinceLsn)) return null;
-  return { definition: { scope, subject, periodSeconds, maxRequests, maxTokens, perChild }, source, createdAtMs, updatedAtMs, sinceLsn };
+  return {
+    definition: { scope, subject, periodSeconds, maxRequests, maxTokens, perChild },
+    source,
+    createdAtMs,
+    updatedAtMs,
+    sinceLsn,
+  };
 }
 
-/** `windows`: [startMs, previousRequests, currentRequests, previousTokens, currentTokens, lsn] by rule id and child. */
+/**
+ * `windows`: [startMs, previousRequests, currentRequests, previousTokens, currentTokens, lsn] by
+ * rule id and child.
+ */
 export interface StoredWindow {
   readonly startMs: number;
   readonly previousRequests: number;
@@ -109,12 +169,20 @@ export function splitWindowKey(key: string): { readonly ruleId: string; readonly
 }
 
 export function windowToStored(window: Omit<StoredWindow, "lsn">, lsn: number): readonly unknown[] {
-  return [window.startMs, window.previousRequests, window.currentRequests, window.previousTokens, window.currentTokens, lsn];
+  return [
+    window.startMs,
+    window.previousRequests,
+    window.currentRequests,
+    window.previousTokens,
+    window.currentTokens,
+    lsn,
+  ];
 }
 
 export function windowFromStored(value: readonly unknown[]): StoredWindow | null {
   if (value.length !== 6 || !value.every((item) => isCount(item))) return null;
-  const [startMs, previousRequests, currentRequests, previousTokens, currentTokens, lsn] = value as [number, number, number, number, number, number];
+  const [startMs, previousRequests, currentRequests, previousTokens, currentTokens, lsn] =
+    value as [number, number, number, number, number, number];
   return { startMs, previousRequests, currentRequests, previousTokens, currentTokens, lsn };
 }
 
@@ -137,30 +205,102 @@ export interface JournalEntry {
 
 /** `journal`: the settles of one commit, by log sequence number. */
 export function journalToStored(entries: readonly JournalEntry[]): readonly unknown[] {
-  return entries.map(({ proxyId, seq, of, userPath, lsn, requestAtMs, target, targetLsn, targetAtMs, endedAtMs, tokens }) => [
-    proxyId, seq, of, userPath, lsn, requestAtMs, target?.provider ?? null, target?.model ?? null, targetLsn, targetAtMs, endedAtMs, tokens,
-  ]);
+  return entries.map(
+    ({
+      proxyId,
+      seq,
+      of,
+      userPath,
+      lsn,
+      requestAtMs,
+      target,
+      targetLsn,
+      targetAtMs,
+      endedAtMs,
+      tokens,
+    }) => [
+      proxyId,
+      seq,
+      of,
+      userPath,
+      lsn,
+      requestAtMs,
+      target?.provider ?? null,
+      target?.model ?? null,
+      targetLsn,
+      targetAtMs,
+      endedAtMs,
+      tokens,
+    ],
+  );
 }
 
 export function journalFromStored(value: readonly unknown[]): JournalEntry[] | null {
   const entries: JournalEntry[] = [];
   for (const item of value) {
     if (!Array.isArray(item)) return null;
-    const [proxyId, seq, rawOf, userPath, lsn, requestAtMs, provider, model, targetLsn, targetAtMs, endedAtMs, tokens] = item as unknown[];
+    const [
+      proxyId,
+      seq,
+      rawOf,
+      userPath,
+      lsn,
+      requestAtMs,
+      provider,
+      model,
+      targetLsn,
+      targetAtMs,
+      endedAtMs,
+      tokens,
+    ] = item as unknown[];
     const of = settledParts.find((known) => known === rawOf);
-    if (typeof proxyId !== "string" || !isCount(seq) || of === undefined || typeof userPath !== "string" || !isNormalUserPath(userPath)) return null;
-    if (!isCount(lsn) || !isCount(requestAtMs) || !isCount(targetLsn) || !isCount(targetAtMs) || !isCount(endedAtMs) || !isCount(tokens)) return null;
-    const target = typeof provider === "string" && typeof model === "string" ? { provider, model } : null;
+    if (
+      typeof proxyId !== "string" ||
+      !isCount(seq) ||
+      of === undefined ||
+      typeof userPath !== "string" ||
+      !isNormalUserPath(userPath)
+    )
+      return null;
+    if (
+      !isCount(lsn) ||
+      !isCount(requestAtMs) ||
+      !isCount(targetLsn) ||
+      !isCount(targetAtMs) ||
+      !isCount(endedAtMs) ||
+      !isCount(tokens)
+    )
+      return null;
+    const target =
+      typeof provider === "string" && typeof model === "string" ? { provider, model } : null;
     if (target === null && (provider !== null || model !== null)) return null;
-    entries.push({ proxyId, seq, of, userPath, lsn, requestAtMs, target, targetLsn, targetAtMs, endedAtMs, tokens });
+    entries.push({
+      proxyId,
+      seq,
+      of,
+      userPath,
+      lsn,
+      requestAtMs,
+      target,
+      targetLsn,
+      targetAtMs,
+      endedAtMs,
+      tokens,
+    });
   }
   return entries;
 }
 
-/** `lives`: [bornLsn] under `lsn`: the first log sequence number of the last life, so that the next one's lies above all that it gave out. */
+/**
+ * `lives`: [bornLsn] under `lsn`: the first log sequence number of the last life, so that the next
+ * one's lies above all that it gave out.
+ */
 export const bornKey = "lsn";
 
-/** `lives`: [lsn] under `reset`: the last reset of all rules. It stands for the `sinceLsn` of each of them. */
+/**
+ * `lives`: [lsn] under `reset`: the last reset of all rules. It stands for the `sinceLsn` of each
+ * of them.
+ */
 export const resetKey = "reset";
 
 /** `marks`: [key]: every sum of usage holds the records up to this key. */
@@ -173,7 +313,10 @@ export function ruleWritten(rule: StoredRule & { readonly id: string }): Change 
 
 /** What removes a rule and its own window. Its children's windows go as they are forgotten. */
 export function ruleRemoved(id: string): Change[] {
-  return [{ table: "rules", key: id, value: undefined }, { table: "windows", key: windowKey(id, ""), value: undefined }];
+  return [
+    { table: "rules", key: id, value: undefined },
+    { table: "windows", key: windowKey(id, ""), value: undefined },
+  ];
 }
 
 /** `proxies`: [settledSeq, connected, seenAtMs] by proxy id. */
@@ -190,5 +333,7 @@ export function proxyToStored(proxy: StoredProxy): readonly unknown[] {
 
 export function proxyFromStored(value: readonly unknown[]): StoredProxy | null {
   const [settledSeq, connected, seenAtMs] = value;
-  return isCount(settledSeq) && typeof connected === "boolean" && isCount(seenAtMs) ? { settledSeq, connected, seenAtMs } : null;
+  return isCount(settledSeq) && typeof connected === "boolean" && isCount(seenAtMs)
+    ? { settledSeq, connected, seenAtMs }
+    : null;
 }

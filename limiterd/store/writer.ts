@@ -15,9 +15,15 @@ export interface WriterPorts {
   onStoreState(error: Error | null): void;
 }
 
-/** Somebody who writes with the journal: what a batch's settles changed reaches the disk in the batch's own commit, or not at all. */
+/**
+ * Somebody who writes with the journal: what a batch's settles changed reaches the disk in the
+ * batch's own commit, or not at all.
+ */
 export interface Contributor {
-  /** A batch that isn't empty closes: what its settles changed since the last call, to be committed with it. */
+  /**
+   * A batch that isn't empty closes: what its settles changed since the last call, to be committed
+   * with it.
+   */
   changes(lsn: number): readonly Change[];
   /** The batch is committed; batches are, one after the other. */
   committed(lsn: number): void;
@@ -26,23 +32,46 @@ export interface Contributor {
 export interface Writer {
   /** The log sequence number of the open batch: whatever happens now belongs to it. */
   readonly lsn: number;
-  /** Journal bytes written and not yet removed, estimated; for the bound when there is no periodic snapshot. */
+  /**
+   * Journal bytes written and not yet removed, estimated; for the bound when there is no periodic
+   * snapshot.
+   */
   readonly journalBytes: number;
   /** The last failure to write, or null when the store works. */
   readonly failing: Error | null;
-  /** Settles that were charged in memory but not journaled, because the store failed for too long: a crash before it works again loses them. */
+  /**
+   * Settles that were charged in memory but not journaled, because the store failed for too long: a
+   * crash before it works again loses them.
+   */
   readonly unjournaled: number;
-  /** Adds a settle to the open batch; `onDurable` runs once it is committed. False: it was not taken, so that nothing that it causes may be written either. */
+  /**
+   * Adds a settle to the open batch; `onDurable` runs once it is committed. False: it was not
+   * taken, so that nothing that it causes may be written either.
+   */
   journal(entry: JournalEntry, onDurable: () => void): boolean;
-  /** Closes the open batch, queues it, and returns its lsn: everything until now is at or below it. */
+  /**
+   * Closes the open batch, queues it, and returns its lsn: everything until now is at or below it.
+   */
   closeBatch(): number;
-  /** Queues changes behind all that is queued. Resolved: they are committed. After `close` they are dropped, and it never is. */
+  /**
+   * Queues changes behind all that is queued. Resolved: they are committed. After `close` they are
+   * dropped, and it never is.
+   */
   write(changes: readonly Change[]): Promise<void>;
-  /** As `write`, for somebody who waits: null once they are committed, or why the store can't be written, as soon as that is known. They stay queued and are committed when it works again. */
+  /**
+   * As `write`, for somebody who waits: null once they are committed, or why the store can't be
+   * written, as soon as that is known. They stay queued and are committed when it works again.
+   */
   tryWrite(changes: readonly Change[]): Promise<Error | null>;
-  /** Commits all that is queued; what comes later is not taken. Never resolved while the store fails. */
+  /**
+   * Commits all that is queued; what comes later is not taken. Never resolved while the store
+   * fails.
+   */
   close(): Promise<void>;
-  /** What removes the batches up to `lsn`; to be written once they are covered by what was written before. */
+  /**
+   * What removes the batches up to `lsn`; to be written once they are covered by what was written
+   * before.
+   */
   removeJournal(lsn: number): Change[];
 }
 
@@ -85,12 +114,16 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     if (batch.length > 0) {
       const done = batchDone;
       const changes: Change[] = [{ table: "journal", key: closed, value: journalToStored(batch) }];
-      for (const contributor of options.contributors) for (const change of contributor.changes(closed)) changes.push(change);
-      jobs.push({ changes, done: () => {
-        pendingEntries -= done.length;
-        for (const contributor of options.contributors) contributor.committed(closed);
-        for (const run of done) run();
-      } });
+      for (const contributor of options.contributors)
+        for (const change of contributor.changes(closed)) changes.push(change);
+      jobs.push({
+        changes,
+        done: () => {
+          pendingEntries -= done.length;
+          for (const contributor of options.contributors) contributor.committed(closed);
+          for (const run of done) run();
+        },
+      });
       batchBytes.set(closed, batch.length * entryBytes);
       journalBytes += batch.length * entryBytes;
       batch = [];
@@ -99,7 +132,10 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     return closed;
   }
 
-  /** While a commit runs, or fails and is tried again, the batch stays open and gathers: fewer and fuller batches write the same sums less often. */
+  /**
+   * While a commit runs, or fails and is tried again, the batch stays open and gathers: fewer and
+   * fuller batches write the same sums less often.
+   */
   function commitBatch(): void {
     if (!commitDue || committing || closed) return;
     commitDue = false;
@@ -113,7 +149,11 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
     committing = true;
     let changes = 0;
     let taken = 0;
-    while (taken < jobs.length && (taken === 0 || changes + jobs[taken]!.changes.length <= windowsPerSlice)) changes += jobs[taken++]!.changes.length;
+    while (
+      taken < jobs.length &&
+      (taken === 0 || changes + jobs[taken]!.changes.length <= windowsPerSlice)
+    )
+      changes += jobs[taken++]!.changes.length;
     void commit(jobs.splice(0, taken));
   }
 
@@ -138,10 +178,18 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
   }
 
   return {
-    get lsn() { return lsn; },
-    get journalBytes() { return journalBytes; },
-    get failing() { return failing; },
-    get unjournaled() { return unjournaled; },
+    get lsn() {
+      return lsn;
+    },
+    get journalBytes() {
+      return journalBytes;
+    },
+    get failing() {
+      return failing;
+    },
+    get unjournaled() {
+      return unjournaled;
+    },
     journal(entry, onDurable) {
       if (closed) return false;
       if (failing !== null && pendingEntries >= journalEntriesMax) {
@@ -202,9 +250,13 @@ export function createWriter(ports: WriterPorts, options: WriterOptions): Writer
   };
 }
 
-/** Queues changes of any number in slices, in their order, so that none of their commits stalls the loop. */
+/**
+ * Queues changes of any number in slices, in their order, so that none of their commits stalls the
+ * loop.
+ */
 export async function writeSlices(writer: Writer, changes: readonly Change[]): Promise<void> {
   const slices: Promise<void>[] = [];
-  for (let i = 0; i < changes.length; i += windowsPerSlice) slices.push(writer.write(changes.slice(i, i + windowsPerSlice)));
+  for (let i = 0; i < changes.length; i += windowsPerSlice)
+    slices.push(writer.write(changes.slice(i, i + windowsPerSlice)));
   await Promise.all(slices);
 }

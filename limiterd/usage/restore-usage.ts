@@ -1,6 +1,6 @@
 /**
- * Brings back how far the sums of usage were written, and adds the records behind that to them again.
- * Each sum decides for itself, by its number, which of these it holds already.
+ * Brings back how far the sums of usage were written, and adds the records behind that to them
+ * again. Each sum decides for itself, by its number, which of these it holds already.
  */
 import { isCount } from "../../shared/assert.js";
 import { createRollups, type RollupPorts } from "./rollups.js";
@@ -10,7 +10,10 @@ import { createUsageLog, type UsageLog } from "./usage-log.js";
 import { damaged } from "./usage-reader.js";
 import { recordsFromStored } from "./usage-records.js";
 
-/** Reads what was recorded since the sums were last written as a whole, and nothing else. Throws `StoreUnreadableError`. */
+/**
+ * Reads what was recorded since the sums were last written as a whole, and nothing else. Throws
+ * `StoreUnreadableError`.
+ */
 export function restoreUsage(ports: RollupPorts): UsageLog {
   const { store } = ports;
   const rollups = createRollups(ports);
@@ -18,7 +21,11 @@ export function restoreUsage(ports: RollupPorts): UsageLog {
   let lastKey = rolledUpKey;
   let replayed = 0;
   for (;;) {
-    const [entry] = store.range("usage", { from: lastKey + 1, before: Number.MAX_SAFE_INTEGER, limit: 1 });
+    const [entry] = store.range("usage", {
+      from: lastKey + 1,
+      before: Number.MAX_SAFE_INTEGER,
+      limit: 1,
+    });
     if (entry === undefined) return createUsageLog(rollups, { lastKey, rolledUpKey, replayed });
     lastKey = Number(entry.key);
     for (const record of recordsFromStored(entry.value) ?? damaged(store, "usage", lastKey)) {

@@ -5,8 +5,8 @@
  *   l label day                     the total of a key's label
  *   m path day provider model       the total of a path, by model
  *
- * The parts are joined by line feeds, which neither paths nor labels hold. Days of one subject lie side
- * by side, and so do the children of a path.
+ * The parts are joined by line feeds, which neither paths nor labels hold. Days of one subject lie
+ * side by side, and so do the children of a path.
  */
 import { utf8Bytes } from "../../shared/domain/user-path.js";
 
@@ -37,7 +37,11 @@ export function under(prefix: string): { readonly from: string; readonly before:
 }
 
 /** The keys of some days of a prefix, both included. */
-export function daysUnder(prefix: string, fromDay: string, toDay: string): { readonly from: string; readonly before: string } {
+export function daysUnder(
+  prefix: string,
+  fromDay: string,
+  toDay: string,
+): { readonly from: string; readonly before: string } {
   return { from: prefix + fromDay, before: `${prefix}${toDay}~` };
 }
 
@@ -69,7 +73,10 @@ export function modelSuffix(provider: string, model: string): string {
 }
 
 /** Provider and model of a sum by model. */
-export function modelIn(key: string, prefix: string): { readonly provider: string; readonly model: string } {
+export function modelIn(
+  key: string,
+  prefix: string,
+): { readonly provider: string; readonly model: string } {
   const provider = prefix.length + dayChars + 1;
   const end = key.indexOf("\n", provider);
   return { provider: key.slice(provider, end), model: key.slice(end + 1) };

@@ -3,7 +3,13 @@
  * stands in its key (`rollup-keys.ts`).
  */
 import { isCount } from "../../shared/assert.js";
-import { addCost, addSum, emptySum, type MoneySum, type PicoUsd } from "../../shared/domain/money.js";
+import {
+  addCost,
+  addSum,
+  emptySum,
+  type MoneySum,
+  type PicoUsd,
+} from "../../shared/domain/money.js";
 import type { UsageRecord } from "./usage-records.js";
 
 /** Cache hits aren't in it. Counts are safe integers, which stop at the largest. */
@@ -18,7 +24,10 @@ export interface Rollup {
   rewriteTokensSaved: number;
   /** Records with a priced saving: without any, the sum of savings isn't 0 but unknown. */
   rewritesPriced: number;
-  /** Sums by model that this one is split into, so that they can end somewhere; kept with the total of a path and day alone. */
+  /**
+   * Sums by model that this one is split into, so that they can end somewhere; kept with the total
+   * of a path and day alone.
+   */
   models: number;
   readonly inputCost: MoneySum;
   readonly outputCost: MoneySum;
@@ -28,8 +37,19 @@ export interface Rollup {
 
 export function emptyRollup(): Rollup {
   return {
-    requests: 0, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteInputTokens: 0, unpricedRequests: 0, rewriteTokensSaved: 0, rewritesPriced: 0, models: 0,
-    inputCost: emptySum(), outputCost: emptySum(), totalCost: emptySum(), rewriteCostSaved: emptySum(),
+    requests: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    unpricedRequests: 0,
+    rewriteTokensSaved: 0,
+    rewritesPriced: 0,
+    models: 0,
+    inputCost: emptySum(),
+    outputCost: emptySum(),
+    totalCost: emptySum(),
+    rewriteCostSaved: emptySum(),
   };
 }
 
@@ -87,12 +107,29 @@ function bounded(count: number): number {
   return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : count;
 }
 
-/** `rollups`: the nine counts, each cost as micro-dollars and pico-dollars, and the key of the last records that may be in it: it holds all up to there. */
+/**
+ * `rollups`: the nine counts, each cost as micro-dollars and pico-dollars, and the key of the last
+ * records that may be in it: it holds all up to there.
+ */
 export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown[] {
   return [
-    sum.requests, sum.inputTokens, sum.outputTokens, sum.cachedInputTokens, sum.cacheWriteInputTokens, sum.unpricedRequests, sum.rewriteTokensSaved, sum.rewritesPriced, sum.models,
-    sum.inputCost.microUsd, sum.inputCost.picoUsd, sum.outputCost.microUsd, sum.outputCost.picoUsd,
-    sum.totalCost.microUsd, sum.totalCost.picoUsd, sum.rewriteCostSaved.microUsd, sum.rewriteCostSaved.picoUsd,
+    sum.requests,
+    sum.inputTokens,
+    sum.outputTokens,
+    sum.cachedInputTokens,
+    sum.cacheWriteInputTokens,
+    sum.unpricedRequests,
+    sum.rewriteTokensSaved,
+    sum.rewritesPriced,
+    sum.models,
+    sum.inputCost.microUsd,
+    sum.inputCost.picoUsd,
+    sum.outputCost.microUsd,
+    sum.outputCost.picoUsd,
+    sum.totalCost.microUsd,
+    sum.totalCost.picoUsd,
+    sum.rewriteCostSaved.microUsd,
+    sum.rewriteCostSaved.picoUsd,
     recordKey,
   ];
 }
@@ -102,10 +139,31 @@ export function rollupFromStored(value: readonly unknown[]): Rollup | null {
   if (value.length !== 18 || !value.every((item) => isCount(item))) return null;
   const counts = value as readonly number[];
   const money = (at: number): MoneySum => ({ microUsd: counts[at]!, picoUsd: counts[at + 1]! });
-  const [requests, inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens, unpricedRequests, rewriteTokensSaved, rewritesPriced, models] = counts as readonly [number, number, number, number, number, number, number, number, number];
+  const [
+    requests,
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteInputTokens,
+    unpricedRequests,
+    rewriteTokensSaved,
+    rewritesPriced,
+    models,
+  ] = counts as readonly [number, number, number, number, number, number, number, number, number];
   return {
-    requests, inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens, unpricedRequests, rewriteTokensSaved, rewritesPriced, models,
-    inputCost: money(9), outputCost: money(11), totalCost: money(13), rewriteCostSaved: money(15),
+    requests,
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteInputTokens,
+    unpricedRequests,
+    rewriteTokensSaved,
+    rewritesPriced,
+    models,
+    inputCost: money(9),
+    outputCost: money(11),
+    totalCost: money(13),
+    rewriteCostSaved: money(15),
   };
 }
 

@@ -1,20 +1,32 @@
 /**
- * The sums of usage: for every day, of each user path and all its ancestors, of each label, and of each
- * path by model. A record is added in memory at once. What changed is written now and then
+ * The sums of usage: for every day, of each user path and all its ancestors, of each label, and of
+ * each path by model. A record is added in memory at once. What changed is written now and then
  * (`flush-usage.ts`), each sum with the number of the last record that it holds; after a crash the
- * records behind it are added again. Memory holds the sums that aren't written yet and, up to a bound,
- * those that were needed lately.
+ * records behind it are added again. Memory holds the sums that aren't written yet and, up to a
+ * bound, those that were needed lately.
  */
 import { modelsPerDayMax, rollupCellsMax } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
-import { addRollup, copyRollup, emptyRollup, recordKeyIn, type Rollup, rollupFromStored, rollupOf, rollupToStored } from "./rollup.js";
+import {
+  addRollup,
+  copyRollup,
+  emptyRollup,
+  recordKeyIn,
+  type Rollup,
+  rollupFromStored,
+  rollupOf,
+  rollupToStored,
+} from "./rollup.js";
 import { daysUnder, labelPrefix, modelsPrefix, modelSuffix, totalPrefix } from "./rollup-keys.js";
 import { type Change, type Store, StoreUnreadableError } from "../store/store.js";
 import type { UsageRecord } from "./usage-records.js";
 
 export interface RollupPorts {
   readonly store: Store;
-  /** The labels of a managed key; none for the empty id. They stay the same for as long as the key exists. */
+  /**
+   * The labels of a managed key; none for the empty id. They stay the same for as long as the key
+   * exists.
+   */
   labelsOf(keyId: string): readonly string[];
   /** A sum in the store is damaged: it isn't counted any further, nor written over. */
   onDamaged(error: Error): void;
@@ -30,7 +42,10 @@ export interface RollupView {
 
 export interface Rollups extends RollupView {
   add(record: UsageRecord): void;
-  /** Adds a record that an earlier life of the daemon has written under `recordKey` to the sums that don't hold it yet. */
+  /**
+   * Adds a record that an earlier life of the daemon has written under `recordKey` to the sums that
+   * don't hold it yet.
+   */
   replay(record: UsageRecord, recordKey: number): void;
   /** Sums that changed and aren't handed out yet. */
   readonly dirty: number;
@@ -40,7 +55,10 @@ export interface Rollups extends RollupView {
   changes(cells: readonly Cell[], recordKey: number): Change[];
   /** What `changes` made for them is in the store. */
   committed(cells: readonly Cell[]): void;
-  /** Everything that was dirty before the last call is in the store. Forgets what nobody needed since then, if there is much. */
+  /**
+   * Everything that was dirty before the last call is in the store. Forgets what nobody needed
+   * since then, if there is much.
+   */
   forget(): void;
   /** Shows the sums as they are at this moment, whatever is added meanwhile; until it is closed. */
   open(): OpenView;
@@ -73,7 +91,10 @@ interface Group {
   readonly sums: readonly Cell[];
 }
 
-/** Kinds of records of one path that are told apart at a glance; beyond them they are looked up again. */
+/**
+ * Kinds of records of one path that are told apart at a glance; beyond them they are looked up
+ * again.
+ */
 const groupsPerPathMax = 16;
 
 /** What is left of the models of a day when there are too many. */
@@ -97,7 +118,10 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
     const value = store.get("rollups", key);
     if (value === undefined) return undefined;
     const sum = rollupFromStored(value);
-    if (sum === null) throw new StoreUnreadableError(`${store.file} can't be read: the entry ${JSON.stringify(key)} of rollups is not what it should be`);
+    if (sum === null)
+      throw new StoreUnreadableError(
+        `${store.file} can't be read: the entry ${JSON.stringify(key)} of rollups is not what it should be`,
+      );
     return { sum, recordKey: recordKeyIn(value) };
   }
 
@@ -114,7 +138,13 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
     if (damaged.has(key)) return null;
     try {
       const found = read(key);
-      const cell: Cell = { key, sum: found?.sum ?? emptyRollup(), dirty: false, stored: found !== undefined, restoredKey: found?.recordKey ?? 0 };
+      const cell: Cell = {
+        key,
+        sum: found?.sum ?? emptyRollup(),
+        dirty: false,
+        stored: found !== undefined,
+        restoredKey: found?.recordKey ?? 0,
+      };
       cells.set(key, cell);
       return cell;
     } catch (error) {
@@ -129,7 +159,10 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
     return known(key) ?? load(key);
   }
 
-  /** After a crash a total may have been written before its sums by model or after them: `replaying`, these are counted. */
+  /**
+   * After a crash a total may have been written before its sums by model or after them:
+   * `replaying`, these are counted.
+   */
   function totalOf(userPath: string, replaying: boolean): Cell | null {
     const key = totalPrefix(userPath) + day;
     const cell = known(key);
@@ -137,7 +170,10 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
     const total = load(key);
     if (total !== null && replaying) {
       const prefix = modelsPrefix(userPath);
-      const keys = store.keys("rollups", { ...daysUnder(prefix, day, day), limit: modelsPerDayMax + 1 });
+      const keys = store.keys("rollups", {
+        ...daysUnder(prefix, day, day),
+        limit: modelsPerDayMax + 1,
+      });
       total.sum.models = keys.filter((model) => model !== prefix + day + otherModels).length;
     }
     return total;
@@ -181,7 +217,15 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
     }
     const { userPath, keyId, provider, model } = record;
     const ofPath = groups.get(userPath);
-    if (ofPath !== undefined) for (const group of ofPath) if (group.model === model && group.keyId === keyId && group.provider === provider && group.dayNumber === number) return group.sums;
+    if (ofPath !== undefined)
+      for (const group of ofPath)
+        if (
+          group.model === model &&
+          group.keyId === keyId &&
+          group.provider === provider &&
+          group.dayNumber === number
+        )
+          return group.sums;
     const group: Group = { dayNumber, keyId, provider, model, sums: collect(record, replaying) };
     if (ofPath !== undefined && ofPath.length < groupsPerPathMax) ofPath.push(group);
     else {
@@ -192,7 +236,8 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
   }
 
   function add(cell: Cell, what: Rollup): void {
-    for (const before of views) if (!before.has(cell.key)) before.set(cell.key, copyRollup(cell.sum));
+    for (const before of views)
+      if (!before.has(cell.key)) before.set(cell.key, copyRollup(cell.sum));
     addRollup(cell.sum, what);
     if (cell.dirty) return;
     cell.dirty = true;
@@ -219,7 +264,9 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
       const one = rollupOf(record);
       for (const cell of sumsOf(record, true)) if (recordKey > cell.restoredKey) add(cell, one);
     },
-    get dirty() { return dirty.length; },
+    get dirty() {
+      return dirty.length;
+    },
     takeDirty() {
       const taken = dirty;
       dirty = [];
@@ -229,7 +276,11 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
       const changes: Change[] = [];
       for (const cell of written) {
         cell.dirty = false;
-        changes.push({ table: "rollups", key: cell.key, value: rollupToStored(cell.sum, recordKey) });
+        changes.push({
+          table: "rollups",
+          key: cell.key,
+          value: rollupToStored(cell.sum, recordKey),
+        });
       }
       return changes;
     },
@@ -242,7 +293,8 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
     },
     forget() {
       if (cells.size < rollupCellsMax) return;
-      // Whoever is in `elder` alone hasn't been touched since the last time, so it has been written by now: it can be read again.
+      // Whoever is in `elder` alone hasn't been touched since the last time, so it has been written
+      // by now: it can be read again.
       elder = cells;
       cells = new Map();
       groups = new Map();
@@ -250,7 +302,11 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
     open() {
       const before = new Map<string, Rollup>();
       views.add(before);
-      return { held: (key) => before.get(key) ?? held(key), unstored: unstoredKeys, close: () => void views.delete(before) };
+      return {
+        held: (key) => before.get(key) ?? held(key),
+        unstored: unstoredKeys,
+        close: () => void views.delete(before),
+      };
     },
     held,
     unstored: unstoredKeys,

@@ -1,6 +1,6 @@
 /**
- * Removes what is older than it is to be kept, a slice at a call: records by their keys, which ascend
- * with time; sums by a walk over all of them, once a day.
+ * Removes what is older than it is to be kept, a slice at a call: records by their keys, which
+ * ascend with time; sums by a walk over all of them, once a day.
  */
 import { batchesPerTrim, rollupDaysMin, sumsPerTrim } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
@@ -9,7 +9,10 @@ import type { Change, Store } from "../store/store.js";
 import { usageKey } from "./usage-records.js";
 
 export interface UsageTrimmer {
-  /** What is to be removed now; no record behind `rolledUpKey`, however old the clock takes it for: a start may need it for the sums. */
+  /**
+   * What is to be removed now; no record behind `rolledUpKey`, however old the clock takes it for:
+   * a start may need it for the sums.
+   */
   next(nowMs: number, rolledUpKey: number): Change[];
 }
 
@@ -28,17 +31,26 @@ export function createUsageTrimmer(store: Store, retentionDays: number): UsageTr
       cursor = "";
     }
     if (cursor === null) return [];
-    const keys = store.keys("rollups", { from: cursor, before: end, limit: sumsPerTrim }).map(String);
+    const keys = store
+      .keys("rollups", { from: cursor, before: end, limit: sumsPerTrim })
+      .map(String);
     cursor = keys.length < sumsPerTrim ? null : keys.at(-1)!;
     // Days are kept whole, and a year's worth of them in any case: GET /v1/usage answers for 365.
     const oldest = dayOf(Math.max(0, nowMs - Math.max(retentionDays, rollupDaysMin) * dayMs));
-    return keys.filter((key) => dayOfKey(key) < oldest).map((key) => ({ table: "rollups", key, value: undefined }));
+    return keys
+      .filter((key) => dayOfKey(key) < oldest)
+      .map((key) => ({ table: "rollups", key, value: undefined }));
   }
 
   return {
     next(nowMs, rolledUpKey) {
-      const before = Math.min(usageKey(Math.max(0, nowMs - retentionDays * dayMs)), rolledUpKey + 1);
-      const records: Change[] = store.keys("usage", { from: 0, before, limit: batchesPerTrim }).map((key) => ({ table: "usage", key, value: undefined }));
+      const before = Math.min(
+        usageKey(Math.max(0, nowMs - retentionDays * dayMs)),
+        rolledUpKey + 1,
+      );
+      const records: Change[] = store
+        .keys("usage", { from: 0, before, limit: batchesPerTrim })
+        .map((key) => ({ table: "usage", key, value: undefined }));
       return [...records, ...oldSums(nowMs)];
     },
   };

@@ -1,8 +1,9 @@
 /**
  * The records of executed requests on their way into the store, and how far their sums are there. A
- * record counts in the sums at once, and reaches the disk in the commit of the settle that told it; a
- * settle that comes again tells nothing new, so it never gets here twice. Records and what of them the
- * sums on the disk hold are told apart by one number, the record's key, which ascends with recording.
+ * record counts in the sums at once, and reaches the disk in the commit of the settle that told it;
+ * a settle that comes again tells nothing new, so it never gets here twice. Records and what of
+ * them the sums on the disk hold are told apart by one number, the record's key, which ascends with
+ * recording.
  */
 import { rollupRecordsMax, rollupsDirtyMax } from "../../shared/bounds.js";
 import type { Cell, Rollups } from "./rollups.js";
@@ -44,14 +45,25 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
   let latestMs = 0;
   let gathered = before.replayed;
   let tellMuch = (): void => {};
-  const closed: { readonly key: number; readonly lsn: number; readonly records: readonly UsageRecord[] }[] = [];
+  const closed: {
+    readonly key: number;
+    readonly lsn: number;
+    readonly records: readonly UsageRecord[];
+  }[] = [];
   return {
     rollups,
-    get lastKey() { return lastKey; },
-    get rolledUpKey() { return rolledUpKey; },
-    set rolledUpKey(key) { rolledUpKey = key; },
+    get lastKey() {
+      return lastKey;
+    },
+    get rolledUpKey() {
+      return rolledUpKey;
+    },
+    set rolledUpKey(key) {
+      rolledUpKey = key;
+    },
     add(record, nowMs) {
-      // A batch stays open while the store fails: whoever reads from a moment on must find what ended after it.
+      // A batch stays open while the store fails: whoever reads from a moment on must find what
+      // ended after it.
       latestMs = open.length === 0 ? nowMs : Math.max(latestMs, nowMs);
       open.push(record);
       rollups.add(record);

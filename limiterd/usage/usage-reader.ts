@@ -1,6 +1,6 @@
 /**
- * Reading sums and records of usage while more of them come in: in slices, with what isn't written yet,
- * each once. Between two slices the daemon does its other work.
+ * Reading sums and records of usage while more of them come in: in slices, with what isn't written
+ * yet, each once. Between two slices the daemon does its other work.
  */
 import { rollupsPerSlice, unstoredPerSlice } from "../../shared/bounds.js";
 import { dayIn, daysUnder } from "./rollup-keys.js";
@@ -26,21 +26,48 @@ export interface Days {
 /** What to do with a sum: take from it at once what is needed. */
 export type EachSum = (key: string, sum: Rollup) => void;
 
-/** Hands the sums under a prefix (`rollup-keys.ts`) to `each`, those of `view` as they stand there. Rejects with `StoreUnreadableError`. */
-export async function readRollups(reader: UsageReader, prefix: string, days: Days, each: EachSum, view: RollupView = reader.usage.rollups): Promise<void> {
+/**
+ * Hands the sums under a prefix (`rollup-keys.ts`) to `each`, those of `view` as they stand there.
+ * Rejects with `StoreUnreadableError`.
+ */
+export async function readRollups(
+  reader: UsageReader,
+  prefix: string,
+  days: Days,
+  each: EachSum,
+  view: RollupView = reader.usage.rollups,
+): Promise<void> {
   const early = new Set<string>();
   await readUnstored(reader, view, (key, sum) => {
-    if (!key.startsWith(prefix) || dayIn(key, prefix) < days.fromDay || dayIn(key, prefix) > days.toDay) return;
+    if (
+      !key.startsWith(prefix) ||
+      dayIn(key, prefix) < days.fromDay ||
+      dayIn(key, prefix) > days.toDay
+    )
+      return;
     early.add(key);
     each(key, sum);
   });
-  await readStored(reader, prefix, days, (key, sum) => {
-    if (!early.has(key)) each(key, sum);
-  }, view);
+  await readStored(
+    reader,
+    prefix,
+    days,
+    (key, sum) => {
+      if (!early.has(key)) each(key, sum);
+    },
+    view,
+  );
 }
 
-/** Hands over every sum that the store has never held, before `readStored` is asked for the others: what is written in between, that one finds too. */
-export async function readUnstored({ turn }: UsageReader, view: RollupView, each: EachSum): Promise<void> {
+/**
+ * Hands over every sum that the store has never held, before `readStored` is asked for the others:
+ * what is written in between, that one finds too.
+ */
+export async function readUnstored(
+  { turn }: UsageReader,
+  view: RollupView,
+  each: EachSum,
+): Promise<void> {
   let sinceTurn = 0;
   for (const key of view.unstored()) {
     const sum = view.held(key);
@@ -51,10 +78,19 @@ export async function readUnstored({ turn }: UsageReader, view: RollupView, each
   }
 }
 
-/** Hands over the sums under a prefix that the store holds, as they stand in memory if they are there. Rejects with `StoreUnreadableError`. */
-export async function readStored({ store, turn }: UsageReader, prefix: string, { fromDay, toDay }: Days, each: EachSum, view: RollupView): Promise<void> {
+/**
+ * Hands over the sums under a prefix that the store holds, as they stand in memory if they are
+ * there. Rejects with `StoreUnreadableError`.
+ */
+export async function readStored(
+  { store, turn }: UsageReader,
+  prefix: string,
+  { fromDay, toDay }: Days,
+  each: EachSum,
+  view: RollupView,
+): Promise<void> {
   const { from, before } = daysUnder(prefix, fromDay, toDay);
-  for (let next: string | null = from, last = ""; next !== null;) {
+  for (let next: string | null = from, last = ""; next !== null; ) {
     const slice = store.range("rollups", { from: next, before, limit: rollupsPerSlice });
     for (const { key: rawKey, value } of slice) {
       const key = String(rawKey);
@@ -70,7 +106,10 @@ export async function readStored({ store, turn }: UsageReader, prefix: string, {
   }
 }
 
-/** The sum of a few days under a prefix, in one synchronous step: for a month at the most. Throws `StoreUnreadableError`. */
+/**
+ * The sum of a few days under a prefix, in one synchronous step: for a month at the most. Throws
+ * `StoreUnreadableError`.
+ */
 export function sumDays(usage: UsageLog, prefix: string, days: readonly string[]): Rollup {
   const sum = emptyRollup();
   for (const day of days) {
@@ -80,8 +119,15 @@ export function sumDays(usage: UsageLog, prefix: string, days: readonly string[]
   return sum;
 }
 
-/** Hands every record that was settled before this call and ended at `fromMs` or later to `each`, once. Rejects with `StoreUnreadableError`. */
-export async function readRecords({ store, usage, turn }: UsageReader, fromMs: number, each: (record: UsageRecord) => void): Promise<void> {
+/**
+ * Hands every record that was settled before this call and ended at `fromMs` or later to `each`,
+ * once. Rejects with `StoreUnreadableError`.
+ */
+export async function readRecords(
+  { store, usage, turn }: UsageReader,
+  fromMs: number,
+  each: (record: UsageRecord) => void,
+): Promise<void> {
   const early = new Set<number>();
   const lastKey = usage.lastKey;
   const tell = (record: UsageRecord): void => {
@@ -91,16 +137,20 @@ export async function readRecords({ store, usage, turn }: UsageReader, fromMs: n
     if (key !== null) early.add(key);
     for (const record of records) tell(record);
   }
-  for (let from = usageKey(fromMs); ;) {
+  for (let from = usageKey(fromMs); ; ) {
     const [entry] = store.range("usage", { from, before: lastKey + 1, limit: 1 });
     if (entry === undefined) return;
     const key = Number(entry.key);
-    if (!early.has(key)) for (const record of recordsFromStored(entry.value) ?? damaged(store, "usage", key)) tell(record);
+    if (!early.has(key))
+      for (const record of recordsFromStored(entry.value) ?? damaged(store, "usage", key))
+        tell(record);
     from = key + 1;
     await turn();
   }
 }
 
 export function damaged(store: Store, table: string, key: string | number): never {
-  throw new StoreUnreadableError(`${store.file} can't be read: the entry ${JSON.stringify(key)} of ${table} is not what it should be`);
+  throw new StoreUnreadableError(
+    `${store.file} can't be read: the entry ${JSON.stringify(key)} of ${table} is not what it should be`,
+  );
 }

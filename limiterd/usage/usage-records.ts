@@ -1,6 +1,6 @@
 /**
- * The record of one executed request, and how the records of one commit are kept: as one entry of the
- * store, under a number that ascends with recording, so that retention and windows are ranges.
+ * The record of one executed request, and how the records of one commit are kept: as one entry of
+ * the store, under a number that ascends with recording, so that retention and windows are ranges.
  */
 import { isCount } from "../../shared/assert.js";
 import { recordLatenessMs } from "../../shared/bounds.js";
@@ -18,17 +18,38 @@ export interface UsageRecord extends Execution {
 }
 
 /**
- * The record of a settle that has just arrived for the first time. What comes later than a week after
- * its end is recorded as of a week ago, so that a window of records is a bounded part of the table.
+ * The record of a settle that has just arrived for the first time. What comes later than a week
+ * after its end is recorded as of a week ago, so that a window of records is a bounded part of the
+ * table.
  */
-export function recordOf({ userPath, estimated, endedAgoMs }: Settle, record: Execution, nowMs: number): UsageRecord {
+export function recordOf(
+  { userPath, estimated, endedAgoMs }: Settle,
+  record: Execution,
+  nowMs: number,
+): UsageRecord {
   return {
     atMs: Math.max(0, nowMs - Math.min(endedAgoMs, recordLatenessMs)),
-    userPath, estimated,
-    requestId: record.requestId, endpoint: record.endpoint, provider: record.provider, providerType: record.providerType, model: record.model, status: record.status,
-    inputTokens: record.inputTokens, outputTokens: record.outputTokens, cachedInputTokens: record.cachedInputTokens, cacheWriteInputTokens: record.cacheWriteInputTokens,
-    inputCost: record.inputCost, outputCost: record.outputCost, totalCost: record.totalCost, cacheHit: record.cacheHit,
-    rewriteTokensSaved: record.rewriteTokensSaved, rewriteCostSaved: record.rewriteCostSaved, latencyMs: record.latencyMs, firstByteMs: record.firstByteMs, keyId: record.keyId,
+    userPath,
+    estimated,
+    requestId: record.requestId,
+    endpoint: record.endpoint,
+    provider: record.provider,
+    providerType: record.providerType,
+    model: record.model,
+    status: record.status,
+    inputTokens: record.inputTokens,
+    outputTokens: record.outputTokens,
+    cachedInputTokens: record.cachedInputTokens,
+    cacheWriteInputTokens: record.cacheWriteInputTokens,
+    inputCost: record.inputCost,
+    outputCost: record.outputCost,
+    totalCost: record.totalCost,
+    cacheHit: record.cacheHit,
+    rewriteTokensSaved: record.rewriteTokensSaved,
+    rewriteCostSaved: record.rewriteCostSaved,
+    latencyMs: record.latencyMs,
+    firstByteMs: record.firstByteMs,
+    keyId: record.keyId,
   };
 }
 
@@ -45,14 +66,36 @@ export function usageKeyMs(key: number): number {
   return Math.floor(key / keysPerMs);
 }
 
-/** `usage`: [lsn, record, …] by key; the records of one batch of the journal, in the order of their settles. */
+/**
+ * `usage`: [lsn, record, …] by key; the records of one batch of the journal, in the order of their
+ * settles.
+ */
 export function recordsToStored(lsn: number, records: readonly UsageRecord[]): readonly unknown[] {
   const value: unknown[] = [lsn];
   for (const r of records) {
     value.push([
-      r.atMs, r.requestId, r.userPath, r.keyId, r.provider, r.providerType, r.model, r.endpoint, r.status, r.estimated, r.cacheHit,
-      r.inputTokens, r.outputTokens, r.cachedInputTokens, r.cacheWriteInputTokens, r.inputCost, r.outputCost, r.totalCost,
-      r.rewriteTokensSaved, r.rewriteCostSaved, r.latencyMs, r.firstByteMs,
+      r.atMs,
+      r.requestId,
+      r.userPath,
+      r.keyId,
+      r.provider,
+      r.providerType,
+      r.model,
+      r.endpoint,
+      r.status,
+      r.estimated,
+      r.cacheHit,
+      r.inputTokens,
+      r.outputTokens,
+      r.cachedInputTokens,
+      r.cacheWriteInputTokens,
+      r.inputCost,
+      r.outputCost,
+      r.totalCost,
+      r.rewriteTokensSaved,
+      r.rewriteCostSaved,
+      r.latencyMs,
+      r.firstByteMs,
     ]);
   }
   return value;
@@ -64,7 +107,8 @@ export function recordsFromStored(value: readonly unknown[]): UsageRecord[] | nu
   const records: UsageRecord[] = [];
   for (let i = 1; i < value.length; i++) {
     const item = value[i];
-    const record = Array.isArray(item) && item.length === 22 ? recordFromStored(item as unknown[]) : null;
+    const record =
+      Array.isArray(item) && item.length === 22 ? recordFromStored(item as unknown[]) : null;
     if (record === null) return null;
     records.push(record);
   }
@@ -73,19 +117,85 @@ export function recordsFromStored(value: readonly unknown[]): UsageRecord[] | nu
 
 function recordFromStored(item: readonly unknown[]): UsageRecord | null {
   const [
-    atMs, requestId, userPath, keyId, provider, providerType, model, endpoint, status, estimated, cacheHit,
-    inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens, inputCost, outputCost, totalCost,
-    rewriteTokensSaved, rewriteCostSaved, latencyMs, firstByteMs,
+    atMs,
+    requestId,
+    userPath,
+    keyId,
+    provider,
+    providerType,
+    model,
+    endpoint,
+    status,
+    estimated,
+    cacheHit,
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteInputTokens,
+    inputCost,
+    outputCost,
+    totalCost,
+    rewriteTokensSaved,
+    rewriteCostSaved,
+    latencyMs,
+    firstByteMs,
   ] = item;
-  if (typeof requestId !== "string" || typeof userPath !== "string" || !isNormalUserPath(userPath) || typeof keyId !== "string") return null;
-  if (typeof provider !== "string" || typeof providerType !== "string" || typeof model !== "string" || typeof endpoint !== "string") return null;
-  if (typeof estimated !== "boolean" || typeof cacheHit !== "boolean" || !isCount(atMs) || !isCount(status) || !isCount(latencyMs) || !(firstByteMs === null || isCount(firstByteMs))) return null;
-  if (!isCount(inputTokens) || !isCount(outputTokens) || !isCount(cachedInputTokens) || !isCount(cacheWriteInputTokens) || !isCount(rewriteTokensSaved)) return null;
-  if (!isCost(inputCost) || !isCost(outputCost) || !isCost(totalCost) || !isCost(rewriteCostSaved)) return null;
+  if (
+    typeof requestId !== "string" ||
+    typeof userPath !== "string" ||
+    !isNormalUserPath(userPath) ||
+    typeof keyId !== "string"
+  )
+    return null;
+  if (
+    typeof provider !== "string" ||
+    typeof providerType !== "string" ||
+    typeof model !== "string" ||
+    typeof endpoint !== "string"
+  )
+    return null;
+  if (
+    typeof estimated !== "boolean" ||
+    typeof cacheHit !== "boolean" ||
+    !isCount(atMs) ||
+    !isCount(status) ||
+    !isCount(latencyMs) ||
+    !(firstByteMs === null || isCount(firstByteMs))
+  )
+    return null;
+  if (
+    !isCount(inputTokens) ||
+    !isCount(outputTokens) ||
+    !isCount(cachedInputTokens) ||
+    !isCount(cacheWriteInputTokens) ||
+    !isCount(rewriteTokensSaved)
+  )
+    return null;
+  if (!isCost(inputCost) || !isCost(outputCost) || !isCost(totalCost) || !isCost(rewriteCostSaved))
+    return null;
   return {
-    atMs, requestId, userPath, keyId, provider, providerType, model, endpoint, status, estimated, cacheHit,
-    inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens, inputCost, outputCost, totalCost,
-    rewriteTokensSaved, rewriteCostSaved, latencyMs, firstByteMs,
+    atMs,
+    requestId,
+    userPath,
+    keyId,
+    provider,
+    providerType,
+    model,
+    endpoint,
+    status,
+    estimated,
+    cacheHit,
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteInputTokens,
+    inputCost,
+    outputCost,
+    totalCost,
+    rewriteTokensSaved,
+    rewriteCostSaved,
+    latencyMs,
+    firstByteMs,
   };
 }
 

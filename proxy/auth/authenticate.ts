@@ -1,7 +1,7 @@
 /**
- * Who is calling, and on which user path, as far as a request alone tells it (CONTRACT section 2): the
- * master key and JWTs are judged here; managed keys, and whether anybody may call without credentials,
- * are the daemon's to say (`authorize-caller.ts`, or the admission itself).
+ * Who is calling, and on which user path, as far as a request alone tells it (CONTRACT section 2):
+ * the master key and JWTs are judged here; managed keys, and whether anybody may call without
+ * credentials, are the daemon's to say (`authorize-caller.ts`, or the admission itself).
  */
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { looksLikeManagedKey } from "../../shared/domain/managed-key.js";
@@ -17,7 +17,10 @@ export interface Credentials {
   readonly jwt: JwtVerifier | null;
   /** Lower case. */
   readonly userPathHeader: string;
-  /** Whether anybody may call while there is no managed key either. Only with neither a master key nor an issuer. */
+  /**
+   * Whether anybody may call while there is no managed key either. Only with neither a master key
+   * nor an issuer.
+   */
   readonly open: boolean;
   /** Whether /admin is open with it: on loopback alone. */
   readonly adminOpen: boolean;
@@ -48,23 +51,54 @@ type Header = (name: string) => string | undefined;
 export const wrongToken: Failure = unauthorized("authentication failed");
 
 /**
- * The caller of a request to `area`, or the refusal; later only for a JWT that wasn't seen lately. `header`
- * reads a request header by its lower-case name, `isRepeated` tells whether it came twice.
+ * The caller of a request to `area`, or the refusal; later only for a JWT that wasn't seen lately.
+ * `header` reads a request header by its lower-case name, `isRepeated` tells whether it came twice.
  */
-export function authenticate(credentials: Credentials, area: Area, header: Header, isRepeated: (name: string) => boolean = () => false): Authentication | Promise<Authentication> {
+export function authenticate(
+  credentials: Credentials,
+  area: Area,
+  header: Header,
+  isRepeated: (name: string) => boolean = () => false,
+): Authentication | Promise<Authentication> {
   const { masterKey, jwt } = credentials;
   const token = bearerToken(header);
   const wrong = typeof token === "string" ? wrongToken : token;
   if (typeof token === "string") {
-    if (masterKey !== null && credentials.sameSecret(token, masterKey)) return vouchedFor(headerCaller(credentials, area, "vouched", wrong, header, isRepeated));
-    if (looksLikeManagedKey(token)) return { ok: true, caller: headerCaller(credentials, area, credentials.hashKey(token), wrong, header, isRepeated) };
+    if (masterKey !== null && credentials.sameSecret(token, masterKey))
+      return vouchedFor(headerCaller(credentials, area, "vouched", wrong, header, isRepeated));
+    if (looksLikeManagedKey(token))
+      return {
+        ok: true,
+        caller: headerCaller(
+          credentials,
+          area,
+          credentials.hashKey(token),
+          wrong,
+          header,
+          isRepeated,
+        ),
+      };
     if (jwt !== null && looksLikeJwt(token)) return jwtCaller(jwt.verify(token), area);
   }
   if (masterKey !== null || jwt !== null) return { ok: false, failure: wrong };
-  const needsMasterKey = plainFailure(403, "permission_error", "/admin needs a master key: set SLUICE_MASTER_KEY");
+  const needsMasterKey = plainFailure(
+    403,
+    "permission_error",
+    "/admin needs a master key: set SLUICE_MASTER_KEY",
+  );
   if (area === "admin" && !credentials.adminOpen) return { ok: false, failure: needsMasterKey };
   if (!credentials.open) return { ok: false, failure: wrong };
-  return { ok: true, caller: headerCaller(credentials, area, "none", area === "admin" ? needsMasterKey : wrong, header, isRepeated) };
+  return {
+    ok: true,
+    caller: headerCaller(
+      credentials,
+      area,
+      "none",
+      area === "admin" ? needsMasterKey : wrong,
+      header,
+      isRepeated,
+    ),
+  };
 }
 
 /** A caller on a path that the proxy knows: the master key's, or a JWT's. */
@@ -73,27 +107,56 @@ export function vouchedCaller(userPath: string): Caller {
 }
 
 /** A caller who may name its user path itself. */
-function headerCaller(credentials: Credentials, area: Area, credential: string, denial: Failure, header: Header, isRepeated: (name: string) => boolean): Caller {
+function headerCaller(
+  credentials: Credentials,
+  area: Area,
+  credential: string,
+  denial: Failure,
+  header: Header,
+  isRepeated: (name: string) => boolean,
+): Caller {
   const given = area === "admin" ? undefined : header(credentials.userPathHeader);
-  if (given === undefined) return { userPath: "/", credential, keyId: "", pathFailure: null, denial };
+  if (given === undefined)
+    return { userPath: "/", credential, keyId: "", pathFailure: null, denial };
   const path = normalizeUserPath(asUtf8(given));
   // Two of them would be read as one path with a comma, which no rule of either covers.
-  if (path.ok && !(given.includes(",") && isRepeated(credentials.userPathHeader))) return { userPath: path.path, credential, keyId: "", pathFailure: null, denial };
+  if (path.ok && !(given.includes(",") && isRepeated(credentials.userPathHeader)))
+    return { userPath: path.path, credential, keyId: "", pathFailure: null, denial };
   const name = displayName(credentials.userPathHeader);
-  return { userPath: "/", credential, keyId: "", pathFailure: invalid(`invalid ${name} header`, name), denial };
+  return {
+    userPath: "/",
+    credential,
+    keyId: "",
+    pathFailure: invalid(`invalid ${name} header`, name),
+    denial,
+  };
 }
 
 function vouchedFor(caller: Caller): Authentication {
-  return caller.pathFailure === null ? { ok: true, caller } : { ok: false, failure: caller.pathFailure };
+  return caller.pathFailure === null
+    ? { ok: true, caller }
+    : { ok: false, failure: caller.pathFailure };
 }
 
-function jwtCaller(verified: Authentication | Promise<Authentication>, area: Area): Authentication | Promise<Authentication> {
+function jwtCaller(
+  verified: Authentication | Promise<Authentication>,
+  area: Area,
+): Authentication | Promise<Authentication> {
   if (area !== "admin") return verified;
   return verified instanceof Promise ? verified.then(deniedOnAdmin) : deniedOnAdmin(verified);
 }
 
 function deniedOnAdmin(verified: Authentication): Authentication {
-  return verified.ok ? { ok: false, failure: plainFailure(403, "permission_error", "a JWT does not open /admin: use the master key") } : verified;
+  return verified.ok
+    ? {
+        ok: false,
+        failure: plainFailure(
+          403,
+          "permission_error",
+          "a JWT does not open /admin: use the master key",
+        ),
+      }
+    : verified;
 }
 
 function bearerToken(header: Header): string | Failure {
@@ -101,7 +164,8 @@ function bearerToken(header: Header): string | Failure {
   let token = header("x-api-key");
   if (isGiven(authorization)) {
     const bearer = /^Bearer +(\S+) *$/i.exec(authorization);
-    if (bearer === null) return unauthorized("malformed credentials: expected Authorization: Bearer <token>");
+    if (bearer === null)
+      return unauthorized("malformed credentials: expected Authorization: Bearer <token>");
     token = bearer[1]!;
   }
   return token === undefined || token === "" ? unauthorized("missing credentials") : token;
@@ -116,7 +180,9 @@ function unauthorized(message: string): Failure {
   return plainFailure(401, "authentication_error", message);
 }
 
-/** Node reads header bytes as Latin-1, clients write UTF-8: what is valid UTF-8 is taken as that. */
+/**
+ * Node reads header bytes as Latin-1, clients write UTF-8: what is valid UTF-8 is taken as that.
+ */
 function asUtf8(latin1: string): string {
   // eslint-disable-next-line no-control-regex
   if (/^[\u0000-\u007f]*$/.test(latin1)) return latin1;
@@ -126,5 +192,8 @@ function asUtf8(latin1: string): string {
 
 /** `x-sluice-user-path` as people write it: `X-Sluice-User-Path`. */
 function displayName(header: string): string {
-  return header.replace(/(^|-)([a-z])/g, (_, dash: string, letter: string) => dash + letter.toUpperCase());
+  return header.replace(
+    /(^|-)([a-z])/g,
+    (_, dash: string, letter: string) => dash + letter.toUpperCase(),
+  );
 }

@@ -1,6 +1,7 @@
 /**
  * What the daemon says of a caller whose request asks for nothing limited, or is refused before its
- * admission: a wrong token must learn nothing but that it is wrong. An admission says the same by itself.
+ * admission: a wrong token must learn nothing but that it is wrong. An admission says the same by
+ * itself.
  */
 import { unauthorizedBodyBytesMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
@@ -13,46 +14,102 @@ import type { Area } from "../http/match-route.js";
 import { replyFailure } from "../http/respond.js";
 
 /**
- * The caller with its effective user path, or the refusal. At once for whom the proxy vouches, and for
- * callers without credentials while it is known that there is no managed key. Without the daemon a key
- * can't be checked: that is a 503 in either failure mode.
+ * The caller with its effective user path, or the refusal. At once for whom the proxy vouches, and
+ * for callers without credentials while it is known that there is no managed key. Without the
+ * daemon a key can't be checked: that is a 503 in either failure mode.
  */
-export function authorizeCaller(limiter: Limiter, caller: Caller, area: Area): Authentication | Promise<Authentication> {
+export function authorizeCaller(
+  limiter: Limiter,
+  caller: Caller,
+  area: Area,
+): Authentication | Promise<Authentication> {
   const { credential } = caller;
   if (credential === "vouched") return { ok: true, caller };
   if (credential === "none") {
     if (limiter.keyed === true) return { ok: false, failure: caller.denial };
     // What an administrator asks may wait until the daemon is back; by then there may be a key.
-    if (limiter.keyed === false && (area !== "admin" || limiter.reachable)) return identified(caller, { userPath: "", keyId: "" }, area);
+    if (limiter.keyed === false && (area !== "admin" || limiter.reachable))
+      return identified(caller, { userPath: "", keyId: "" }, area);
   }
   return limiter.authorize(credential).then((outcome) => {
     switch (outcome.kind) {
-      case "authorized": return identified(caller, outcome, area);
-      case "denied": return { ok: false, failure: caller.denial };
-      case "unavailable": return { ok: false, failure: limiterUnavailable() };
+      case "authorized":
+        return identified(caller, outcome, area);
+      case "denied":
+        return { ok: false, failure: caller.denial };
+      case "unavailable":
+        return { ok: false, failure: limiterUnavailable() };
     }
   });
 }
 
 /** `userPath`: what the key is bound to; empty when the caller may name its path. */
-function identified(caller: Caller, { userPath, keyId }: { readonly userPath: string; readonly keyId: string }, area: Area): Authentication {
-  if (area === "admin" && keyId !== "") return { ok: false, failure: plainFailure(403, "permission_error", "a managed key does not open /admin: use the master key"), note: `refused on /admin: ${keyId}` };
-  if (userPath === "" && caller.pathFailure !== null) return { ok: false, failure: caller.pathFailure };
-  return { ok: true, caller: { ...caller, keyId, userPath: userPath === "" ? caller.userPath : userPath, pathFailure: null } };
+function identified(
+  caller: Caller,
+  { userPath, keyId }: { readonly userPath: string; readonly keyId: string },
+  area: Area,
+): Authentication {
+  if (area === "admin" && keyId !== "")
+    return {
+      ok: false,
+      failure: plainFailure(
+        403,
+        "permission_error",
+        "a managed key does not open /admin: use the master key",
+      ),
+      note: `refused on /admin: ${keyId}`,
+    };
+  if (userPath === "" && caller.pathFailure !== null)
+    return { ok: false, failure: caller.pathFailure };
+  return {
+    ok: true,
+    caller: {
+      ...caller,
+      keyId,
+      userPath: userPath === "" ? caller.userPath : userPath,
+      pathFailure: null,
+    },
+  };
 }
 
-/** Whether the caller of a request that will be admitted is judged before its body is read, and not with the admission. */
-export function mustAuthorizeFirst(limiter: Limiter, { credential, pathFailure }: Caller, exchange: Exchange): boolean {
+/**
+ * Whether the caller of a request that will be admitted is judged before its body is read, and not
+ * with the admission.
+ */
+export function mustAuthorizeFirst(
+  limiter: Limiter,
+  { credential, pathFailure }: Caller,
+  exchange: Exchange,
+): boolean {
   if (credential === "vouched") return false;
   if (pathFailure !== null || (credential === "none" && limiter.keyed === true)) return true;
   if (credential === "none") return false;
   const length = exchange.header("content-length");
-  return length === undefined ? exchange.header("transfer-encoding") !== undefined : Number(length) > unauthorizedBodyBytesMax;
+  return length === undefined
+    ? exchange.header("transfer-encoding") !== undefined
+    : Number(length) > unauthorizedBodyBytesMax;
 }
 
 /** Answers a request whose caller is refused, or can't be judged now. */
-export function refuseCaller(exchange: Exchange, area: Area, record: RequestRecord, { failure, note }: Extract<Authentication, { readonly ok: false }>): void {
-  record.end(failure.status, failure.code === "limiter_unavailable" ? "limiter_unavailable" : "refused");
+export function refuseCaller(
+  exchange: Exchange,
+  area: Area,
+  record: RequestRecord,
+  { failure, note }: Extract<Authentication, { readonly ok: false }>,
+): void {
+  record.end(
+    failure.status,
+    failure.code === "limiter_unavailable" ? "limiter_unavailable" : "refused",
+  );
   record.note = note ?? null;
-  replyFailure(exchange, area, failure, failure.status === 401 ? ["www-authenticate", "Bearer"] : failure.status === 503 ? ["retry-after", "1"] : []);
+  replyFailure(
+    exchange,
+    area,
+    failure,
+    failure.status === 401
+      ? ["www-authenticate", "Bearer"]
+      : failure.status === 503
+        ? ["retry-after", "1"]
+        : [],
+  );
 }

@@ -1,19 +1,32 @@
-/** From the claims of a verified token to its user path (CONTRACT section 2). Whether the token is genuine isn't known here. */
+/**
+ * From the claims of a verified token to its user path (CONTRACT section 2). Whether the token is
+ * genuine isn't known here.
+ */
 import { isObject } from "../../shared/assert.js";
 import { jwtBytesMax } from "../../shared/bounds.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Three parts in base64url, the last of which may be empty. Whatever else a bearer token is, it isn't a JWT. */
+/**
+ * Three parts in base64url, the last of which may be empty. Whatever else a bearer token is, it
+ * isn't a JWT.
+ */
 export function looksLikeJwt(token: string): boolean {
   return token.length <= jwtBytesMax && /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token);
 }
 
-/** What the token claims its issuer to be, before anything is verified; null when it can't be read. */
+/**
+ * What the token claims its issuer to be, before anything is verified; null when it can't be read.
+ */
 export function claimedIssuer(token: string): string | null {
   try {
-    const claims: unknown = JSON.parse(Buffer.from(token.slice(token.indexOf(".") + 1, token.lastIndexOf(".")), "base64url").toString("utf8"));
+    const claims: unknown = JSON.parse(
+      Buffer.from(
+        token.slice(token.indexOf(".") + 1, token.lastIndexOf(".")),
+        "base64url",
+      ).toString("utf8"),
+    );
     return isObject(claims) && typeof claims["iss"] === "string" ? claims["iss"] : null;
   } catch {
     // Not a JWT after all: as wrong as any other token.
@@ -24,9 +37,9 @@ export function claimedIssuer(token: string): string | null {
 /**
  * The user path that these claims give by a configured `user_path`, or null when they give none.
  *
- * A name such as `team` is a claim that holds the whole path. A text with a leading slash is a template:
- * each `{claim}` is exactly one segment, so a value that is empty or holds a slash gives no path. It
- * would otherwise lead out of its place in the tree.
+ * A name such as `team` is a claim that holds the whole path. A text with a leading slash is a
+ * template: each `{claim}` is exactly one segment, so a value that is empty or holds a slash gives
+ * no path. It would otherwise lead out of its place in the tree.
  */
 export function pathFromClaims(userPath: string, claims: Claims): string | null {
   if (!userPath.startsWith("/")) {
@@ -55,9 +68,9 @@ function claimText(claims: Claims, name: string): string | null {
 }
 
 /**
- * A claim by its name; `kubernetes.io/serviceaccount/name` is the claim of that name if there is one, else
- * `serviceaccount/name` in the claim `kubernetes.io`. Names may hold dots and slashes themselves, so the
- * longest one that is there is taken first.
+ * A claim by its name; `kubernetes.io/serviceaccount/name` is the claim of that name if there is
+ * one, else `serviceaccount/name` in the claim `kubernetes.io`. Names may hold dots and slashes
+ * themselves, so the longest one that is there is taken first.
  */
 function claimAt(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];

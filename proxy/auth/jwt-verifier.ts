@@ -1,6 +1,7 @@
 /**
- * Callers by JWT (CONTRACT section 2): which configured issuer judges a token, what its answer means for
- * the caller, and for how long it is remembered. Signatures and claims are judged in `verify-jwt.ts`.
+ * Callers by JWT (CONTRACT section 2): which configured issuer judges a token, what its answer
+ * means for the caller, and for how long it is remembered. Signatures and claims are judged in
+ * `verify-jwt.ts`.
  */
 import { verifiedTokenMs, verifiedTokensMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
@@ -8,7 +9,10 @@ import { type Authentication, vouchedCaller, wrongToken } from "./authenticate.j
 import { claimedIssuer, pathFromClaims } from "./jwt-path.js";
 
 export type Judgement =
-  | { readonly kind: "verified"; readonly claims: Readonly<Record<string, unknown>> & { readonly exp: number } }
+  | {
+      readonly kind: "verified";
+      readonly claims: Readonly<Record<string, unknown>> & { readonly exp: number };
+    }
   | { readonly kind: "wrong"; readonly reason: string }
   /** No keys could be loaded yet: nothing can be said about the token. */
   | { readonly kind: "unavailable"; readonly reason: string };
@@ -37,7 +41,10 @@ interface Remembered {
   readonly untilMs: number;
 }
 
-export function createJwtVerifier(issuers: readonly JwtIssuer[], { nowMs, digest }: JwtPorts): JwtVerifier {
+export function createJwtVerifier(
+  issuers: readonly JwtIssuer[],
+  { nowMs, digest }: JwtPorts,
+): JwtVerifier {
   // In the order of their last use: the first is the one to forget.
   const remembered = new Map<string, Remembered>();
 
@@ -68,7 +75,16 @@ export function createJwtVerifier(issuers: readonly JwtIssuer[], { nowMs, digest
         return authentication;
       }
     }
-    if (unavailable !== null) return { ok: false, failure: plainFailure(503, "internal_error", "the keys of the token's issuer can't be loaded"), note: unavailable };
+    if (unavailable !== null)
+      return {
+        ok: false,
+        failure: plainFailure(
+          503,
+          "internal_error",
+          "the keys of the token's issuer can't be loaded",
+        ),
+        note: unavailable,
+      };
     return { ok: false, failure: wrongToken, note: `JWT refused: ${wrong}` };
   }
 

@@ -1,9 +1,10 @@
 /**
- * The keys of one issuer, kept fresh: loaded at the start, again when they are old, and again at once
- * for a token whose key isn't among them (a rotation), but not at every such token's wish.
+ * The keys of one issuer, kept fresh: loaded at the start, again when they are old, and again at
+ * once for a token whose key isn't among them (a rotation), but not at every such token's wish.
  *
- * Keys that were loaded once stay good when loading fails later: an issuer's outage must not lock its
- * callers out. Not here: where keys are loaded from, and what is verified with them (`verify-jwt.ts`).
+ * Keys that were loaded once stay good when loading fails later: an issuer's outage must not lock
+ * its callers out. Not here: where keys are loaded from, and what is verified with them
+ * (`verify-jwt.ts`).
  */
 
 export interface KeySource<K> {

@@ -1,7 +1,7 @@
 /**
- * Judges JWTs with `jose`: signature, algorithm, issuer, audience, `exp` and `nbf`. This file alone knows
- * the package, and where keys come from: a file, an address, a secret. The package is loaded only when
- * an issuer is configured.
+ * Judges JWTs with `jose`: signature, algorithm, issuer, audience, `exp` and `nbf`. This file alone
+ * knows the package, and where keys come from: a file, an address, a secret. The package is loaded
+ * only when an issuer is configured.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -19,7 +19,10 @@ type Jose = typeof import("jose");
 /** Clocks of an issuer and of this host may differ by as much. */
 const clockToleranceSeconds = 10;
 
-/** A file is looked at again after a second; an address after ten minutes, and at once for an unknown key, but every ten seconds at most. */
+/**
+ * A file is looked at again after a second; an address after ten minutes, and at once for an
+ * unknown key, but every ten seconds at most.
+ */
 const fileAges: KeySourceAges = { freshMs: 1_000, waitForFresh: true, cooldownMs: 1_000 };
 const urlAges: KeySourceAges = { freshMs: 600_000, waitForFresh: false, cooldownMs: 10_000 };
 
@@ -29,24 +32,57 @@ export function digestToken(token: string): string {
 }
 
 /** Begins to load the keys of every issuer. */
-export async function createJwtIssuers(configs: readonly JwtIssuerConfig[], log: Log): Promise<readonly JwtIssuer[]> {
+export async function createJwtIssuers(
+  configs: readonly JwtIssuerConfig[],
+  log: Log,
+): Promise<readonly JwtIssuer[]> {
   const jose = await import("jose");
   return configs.map((config) => {
-    const options: JWTVerifyOptions = { issuer: config.issuer, audience: [...config.audience], algorithms: [...config.algorithms], clockTolerance: clockToleranceSeconds, requiredClaims: ["exp"] };
+    const options: JWTVerifyOptions = {
+      issuer: config.issuer,
+      audience: [...config.audience],
+      algorithms: [...config.algorithms],
+      clockTolerance: clockToleranceSeconds,
+      requiredClaims: ["exp"],
+    };
     const { keys } = config;
     if (keys.kind === "secret") {
       const secret = new TextEncoder().encode(keys.secret);
-      return { issuer: config.issuer, userPath: config.userPath, judge: (token, nowMs) => judged(jose, () => verify(jose, token, () => secret, { ...options, currentDate: new Date(nowMs) })) };
+      return {
+        issuer: config.issuer,
+        userPath: config.userPath,
+        judge: (token, nowMs) =>
+          judged(jose, () =>
+            verify(jose, token, () => secret, { ...options, currentDate: new Date(nowMs) }),
+          ),
+      };
     }
     const place = keys.kind === "file" ? keys.path : keys.url;
     const source = createKeySource<JWTVerifyGetKey>(keys.kind === "file" ? fileAges : urlAges, {
       load: () => (keys.kind === "file" ? readFile(keys.path, "utf8") : fetchText(keys.url)),
       parse: (text) => parseKeySet(jose, text),
       monoMs: () => performance.now(),
-      onLoaded: (first) => log.info({ issuer: config.issuer, from: place }, first ? "loaded an issuer's keys" : "an issuer's keys have changed"),
-      onFailed: (reason, keptOld) => log.warn({ issuer: config.issuer, from: place, reason }, keptOld ? "an issuer's keys can't be loaded: the old ones stay in use" : "an issuer's keys can't be loaded: its tokens get 503"),
+      onLoaded: (first) =>
+        log.info(
+          { issuer: config.issuer, from: place },
+          first ? "loaded an issuer's keys" : "an issuer's keys have changed",
+        ),
+      onFailed: (reason, keptOld) =>
+        log.warn(
+          { issuer: config.issuer, from: place, reason },
+          keptOld
+            ? "an issuer's keys can't be loaded: the old ones stay in use"
+            : "an issuer's keys can't be loaded: its tokens get 503",
+        ),
     });
-    return { issuer: config.issuer, userPath: config.userPath, judge: (token, nowMs) => judged(jose, () => verifyBySource(jose, token, source, { ...options, currentDate: new Date(nowMs) })) };
+    return {
+      issuer: config.issuer,
+      userPath: config.userPath,
+      judge: (token, nowMs) =>
+        judged(jose, () =>
+          verifyBySource(jose, token, source, { ...options, currentDate: new Date(nowMs) }),
+        ),
+    };
   });
 }
 
@@ -55,16 +91,26 @@ type Verified = Extract<Judgement, { readonly kind: "verified" }>["claims"];
 async function judged(jose: Jose, run: () => Promise<Verified | null>): Promise<Judgement> {
   try {
     const claims = await run();
-    return claims === null ? { kind: "unavailable", reason: "no keys could be loaded" } : { kind: "verified", claims };
+    return claims === null
+      ? { kind: "unavailable", reason: "no keys could be loaded" }
+      : { kind: "verified", claims };
   } catch (error) {
     if (error instanceof jose.errors.JOSEError) return { kind: "wrong", reason: error.message };
     // Keys that WebCrypto can't take, such as an elliptic point that isn't on its curve.
-    return { kind: "wrong", reason: `not verifiable: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      kind: "wrong",
+      reason: `not verifiable: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
 }
 
 /** Null when there are no keys at all. */
-async function verifyBySource(jose: Jose, token: string, source: KeySource<JWTVerifyGetKey>, options: JWTVerifyOptions): Promise<Verified | null> {
+async function verifyBySource(
+  jose: Jose,
+  token: string,
+  source: KeySource<JWTVerifyGetKey>,
+  options: JWTVerifyOptions,
+): Promise<Verified | null> {
   const keys = await source.current();
   if (keys === null) return null;
   try {
@@ -77,7 +123,12 @@ async function verifyBySource(jose: Jose, token: string, source: KeySource<JWTVe
   }
 }
 
-async function verify(jose: Jose, token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<Verified> {
+async function verify(
+  jose: Jose,
+  token: string,
+  keys: JWTVerifyGetKey,
+  options: JWTVerifyOptions,
+): Promise<Verified> {
   try {
     const { payload } = await jose.jwtVerify(token, keys, options);
     return { ...payload, exp: payload.exp! };
@@ -101,22 +152,41 @@ function parseKeySet(jose: Jose, text: string): JWTVerifyGetKey {
   return jose.createLocalJWKSet(value as JSONWebKeySet);
 }
 
-/** A body of at most `keySetBytesMax`, whole after at most `keySetLoadMs`. Redirects aren't followed: the operator named this address. */
+/**
+ * A body of at most `keySetBytesMax`, whole after at most `keySetLoadMs`. Redirects aren't
+ * followed: the operator named this address.
+ */
 function fetchText(url: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const get = url.startsWith("https:") ? getHttps : getHttp;
-    const request = get(url, { headers: { accept: "application/json" }, signal: AbortSignal.timeout(keySetLoadMs), agent: false }, (response: IncomingMessage) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      if (response.statusCode !== 200) request.destroy(new Error(`it answered ${response.statusCode}`));
-      response.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > keySetBytesMax) request.destroy(new Error(`its key set is larger than ${keySetBytesMax} bytes`));
-        else chunks.push(chunk);
-      });
-      response.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
-      response.on("error", reject);
-    });
-    request.on("error", (error: Error) => reject(error.name === "AbortError" || error.name === "TimeoutError" ? new Error(`it was silent for ${keySetLoadMs} ms`) : error));
+    const request = get(
+      url,
+      {
+        headers: { accept: "application/json" },
+        signal: AbortSignal.timeout(keySetLoadMs),
+        agent: false,
+      },
+      (response: IncomingMessage) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        if (response.statusCode !== 200)
+          request.destroy(new Error(`it answered ${response.statusCode}`));
+        response.on("data", (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > keySetBytesMax)
+            request.destroy(new Error(`its key set is larger than ${keySetBytesMax} bytes`));
+          else chunks.push(chunk);
+        });
+        response.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
+        response.on("error", reject);
+      },
+    );
+    request.on("error", (error: Error) =>
+      reject(
+        error.name === "AbortError" || error.name === "TimeoutError"
+          ? new Error(`it was silent for ${keySetLoadMs} ms`)
+          : error,
+      ),
+    );
   });
 }

@@ -1,7 +1,8 @@
 /**
- * JSON that is too large to be kept, told in a bounded space as it comes: without its long strings, which
- * are pictures, sound and whole texts, and never a count. Each becomes an empty one, so what is left is
- * JSON with the same shape. If that is still too large, its end is kept, where usage stands.
+ * JSON that is too large to be kept, told in a bounded space as it comes: without its long strings,
+ * which are pictures, sound and whole texts, and never a count. Each becomes an empty one, so what
+ * is left is JSON with the same shape. If that is still too large, its end is kept, where usage
+ * stands.
  *
  * Not here: what it means.
  */
@@ -29,7 +30,10 @@ export class AbridgedText {
   #stringBytes = 0;
   #countsAsText = false;
 
-  /** `isText`: whether a string behind these last bytes, which end in its opening quote, is text of the answer. */
+  /**
+   * `isText`: whether a string behind these last bytes, which end in its opening quote, is text of
+   * the answer.
+   */
   constructor(bytesMax: number, isText: (before: string) => boolean) {
     this.#bytesMax = bytesMax;
     this.#stringBytesMax = bytesMax / stringShare;
@@ -85,7 +89,9 @@ export class AbridgedText {
       return;
     }
     this.#store.cutTo(this.#store.length - before);
-    this.#countsAsText = this.#isText(this.#store.text(Math.max(0, this.#store.length - keyBytesMax)));
+    this.#countsAsText = this.#isText(
+      this.#store.text(Math.max(0, this.#store.length - keyBytesMax)),
+    );
     if (this.#countsAsText) this.textBytes += before + more;
   }
 

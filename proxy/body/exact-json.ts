@@ -1,22 +1,32 @@
 /**
- * JSON that is parsed to be written again, with the numbers that JavaScript can't hold: an id of 64 bits
- * in a tool's input is another id when it is rounded. Such a literal is an `ExactNumber` in the parsed
- * value, and the literal again when the value is written. All other numbers are numbers, and a text
- * without a long one costs a search.
+ * JSON that is parsed to be written again, with the numbers that JavaScript can't hold: an id of 64
+ * bits in a tool's input is another id when it is rounded. Such a literal is an `ExactNumber` in
+ * the parsed value, and the literal again when the value is written. All other numbers are numbers,
+ * and a text without a long one costs a search.
  *
- * JSON.parse and JSON.stringify do the work. To them such a number is a string that begins with a NUL;
- * one of the client's that does gets a second. In JSON a NUL has one spelling, so they can't be mixed up.
+ * JSON.parse and JSON.stringify do the work. To them such a number is a string that begins with a
+ * NUL; one of the client's that does gets a second. In JSON a NUL has one spelling, so they can't
+ * be mixed up.
  *
  * Not here: bodies that pass as they came; `model-body.ts` edits those in place.
  */
 import { stringEnd } from "./scan-json.js";
 
-/** A number of 16 digits or more, or with an exponent of three: any shorter one survives. What looks so inside a string costs time alone. */
+/**
+ * A number of 16 digits or more, or with an exponent of three: any shorter one survives. What looks
+ * so inside a string costs time alone.
+ */
 const mayBeLong = /[:,[\s]-?(?:[0-9][0-9.]{15}|[0-9][0-9.]{0,14}[eE][-+]?[0-9]{3})/;
 const numbers = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/g;
 
 /** Where a client's own data stand in the bodies of all dialects: inputs of tools, and schemas. */
-const dataKeys: ReadonlySet<string> = new Set(["input", "arguments", "input_schema", "parameters", "schema"]);
+const dataKeys: ReadonlySet<string> = new Set([
+  "input",
+  "arguments",
+  "input_schema",
+  "parameters",
+  "schema",
+]);
 
 const nul = "\u0000";
 /** How a string that begins with a NUL begins in JSON. */
@@ -39,7 +49,10 @@ export function parseExactly(text: string): unknown {
   return parse(text, true);
 }
 
-/** A body or an event of a dialect: in the objects that hold a client's own data all numbers are kept; elsewhere each is a number, for whoever checks it. Undefined: the text isn't JSON. */
+/**
+ * A body or an event of a dialect: in the objects that hold a client's own data all numbers are
+ * kept; elsewhere each is a number, for whoever checks it. Undefined: the text isn't JSON.
+ */
 export function parseBodyExactly(text: string): unknown {
   return parse(text, false);
 }
@@ -48,15 +61,23 @@ export function parseBodyExactly(text: string): unknown {
 export function writeExactly(value: unknown): string {
   const text = JSON.stringify(value);
   if (!text.includes(nulString)) return text;
-  return rewritten(JSON.stringify(value, secondNul), (gap) => gap, (string) => {
-    const rest = string.slice(nulString.length);
-    return rest.startsWith(nulString.slice(1)) ? `"${rest}` : rest.slice(0, -1);
-  });
+  return rewritten(
+    JSON.stringify(value, secondNul),
+    (gap) => gap,
+    (string) => {
+      const rest = string.slice(nulString.length);
+      return rest.startsWith(nulString.slice(1)) ? `"${rest}` : rest.slice(0, -1);
+    },
+  );
 }
 
 /** For JSON.stringify, which hands over what `toJSON` has made. */
 function secondNul(this: unknown, key: string, value: unknown): unknown {
-  return typeof value === "string" && value.startsWith(nul) && !((this as Container)[key] instanceof ExactNumber) ? nul + value : value;
+  return typeof value === "string" &&
+    value.startsWith(nul) &&
+    !((this as Container)[key] instanceof ExactNumber)
+    ? nul + value
+    : value;
 }
 
 function parse(text: string, isData: boolean): unknown {
@@ -71,12 +92,20 @@ function parse(text: string, isData: boolean): unknown {
 
 /** What is no JSON stays none: a literal is exchanged for another value. */
 function withLiterals(text: string): string {
-  const ofGap = (gap: string): string => gap.replace(numbers, (literal) => (survives(literal) ? literal : `${nulString}${literal}"`));
+  const ofGap = (gap: string): string =>
+    gap.replace(numbers, (literal) => (survives(literal) ? literal : `${nulString}${literal}"`));
   return rewritten(text, ofGap, (string) => nulString + string.slice(1));
 }
 
-/** A JSON text with what stands between its strings, and its strings that begin with a NUL, exchanged. Names of members stay. */
-function rewritten(text: string, ofGap: (gap: string) => string, ofNulString: (string: string) => string): string {
+/**
+ * A JSON text with what stands between its strings, and its strings that begin with a NUL,
+ * exchanged. Names of members stay.
+ */
+function rewritten(
+  text: string,
+  ofGap: (gap: string) => string,
+  ofNulString: (string: string) => string,
+): string {
   const colon = /\s*:/y;
   let out = "";
   for (let at = 0; ; ) {
@@ -85,7 +114,9 @@ function rewritten(text: string, ofGap: (gap: string) => string, ofNulString: (s
     if (end === -1) return out + ofGap(text.slice(at));
     const string = text.slice(quote, end);
     colon.lastIndex = end;
-    out += ofGap(text.slice(at, quote)) + (string.startsWith(nulString) && !colon.test(text) ? ofNulString(string) : string);
+    out +=
+      ofGap(text.slice(at, quote)) +
+      (string.startsWith(nulString) && !colon.test(text) ? ofNulString(string) : string);
     at = end;
   }
 }
@@ -98,13 +129,21 @@ function survives(literal: string): boolean {
   return written === literal || (written !== "null" && plainly(written) === plainly(literal));
 }
 
-/** The significant digits of a number and the power of ten that they are multiplied with; its sign is never lost. */
+/**
+ * The significant digits of a number and the power of ten that they are multiplied with; its sign
+ * is never lost.
+ */
 function plainly(literal: string): string {
-  const [mantissa, exponent = "0"] = literal.replace(/^-/, "").toLowerCase().split("e") as [string, string?];
+  const [mantissa, exponent = "0"] = literal.replace(/^-/, "").toLowerCase().split("e") as [
+    string,
+    string?,
+  ];
   const [whole, fraction = ""] = mantissa.split(".") as [string, string?];
   const digits = (whole + fraction).replace(/^0+/, "");
   const significant = digits.replace(/0+$/, "");
-  return significant === "" ? "0" : `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+  return significant === ""
+    ? "0"
+    : `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }
 
 type Container = Record<string, unknown>;
@@ -117,8 +156,10 @@ function withNumbers(value: unknown, isData: boolean): unknown {
     const [container, within] = next;
     for (const key of Object.keys(container)) {
       const inner = container[key];
-      if (typeof inner === "string" && inner.startsWith(nul)) container[key] = fromNulString(inner.slice(1), within);
-      else if (typeof inner === "object" && inner !== null) open.push([inner as Container, within || (dataKeys.has(key) && !Array.isArray(inner))]);
+      if (typeof inner === "string" && inner.startsWith(nul))
+        container[key] = fromNulString(inner.slice(1), within);
+      else if (typeof inner === "object" && inner !== null)
+        open.push([inner as Container, within || (dataKeys.has(key) && !Array.isArray(inner))]);
     }
   }
   return whole["value"];

@@ -1,4 +1,7 @@
-/** How deep a parsed JSON value is nested: what is parsed without end can't be written again without end, since JSON.stringify goes by the stack. */
+/**
+ * How deep a parsed JSON value is nested: what is parsed without end can't be written again without
+ * end, since JSON.stringify goes by the stack.
+ */
 
 /** Whether a value has more levels of objects and arrays than this; a number or a text has none. */
 export function nestedDeeperThan(value: unknown, levels: number): boolean {
@@ -6,7 +9,8 @@ export function nestedDeeperThan(value: unknown, levels: number): boolean {
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > levels) return true;
     const below: object[] = [];
-    for (const outer of level) for (const inner of Object.values(outer)) if (isNested(inner)) below.push(inner);
+    for (const outer of level)
+      for (const inner of Object.values(outer)) if (isNested(inner)) below.push(inner);
     level = below;
   }
   return false;

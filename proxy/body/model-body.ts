@@ -1,13 +1,14 @@
 /**
- * The JSON body of a request to a model: the few fields that Sluice must know, and the two edits that it
- * may make. Everything else passes to the upstream byte for byte (big integers, order and spacing of keys).
+ * The JSON body of a request to a model: the few fields that Sluice must know, and the two edits
+ * that it may make. Everything else passes to the upstream byte for byte (big integers, order and
+ * spacing of keys).
  *
- * Not here: the meaning of messages, tools and parameters (the upstream judges those, or a translation),
- * resolving the model's name, and the size limit.
+ * Not here: the meaning of messages, tools and parameters (the upstream judges those, or a
+ * translation), resolving the model's name, and the size limit.
  *
- * The bytes are read as Latin-1 and parsed as that: JSON's own characters are ASCII, so validity is the
- * same, and it takes a tenth of the time of decoding UTF-8 first when the text is Chinese (the same for
- * English). What is taken out as text is decoded on its own.
+ * The bytes are read as Latin-1 and parsed as that: JSON's own characters are ASCII, so validity is
+ * the same, and it takes a tenth of the time of decoding UTF-8 first when the text is Chinese (the
+ * same for English). What is taken out as text is decoded on its own.
  */
 import { isObject } from "../../shared/assert.js";
 import { subjectBytesMax } from "../../shared/bounds.js";
@@ -17,7 +18,16 @@ import { utf8Bytes } from "../../shared/domain/user-path.js";
 import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
 
 /** The operations whose request is a JSON object that names a model. */
-export type JsonOperation = Extract<Operation, "chat_completions" | "responses" | "messages" | "count_tokens" | "embeddings" | "speech" | "images">;
+export type JsonOperation = Extract<
+  Operation,
+  | "chat_completions"
+  | "responses"
+  | "messages"
+  | "count_tokens"
+  | "embeddings"
+  | "speech"
+  | "images"
+>;
 
 export interface ModelBody {
   /** As the client wrote it; not blank, at most `subjectBytesMax` bytes. */
@@ -25,11 +35,15 @@ export interface ModelBody {
   readonly stream: boolean;
   /** Whether the client itself asked for the usage chunk of a stream. */
   readonly includeUsage: boolean;
-  /** Where the top-level members stand, for `rewriteModelBody`; null when nobody has had to look. */
+  /**
+   * Where the top-level members stand, for `rewriteModelBody`; null when nobody has had to look.
+   */
   readonly members: readonly JsonMember[] | null;
 }
 
-export type ModelBodyResult = { readonly ok: true; readonly body: ModelBody } | { readonly ok: false; readonly failure: Failure };
+export type ModelBodyResult =
+  | { readonly ok: true; readonly body: ModelBody }
+  | { readonly ok: false; readonly failure: Failure };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -37,10 +51,14 @@ type Fields = Readonly<Record<string, unknown>>;
  * Checks a body and takes out what routing needs. A refusal is a 400 with `param` set. A repeated
  * `model`, `stream` or `stream_options` is refused, because the upstream might read the other one.
  *
- * `isUtf8` may be node:buffer's, which is 20 times as fast on text that isn't ASCII; ASCII, which is
- * most bodies, never asks it.
+ * `isUtf8` may be node:buffer's, which is 20 times as fast on text that isn't ASCII; ASCII, which
+ * is most bodies, never asks it.
  */
-export function parseModelBody(operation: JsonOperation, bytes: Buffer, isUtf8: (bytes: Buffer) => boolean = isUtf8Text): ModelBodyResult {
+export function parseModelBody(
+  operation: JsonOperation,
+  bytes: Buffer,
+  isUtf8: (bytes: Buffer) => boolean = isUtf8Text,
+): ModelBodyResult {
   const text = bytes.toString("latin1");
   let value: unknown;
   try {
@@ -48,20 +66,38 @@ export function parseModelBody(operation: JsonOperation, bytes: Buffer, isUtf8: 
   } catch {
     return refuse(`the body must be a JSON object: ${whyNotJson(bytes)}`, "body");
   }
-  if (!isObject(value)) return refuse(`the body must be a JSON object, not ${kindOf(value)}`, "body");
-  // In Latin-1 each byte from 0x80 up is a character that takes two bytes in UTF-8: equal lengths mean ASCII.
+  if (!isObject(value))
+    return refuse(`the body must be a JSON object, not ${kindOf(value)}`, "body");
+  // In Latin-1 each byte from 0x80 up is a character that takes two bytes in UTF-8: equal lengths
+  // mean ASCII.
   const ascii = Buffer.byteLength(text) === bytes.length;
-  if (!ascii && !isUtf8(bytes)) return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
+  if (!ascii && !isUtf8(bytes))
+    return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
   const refusal = checkFields(operation, value);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
   const members = !ascii || mayRepeat(text, value) ? scanObject(text) : null;
-  const repeated = members === null ? null : (repeatedKey(members, ["model", "stream", "stream_options"]) ?? repeatedOption(text, members));
+  const repeated =
+    members === null
+      ? null
+      : (repeatedKey(members, ["model", "stream", "stream_options"]) ??
+        repeatedOption(text, members));
   if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
-  const model = ascii ? (value["model"] as string) : decodeString(bytes, lastMember(members!, "model")!);
+  const model = ascii
+    ? (value["model"] as string)
+    : decodeString(bytes, lastMember(members!, "model")!);
   if (model.trim() === "") return refuse("model must not be empty", "model");
-  if (utf8Bytes(model) > subjectBytesMax) return refuse(`model must be at most ${subjectBytesMax} bytes`, "model");
+  if (utf8Bytes(model) > subjectBytesMax)
+    return refuse(`model must be at most ${subjectBytesMax} bytes`, "model");
   const options = value["stream_options"] as Fields | null | undefined;
-  return { ok: true, body: { model, stream: value["stream"] === true, includeUsage: options?.["include_usage"] === true, members } };
+  return {
+    ok: true,
+    body: {
+      model,
+      stream: value["stream"] === true,
+      includeUsage: options?.["include_usage"] === true,
+      members,
+    },
+  };
 }
 
 interface FieldProblem {
@@ -69,8 +105,16 @@ interface FieldProblem {
   readonly param: string;
 }
 
-/** The one field of each operation without which there is nothing to do, and what it must be. What is in it is the provider's business. */
-const subjects: Readonly<Record<JsonOperation, { readonly name: string; readonly kinds: readonly Kind[]; readonly required: boolean }>> = {
+/**
+ * The one field of each operation without which there is nothing to do, and what it must be. What
+ * is in it is the provider's business.
+ */
+const subjects: Readonly<
+  Record<
+    JsonOperation,
+    { readonly name: string; readonly kinds: readonly Kind[]; readonly required: boolean }
+  >
+> = {
   chat_completions: { name: "messages", kinds: ["an array"], required: true },
   messages: { name: "messages", kinds: ["an array"], required: true },
   count_tokens: { name: "messages", kinds: ["an array"], required: true },
@@ -84,19 +128,33 @@ const subjects: Readonly<Record<JsonOperation, { readonly name: string; readonly
 /** What is wrong with the types of the fields, or null. */
 function checkFields(operation: JsonOperation, fields: Fields): FieldProblem | null {
   const { model, stream, stream_options: options } = fields;
-  if (model === undefined || model === null) return { message: "model is required", param: "model" };
-  if (typeof model !== "string") return { message: `model must be a string, not ${kindOf(model)}`, param: "model" };
+  if (model === undefined || model === null)
+    return { message: "model is required", param: "model" };
+  if (typeof model !== "string")
+    return { message: `model must be a string, not ${kindOf(model)}`, param: "model" };
   const { name, kinds, required } = subjects[operation];
   const subject = fields[name];
   if (isAbsent(subject)) {
     if (required) return { message: `${name} is required`, param: name };
-  } else if (!kinds.includes(kindOf(subject))) return { message: `${name} must be ${kinds.join(" or ")}, not ${kindOf(subject)}`, param: name };
-  if (!isAbsent(stream) && typeof stream !== "boolean") return { message: `stream must be true or false, not ${kindOf(stream)}`, param: "stream" };
+  } else if (!kinds.includes(kindOf(subject)))
+    return {
+      message: `${name} must be ${kinds.join(" or ")}, not ${kindOf(subject)}`,
+      param: name,
+    };
+  if (!isAbsent(stream) && typeof stream !== "boolean")
+    return { message: `stream must be true or false, not ${kindOf(stream)}`, param: "stream" };
   if (isAbsent(options)) return null;
-  if (!isObject(options)) return { message: `stream_options must be an object, not ${kindOf(options)}`, param: "stream_options" };
+  if (!isObject(options))
+    return {
+      message: `stream_options must be an object, not ${kindOf(options)}`,
+      param: "stream_options",
+    };
   const includeUsage = options["include_usage"];
   if (isAbsent(includeUsage) || typeof includeUsage === "boolean") return null;
-  return { message: `stream_options.include_usage must be true or false, not ${kindOf(includeUsage)}`, param: "stream_options.include_usage" };
+  return {
+    message: `stream_options.include_usage must be true or false, not ${kindOf(includeUsage)}`,
+    param: "stream_options.include_usage",
+  };
 }
 
 export interface BodyEdits {
@@ -107,20 +165,30 @@ export interface BodyEdits {
 }
 
 /**
- * The body with another model, and with `stream_options.include_usage` true. All other bytes are the
- * same; without an edit that changes something the very same Buffer comes back. `bytes` must be a body
- * that `parseModelBody` accepted; its `members` spare a second scan.
+ * The body with another model, and with `stream_options.include_usage` true. All other bytes are
+ * the same; without an edit that changes something the very same Buffer comes back. `bytes` must be
+ * a body that `parseModelBody` accepted; its `members` spare a second scan.
  */
-export function rewriteModelBody(bytes: Buffer, edits: BodyEdits, members: readonly JsonMember[] | null = null): Buffer {
+export function rewriteModelBody(
+  bytes: Buffer,
+  edits: BodyEdits,
+  members: readonly JsonMember[] | null = null,
+): Buffer {
   if (edits.model === undefined && edits.includeUsage === undefined) return bytes;
   members ??= scanObject(bytes.toString("latin1"));
   const splices: Splice[] = [];
-  if (edits.model !== undefined) splices.push(setMember(members, "model", JSON.stringify(edits.model)));
+  if (edits.model !== undefined)
+    splices.push(setMember(members, "model", JSON.stringify(edits.model)));
   if (edits.includeUsage !== undefined) {
     const splice = includeUsageSplice(bytes, members);
     if (splice !== null) splices.push(splice);
   }
-  return splices.length === 0 ? bytes : applySplices(bytes, splices.sort((a, b) => a.start - b.start));
+  return splices.length === 0
+    ? bytes
+    : applySplices(
+        bytes,
+        splices.sort((a, b) => a.start - b.start),
+      );
 }
 
 /** Bytes from `start` to `end` become `text`. */
@@ -142,10 +210,12 @@ function setMember(members: readonly JsonMember[], key: string, value: string): 
 function includeUsageSplice(bytes: Buffer, members: readonly JsonMember[]): Splice | null {
   const member = lastMember(members, "stream_options");
   const text = member === null ? "null" : bytes.toString("latin1", member.start, member.end);
-  if (member === null || text === "null") return setMember(members, "stream_options", '{"include_usage":true}');
+  if (member === null || text === "null")
+    return setMember(members, "stream_options", '{"include_usage":true}');
   const options = scanObject(text);
   const start = member.start;
-  if (options.length === 0) return { start: start + 1, end: start + 1, text: '"include_usage":true' };
+  if (options.length === 0)
+    return { start: start + 1, end: start + 1, text: '"include_usage":true' };
   const inner = lastMember(options, "include_usage");
   if (inner !== null && text.slice(inner.start, inner.end) === "true") return null;
   const splice = setMember(options, "include_usage", "true");
@@ -154,7 +224,8 @@ function includeUsageSplice(bytes: Buffer, members: readonly JsonMember[]): Spli
 
 function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
   let length = bytes.length;
-  for (const splice of splices) length += Buffer.byteLength(splice.text) - (splice.end - splice.start);
+  for (const splice of splices)
+    length += Buffer.byteLength(splice.text) - (splice.end - splice.start);
   const result = Buffer.allocUnsafe(length);
   let read = 0;
   let written = 0;
@@ -168,14 +239,17 @@ function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
 }
 
 /**
- * Whether a key that matters may stand there twice. A quote within a text is escaped, so each of these
- * found once is one key, unless a key is spelt with escapes. Most bodies are done with this search, which
- * is native; looking at each member takes longer the longer the conversation is.
+ * Whether a key that matters may stand there twice. A quote within a text is escaped, so each of
+ * these found once is one key, unless a key is spelt with escapes. Most bodies are done with this
+ * search, which is native; looking at each member takes longer the longer the conversation is.
  */
 function mayRepeat(text: string, fields: Fields): boolean {
   if (isTwice(text, '"model"') || text.includes("\\u")) return true;
   if (fields["stream"] !== undefined && isTwice(text, '"stream"')) return true;
-  return fields["stream_options"] !== undefined && (isTwice(text, '"stream_options"') || isTwice(text, '"include_usage"'));
+  return (
+    fields["stream_options"] !== undefined &&
+    (isTwice(text, '"stream_options"') || isTwice(text, '"include_usage"'))
+  );
 }
 
 function isTwice(text: string, key: string): boolean {
@@ -196,7 +270,9 @@ function repeatedKey(members: readonly JsonMember[], keys: readonly string[]): s
 function repeatedOption(text: string, members: readonly JsonMember[]): string | null {
   const member = lastMember(members, "stream_options");
   if (member === null || text.charCodeAt(member.start) !== 0x7b) return null;
-  return repeatedKey(scanObject(text, member.start), ["include_usage"]) === null ? null : "stream_options.include_usage";
+  return repeatedKey(scanObject(text, member.start), ["include_usage"]) === null
+    ? null
+    : "stream_options.include_usage";
 }
 
 function decodeString(bytes: Buffer, member: JsonMember): string {
@@ -213,7 +289,10 @@ function whyNotJson(bytes: Buffer): string {
   }
 }
 
-/** RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. Reads past the end give undefined, which is no continuation. */
+/**
+ * RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. Reads past the end give
+ * undefined, which is no continuation.
+ */
 function isUtf8Text(bytes: Buffer): boolean {
   for (let i = 0; i < bytes.length; ) {
     const first = bytes[i]!;
@@ -227,12 +306,22 @@ function isUtf8Text(bytes: Buffer): boolean {
       i += 2;
       continue;
     }
-    if ((bytes[i + 2]! & 0xc0) !== 0x80 || (first === 0xe0 && second < 0xa0) || (first === 0xed && second > 0x9f)) return false;
+    if (
+      (bytes[i + 2]! & 0xc0) !== 0x80 ||
+      (first === 0xe0 && second < 0xa0) ||
+      (first === 0xed && second > 0x9f)
+    )
+      return false;
     if (first < 0xf0) {
       i += 3;
       continue;
     }
-    if ((bytes[i + 3]! & 0xc0) !== 0x80 || (first === 0xf0 && second < 0x90) || (first === 0xf4 && second > 0x8f)) return false;
+    if (
+      (bytes[i + 3]! & 0xc0) !== 0x80 ||
+      (first === 0xf0 && second < 0x90) ||
+      (first === 0xf4 && second > 0x8f)
+    )
+      return false;
     i += 4;
   }
   return true;

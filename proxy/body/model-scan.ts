@@ -1,7 +1,7 @@
 /**
- * Finds the top-level `model` of a JSON object while the object passes, piece by piece, without keeping
- * it. The first one counts. What isn't a JSON object names no model; whether it is well-formed is the
- * provider's to judge.
+ * Finds the top-level `model` of a JSON object while the object passes, piece by piece, without
+ * keeping it. The first one counts. What isn't a JSON object names no model; whether it is
+ * well-formed is the provider's to judge.
  */
 import { usableModel } from "./passthrough-model.js";
 

@@ -1,7 +1,7 @@
 /**
- * Finds a field's value in a multipart form (RFC 7578) while the form passes, by its place, so that the
- * bytes around it can go on as they came. The form is read only as far as its framing; what is in the
- * parts is the provider's business.
+ * Finds a field's value in a multipart form (RFC 7578) while the form passes, by its place, so that
+ * the bytes around it can go on as they came. The form is read only as far as its framing; what is
+ * in the parts is the provider's business.
  */
 
 /** Where a field's value stands, in bytes from the start of the body. */
@@ -38,7 +38,10 @@ export class FieldFinder {
   readonly #name: string;
   readonly #delimiter: Buffer;
   #state: State = "preamble";
-  /** Bytes that were pushed and not read yet, and where they begin. The first delimiter has no line before it, so one is made up. */
+  /**
+   * Bytes that were pushed and not read yet, and where they begin. The first delimiter has no line
+   * before it, so one is made up.
+   */
   #pending: Buffer = Buffer.from("\r\n");
   #at = -2;
   #valueStart = 0;
@@ -62,13 +65,19 @@ export class FieldFinder {
     if (this.#state === "end") return false;
     const found = this.#pending.indexOf(this.#delimiter);
     // What may be the beginning of a delimiter stays.
-    const text = found === -1 ? Math.max(0, this.#pending.length - this.#delimiter.length + 1) : found;
+    const text =
+      found === -1 ? Math.max(0, this.#pending.length - this.#delimiter.length + 1) : found;
     // Behind the boundary stand two hyphens at the end of the form, else the line's end.
-    if (found !== -1 && this.#pending.length < found + this.#delimiter.length + 2) return this.#pass(text);
+    if (found !== -1 && this.#pending.length < found + this.#delimiter.length + 2)
+      return this.#pass(text);
     if (found === -1) return this.#pass(text);
     this.#pass(text);
     this.#endPart(this.#at);
-    const after = this.#pending.toString("latin1", this.#delimiter.length, this.#delimiter.length + 2);
+    const after = this.#pending.toString(
+      "latin1",
+      this.#delimiter.length,
+      this.#delimiter.length + 2,
+    );
     this.#state = after === "--" ? "end" : "headers";
     this.#skip(this.#delimiter.length + (after === "--" ? 2 : 0));
     return true;
@@ -78,7 +87,8 @@ export class FieldFinder {
   #pass(bytes: number): false {
     if (this.#state === "value" && bytes > 0) {
       this.#valueBytes += bytes;
-      if (this.#valueBytes > valueBytesMax) this.problem = `${this.#name} must be at most ${valueBytesMax} bytes`;
+      if (this.#valueBytes > valueBytesMax)
+        this.problem = `${this.#name} must be at most ${valueBytesMax} bytes`;
       else this.#values.push(this.#pending.subarray(0, bytes));
     }
     this.#skip(bytes);
@@ -87,7 +97,8 @@ export class FieldFinder {
 
   #readHeaders(): boolean {
     const end = this.#pending.indexOf("\r\n\r\n");
-    if ((end === -1 ? this.#pending.length : end) > partHeaderBytesMax) this.problem = `the headers of a part are larger than ${partHeaderBytesMax} bytes`;
+    if ((end === -1 ? this.#pending.length : end) > partHeaderBytesMax)
+      this.problem = `the headers of a part are larger than ${partHeaderBytesMax} bytes`;
     if (end === -1 || this.problem !== null) return false;
     const headers = this.#pending.toString("utf8", 0, end);
     this.#skip(end + 4);
@@ -102,7 +113,12 @@ export class FieldFinder {
   }
 
   #endPart(end: number): void {
-    if (this.#state === "value") this.place = { start: this.#valueStart, end, value: Buffer.concat(this.#values).toString("utf8") };
+    if (this.#state === "value")
+      this.place = {
+        start: this.#valueStart,
+        end,
+        value: Buffer.concat(this.#values).toString("utf8"),
+      };
   }
 
   #skip(bytes: number): void {

@@ -1,6 +1,7 @@
 /**
  * What a passthrough request asks for, as far as it can be told: the model that its path names, and
- * whether it is one of the calls that Sluice knows from its own endpoints, which are charged as there.
+ * whether it is one of the calls that Sluice knows from its own endpoints, which are charged as
+ * there.
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
@@ -21,7 +22,10 @@ export function operationAt(method: string, path: string): Operation | null {
   return known.find(([end]) => path.endsWith(end))?.[1] ?? null;
 }
 
-/** Gemini's `/models/{id}:generateContent`, and Azure's `/deployments/{id}/…`. Empty when the path names none. */
+/**
+ * Gemini's `/models/{id}:generateContent`, and Azure's `/deployments/{id}/…`. Empty when the path
+ * names none.
+ */
 export function modelInPath(path: string): string {
   const match = /\/models\/([^/:]+):[^/]+$/.exec(path) ?? /\/deployments\/([^/]+)\//.exec(path);
   return match === null ? "" : asModel(match[1]!);

@@ -28,9 +28,13 @@ export class PeekedBody {
     this.#bytesAnnounced = bytesAnnounced;
   }
 
-  /** The model that the body names; empty when it names none, names it beyond the bound, or can't be read. Throws as its pieces do. */
+  /**
+   * The model that the body names; empty when it names none, names it beyond the bound, or can't be
+   * read. Throws as its pieces do.
+   */
   async model(contentType: string, contentEncoding: string): Promise<string> {
-    const finder = contentEncoding === "" || contentEncoding === "identity" ? finderFor(contentType) : null;
+    const finder =
+      contentEncoding === "" || contentEncoding === "identity" ? finderFor(contentType) : null;
     if (finder === null) return "";
     while (!finder.over && this.bytes < peekedBodyBytesMax) {
       const piece = await this.#next();
@@ -38,12 +42,16 @@ export class PeekedBody {
       this.#held.push(piece);
       finder.push(piece);
     }
-    // Its end is read too if it is there: a connection whose request is read to the end can be used again.
+    // Its end is read too if it is there: a connection whose request is read to the end can be used
+    // again.
     if (this.bytes === this.#bytesAnnounced) await this.#next();
     return finder.model;
   }
 
-  /** All of it, where it has come already: most are small, and what goes on in pieces takes as long as the rest of a request. */
+  /**
+   * All of it, where it has come already: most are small, and what goes on in pieces takes as long
+   * as the rest of a request.
+   */
   get whole(): Buffer | null {
     if (!this.#ended) return null;
     return this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);

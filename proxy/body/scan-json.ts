@@ -1,8 +1,8 @@
 /**
- * Where the members of a JSON object and the items of an array stand in their bytes, so that one value
- * can be exchanged and every other byte left alone. The text is the Latin-1 reading of the bytes: a
- * position in it is a position in the bytes, the search for a quote is native, and JSON's own characters
- * are all ASCII.
+ * Where the members of a JSON object and the items of an array stand in their bytes, so that one
+ * value can be exchanged and every other byte left alone. The text is the Latin-1 reading of the
+ * bytes: a position in it is a position in the bytes, the search for a quote is native, and JSON's
+ * own characters are all ASCII.
  *
  * Not here: judging. JSON.parse has accepted the text before; nothing is checked twice.
  */
@@ -79,7 +79,10 @@ export function stringEnd(text: string, at: number): number {
   return -1;
 }
 
-/** Whether the part of a string from `start` to `end` ends in a backslash that isn't escaped itself: an even run of them escapes itself only. */
+/**
+ * Whether the part of a string from `start` to `end` ends in a backslash that isn't escaped itself:
+ * an even run of them escapes itself only.
+ */
 export function endsEscaping(text: string, start: number, end: number): boolean {
   let first = end;
   while (first > start && text.charCodeAt(first - 1) === backslash) first--;

@@ -1,5 +1,6 @@
 /**
- * How errors are told in JSON, in the place of an answer or as an event of a stream, in every dialect.
+ * How errors are told in JSON, in the place of an answer or as an event of a stream, in every
+ * dialect.
  *
  * Not here: what an error says (`upstream-error.ts`).
  */
@@ -8,9 +9,9 @@ import { isObject } from "../../shared/assert.js";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The fields of the error that an object tells, or null: of an `error` that is an object or a text, or of
- * the whole when it calls itself an error, as older vLLMs do. Null and an empty text tell none: answers
- * carry them.
+ * The fields of the error that an object tells, or null: of an `error` that is an object or a text,
+ * or of the whole when it calls itself an error, as older vLLMs do. Null and an empty text tell
+ * none: answers carry them.
  */
 export function toldError(value: Fields): Fields | null {
   const { error, object } = value;
@@ -19,8 +20,15 @@ export function toldError(value: Fields): Fields | null {
   return object === "error" ? value : null;
 }
 
-/** Whether an event of a stream is an error: on its own, by its type, or in the response that has failed. */
+/**
+ * Whether an event of a stream is an error: on its own, by its type, or in the response that has
+ * failed.
+ */
 export function isErrorEvent(value: Fields): boolean {
   const { type, response } = value;
-  return type === "error" || toldError(value) !== null || (isObject(response) && toldError(response) !== null);
+  return (
+    type === "error" ||
+    toldError(value) !== null ||
+    (isObject(response) && toldError(response) !== null)
+  );
 }

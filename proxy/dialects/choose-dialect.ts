@@ -1,4 +1,7 @@
-/** Which of a provider's operations answers what a client asks for: the same one, or another one with a translation between them. */
+/**
+ * Which of a provider's operations answers what a client asks for: the same one, or another one
+ * with a translation between them.
+ */
 import { type Operation, operations } from "../../shared/operation.js";
 import { chatToMessages } from "./chat-to-messages/chat-to-messages.js";
 import { composeTranslations } from "./compose-translations.js";
@@ -6,13 +9,18 @@ import { messagesToChat } from "./messages-to-chat/messages-to-chat.js";
 import { responsesToChat } from "./responses-to-chat/responses-to-chat.js";
 import type { Translation } from "./translation/translation.js";
 
-/** What the provider is asked, and how that becomes what the client asked for; without a translation it is the same. */
+/**
+ * What the provider is asked, and how that becomes what the client asked for; without a translation
+ * it is the same.
+ */
 export interface Dialect {
   readonly operation: Operation;
   readonly translation: Translation | null;
 }
 
-const untranslated = Object.fromEntries(operations.map((operation) => [operation, { operation, translation: null }])) as unknown as Readonly<Record<Operation, Dialect>>;
+const untranslated = Object.fromEntries(
+  operations.map((operation) => [operation, { operation, translation: null }]),
+) as unknown as Readonly<Record<Operation, Dialect>>;
 
 /** Best first. */
 const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {

@@ -1,5 +1,13 @@
 /** Two translations as one: client — outer — a dialect in the middle — inner — provider. */
-import type { AnswerContext, ClientEvent, EventTranslator, JsonObject, RequestOptions, TranslatedRequest, Translation } from "./translation/translation.js";
+import type {
+  AnswerContext,
+  ClientEvent,
+  EventTranslator,
+  JsonObject,
+  RequestOptions,
+  TranslatedRequest,
+  Translation,
+} from "./translation/translation.js";
 
 /**
  * Requests go through `outer`, then `inner`; answers and events the other way. A field that `inner`
@@ -13,22 +21,42 @@ export function composeTranslations(outer: Translation, inner: Translation): Tra
       const translated = inner.request(middle.body, options);
       return translated.ok ? translated : inMiddleDialect(translated);
     },
-    answer: (body, context) => outer.answer(inner.answer(body, innerContext(outer, context)), context),
+    answer: (body, context) =>
+      outer.answer(inner.answer(body, innerContext(outer, context)), context),
     asEvents: (body) => inner.asEvents(body),
-    events: (context) => new PipedEvents(outer.events(context), inner.events(innerContext(outer, context))),
+    events: (context) =>
+      new PipedEvents(outer.events(context), inner.events(innerContext(outer, context))),
   };
 }
 
-function inMiddleDialect({ failure }: TranslatedRequest & { readonly ok: false }): TranslatedRequest {
+function inMiddleDialect({
+  failure,
+}: TranslatedRequest & { readonly ok: false }): TranslatedRequest {
   const { status, type, message, code, param, provider } = failure;
-  return { ok: false, failure: { status, type, message: `as it would be passed on to this provider: ${message}`, code, param, provider } };
+  return {
+    ok: false,
+    failure: {
+      status,
+      type,
+      message: `as it would be passed on to this provider: ${message}`,
+      code,
+      param,
+      provider,
+    },
+  };
 }
 
-/** What an answer's middle form is told of the request doesn't depend on how many tokens are the default. */
+/**
+ * What an answer's middle form is told of the request doesn't depend on how many tokens are the
+ * default.
+ */
 const anyOptions: RequestOptions = { maxTokensDefault: 1 };
 
 /** The inner translation's client is the outer one. */
-function innerContext(outer: Translation, { model, nowSeconds, requestId, request }: AnswerContext): AnswerContext {
+function innerContext(
+  outer: Translation,
+  { model, nowSeconds, requestId, request }: AnswerContext,
+): AnswerContext {
   const middle = outer.request(request, anyOptions);
   const middleBody: JsonObject = middle.ok ? middle.body : {};
   return { model, nowSeconds, requestId, request: middleBody };

@@ -1,8 +1,8 @@
 /**
- * Server-Sent Events, read and written: bytes in any pieces become events, an event becomes text. As in
- * the HTML standard, https://html.spec.whatwg.org/multipage/server-sent-events.html: lines end in LF, CR
- * or CRLF, a byte order mark at the start and comments are skipped, and an event that the stream's end
- * leaves open is not an event.
+ * Server-Sent Events, read and written: bytes in any pieces become events, an event becomes text.
+ * As in the HTML standard, https://html.spec.whatwg.org/multipage/server-sent-events.html: lines
+ * end in LF, CR or CRLF, a byte order mark at the start and comments are skipped, and an event that
+ * the stream's end leaves open is not an event.
  *
  * Not here: what the events mean. `proxy/usage/tap-stream.ts` looks at streams that pass unchanged.
  */
@@ -36,7 +36,10 @@ export class EventSplitter {
     this.#charsMax = charsMax;
   }
 
-  /** Once an event was larger than the bound: the data that it had by then, else null. What came before it has been given; it and what follows never are. */
+  /**
+   * Once an event was larger than the bound: the data that it had by then, else null. What came
+   * before it has been given; it and what follows never are.
+   */
   get overflow(): string | null {
     return this.#overflow;
   }
@@ -61,7 +64,10 @@ export class EventSplitter {
     return events;
   }
 
-  /** Counts characters of the open event, which goes on at `start`; a line's end is one, so that a CRLF that is cut counts like a whole one. */
+  /**
+   * Counts characters of the open event, which goes on at `start`; a line's end is one, so that a
+   * CRLF that is cut counts like a whole one.
+   */
   #grow(chars: number, text: string, start: number): boolean {
     this.#chars += chars;
     if (this.#chars <= this.#charsMax) return true;
@@ -72,13 +78,16 @@ export class EventSplitter {
   }
 
   #dispatch(events: StreamEvent[]): void {
-    if (this.#data.length > 0) events.push({ event: this.#event === "" ? null : this.#event, data: this.#data.join("\n") });
+    if (this.#data.length > 0)
+      events.push({ event: this.#event === "" ? null : this.#event, data: this.#data.join("\n") });
     this.#event = "";
     this.#data = [];
     this.#chars = 0;
   }
 
-  /** `id` and `retry` are for clients that reconnect; nobody here does. A comment has an empty name. */
+  /**
+   * `id` and `retry` are for clients that reconnect; nobody here does. A comment has an empty name.
+   */
   #field(line: string): void {
     const colon = line.indexOf(":");
     const name = colon === -1 ? line : line.slice(0, colon);

@@ -1,9 +1,22 @@
-/** A translation's answers and events as bytes: JSON is parsed and written, events are split and framed. */
+/**
+ * A translation's answers and events as bytes: JSON is parsed and written, events are split and
+ * framed.
+ */
 import { isObject } from "../../shared/assert.js";
-import { heldResponseBytesMax, readableResponseBytesMax, streamEventBytesMax, translatedEventCharsMax } from "../../shared/bounds.js";
+import {
+  heldResponseBytesMax,
+  readableResponseBytesMax,
+  streamEventBytesMax,
+  translatedEventCharsMax,
+} from "../../shared/bounds.js";
 import { AbridgedText } from "../body/abridged-text.js";
 import { EventSplitter, formatEvent } from "./event-stream.js";
-import type { AnswerContext, ClientEvent, EventTranslator, Translation } from "./translation/translation.js";
+import type {
+  AnswerContext,
+  ClientEvent,
+  EventTranslator,
+  Translation,
+} from "./translation/translation.js";
 import { UntranslatableAnswer } from "./translation/untranslatable-answer.js";
 import { beforeAnyText } from "../usage/event-reader.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
@@ -12,7 +25,11 @@ import type { AnswerTranslator, WholeAnswer } from "./translated-upstream.js";
 import { errorInsideSuccess, isSomeAnswer } from "../upstream/upstream-error.js";
 
 /** `eventCharsMax`: of one event of the provider's stream; a larger one ends it in an error. */
-export function createAnswerTranslator(translation: Translation, context: AnswerContext, eventCharsMax = translatedEventCharsMax): AnswerTranslator {
+export function createAnswerTranslator(
+  translation: Translation,
+  context: AnswerContext,
+  eventCharsMax = translatedEventCharsMax,
+): AnswerTranslator {
   return new Translating(translation, context, eventCharsMax);
 }
 
@@ -44,7 +61,10 @@ class Translating implements AnswerTranslator {
 
   keep(chunk: Buffer): void {
     this.untoldBytes += chunk.length;
-    if (this.untoldBytes > readableResponseBytesMax) throw new UntranslatableAnswer(`an answer larger than ${readableResponseBytesMax} bytes can't be translated`);
+    if (this.untoldBytes > readableResponseBytesMax)
+      throw new UntranslatableAnswer(
+        `an answer larger than ${readableResponseBytesMax} bytes can't be translated`,
+      );
     this.#kept.push(chunk);
   }
 
@@ -59,7 +79,8 @@ class Translating implements AnswerTranslator {
     const value = parseBodyExactly(text);
     const told = value ?? usageAtEnd(text) ?? undefined;
     const isAnswer = isSomeAnswer(told, text) && !errorInsideSuccess(told);
-    // What is none is judged by what comes behind, as every provider's is; but that holds no more than this.
+    // What is none is judged by what comes behind, as every provider's is; but that holds no more
+    // than this.
     if (!isAnswer && body.length <= heldResponseBytesMax) {
       this.untoldBytes = 0;
       return { form: "untouched", bytes: body };
@@ -77,14 +98,16 @@ class Translating implements AnswerTranslator {
     if (!this.asksStream) return { form: "answer", bytes: Buffer.from(writeExactly(answer)) };
     const events = this.#started();
     let text = "";
-    for (const { event, data } of this.#translation.asEvents(value)) text += written(events.push(event, data));
+    for (const { event, data } of this.#translation.asEvents(value))
+      text += written(events.push(event, data));
     return { form: "events", bytes: Buffer.from(text + written(events.end())) };
   }
 
   push(chunk: Buffer): Buffer | null {
     const events = this.#started();
     let text = "";
-    for (const { event, data } of this.#splitter.push(chunk)) text += written(events.push(event, data));
+    for (const { event, data } of this.#splitter.push(chunk))
+      text += written(events.push(event, data));
     if (this.#splitter.overflow !== null && this.refused === null) {
       this.untoldBytes = textBytesIn(this.#splitter.overflow);
       this.refused = `an event of the provider's stream is larger than ${this.#eventCharsMax} characters`;

@@ -1,13 +1,23 @@
 /**
  * A provider that speaks another dialect than the client, as an upstream that speaks the client's:
- * its successful answers are translated on their way, its errors and failures pass. A whole answer to
- * who asked for a stream becomes one; a stream to who asked for a whole answer can't be translated.
+ * its successful answers are translated on their way, its errors and failures pass. A whole answer
+ * to who asked for a stream becomes one; a stream to who asked for a whole answer can't be
+ * translated.
  */
 import { headerOf, withContentType } from "../http/copy-headers.js";
 import { FailedAnswer, UntranslatableAnswer } from "./translation/untranslatable-answer.js";
-import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "../upstream/upstream.js";
+import type {
+  Upstream,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamRequest,
+  UpstreamSink,
+} from "../upstream/upstream.js";
 
-/** `untouched`: it is an error, or no answer at all, as the provider gave it. `events`: the stream that was asked for, all of it. */
+/**
+ * `untouched`: it is an error, or no answer at all, as the provider gave it. `events`: the stream
+ * that was asked for, all of it.
+ */
 export interface WholeAnswer {
   readonly form: "answer" | "events" | "untouched";
   readonly bytes: Buffer;
@@ -15,7 +25,10 @@ export interface WholeAnswer {
 
 /** An answer on its way into the client's dialect, in bytes. */
 export interface AnswerTranslator {
-  /** A piece of a whole answer, which is kept. Throws `UntranslatableAnswer` when it has grown too large. */
+  /**
+   * A piece of a whole answer, which is kept. Throws `UntranslatableAnswer` when it has grown too
+   * large.
+   */
   keep(chunk: Buffer): void;
   /** The whole answer that was kept. Throws when it makes no sense. */
   whole(): WholeAnswer;
@@ -27,7 +40,10 @@ export interface AnswerTranslator {
   end(): Buffer | null;
   /** What the stream said makes no sense, and its client has been told so in its last event. */
   readonly failed: boolean;
-  /** Bytes of a whole answer that has not come to its end, or that nothing could be made of; and of the text in an event that was too large. */
+  /**
+   * Bytes of a whole answer that has not come to its end, or that nothing could be made of; and of
+   * the text in an event that was too large.
+   */
   readonly untoldBytes: number;
   /** Why a stream was given up before its next event could be translated, for the log; or null. */
   readonly refused: string | null;
@@ -55,8 +71,12 @@ class TranslatingSink implements UpstreamSink {
   /** `passed`: an error, which has its own mapping. */
   #form: "passed" | "stream" | "whole" = "passed";
   #failed = false;
-  /** Of a whole answer to who asked for a stream: it is told when it is known which of them goes out. */
-  #head: { readonly status: number; readonly rawHeaders: readonly (Buffer | string)[] } | null = null;
+  /**
+   * Of a whole answer to who asked for a stream: it is told when it is known which of them goes
+   * out.
+   */
+  #head: { readonly status: number; readonly rawHeaders: readonly (Buffer | string)[] } | null =
+    null;
 
   constructor(sink: UpstreamSink, translator: AnswerTranslator) {
     this.#sink = sink;
@@ -64,7 +84,12 @@ class TranslatingSink implements UpstreamSink {
   }
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
-    if (status < 300) this.#form = headerOf(rawHeaders, "content-type").toLowerCase().startsWith("text/event-stream") ? "stream" : "whole";
+    if (status < 300)
+      this.#form = headerOf(rawHeaders, "content-type")
+        .toLowerCase()
+        .startsWith("text/event-stream")
+        ? "stream"
+        : "whole";
     const { asksStream } = this.#translator;
     if (this.#form === "whole" && asksStream) this.#head = { status, rawHeaders };
     else if (this.#form === "stream" && !asksStream) this.#refuseStream(status, rawHeaders);
@@ -73,14 +98,20 @@ class TranslatingSink implements UpstreamSink {
 
   #refuseStream(status: number, rawHeaders: readonly (Buffer | string)[]): void {
     this.#sink.onHead(status, withContentType(rawHeaders, "application/json"));
-    this.#fail({ kind: "untranslatable", reason: "it came as a stream of events, and a whole answer was asked for" });
+    this.#fail({
+      kind: "untranslatable",
+      reason: "it came as a stream of events, and a whole answer was asked for",
+    });
   }
 
   #tellHead(isStream: boolean): void {
     if (this.#head === null) return;
     const { status, rawHeaders } = this.#head;
     this.#head = null;
-    this.#sink.onHead(status, isStream ? withContentType(rawHeaders, "text/event-stream; charset=utf-8") : rawHeaders);
+    this.#sink.onHead(
+      status,
+      isStream ? withContentType(rawHeaders, "text/event-stream; charset=utf-8") : rawHeaders,
+    );
   }
 
   onData(chunk: Buffer): void {
@@ -129,7 +160,10 @@ class TranslatingSink implements UpstreamSink {
       translated = translate();
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
-      return this.#fail({ kind: error instanceof FailedAnswer ? "broken" : "untranslatable", reason: error.message });
+      return this.#fail({
+        kind: error instanceof FailedAnswer ? "broken" : "untranslatable",
+        reason: error.message,
+      });
     }
     if (translated !== null) this.#sink.onData(translated);
   }

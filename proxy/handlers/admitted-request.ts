@@ -1,4 +1,7 @@
-/** What every limited request goes through, whatever it asks for: it is admitted or answered, and settled when it has ended. */
+/**
+ * What every limited request goes through, whatever it asks for: it is admitted or answered, and
+ * settled when it has ended.
+ */
 import type { Failure } from "../../shared/error-code.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Execution } from "../../shared/wire/execution.js";
@@ -27,8 +30,16 @@ export interface Asked {
   readonly submission?: boolean;
 }
 
-/** Asks the daemon. Null: the exchange is answered already, or the client has gone meanwhile, and all is settled. */
-export async function admitRequest(gateway: Gateway, exchange: Exchange, { caller, targets, model, submission = false }: Asked, record: RequestRecord): Promise<Admitted | null> {
+/**
+ * Asks the daemon. Null: the exchange is answered already, or the client has gone meanwhile, and
+ * all is settled.
+ */
+export async function admitRequest(
+  gateway: Gateway,
+  exchange: Exchange,
+  { caller, targets, model, submission = false }: Asked,
+  record: RequestRecord,
+): Promise<Admitted | null> {
   const { limiter, config } = gateway;
   const outcome = await limiter.admit(caller, targets, submission);
   if (outcome.kind === "unavailable") {
@@ -40,7 +51,11 @@ export async function admitRequest(gateway: Gateway, exchange: Exchange, { calle
     refuseCaller(exchange, "model", record, { ok: false, failure: caller.denial });
     return null;
   }
-  record.identified(outcome.kind === "admitted" ? outcome.admission : (outcome.key ?? { userPath: caller.userPath, keyId: "" }));
+  record.identified(
+    outcome.kind === "admitted"
+      ? outcome.admission
+      : (outcome.key ?? { userPath: caller.userPath, keyId: "" }),
+  );
   if (outcome.kind !== "admitted") {
     record.end(429, outcome.kind === "refused" ? "rate_limited" : "over_budget");
     record.note = refusalMessage(outcome.breach);
@@ -57,17 +72,35 @@ export async function admitRequest(gateway: Gateway, exchange: Exchange, { calle
   return null;
 }
 
-/** Ends an admission with what became of the request, and then the response. The admission's target is what is counted, `record.target` what is recorded. */
-export function settleRequest(gateway: Gateway, exchange: Exchange, admission: Admission, forwarded: Forwarded, record: RequestRecord): void {
+/**
+ * Ends an admission with what became of the request, and then the response. The admission's target
+ * is what is counted, `record.target` what is recorded.
+ */
+export function settleRequest(
+  gateway: Gateway,
+  exchange: Exchange,
+  admission: Admission,
+  forwarded: Forwarded,
+  record: RequestRecord,
+): void {
   record.forwarded(forwarded);
   const executed = executionOf(gateway, exchange, record, forwarded);
   record.cost = executed === null ? null : executed.totalCost;
   const { usage, estimated, finish } = forwarded;
-  gateway.limiter.settle(admission, { tokens: usage === null ? 0 : usage.totalTokens, estimated, record: executed }, finish);
+  gateway.limiter.settle(
+    admission,
+    { tokens: usage === null ? 0 : usage.totalTokens, estimated, record: executed },
+    finish,
+  );
 }
 
 /** For the usage record; null when there is nothing to record. */
-function executionOf({ config, prices, providers, monoMs }: Gateway, exchange: Exchange, record: RequestRecord, forwarded: Forwarded): Execution | null {
+function executionOf(
+  { config, prices, providers, monoMs }: Gateway,
+  exchange: Exchange,
+  record: RequestRecord,
+  forwarded: Forwarded,
+): Execution | null {
   const { target } = record;
   if (!config.usageEnabled || target === null) return null;
   return usageRecord(forwarded, {
@@ -83,8 +116,18 @@ function executionOf({ config, prices, providers, monoMs }: Gateway, exchange: E
   });
 }
 
-/** Before the admission nobody has judged the caller's key yet: a wrong one gets its 401, whatever else is wrong. */
-export async function refuseUnadmitted(gateway: Gateway, exchange: Exchange, caller: Caller, record: RequestRecord, what: Failure, headers: readonly string[] = []): Promise<void> {
+/**
+ * Before the admission nobody has judged the caller's key yet: a wrong one gets its 401, whatever
+ * else is wrong.
+ */
+export async function refuseUnadmitted(
+  gateway: Gateway,
+  exchange: Exchange,
+  caller: Caller,
+  record: RequestRecord,
+  what: Failure,
+  headers: readonly string[] = [],
+): Promise<void> {
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   if (!authorized.ok) return refuseCaller(exchange, "model", record, authorized);
   record.identified(authorized.caller);

@@ -1,7 +1,7 @@
 /**
- * The next target after one has failed (CONTRACT section 5): its attempt ends, the daemon chooses among
- * those that weren't tried, and the request is sent again, until one answers or none is left. Only
- * while nothing has gone to the client, and while there is one.
+ * The next target after one has failed (CONTRACT section 5): its attempt ends, the daemon chooses
+ * among those that weren't tried, and the request is sent again, until one answers or none is left.
+ * Only while nothing has gone to the client, and while there is one.
  */
 import { assert } from "../../shared/assert.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
@@ -25,12 +25,16 @@ export interface FailOver {
 }
 
 /**
- * How it ended, after `first` failed at the admission's target: the first answer that stands, or the
- * most useful of the failures. Either way `record.target` is whose answer or failure that is, for the
- * usage record too; the admission's target is what the settle counts. When the others have no capacity, or the daemon doesn't say, that is
- * the failure too: it is why there is no answer, and our own limits are not.
+ * How it ended, after `first` failed at the admission's target: the first answer that stands, or
+ * the most useful of the failures. Either way `record.target` is whose answer or failure that is,
+ * for the usage record too; the admission's target is what the settle counts. When the others have
+ * no capacity, or the daemon doesn't say, that is the failure too: it is why there is no answer,
+ * and our own limits are not.
  */
-export async function failOver({ limiter, exchange, admission, targets, record, send }: FailOver, first: Forwarded): Promise<Forwarded> {
+export async function failOver(
+  { limiter, exchange, admission, targets, record, send }: FailOver,
+  first: Forwarded,
+): Promise<Forwarded> {
   let told = first;
   let toldTarget = admission.target;
   let last = first;
@@ -52,7 +56,11 @@ export async function failOver({ limiter, exchange, admission, targets, record, 
     if (untried.length === 0) return told;
     const outcome = await limiter.reroute(admission, untried);
     if (exchange.gone) return gone(told);
-    if (outcome.kind !== "admitted") return { ...told, note: `no other target: ${"breach" in outcome ? refusalMessage(outcome.breach) : "the limiter daemon does not answer"}` };
+    if (outcome.kind !== "admitted")
+      return {
+        ...told,
+        note: `no other target: ${"breach" in outcome ? refusalMessage(outcome.breach) : "the limiter daemon does not answer"}`,
+      };
     record.target = admission.target;
     record.tries++;
     last = await send(admission.target!, successHeaders(outcome.headers), untried.length > 1);

@@ -10,16 +10,33 @@ export function replyHealth(gateway: Gateway, exchange: Exchange): number {
   replyJson(exchange, 200, {
     status: limiter.reachable && limiter.storeFailing === null ? "ok" : "degraded",
     version,
-    limiter: { reachable: limiter.reachable, failure_mode: config.limiter.failureMode, unsettled: limiter.unsettled, store_failing: limiter.storeFailing, inert_rules: limiter.inertRules, inert_budgets: limiter.inertBudgets },
+    limiter: {
+      reachable: limiter.reachable,
+      failure_mode: config.limiter.failureMode,
+      unsettled: limiter.unsettled,
+      store_failing: limiter.storeFailing,
+      inert_rules: limiter.inertRules,
+      inert_budgets: limiter.inertBudgets,
+    },
   });
   return 200;
 }
 
-/** Ready to serve: not stopping, and the daemon is there or may be done without. Returns the status. */
+/**
+ * Ready to serve: not stopping, and the daemon is there or may be done without. Returns the status.
+ */
 export function replyReady(gateway: Gateway, exchange: Exchange): number {
   const { limiter, config } = gateway;
-  const waitsFor = gateway.stopping() ? "stopping" : !limiter.reachable && config.limiter.failureMode === "closed" ? "limiter" : null;
+  const waitsFor = gateway.stopping()
+    ? "stopping"
+    : !limiter.reachable && config.limiter.failureMode === "closed"
+      ? "limiter"
+      : null;
   const status = waitsFor === null ? 200 : 503;
-  replyJson(exchange, status, waitsFor === null ? { status: "ready" } : { status: "not ready", reason: waitsFor });
+  replyJson(
+    exchange,
+    status,
+    waitsFor === null ? { status: "ready" } : { status: "not ready", reason: waitsFor },
+  );
   return status;
 }

@@ -1,4 +1,7 @@
-/** A call whose request is a JSON object: chat completions, messages, responses, embeddings, speech, images. To a provider of the same dialect its bytes go as they came. */
+/**
+ * A call whose request is a JSON object: chat completions, messages, responses, embeddings, speech,
+ * images. To a provider of the same dialect its bytes go as they came.
+ */
 import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { RewriterName } from "../../shared/config/settings/rewriter-settings.js";
@@ -6,24 +9,53 @@ import { type Failure, failure, plainFailure } from "../../shared/error-code.js"
 import type { Operation } from "../../shared/operation.js";
 import { chooseDialect } from "../dialects/choose-dialect.js";
 import { withoutSignatures } from "../dialects/translation/thought-signature.js";
-import type { JsonObject, TranslatedRequest, Translation } from "../dialects/translation/translation.js";
+import type {
+  JsonObject,
+  TranslatedRequest,
+  Translation,
+} from "../dialects/translation/translation.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
-import { type JsonOperation, type ModelBody, parseModelBody, rewriteModelBody } from "../body/model-body.js";
+import {
+  type JsonOperation,
+  type ModelBody,
+  parseModelBody,
+  rewriteModelBody,
+} from "../body/model-body.js";
 import { notOffered } from "../routing/not-offered.js";
 import { promptBytes } from "../body/prompt-bytes.js";
 import type { PromptDialect } from "../body/rewriters/rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { createAnswerTranslator } from "../dialects/translate-answer.js";
 
-export async function readJsonCall(operation: JsonOperation, source: CallSource): Promise<ReadCall> {
+export async function readJsonCall(
+  operation: JsonOperation,
+  source: CallSource,
+): Promise<ReadCall> {
   const { exchange, bodyBytesMax, isUtf8 } = source;
   const coding = exchange.header("content-encoding");
-  if (coding !== undefined && coding.trim().toLowerCase() !== "identity") return { ok: false, failure: plainFailure(415, "invalid_request_error", `the body must be plain JSON: content-encoding ${JSON.stringify(coding.slice(0, 64))} is not taken`) };
+  if (coding !== undefined && coding.trim().toLowerCase() !== "identity")
+    return {
+      ok: false,
+      failure: plainFailure(
+        415,
+        "invalid_request_error",
+        `the body must be plain JSON: content-encoding ${JSON.stringify(coding.slice(0, 64))} is not taken`,
+      ),
+    };
   const body = await exchange.readBody(bodyBytesMax);
-  if (!body.ok) return { ok: false, failure: body.reason === "gone" ? null : failure("request_too_large", `the body is larger than ${bodyBytesMax} bytes`) };
+  if (!body.ok)
+    return {
+      ok: false,
+      failure:
+        body.reason === "gone"
+          ? null
+          : failure("request_too_large", `the body is larger than ${bodyBytesMax} bytes`),
+    };
   const parsed = parseModelBody(operation, body.bytes, isUtf8);
-  return parsed.ok ? { ok: true, call: new JsonCall(operation, body.bytes, parsed.body, source) } : parsed;
+  return parsed.ok
+    ? { ok: true, call: new JsonCall(operation, body.bytes, parsed.body, source) }
+    : parsed;
 }
 
 class JsonCall implements ModelCall {
@@ -31,7 +63,10 @@ class JsonCall implements ModelCall {
   readonly #bytes: Buffer;
   readonly #body: ModelBody;
   readonly #source: CallSource;
-  /** What the client sent, parsed once a translation asks for it; and what became of it, by provider. */
+  /**
+   * What the client sent, parsed once a translation asks for it; and what became of it, by
+   * provider.
+   */
   #parsed: JsonObject | null = null;
   #translated: Map<string, TranslatedRequest> | null = null;
 
@@ -66,35 +101,93 @@ class JsonCall implements ModelCall {
     return translated.ok ? null : translated.failure;
   }
 
-  requestTo(provider: ProviderConfig, model: string, rewriters: readonly RewriterName[]): TargetRequest {
+  requestTo(
+    provider: ProviderConfig,
+    model: string,
+    rewriters: readonly RewriterName[],
+  ): TargetRequest {
     const { operation, translation } = chooseDialect(this.operation, provider.operations)!;
     const rewritten = this.#rewritten(rewriters);
-    return translation === null ? this.#asItIs(provider, model, rewritten) : this.#translatedTo(provider, model, operation, translation, rewritten);
+    return translation === null
+      ? this.#asItIs(provider, model, rewritten)
+      : this.#translatedTo(provider, model, operation, translation, rewritten);
   }
 
   #rewritten(rewriters: readonly RewriterName[]): Rewritten {
     const dialect = rewriters.length === 0 ? null : promptDialect(this.operation);
-    return dialect === null ? { bytes: this.#bytes, savedBytes: 0 } : rewriteRequest(this.#bytes, dialect, rewriters);
+    return dialect === null
+      ? { bytes: this.#bytes, savedBytes: 0 }
+      : rewriteRequest(this.#bytes, dialect, rewriters);
   }
 
-  #asItIs(provider: ProviderConfig, model: string, { bytes, savedBytes }: Rewritten): TargetRequest {
+  #asItIs(
+    provider: ProviderConfig,
+    model: string,
+    { bytes, savedBytes }: Rewritten,
+  ): TargetRequest {
     const { stream, includeUsage, members } = this.#body;
-    const askUsage = this.operation === "chat_completions" && stream && !includeUsage && provider.takesStreamOptions;
-    const edits = { model: model === this.#body.model ? undefined : model, includeUsage: askUsage ? (true as const) : undefined };
-    return { operation: this.operation, body: rewriteModelBody(bytes, edits, bytes === this.#bytes ? members : null), savedBytes, hideUsageChunk: askUsage, translator: null };
+    const askUsage =
+      this.operation === "chat_completions" &&
+      stream &&
+      !includeUsage &&
+      provider.takesStreamOptions;
+    const edits = {
+      model: model === this.#body.model ? undefined : model,
+      includeUsage: askUsage ? (true as const) : undefined,
+    };
+    return {
+      operation: this.operation,
+      body: rewriteModelBody(bytes, edits, bytes === this.#bytes ? members : null),
+      savedBytes,
+      hideUsageChunk: askUsage,
+      translator: null,
+    };
   }
 
-  #translatedTo(provider: ProviderConfig, model: string, operation: Operation, translation: Translation, { bytes, savedBytes }: Rewritten): TargetRequest {
-    const translated = savedBytes === 0 ? this.#inDialect(translation, provider) : translation.request(parseBodyExactly(bytes.toString("utf8")) as JsonObject, provider);
-    assert(translated.ok, "a request with a problem isn't sent, and a shorter prompt has none of its own");
-    const body = Buffer.from(writeExactly(operation === "chat_completions" ? asTheProviderTakesIt(translated.body, provider, model) : { ...translated.body, model }));
+  #translatedTo(
+    provider: ProviderConfig,
+    model: string,
+    operation: Operation,
+    translation: Translation,
+    { bytes, savedBytes }: Rewritten,
+  ): TargetRequest {
+    const translated =
+      savedBytes === 0
+        ? this.#inDialect(translation, provider)
+        : translation.request(parseBodyExactly(bytes.toString("utf8")) as JsonObject, provider);
+    assert(
+      translated.ok,
+      "a request with a problem isn't sent, and a shorter prompt has none of its own",
+    );
+    const body = Buffer.from(
+      writeExactly(
+        operation === "chat_completions"
+          ? asTheProviderTakesIt(translated.body, provider, model)
+          : { ...translated.body, model },
+      ),
+    );
     const { exchange, nowMs } = this.#source;
-    const context = { model: this.model, nowSeconds: Math.floor(nowMs() / 1000), requestId: exchange.id, request: this.#object() };
-    const hideUsageChunk = this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
-    return { operation, body, savedBytes, hideUsageChunk, translator: createAnswerTranslator(translation, context) };
+    const context = {
+      model: this.model,
+      nowSeconds: Math.floor(nowMs() / 1000),
+      requestId: exchange.id,
+      request: this.#object(),
+    };
+    const hideUsageChunk =
+      this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
+    return {
+      operation,
+      body,
+      savedBytes,
+      hideUsageChunk,
+      translator: createAnswerTranslator(translation, context),
+    };
   }
 
-  #inDialect(translation: Translation, { name, maxTokensDefault }: ProviderConfig): TranslatedRequest {
+  #inDialect(
+    translation: Translation,
+    { name, maxTokensDefault }: ProviderConfig,
+  ): TranslatedRequest {
     this.#translated ??= new Map();
     let translated = this.#translated.get(name);
     if (translated === undefined) {
@@ -112,13 +205,25 @@ class JsonCall implements ModelCall {
 }
 
 /** A translated chat completion, with what providers differ in. */
-function asTheProviderTakesIt(body: JsonObject, { type, takesStreamOptions, maxTokensField }: ProviderConfig, model: string): JsonObject {
-  const { messages, stream_options: streamOptions, max_tokens: old, max_completion_tokens: maxTokens = old, ...rest } = body;
+function asTheProviderTakesIt(
+  body: JsonObject,
+  { type, takesStreamOptions, maxTokensField }: ProviderConfig,
+  model: string,
+): JsonObject {
+  const {
+    messages,
+    stream_options: streamOptions,
+    max_tokens: old,
+    max_completion_tokens: maxTokens = old,
+    ...rest
+  } = body;
   return {
     messages: type === "gemini" ? messages : withoutSignatures(messages as readonly JsonObject[]),
     ...rest,
     ...(maxTokens === undefined ? {} : { [maxTokensField]: maxTokens }),
-    ...(streamOptions === undefined || !takesStreamOptions ? {} : { stream_options: streamOptions }),
+    ...(streamOptions === undefined || !takesStreamOptions
+      ? {}
+      : { stream_options: streamOptions }),
     model,
   };
 }

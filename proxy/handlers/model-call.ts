@@ -1,4 +1,7 @@
-/** A request to a model as the flow in `model-request.ts` sees it, whatever its endpoint and the form of its body. */
+/**
+ * A request to a model as the flow in `model-request.ts` sees it, whatever its endpoint and the
+ * form of its body.
+ */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { RewriterName } from "../../shared/config/settings/rewriter-settings.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -19,10 +22,20 @@ export interface ModelCall {
   readonly promptBytes: number;
   /** Whether it can be sent again, to another target. */
   readonly repeatable: boolean;
-  /** Why this can't be asked of a provider, or null. Asked before the admission: what can't be sent consumes nothing. */
+  /**
+   * Why this can't be asked of a provider, or null. Asked before the admission: what can't be sent
+   * consumes nothing.
+   */
   problemAt(provider: ProviderConfig): Failure | null;
-  /** The request to one target, with the prompt rewritten; a provider with a problem isn't asked for it. */
-  requestTo(provider: ProviderConfig, model: string, rewriters: readonly RewriterName[]): TargetRequest;
+  /**
+   * The request to one target, with the prompt rewritten; a provider with a problem isn't asked for
+   * it.
+   */
+  requestTo(
+    provider: ProviderConfig,
+    model: string,
+    rewriters: readonly RewriterName[],
+  ): TargetRequest;
   /** It won't be sent any more. */
   close(): void;
 }
@@ -40,7 +53,9 @@ export interface TargetRequest {
 }
 
 /** The call that a body makes, or why it makes none; null: the client is gone. */
-export type ReadCall = { readonly ok: true; readonly call: ModelCall } | { readonly ok: false; readonly failure: Failure | null };
+export type ReadCall =
+  | { readonly ok: true; readonly call: ModelCall }
+  | { readonly ok: false; readonly failure: Failure | null };
 
 /** What reading a call takes. */
 export interface CallSource {

@@ -1,4 +1,7 @@
-/** A request to a model, in the order in which it happens: read, resolve, admit, forward, fail over, settle. */
+/**
+ * A request to a model, in the order in which it happens: read, resolve, admit, forward, fail over,
+ * settle.
+ */
 import { assert } from "../../shared/assert.js";
 import type { Failure } from "../../shared/error-code.js";
 import type { Target } from "../../shared/wire/message.js";
@@ -21,46 +24,99 @@ import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 
 /** Answers the exchange; the record learns what the log line tells. Never rejects. */
-export async function modelRequest(gateway: Gateway, exchange: Exchange, operation: LimitedOperation, caller: Caller, record: RequestRecord): Promise<void> {
-  const refuse = (what: Failure): Promise<void> => refuseUnadmitted(gateway, exchange, caller, record, what);
+export async function modelRequest(
+  gateway: Gateway,
+  exchange: Exchange,
+  operation: LimitedOperation,
+  caller: Caller,
+  record: RequestRecord,
+): Promise<void> {
+  const refuse = (what: Failure): Promise<void> =>
+    refuseUnadmitted(gateway, exchange, caller, record, what);
   const read = await readCall(gateway, exchange, operation);
-  if (!read.ok) return read.failure === null ? record.end(499, "client_gone") : refuse(read.failure);
+  if (!read.ok)
+    return read.failure === null ? record.end(499, "client_gone") : refuse(read.failure);
   await serveCall(gateway, exchange, read.call, caller, record);
   read.call.close();
 }
 
-function readCall({ config, isUtf8, newSpool, nowMs }: Gateway, exchange: Exchange, operation: LimitedOperation): Promise<ReadCall> {
+function readCall(
+  { config, isUtf8, newSpool, nowMs }: Gateway,
+  exchange: Exchange,
+  operation: LimitedOperation,
+): Promise<ReadCall> {
   const { bodyBytesMax, uploadBytesMax } = config.server;
   const source: CallSource = { exchange, bodyBytesMax, uploadBytesMax, isUtf8, newSpool, nowMs };
-  return operation === "transcriptions" || operation === "translations" ? readMultipartCall(operation, source) : readJsonCall(operation, source);
+  return operation === "transcriptions" || operation === "translations"
+    ? readMultipartCall(operation, source)
+    : readJsonCall(operation, source);
 }
 
-async function serveCall(gateway: Gateway, incoming: Exchange, call: ModelCall, caller: Caller, record: RequestRecord): Promise<void> {
-  const refuse = (what: Failure): Promise<void> => refuseUnadmitted(gateway, incoming, caller, record, what);
+async function serveCall(
+  gateway: Gateway,
+  incoming: Exchange,
+  call: ModelCall,
+  caller: Caller,
+  record: RequestRecord,
+): Promise<void> {
+  const refuse = (what: Failure): Promise<void> =>
+    refuseUnadmitted(gateway, incoming, caller, record, what);
   record.model = call.model;
-  const route = resolveModel(gateway.models.current(), call.model) ?? (await resolveOnceLearned(gateway, call.model));
+  const route =
+    resolveModel(gateway.models.current(), call.model) ??
+    (await resolveOnceLearned(gateway, call.model));
   if (route === null) return refuse(unknownModel(call.model));
-  const missed = gateway.keeping === null ? null : await askCache(gateway, incoming, { call, caller, route }, record);
+  const missed =
+    gateway.keeping === null
+      ? null
+      : await askCache(gateway, incoming, { call, caller, route }, record);
   if (missed === "answered") return;
   const exchange = missed === null ? incoming : missed.exchange;
   const targets = withoutProblem(gateway, call, gateway.targetOrder.order(route));
   if ("status" in targets) return refuse(targets);
-  const admitted = await admitRequest(gateway, exchange, { caller, targets, model: call.model }, record);
+  const admitted = await admitRequest(
+    gateway,
+    exchange,
+    { caller, targets, model: call.model },
+    record,
+  );
   if (admitted === null) return;
   const { admission } = admitted;
   const { target } = admission;
   assert(target !== null, "who is admitted has a target");
   const standIn = targets.length > 1 && call.repeatable;
-  let forwarded = await send(gateway, exchange, { target, call, headers: successHeaders(admitted.headers), standIn }, record);
+  let forwarded = await send(
+    gateway,
+    exchange,
+    { target, call, headers: successHeaders(admitted.headers), standIn },
+    record,
+  );
   if (standIn && forwarded.failed !== null) {
-    const again = (next: Target, headers: string[], more: boolean): Promise<Forwarded> => send(gateway, exchange, { target: next, call, headers, standIn: more }, record);
-    forwarded = await failOver({ limiter: gateway.limiter, exchange, admission, targets, record, send: again }, forwarded);
+    const again = (next: Target, headers: string[], more: boolean): Promise<Forwarded> =>
+      send(gateway, exchange, { target: next, call, headers, standIn: more }, record);
+    forwarded = await failOver(
+      { limiter: gateway.limiter, exchange, admission, targets, record, send: again },
+      forwarded,
+    );
   }
-  settleRequest(gateway, exchange, admission, missed === null ? forwarded : missed.keepAfter(forwarded, admission.target), record);
+  settleRequest(
+    gateway,
+    exchange,
+    admission,
+    missed === null ? forwarded : missed.keepAfter(forwarded, admission.target),
+    record,
+  );
 }
 
-/** The targets that can be asked this, or the first one's problem when none can. Nearly always they all are, in the order's own array. */
-function withoutProblem({ providers }: Gateway, call: ModelCall, targets: readonly Target[]): readonly Target[] | Failure {
+/**
+ * The targets that can be asked this, or the first one's problem when none can. Nearly always they
+ * all are, in the order's own array.
+ */
+function withoutProblem(
+  { providers }: Gateway,
+  call: ModelCall,
+  targets: readonly Target[],
+): readonly Target[] | Failure {
   let first: Failure | null = null;
   let able: Target[] | null = null;
   for (let i = 0; i < targets.length; i++) {
@@ -86,9 +142,18 @@ interface Sending {
   readonly standIn: boolean;
 }
 
-function send(gateway: Gateway, exchange: Exchange, { target, call, headers, standIn }: Sending, record: RequestRecord): Promise<Forwarded> {
+function send(
+  gateway: Gateway,
+  exchange: Exchange,
+  { target, call, headers, standIn }: Sending,
+  record: RequestRecord,
+): Promise<Forwarded> {
   const provider = gateway.providers.get(target.provider)!;
-  const { operation, body, savedBytes, hideUsageChunk, translator } = call.requestTo(provider, target.model, gateway.rewriters(record.userPath ?? "/", target));
+  const { operation, body, savedBytes, hideUsageChunk, translator } = call.requestTo(
+    provider,
+    target.model,
+    gateway.rewriters(record.userPath ?? "/", target),
+  );
   record.savedBytes = savedBytes;
   headers.push("x-sluice-target", targetHeader(target));
   const upstream = gateway.upstreams.get(target.provider)!;
@@ -97,7 +162,17 @@ function send(gateway: Gateway, exchange: Exchange, { target, call, headers, sta
   return forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
     provider: target.provider,
-    request: { method: "POST", path: upstreamPath(provider, operation, target.model, translator === null ? exchange.query : ""), headers: translator === null ? sent : withoutDialect(sent), body },
+    request: {
+      method: "POST",
+      path: upstreamPath(
+        provider,
+        operation,
+        target.model,
+        translator === null ? exchange.query : "",
+      ),
+      headers: translator === null ? sent : withoutDialect(sent),
+      body,
+    },
     headers,
     operation: call.operation,
     translator,

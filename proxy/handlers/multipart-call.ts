@@ -1,7 +1,7 @@
 /**
- * A call whose request is a multipart form: transcriptions and translations of audio. The form passes as
- * it comes, with another value in its `model` where that differs. It is read until the model is known:
- * what comes before it waits in memory, and on disk once it is larger than that.
+ * A call whose request is a multipart form: transcriptions and translations of audio. The form
+ * passes as it comes, with another value in its `model` where that differs. It is read until the
+ * model is known: what comes before it waits in memory, and on disk once it is larger than that.
  */
 import { heldUploadBytesMax, subjectBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -11,20 +11,35 @@ import { utf8Bytes } from "../../shared/domain/user-path.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { boundaryOf, FieldFinder, type FieldPlace } from "../body/multipart.js";
 import { notOffered } from "../routing/not-offered.js";
-import { type Spool, SpoolFailed, UploadGone, UploadRefused, UploadTooLarge } from "../http/upload.js";
+import {
+  type Spool,
+  SpoolFailed,
+  UploadGone,
+  UploadRefused,
+  UploadTooLarge,
+} from "../http/upload.js";
 
-export async function readMultipartCall(operation: Operation, { exchange, uploadBytesMax, newSpool }: CallSource): Promise<ReadCall> {
+export async function readMultipartCall(
+  operation: Operation,
+  { exchange, uploadBytesMax, newSpool }: CallSource,
+): Promise<ReadCall> {
   const boundary = boundaryOf(exchange.header("content-type") ?? "");
   if (boundary === null) return { ok: false, failure: noForm() };
   const finder = new FieldFinder(boundary, "model");
-  const form = new Form(exchange.readPieces(uploadBytesMax)[Symbol.asyncIterator](), finder, newSpool);
+  const form = new Form(
+    exchange.readPieces(uploadBytesMax)[Symbol.asyncIterator](),
+    finder,
+    newSpool,
+  );
   try {
     await form.readUntilKnown();
   } catch (error) {
     form.close();
     if (error instanceof UploadGone) return { ok: false, failure: null };
-    if (error instanceof SpoolFailed) return { ok: false, failure: plainFailure(503, "internal_error", error.message) };
-    if (error instanceof UploadTooLarge) return { ok: false, failure: failure("request_too_large", error.message) };
+    if (error instanceof SpoolFailed)
+      return { ok: false, failure: plainFailure(503, "internal_error", error.message) };
+    if (error instanceof UploadTooLarge)
+      return { ok: false, failure: failure("request_too_large", error.message) };
     throw error;
   }
   const problem = problemOf(finder, form.whole);
@@ -32,24 +47,44 @@ export async function readMultipartCall(operation: Operation, { exchange, upload
     form.close();
     return { ok: false, failure: problem };
   }
-  return { ok: true, call: new MultipartCall(operation, form, finder.place!, Number(exchange.header("content-length") ?? NaN)) };
+  return {
+    ok: true,
+    call: new MultipartCall(
+      operation,
+      form,
+      finder.place!,
+      Number(exchange.header("content-length") ?? NaN),
+    ),
+  };
 }
 
-function problemOf({ place, problem, repeated, ended }: FieldFinder, whole: boolean): Failure | null {
+function problemOf(
+  { place, problem, repeated, ended }: FieldFinder,
+  whole: boolean,
+): Failure | null {
   if (problem !== null) return invalid(`the body is not a readable form: ${problem}`, "body");
-  if (whole && !ended) return invalid("the body is not a readable form: it ends within a part", "body");
+  if (whole && !ended)
+    return invalid("the body is not a readable form: it ends within a part", "body");
   if (place === null) return invalid("model is required", "model");
   if (repeated) return invalid("model is given more than once", "model");
   if (place.value.trim() === "") return invalid("model must not be empty", "model");
-  return utf8Bytes(place.value) > subjectBytesMax ? invalid(`model must be at most ${subjectBytesMax} bytes`, "model") : null;
+  return utf8Bytes(place.value) > subjectBytesMax
+    ? invalid(`model must be at most ${subjectBytesMax} bytes`, "model")
+    : null;
 }
 
 /** What is said of a body that doesn't call itself a form. */
 export function noForm(): Failure {
-  return invalid("the body must be a multipart form: content-type must be multipart/form-data with a boundary", "body");
+  return invalid(
+    "the body must be a multipart form: content-type must be multipart/form-data with a boundary",
+    "body",
+  );
 }
 
-/** The form's bytes: those that have been read, in memory or on disk, and those that are still to come. */
+/**
+ * The form's bytes: those that have been read, in memory or on disk, and those that are still to
+ * come.
+ */
 class Form {
   readonly #coming: AsyncIterator<Buffer>;
   readonly #finder: FieldFinder;
@@ -66,7 +101,10 @@ class Form {
     this.#newSpool = newSpool;
   }
 
-  /** Reads until the model is known and memory is full, or the form has ended. A small one is whole afterwards, and so is one that had to go to disk. */
+  /**
+   * Reads until the model is known and memory is full, or the form has ended. A small one is whole
+   * afterwards, and so is one that had to go to disk.
+   */
   async readUntilKnown(): Promise<void> {
     for (;;) {
       const known = this.#finder.place !== null || this.#finder.problem !== null;
@@ -77,7 +115,10 @@ class Form {
         return;
       }
       this.#finder.push(next.value);
-      if (this.#spool === null && (this.#finder.place !== null || this.#heldBytes + next.value.length <= heldUploadBytesMax)) {
+      if (
+        this.#spool === null &&
+        (this.#finder.place !== null || this.#heldBytes + next.value.length <= heldUploadBytesMax)
+      ) {
         this.#held.push(next.value);
         this.#heldBytes += next.value.length;
       } else {
@@ -87,12 +128,19 @@ class Form {
     }
   }
 
-  /** What comes while it passes is looked at before it goes on: the provider might read another model, which nobody has judged. Throws `UploadRefused`. */
+  /**
+   * What comes while it passes is looked at before it goes on: the provider might read another
+   * model, which nobody has judged. Throws `UploadRefused`.
+   */
   async *read(): AsyncIterable<Buffer> {
     yield* this.#held;
     if (this.#spool !== null) yield* this.#spool.read();
     if (this.whole) return;
-    for (let next = await this.#coming.next(); next.done !== true; next = await this.#coming.next()) {
+    for (
+      let next = await this.#coming.next();
+      next.done !== true;
+      next = await this.#coming.next()
+    ) {
       this.#finder.push(next.value);
       const problem = problemOf(this.#finder, false);
       if (problem !== null) throw new UploadRefused(problem.message);
@@ -134,9 +182,18 @@ class MultipartCall implements ModelCall {
 
   requestTo(_provider: ProviderConfig, model: string): TargetRequest {
     const { start, end, value } = this.#place;
-    const pieces = model === value ? this.#form.read() : splice(this.#form.read(), start, end, Buffer.from(model));
+    const pieces =
+      model === value
+        ? this.#form.read()
+        : splice(this.#form.read(), start, end, Buffer.from(model));
     const bytes = model === value ? this.#bytes : this.#bytes - (end - start) + utf8Bytes(model);
-    return { operation: this.operation, body: { pieces, bytes: Number.isNaN(bytes) ? null : bytes }, savedBytes: 0, hideUsageChunk: false, translator: null };
+    return {
+      operation: this.operation,
+      body: { pieces, bytes: Number.isNaN(bytes) ? null : bytes },
+      savedBytes: 0,
+      hideUsageChunk: false,
+      translator: null,
+    };
   }
 
   close(): void {
@@ -145,7 +202,12 @@ class MultipartCall implements ModelCall {
 }
 
 /** The same bytes, with others in the place from `start` to `end`. */
-export async function* splice(pieces: AsyncIterable<Buffer>, start: number, end: number, instead: Buffer): AsyncIterable<Buffer> {
+export async function* splice(
+  pieces: AsyncIterable<Buffer>,
+  start: number,
+  end: number,
+  instead: Buffer,
+): AsyncIterable<Buffer> {
   let at = 0;
   for await (const piece of pieces) {
     const from = at;

@@ -1,6 +1,6 @@
 /**
- * GET /v1/models and /v1/models/{id}: the models that can be named, in the dialect of who asks. A client
- * that speaks Anthropic's names the version of that API in a header.
+ * GET /v1/models and /v1/models/{id}: the models that can be named, in the dialect of who asks. A
+ * client that speaks Anthropic's names the version of that API in a header.
  */
 import type { Exchange } from "../http/exchange.js";
 import type { Gateway, RequestRecord } from "../gateway.js";
@@ -13,11 +13,20 @@ export function replyModels(gateway: Gateway, exchange: Exchange, record: Reques
   const listed = listModels(gateway.models.current());
   record.end(200, "answered");
   if (!speaksMessages(exchange)) return replyJson(exchange, 200, { object: "list", data: listed });
-  replyJson(exchange, 200, { data: listed.map(forMessages), has_more: false, first_id: listed[0]?.id ?? null, last_id: listed.at(-1)?.id ?? null });
+  replyJson(exchange, 200, {
+    data: listed.map(forMessages),
+    has_more: false,
+    first_id: listed[0]?.id ?? null,
+    last_id: listed.at(-1)?.id ?? null,
+  });
 }
 
 /** Never rejects. */
-export async function replyModel(gateway: Gateway, exchange: Exchange, record: RequestRecord): Promise<void> {
+export async function replyModel(
+  gateway: Gateway,
+  exchange: Exchange,
+  record: RequestRecord,
+): Promise<void> {
   const written = exchange.path.slice("/v1/models/".length);
   const name = decoded(written);
   const route = name === null ? null : await resolveOnceLearned(gateway, name);
@@ -36,7 +45,10 @@ function forMessages({ id }: ListedModel): object {
   return { type: "model", id, display_name: id, created_at: "1970-01-01T00:00:00Z" };
 }
 
-/** Ids hold slashes, which clients write as they are or in percent form. Null: the percent form is broken. */
+/**
+ * Ids hold slashes, which clients write as they are or in percent form. Null: the percent form is
+ * broken.
+ */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

@@ -1,37 +1,89 @@
 /**
- * Which headers of a request go on to the provider, and which of the provider's answer go back to the
- * client. Names and values are copied as they were written.
+ * Which headers of a request go on to the provider, and which of the provider's answer go back to
+ * the client. Names and values are copied as they were written.
  *
- * Not here: the headers that Sluice adds itself (host, lengths, the provider's credential, the request
- * id, the limits).
+ * Not here: the headers that Sluice adds itself (host, lengths, the provider's credential, the
+ * request id, the limits).
  *
- * One expression per direction takes a third of the time of lower-casing each name for a Set. A name
- * that is still bytes is compared as bytes: most of a provider's headers are dropped, and making a
- * string of each first would cost 70 % more.
+ * One expression per direction takes a third of the time of lower-casing each name for a Set. A
+ * name that is still bytes is compared as bytes: most of a provider's headers are dropped, and
+ * making a string of each first would cost 70 % more.
  */
 
-/** RFC 9110 section 7.6.1: they belong to the connection, not to the message. `Proxy-` is a prefix below. */
-const hopByHop = ["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"] as const;
+/**
+ * RFC 9110 section 7.6.1: they belong to the connection, not to the message. `Proxy-` is a prefix
+ * below.
+ */
+const hopByHop = [
+  "connection",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+] as const;
 
-/** What every provider is asked for: answers are read on their way, and whoever isn't asked may compress as it likes. */
+/**
+ * What every provider is asked for: answers are read on their way, and whoever isn't asked may
+ * compress as it likes.
+ */
 export const plainAnswers = ["accept-encoding", "identity"] as const;
 
 const droppedFromRequests = createNameTable(
-  // `accept-encoding` is ours to say; the credentials, and whose account they speak of, are Sluice's, not the provider's.
-  [...hopByHop, "host", "content-length", "expect", "accept-encoding", "authorization", "x-api-key", "api-key", "x-goog-api-key", "openai-organization", "openai-project", "cookie", "forwarded", "x-request-id"],
+  // `accept-encoding` is ours to say; the credentials, and whose account they speak of, are
+  // Sluice's, not the provider's.
+  [
+    ...hopByHop,
+    "host",
+    "content-length",
+    "expect",
+    "accept-encoding",
+    "authorization",
+    "x-api-key",
+    "api-key",
+    "x-goog-api-key",
+    "openai-organization",
+    "openai-project",
+    "cookie",
+    "forwarded",
+    "x-request-id",
+  ],
   ["proxy-", "x-forwarded-", "x-sluice-"],
 );
 
-// The caller sets its own length, id, date, limits and target; the rest speaks of the provider's own site, and of the operator's account there.
-const notForClients = [...hopByHop, "content-length", "set-cookie", "x-request-id", "alt-svc", "strict-transport-security", "server", "date", "via", "openai-organization", "openai-project", "anthropic-organization-id"] as const;
+// The caller sets its own length, id, date, limits and target; the rest speaks of the provider's
+// own site, and of the operator's account there.
+const notForClients = [
+  ...hopByHop,
+  "content-length",
+  "set-cookie",
+  "x-request-id",
+  "alt-svc",
+  "strict-transport-security",
+  "server",
+  "date",
+  "via",
+  "openai-organization",
+  "openai-project",
+  "anthropic-organization-id",
+] as const;
 
 // Of the request ids Anthropic's name is the caller's to set too, where its dialect is spoken.
-const droppedFromResponses = createNameTable([...notForClients, "request-id"], ["proxy-", "x-ratelimit-", "anthropic-ratelimit-", "x-sluice-"]);
+const droppedFromResponses = createNameTable(
+  [...notForClients, "request-id"],
+  ["proxy-", "x-ratelimit-", "anthropic-ratelimit-", "x-sluice-"],
+);
 
 const droppedFromPassedResponses = createNameTable(notForClients, ["proxy-", "x-sluice-"]);
 
-/** The headers for the upstream, as a flat list of names and values. `userPathHeader` is the name that the operator gave to the user-path header. */
-export function forwardRequestHeaders(rawHeaders: readonly string[], userPathHeader: string): string[] {
+/**
+ * The headers for the upstream, as a flat list of names and values. `userPathHeader` is the name
+ * that the operator gave to the user-path header.
+ */
+export function forwardRequestHeaders(
+  rawHeaders: readonly string[],
+  userPathHeader: string,
+): string[] {
   const kept: string[] = [];
   let named: Set<string> | null = null;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -39,7 +91,10 @@ export function forwardRequestHeaders(rawHeaders: readonly string[], userPathHea
     const value = rawHeaders[i + 1]!;
     if (droppedFromRequests.text.test(name)) {
       if (name.length === "connection".length) named = namedByConnection(name, value, named);
-    } else if (name.length !== userPathHeader.length || name.toLowerCase() !== userPathHeader.toLowerCase()) {
+    } else if (
+      name.length !== userPathHeader.length ||
+      name.toLowerCase() !== userPathHeader.toLowerCase()
+    ) {
       kept.push(name, value);
     }
   }
@@ -51,20 +106,33 @@ export function withoutDialect(headers: readonly string[]): string[] {
   return pairsWhose(headers, (name) => !/^(?:anthropic|openai)-/i.test(name));
 }
 
-/** Says of a body that was read as JSON that it is: curl calls everything a form. `said` is the client's word. */
+/**
+ * Says of a body that was read as JSON that it is: curl calls everything a form. `said` is the
+ * client's word.
+ */
 export function sayJson(headers: string[], said: string | undefined): void {
   if (said?.includes("json") === true) return;
-  for (let i = headers.length - 2; i >= 0; i -= 2) if (headers[i]!.toLowerCase() === "content-type") headers.splice(i, 2);
+  for (let i = headers.length - 2; i >= 0; i -= 2)
+    if (headers[i]!.toLowerCase() === "content-type") headers.splice(i, 2);
   headers.push("content-type", "application/json");
 }
 
-/** The headers for the client, as a flat list of names and values; bytes are read as Latin-1, which is how they will be written. */
+/**
+ * The headers for the client, as a flat list of names and values; bytes are read as Latin-1, which
+ * is how they will be written.
+ */
 export function forwardResponseHeaders(rawHeaders: readonly (Buffer | string)[]): string[] {
   return keepHeaders(rawHeaders, droppedFromResponses);
 }
 
-/** The same for what passes as it is (CONTRACT section 4): the provider's own limits, or `limits`, ours, where it tells none. */
-export function passResponseHeaders(rawHeaders: readonly (Buffer | string)[], limits: readonly string[]): string[] {
+/**
+ * The same for what passes as it is (CONTRACT section 4): the provider's own limits, or `limits`,
+ * ours, where it tells none.
+ */
+export function passResponseHeaders(
+  rawHeaders: readonly (Buffer | string)[],
+  limits: readonly string[],
+): string[] {
   const kept = keepHeaders(rawHeaders, droppedFromPassedResponses);
   for (let i = 0; i < kept.length; i += 2) if (/^x-ratelimit-/i.test(kept[i]!)) return kept;
   kept.push(...limits);
@@ -78,35 +146,58 @@ function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: NameTable)
     const name = rawHeaders[i]!;
     const dropped = typeof name === "string" ? table.text.test(name) : hasName(table, name);
     if (!dropped) kept.push(asText(name), asText(rawHeaders[i + 1]!));
-    else if (name.length === "connection".length) named = namedByConnection(asText(name), asText(rawHeaders[i + 1]!), named);
+    else if (name.length === "connection".length)
+      named = namedByConnection(asText(name), asText(rawHeaders[i + 1]!), named);
   }
   return named === null ? kept : without(kept, named);
 }
 
-/** What a provider says of when to ask again, and whether: the official SDKs go by it. Of a flat list. */
+/**
+ * What a provider says of when to ask again, and whether: the official SDKs go by it. Of a flat
+ * list.
+ */
 export function retryHeaders(flat: readonly string[]): string[] {
   return pairsWhose(flat, (name) => /^(?:retry-after(?:-ms)?|x-should-retry)$/i.test(name));
 }
 
-/** Without what is said of an encoding that has been undone; neither does the length stand any more. */
+/**
+ * Without what is said of an encoding that has been undone; neither does the length stand any more.
+ */
 export function withoutCoding(rawHeaders: readonly (Buffer | string)[]): (Buffer | string)[] {
   return pairsWhose(rawHeaders, (name) => !/^content-(?:encoding|length)$/i.test(name));
 }
 
 /** With this content type instead of another one. */
-export function withContentType(rawHeaders: readonly (Buffer | string)[], contentType: string): (Buffer | string)[] {
-  return ["content-type", contentType, ...pairsWhose(rawHeaders, (name) => name.toLowerCase() !== "content-type")];
+export function withContentType(
+  rawHeaders: readonly (Buffer | string)[],
+  contentType: string,
+): (Buffer | string)[] {
+  return [
+    "content-type",
+    contentType,
+    ...pairsWhose(rawHeaders, (name) => name.toLowerCase() !== "content-type"),
+  ];
 }
 
-/** The first value of a header in a flat list, by its lower-case name; empty when it isn't there. */
+/**
+ * The first value of a header in a flat list, by its lower-case name; empty when it isn't there.
+ */
 export function headerOf(flat: readonly (Buffer | string)[], name: string): string {
-  for (let i = 0; i < flat.length; i += 2) if (asText(flat[i]!).toLowerCase() === name) return asText(flat[i + 1]!);
+  for (let i = 0; i < flat.length; i += 2)
+    if (asText(flat[i]!).toLowerCase() === name) return asText(flat[i + 1]!);
   return "";
 }
 
-/** Adds the headers that a Connection header names, which must go too. Nearly always it names none. */
-function namedByConnection(name: string, value: string, named: Set<string> | null): Set<string> | null {
-  if (value === "keep-alive" || value === "close" || name.toLowerCase() !== "connection") return named;
+/**
+ * Adds the headers that a Connection header names, which must go too. Nearly always it names none.
+ */
+function namedByConnection(
+  name: string,
+  value: string,
+  named: Set<string> | null,
+): Set<string> | null {
+  if (value === "keep-alive" || value === "close" || name.toLowerCase() !== "connection")
+    return named;
   named ??= new Set();
   for (const option of value.split(",")) named.add(option.trim().toLowerCase());
   return named;
@@ -117,9 +208,13 @@ function without(headers: readonly string[], names: ReadonlySet<string>): string
 }
 
 /** Those of a flat list whose name is wanted. */
-function pairsWhose<Text extends Buffer | string>(flat: readonly Text[], isWanted: (name: string) => boolean): Text[] {
+function pairsWhose<Text extends Buffer | string>(
+  flat: readonly Text[],
+  isWanted: (name: string) => boolean,
+): Text[] {
   const kept: Text[] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) if (isWanted(asText(flat[i]!))) kept.push(flat[i]!, flat[i + 1]!);
+  for (let i = 0; i + 1 < flat.length; i += 2)
+    if (isWanted(asText(flat[i]!))) kept.push(flat[i]!, flat[i + 1]!);
   return kept;
 }
 
@@ -135,7 +230,10 @@ interface NameTable {
 }
 
 function createNameTable(names: readonly string[], prefixes: readonly string[]): NameTable {
-  const byLength: Buffer[][] = Array.from({ length: Math.max(...names.map((name) => name.length)) + 1 }, () => []);
+  const byLength: Buffer[][] = Array.from(
+    { length: Math.max(...names.map((name) => name.length)) + 1 },
+    () => [],
+  );
   for (const name of names) byLength[name.length]!.push(Buffer.from(name));
   return {
     // Names hold letters and hyphens only, so nothing in them needs an escape.
@@ -147,7 +245,8 @@ function createNameTable(names: readonly string[], prefixes: readonly string[]):
 
 function hasName(table: NameTable, name: Buffer): boolean {
   const sameLength = table.byLength[name.length];
-  if (sameLength !== undefined) for (const known of sameLength) if (beginsWith(name, known)) return true;
+  if (sameLength !== undefined)
+    for (const known of sameLength) if (beginsWith(name, known)) return true;
   for (const prefix of table.prefixes) if (beginsWith(name, prefix)) return true;
   return false;
 }

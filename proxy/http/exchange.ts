@@ -1,16 +1,21 @@
 /**
- * One HTTP request and its response, as the steps see them. `http-listener.ts` puts it around Node's
- * objects; a simulation can put it around anything.
+ * One HTTP request and its response, as the steps see them. `http-listener.ts` puts it around
+ * Node's objects; a simulation can put it around anything.
  */
 
 import type { Duplex } from "node:stream";
 
-export type BodyResult = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly reason: "too_large" | "gone" };
+export type BodyResult =
+  | { readonly ok: true; readonly bytes: Buffer }
+  | { readonly ok: false; readonly reason: "too_large" | "gone" };
 
 /** The client's side of a WebSocket, for who makes a tunnel of it. */
 export interface ClientSocket {
   readonly socket: Duplex;
-  /** From here on the socket is the tunnel's, with all that has come on it, and the exchange answers nothing. */
+  /**
+   * From here on the socket is the tunnel's, with all that has come on it, and the exchange answers
+   * nothing.
+   */
   takeOver(): void;
 }
 
@@ -29,13 +34,19 @@ export interface Exchange {
   isRepeated(name: string): boolean;
   /** Reads the whole body once, up to `bytesMax`. */
   readBody(bytesMax: number): Promise<BodyResult>;
-  /** Reads the body once, as it comes. Throws `UploadTooLarge` beyond `bytesMax`, `UploadGone` when the client leaves. */
+  /**
+   * Reads the body once, as it comes. Throws `UploadTooLarge` beyond `bytesMax`, `UploadGone` when
+   * the client leaves.
+   */
   readPieces(bytesMax: number): AsyncIterable<Buffer>;
   /** Set for the handshake of a WebSocket: it asks for a tunnel, and any answer is a refusal. */
   readonly webSocket: ClientSocket | null;
   /** Whether the client left before the response was complete. */
   readonly gone: boolean;
-  /** Runs once if the client leaves before the response is complete; asked for again, the later one alone runs. */
+  /**
+   * Runs once if the client leaves before the response is complete; asked for again, the later one
+   * alone runs.
+   */
   onGone(run: () => void): void;
   /** Whether a response has begun. */
   readonly begun: boolean;
@@ -46,8 +57,16 @@ export interface Exchange {
   onDrain(run: () => void): void;
   /** Ends a response that has begun. */
   end(): void;
-  /** The whole response at once. A text leaves in one write with its head; in `latin1` each character is one byte as it came. */
-  reply(status: number, headers: readonly string[], body: string, encoding: "latin1" | "utf8"): void;
+  /**
+   * The whole response at once. A text leaves in one write with its head; in `latin1` each
+   * character is one byte as it came.
+   */
+  reply(
+    status: number,
+    headers: readonly string[],
+    body: string,
+    encoding: "latin1" | "utf8",
+  ): void;
   /** Ends the connection so that the client sees a cut response. */
   cut(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Node's HTTP server: bounds on sockets, headers and time, and how it stops. It decides nothing about a
- * request, and what a request is stands in `node-exchange.ts`.
+ * Node's HTTP server: bounds on sockets, headers and time, and how it stops. It decides nothing
+ * about a request, and what a request is stands in `node-exchange.ts`.
  */
 import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -29,11 +29,17 @@ export interface ListenerOptions {
 export interface HttpListener {
   /** Where it listens, with the port that was really bound. */
   readonly url: string;
-  /** Stops accepting, lets requests end for `graceMs`, then cuts them. Resolved when each of them knows. */
+  /**
+   * Stops accepting, lets requests end for `graceMs`, then cuts them. Resolved when each of them
+   * knows.
+   */
   close(graceMs: number): Promise<void>;
 }
 
-/** A request's header must be whole by then, its body too: slow senders don't hold sockets. `everyMs`: how often that is looked at. */
+/**
+ * A request's header must be whole by then, its body too: slow senders don't hold sockets.
+ * `everyMs`: how often that is looked at.
+ */
 interface Patience {
   readonly headersMs: number;
   readonly requestMs: number;
@@ -56,13 +62,40 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     return new NodeExchange(request, response, context);
   };
   // Node itself would answer a request without Host with nothing but a 400.
-  const server = createServer({ IncomingMessage: ServedRequest, requireHostHeader: false, maxHeaderSize: headerBytesMax, headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: everyMs, keepAliveTimeout: keepAliveMs, noDelay: true }, (request, response) => {
-    if (isWithoutHost(request)) return replyFailure(exchangeOf(request, response), "model", invalid("the Host header is required", "Host"), ["connection", "close"]);
-    options.handle(exchangeOf(request, response));
-  });
-  server.on("checkExpectation", (request, response) => replyFailure(exchangeOf(request, response), "model", plainFailure(417, "invalid_request_error", "Expect: only 100-continue is understood"), ["connection", "close"]));
+  const server = createServer(
+    {
+      IncomingMessage: ServedRequest,
+      requireHostHeader: false,
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: everyMs,
+      keepAliveTimeout: keepAliveMs,
+      noDelay: true,
+    },
+    (request, response) => {
+      if (isWithoutHost(request))
+        return replyFailure(
+          exchangeOf(request, response),
+          "model",
+          invalid("the Host header is required", "Host"),
+          ["connection", "close"],
+        );
+      options.handle(exchangeOf(request, response));
+    },
+  );
+  server.on("checkExpectation", (request, response) =>
+    replyFailure(
+      exchangeOf(request, response),
+      "model",
+      plainFailure(417, "invalid_request_error", "Expect: only 100-continue is understood"),
+      ["connection", "close"],
+    ),
+  );
   server.on("connect", (_request, socket) => refuseConnect(socket as Socket));
-  server.on("upgrade", (request, socket, head) => options.handle(createUpgradeExchange(request, socket as Socket, head, context)));
+  server.on("upgrade", (request, socket, head) =>
+    options.handle(createUpgradeExchange(request, socket as Socket, head, context)),
+  );
   server.maxConnections = connectionsMax;
   server.on("clientError", refuseUnreadable);
   server.on("connection", (socket) => {
@@ -86,8 +119,9 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
 }
 
 /**
- * A server that listens to upgrades is handed all of them, with what else the connection brings, even
- * those that it may ignore: the Java client asks each server for h2c first. Node looks at this property.
+ * A server that listens to upgrades is handed all of them, with what else the connection brings,
+ * even those that it may ignore: the Java client asks each server for h2c first. Node looks at this
+ * property.
  */
 class ServedRequest extends IncomingMessage {
   declare asksUpgrade: boolean | null;
@@ -122,7 +156,8 @@ function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: numb
     }, graceMs);
     const idle = setInterval(() => {
       server.closeIdleConnections();
-      // One that never said anything isn't idle to Node but on the way to its first request: clients open them ahead.
+      // One that never said anything isn't idle to Node but on the way to its first request:
+      // clients open them ahead.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     }, 100);
     server.close(() => {

@@ -1,10 +1,36 @@
 /** Which endpoint a request is for (CONTRACT sections 1 and 5). A table; nothing is done here. */
 import type { JsonOperation } from "../body/model-body.js";
 
-export type Endpoint = LimitedOperation | "passthrough" | "realtime" | "count_tokens" | "files" | "batches" | "stored_responses" | "batch_submission" | "model" | "models" | "usage" | "rate-limits" | "rate-limits-reset-one" | "rate-limits-reset" | "budgets" | "budgets-reset-one" | "budgets-reset" | "budgets-settings" | "auth-keys" | "auth-keys-deactivate" | "explain" | "health" | "ready";
+export type Endpoint =
+  | LimitedOperation
+  | "passthrough"
+  | "realtime"
+  | "count_tokens"
+  | "files"
+  | "batches"
+  | "stored_responses"
+  | "batch_submission"
+  | "model"
+  | "models"
+  | "usage"
+  | "rate-limits"
+  | "rate-limits-reset-one"
+  | "rate-limits-reset"
+  | "budgets"
+  | "budgets-reset-one"
+  | "budgets-reset"
+  | "budgets-settings"
+  | "auth-keys"
+  | "auth-keys-deactivate"
+  | "explain"
+  | "health"
+  | "ready";
 
 /** What is admitted: counted, and limited. */
-export type LimitedOperation = Exclude<JsonOperation, "count_tokens"> | "transcriptions" | "translations";
+export type LimitedOperation =
+  | Exclude<JsonOperation, "count_tokens">
+  | "transcriptions"
+  | "translations";
 
 export type RouteMatch =
   | { readonly kind: "endpoint"; readonly endpoint: Endpoint; readonly area: Area }
@@ -34,34 +60,75 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["/v1/realtime", { area: "model", methods: { GET: "realtime" } }],
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
-  ["/admin/rate-limits", { area: "admin", methods: { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" } }],
+  [
+    "/admin/rate-limits",
+    { area: "admin", methods: { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" } },
+  ],
   ["/admin/rate-limits/reset-one", { area: "admin", methods: { POST: "rate-limits-reset-one" } }],
   ["/admin/rate-limits/reset", { area: "admin", methods: { POST: "rate-limits-reset" } }],
   ["/admin/auth-keys", { area: "admin", methods: { GET: "auth-keys", POST: "auth-keys" } }],
-  ["/admin/budgets", { area: "admin", methods: { GET: "budgets", PUT: "budgets", DELETE: "budgets" } }],
+  [
+    "/admin/budgets",
+    { area: "admin", methods: { GET: "budgets", PUT: "budgets", DELETE: "budgets" } },
+  ],
   ["/admin/budgets/reset-one", { area: "admin", methods: { POST: "budgets-reset-one" } }],
   ["/admin/budgets/reset", { area: "admin", methods: { POST: "budgets-reset" } }],
-  ["/admin/budgets/settings", { area: "admin", methods: { GET: "budgets-settings", PUT: "budgets-settings" } }],
+  [
+    "/admin/budgets/settings",
+    { area: "admin", methods: { GET: "budgets-settings", PUT: "budgets-settings" } },
+  ],
   ["/admin/explain", { area: "admin", methods: { POST: "explain" } }],
   ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],
 ]);
 
-/** Every method that goes through a gateway: TRACE would show the caller the provider's key, CONNECT asks for a tunnel to anywhere. */
-const passed: Route = { area: "model", methods: { GET: "passthrough", HEAD: "passthrough", POST: "passthrough", PUT: "passthrough", PATCH: "passthrough", DELETE: "passthrough", OPTIONS: "passthrough" } };
+/**
+ * Every method that goes through a gateway: TRACE would show the caller the provider's key, CONNECT
+ * asks for a tunnel to anywhere.
+ */
+const passed: Route = {
+  area: "model",
+  methods: {
+    GET: "passthrough",
+    HEAD: "passthrough",
+    POST: "passthrough",
+    PUT: "passthrough",
+    PATCH: "passthrough",
+    DELETE: "passthrough",
+    OPTIONS: "passthrough",
+  },
+};
 
-/** Paths that hold an id. What providers keep is asked for by ids of their making: letters, digits and `_.-`. */
+/**
+ * Paths that hold an id. What providers keep is asked for by ids of their making: letters, digits
+ * and `_.-`.
+ */
 const patterns: readonly (readonly [path: RegExp, route: Route])[] = [
   [/^\/p\/[^/]/, passed],
   [/^\/v1\/models\/.+$/, { area: "model", methods: { GET: "model" } }],
-  [/^\/v1\/files\/[\w-][\w.-]{0,255}$/, { area: "model", methods: { GET: "files", DELETE: "files" } }],
+  [
+    /^\/v1\/files\/[\w-][\w.-]{0,255}$/,
+    { area: "model", methods: { GET: "files", DELETE: "files" } },
+  ],
   [/^\/v1\/files\/[\w-][\w.-]{0,255}\/content$/, { area: "model", methods: { GET: "files" } }],
   [/^\/v1\/batches\/[\w-][\w.-]{0,255}$/, { area: "model", methods: { GET: "batches" } }],
   [/^\/v1\/batches\/[\w-][\w.-]{0,255}\/cancel$/, { area: "model", methods: { POST: "batches" } }],
-  [/^\/v1\/responses\/[\w-][\w.-]{0,255}$/, { area: "model", methods: { GET: "stored_responses", DELETE: "stored_responses" } }],
-  [/^\/v1\/responses\/[\w-][\w.-]{0,255}\/input_items$/, { area: "model", methods: { GET: "stored_responses" } }],
-  [/^\/v1\/responses\/[\w-][\w.-]{0,255}\/cancel$/, { area: "model", methods: { POST: "stored_responses" } }],
-  [/^\/admin\/auth-keys\/[^/]+\/deactivate$/, { area: "admin", methods: { POST: "auth-keys-deactivate" } }],
+  [
+    /^\/v1\/responses\/[\w-][\w.-]{0,255}$/,
+    { area: "model", methods: { GET: "stored_responses", DELETE: "stored_responses" } },
+  ],
+  [
+    /^\/v1\/responses\/[\w-][\w.-]{0,255}\/input_items$/,
+    { area: "model", methods: { GET: "stored_responses" } },
+  ],
+  [
+    /^\/v1\/responses\/[\w-][\w.-]{0,255}\/cancel$/,
+    { area: "model", methods: { POST: "stored_responses" } },
+  ],
+  [
+    /^\/admin\/auth-keys\/[^/]+\/deactivate$/,
+    { area: "admin", methods: { POST: "auth-keys-deactivate" } },
+  ],
 ];
 
 const deactivation = /^\/admin\/auth-keys\/([^/]+)\/deactivate$/;
@@ -73,8 +140,13 @@ export function keyInPath(path: string): string {
 
 export function matchRoute(method: string, path: string): RouteMatch {
   const route = routes.get(path) ?? patterns.find(([pattern]) => pattern.test(path))?.[1];
-  if (route === undefined) return { kind: "unknown", area: path === "/admin" || path.startsWith("/admin/") ? "admin" : "model" };
+  if (route === undefined)
+    return {
+      kind: "unknown",
+      area: path === "/admin" || path.startsWith("/admin/") ? "admin" : "model",
+    };
   const endpoint = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
-  if (endpoint === undefined) return { kind: "wrong-method", allow: Object.keys(route.methods).join(", "), area: route.area };
+  if (endpoint === undefined)
+    return { kind: "wrong-method", allow: Object.keys(route.methods).join(", "), area: route.area };
   return { kind: "endpoint", endpoint, area: route.area };
 }

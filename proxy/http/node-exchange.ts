@@ -1,4 +1,7 @@
-/** Node's request and response as an exchange: the reading of bodies, the writing of responses, and clients that leave or don't read. */
+/**
+ * Node's request and response as an exchange: the reading of bodies, the writing of responses, and
+ * clients that leave or don't read.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
@@ -7,7 +10,10 @@ import { UploadGone, UploadTooLarge } from "./upload.js";
 /** What is read of a body that is refused. */
 const discardedBytesMax = 64 * 1024 * 1024;
 const discardMs = 500;
-/** What may wait for a client that has its whole response: the operating system takes as much off our hands. A timer for every small reply would cost more than it saves. */
+/**
+ * What may wait for a client that has its whole response: the operating system takes as much off
+ * our hands. A timer for every small reply would cost more than it saves.
+ */
 const unreadBytesMax = 64 * 1024;
 
 /** What all exchanges of a listener share. */
@@ -36,7 +42,12 @@ export class NodeExchange implements Exchange {
   /** The body is read in pieces, and not yet to its end. */
   #unread = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, context: ExchangeContext, webSocket: ClientSocket | null = null) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: ExchangeContext,
+    webSocket: ClientSocket | null = null,
+  ) {
     this.webSocket = webSocket;
     this.#request = request;
     this.#response = response;
@@ -58,14 +69,16 @@ export class NodeExchange implements Exchange {
 
   isRepeated(name: string): boolean {
     let times = 0;
-    for (let i = 0; i < this.rawHeaders.length; i += 2) if (this.rawHeaders[i]!.toLowerCase() === name) times++;
+    for (let i = 0; i < this.rawHeaders.length; i += 2)
+      if (this.rawHeaders[i]!.toLowerCase() === name) times++;
     return times > 1;
   }
 
   readBody(bytesMax: number): Promise<BodyResult> {
     return new Promise((resolve) => {
       const request = this.#request;
-      if (Number(request.headers["content-length"] ?? 0) > bytesMax) return resolve(this.#tooLarge());
+      if (Number(request.headers["content-length"] ?? 0) > bytesMax)
+        return resolve(this.#tooLarge());
       const chunks: Buffer[] = [];
       let bytes = 0;
       request.on("data", (chunk: Buffer) => {
@@ -75,18 +88,26 @@ export class NodeExchange implements Exchange {
           resolve(this.#tooLarge());
         } else chunks.push(chunk);
       });
-      request.on("end", () => resolve({ ok: true, bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes) }));
+      request.on("end", () =>
+        resolve({
+          ok: true,
+          bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes),
+        }),
+      );
       request.on("close", () => resolve({ ok: false, reason: "gone" }));
     });
   }
 
   async *readPieces(bytesMax: number): AsyncGenerator<Buffer> {
-    const tooLarge = (): UploadTooLarge => new UploadTooLarge(`the body is larger than ${bytesMax} bytes`);
+    const tooLarge = (): UploadTooLarge =>
+      new UploadTooLarge(`the body is larger than ${bytesMax} bytes`);
     this.#unread = true;
     if (Number(this.#request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge();
     let bytes = 0;
     try {
-      for await (const chunk of this.#request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      for await (const chunk of this.#request.iterator({
+        destroyOnReturn: false,
+      }) as AsyncIterable<Buffer>) {
         bytes += chunk.length;
         if (bytes > bytesMax) throw tooLarge();
         yield chunk;
@@ -98,8 +119,9 @@ export class NodeExchange implements Exchange {
   }
 
   /**
-   * The connection ends with the answer, but not before a client that writes all before it reads had its
-   * chance: a reset would take the answer with it. What comes meanwhile is thrown away, not without end.
+   * The connection ends with the answer, but not before a client that writes all before it reads
+   * had its chance: a reset would take the answer with it. What comes meanwhile is thrown away, not
+   * without end.
    */
   #tooLarge(): Promise<BodyResult> {
     this.#response.setHeader("connection", "close");
@@ -131,7 +153,10 @@ export class NodeExchange implements Exchange {
     return this.#socket.destroyed || this.#response.destroyed;
   }
 
-  /** A response that waits behind another on its connection has no socket yet and hears of nothing: then the socket itself is asked. */
+  /**
+   * A response that waits behind another on its connection has no socket yet and hears of nothing:
+   * then the socket itself is asked.
+   */
   onGone(run: () => void): void {
     this.#onGone = run;
     if (this.#onClose !== null) return;
@@ -168,7 +193,8 @@ export class NodeExchange implements Exchange {
     this.#response.on("error", () => {});
     if (this.#unread) this.#response.setHeader("connection", "close");
     this.#response.writeHead(status, headers as string[]);
-    // A stream's head must not wait for its first byte; when that came in the same turn, they leave together.
+    // A stream's head must not wait for its first byte; when that came in the same turn, they leave
+    // together.
     setImmediate(() => {
       if (!this.#response.destroyed) this.#response.flushHeaders();
     });
@@ -197,7 +223,12 @@ export class NodeExchange implements Exchange {
     this.#leaveSocket();
   }
 
-  reply(status: number, headers: readonly string[], body: string, encoding: "latin1" | "utf8"): void {
+  reply(
+    status: number,
+    headers: readonly string[],
+    body: string,
+    encoding: "latin1" | "utf8",
+  ): void {
     if (this.gone) return;
     if (this.#unread) {
       this.#unread = false;
@@ -205,7 +236,10 @@ export class NodeExchange implements Exchange {
       return void this.#discard().then(() => this.reply(status, headers, body, encoding));
     }
     const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
-    this.#response.writeHead(status, status === 204 ? (headers as string[]) : [...headers, "content-length", String(bytes)]);
+    this.#response.writeHead(
+      status,
+      status === 204 ? (headers as string[]) : [...headers, "content-length", String(bytes)],
+    );
     if (this.method === "HEAD") this.#response.end();
     else this.#response.end(body, encoding);
     this.#leaveSocket();

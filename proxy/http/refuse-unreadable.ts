@@ -6,33 +6,52 @@ import type { Duplex } from "node:stream";
 /** Header bytes of a request: Node's own default, stated. */
 export const headerBytesMax = 16 * 1024;
 
-/** Where Node keeps the response that is on its way; its own answer to unreadable bytes looks there too. */
+/**
+ * Where Node keeps the response that is on its way; its own answer to unreadable bytes looks there
+ * too.
+ */
 type Answering = Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
 
 /** For the server's "clientError": answers in the shape of all errors, and ends the connection. */
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
-  refuse(socket as Socket, unreadable[error.code ?? ""] ?? [400, "Bad Request", "the request is not valid HTTP/1.1"]);
+  refuse(
+    socket as Socket,
+    unreadable[error.code ?? ""] ?? [400, "Bad Request", "the request is not valid HTTP/1.1"],
+  );
 }
 
 /** For the server's "connect", which hands over the bare socket. */
 export function refuseConnect(socket: Socket): void {
   // What becomes of it now is nobody's concern.
   socket.on("error", () => {});
-  refuse(socket, [501, "Not Implemented", "CONNECT is not offered: this is a gateway to models, not a proxy for any address"]);
+  refuse(socket, [
+    501,
+    "Not Implemented",
+    "CONNECT is not offered: this is a gateway to models, not a proxy for any address",
+  ]);
 }
 
 type Refusal = readonly [status: number, reason: string, message: string];
 
 function refuse(socket: Socket, [status, reason, message]: Refusal): void {
   // Within a response that has begun, an answer would be taken for a part of it.
-  if (!socket.writable || (socket as Answering)._httpMessage?.headersSent === true) return void socket.destroy();
-  const body = JSON.stringify({ error: { type: "invalid_request_error", message, code: null, param: null } });
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\nx-request-id: req_${randomUUID()}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);
+  if (!socket.writable || (socket as Answering)._httpMessage?.headersSent === true)
+    return void socket.destroy();
+  const body = JSON.stringify({
+    error: { type: "invalid_request_error", message, code: null, param: null },
+  });
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\nx-request-id: req_${randomUUID()}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+  );
   // Not only its own half: whoever never closes the other one would hold the socket for ever.
   socket.destroySoon();
 }
 
 const unreadable: Readonly<Record<string, Refusal>> = {
-  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", `the header is larger than ${headerBytesMax} bytes`],
+  HPE_HEADER_OVERFLOW: [
+    431,
+    "Request Header Fields Too Large",
+    `the header is larger than ${headerBytesMax} bytes`,
+  ],
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not come in time"],
 };

@@ -1,6 +1,6 @@
 /**
- * Failures, verdicts and successes as HTTP responses (CONTRACT sections 1 and 4): the one place where
- * an error gets its shape and a limit its headers.
+ * Failures, verdicts and successes as HTTP responses (CONTRACT sections 1 and 4): the one place
+ * where an error gets its shape and a limit its headers.
  */
 import type { Failure } from "../../shared/error-code.js";
 import { failure } from "../../shared/error-code.js";
@@ -13,13 +13,25 @@ import type { Area } from "./match-route.js";
 const json = "application/json";
 
 /** A JSON body with the headers that every response carries. */
-export function replyJson(exchange: Exchange, status: number, body: unknown, headers: readonly string[] = []): void {
-  exchange.reply(status, ["content-type", json, ...requestIdHeaders(exchange), ...headers], JSON.stringify(body), "utf8");
+export function replyJson(
+  exchange: Exchange,
+  status: number,
+  body: unknown,
+  headers: readonly string[] = [],
+): void {
+  exchange.reply(
+    status,
+    ["content-type", json, ...requestIdHeaders(exchange), ...headers],
+    JSON.stringify(body),
+    "utf8",
+  );
 }
 
 /** The id under the name that every client knows, and under the one that Anthropic's SDKs read. */
 export function requestIdHeaders(exchange: Exchange): readonly string[] {
-  return speaksMessages(exchange) ? ["x-request-id", exchange.id, "request-id", exchange.id] : ["x-request-id", exchange.id];
+  return speaksMessages(exchange)
+    ? ["x-request-id", exchange.id, "request-id", exchange.id]
+    : ["x-request-id", exchange.id];
 }
 
 /** 204: it is done, and there is nothing to say. */
@@ -27,46 +39,105 @@ export function replyNothing(exchange: Exchange): void {
   exchange.reply(204, ["x-request-id", exchange.id], "", "latin1");
 }
 
-/** A failure in the shape of its area: the envelope on model paths, Anthropic's shape where its dialect is spoken, the flat body on /admin. */
-export function replyFailure(exchange: Exchange, area: Area, what: Failure, headers: readonly string[] = []): void {
+/**
+ * A failure in the shape of its area: the envelope on model paths, Anthropic's shape where its
+ * dialect is spoken, the flat body on /admin.
+ */
+export function replyFailure(
+  exchange: Exchange,
+  area: Area,
+  what: Failure,
+  headers: readonly string[] = [],
+): void {
   const { status, type, message, code, param, provider } = what;
-  if (area === "admin") return replyJson(exchange, status, { code, message, param, provider, status_code: status, type }, headers);
+  if (area === "admin")
+    return replyJson(
+      exchange,
+      status,
+      { code, message, param, provider, status_code: status, type },
+      headers,
+    );
   replyJson(exchange, status, envelopeFor(exchange, what), headers);
 }
 
 function envelopeFor(exchange: Exchange, what: Failure): object {
-  return speaksMessages(exchange) ? { type: "error", error: { type: messagesErrorType(what), message: what.message } } : envelope(what);
+  return speaksMessages(exchange)
+    ? { type: "error", error: { type: messagesErrorType(what), message: what.message } }
+    : envelope(what);
 }
 
-/** Whether a client speaks Anthropic's dialect: by what it asks for, or, of models, which both dialects have, by the version of the API that it names. */
+/**
+ * Whether a client speaks Anthropic's dialect: by what it asks for, or, of models, which both
+ * dialects have, by the version of the API that it names.
+ */
 export function speaksMessages(exchange: Exchange): boolean {
   const { path } = exchange;
-  if (path === "/v1/models" || path.startsWith("/v1/models/")) return exchange.header("anthropic-version") !== undefined;
+  if (path === "/v1/models" || path.startsWith("/v1/models/"))
+    return exchange.header("anthropic-version") !== undefined;
   return path === "/v1/messages" || path.startsWith("/v1/messages/");
 }
 
-/** Anthropic's names: a few statuses have one of their own, and what else is a provider's fault or ours is its `api_error`. */
+/**
+ * Anthropic's names: a few statuses have one of their own, and what else is a provider's fault or
+ * ours is its `api_error`.
+ */
 function messagesErrorType({ type, status }: Failure): string {
-  return messagesErrorTypes.get(status) ?? (type === "provider_error" || type === "internal_error" ? "api_error" : type);
+  return (
+    messagesErrorTypes.get(status) ??
+    (type === "provider_error" || type === "internal_error" ? "api_error" : type)
+  );
 }
 
-const messagesErrorTypes: ReadonlyMap<number, string> = new Map([[402, "billing_error"], [403, "permission_error"], [413, "request_too_large"], [504, "timeout_error"], [529, "overloaded_error"]]);
+const messagesErrorTypes: ReadonlyMap<number, string> = new Map([
+  [402, "billing_error"],
+  [403, "permission_error"],
+  [413, "request_too_large"],
+  [504, "timeout_error"],
+  [529, "overloaded_error"],
+]);
 
 function envelope({ type, message, code, param, provider }: Failure): object {
   return { error: { type, message, code, param, ...(provider === null ? {} : { provider }) } };
 }
 
-/** What the daemon refused, and the headers of the rules that admitted it where a budget did not. */
-export type RefusalAnswer = { readonly kind: "refused"; readonly breach: Breach } | { readonly kind: "exceeded"; readonly breach: BudgetBreach; readonly headers: SuccessHeaders | null };
+/**
+ * What the daemon refused, and the headers of the rules that admitted it where a budget did not.
+ */
+export type RefusalAnswer =
+  | { readonly kind: "refused"; readonly breach: Breach }
+  | {
+      readonly kind: "exceeded";
+      readonly breach: BudgetBreach;
+      readonly headers: SuccessHeaders | null;
+    };
 
 /**
- * The 429 of a rule or a budget, with an honest wait (CONTRACT sections 4 and 5). The contract fixes its body, so the request
- * id, by which the refusal can be explained, stands in the header alone unless the operator wants it in both.
+ * The 429 of a rule or a budget, with an honest wait (CONTRACT sections 4 and 5). The contract
+ * fixes its body, so the request id, by which the refusal can be explained, stands in the header
+ * alone unless the operator wants it in both.
  */
-export function replyRefused(exchange: Exchange, answer: RefusalAnswer, options: { readonly requestIdInBody: boolean }): void {
-  const refused = failure(answer.kind === "refused" ? "rate_limit_exceeded" : "budget_exceeded", refusalMessage(answer.breach));
-  const headers = answer.kind === "refused" ? refusalHeaders(answer.breach) : [...waitHeaders(answer.breach.waitSeconds), ...successHeaders(answer.headers)];
-  replyJson(exchange, refused.status, { ...envelopeFor(exchange, refused), ...(options.requestIdInBody ? { request_id: exchange.id } : {}) }, headers);
+export function replyRefused(
+  exchange: Exchange,
+  answer: RefusalAnswer,
+  options: { readonly requestIdInBody: boolean },
+): void {
+  const refused = failure(
+    answer.kind === "refused" ? "rate_limit_exceeded" : "budget_exceeded",
+    refusalMessage(answer.breach),
+  );
+  const headers =
+    answer.kind === "refused"
+      ? refusalHeaders(answer.breach)
+      : [...waitHeaders(answer.breach.waitSeconds), ...successHeaders(answer.headers)];
+  replyJson(
+    exchange,
+    refused.status,
+    {
+      ...envelopeFor(exchange, refused),
+      ...(options.requestIdInBody ? { request_id: exchange.id } : {}),
+    },
+    headers,
+  );
 }
 
 /** The official SDKs drop waits over a minute and would retry at once: they are told not to. */
@@ -77,7 +148,14 @@ export function refusalHeaders(breach: Breach): string[] {
   const headers = waitHeaders(breach.waitSeconds);
   if (breach.dimension === "concurrent") return headers;
   const { dimension } = breach;
-  headers.push(`x-ratelimit-limit-${dimension}`, String(breach.cap), `x-ratelimit-remaining-${dimension}`, "0", `x-ratelimit-reset-${dimension}`, wait);
+  headers.push(
+    `x-ratelimit-limit-${dimension}`,
+    String(breach.cap),
+    `x-ratelimit-remaining-${dimension}`,
+    "0",
+    `x-ratelimit-reset-${dimension}`,
+    wait,
+  );
   return headers;
 }
 
@@ -102,7 +180,23 @@ export function successHeaders(headers: SuccessHeaders | null): string[] {
   const flat: string[] = [];
   if (headers === null) return flat;
   const { requests, tokens } = headers;
-  if (requests !== null) flat.push("x-ratelimit-limit-requests", String(requests.limit), "x-ratelimit-remaining-requests", String(requests.remaining), "x-ratelimit-reset-requests", String(requests.resetSeconds));
-  if (tokens !== null) flat.push("x-ratelimit-limit-tokens", String(tokens.limit), "x-ratelimit-remaining-tokens", String(tokens.remaining), "x-ratelimit-reset-tokens", String(tokens.resetSeconds));
+  if (requests !== null)
+    flat.push(
+      "x-ratelimit-limit-requests",
+      String(requests.limit),
+      "x-ratelimit-remaining-requests",
+      String(requests.remaining),
+      "x-ratelimit-reset-requests",
+      String(requests.resetSeconds),
+    );
+  if (tokens !== null)
+    flat.push(
+      "x-ratelimit-limit-tokens",
+      String(tokens.limit),
+      "x-ratelimit-remaining-tokens",
+      String(tokens.remaining),
+      "x-ratelimit-reset-tokens",
+      String(tokens.resetSeconds),
+    );
   return flat;
 }

@@ -1,4 +1,7 @@
-/** A spool in the temporary directory: a file without a name, so that nothing is left of it however the process ends. */
+/**
+ * A spool in the temporary directory: a file without a name, so that nothing is left of it however
+ * the process ends.
+ */
 import { open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +17,10 @@ export async function createSpoolFile(): Promise<Spool> {
   let bytes = 0;
   return {
     async write(chunk) {
-      for (let written = 0; written < chunk.length; ) written += (await file.write(chunk, written, chunk.length - written, bytes + written).catch(fail)).bytesWritten;
+      for (let written = 0; written < chunk.length; )
+        written += (
+          await file.write(chunk, written, chunk.length - written, bytes + written).catch(fail)
+        ).bytesWritten;
       bytes += chunk.length;
     },
     async *read() {
@@ -30,5 +36,7 @@ export async function createSpoolFile(): Promise<Spool> {
 }
 
 function fail(cause: NodeJS.ErrnoException): never {
-  throw new SpoolFailed(`the upload can't be kept on disk (${cause.code ?? cause.message})`, { cause });
+  throw new SpoolFailed(`the upload can't be kept on disk (${cause.code ?? cause.message})`, {
+    cause,
+  });
 }

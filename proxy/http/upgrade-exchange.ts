@@ -1,4 +1,7 @@
-/** The handshake of a WebSocket as an exchange: an answer is a refusal and ends the connection; a tunnel takes the socket over. */
+/**
+ * The handshake of a WebSocket as an exchange: an answer is a refusal and ends the connection; a
+ * tunnel takes the socket over.
+ */
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { earlyBytesMax } from "../../shared/bounds.js";
@@ -6,8 +9,16 @@ import { ByteStore } from "../../shared/byte-store.js";
 import type { ClientSocket } from "./exchange.js";
 import { type ExchangeContext, NodeExchange } from "./node-exchange.js";
 
-/** `head`: what has come behind the request. From here on an error of the socket is nobody's but its tunnel's. */
-export function createUpgradeExchange(request: IncomingMessage, socket: Socket, head: Buffer, context: ExchangeContext): NodeExchange {
+/**
+ * `head`: what has come behind the request. From here on an error of the socket is nobody's but its
+ * tunnel's.
+ */
+export function createUpgradeExchange(
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+  context: ExchangeContext,
+): NodeExchange {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
@@ -19,7 +30,10 @@ export function createUpgradeExchange(request: IncomingMessage, socket: Socket, 
   return new NodeExchange(request, response, context, new WaitingSocket(socket, response, head));
 }
 
-/** A socket whose tunnel isn't open yet. It is read all the same: otherwise nobody would hear that the client has left. */
+/**
+ * A socket whose tunnel isn't open yet. It is read all the same: otherwise nobody would hear that
+ * the client has left.
+ */
 class WaitingSocket implements ClientSocket {
   readonly socket: Socket;
   readonly #response: ServerResponse;

@@ -1,4 +1,6 @@
-/** A request body that is read while it comes, and the place on disk where it waits when it must. */
+/**
+ * A request body that is read while it comes, and the place on disk where it waits when it must.
+ */
 
 /** The body is larger than is taken; thrown while it is read. */
 export class UploadTooLarge extends Error {
@@ -22,7 +24,10 @@ export class SpoolFailed extends Error {
   override name = "SpoolFailed";
 }
 
-/** Bytes that don't fit into memory. What was written can be read as often as needed, once writing is over. Throws `SpoolFailed`. */
+/**
+ * Bytes that don't fit into memory. What was written can be read as often as needed, once writing
+ * is over. Throws `SpoolFailed`.
+ */
 export interface Spool {
   write(chunk: Buffer): Promise<void>;
   read(): AsyncIterable<Buffer>;

@@ -2,75 +2,107 @@
  * The handshake of a WebSocket (RFC 6455 section 4) on its way through: which requests are one, the
  * credential that browsers put among the subprotocols, and the headers of both directions.
  *
- * Extensions are taken out, so that frames can be read on their way: nobody who asked for compression is
- * owed it.
+ * Extensions are taken out, so that frames can be read on their way: nobody who asked for
+ * compression is owed it.
  */
 import { isGiven } from "../auth/authenticate.js";
 import { forwardRequestHeaders, headerOf } from "./copy-headers.js";
 
 type Header = (name: string) => string | undefined;
 
-/** Whether a request, with its query or without, opens a WebSocket at one of the places that have them. Any other upgrade is ignored, as HTTP allows, and the request answered as it stands. */
-export function isHandshake(method: string | undefined, url: string | undefined, header: Header): boolean {
+/**
+ * Whether a request, with its query or without, opens a WebSocket at one of the places that have
+ * them. Any other upgrade is ignored, as HTTP allows, and the request answered as it stands.
+ */
+export function isHandshake(
+  method: string | undefined,
+  url: string | undefined,
+  header: Header,
+): boolean {
   if (method !== "GET" || header("upgrade")?.trim().toLowerCase() !== "websocket") return false;
   // With a body, nobody could tell where the frames begin.
-  if ((header("content-length") ?? "0") !== "0" || header("transfer-encoding") !== undefined) return false;
+  if ((header("content-length") ?? "0") !== "0" || header("transfer-encoding") !== undefined)
+    return false;
   return /^(?:\/v1\/realtime(?:\?|$)|\/p\/)/.test(url ?? "");
 }
 
-/** What the realtime clients for browsers call the subprotocol that holds their key; they can't set headers. */
+/**
+ * What the realtime clients for browsers call the subprotocol that holds their key; they can't set
+ * headers.
+ */
 const credentialProtocol = "openai-insecure-api-key.";
 
-/** The request's header, with the key among its subprotocols as its authorization, where it shows no other. */
+/**
+ * The request's header, with the key among its subprotocols as its authorization, where it shows no
+ * other.
+ */
 export function headerWithProtocolKey(header: Header): Header {
   return (name) => {
     const value = header(name);
     if (name !== "authorization" || isGiven(value) || isGiven(header("x-api-key"))) return value;
-    const key = protocolsIn(header("sec-websocket-protocol")).find((protocol) => protocol.startsWith(credentialProtocol));
+    const key = protocolsIn(header("sec-websocket-protocol")).find((protocol) =>
+      protocol.startsWith(credentialProtocol),
+    );
     return key === undefined ? undefined : `Bearer ${key.slice(credentialProtocol.length)}`;
   };
 }
 
 /** The subprotocols that the provider is asked for: all but keys. */
 function offered(header: string | undefined): readonly string[] {
-  return protocolsIn(header).filter((protocol) => !protocol.toLowerCase().startsWith(credentialProtocol));
+  return protocolsIn(header).filter(
+    (protocol) => !protocol.toLowerCase().startsWith(credentialProtocol),
+  );
 }
 
 function protocolsIn(header: string | undefined): readonly string[] {
-  return (header ?? "").split(",").map((protocol) => protocol.trim()).filter((protocol) => protocol !== "");
+  return (header ?? "")
+    .split(",")
+    .map((protocol) => protocol.trim())
+    .filter((protocol) => protocol !== "");
 }
 
 /** The headers of the handshake with the provider, flat, without those of the connection. */
 export function handshakeHeaders(rawHeaders: readonly string[], userPathHeader: string): string[] {
-  const headers = without(forwardRequestHeaders(rawHeaders, userPathHeader), /^sec-websocket-(?:extensions|protocol)$/i);
+  const headers = without(
+    forwardRequestHeaders(rawHeaders, userPathHeader),
+    /^sec-websocket-(?:extensions|protocol)$/i,
+  );
   const protocols = offered(joined(rawHeaders, "sec-websocket-protocol"));
   if (protocols.length > 0) headers.push("sec-websocket-protocol", protocols.join(", "));
   return headers;
 }
 
-/** The head of the 101 for the client, flat, of the provider's headers that go on. A subprotocol stands in it only if it was one that the provider had been offered, by a client that sent `asked`. */
+/**
+ * The head of the 101 for the client, flat, of the provider's headers that go on. A subprotocol
+ * stands in it only if it was one that the provider had been offered, by a client that sent
+ * `asked`.
+ */
 export function switchedHeaders(answered: readonly string[], asked: readonly string[]): string[] {
   const headers = without(answered, /^sec-websocket-(?:extensions|protocol)$/i);
   const chosen = headerOf(answered, "sec-websocket-protocol");
-  if (chosen !== "" && offered(joined(asked, "sec-websocket-protocol")).includes(chosen)) headers.push("sec-websocket-protocol", chosen);
+  if (chosen !== "" && offered(joined(asked, "sec-websocket-protocol")).includes(chosen))
+    headers.push("sec-websocket-protocol", chosen);
   return ["upgrade", "websocket", "connection", "Upgrade", ...headers];
 }
 
 function joined(rawHeaders: readonly string[], name: string): string {
   const values: string[] = [];
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]!.toLowerCase() === name) values.push(rawHeaders[i + 1]!);
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]!.toLowerCase() === name) values.push(rawHeaders[i + 1]!);
   return values.join(", ");
 }
 
 function without(flat: readonly string[], names: RegExp): string[] {
   const kept: string[] = [];
-  for (let i = 0; i < flat.length; i += 2) if (!names.test(flat[i]!)) kept.push(flat[i]!, flat[i + 1]!);
+  for (let i = 0; i < flat.length; i += 2)
+    if (!names.test(flat[i]!)) kept.push(flat[i]!, flat[i + 1]!);
   return kept;
 }
 
 /**
- * Whether a handshake comes from a page of somebody else's. A browser lets every page open a WebSocket
- * anywhere, and says whose it is; where no credentials are asked for, that is all that keeps them out.
+ * Whether a handshake comes from a page of somebody else's. A browser lets every page open a
+ * WebSocket anywhere, and says whose it is; where no credentials are asked for, that is all that
+ * keeps them out.
  */
 export function isForeignPage(header: Header): boolean {
   const origin = header("origin");

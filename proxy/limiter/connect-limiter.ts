@@ -15,7 +15,11 @@ export interface ConnectedLimiter {
 }
 
 /** Starts to connect, and goes on trying until closed. */
-export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange: (linked: boolean) => void): ConnectedLimiter {
+export function connectLimiter(
+  config: Config["limiter"],
+  log: Log,
+  onLinkChange: (linked: boolean) => void,
+): ConnectedLimiter {
   let closing = false;
   let lastError = "";
   /** An attempt is made ten times a second: each reason is told when it is new. */
@@ -34,11 +38,23 @@ export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange
         if (closing) return;
         lastError = "";
         if (linked) log.info({ socket: config.socket }, "connected to the limiter daemon");
-        else log.warn({ socket: config.socket, failure_mode: config.failureMode }, "lost the limiter daemon");
+        else
+          log.warn(
+            { socket: config.socket, failure_mode: config.failureMode },
+            "lost the limiter daemon",
+          );
         onLinkChange(linked);
       },
-      onSilent: () => log.warn({ socket: config.socket, failure_mode: config.failureMode }, "the limiter daemon doesn't answer in time"),
-      onDropped: (settles) => log.error({ settles }, "too many settles wait for the limiter daemon: the oldest was dropped"),
+      onSilent: () =>
+        log.warn(
+          { socket: config.socket, failure_mode: config.failureMode },
+          "the limiter daemon doesn't answer in time",
+        ),
+      onDropped: (settles) =>
+        log.error(
+          { settles },
+          "too many settles wait for the limiter daemon: the oldest was dropped",
+        ),
     },
     config,
   );
@@ -53,14 +69,20 @@ export function connectLimiter(config: Config["limiter"], log: Log, onLinkChange
     onBytes(peer, bytes) {
       const grammatical = reader!.feed(bytes, (frame) => {
         const message = fromDaemonFromWire(frame);
-        if (message === null) log.error({ socket: config.socket }, "the limiter daemon sent a frame that can't be read");
-        else if (message.kind === "failed" && !client.reachable) tellOnce(message.failure.message, "the limiter daemon refuses this proxy");
+        if (message === null)
+          log.error(
+            { socket: config.socket },
+            "the limiter daemon sent a frame that can't be read",
+          );
+        else if (message.kind === "failed" && !client.reachable)
+          tellOnce(message.failure.message, "the limiter daemon refuses this proxy");
         if (message !== null) client.link.received(message);
       });
       if (!grammatical) peer.close();
     },
     onClose: () => client.link.lost(),
-    onError: (error) => tellOnce(error.code ?? error.message, "the limiter daemon can't be reached"),
+    onError: (error) =>
+      tellOnce(error.code ?? error.message, "the limiter daemon can't be reached"),
   });
   return {
     client,

@@ -2,13 +2,18 @@
 import type { FromDaemon, Welcome } from "../../shared/wire/message.js";
 
 export interface Notices {
-  /** Whether any rule exists, so that admissions must be asked for. True until it is known better. */
+  /**
+   * Whether any rule exists, so that admissions must be asked for. True until it is known better.
+   */
   limited: boolean;
   /** How many rules are loaded and do nothing; null before the daemon said anything. */
   inertRules: number | null;
   /** The same of budgets. */
   inertBudgets: number | null;
-  /** Whether a managed key exists, so that nobody calls without credentials; null before the daemon said anything. */
+  /**
+   * Whether a managed key exists, so that nobody calls without credentials; null before the daemon
+   * said anything.
+   */
   keyed: boolean | null;
   /** Why the daemon can't write its store; null when it can, and before it said anything. */
   storeFailing: string | null;
@@ -18,12 +23,18 @@ export function createNotices(): Notices {
   return { limited: true, inertRules: null, inertBudgets: null, keyed: null, storeFailing: null };
 }
 
-export function heardWelcome(notices: Notices, { limited, inertRules, inertBudgets, keyed }: Welcome): void {
+export function heardWelcome(
+  notices: Notices,
+  { limited, inertRules, inertBudgets, keyed }: Welcome,
+): void {
   // If the store fails, that is said right behind the welcome.
   Object.assign(notices, { limited, inertRules, inertBudgets, keyed, storeFailing: null });
 }
 
-export function heardEvent(notices: Notices, event: Extract<FromDaemon, { readonly kind: "event" }>): void {
+export function heardEvent(
+  notices: Notices,
+  event: Extract<FromDaemon, { readonly kind: "event" }>,
+): void {
   switch (event.name) {
     case "limited":
       notices.limited = event.value;

@@ -8,22 +8,51 @@ import type { Admission } from "./limiter.js";
 const leaseOverheadBytes = 100;
 
 /** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */
-export function helloMessages(proxyId: string, held: readonly Admission[], nextId: () => number): Hello[] {
-  const leases: Lease[] = held.map(({ lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission }) => ({ lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission }));
+export function helloMessages(
+  proxyId: string,
+  held: readonly Admission[],
+  nextId: () => number,
+): Hello[] {
+  const leases: Lease[] = held.map(
+    ({ lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission }) => ({
+      lease,
+      userPath,
+      admittedAtMs,
+      lsn,
+      target,
+      targetAtMs,
+      targetLsn,
+      submission,
+    }),
+  );
   const hellos: Hello[] = [];
   do {
     const told = leases.splice(0, fitting(leases));
-    hellos.push({ kind: "hello", id: nextId(), wireVersion, role: "proxy", proxyId, leases: told, more: leases.length > 0 });
+    hellos.push({
+      kind: "hello",
+      id: nextId(),
+      wireVersion,
+      role: "proxy",
+      proxyId,
+      leases: told,
+      more: leases.length > 0,
+    });
   } while (leases.length > 0);
   return hellos;
 }
 
-/** How many of the first leases one frame holds: a frame that is too large would close every connection anew. */
+/**
+ * How many of the first leases one frame holds: a frame that is too large would close every
+ * connection anew.
+ */
 function fitting(leases: readonly Lease[]): number {
   let bytes = 0;
   for (let i = 0; i < leases.length && i < leasesPerHello; i++) {
     const { userPath, target } = leases[i]!;
-    bytes += leaseOverheadBytes + Buffer.byteLength(userPath) + (target === null ? 0 : Buffer.byteLength(target.provider) + Buffer.byteLength(target.model));
+    bytes +=
+      leaseOverheadBytes +
+      Buffer.byteLength(userPath) +
+      (target === null ? 0 : Buffer.byteLength(target.provider) + Buffer.byteLength(target.model));
     if (bytes > frameBytesMaxToDaemon - leaseOverheadBytes * 2) return i;
   }
   return leasesPerHello;

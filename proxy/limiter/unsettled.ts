@@ -1,12 +1,15 @@
 /**
- * The settles that the daemon hasn't acknowledged: numbered, in order, bounded. When they are sent, and
- * what they mean, is the limiter client's.
+ * The settles that the daemon hasn't acknowledged: numbered, in order, bounded. When they are sent,
+ * and what they mean, is the limiter client's.
  */
 import { unsettledMax } from "../../shared/bounds.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Lease, Settle, SettledPart } from "../../shared/wire/message.js";
 
-/** Only what the settle says: whatever else hung on it would stay in memory until the acknowledgement. */
+/**
+ * Only what the settle says: whatever else hung on it would stay in memory until the
+ * acknowledgement.
+ */
 export interface Unsettled extends Omit<Lease, "submission"> {
   readonly seq: number;
   readonly of: SettledPart;
@@ -35,8 +38,37 @@ export function createUnsettledQueue(onDropped: (settles: number) => void): Unse
   return {
     items,
     add(settle) {
-      const { of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated, record } = settle;
-      const item: Unsettled = { seq: ++lastSeq, of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated, record };
+      const {
+        of,
+        lease,
+        userPath,
+        admittedAtMs,
+        lsn,
+        target,
+        targetAtMs,
+        targetLsn,
+        startedMonoMs,
+        endedMonoMs,
+        tokens,
+        estimated,
+        record,
+      } = settle;
+      const item: Unsettled = {
+        seq: ++lastSeq,
+        of,
+        lease,
+        userPath,
+        admittedAtMs,
+        lsn,
+        target,
+        targetAtMs,
+        targetLsn,
+        startedMonoMs,
+        endedMonoMs,
+        tokens,
+        estimated,
+        record,
+      };
       items.push(item);
       if (items.length > unsettledMax) {
         items.shift();
@@ -60,12 +92,41 @@ export function createUnsettledQueue(onDropped: (settles: number) => void): Unse
   };
 }
 
-/** A settle as it is told at `nowMonoMs`: how long ago things were, so that the two clocks needn't agree. */
+/**
+ * A settle as it is told at `nowMonoMs`: how long ago things were, so that the two clocks needn't
+ * agree.
+ */
 export function settleMessage(item: Unsettled, nowMonoMs: number): Settle {
-  const { seq, of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, tokens, estimated, record } = item;
+  const {
+    seq,
+    of,
+    lease,
+    userPath,
+    admittedAtMs,
+    lsn,
+    target,
+    targetAtMs,
+    targetLsn,
+    tokens,
+    estimated,
+    record,
+  } = item;
   return {
-    kind: "settle", seq, of, lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn,
-    startedAgoMs: ago(item.startedMonoMs, nowMonoMs), endedAgoMs: ago(item.endedMonoMs, nowMonoMs), tokens, estimated, record,
+    kind: "settle",
+    seq,
+    of,
+    lease,
+    userPath,
+    admittedAtMs,
+    lsn,
+    target,
+    targetAtMs,
+    targetLsn,
+    startedAgoMs: ago(item.startedMonoMs, nowMonoMs),
+    endedAgoMs: ago(item.endedMonoMs, nowMonoMs),
+    tokens,
+    estimated,
+    record,
   };
 }
 

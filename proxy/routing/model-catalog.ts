@@ -1,7 +1,7 @@
 /**
  * The models as they are known now: what the configuration names, and what each provider without a
- * `models` list answers to GET /models, asked at the start and again from time to time. How a name is
- * resolved is in `resolve-model.ts`.
+ * `models` list answers to GET /models, asked at the start and again from time to time. How a name
+ * is resolved is in `resolve-model.ts`.
  */
 import type { Config, ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, failure } from "../../shared/error-code.js";
@@ -17,7 +17,10 @@ export interface ModelCatalogPorts {
 
 export interface ModelCatalog {
   current(): Catalog;
-  /** Resolved when every provider has been asked once, or after `firstAnswerMs`: an unknown name may be known then. */
+  /**
+   * Resolved when every provider has been asked once, or after `firstAnswerMs`: an unknown name may
+   * be known then.
+   */
   firstLearned(): Promise<void>;
   stop(): void;
 }
@@ -58,13 +61,15 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
   }
 
   for (const provider of asked) refresh(provider, true);
-  if (asked.length > 0) ports.schedule(firstAnswerMs, () => {
-    unanswered = 0;
-    release();
-  });
+  if (asked.length > 0)
+    ports.schedule(firstAnswerMs, () => {
+      unanswered = 0;
+      release();
+    });
   return {
     current: () => catalog,
-    firstLearned: () => (unanswered <= 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
+    firstLearned: () =>
+      unanswered <= 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve)),
     stop() {
       stopped = true;
       release();
@@ -72,17 +77,29 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
   };
 }
 
-/** The route of a name, once every provider has been asked for its models: a bare id may be one that it is just telling. */
-export async function resolveOnceLearned({ models }: { readonly models: ModelCatalog }, name: string): Promise<Route | null> {
+/**
+ * The route of a name, once every provider has been asked for its models: a bare id may be one that
+ * it is just telling.
+ */
+export async function resolveOnceLearned(
+  { models }: { readonly models: ModelCatalog },
+  name: string,
+): Promise<Route | null> {
   await models.firstLearned();
   return resolveModel(models.current(), name);
 }
 
 export function unknownModel(name: string): Failure {
-  return failure("model_not_found", `the model ${JSON.stringify(name)} does not exist: GET /v1/models lists those that do`, "model");
+  return failure(
+    "model_not_found",
+    `the model ${JSON.stringify(name)} does not exist: GET /v1/models lists those that do`,
+    "model",
+  );
 }
 
-type ModelsAnswer = { readonly ok: true; readonly models: readonly string[] } | { readonly ok: false; readonly reason: string };
+type ModelsAnswer =
+  | { readonly ok: true; readonly models: readonly string[] }
+  | { readonly ok: false; readonly reason: string };
 
 function askModels(upstream: Upstream, { type }: ProviderConfig): Promise<ModelsAnswer> {
   return new Promise((resolve) => {
@@ -91,7 +108,12 @@ function askModels(upstream: Upstream, { type }: ProviderConfig): Promise<Models
     let status = 0;
     const call = upstream.send(
       // Anthropic tells twenty at a time unless it is asked for more.
-      { method: "GET", path: type === "anthropic" ? "/models?limit=1000" : "/models", headers: ["accept", "application/json"], body: null },
+      {
+        method: "GET",
+        path: type === "anthropic" ? "/models?limit=1000" : "/models",
+        headers: ["accept", "application/json"],
+        body: null,
+      },
       {
         onHead: (code) => void (status = code),
         onData(chunk) {
@@ -101,7 +123,12 @@ function askModels(upstream: Upstream, { type }: ProviderConfig): Promise<Models
           call.abort();
           resolve({ ok: false, reason: `its list of models is larger than ${listBytesMax} bytes` });
         },
-        onEnd: () => resolve(status === 200 ? readModels(Buffer.concat(chunks)) : { ok: false, reason: `GET /models answered ${status}` }),
+        onEnd: () =>
+          resolve(
+            status === 200
+              ? readModels(Buffer.concat(chunks))
+              : { ok: false, reason: `GET /models answered ${status}` },
+          ),
         onFailure: (failure) => resolve({ ok: false, reason: failure.reason }),
       },
     );
@@ -116,11 +143,19 @@ function readModels(body: Buffer): ModelsAnswer {
   } catch {
     return { ok: false, reason: "GET /models did not answer with JSON" };
   }
-  const data: unknown = typeof value === "object" && value !== null && "data" in value ? value.data : value;
+  const data: unknown =
+    typeof value === "object" && value !== null && "data" in value ? value.data : value;
   if (!Array.isArray(data)) return { ok: false, reason: "GET /models did not answer with a list" };
   const models: string[] = [];
   for (const item of data.slice(0, modelsMax) as unknown[]) {
-    if (typeof item === "object" && item !== null && "id" in item && typeof item.id === "string" && item.id !== "") models.push(item.id);
+    if (
+      typeof item === "object" &&
+      item !== null &&
+      "id" in item &&
+      typeof item.id === "string" &&
+      item.id !== ""
+    )
+      models.push(item.id);
   }
   return { ok: true, models };
 }

@@ -1,6 +1,6 @@
 /**
- * In which order the targets of a route are tried (CONTRACT section 5): the first is where the request
- * should go, the others stand in when it has no capacity or fails.
+ * In which order the targets of a route are tried (CONTRACT section 5): the first is where the
+ * request should go, the others stand in when it has no capacity or fails.
  *
  * Not here: which target admits (the daemon's) and which has failed (the forwarding step's).
  */
@@ -16,25 +16,35 @@ export interface TargetOrder {
 }
 
 /**
- * Remembers whose turn it is for each virtual model with weights; nothing else, so it is as large as the
- * configuration. `costOf` is a target's price as one figure, or null for an unpriced one.
+ * Remembers whose turn it is for each virtual model with weights; nothing else, so it is as large
+ * as the configuration. `costOf` is a target's price as one figure, or null for an unpriced one.
  */
 export function createTargetOrder(costOf: (target: Target) => number | null): TargetOrder {
   const turns = new Map<string, Turn>();
   const order = (route: Route, take: boolean): readonly Target[] => {
     if (route.kind === "direct") return route.targets;
     switch (route.strategy) {
-      case "failover": return route.targets;
-      case "cost": return cheapestFirst(route.targets, costOf);
-      case "round_robin": return nextTurn(turns, route, take);
-      default: return unreachable(route.strategy);
+      case "failover":
+        return route.targets;
+      case "cost":
+        return cheapestFirst(route.targets, costOf);
+      case "round_robin":
+        return nextTurn(turns, route, take);
+      default:
+        return unreachable(route.strategy);
     }
   };
   return { order: (route) => order(route, true), peek: (route) => order(route, false) };
 }
 
-/** Unpriced ones come last; of equals the one that is written first. Sorted each time: there are few of them, and prices change by the hour. */
-function cheapestFirst(targets: readonly WeightedTarget[], costOf: (target: Target) => number | null): readonly Target[] {
+/**
+ * Unpriced ones come last; of equals the one that is written first. Sorted each time: there are few
+ * of them, and prices change by the hour.
+ */
+function cheapestFirst(
+  targets: readonly WeightedTarget[],
+  costOf: (target: Target) => number | null,
+): readonly Target[] {
   return targets
     .map((target) => ({ target, cost: costOf(target) ?? Infinity }))
     .sort((a, b) => (a.cost === b.cost ? 0 : a.cost - b.cost))
@@ -50,8 +60,15 @@ interface Turn {
   readonly orders: readonly (readonly Target[])[];
 }
 
-/** Smooth weighted round robin, as nginx does it: in each run of as many picks as the weights sum to, every target is first as often as its weight says, evenly spread. */
-function nextTurn(turns: Map<string, Turn>, { source, targets }: VirtualRoute, take: boolean): readonly Target[] {
+/**
+ * Smooth weighted round robin, as nginx does it: in each run of as many picks as the weights sum
+ * to, every target is first as often as its weight says, evenly spread.
+ */
+function nextTurn(
+  turns: Map<string, Turn>,
+  { source, targets }: VirtualRoute,
+  take: boolean,
+): readonly Target[] {
   let turn = turns.get(source);
   if (turn === undefined || turn.targets !== targets) {
     turn = newTurn(targets);
@@ -73,10 +90,18 @@ function nextTurn(turns: Map<string, Turn>, { source, targets }: VirtualRoute, t
 
 function newTurn(targets: readonly WeightedTarget[]): Turn {
   const weightSum = targets.reduce((sum, { weight }) => sum + Math.max(weight, 0), 0);
-  return { targets, weightSum, current: targets.map(() => 0), orders: targets.map((_, first) => orderFrom(targets, first)) };
+  return {
+    targets,
+    weightSum,
+    current: targets.map(() => 0),
+    orders: targets.map((_, first) => orderFrom(targets, first)),
+  };
 }
 
-/** The rest stands by weight, the heaviest first. Of equals the one that is written next after the first, so that the load of a failing target isn't always the same one's. */
+/**
+ * The rest stands by weight, the heaviest first. Of equals the one that is written next after the
+ * first, so that the load of a failing target isn't always the same one's.
+ */
 function orderFrom(targets: readonly WeightedTarget[], first: number): readonly Target[] {
   const rest = [...targets.slice(first + 1), ...targets.slice(0, first)];
   return [targets[first]!, ...rest.sort((a, b) => b.weight - a.weight)];

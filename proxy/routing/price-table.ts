@@ -1,7 +1,7 @@
 /**
  * What each target costs: the operator's price for the model, else the operator's for all of the
- * provider's models, else the price list's, else nothing. A look-up is one in a Map; the list itself is
- * asked once per target and minute, since some providers are cheaper at night.
+ * provider's models, else the price list's, else nothing. A look-up is one in a Map; the list
+ * itself is asked once per target and minute, since some providers are cheaper at night.
  *
  * Not here: where the list comes from (`price-list.ts`), and what usage costs (`price-usage.ts`).
  */
@@ -14,7 +14,10 @@ import type { PriceList } from "./price-list.js";
 export interface PriceTable {
   /** Null: unpriced. */
   priceOf(target: Target): Price | null;
-  /** For the strategy `cost`: US dollars per million tokens, three parts input and one part output. Null: unpriced. */
+  /**
+   * For the strategy `cost`: US dollars per million tokens, three parts input and one part output.
+   * Null: unpriced.
+   */
   costOf(target: Target): number | null;
 }
 
@@ -37,9 +40,19 @@ export function needsPriceList(config: Pick<Config, "providers">): boolean {
   return config.providers.some(({ type }) => type !== "simulator");
 }
 
-export function createPriceTable(config: Pick<Config, "providers" | "prices">, { list, nowMs }: PriceSources): PriceTable {
-  const own = new Map(config.prices.map(({ provider, model, price }) => [keyOf(provider, model), price]));
-  const listIds = new Map(config.providers.map(({ name, type, baseUrl }) => [name, type === "simulator" ? null : (list?.providerId(baseUrl, name) ?? null)]));
+export function createPriceTable(
+  config: Pick<Config, "providers" | "prices">,
+  { list, nowMs }: PriceSources,
+): PriceTable {
+  const own = new Map(
+    config.prices.map(({ provider, model, price }) => [keyOf(provider, model), price]),
+  );
+  const listIds = new Map(
+    config.providers.map(({ name, type, baseUrl }) => [
+      name,
+      type === "simulator" ? null : (list?.providerId(baseUrl, name) ?? null),
+    ]),
+  );
   const remembered = new Map<string, Map<string, Remembered>>();
   let count = 0;
 
@@ -47,16 +60,20 @@ export function createPriceTable(config: Pick<Config, "providers" | "prices">, {
     const price = own.get(keyOf(provider, model)) ?? own.get(keyOf(provider, null));
     if (price !== undefined) return { price, minute: Infinity };
     const listId = listIds.get(provider) ?? null;
-    return listId === null || list === null ? { price: null, minute: Infinity } : { price: list.price(listId, model, minute * minuteMs), minute };
+    return listId === null || list === null
+      ? { price: null, minute: Infinity }
+      : { price: list.price(listId, model, minute * minuteMs), minute };
   }
 
   function priceOf(target: Target): Price | null {
     const minute = Math.floor(nowMs() / minuteMs);
     const known = remembered.get(target.provider)?.get(target.model);
-    if (known !== undefined && (known.minute === Infinity || known.minute === minute)) return known.price;
+    if (known !== undefined && (known.minute === Infinity || known.minute === minute))
+      return known.price;
     const asked = ask(target, minute);
     if (known === undefined && ++count > pricedTargetsMax) {
-      // Nobody has so many models: callers are making names up. All are forgotten, and the real ones are soon known again.
+      // Nobody has so many models: callers are making names up. All are forgotten, and the real
+      // ones are soon known again.
       remembered.clear();
       count = 1;
     }

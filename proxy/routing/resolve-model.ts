@@ -1,6 +1,7 @@
 /**
- * From the model's name in a request to where it may go (CONTRACT section 9 "Models"). The catalog is
- * built when the configuration is read or a provider's list is learned; a request costs a few look-ups.
+ * From the model's name in a request to where it may go (CONTRACT section 9 "Models"). The catalog
+ * is built when the configuration is read or a provider's list is learned; a request costs a few
+ * look-ups.
  *
  * Not here: asking providers for their lists, the order of a virtual model's targets, and rules.
  */
@@ -48,14 +49,21 @@ const anyId = "*";
  * `learned` are the ids that providers without a configured list answered at `/models`, by provider
  * name; a configured list always wins. Ids that no rule could name (empty, too long) are left out.
  */
-export function buildCatalog(providers: readonly ProviderConfig[], virtualModels: readonly VirtualModelConfig[], learned: ReadonlyMap<string, readonly string[]>): Catalog {
+export function buildCatalog(
+  providers: readonly ProviderConfig[],
+  virtualModels: readonly VirtualModelConfig[],
+  learned: ReadonlyMap<string, readonly string[]>,
+): Catalog {
   const routes = virtualModels.map((virtual): VirtualRoute => ({ kind: "virtual", ...virtual }));
   const byBareId = new Map<string, DirectRoute>();
   const known = providers.map(({ name, models }) => {
-    const ids = [...new Set(models ?? learned.get(name) ?? [])].filter((id) => id !== anyId && isUsable(id));
+    const ids = [...new Set(models ?? learned.get(name) ?? [])].filter(
+      (id) => id !== anyId && isUsable(id),
+    );
     return { provider: name, ids };
   });
-  for (const { provider, ids } of known) for (const id of ids) setIfAbsent(byBareId, id, direct(provider, id));
+  for (const { provider, ids } of known)
+    for (const id of ids) setIfAbsent(byBareId, id, direct(provider, id));
   const virtualBySource = new Map<string, VirtualRoute>();
   const virtualByLowerSource = new Map<string, VirtualRoute>();
   for (const route of routes) {
@@ -65,11 +73,20 @@ export function buildCatalog(providers: readonly ProviderConfig[], virtualModels
   const providerByLowerName = new Map<string, string>();
   for (const { name } of providers) setIfAbsent(providerByLowerName, name.toLowerCase(), name);
   const anyIdProvider = providers.find(({ models }) => models?.includes(anyId))?.name ?? null;
-  return { virtualModels: routes, virtualBySource, virtualByLowerSource, providerByLowerName, byBareId, anyIdProvider, known };
+  return {
+    virtualModels: routes,
+    virtualBySource,
+    virtualByLowerSource,
+    providerByLowerName,
+    byBareId,
+    anyIdProvider,
+    known,
+  };
 }
 
 /**
- * The route of a name, or null: 404 `model_not_found`. White space around the name is dropped. In order:
+ * The route of a name, or null: 404 `model_not_found`. White space around the name is dropped. In
+ * order:
  *
  * 1. a virtual model, as written, then in any case;
  * 2. `provider/id` with a configured provider, in any case; the id is taken as written, whether the
@@ -81,12 +98,17 @@ export function buildCatalog(providers: readonly ProviderConfig[], virtualModels
 export function resolveModel(catalog: Catalog, rawName: string): Route | null {
   const name = rawName.trim();
   if (!isUsable(name)) return null;
-  const virtual = catalog.virtualBySource.get(name) ?? (catalog.virtualByLowerSource.size > 0 ? catalog.virtualByLowerSource.get(name.toLowerCase()) : undefined);
+  const virtual =
+    catalog.virtualBySource.get(name) ??
+    (catalog.virtualByLowerSource.size > 0
+      ? catalog.virtualByLowerSource.get(name.toLowerCase())
+      : undefined);
   if (virtual !== undefined) return virtual;
   const slash = name.indexOf("/");
   if (slash > 0) {
     const provider = catalog.providerByLowerName.get(name.slice(0, slash).toLowerCase());
-    if (provider !== undefined) return slash === name.length - 1 ? null : direct(provider, name.slice(slash + 1));
+    if (provider !== undefined)
+      return slash === name.length - 1 ? null : direct(provider, name.slice(slash + 1));
   }
   const listed = catalog.byBareId.get(name);
   if (listed !== undefined) return listed;
@@ -104,7 +126,8 @@ export interface ListedModel {
 /** For GET /v1/models: virtual models first, then every known id under its provider's name. */
 export function listModels(catalog: Catalog): readonly ListedModel[] {
   const listed = catalog.virtualModels.map(({ source }) => listedModel(source, "sluice"));
-  for (const { provider, ids } of catalog.known) for (const id of ids) listed.push(listedModel(`${provider}/${id}`, provider));
+  for (const { provider, ids } of catalog.known)
+    for (const id of ids) listed.push(listedModel(`${provider}/${id}`, provider));
   return listed;
 }
 

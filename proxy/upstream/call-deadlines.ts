@@ -15,7 +15,10 @@ export interface Deadlines {
   stop(): void;
 }
 
-/** The timer runs from the first call until a look finds none, so that a quick call costs none of its own. */
+/**
+ * The timer runs from the first call until a look finds none, so that a quick call costs none of
+ * its own.
+ */
 export function createDeadlines({ firstByteTimeoutMs, idleTimeoutMs }: ProviderConfig): Deadlines {
   const watch = new SilenceWatch();
   const everyMs = lookEveryMs([firstByteTimeoutMs, idleTimeoutMs]);

@@ -1,7 +1,7 @@
 /**
- * An answer that came compressed, although none was asked for that way: decoded, so that it is read,
- * translated and passed on like any other. Memory stays bounded: the decoder gives no more than is taken,
- * and takes no more than it can give.
+ * An answer that came compressed, although none was asked for that way: decoded, so that it is
+ * read, translated and passed on like any other. Memory stays bounded: the decoder gives no more
+ * than is taken, and takes no more than it can give.
  *
  * Not here: passthrough, where such an answer passes as it is.
  */
@@ -11,8 +11,14 @@ import type { UpstreamFailure, UpstreamSink } from "./upstream.js";
 
 type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
 
-/** By the first bytes, since servers mean two things by `deflate`: RFC 1950, as the standard says, and RFC 1951. */
-const decoders: ReadonlyMap<string, (first: Buffer) => Decoder> = new Map<string, (first: Buffer) => Decoder>([
+/**
+ * By the first bytes, since servers mean two things by `deflate`: RFC 1950, as the standard says,
+ * and RFC 1951.
+ */
+const decoders: ReadonlyMap<string, (first: Buffer) => Decoder> = new Map<
+  string,
+  (first: Buffer) => Decoder
+>([
   ["gzip", () => createGunzip()],
   ["x-gzip", () => createGunzip()],
   ["deflate", (first) => ((first[0]! & 0x0f) === 8 ? createInflate() : createInflateRaw())],
@@ -26,11 +32,17 @@ export interface EncodedSource {
   abort(): void;
 }
 
-/** The coding that an answer's headers name, in lower case; empty when it is as it is meant to be read. */
+/**
+ * The coding that an answer's headers name, in lower case; empty when it is as it is meant to be
+ * read.
+ */
 export function codingOf(rawHeaders: readonly Buffer[]): string {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     // Few headers have a name of this length: no others are made a string.
-    if (rawHeaders[i]!.length === "content-encoding".length && headerOf([rawHeaders[i]!, rawHeaders[i + 1]!], "content-encoding") !== "") {
+    if (
+      rawHeaders[i]!.length === "content-encoding".length &&
+      headerOf([rawHeaders[i]!, rawHeaders[i + 1]!], "content-encoding") !== ""
+    ) {
       const coding = rawHeaders[i + 1]!.toString("latin1").trim().toLowerCase();
       if (coding !== "identity") return coding;
     }
@@ -67,11 +79,22 @@ export class DecodedAnswer implements UpstreamSink {
     this.#source.abort();
     if (status < 300) {
       this.#sink.onHead(status, []);
-      return this.#sink.onFailure({ kind: "untranslatable", reason: `its content-encoding ${named} can't be read` });
+      return this.#sink.onFailure({
+        kind: "untranslatable",
+        reason: `its content-encoding ${named} can't be read`,
+      });
     }
     // What its status says stands.
     this.#sink.onHead(status, [...withoutCoding(rawHeaders), "content-type", "application/json"]);
-    this.#sink.onData(Buffer.from(JSON.stringify({ error: { message: `the provider answered ${status}, with a content-encoding that can't be read: ${named}` } })));
+    this.#sink.onData(
+      Buffer.from(
+        JSON.stringify({
+          error: {
+            message: `the provider answered ${status}, with a content-encoding that can't be read: ${named}`,
+          },
+        }),
+      ),
+    );
     this.#sink.onEnd();
   }
 
@@ -91,7 +114,10 @@ export class DecodedAnswer implements UpstreamSink {
     decoder.on("error", (error: Error & { code?: string }) => {
       if (this.#over) return;
       this.#source.abort();
-      this.onFailure({ kind: "broken", reason: `its content-encoding ${this.#coding} is broken: ${error.code ?? error.message}` });
+      this.onFailure({
+        kind: "broken",
+        reason: `its content-encoding ${this.#coding} is broken: ${error.code ?? error.message}`,
+      });
     });
     if (this.#paused) decoder.pause();
     return decoder;

@@ -2,43 +2,63 @@
  * Which failures of a target another one may answer for (CONTRACT section 5), and which failure the
  * client is told when all have failed. Pure tables; trying the next target is `fail-over.ts`'s.
  *
- * A 5xx, a 429, no answer at all, and a target that says its model is missing, unavailable or retired.
- * Nothing else: what the next target would refuse as well is the client's to hear at once.
+ * A 5xx, a 429, no answer at all, and a target that says its model is missing, unavailable or
+ * retired. Nothing else: what the next target would refuse as well is the client's to hear at once.
  */
 import type { Failure } from "../../shared/error-code.js";
 
-/** Codes by which providers say that a model can't be had, in lower case. With one of these any 4xx counts: OpenAI says so with a 403 too. */
+/**
+ * Codes by which providers say that a model can't be had, in lower case. With one of these any 4xx
+ * counts: OpenAI says so with a 403 too.
+ */
 const modelCodes: ReadonlySet<string> = new Set([
   // OpenAI, Groq, Cerebras and others; Groq on what is retired.
-  "model_not_found", "model_decommissioned",
+  "model_not_found",
+  "model_decommissioned",
   // Azure; GitHub Models; Mistral and Perplexity, which give it as the type.
-  "deploymentnotfound", "unknown_model", "unavailable_model", "invalid_model",
+  "deploymentnotfound",
+  "unknown_model",
+  "unavailable_model",
+  "invalid_model",
 ]);
 
-/** The same in words, for providers that have no code for it. Each stands in an error of one that is named. */
+/**
+ * The same in words, for providers that have no code for it. Each stands in an error of one that is
+ * named.
+ */
 const modelWords = new RegExp(
   [
     // OpenAI, vLLM, xAI: "The model `x` does not exist"; DeepSeek: "Model Not Exist".
     "\\bmodel\\b.{0,600}\\b(?:does not|doesn't|not) exist\\b",
-    // Ollama: "model "x" not found, try pulling it first"; Cohere; Gemini: "models/x is not found for API version v1beta".
+    // Ollama: "model "x" not found, try pulling it first"; Cohere; Gemini: "models/x is not found
+    // for API version v1beta".
     "\\bmodels?\\b.{0,600}\\bnot found\\b",
-    // Groq: "The model `x` has been decommissioned"; OpenAI: "… has been deprecated"; Bedrock: "This model version has reached the end of its life".
+    // Groq: "The model `x` has been decommissioned"; OpenAI: "… has been deprecated"; Bedrock:
+    // "This model version has reached the end of its life".
     "\\bmodel\\b.{0,600}\\b(?:has been (?:decommissioned|deprecated|retired|removed|discontinued|shut down)|reached (?:the|its) end of)",
     // Gemini: "This model models/x is no longer available".
     "\\bmodel\\b.{0,600}\\bno longer (?:available|supported)\\b",
-    // Mistral: "Invalid model: x"; Perplexity: "Invalid model 'x'"; LiteLLM: "Invalid model name passed in model=x".
+    // Mistral: "Invalid model: x"; Perplexity: "Invalid model 'x'"; LiteLLM: "Invalid model name
+    // passed in model=x".
     "^(?:[\\d: {'\"]*error[\"']?: ?[\"'])?(?:invalid|unknown|unavailable) model\\b",
-    // OpenRouter: "x is not a valid model ID", "No endpoints found for x"; Bedrock: "The provided model identifier is invalid".
-    "\\bis not a valid model\\b", "^no endpoints (?:found|available)\\b", "\\bmodel identifier is invalid\\b",
+    // OpenRouter: "x is not a valid model ID", "No endpoints found for x"; Bedrock: "The provided
+    // model identifier is invalid".
+    "\\bis not a valid model\\b",
+    "^no endpoints (?:found|available)\\b",
+    "\\bmodel identifier is invalid\\b",
   ].join("|"),
   "i",
 );
 
-/** The word for the log line when another target may answer instead, or null when the client is to hear of this one. `failure` is what an upstream said, mapped. */
+/**
+ * The word for the log line when another target may answer instead, or null when the client is to
+ * hear of this one. `failure` is what an upstream said, mapped.
+ */
 export function failoverReason({ status, code, message }: Failure): string | null {
   if (status >= 500 || status === 429 || status === 408) return String(status);
   // Nothing else can be missing at a chat endpoint than the model, or the endpoint for it.
-  if (status === 404 || status === 410) return code === null || code === String(status) ? String(status) : `${status} ${code}`;
+  if (status === 404 || status === 410)
+    return code === null || code === String(status) ? String(status) : `${status} ${code}`;
   if (status === 401) return null;
   if (code !== null && modelCodes.has(code.toLowerCase())) return `${status} ${code}`;
   return (status === 400 || status === 422) && modelWords.test(message) ? `${status} model` : null;
@@ -57,9 +77,10 @@ export interface TargetFailure {
 }
 
 /**
- * Whether a client has more from the failure of a later target than from that of an earlier one. What
- * a target said says more than that another couldn't be reached. A failure that passes (429, 5xx) says
- * more than that a model is missing: the client may try again. Of two 429s the one with the shorter wait is right: then there is a target again. Else the later.
+ * Whether a client has more from the failure of a later target than from that of an earlier one.
+ * What a target said says more than that another couldn't be reached. A failure that passes (429,
+ * 5xx) says more than that a model is missing: the client may try again. Of two 429s the one with
+ * the shorter wait is right: then there is a target again. Else the later.
  */
 export function isMoreUseful(later: TargetFailure, earlier: TargetFailure): boolean {
   if (later.answered !== earlier.answered) return later.answered;

@@ -1,7 +1,7 @@
 /**
- * Sends an admitted request to its provider and the response to the client: plain answers whole, streams
- * byte by byte as they come. It watches for usage, honours back-pressure, and ends the upstream when the
- * client leaves. What the request is charged is returned, not acted on.
+ * Sends an admitted request to its provider and the response to the client: plain answers whole,
+ * streams byte by byte as they come. It watches for usage, honours back-pressure, and ends the
+ * upstream when the client leaves. What the request is charged is returned, not acted on.
  */
 import { heldHeadMs, heldResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -15,8 +15,23 @@ import type { Usage } from "../usage/read-usage.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
 import { SeenAnswer, type Told } from "../usage/seen-answer.js";
 import { StreamHead } from "./stream-head.js";
-import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamRequest, UpstreamSink } from "./upstream.js";
-import { describeNoAnswer, errorInEvents, errorInsideSuccess, isSomeAnswer, mapUpstreamError, noAnswer, unansweredFailure, untranslatable } from "./upstream-error.js";
+import type {
+  Upstream,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamRequest,
+  UpstreamSink,
+} from "./upstream.js";
+import {
+  describeNoAnswer,
+  errorInEvents,
+  errorInsideSuccess,
+  isSomeAnswer,
+  mapUpstreamError,
+  noAnswer,
+  unansweredFailure,
+  untranslatable,
+} from "./upstream-error.js";
 
 export interface ForwardRequest {
   readonly upstream: Upstream;
@@ -26,30 +41,45 @@ export interface ForwardRequest {
   readonly headers: readonly string[];
   /** What the client asked for: it says where the text of an answer stands. */
   readonly operation: Operation;
-  /** What a provider of another dialect tells of its usage: the answer that the client gets may have no words for it, or there may be none. Null: the answer tells it. */
+  /**
+   * What a provider of another dialect tells of its usage: the answer that the client gets may have
+   * no words for it, or there may be none. Null: the answer tells it.
+   */
   readonly translator: (Told & { readonly failed: boolean }) | null;
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: () => number;
-  /** Another target can take over: the head of a stream waits until an answer begins, so that nothing is out before. */
+  /**
+   * Another target can take over: the head of a stream waits until an answer begins, so that
+   * nothing is out before.
+   */
   readonly standIn: boolean;
   readonly monoMs: () => number;
 }
 
-/** How it ended. `finish` gives the client the last of it, and is to be called once the settle has left. */
+/**
+ * How it ended. `finish` gives the client the last of it, and is to be called once the settle has
+ * left.
+ */
 export interface Forwarded {
   readonly status: number;
   /** What it is charged with; null: nothing, as for an error. */
   readonly usage: Usage | null;
   /** Whether `usage` is a guess: the response was cut, or the provider told no usage. */
   readonly estimated: boolean;
-  /** Whether a provider worked on it: it answered, or was cut. False when none could be reached, or none said anything. */
+  /**
+   * Whether a provider worked on it: it answered, or was cut. False when none could be reached, or
+   * none said anything.
+   */
   readonly executed: boolean;
   readonly outcome: "complete" | "client_gone" | "upstream_error" | "upstream_cut";
   readonly firstByteMonoMs: number | null;
   /** What a log line should say beside the outcome. */
   readonly note: string | null;
-  /** Set when another target may answer instead: nothing has gone to the client, and this one has failed. */
+  /**
+   * Set when another target may answer instead: nothing has gone to the client, and this one has
+   * failed.
+   */
   readonly failed: TargetFailure | null;
   readonly finish: () => void;
 }
@@ -112,8 +142,13 @@ class Forwarding implements UpstreamSink {
       else this.#exchange.begin(this.#status, this.#headers);
       return;
     }
-    this.#mustBeJson = status < 300 && mustBeJson(this.#what.request.method, this.#what.operation, contentType);
-    const form = this.#mustBeJson ? "json" : status < 300 ? wholeForm(contentType, this.#what.operation) : "free";
+    this.#mustBeJson =
+      status < 300 && mustBeJson(this.#what.request.method, this.#what.operation, contentType);
+    const form = this.#mustBeJson
+      ? "json"
+      : status < 300
+        ? wholeForm(contentType, this.#what.operation)
+        : "free";
     // Nothing is looked for in sound: it is heard while it is made.
     this.#isHeard = form === "bytes";
     this.#seen.beginWhole(form, true);
@@ -143,13 +178,17 @@ class Forwarding implements UpstreamSink {
     else for (const piece of out) this.#write(piece);
   }
 
-  /** Time is looked at when something comes: a client may be kept waiting, but not kept from hearing that somebody is at work. */
+  /**
+   * Time is looked at when something comes: a client may be kept waiting, but not kept from hearing
+   * that somebody is at work.
+   */
   #holdHead(head: StreamHead, out: Buffer | readonly Buffer[]): void {
     const isOver = head.keep(out);
     if (this.#seen.errorSeen) {
       this.#call?.abort();
       this.#endWithError(this.#status, errorInEvents(head.text()));
-    } else if (isOver || this.#what.monoMs() - this.#firstByteMonoMs! >= heldHeadMs) this.#releaseHead(head);
+    } else if (isOver || this.#what.monoMs() - this.#firstByteMonoMs! >= heldHeadMs)
+      this.#releaseHead(head);
   }
 
   #releaseHead(head: StreamHead): void {
@@ -177,7 +216,10 @@ class Forwarding implements UpstreamSink {
     this.#done(this.#seen.charged(answer), {
       status: this.#status,
       outcome: "complete",
-      finish: () => (this.#exchange.begun ? this.#exchange.end() : this.#exchange.reply(this.#status, this.#headers, text, "latin1")),
+      finish: () =>
+        this.#exchange.begun
+          ? this.#exchange.end()
+          : this.#exchange.reply(this.#status, this.#headers, text, "latin1"),
     });
   }
 
@@ -204,54 +246,115 @@ class Forwarding implements UpstreamSink {
     if (reason.kind === "untranslatable") return this.#endUntranslatable(reason.reason);
     if (!this.#exchange.begun) {
       const said = unansweredFailure(this.#what.provider, this.#status !== 0, reason);
-      return this.#fail(said, { outcome: this.#status === 0 ? "upstream_error" : "upstream_cut", note: reason.reason, why: reason.reason });
+      return this.#fail(said, {
+        outcome: this.#status === 0 ? "upstream_error" : "upstream_cut",
+        note: reason.reason,
+        why: reason.reason,
+      });
     }
-    this.#done(this.#seen.chargedCut(reason.reason), { status: this.#status, outcome: "upstream_cut", finish: () => this.#exchange.cut() });
+    this.#done(this.#seen.chargedCut(reason.reason), {
+      status: this.#status,
+      outcome: "upstream_cut",
+      finish: () => this.#exchange.cut(),
+    });
   }
 
-  /** The provider has worked and will bill it, so it is charged, and no other target is asked to work at it again; nor is this one, by an SDK that retries every 502. */
+  /**
+   * The provider has worked and will bill it, so it is charged, and no other target is asked to
+   * work at it again; nor is this one, by an SDK that retries every 502.
+   */
   #endUntranslatable(why: string): void {
     const charged = this.#seen.chargedCut(why, this.#what.translator?.untoldBytes);
     if (!this.#exchange.begun) {
       const said = untranslatable(this.#what.provider, this.#what.operation, why);
       const headers = ["x-should-retry", "false", ...this.#what.headers];
-      return this.#done(charged, { status: said.status, outcome: "upstream_error", finish: () => replyFailure(this.#exchange, "model", said, headers) });
+      return this.#done(charged, {
+        status: said.status,
+        outcome: "upstream_error",
+        finish: () => replyFailure(this.#exchange, "model", said, headers),
+      });
     }
-    this.#done(charged, { status: this.#status, outcome: "upstream_error", finish: () => this.#exchange.cut() });
+    this.#done(charged, {
+      status: this.#status,
+      outcome: "upstream_error",
+      finish: () => this.#exchange.cut(),
+    });
   }
 
   #onGone(): void {
     if (this.#ended) return;
     this.#call?.abort();
-    this.#done(this.#status === 0 ? unsaid : this.#seen.chargedCut(null), { status: 499, outcome: "client_gone", finish: () => {} });
+    this.#done(this.#status === 0 ? unsaid : this.#seen.chargedCut(null), {
+      status: 499,
+      outcome: "client_gone",
+      finish: () => {},
+    });
   }
 
   #endWithError(status: number, latin1: string): void {
     const body = this.#what.upstream.redact(latin1);
     const said = mapUpstreamError(this.#what.provider, status, Buffer.from(body, "latin1"));
     // The first event of a stream: what the translation made of the provider's.
-    if (this.#what.translator !== null && this.#what.translator.failed) return this.#endUntranslatable(said.message);
+    if (this.#what.translator !== null && this.#what.translator.failed)
+      return this.#endUntranslatable(said.message);
     this.#fail(said, { outcome: "upstream_error", note: null, why: failoverReason(said) });
   }
 
   /** A page of something else, or nothing at all: no model has worked at it. */
   #endWithoutAnswer(text: string): void {
     const given = `${this.#status} with ${describeNoAnswer(text)}`;
-    this.#fail(noAnswer(this.#what.provider, given), { outcome: "upstream_error", note: given, why: given });
+    this.#fail(noAnswer(this.#what.provider, given), {
+      outcome: "upstream_error",
+      note: given,
+      why: given,
+    });
   }
 
   /** Nothing has gone to the client. */
   #fail(what: Failure, { outcome, note, why }: Failed): void {
-    const failed = why === null ? null : { why, status: what.status, answered: this.#status !== 0, retryAfter: headerOf(this.#headers, "retry-after") };
+    const failed =
+      why === null
+        ? null
+        : {
+            why,
+            status: what.status,
+            answered: this.#status !== 0,
+            retryAfter: headerOf(this.#headers, "retry-after"),
+          };
     const headers = [...retryHeaders(this.#headers), ...this.#what.headers];
-    this.#done({ usage: null, estimated: false, note }, { status: what.status, outcome, finish: () => replyFailure(this.#exchange, "model", what, headers) }, failed);
+    this.#done(
+      { usage: null, estimated: false, note },
+      {
+        status: what.status,
+        outcome,
+        finish: () => replyFailure(this.#exchange, "model", what, headers),
+      },
+      failed,
+    );
   }
 
-  /** Field by field: with spreads V8 makes a new hidden class for each request, which cost a twentieth of the proxy's CPU. */
-  #done({ usage, estimated, note }: Counted, { status, outcome, finish }: End, failed: TargetFailure | null = null): void {
+  /**
+   * Field by field: with spreads V8 makes a new hidden class for each request, which cost a
+   * twentieth of the proxy's CPU.
+   */
+  #done(
+    { usage, estimated, note }: Counted,
+    { status, outcome, finish }: End,
+    failed: TargetFailure | null = null,
+  ): void {
     this.#ended = true;
     const executed = this.#status !== 0 || outcome === "client_gone";
-    this.#resolve({ status, usage, estimated, executed, outcome, firstByteMonoMs: this.#firstByteMonoMs, note, failed, finish });
+    this.#resolve({
+      status,
+      usage,
+      estimated,
+      executed,
+      outcome,
+      firstByteMonoMs: this.#firstByteMonoMs,
+      note,
+      failed,
+      finish,
+    });
   }
 }
 

@@ -1,4 +1,7 @@
-/** A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. Answers come plain: that is asked for, and one that is compressed all the same is decoded. */
+/**
+ * A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. Answers
+ * come plain: that is asked for, and one that is compressed all the same is decoded.
+ */
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
@@ -34,15 +37,30 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
       const call = new HttpCall(sink, deadlines);
       const { body } = request;
-      const headers = speaksMessages ? withVersion(request.headers, ours) : [...request.headers, ...ours];
-      if (body === null || Buffer.isBuffer(body)) pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers, body }, call);
+      const headers = speaksMessages
+        ? withVersion(request.headers, ours)
+        : [...request.headers, ...ours];
+      if (body === null || Buffer.isBuffer(body))
+        pool.dispatch(
+          { method: request.method, path: pathPrefix + request.path, headers, body },
+          call,
+        );
       else {
         if (body.bytes !== null) headers.push("content-length", String(body.bytes));
-        pool.dispatch({ method: request.method, path: pathPrefix + request.path, headers, body: Readable.from(body.pieces, { objectMode: false }) }, call);
+        pool.dispatch(
+          {
+            method: request.method,
+            path: pathPrefix + request.path,
+            headers,
+            body: Readable.from(body.pieces, { objectMode: false }),
+          },
+          call,
+        );
       }
       return call;
     },
-    redact: (text) => (provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]")),
+    redact: (text) =>
+      provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]"),
     // Whatever is still open at the end of the process is not waited for.
     close() {
       deadlines.stop();
@@ -55,14 +73,16 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
 const anthropicVersion = ["anthropic-version", "2023-06-01"] as const;
 
 function withVersion(headers: readonly string[], ours: readonly string[]): string[] {
-  return headerOf(headers, "anthropic-version") === "" ? [...headers, ...anthropicVersion, ...ours] : [...headers, ...ours];
+  return headerOf(headers, "anthropic-version") === ""
+    ? [...headers, ...anthropicVersion, ...ours]
+    : [...headers, ...ours];
 }
 
 /**
- * A connection of the pool that shows its socket to the call it works for, so that aborting the call is
- * closing the socket. undici's own abort closes it too, but keeps the request and connects for it anew,
- * only to find it aborted (nodejs/undici#5845): a handshake, and a connection that nobody uses, for each
- * client that leaves.
+ * A connection of the pool that shows its socket to the call it works for, so that aborting the
+ * call is closing the socket. undici's own abort closes it too, but keeps the request and connects
+ * for it anew, only to find it aborted (nodejs/undici#5845): a handshake, and a connection that
+ * nobody uses, for each client that leaves.
  */
 class Connection extends Client {
   socket: Socket | null = null;
@@ -81,13 +101,19 @@ class Connection extends Client {
     });
   }
 
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+  override dispatch(
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): boolean {
     if (handler instanceof HttpCall) handler.connection = this;
     return super.dispatch(options, handler);
   }
 }
 
-/** A provider that dies ends all its connections in one turn, at some 40 microseconds each: most of them learn of it in the turns behind. */
+/**
+ * A provider that dies ends all its connections in one turn, at some 40 microseconds each: most of
+ * them learn of it in the turns behind.
+ */
 function easeEnd(socket: Socket, eased: (run: () => void) => void): void {
   const push = socket.push.bind(socket);
   socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
@@ -109,9 +135,10 @@ class AbortedError extends Error {
 const aborted = new AbortedError();
 
 /**
- * The handler in the form that undici 7 itself speaks inside (onConnect, onHeaders, …). Its newer form is
- * a wrapper around this one that makes an object of the headers and a controller for each request: a
- * tenth of the proxy's CPU, for headers that are wanted flat. undici 8 has only the newer form.
+ * The handler in the form that undici 7 itself speaks inside (onConnect, onHeaders, …). Its newer
+ * form is a wrapper around this one that makes an object of the headers and a controller for each
+ * request: a tenth of the proxy's CPU, for headers that are wanted flat. undici 8 has only the
+ * newer form.
  */
 class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSource, Watched {
   looks = 0;
@@ -136,7 +163,9 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
     this.#deadlines = deadlines;
   }
 
-  /** A connection has it now: until then it waited for its turn, which isn't the provider's silence. */
+  /**
+   * A connection has it now: until then it waited for its turn, which isn't the provider's silence.
+   */
   onConnect(abort: (error?: Error) => void): void {
     if (this.#aborted) return abort(aborted);
     this.#running = true;
@@ -144,7 +173,9 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
     this.#deadlines.watch(this);
   }
 
-  /** An upload may take longer than an answer: as long as it is taken, the provider isn't silent. */
+  /**
+   * An upload may take longer than an answer: as long as it is taken, the provider isn't silent.
+   */
   onBodySent(): void {
     this.looks = 0;
   }
@@ -188,7 +219,12 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
   onSilent(): void {
     this.abort();
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
-    this.#sink.onFailure({ kind: "silent", reason: this.#begun ? `nothing for ${idleTimeoutMs} ms` : `no response for ${firstByteTimeoutMs} ms` });
+    this.#sink.onFailure({
+      kind: "silent",
+      reason: this.#begun
+        ? `nothing for ${idleTimeoutMs} ms`
+        : `no response for ${firstByteTimeoutMs} ms`,
+    });
   }
 
   /** A client that doesn't read is not the provider's silence. */

@@ -1,7 +1,7 @@
 /**
- * Which of many calls have been silent for too long. All are looked at by one timer, which belongs to
- * the caller: undici's own deadlines are two timers per request, each listed for up to a second after it
- * has been cleared, and cost more than the rest of their request's bookkeeping.
+ * Which of many calls have been silent for too long. All are looked at by one timer, which belongs
+ * to the caller: undici's own deadlines are two timers per request, each listed for up to a second
+ * after it has been cleared, and cost more than the rest of their request's bookkeeping.
  */
 
 /** One call as the watch sees it. */
@@ -45,7 +45,10 @@ export class SilenceWatch {
   }
 }
 
-/** How often to look so that a deadline is missed by no more than a sixteenth of the shortest one, or a second. */
+/**
+ * How often to look so that a deadline is missed by no more than a sixteenth of the shortest one,
+ * or a second.
+ */
 export function lookEveryMs(deadlinesMs: readonly number[]): number {
   return Math.min(1000, Math.max(10, Math.floor(Math.min(...deadlinesMs) / 16)));
 }

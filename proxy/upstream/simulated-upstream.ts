@@ -1,4 +1,7 @@
-/** The simulator provider behind the upstream port: no network, answers that say what they are, paced like a model's. */
+/**
+ * The simulator provider behind the upstream port: no network, answers that say what they are,
+ * paced like a model's.
+ */
 import { simulateChat } from "./simulator.js";
 import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
 
@@ -6,9 +9,13 @@ import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./up
 export function createSimulatedUpstream(): Upstream {
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
-      const body = JSON.parse(Buffer.isBuffer(request.body) ? request.body.toString("utf8") : "{}") as { model?: unknown; stream?: unknown };
+      const body = JSON.parse(
+        Buffer.isBuffer(request.body) ? request.body.toString("utf8") : "{}",
+      ) as { model?: unknown; stream?: unknown };
       const answer = simulateChat(body, String(body.model), Math.floor(Date.now() / 1000));
-      return body.stream === true ? playStream(answer.events, answer.pauseMs, sink) : playPlain(answer.plain, answer.pauseMs, sink);
+      return body.stream === true
+        ? playStream(answer.events, answer.pauseMs, sink)
+        : playPlain(answer.plain, answer.pauseMs, sink);
     },
     redact: (text) => text,
     close: () => Promise.resolve(),
@@ -35,5 +42,9 @@ function playStream(events: readonly Buffer[], pauseMs: number, sink: UpstreamSi
     clearInterval(timer);
     sink.onEnd();
   }, pauseMs);
-  return { pause: () => void (paused = true), resume: () => void (paused = false), abort: () => clearInterval(timer) };
+  return {
+    pause: () => void (paused = true),
+    resume: () => void (paused = false),
+    abort: () => clearInterval(timer),
+  };
 }

@@ -1,9 +1,9 @@
 /**
- * The simulator: a provider without a model, so that Sluice can be tried and tested with nothing else.
- * Its answers say that they are simulated, and the same request always gets the same answer.
+ * The simulator: a provider without a model, so that Sluice can be tried and tested with nothing
+ * else. Its answers say that they are simulated, and the same request always gets the same answer.
  *
- * Not here: sending the events with their pauses (the adapter that has timers), and checking the body
- * (`model-body.ts` has done it; here anything that can't be read is left out).
+ * Not here: sending the events with their pauses (the adapter that has timers), and checking the
+ * body (`model-body.ts` has done it; here anything that can't be read is left out).
  */
 import { isObject } from "../../shared/assert.js";
 
@@ -26,10 +26,15 @@ const charsPerToken = 4;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The answer to a parsed chat completion request. `createdSeconds` is the time that the answer shall bear. */
+/**
+ * The answer to a parsed chat completion request. `createdSeconds` is the time that the answer
+ * shall bear.
+ */
 export function simulateChat(body: unknown, model: string, createdSeconds: number): SimulatedChat {
   const request = isObject(body) ? body : {};
-  const messages = (Array.isArray(request["messages"]) ? (request["messages"] as unknown[]) : []).map(readMessage);
+  const messages = (
+    Array.isArray(request["messages"]) ? (request["messages"] as unknown[]) : []
+  ).map(readMessage);
   const asked = messages.findLast(({ role }) => role === "user")?.text ?? "";
   const whole = answerTo(asked);
   const tokensMax = readTokensMax(request);
@@ -37,19 +42,40 @@ export function simulateChat(body: unknown, model: string, createdSeconds: numbe
   const finishReason = content.length < whole.length ? "length" : "stop";
   const promptTokens = tokensOf(messages.map(({ text }) => text).join("\n"));
   const completionTokens = tokensOf(content);
-  const usage = { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: promptTokens + completionTokens };
+  const usage = {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
   const id = `sim-${hash(JSON.stringify([model, messages, content]))}`;
   const head = { id, created: createdSeconds, model };
   const plain = {
     ...head,
     object: "chat.completion",
-    choices: [{ index: 0, message: { role: "assistant", content, refusal: null }, logprobs: null, finish_reason: finishReason }],
+    choices: [
+      {
+        index: 0,
+        message: { role: "assistant", content, refusal: null },
+        logprobs: null,
+        finish_reason: finishReason,
+      },
+    ],
     usage,
   };
   const withUsage = asksForUsage(request);
-  const chunk = (choices: readonly unknown[], chunkUsage: typeof usage | null): unknown => ({ ...head, object: "chat.completion.chunk", choices, ...(withUsage ? { usage: chunkUsage } : {}) });
-  const delta = (fields: Fields, finish: string | null = null): unknown => chunk([{ index: 0, delta: fields, logprobs: null, finish_reason: finish }], null);
-  const chunks = [delta({ role: "assistant", content: "" }), ...wordsOf(content).map((word) => delta({ content: word })), delta({}, finishReason)];
+  const chunk = (choices: readonly unknown[], chunkUsage: typeof usage | null): unknown => ({
+    ...head,
+    object: "chat.completion.chunk",
+    choices,
+    ...(withUsage ? { usage: chunkUsage } : {}),
+  });
+  const delta = (fields: Fields, finish: string | null = null): unknown =>
+    chunk([{ index: 0, delta: fields, logprobs: null, finish_reason: finish }], null);
+  const chunks = [
+    delta({ role: "assistant", content: "" }),
+    ...wordsOf(content).map((word) => delta({ content: word })),
+    delta({}, finishReason),
+  ];
   if (withUsage) chunks.push(chunk([], usage));
   return {
     plain: Buffer.from(JSON.stringify(plain)),
@@ -75,7 +101,9 @@ function readMessage(message: unknown): { readonly role: string; readonly text: 
 function readContent(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
-  const texts = (content as unknown[]).map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : ""));
+  const texts = (content as unknown[]).map((part) =>
+    isObject(part) && typeof part["text"] === "string" ? part["text"] : "",
+  );
   return texts.filter((text) => text !== "").join("\n");
 }
 
@@ -108,7 +136,10 @@ function cut(text: string, charsMax: number): string {
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? charsMax - 1 : charsMax);
 }
 
-/** FNV-1a over UTF-16 units, twice from different starts: 16 hexadecimal digits. It names answers, it protects nothing. */
+/**
+ * FNV-1a over UTF-16 units, twice from different starts: 16 hexadecimal digits. It names answers,
+ * it protects nothing.
+ */
 function hash(text: string): string {
   let first = 0x811c9dc5;
   let second = 0x01000193;

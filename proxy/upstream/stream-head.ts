@@ -1,7 +1,7 @@
 /**
  * The beginning of a stream while another target could take over: it is kept until something of an
- * answer has come, so that a provider which says that it is at work, and then fails, can be replaced.
- * Bounded: what has grown too long goes out, whatever it says.
+ * answer has come, so that a provider which says that it is at work, and then fails, can be
+ * replaced. Bounded: what has grown too long goes out, whatever it says.
  */
 import { isObject } from "../../shared/assert.js";
 import { heldHeadBytesMax } from "../../shared/bounds.js";
@@ -15,7 +15,10 @@ export class StreamHead {
   #line = "";
   #begun = false;
 
-  /** Keeps what is to go out. True when it has to go out now: an answer has begun, or this is too much to keep. */
+  /**
+   * Keeps what is to go out. True when it has to go out now: an answer has begun, or this is too
+   * much to keep.
+   */
   keep(out: Buffer | readonly Buffer[]): boolean {
     for (const piece of Buffer.isBuffer(out) ? [out] : out) this.#read(piece);
     return this.#begun || this.#bytes > heldHeadBytesMax;
@@ -50,7 +53,10 @@ export class StreamHead {
 /** What has to be parsed to know. Quotes within a text are escaped, so these are keys or values. */
 const doubtful = /"error"|"ping"|"choices"\s*:\s*\[\s*\]/;
 
-/** Not a comment or a ping, nor a chunk without choices, in which Azure tells first what its filter saw of the prompt; nor an error. */
+/**
+ * Not a comment or a ping, nor a chunk without choices, in which Azure tells first what its filter
+ * saw of the prompt; nor an error.
+ */
 function isOfAnAnswer(line: string): boolean {
   if (!line.startsWith("data:")) return false;
   const data = line.slice(5).trim();

@@ -18,17 +18,38 @@ const paths: Readonly<Record<Operation, string>> = {
   realtime: "/realtime",
 };
 
-/** Azure's dated API keeps these below the deployment that a request names; what is left of its API stands beside them. */
-const ofDeployment: ReadonlySet<Operation> = new Set<Operation>(["chat_completions", "embeddings", "speech", "transcriptions", "translations", "images"]);
+/**
+ * Azure's dated API keeps these below the deployment that a request names; what is left of its API
+ * stands beside them.
+ */
+const ofDeployment: ReadonlySet<Operation> = new Set<Operation>([
+  "chat_completions",
+  "embeddings",
+  "speech",
+  "transcriptions",
+  "translations",
+  "images",
+]);
 
-/** With its leading slash, and a query: the client's, if any is meant for the provider, without credentials; and the version that the provider's API wants, whatever the client names. */
-export function upstreamPath({ apiVersion }: ProviderConfig, operation: Operation, model: string, query = ""): string {
+/**
+ * With its leading slash, and a query: the client's, if any is meant for the provider, without
+ * credentials; and the version that the provider's API wants, whatever the client names.
+ */
+export function upstreamPath(
+  { apiVersion }: ProviderConfig,
+  operation: Operation,
+  model: string,
+  query = "",
+): string {
   const path = paths[operation];
   if (apiVersion === null) return query === "" ? path : `${path}${passedQuery(clean(query), null)}`;
   return `${ofDeployment.has(operation) ? `/deployments/${encodeURIComponent(model)}` : ""}${path}${passedQuery(withoutParameter(clean(query), "api-version"), apiVersion)}`;
 }
 
-/** Without the parameters that can't stand in a request as they are, such as one with a fragment behind it. */
+/**
+ * Without the parameters that can't stand in a request as they are, such as one with a fragment
+ * behind it.
+ */
 function clean(query: string): string {
   return isCleanQuery(query) ? query : query.split("&").filter(isCleanQuery).join("&");
 }

@@ -1,10 +1,13 @@
 /**
- * The port to a provider: one request out, one response in, piece by piece. `http-upstream.ts` makes it
- * of undici, `simulated-upstream.ts` of the simulator.
+ * The port to a provider: one request out, one response in, piece by piece. `http-upstream.ts`
+ * makes it of undici, `simulated-upstream.ts` of the simulator.
  */
 
 /** Whole, or as it comes, with its length where that is known; null: there is none. */
-export type RequestBody = Buffer | { readonly pieces: AsyncIterable<Buffer>; readonly bytes: number | null } | null;
+export type RequestBody =
+  | Buffer
+  | { readonly pieces: AsyncIterable<Buffer>; readonly bytes: number | null }
+  | null;
 
 export interface UpstreamRequest {
   readonly method: "POST" | "GET" | "DELETE";
@@ -18,14 +21,18 @@ export interface UpstreamRequest {
 /** Why there is no response, or no end of it. */
 export interface UpstreamFailure {
   /**
-   * `unreachable`: no connection. `silent`: a deadline passed. `broken`: the connection ended or spoke nonsense.
-   * `untranslatable`: it answered, and the client's dialect can't say what. `too_large`, `refused`: the client's own body, as it turned out on its way.
+   * `unreachable`: no connection. `silent`: a deadline passed. `broken`: the connection ended or
+   * spoke nonsense. `untranslatable`: it answered, and the client's dialect can't say what.
+   * `too_large`, `refused`: the client's own body, as it turned out on its way.
    */
   readonly kind: "unreachable" | "silent" | "broken" | "untranslatable" | "too_large" | "refused";
   readonly reason: string;
 }
 
-/** What comes back, in this order: one head, pieces, then an end or a failure. Nothing after an abort. */
+/**
+ * What comes back, in this order: one head, pieces, then an end or a failure. Nothing after an
+ * abort.
+ */
 export interface UpstreamSink {
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void;
   onData(chunk: Buffer): void;
@@ -42,7 +49,9 @@ export interface UpstreamCall {
 
 export interface Upstream {
   send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall;
-  /** A text of the provider's without the credential that it was sent: some echo it in their errors. */
+  /**
+   * A text of the provider's without the credential that it was sent: some echo it in their errors.
+   */
   redact(text: string): string;
   close(): Promise<void>;
 }

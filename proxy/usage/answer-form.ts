@@ -4,16 +4,34 @@ import { isWithoutModel } from "./count-usage.js";
 import type { WholeForm } from "./seen-answer.js";
 
 /** What is answered in JSON and nothing else, whatever the head calls it. */
-const inJson: ReadonlySet<Operation> = new Set<Operation>(["chat_completions", "responses", "messages", "count_tokens", "embeddings", "images"]);
+const inJson: ReadonlySet<Operation> = new Set<Operation>([
+  "chat_completions",
+  "responses",
+  "messages",
+  "count_tokens",
+  "embeddings",
+  "images",
+]);
 const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;
 
-/** Whether what has come must be JSON, or it is no answer: a picture may come as one, and a deletion may have nothing to say. */
+/**
+ * Whether what has come must be JSON, or it is no answer: a picture may come as one, and a deletion
+ * may have nothing to say.
+ */
 export function mustBeJson(method: string, operation: Operation, contentType: string): boolean {
-  return inJson.has(operation) && method !== "DELETE" && (operation !== "images" || !binary.test(contentType));
+  return (
+    inJson.has(operation) &&
+    method !== "DELETE" &&
+    (operation !== "images" || !binary.test(contentType))
+  );
 }
 
-/** Of a successful answer that is no stream of events. What providers keep for callers isn't read: a file may hold anything. */
+/**
+ * Of a successful answer that is no stream of events. What providers keep for callers isn't read: a
+ * file may hold anything.
+ */
 export function wholeForm(contentType: string, operation: Operation): WholeForm {
-  if (contentType === "" || contentType.includes("json")) return isWithoutModel(operation) ? "text" : "json";
+  if (contentType === "" || contentType.includes("json"))
+    return isWithoutModel(operation) ? "text" : "json";
   return binary.test(contentType) ? "bytes" : "text";
 }

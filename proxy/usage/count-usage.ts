@@ -1,4 +1,7 @@
-/** What a response is charged with: the usage that it told, or a guess where it told none, or nonsense. */
+/**
+ * What a response is charged with: the usage that it told, or a guess where it told none, or
+ * nonsense.
+ */
 import type { Operation } from "../../shared/operation.js";
 import { charsOf, estimateTokens, withMoreOutput } from "./estimate-tokens.js";
 import type { Usage, UsageReading } from "./read-usage.js";
@@ -21,7 +24,10 @@ interface Seen {
 }
 
 const withoutModel: ReadonlySet<Operation> = new Set<Operation>(["files", "batches"]);
-/** Their answers are vectors, pictures and sound: what is written of them is no output that a model is paid for by its length. */
+/**
+ * Their answers are vectors, pictures and sound: what is written of them is no output that a model
+ * is paid for by its length.
+ */
 const wordless: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "images", "speech"]);
 /** What nothing is charged for. */
 export const uncharged: Counted = { usage: null, estimated: false, note: null };
@@ -31,16 +37,28 @@ export function isWithoutModel(operation: Operation): boolean {
   return withoutModel.has(operation);
 }
 
-/** Usage as told; a guess when none was, and instead of nonsense: a provider's mistake must not lift the caller's limits. */
+/**
+ * Usage as told; a guess when none was, and instead of nonsense: a provider's mistake must not lift
+ * the caller's limits.
+ */
 export function countUsage(reading: UsageReading, seen: Seen): Counted {
   if (seen.operation !== null && isWithoutModel(seen.operation)) return uncharged;
   if (reading.kind === "usage") return { usage: reading, estimated: false, note: reading.note };
   const usage = estimate(seen);
-  return { usage, estimated: usage !== null, note: reading.kind === "absent" ? null : `usage not charged: ${reading.reason}` };
+  return {
+    usage,
+    estimated: usage !== null,
+    note: reading.kind === "absent" ? null : `usage not charged: ${reading.reason}`,
+  };
 }
 
 function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null {
-  return operation === null ? null : estimateTokens({ promptBytes: promptBytes(), contentChars: wordless.has(operation) ? 0 : contentChars });
+  return operation === null
+    ? null
+    : estimateTokens({
+        promptBytes: promptBytes(),
+        contentChars: wordless.has(operation) ? 0 : contentChars,
+      });
 }
 
 /**
@@ -49,12 +67,20 @@ function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null 
  */
 export function whenCut(reading: UsageReading, contentCharsSince: number): UsageReading {
   if (reading.kind !== "usage" || contentCharsSince === 0) return reading;
-  return Object.assign({ kind: reading.kind, note: reading.note }, withMoreOutput(reading, contentCharsSince));
+  return Object.assign(
+    { kind: reading.kind, note: reading.note },
+    withMoreOutput(reading, contentCharsSince),
+  );
 }
 
-/** The same of a stream that was translated: how much of its text came after the usage isn't known, so the output is the larger of what was told and what was seen. */
+/**
+ * The same of a stream that was translated: how much of its text came after the usage isn't known,
+ * so the output is the larger of what was told and what was seen.
+ */
 export function whenTranslationCut(reading: UsageReading, contentChars: number): UsageReading {
-  return reading.kind === "usage" ? whenCut(reading, Math.max(0, contentChars - charsOf(reading.outputTokens))) : reading;
+  return reading.kind === "usage"
+    ? whenCut(reading, Math.max(0, contentChars - charsOf(reading.outputTokens)))
+    : reading;
 }
 
 /** Two notes for the log as one. */

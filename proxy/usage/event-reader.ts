@@ -1,4 +1,7 @@
-/** What the events of a streamed answer say: usage, errors, and how much text there was. Framing is `tap-stream.ts`'s. */
+/**
+ * What the events of a streamed answer say: usage, errors, and how much text there was. Framing is
+ * `tap-stream.ts`'s.
+ */
 import { isObject } from "../../shared/assert.js";
 import type { Operation } from "../../shared/operation.js";
 import type { AbridgedText } from "../body/abridged-text.js";
@@ -14,27 +17,39 @@ interface Places {
 }
 
 /**
- * The places in an event that can matter: usage as an object, an error as one or as a text, and text of the
- * answer, which stands behind one of these names; and what else one dialect has.
- * A name in its plain quotes can't come from inside a text, where quotes are escaped. One expression over
- * the Latin-1 reading takes a sixth of the time of JSON.parse, and of searching the Buffer for each name.
+ * The places in an event that can matter: usage as an object, an error as one or as a text, and
+ * text of the answer, which stands behind one of these names; and what else one dialect has. A name
+ * in its plain quotes can't come from inside a text, where quotes are escaped. One expression over
+ * the Latin-1 reading takes a sixth of the time of JSON.parse, and of searching the Buffer for each
+ * name.
  */
 function placesWith(texts: string, { usage = "usage", more = "" } = {}): Places {
   return {
-    all: new RegExp(`"(?:(?:${usage}|error)"\\s*:\\s*\\{|error"\\s*:\\s*"(?!")|object"\\s*:\\s*"error"|${more}(?:${texts})"\\s*:\\s*")`, "g"),
+    all: new RegExp(
+      `"(?:(?:${usage}|error)"\\s*:\\s*\\{|error"\\s*:\\s*"(?!")|object"\\s*:\\s*"error"|${more}(?:${texts})"\\s*:\\s*")`,
+      "g",
+    ),
     beforeText: new RegExp(`"(?:${texts})"\\s*:\\s*"$`),
   };
 }
 
 /** A reason to finish besides. */
-const places = placesWith("content|arguments|reasoning(?:_content)?|refusal", { usage: "usage(?:Metadata)?", more: 'finish_reason"\\s*:\\s*"(?!")|' });
+const places = placesWith("content|arguments|reasoning(?:_content)?|refusal", {
+  usage: "usage(?:Metadata)?",
+  more: 'finish_reason"\\s*:\\s*"(?!")|',
+});
 /** Of Anthropic's messages, whose deltas name their text by its kind. */
 const placesOfMessages = placesWith("text|thinking|partial_json");
-/** Of responses, of speech and of transcriptions: every text comes once as a delta, and again in the events that sum it up. */
+/**
+ * Of responses, of speech and of transcriptions: every text comes once as a delta, and again in the
+ * events that sum it up.
+ */
 const placesOfDeltas = placesWith("delta", { more: 'type"\\s*:\\s*"error"|' });
 
 /** The same of any dialect. */
-export const beforeAnyText = new RegExp([places, placesOfMessages, placesOfDeltas].map(({ beforeText }) => beforeText.source).join("|"));
+export const beforeAnyText = new RegExp(
+  [places, placesOfMessages, placesOfDeltas].map(({ beforeText }) => beforeText.source).join("|"),
+);
 
 function placesOf(operation: Operation): Places {
   if (operation === "chat_completions") return places;
@@ -97,7 +112,13 @@ export class EventReader {
     for (let place = places.exec(data); place !== null; place = places.exec(data)) {
       const letter = data[place.index + 1];
       if (letter === "f") this.finished = true;
-      else if (letter === "u" || letter === "e" || letter === "o" || (letter === "t" && data[place.index + 2] === "y")) matters = true;
+      else if (
+        letter === "u" ||
+        letter === "e" ||
+        letter === "o" ||
+        (letter === "t" && data[place.index + 2] === "y")
+      )
+        matters = true;
       else {
         const start = places.lastIndex;
         const end = stringEnd(data, start - 1);

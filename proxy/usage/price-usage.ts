@@ -1,4 +1,7 @@
-/** What a response costs, and what a prompt was spared: its usage at its target's price, or what the provider says it cost. Pure integers; units in `../shared/domain/money.ts`. */
+/**
+ * What a response costs, and what a prompt was spared: its usage at its target's price, or what the
+ * provider says it cost. Pure integers; units in `../shared/domain/money.ts`.
+ */
 import { isPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
 import { type Price, ratesFor, type TokenRates } from "../../shared/domain/price.js";
 import type { Usage } from "./read-usage.js";
@@ -12,19 +15,24 @@ export interface Costs {
 }
 
 /**
- * The cost of one response, or null: unpriced, which is recorded as such and is not 0. It is unpriced
- * when there is no price, when a kind of token that it used has none, and when the cost would be more
- * than a response can cost.
+ * The cost of one response, or null: unpriced, which is recorded as such and is not 0. It is
+ * unpriced when there is no price, when a kind of token that it used has none, and when the cost
+ * would be more than a response can cost.
  *
- * A cost that the provider reported wins. It comes without halves, so it is split as the price would
- * have split it, or by tokens where there is no price; the halves always make up the whole.
+ * A cost that the provider reported wins. It comes without halves, so it is split as the price
+ * would have split it, or by tokens where there is no price; the halves always make up the whole.
  */
 export function priceUsage(usage: Usage, price: Price | null): Costs | null {
   const priced = price === null ? null : fromPrice(usage, price);
   if (usage.reportedCost === null) return priced;
   const totalCost = usage.reportedCost;
   const tokenCost = priced === null ? 0 : priced.inputCost + priced.outputCost;
-  const inputShare = priced !== null && tokenCost > 0 ? priced.inputCost / tokenCost : usage.totalTokens > 0 ? usage.inputTokens / usage.totalTokens : 1;
+  const inputShare =
+    priced !== null && tokenCost > 0
+      ? priced.inputCost / tokenCost
+      : usage.totalTokens > 0
+        ? usage.inputTokens / usage.totalTokens
+        : 1;
   const inputCost = Math.round(totalCost * inputShare);
   return { inputCost, outputCost: totalCost - inputCost, totalCost, source: "reported" };
 }
@@ -35,18 +43,29 @@ function fromPrice(usage: Usage, price: Price): Costs | null {
   const outputCost = product(usage.outputTokens, rates.output);
   if (inputCost === null || outputCost === null) return null;
   const totalCost = inputCost + outputCost + price.perRequest;
-  // Each product is exact up to 2^53; one beyond it is beyond the bound too, however it was rounded.
+  // Each product is exact up to 2^53; one beyond it is beyond the bound too, however it was
+  // rounded.
   return isPicoUsd(totalCost) ? { inputCost, outputCost, totalCost, source: "price" } : null;
 }
 
-/** What input tokens that weren't sent would have cost with the rest, or null: there were none, or they have no price. */
-export function priceSavedTokens(tokens: number, { inputTokens }: Usage, price: Price | null): PicoUsd | null {
+/**
+ * What input tokens that weren't sent would have cost with the rest, or null: there were none, or
+ * they have no price.
+ */
+export function priceSavedTokens(
+  tokens: number,
+  { inputTokens }: Usage,
+  price: Price | null,
+): PicoUsd | null {
   if (tokens === 0 || price === null) return null;
   const cost = product(tokens, ratesFor(price, inputTokens).input);
   return isPicoUsd(cost) ? cost : null;
 }
 
-function costOfInput({ inputTokens, cachedInputTokens, cacheWriteInputTokens }: Usage, rates: TokenRates): PicoUsd | null {
+function costOfInput(
+  { inputTokens, cachedInputTokens, cacheWriteInputTokens }: Usage,
+  rates: TokenRates,
+): PicoUsd | null {
   const plain = product(inputTokens - cachedInputTokens - cacheWriteInputTokens, rates.input);
   const cached = product(cachedInputTokens, rates.cachedInput ?? rates.input);
   const written = product(cacheWriteInputTokens, rates.cacheWrite ?? rates.input);

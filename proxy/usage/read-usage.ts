@@ -2,8 +2,8 @@
  * The token counts and the cost that an upstream reports. They come from outside and are charged to
  * limits and budgets, so each is checked: nonsense is named, logged by the caller, and not charged.
  *
- * Providers split their tokens differently. `docs/usage.md` has the table of their fields; the result
- * here has one meaning for all of them.
+ * Providers split their tokens differently. `docs/usage.md` has the table of their fields; the
+ * result here has one meaning for all of them.
  *
  * Not here: guessing when there is no usage, and prices.
  */
@@ -12,7 +12,10 @@ import { tokensPerResponseMax } from "../../shared/bounds.js";
 import { type PicoUsd, isPicoUsd, picoFromUsd } from "../../shared/domain/money.js";
 import { show } from "../../shared/checked.js";
 
-/** What one response used. `inputTokens + outputTokens` is always `totalTokens`, which token limits charge. */
+/**
+ * What one response used. `inputTokens + outputTokens` is always `totalTokens`, which token limits
+ * charge.
+ */
 export interface Usage {
   /** All input, with what was read from a cache and written to one. */
   readonly inputTokens: number;
@@ -28,7 +31,10 @@ export interface Usage {
 }
 
 export type UsageReading =
-  | ({ readonly kind: "usage"; /** What was put right or left out, for the log. */ readonly note: string | null } & Usage)
+  | ({
+      readonly kind: "usage" /** What was put right or left out, for the log. */;
+      readonly note: string | null;
+    } & Usage)
   | { readonly kind: "absent" }
   | { readonly kind: "absurd"; readonly reason: string };
 
@@ -38,11 +44,13 @@ type Fields = Readonly<Record<string, unknown>>;
 export const absentUsage: UsageReading = { kind: "absent" };
 
 /**
- * The usage object of an answer or of a stream's event: at the top, or where Groq (`x_groq`), the Responses API (`response`) and Anthropic (`message`) put it in streams.
- * Gemini's own API calls it `usageMetadata`; a stream of its chunks may be one array, in which the last one tells all.
+ * The usage object of an answer or of a stream's event: at the top, or where Groq (`x_groq`), the
+ * Responses API (`response`) and Anthropic (`message`) put it in streams. Gemini's own API calls it
+ * `usageMetadata`; a stream of its chunks may be one array, in which the last one tells all.
  */
 export function findUsage(value: unknown): unknown {
-  if (Array.isArray(value)) return value.length > 0 && !Array.isArray(value.at(-1)) ? findUsage(value.at(-1)) : undefined;
+  if (Array.isArray(value))
+    return value.length > 0 && !Array.isArray(value.at(-1)) ? findUsage(value.at(-1)) : undefined;
   if (!isObject(value)) return undefined;
   if (isObject(value["usage"])) return value["usage"];
   if (isObject(value["usageMetadata"])) return value["usageMetadata"];
@@ -53,7 +61,10 @@ export function findUsage(value: unknown): unknown {
   return value["usage"];
 }
 
-/** An answer's JSON, or undefined: whether it is any isn't ours to judge, the client gets what the provider sent. */
+/**
+ * An answer's JSON, or undefined: whether it is any isn't ours to judge, the client gets what the
+ * provider sent.
+ */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -63,10 +74,11 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * The usage at the end of a whole answer without parsing all of it: `{ usage, … }`, the members from
- * there on; null when the answer has to be parsed to know. A quote within a text is escaped, so what is
- * found is a key or a value; only behind a key of the outermost object are all braces closed again.
- * An answer that may hold an error is parsed, since an error decides what the answer is.
+ * The usage at the end of a whole answer without parsing all of it: `{ usage, … }`, the members
+ * from there on; null when the answer has to be parsed to know. A quote within a text is escaped,
+ * so what is found is a key or a value; only behind a key of the outermost object are all braces
+ * closed again. An answer that may hold an error is parsed, since an error decides what the answer
+ * is.
  */
 export function usageAtEnd(text: string): unknown {
   const at = text.lastIndexOf('"usage"');
@@ -82,9 +94,9 @@ export function usageAtEnd(text: string): unknown {
 }
 
 /**
- * The usage in the last bytes of a stream's event whose beginning isn't known; undefined when they hold
- * none. It stands at the top or one level below, as in `findUsage`: anywhere else, the braces behind it
- * don't close.
+ * The usage in the last bytes of a stream's event whose beginning isn't known; undefined when they
+ * hold none. It stands at the top or one level below, as in `findUsage`: anywhere else, the braces
+ * behind it don't close.
  */
 export function usageInTail(tail: string): unknown {
   const at = tail.lastIndexOf('"usage"');
@@ -105,8 +117,11 @@ export function readUsage(usage: unknown): UsageReading {
   if (usage === undefined || usage === null) return absentUsage;
   if (!isObject(usage)) return absurd("usage", usage);
   const fromTop = isAbsent(usage["prompt_tokens"]) && !isAbsent(usage["input_tokens"]);
-  const rawInput = fromTop ? usage["input_tokens"] : (usage["prompt_tokens"] ?? usage["promptTokenCount"]);
-  const rawOutput = usage["completion_tokens"] ?? usage["output_tokens"] ?? usage["candidatesTokenCount"];
+  const rawInput = fromTop
+    ? usage["input_tokens"]
+    : (usage["prompt_tokens"] ?? usage["promptTokenCount"]);
+  const rawOutput =
+    usage["completion_tokens"] ?? usage["output_tokens"] ?? usage["candidatesTokenCount"];
   const rawTotal = usage["total_tokens"] ?? usage["totalTokenCount"];
   if (isAbsent(rawInput) && isAbsent(rawOutput) && isAbsent(rawTotal)) return absentUsage;
   const notes: string[] = [];
@@ -119,7 +134,9 @@ export function readUsage(usage: unknown): UsageReading {
   const cachedInputTokens = Math.min(details.cached, inputTokens);
   const cacheWriteInputTokens = Math.min(details.written, inputTokens - cachedInputTokens);
   if (cachedInputTokens < details.cached || cacheWriteInputTokens < details.written) {
-    notes.push(`cached tokens cut to the ${inputTokens} of the input: ${details.cached} read, ${details.written} written`);
+    notes.push(
+      `cached tokens cut to the ${inputTokens} of the input: ${details.cached} read, ${details.written} written`,
+    );
   }
   return {
     kind: "usage",
@@ -134,24 +151,43 @@ export function readUsage(usage: unknown): UsageReading {
 }
 
 /**
- * What a stream has told of its usage after one more event of it. Counts are of the whole answer so far,
- * never of a part: Anthropic tells the input first and the output at the end, others all of it again and
- * again. So each field is the later one's. What that leaves out, has as null, or as 0 where there was
- * more, is as it was; but a total and a cost go with the counts that they came with.
+ * What a stream has told of its usage after one more event of it. Counts are of the whole answer so
+ * far, never of a part: Anthropic tells the input first and the output at the end, others all of it
+ * again and again. So each field is the later one's. What that leaves out, has as null, or as 0
+ * where there was more, is as it was; but a total and a cost go with the counts that they came
+ * with.
  */
 export function mergeUsage(earlier: unknown, later: unknown): unknown {
   if (!isObject(earlier) || !isObject(later)) return later ?? earlier;
   let merged: Record<string, unknown> | null = null;
   for (const name in earlier) {
-    if (!isMore(earlier[name], later[name]) || (ofCounts.has(name) && counts.some((count) => isMore(later[count], 0)))) continue;
+    if (
+      !isMore(earlier[name], later[name]) ||
+      (ofCounts.has(name) && counts.some((count) => isMore(later[count], 0)))
+    )
+      continue;
     merged ??= { ...later };
     merged[name] = earlier[name];
   }
   return merged ?? later;
 }
 
-const counts = ["prompt_tokens", "input_tokens", "promptTokenCount", "completion_tokens", "output_tokens", "candidatesTokenCount"];
-const ofCounts: ReadonlySet<string> = new Set(["total_tokens", "totalTokenCount", "cost", "cost_details", "is_byok", "cost_in_usd_ticks"]);
+const counts = [
+  "prompt_tokens",
+  "input_tokens",
+  "promptTokenCount",
+  "completion_tokens",
+  "output_tokens",
+  "candidatesTokenCount",
+];
+const ofCounts: ReadonlySet<string> = new Set([
+  "total_tokens",
+  "totalTokenCount",
+  "cost",
+  "cost_details",
+  "is_byok",
+  "cost_in_usd_ticks",
+]);
 
 /** Whether a field says something that another one for it doesn't. */
 function isMore(value: unknown, other: unknown): boolean {
@@ -159,12 +195,18 @@ function isMore(value: unknown, other: unknown): boolean {
 }
 
 /** Input and output, or what is wrong with them. */
-function readCounts(rawInput: unknown, rawOutput: unknown, rawTotal: unknown, onTop: number): { readonly inputTokens: number; readonly outputTokens: number } | string {
+function readCounts(
+  rawInput: unknown,
+  rawOutput: unknown,
+  rawTotal: unknown,
+  onTop: number,
+): { readonly inputTokens: number; readonly outputTokens: number } | string {
   const input = isSane(rawInput) ? rawInput + onTop : null;
   const output = isSane(rawOutput) ? rawOutput : null;
   const total = isSane(rawTotal) && rawTotal > 0 ? rawTotal : null;
   if (total === null) {
-    if (input === null && output === null && isSane(rawTotal)) return { inputTokens: 0, outputTokens: 0 };
+    if (input === null && output === null && isSane(rawTotal))
+      return { inputTokens: 0, outputTokens: 0 };
     if (input === null && !isAbsent(rawInput)) return sentence("prompt_tokens", rawInput);
     if (output === null && !isAbsent(rawOutput)) return sentence("completion_tokens", rawOutput);
     if (input === null && output === null) return sentence("total_tokens", rawTotal);
@@ -173,7 +215,9 @@ function readCounts(rawInput: unknown, rawOutput: unknown, rawTotal: unknown, on
   const inputTokens = input ?? Math.max((total ?? 0) - (output ?? 0), 0);
   const outputTokens = Math.max(output ?? 0, (total ?? 0) - inputTokens);
   const sum = inputTokens + outputTokens;
-  return isSane(sum) ? { inputTokens, outputTokens } : sentence("the sum of prompt_tokens and completion_tokens", sum);
+  return isSane(sum)
+    ? { inputTokens, outputTokens }
+    : sentence("the sum of prompt_tokens and completion_tokens", sum);
 }
 
 interface Details {
@@ -189,8 +233,20 @@ function readDetails(usage: Fields, notes: string[]): Details {
   const read = usage["cache_read_input_tokens"];
   const wrote = usage["cache_creation_input_tokens"];
   return {
-    cached: detail("cached tokens", details["cached_tokens"] ?? read ?? usage["prompt_cache_hit_tokens"] ?? usage["cached_tokens"] ?? usage["cachedContentTokenCount"], notes),
-    written: detail("cache-write tokens", details["cache_write_tokens"] ?? details["cache_creation_tokens"] ?? wrote, notes),
+    cached: detail(
+      "cached tokens",
+      details["cached_tokens"] ??
+        read ??
+        usage["prompt_cache_hit_tokens"] ??
+        usage["cached_tokens"] ??
+        usage["cachedContentTokenCount"],
+      notes,
+    ),
+    written: detail(
+      "cache-write tokens",
+      details["cache_write_tokens"] ?? details["cache_creation_tokens"] ?? wrote,
+      notes,
+    ),
     besideInput: !isObject(inner) && (!isAbsent(read) || !isAbsent(wrote)),
   };
 }
@@ -205,21 +261,31 @@ function detail(name: string, value: unknown, notes: string[]): number {
 /** xAI's ticks are 10^-10 USD. */
 const picoPerTick = 100;
 
-/** `cost` in US dollars (OpenRouter), `cost.total_cost` (Perplexity) or `cost_in_usd_ticks` (xAI). */
+/**
+ * `cost` in US dollars (OpenRouter), `cost.total_cost` (Perplexity) or `cost_in_usd_ticks` (xAI).
+ */
 function readCost(usage: Fields, notes: string[]): PicoUsd | null {
   const ticks = usage["cost_in_usd_ticks"];
   const raw = usage["cost"];
   const told = isObject(raw) ? raw["total_cost"] : raw;
   if (isAbsent(ticks) && isAbsent(told)) return null;
-  const cost = isAbsent(ticks) ? dollars(told, usage) : isCount(ticks) && isPicoUsd(ticks * picoPerTick) ? ticks * picoPerTick : null;
+  const cost = isAbsent(ticks)
+    ? dollars(told, usage)
+    : isCount(ticks) && isPicoUsd(ticks * picoPerTick)
+      ? ticks * picoPerTick
+      : null;
   if (cost === null) notes.push(`the reported cost is ignored: ${show(ticks ?? told)}`);
   return cost;
 }
 
-/** With a key of the caller's own, OpenRouter's `cost` is its fee alone, and what the upstream took is told beside it. */
+/**
+ * With a key of the caller's own, OpenRouter's `cost` is its fee alone, and what the upstream took
+ * is told beside it.
+ */
 function dollars(told: unknown, usage: Fields): PicoUsd | null {
   const inner = usage["cost_details"];
-  const upstream = usage["is_byok"] === true && isObject(inner) ? inner["upstream_inference_cost"] : null;
+  const upstream =
+    usage["is_byok"] === true && isObject(inner) ? inner["upstream_inference_cost"] : null;
   const fee = picoFromUsd(told);
   const beside = isAbsent(upstream) ? 0 : picoFromUsd(upstream);
   return fee !== null && beside !== null && isPicoUsd(fee + beside) ? fee + beside : null;

@@ -1,19 +1,37 @@
 /**
- * What is seen of an answer while it passes: the events of a stream; of any other the bytes, as long as
- * they are held, or kept to be read. And what it is charged with once it has ended, however it did.
+ * What is seen of an answer while it passes: the events of a stream; of any other the bytes, as
+ * long as they are held, or kept to be read. And what it is charged with once it has ended, however
+ * it did.
  *
  * Not here: what the client gets of it, and when.
  */
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
-import { type Counted, countUsage, joinedNotes, uncharged, whenCut, whenTranslationCut } from "./count-usage.js";
-import { absentUsage, findUsage, parseJson, readUsage, usageAtEnd, type UsageReading } from "./read-usage.js";
+import {
+  type Counted,
+  countUsage,
+  joinedNotes,
+  uncharged,
+  whenCut,
+  whenTranslationCut,
+} from "./count-usage.js";
+import {
+  absentUsage,
+  findUsage,
+  parseJson,
+  readUsage,
+  usageAtEnd,
+  type UsageReading,
+} from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 
 /** What was asked. */
 export interface Asked {
-  /** It says where the text of an answer stands. Null: nobody knows, and only what is told is charged. */
+  /**
+   * It says where the text of an answer stands. Null: nobody knows, and only what is told is
+   * charged.
+   */
   readonly operation: Operation | null;
   readonly promptBytes: () => number;
 }
@@ -21,7 +39,10 @@ export interface Asked {
 /** What a provider of another dialect tells beside what the client gets of its answer. */
 export type Told = Pick<AnswerTranslator, "usage" | "untoldBytes" | "refused">;
 
-/** `json`: its usage is read. `text`: an estimate counts it, as it does JSON. `bytes`: they tell nothing of tokens. `free`: it isn't charged, whatever it tells. */
+/**
+ * `json`: its usage is read. `text`: an estimate counts it, as it does JSON. `bytes`: they tell
+ * nothing of tokens. `free`: it isn't charged, whatever it tells.
+ */
 export type WholeForm = "json" | "text" | "bytes" | "free";
 
 export class SeenAnswer {
@@ -44,10 +65,16 @@ export class SeenAnswer {
 
   /** Its head says that it is a stream of events. */
   beginStream(hideUsageChunk: boolean): void {
-    this.#tap = createStreamTap({ operation: this.#asked.operation ?? "chat_completions", hideUsageChunk });
+    this.#tap = createStreamTap({
+      operation: this.#asked.operation ?? "chat_completions",
+      hideUsageChunk,
+    });
   }
 
-  /** Or anything else. `isHeld`: nothing of it goes out until it is released. `unread`: why its usage can't be read, for the log. */
+  /**
+   * Or anything else. `isHeld`: nothing of it goes out until it is released. `unread`: why its
+   * usage can't be read, for the log.
+   */
   beginWhole(form: WholeForm, isHeld: boolean, unread: string | null = null): void {
     this.#form = form;
     this.#unread = unread;
@@ -95,33 +122,72 @@ export class SeenAnswer {
     return held;
   }
 
-  /** All of it. Latin-1 keeps every byte as it came, and what is looked for is ASCII. Empty when it isn't kept. */
+  /**
+   * All of it. Latin-1 keeps every byte as it came, and what is looked for is ASCII. Empty when it
+   * isn't kept.
+   */
   text(): string {
     if (this.#kept === null) return "";
-    return (this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept)).toString("latin1");
+    return (this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept)).toString(
+      "latin1",
+    );
   }
 
-  /** What an answer with this text says, if not all of it then its usage; undefined when that isn't asked, or it is no JSON. */
+  /**
+   * What an answer with this text says, if not all of it then its usage; undefined when that isn't
+   * asked, or it is no JSON.
+   */
   read(text: string): unknown {
     return this.#form === "json" ? (usageAtEnd(text) ?? parseJson(text)) : undefined;
   }
 
-  /** What it is charged when it has ended in order. `answer`: what was read of it, unless it is a stream. */
+  /**
+   * What it is charged when it has ended in order. `answer`: what was read of it, unless it is a
+   * stream.
+   */
   charged(answer?: unknown): Counted {
-    if (this.#tap !== null) return this.#tap.errorSeen ? this.chargedCut(this.#told?.refused ?? null, this.#told?.untoldBytes) : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
-    const { usage, estimated, note } = this.#count(this.#reading(readUsage(findUsage(answer))), this.#textBytes());
-    return { usage, estimated, note: this.#form === "json" && this.#kept === null ? `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes` : note };
+    if (this.#tap !== null)
+      return this.#tap.errorSeen
+        ? this.chargedCut(this.#told?.refused ?? null, this.#told?.untoldBytes)
+        : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
+    const { usage, estimated, note } = this.#count(
+      this.#reading(readUsage(findUsage(answer))),
+      this.#textBytes(),
+    );
+    return {
+      usage,
+      estimated,
+      note:
+        this.#form === "json" && this.#kept === null
+          ? `usage unknown: the answer is larger than ${readableResponseBytesMax} bytes`
+          : note,
+    };
   }
 
-  /** What was seen of it when it was cut: marked, unless it was told whole. `untoldBytes`: of an event that can't be translated. */
+  /**
+   * What was seen of it when it was cut: marked, unless it was told whole. `untoldBytes`: of an
+   * event that can't be translated.
+   */
   chargedCut(why: string | null, untoldBytes = 0): Counted {
-    const { usage, estimated, note } = this.#tap === null ? this.#count(this.#reading(absentUsage), this.#textBytes()) : this.#countCut(this.#tap, untoldBytes);
-    return { usage, estimated: usage !== null && (this.#tap !== null || estimated), note: joinedNotes(why, note) };
+    const { usage, estimated, note } =
+      this.#tap === null
+        ? this.#count(this.#reading(absentUsage), this.#textBytes())
+        : this.#countCut(this.#tap, untoldBytes);
+    return {
+      usage,
+      estimated: usage !== null && (this.#tap !== null || estimated),
+      note: joinedNotes(why, note),
+    };
   }
 
   #countCut(tap: StreamTap, untoldBytes: number): Counted {
     const contentChars = tap.contentChars + untoldBytes;
-    return this.#count(this.#told === null ? whenCut(tap.usage, tap.contentCharsSinceUsage) : whenTranslationCut(readUsage(this.#told.usage), contentChars), contentChars);
+    return this.#count(
+      this.#told === null
+        ? whenCut(tap.usage, tap.contentCharsSinceUsage)
+        : whenTranslationCut(readUsage(this.#told.usage), contentChars),
+      contentChars,
+    );
   }
 
   /** The provider's own word, where the answer that passes here was translated. */
@@ -136,9 +202,19 @@ export class SeenAnswer {
 
   #count(reading: UsageReading, contentChars: number): Counted {
     if (this.#tap === null && this.#form === "free") return uncharged;
-    const counted = countUsage(reading, { operation: this.#asked.operation, promptBytes: this.#asked.promptBytes, contentChars });
+    const counted = countUsage(reading, {
+      operation: this.#asked.operation,
+      promptBytes: this.#asked.promptBytes,
+      contentChars,
+    });
     // What a translated stream tells is known from before its translation.
     const unread = this.#tap === null ? this.#unread : this.#told === null ? this.#tap.note : null;
-    return unread === null ? counted : { usage: counted.usage, estimated: counted.estimated, note: joinedNotes(unread, counted.note) };
+    return unread === null
+      ? counted
+      : {
+          usage: counted.usage,
+          estimated: counted.estimated,
+          note: joinedNotes(unread, counted.note),
+        };
   }
 }

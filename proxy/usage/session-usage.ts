@@ -1,7 +1,7 @@
 /**
- * What the events of a realtime session say of its usage: a sum over its responses, each of which ends
- * in a `response.done` that tells its own. What else passes, sound above all, is looked at for no more
- * than the names of the few events that matter.
+ * What the events of a realtime session say of its usage: a sum over its responses, each of which
+ * ends in a `response.done` that tells its own. What else passes, sound above all, is looked at for
+ * no more than the names of the few events that matter.
  */
 import { isObject } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
@@ -18,7 +18,10 @@ export interface SessionCharge {
 }
 
 export class SessionUsage {
-  /** Responses that have begun and aren't done; one that stands beside the conversation may run along. */
+  /**
+   * Responses that have begun and aren't done; one that stands beside the conversation may run
+   * along.
+   */
   #running = 0;
   #sum: Usage | null = null;
   #estimated = false;
@@ -32,7 +35,10 @@ export class SessionUsage {
 
   /** A text message of the provider's; `leftOut`: bytes of long strings that stand empty in it. */
   onMessage(message: Buffer, leftOut = 0): void {
-    const matters = message.includes('"response.created"') || message.includes('"response.done"') || (message.includes('.delta"') && !message.includes('audio.delta"'));
+    const matters =
+      message.includes('"response.created"') ||
+      message.includes('"response.done"') ||
+      (message.includes('.delta"') && !message.includes('audio.delta"'));
     if (!matters) return;
     let event: unknown;
     try {
@@ -44,12 +50,25 @@ export class SessionUsage {
     if (!isObject(event)) return;
     const { type, delta, response } = event;
     if (type === "response.created") this.#running++;
-    else if (type === "response.done") this.#end(isObject(response) ? response["usage"] : undefined);
-    else if (typeof type === "string" && /^response\..*\.delta$/.test(type) && typeof delta === "string") this.#contentChars += utf8Bytes(delta) + leftOut;
+    else if (type === "response.done")
+      this.#end(isObject(response) ? response["usage"] : undefined);
+    else if (
+      typeof type === "string" &&
+      /^response\..*\.delta$/.test(type) &&
+      typeof delta === "string"
+    )
+      this.#contentChars += utf8Bytes(delta) + leftOut;
   }
 
   #end(told: unknown): void {
-    const usage = readUsage(isObject(told) ? { ...told, input_tokens_details: told["input_token_details"] ?? told["input_tokens_details"] } : told);
+    const usage = readUsage(
+      isObject(told)
+        ? {
+            ...told,
+            input_tokens_details: told["input_token_details"] ?? told["input_tokens_details"],
+          }
+        : told,
+    );
     if (usage.kind === "usage") this.#add(usage);
     else this.#addEstimate();
     if (usage.kind === "absurd") this.#note = `usage not charged: ${usage.reason}`;
@@ -67,20 +86,26 @@ export class SessionUsage {
   #add(usage: Usage): void {
     const sum = this.#sum;
     if (sum === null) this.#sum = usage;
-    else if (sum.totalTokens + usage.totalTokens <= tokensPerResponseMax) this.#sum = added(sum, usage);
+    else if (sum.totalTokens + usage.totalTokens <= tokensPerResponseMax)
+      this.#sum = added(sum, usage);
     else this.#note = `tokens beyond ${tokensPerResponseMax} in one session are not charged`;
   }
 
-  /** When the session has ended; asked once. A response in the middle is charged with what was seen of it. `unread`: messages too large to be heard. */
+  /**
+   * When the session has ended; asked once. A response in the middle is charged with what was seen
+   * of it. `unread`: messages too large to be heard.
+   */
   charge(unread = 0): SessionCharge {
     if (this.responding) this.#addEstimate();
-    if (unread > 0) this.#note = `too large to be read: ${unread} messages of the session, long strings left out`;
+    if (unread > 0)
+      this.#note = `too large to be read: ${unread} messages of the session, long strings left out`;
     return { usage: this.#sum, estimated: this.#estimated, note: this.#note };
   }
 }
 
 function added(a: Usage, b: Usage): Usage {
-  const reported = a.reportedCost === null || b.reportedCost === null ? null : a.reportedCost + b.reportedCost;
+  const reported =
+    a.reportedCost === null || b.reportedCost === null ? null : a.reportedCost + b.reportedCost;
   return {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,

@@ -2,13 +2,14 @@
  * Looks at a streamed answer (Server-Sent Events) while it passes, for its usage, and keeps back
  * the usage chunk that only Sluice asked for.
  *
- * Bytes pass at once, in the Buffers in which they came, even one byte of a line. Only when the last
- * chunk is to be hidden, and only after a `finish_reason` has been seen, are events held until they are
- * whole. Nothing is held for longer than one event, nor more than `streamEventBytesMax` bytes: an event
- * that outgrows them passes at once, is read without its long strings, and is never kept back.
+ * Bytes pass at once, in the Buffers in which they came, even one byte of a line. Only when the
+ * last chunk is to be hidden, and only after a `finish_reason` has been seen, are events held until
+ * they are whole. Nothing is held for longer than one event, nor more than `streamEventBytesMax`
+ * bytes: an event that outgrows them passes at once, is read without its long strings, and is never
+ * kept back.
  *
- * Not here: sockets, back-pressure, and what the readings are charged to. Lines end in LF or CRLF; a
- * stream with bare CRs, which no upstream sends, passes unread.
+ * Not here: sockets, back-pressure, and what the readings are charged to. Lines end in LF or CRLF;
+ * a stream with bare CRs, which no upstream sends, passes unread.
  */
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { ByteStore } from "../../shared/byte-store.js";
@@ -25,8 +26,9 @@ export interface StreamTap {
   /** The last usage that the events reported, put together where it came in two parts. */
   readonly usage: UsageReading;
   /**
-   * How much text the deltas carried (content, reasoning, refusal, tool arguments), for an estimate:
-   * the bytes that it takes in the JSON. An escape counts as it is written, a Chinese character as 3.
+   * How much text the deltas carried (content, reasoning, refusal, tool arguments), for an
+   * estimate: the bytes that it takes in the JSON. An escape counts as it is written, a Chinese
+   * character as 3.
    */
   readonly contentChars: number;
   /** The part of it that came after the last usage was told. */
@@ -45,8 +47,15 @@ export interface StreamTapOptions {
   readonly eventBytesMax?: number;
 }
 
-/** A tap for one response, in the dialect of what was asked for. With `hideUsageChunk`, chunks that only carry usage are kept from the client once a `finish_reason` has passed. */
-export function createStreamTap({ operation, hideUsageChunk, eventBytesMax = streamEventBytesMax }: StreamTapOptions): StreamTap {
+/**
+ * A tap for one response, in the dialect of what was asked for. With `hideUsageChunk`, chunks that
+ * only carry usage are kept from the client once a `finish_reason` has passed.
+ */
+export function createStreamTap({
+  operation,
+  hideUsageChunk,
+  eventBytesMax = streamEventBytesMax,
+}: StreamTapOptions): StreamTap {
   return new Tap(new EventReader(operation), hideUsageChunk, eventBytesMax);
 }
 
@@ -57,7 +66,10 @@ class Tap implements StreamTap {
   readonly #hide: boolean;
   readonly #eventBytesMax: number;
   readonly #reader: EventReader;
-  /** The event that the chunks so far have left open. While holding, none of it has gone out; before, all of it. */
+  /**
+   * The event that the chunks so far have left open. While holding, none of it has gone out;
+   * before, all of it.
+   */
   readonly #open = new ByteStore();
   /** Instead of it, once the event has outgrown the bound: all of that has gone out. */
   #large: AbridgedText | null = null;
@@ -97,7 +109,9 @@ class Tap implements StreamTap {
   }
 
   get note(): string | null {
-    return this.#reader.unread ? `an event of its stream is too large to be read: more than ${this.#eventBytesMax} bytes, long strings left out` : null;
+    return this.#reader.unread
+      ? `an event of its stream is too large to be read: more than ${this.#eventBytesMax} bytes, long strings left out`
+      : null;
   }
 
   push(chunk: Buffer): Buffer | readonly Buffer[] | null {
@@ -139,7 +153,10 @@ class Tap implements StreamTap {
     return chunk;
   }
 
-  /** Only whole events go out, and no usage chunk does; an event that is too large goes out as it comes. */
+  /**
+   * Only whole events go out, and no usage chunk does; an event that is too large goes out as it
+   * comes.
+   */
   #hold(chunk: Buffer, text: string): Buffer | readonly Buffer[] | null {
     const out: Buffer[] = [];
     let start = 0;
@@ -173,13 +190,20 @@ class Tap implements StreamTap {
   #eventEnd(text: string, from: number): number {
     let line = from;
     for (let feed = text.indexOf("\n", line); feed !== -1; feed = text.indexOf("\n", line)) {
-      const blank = feed === line ? this.#openLine !== "text" : feed === line + 1 && this.#openLine === "empty" && text.charCodeAt(line) === 0x0d;
+      const blank =
+        feed === line
+          ? this.#openLine !== "text"
+          : feed === line + 1 && this.#openLine === "empty" && text.charCodeAt(line) === 0x0d;
       this.#openLine = "empty";
       line = feed + 1;
       if (blank) return line;
       this.#lines++;
     }
-    if (line < text.length) this.#openLine = this.#openLine === "empty" && line === text.length - 1 && text.charCodeAt(line) === 0x0d ? "cr" : "text";
+    if (line < text.length)
+      this.#openLine =
+        this.#openLine === "empty" && line === text.length - 1 && text.charCodeAt(line) === 0x0d
+          ? "cr"
+          : "text";
     return -1;
   }
 
@@ -195,13 +219,24 @@ class Tap implements StreamTap {
     return this.#large !== null || this.#open.length + bytes > this.#eventBytesMax;
   }
 
-  /** The large event with the bytes from `start` to `end`. While holding, `out` gets what was held of it before. */
-  #grown(chunk: Buffer, text: string, start: number, end: number, out: Buffer[] | null): AbridgedText {
+  /**
+   * The large event with the bytes from `start` to `end`. While holding, `out` gets what was held
+   * of it before.
+   */
+  #grown(
+    chunk: Buffer,
+    text: string,
+    start: number,
+    end: number,
+    out: Buffer[] | null,
+  ): AbridgedText {
     const held = this.#open.take();
     if (held.length > 0) out?.push(held);
     let large = this.#large;
     if (large === null) {
-      large = this.#large = new AbridgedText(this.#eventBytesMax, (before) => this.#reader.isText(before));
+      large = this.#large = new AbridgedText(this.#eventBytesMax, (before) =>
+        this.#reader.isText(before),
+      );
       large.append(held);
     }
     large.append(chunk.subarray(start, end), text.slice(start, end));

@@ -1,4 +1,7 @@
-/** What a settle tells of an executed request, or of one that the cache answered (`../shared/wire/execution.ts`): its usage, priced. */
+/**
+ * What a settle tells of an executed request, or of one that the cache answered
+ * (`../shared/wire/execution.ts`): its usage, priced.
+ */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Price } from "../../shared/domain/price.js";
 import type { Execution } from "../../shared/wire/execution.js";
@@ -27,11 +30,17 @@ export interface Executed extends Answered {
   readonly price: Price | null;
 }
 
-/** What used nothing costs nothing, whatever its price: an error, or a request that was cut before its answer. */
+/**
+ * What used nothing costs nothing, whatever its price: an error, or a request that was cut before
+ * its answer.
+ */
 const nothing: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "price" };
 
 /** Null when no provider executed the request: none answered, or it never left. */
-export function usageRecord({ executed, usage, status, firstByteMonoMs }: Forwarded, what: Executed): Execution | null {
+export function usageRecord(
+  { executed, usage, status, firstByteMonoMs }: Forwarded,
+  what: Executed,
+): Execution | null {
   if (!executed) return null;
   const costs = usage === null ? nothing : priceUsage(usage, what.price);
   const saved = usage === null ? 0 : estimateSavedTokens(what.savedBytes);
@@ -59,7 +68,10 @@ export function usageRecord({ executed, usage, status, firstByteMonoMs }: Forwar
   };
 }
 
-/** Of a request that the cache answered: what the answer had used when a provider gave it, at no cost. */
+/**
+ * Of a request that the cache answered: what the answer had used when a provider gave it, at no
+ * cost.
+ */
 export function cachedRecord(usage: Usage, what: Answered): Execution {
   return {
     requestId: what.requestId,

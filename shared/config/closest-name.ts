@@ -8,7 +8,10 @@ function distanceMax(name: string): number {
   return Math.min(2, Math.floor(name.length / 3));
 }
 
-/** The known name that `name` is most likely a slip of, or null. Case and the choice of `-` or `_` don't count as a difference. */
+/**
+ * The known name that `name` is most likely a slip of, or null. Case and the choice of `-` or `_`
+ * don't count as a difference.
+ */
 export function closestName(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = distanceMax(name) + 1;
@@ -33,9 +36,12 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll("-", "_");
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that lead from one text to the other. */
+/**
+ * Insertions, deletions, replacements and swaps of neighbours that lead from one text to the other.
+ */
 function editDistance(a: string, b: string): number {
-  // Names are short, but a file may hold a very long key: its length alone already says that it is another word.
+  // Names are short, but a file may hold a very long key: its length alone already says that it is
+  // another word.
   if (Math.abs(a.length - b.length) > 2) return Infinity;
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -44,7 +50,8 @@ function editDistance(a: string, b: string): number {
     for (let j = 1; j <= b.length; j++) {
       const replaced = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
       let cost = Math.min(at(last, j) + 1, at(row, j - 1) + 1, replaced);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, at(beforeLast, j - 2) + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, at(beforeLast, j - 2) + 1);
       row.push(cost);
     }
     beforeLast = last;

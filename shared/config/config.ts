@@ -17,7 +17,10 @@ export interface ProviderConfig {
   readonly type: ProviderType;
   /** What can be asked of it. */
   readonly operations: ReadonlySet<Operation>;
-  /** Without a trailing slash; `/chat/completions` and its like are appended. Empty for the simulator. */
+  /**
+   * Without a trailing slash; `/chat/completions` and its like are appended. Empty for the
+   * simulator.
+   */
   readonly baseUrl: string;
   /** Null: no credential is sent. */
   readonly apiKey: string | null;
@@ -26,7 +29,10 @@ export interface ProviderConfig {
   readonly apiVersion: string | null;
   /** Whether it takes `stream_options`; one that doesn't tells the usage of a stream unasked. */
   readonly takesStreamOptions: boolean;
-  /** The field of a chat completion in which it wants the limit on output tokens, for what is translated. */
+  /**
+   * The field of a chat completion in which it wants the limit on output tokens, for what is
+   * translated.
+   */
   readonly maxTokensField: MaxTokensField;
   /** Where its dialect requires a limit on output tokens and the caller gave none. */
   readonly maxTokensDefault: number;
@@ -43,7 +49,11 @@ export type Strategy = "round_robin" | "cost" | "failover";
 export interface VirtualModelConfig {
   readonly source: string;
   readonly strategy: Strategy;
-  readonly targets: readonly { readonly provider: string; readonly model: string; readonly weight: number }[];
+  readonly targets: readonly {
+    readonly provider: string;
+    readonly model: string;
+    readonly weight: number;
+  }[];
 }
 
 /** A price that the operator gives; it wins over the price list. */
@@ -60,7 +70,10 @@ export interface JwtIssuerConfig {
   /** A token's `aud` must hold one of these. */
   readonly audience: readonly string[];
   readonly algorithms: readonly string[];
-  readonly keys: { readonly kind: "file"; readonly path: string } | { readonly kind: "url"; readonly url: string } | { readonly kind: "secret"; readonly secret: string };
+  readonly keys:
+    | { readonly kind: "file"; readonly path: string }
+    | { readonly kind: "url"; readonly url: string }
+    | { readonly kind: "secret"; readonly secret: string };
   /** A claim's name, or a path with claims in braces. */
   readonly userPath: string;
 }

@@ -2,7 +2,10 @@
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The trimmed value of a variable, or null when it is unset or blank. Blank counts as unset everywhere: compose files can't do otherwise. */
+/**
+ * The trimmed value of a variable, or null when it is unset or blank. Blank counts as unset
+ * everywhere: compose files can't do otherwise.
+ */
 export function variable(env: Environment, name: string): string | null {
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   return value === undefined || value.trim() === "" ? null : value.trim();

@@ -1,6 +1,7 @@
 /**
- * Which rules and budgets are loaded but do nothing, and why: limits that can't be enforced must be seen.
- * Judged by the configuration alone, so a rule that waits for its first request isn't one of them.
+ * Which rules and budgets are loaded but do nothing, and why: limits that can't be enforced must be
+ * seen. Judged by the configuration alone, so a rule that waits for its first request isn't one of
+ * them.
  */
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
 import type { Config } from "./config.js";
@@ -19,9 +20,16 @@ export type InertReason = (rule: RuleDefinition) => string | null;
 const anyId = "*";
 
 /** The reasons under one configuration. Names are compared without case, as matching does. */
-export function createInertReason({ usageEnabled, providers, virtualModels }: Pick<Config, "usageEnabled" | "providers" | "virtualModels">): InertReason {
+export function createInertReason({
+  usageEnabled,
+  providers,
+  virtualModels,
+}: Pick<Config, "usageEnabled" | "providers" | "virtualModels">): InertReason {
   const providerNames = new Set(providers.map(({ name }) => name.toLowerCase()));
-  /** Whether any id may turn out to be a model: a provider takes all of them, or tells its list to running proxies alone. */
+  /**
+   * Whether any id may turn out to be a model: a provider takes all of them, or tells its list to
+   * running proxies alone.
+   */
   const anyModel = providers.some(({ models }) => models === null || models.includes(anyId));
   const models = new Set<string>();
   const add = (provider: string, model: string): void => {
@@ -29,15 +37,19 @@ export function createInertReason({ usageEnabled, providers, virtualModels }: Pi
     models.add(`${provider}/${model}`.toLowerCase());
   };
   for (const { name, models: listed } of providers) for (const id of listed ?? []) add(name, id);
-  for (const { targets } of virtualModels) for (const { provider, model } of targets) add(provider, model);
+  for (const { targets } of virtualModels)
+    for (const { provider, model } of targets) add(provider, model);
   const virtual = new Set(virtualModels.map(({ source }) => source.toLowerCase()));
 
   return (rule) => {
     const subject = rule.subject.toLowerCase();
-    if (rule.scope === "provider" && !providerNames.has(subject)) return `no provider ${rule.subject} is configured`;
+    if (rule.scope === "provider" && !providerNames.has(subject))
+      return `no provider ${rule.subject} is configured`;
     if (rule.scope === "model" && !models.has(subject)) {
-      if (virtual.has(subject)) return `${rule.subject} is a virtual model, and rules count the model that is executed: only a request for it as provider/model would meet the rule`;
-      if (!anyModel) return "no configured provider lists this model and no virtual model targets it: only a request for it as provider/model would meet the rule";
+      if (virtual.has(subject))
+        return `${rule.subject} is a virtual model, and rules count the model that is executed: only a request for it as provider/model would meet the rule`;
+      if (!anyModel)
+        return "no configured provider lists this model and no virtual model targets it: only a request for it as provider/model would meet the rule";
     }
     return tokensInert(rule, usageEnabled);
   };
@@ -45,7 +57,9 @@ export function createInertReason({ usageEnabled, providers, virtualModels }: Pi
 
 /** Why a rule's token limit isn't enforced, or null (SPEC "Limits", 10). */
 export function tokensInert({ maxTokens }: RuleDefinition, usageEnabled: boolean): string | null {
-  return maxTokens !== null && !usageEnabled ? "token limits need usage tracking, which is off" : null;
+  return maxTokens !== null && !usageEnabled
+    ? "token limits need usage tracking, which is off"
+    : null;
 }
 
 /** Why no budget is enforced, or null: what is spent is known from usage alone. */
@@ -53,10 +67,16 @@ export function budgetsInert(usageEnabled: boolean): string | null {
   return usageEnabled ? null : "budgets need usage tracking, which is off";
 }
 
-export function inertRule({ scope, subject, periodSeconds }: RuleDefinition, reason: string): Inert {
+export function inertRule(
+  { scope, subject, periodSeconds }: RuleDefinition,
+  reason: string,
+): Inert {
   return { kind: "rule", name: `${scope} ${subject} ${periodLabel(periodSeconds)}: ${reason}` };
 }
 
 export function inertBudget({ scope, subject, periodSeconds }: BudgetKey, reason: string): Inert {
-  return { kind: "budget", name: `${scope} ${subject} ${budgetPeriodLabel(periodSeconds)}: ${reason}` };
+  return {
+    kind: "budget",
+    name: `${scope} ${subject} ${budgetPeriodLabel(periodSeconds)}: ${reason}`,
+  };
 }

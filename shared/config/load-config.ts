@@ -1,4 +1,7 @@
-/** The configuration of this process, from wherever it stands (CONTRACT section 9). What is checked and how is in `build-config.ts`. */
+/**
+ * The configuration of this process, from wherever it stands (CONTRACT section 9). What is checked
+ * and how is in `build-config.ts`.
+ */
 import { buildConfig, type ConfigResult } from "./build/build-config.js";
 import type { Environment } from "./environment.js";
 import { readConfigFile } from "./file/read-config-file.js";
@@ -18,6 +21,17 @@ export interface ConfigInput {
 /** Finds, reads and checks the configuration. Nothing that an operator can get wrong throws. */
 export function loadConfig(input: ConfigInput): ConfigResult {
   const read = readConfigFile(input);
-  if (read.kind === "failed") return { ok: false, file: read.path, problems: [{ kind: "file", place: read.path, message: read.problem }] };
-  return buildConfig({ file: read.kind === "none" ? null : read, flags: input.flags ?? {}, env: input.env, cwd: input.cwd, uid: input.uid });
+  if (read.kind === "failed")
+    return {
+      ok: false,
+      file: read.path,
+      problems: [{ kind: "file", place: read.path, message: read.problem }],
+    };
+  return buildConfig({
+    file: read.kind === "none" ? null : read,
+    flags: input.flags ?? {},
+    env: input.env,
+    cwd: input.cwd,
+    uid: input.uid,
+  });
 }

@@ -1,4 +1,7 @@
-/** Who may call when nobody is known: an open gateway listens on loopback alone (CONTRACT section 2). Whether a managed key closes it, the daemon knows. */
+/**
+ * Who may call when nobody is known: an open gateway listens on loopback alone (CONTRACT section
+ * 2). Whether a managed key closes it, the daemon knows.
+ */
 import type { Config } from "./config.js";
 
 /** Whether the configuration names nobody who may call. */
@@ -6,7 +9,10 @@ export function isUnlocked({ server, jwtIssuers }: Pick<Config, "server" | "jwtI
   return server.masterKey === null && jwtIssuers.length === 0;
 }
 
-/** Whether only this host can reach an address. A name that has to be looked up isn't trusted, but for `localhost`. */
+/**
+ * Whether only this host can reach an address. A name that has to be looked up isn't trusted, but
+ * for `localhost`.
+ */
 export function isLoopback(host: string): boolean {
   if (host === "localhost") return true;
   const isV6 = host.includes(":");
@@ -14,7 +20,9 @@ export function isLoopback(host: string): boolean {
   if (!URL.canParse(url)) return false;
   // A URL writes an address in its one normal form.
   const { hostname } = new URL(url);
-  return isV6 ? hostname === "[::1]" || /^\[::ffff:7f[\da-f]{2}:/.test(hostname) : hostname === host && /^127\.[\d.]+$/.test(host);
+  return isV6
+    ? hostname === "[::1]" || /^\[::ffff:7f[\da-f]{2}:/.test(hostname)
+    : hostname === host && /^127\.[\d.]+$/.test(host);
 }
 
 /** Why the proxy doesn't start without a managed key, or null: it does. */

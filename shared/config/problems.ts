@@ -1,4 +1,7 @@
-/** What is wrong with a configuration, and where it stands: messages begin with a path in the file, a variable or a flag. */
+/**
+ * What is wrong with a configuration, and where it stands: messages begin with a path in the file,
+ * a variable or a flag.
+ */
 
 export interface Problem {
   readonly kind: keyof Problems;
@@ -20,8 +23,14 @@ export function noProblems(): Problems {
 
 /** All of them. Without a file its part, which is the default, is decided by the environment. */
 export function problemList(problems: Problems, file: string | null): readonly Problem[] {
-  const places: readonly (readonly [kind: keyof Problems, place: string])[] = [["file", file ?? "environment"], ["environment", "environment"], ["flags", "flags"]];
-  return places.flatMap(([kind, place]) => problems[kind].map((message) => ({ kind, place, message })));
+  const places: readonly (readonly [kind: keyof Problems, place: string])[] = [
+    ["file", file ?? "environment"],
+    ["environment", "environment"],
+    ["flags", "flags"],
+  ];
+  return places.flatMap(([kind, place]) =>
+    problems[kind].map((message) => ({ kind, place, message })),
+  );
 }
 
 /** As an operator reads it: one line. */

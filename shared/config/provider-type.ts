@@ -1,7 +1,18 @@
-/** What the types of providers have in common: what can be asked of them, where they are, and how they are shown the key. */
+/**
+ * What the types of providers have in common: what can be asked of them, where they are, and how
+ * they are shown the key.
+ */
 import { type Operation, operations } from "../operation.js";
 
-export const providerTypes = ["openai", "anthropic", "gemini", "azure", "ollama", "vllm", "simulator"] as const;
+export const providerTypes = [
+  "openai",
+  "anthropic",
+  "gemini",
+  "azure",
+  "ollama",
+  "vllm",
+  "simulator",
+] as const;
 
 export type ProviderType = (typeof providerTypes)[number];
 
@@ -21,17 +32,61 @@ export interface TypeTraits {
   readonly maxTokensField: MaxTokensField;
 }
 
-const openaiOperations = operations.filter((operation) => operation !== "messages" && operation !== "count_tokens");
+const openaiOperations = operations.filter(
+  (operation) => operation !== "messages" && operation !== "count_tokens",
+);
 
 export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
   // Any OpenAI-compatible one. Its address must be said: a typo must not send a key to OpenAI.
-  openai: { baseUrl: null, credentialHeader: "authorization", operations: openaiOperations, listsModels: true, maxTokensField: "max_tokens" },
-  anthropic: { baseUrl: "https://api.anthropic.com/v1", credentialHeader: "x-api-key", operations: ["messages", "count_tokens"], listsModels: true, maxTokensField: "max_tokens" },
+  openai: {
+    baseUrl: null,
+    credentialHeader: "authorization",
+    operations: openaiOperations,
+    listsModels: true,
+    maxTokensField: "max_tokens",
+  },
+  anthropic: {
+    baseUrl: "https://api.anthropic.com/v1",
+    credentialHeader: "x-api-key",
+    operations: ["messages", "count_tokens"],
+    listsModels: true,
+    maxTokensField: "max_tokens",
+  },
   // By Google's OpenAI-compatible endpoint.
-  gemini: { baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai", credentialHeader: "authorization", operations: ["chat_completions", "embeddings", "images"], listsModels: true, maxTokensField: "max_tokens" },
+  gemini: {
+    baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
+    credentialHeader: "authorization",
+    operations: ["chat_completions", "embeddings", "images"],
+    listsModels: true,
+    maxTokensField: "max_tokens",
+  },
   // What it lists are the models of the region, not the deployments that requests name.
-  azure: { baseUrl: null, credentialHeader: "api-key", operations: openaiOperations, listsModels: false, maxTokensField: "max_completion_tokens" },
-  ollama: { baseUrl: "http://127.0.0.1:11434/v1", credentialHeader: "authorization", operations: ["chat_completions", "embeddings"], listsModels: true, maxTokensField: "max_tokens" },
-  vllm: { baseUrl: "http://127.0.0.1:8000/v1", credentialHeader: "authorization", operations: ["chat_completions", "embeddings", "transcriptions", "translations"], listsModels: true, maxTokensField: "max_tokens" },
-  simulator: { baseUrl: null, credentialHeader: "authorization", operations: ["chat_completions"], listsModels: false, maxTokensField: "max_tokens" },
+  azure: {
+    baseUrl: null,
+    credentialHeader: "api-key",
+    operations: openaiOperations,
+    listsModels: false,
+    maxTokensField: "max_completion_tokens",
+  },
+  ollama: {
+    baseUrl: "http://127.0.0.1:11434/v1",
+    credentialHeader: "authorization",
+    operations: ["chat_completions", "embeddings"],
+    listsModels: true,
+    maxTokensField: "max_tokens",
+  },
+  vllm: {
+    baseUrl: "http://127.0.0.1:8000/v1",
+    credentialHeader: "authorization",
+    operations: ["chat_completions", "embeddings", "transcriptions", "translations"],
+    listsModels: true,
+    maxTokensField: "max_tokens",
+  },
+  simulator: {
+    baseUrl: null,
+    credentialHeader: "authorization",
+    operations: ["chat_completions"],
+    listsModels: false,
+    maxTokensField: "max_tokens",
+  },
 };

@@ -1,6 +1,7 @@
 /**
  * How the mappings of a configuration are read: every name that isn't known is a problem, wherever
- * it stands (CONTRACT section 9), and every place has a path such as `rate_limits.models[0].limits`.
+ * it stands (CONTRACT section 9), and every place has a path such as
+ * `rate_limits.models[0].limits`.
  */
 import { show } from "../checked.js";
 import { nameHint } from "./closest-name.js";
@@ -18,9 +19,16 @@ export function isMapping(value: unknown): value is Mapping {
 }
 
 /** The known entries of a mapping, or null when it is none. Unknown keys are told and left out. */
-export function readMapping(raw: unknown, at: string, known: readonly string[], problems: string[]): Mapping | null {
+export function readMapping(
+  raw: unknown,
+  at: string,
+  known: readonly string[],
+  problems: string[],
+): Mapping | null {
   if (!isMapping(raw)) {
-    problems.push(`${at === "" ? "the file" : at} must be a mapping of ${known.join(", ")}, not ${show(raw)}`);
+    problems.push(
+      `${at === "" ? "the file" : at} must be a mapping of ${known.join(", ")}, not ${show(raw)}`,
+    );
     return null;
   }
   const entries: Record<string, unknown> = {};

@@ -1,11 +1,18 @@
 /**
  * Budgets: what they are, how they are written, checked and named (CONTRACT section 8, SPEC "Budget
- * record"). How a body names one is in `limit-key.ts`; what was spent is the daemon's; when periods begin
- * and end is in `limiterd/budgets/budget-period.ts`.
+ * record"). How a body names one is in `limit-key.ts`; what was spent is the daemon's; when periods
+ * begin and end is in `limiterd/budgets/budget-period.ts`.
  */
 import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, show } from "../checked.js";
-import { type KeyGrammar, type LimitKey, parseKey, parseResetOne, parseUserPath, parseWrite } from "./limit-key.js";
+import {
+  type KeyGrammar,
+  type LimitKey,
+  parseKey,
+  parseResetOne,
+  parseUserPath,
+  parseWrite,
+} from "./limit-key.js";
 import { type MoneySum, picoFromUsd, sumFromUsd } from "./money.js";
 import { utf8Bytes } from "./user-path.js";
 
@@ -31,11 +38,16 @@ export const monthlySeconds = 2_592_000;
 /** `hourly`, `daily`, `weekly`, `monthly`, else `300s`. */
 export function budgetPeriodLabel(periodSeconds: number): string {
   switch (periodSeconds) {
-    case hourlySeconds: return "hourly";
-    case dailySeconds: return "daily";
-    case weeklySeconds: return "weekly";
-    case monthlySeconds: return "monthly";
-    default: return `${periodSeconds}s`;
+    case hourlySeconds:
+      return "hourly";
+    case dailySeconds:
+      return "daily";
+    case weeklySeconds:
+      return "weekly";
+    case monthlySeconds:
+      return "monthly";
+    default:
+      return `${periodSeconds}s`;
   }
 }
 
@@ -56,10 +68,14 @@ export function budgetName({ scope, subject, periodSeconds }: BudgetKey): string
   return `${scope === "label" ? "label " : ""}${subject} ${budgetPeriodLabel(periodSeconds)}`;
 }
 
-/** The amount as spend is compared with it: exact to the pico-dollar below 9,000 dollars, to the micro-dollar above, and never 0. What no sum can hold is the largest one, which nobody spends. */
+/**
+ * The amount as spend is compared with it: exact to the pico-dollar below 9,000 dollars, to the
+ * micro-dollar above, and never 0. What no sum can hold is the largest one, which nobody spends.
+ */
 export function amountSum(amountUsd: number): MoneySum {
   const pico = picoFromUsd(amountUsd);
-  if (pico === null) return sumFromUsd(amountUsd) ?? { microUsd: Number.MAX_SAFE_INTEGER, picoUsd: 0 };
+  if (pico === null)
+    return sumFromUsd(amountUsd) ?? { microUsd: Number.MAX_SAFE_INTEGER, picoUsd: 0 };
   const whole = Math.max(1, pico);
   return { microUsd: Math.floor(whole / 1_000_000), picoUsd: whole % 1_000_000 };
 }
@@ -69,17 +85,28 @@ const amountUsdMin = 1e-12;
 
 /** An amount of US dollars: finite, and not below the smallest that can be spent. */
 export function parseAmount(value: unknown, param: string): Checked<number> {
-  if (value === undefined || value === null) return bad(`${param} is required: US dollars, greater than 0`, param);
-  if (typeof value === "number" && Number.isFinite(value) && value >= amountUsdMin) return good(value);
-  if (typeof value === "number" && value > 0 && value < amountUsdMin) return bad(`${param} must be at least ${amountUsdMin} US dollars, a pico-dollar, which is the smallest amount that is counted, not ${show(value)}`, param);
-  return bad(`${param} must be a finite number of US dollars greater than 0, not ${show(value)}`, param);
+  if (value === undefined || value === null)
+    return bad(`${param} is required: US dollars, greater than 0`, param);
+  if (typeof value === "number" && Number.isFinite(value) && value >= amountUsdMin)
+    return good(value);
+  if (typeof value === "number" && value > 0 && value < amountUsdMin)
+    return bad(
+      `${param} must be at least ${amountUsdMin} US dollars, a pico-dollar, which is the smallest amount that is counted, not ${show(value)}`,
+      param,
+    );
+  return bad(
+    `${param} must be a finite number of US dollars greater than 0, not ${show(value)}`,
+    param,
+  );
 }
 
 /** A label: trimmed, compared with its case. */
 export function parseLabel(raw: unknown, param: string): Checked<string> {
-  if (typeof raw !== "string" || raw.trim() === "") return bad(`${param} is required for the scope label`, param);
+  if (typeof raw !== "string" || raw.trim() === "")
+    return bad(`${param} is required for the scope label`, param);
   const label = raw.trim();
-  if (utf8Bytes(label) > subjectBytesMax) return bad(`${param} must be at most ${subjectBytesMax} bytes`, param);
+  if (utf8Bytes(label) > subjectBytesMax)
+    return bad(`${param} must be at most ${subjectBytesMax} bytes`, param);
   if (/\p{Cc}/u.test(label)) return bad(`${param} must not hold control characters`, param);
   return good(label);
 }
@@ -91,23 +118,39 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
   scopesExpected: "user_path or label",
   periodField: "budget_key",
   periodNames: {
-    hourly: hourlySeconds, hour: hourlySeconds, hours: hourlySeconds,
-    daily: dailySeconds, day: dailySeconds, days: dailySeconds,
-    weekly: weeklySeconds, week: weeklySeconds, weeks: weeklySeconds,
-    monthly: monthlySeconds, month: monthlySeconds, months: monthlySeconds,
+    hourly: hourlySeconds,
+    hour: hourlySeconds,
+    hours: hourlySeconds,
+    daily: dailySeconds,
+    day: dailySeconds,
+    days: dailySeconds,
+    weekly: weeklySeconds,
+    week: weeklySeconds,
+    weeks: weeklySeconds,
+    monthly: monthlySeconds,
+    month: monthlySeconds,
+    months: monthlySeconds,
   },
   periodsExpected: "hourly, daily, weekly, monthly",
   secondsMin: 1,
   secondsExpected: "1",
-  parseSubject: (scope, raw, param) => (scope === "user_path" ? parseUserPath(raw, param) : parseLabel(raw, param)),
+  parseSubject: (scope, raw, param) =>
+    scope === "user_path" ? parseUserPath(raw, param) : parseLabel(raw, param),
 };
 
-/** The body of PUT /admin/budgets, checked. Whether per-child is entitled is for the caller to say. */
-export function parseBudgetWrite(body: unknown, options: { readonly perChildEntitled: boolean }): Checked<BudgetDefinition> {
+/**
+ * The body of PUT /admin/budgets, checked. Whether per-child is entitled is for the caller to say.
+ */
+export function parseBudgetWrite(
+  body: unknown,
+  options: { readonly perChildEntitled: boolean },
+): Checked<BudgetDefinition> {
   return parseWrite(budgetGrammar, { fields: ["amount"], parse: parseAmountField }, body, options);
 }
 
-function parseAmountField(fields: Readonly<Record<string, unknown>>): Checked<{ amountUsd: number }> {
+function parseAmountField(
+  fields: Readonly<Record<string, unknown>>,
+): Checked<{ amountUsd: number }> {
   const amount = parseAmount(fields["amount"], "amount");
   return amount.ok ? good({ amountUsd: amount.value }) : amount;
 }

@@ -1,4 +1,7 @@
-/** Managed keys in plain, as long as anybody needs them so: made from random bytes, and turned into the hash by which all else knows them. */
+/**
+ * Managed keys in plain, as long as anybody needs them so: made from random bytes, and turned into
+ * the hash by which all else knows them.
+ */
 import { hash, randomBytes } from "node:crypto";
 import { managedKeyOf, redactKey } from "./managed-key.js";
 
@@ -15,7 +18,10 @@ export function newKey(): NewKey {
   return { value, hash: hashKey(value), redacted: redactKey(value) };
 }
 
-/** SHA-256 in base64url. No salt and no slow function: 256 random bits can't be guessed, and each request is looked up by it. */
+/**
+ * SHA-256 in base64url. No salt and no slow function: 256 random bits can't be guessed, and each
+ * request is looked up by it.
+ */
 export function hashKey(key: string): string {
   return hash("sha256", key, "base64url");
 }

@@ -1,7 +1,7 @@
 /**
- * What identifies a rule or a budget, and how bodies write it: a scope, a subject and a period (CONTRACT
- * sections 3, 6 and 8). The two differ in words alone: a `KeyGrammar`, which stands in `rule.ts` and in
- * `budget.ts` with the values that a key limits.
+ * What identifies a rule or a budget, and how bodies write it: a scope, a subject and a period
+ * (CONTRACT sections 3, 6 and 8). The two differ in words alone: a `KeyGrammar`, which stands in
+ * `rule.ts` and in `budget.ts` with the values that a key limits.
  */
 import { isCount } from "../assert.js";
 import { periodSecondsMax } from "../bounds.js";
@@ -35,79 +35,161 @@ export interface KeyGrammar<S extends string> {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The seconds of a named period, in any case; undefined for another text. */
-export function namedPeriod<S extends string>({ periodNames }: KeyGrammar<S>, text: string): number | undefined {
+export function namedPeriod<S extends string>(
+  { periodNames }: KeyGrammar<S>,
+  text: string,
+): number | undefined {
   const name = text.trim().toLowerCase();
   return Object.hasOwn(periodNames, name) ? periodNames[name] : undefined;
 }
 
-/** Exactly one of `period`, a name or a number of seconds in a text, and `period_seconds`; `at` leads the names in messages (`limit_key.`, or empty). */
-export function parsePeriod<S extends string>(grammar: KeyGrammar<S>, { period = null, period_seconds: seconds = null }: Fields, at: string): Checked<number> {
-  if (period !== null && seconds !== null) return bad(`${at}period and ${at}period_seconds exclude each other: give exactly one`, `${at}period`);
-  if (period === null && seconds === null) return bad(`${at}period or ${at}period_seconds is required`, `${at}period`);
+/**
+ * Exactly one of `period`, a name or a number of seconds in a text, and `period_seconds`; `at`
+ * leads the names in messages (`limit_key.`, or empty).
+ */
+export function parsePeriod<S extends string>(
+  grammar: KeyGrammar<S>,
+  { period = null, period_seconds: seconds = null }: Fields,
+  at: string,
+): Checked<number> {
+  if (period !== null && seconds !== null)
+    return bad(
+      `${at}period and ${at}period_seconds exclude each other: give exactly one`,
+      `${at}period`,
+    );
+  if (period === null && seconds === null)
+    return bad(`${at}period or ${at}period_seconds is required`, `${at}period`);
   if (period === null) return checkSeconds(grammar, seconds, `${at}period_seconds`);
   const named = typeof period === "string" ? namedPeriod(grammar, period) : undefined;
   if (named !== undefined) return good(named);
-  if (typeof period === "string" && /^\d{1,12}$/.test(period.trim())) return checkSeconds(grammar, Number(period), `${at}period`);
-  return bad(`${at}period must be ${grammar.periodsExpected} or a number of seconds, not ${show(period)}${typeof period === "number" ? `: give a number as ${at}period_seconds` : ""}`, `${at}period`);
+  if (typeof period === "string" && /^\d{1,12}$/.test(period.trim()))
+    return checkSeconds(grammar, Number(period), `${at}period`);
+  return bad(
+    `${at}period must be ${grammar.periodsExpected} or a number of seconds, not ${show(period)}${typeof period === "number" ? `: give a number as ${at}period_seconds` : ""}`,
+    `${at}period`,
+  );
 }
 
-function checkSeconds<S extends string>({ secondsMin, secondsExpected }: KeyGrammar<S>, value: unknown, param: string): Checked<number> {
+function checkSeconds<S extends string>(
+  { secondsMin, secondsExpected }: KeyGrammar<S>,
+  value: unknown,
+  param: string,
+): Checked<number> {
   if (isCount(value, secondsMin) && value <= periodSecondsMax) return good(value);
-  return bad(`${param} must be an integer from ${secondsExpected} to ${periodSecondsMax}, not ${show(value)}`, param);
+  return bad(
+    `${param} must be an integer from ${secondsExpected} to ${periodSecondsMax}, not ${show(value)}`,
+    param,
+  );
 }
 
 /** A user path of a body, normalized. */
 export function parseUserPath(raw: unknown, param: string): Checked<string> {
-  if (typeof raw !== "string") return bad(`${param} must be a path such as /team/app, not ${show(raw)}`, param);
+  if (typeof raw !== "string")
+    return bad(`${param} must be a path such as /team/app, not ${show(raw)}`, param);
   const result = normalizeUserPath(raw);
-  return result.ok ? good(result.path) : bad(`${param} ${result.reason}, as ${show(raw)} does`, param);
+  return result.ok
+    ? good(result.path)
+    : bad(`${param} ${result.reason}, as ${show(raw)} does`, param);
 }
 
-function parseScope<S extends string>({ scopes, scopesExpected }: KeyGrammar<S>, raw: unknown): Checked<S> {
+function parseScope<S extends string>(
+  { scopes, scopesExpected }: KeyGrammar<S>,
+  raw: unknown,
+): Checked<S> {
   const text = present(raw) ? raw : "user_path";
   const name = typeof text === "string" ? text.trim().toLowerCase() || "user_path" : null;
   const scope = scopes.find((known) => known === name);
-  return scope === undefined ? bad(`scope must be ${scopesExpected}, not ${show(raw)}`, "scope") : good(scope);
+  return scope === undefined
+    ? bad(`scope must be ${scopesExpected}, not ${show(raw)}`, "scope")
+    : good(scope);
 }
 
 /** Scope and subject of a body, with `user_path` as the shorthand that SPEC gives it. */
-function parseTarget<S extends string>(grammar: KeyGrammar<S>, { scope: rawScope, subject, user_path: userPath }: Fields): Checked<{ scope: S; subject: string }> {
+function parseTarget<S extends string>(
+  grammar: KeyGrammar<S>,
+  { scope: rawScope, subject, user_path: userPath }: Fields,
+): Checked<{ scope: S; subject: string }> {
   const scope = parseScope(grammar, rawScope);
   if (!scope.ok) return scope;
   const isPath = scope.value === "user_path";
-  if (!isPath && present(userPath)) return bad(`user_path can't be combined with the scope ${scope.value}: use subject`, "user_path");
-  const given = !isPath || present(subject) ? { raw: subject, param: "subject" } : present(userPath) ? { raw: userPath, param: "user_path" } : { raw: "/", param: "subject" };
+  if (!isPath && present(userPath))
+    return bad(
+      `user_path can't be combined with the scope ${scope.value}: use subject`,
+      "user_path",
+    );
+  const given =
+    !isPath || present(subject)
+      ? { raw: subject, param: "subject" }
+      : present(userPath)
+        ? { raw: userPath, param: "user_path" }
+        : { raw: "/", param: "subject" };
   const parsed = grammar.parseSubject(scope.value, given.raw, given.param);
   return parsed.ok ? good({ scope: scope.value, subject: parsed.value }) : parsed;
 }
 
 /** The period of a body, in its object. */
-function parsePeriodField<S extends string>(grammar: KeyGrammar<S>, fields: Fields): Checked<number> {
+function parsePeriodField<S extends string>(
+  grammar: KeyGrammar<S>,
+  fields: Fields,
+): Checked<number> {
   const { periodField } = grammar;
-  if (!present(fields[periodField])) return bad(`${periodField} is required: an object with period or period_seconds`, periodField);
-  const periodFields = asObject(fields[periodField], ["period", "period_seconds"], `${periodField}.`);
-  return periodFields.ok ? parsePeriod(grammar, periodFields.value, `${periodField}.`) : periodFields;
+  if (!present(fields[periodField]))
+    return bad(`${periodField} is required: an object with period or period_seconds`, periodField);
+  const periodFields = asObject(
+    fields[periodField],
+    ["period", "period_seconds"],
+    `${periodField}.`,
+  );
+  return periodFields.ok
+    ? parsePeriod(grammar, periodFields.value, `${periodField}.`)
+    : periodFields;
 }
 
-function keyOf<S extends string>(target: Checked<{ scope: S; subject: string }>, period: Checked<number>): Checked<LimitKey<S>> {
+function keyOf<S extends string>(
+  target: Checked<{ scope: S; subject: string }>,
+  period: Checked<number>,
+): Checked<LimitKey<S>> {
   if (!target.ok) return target;
   return period.ok ? good({ ...target.value, periodSeconds: period.value }) : period;
 }
 
 /** The body of a DELETE: what identifies the one. */
-export function parseKey<S extends string>(grammar: KeyGrammar<S>, body: unknown): Checked<LimitKey<S>> {
-  const fields = asObject(body, ["user_path", "scope", "subject", "per_child", grammar.periodField]);
-  return fields.ok ? keyOf(parseTarget(grammar, fields.value), parsePeriodField(grammar, fields.value)) : fields;
+export function parseKey<S extends string>(
+  grammar: KeyGrammar<S>,
+  body: unknown,
+): Checked<LimitKey<S>> {
+  const fields = asObject(body, [
+    "user_path",
+    "scope",
+    "subject",
+    "per_child",
+    grammar.periodField,
+  ]);
+  return fields.ok
+    ? keyOf(parseTarget(grammar, fields.value), parsePeriodField(grammar, fields.value))
+    : fields;
 }
 
 /** The body of a reset of one: the period at the top level, or in its object as elsewhere. */
-export function parseResetOne<S extends string>(grammar: KeyGrammar<S>, body: unknown): Checked<LimitKey<S>> {
+export function parseResetOne<S extends string>(
+  grammar: KeyGrammar<S>,
+  body: unknown,
+): Checked<LimitKey<S>> {
   const { periodField } = grammar;
-  const fields = asObject(body, ["user_path", "scope", "subject", "period", "period_seconds", periodField]);
+  const fields = asObject(body, [
+    "user_path",
+    "scope",
+    "subject",
+    "period",
+    "period_seconds",
+    periodField,
+  ]);
   if (!fields.ok) return fields;
   const { period, period_seconds: seconds, [periodField]: inObject } = fields.value;
-  if (!present(inObject)) return keyOf(parseTarget(grammar, fields.value), parsePeriod(grammar, fields.value, ""));
-  if (present(period) || present(seconds)) return bad(`${periodField} and period exclude each other: give exactly one`, periodField);
+  if (!present(inObject))
+    return keyOf(parseTarget(grammar, fields.value), parsePeriod(grammar, fields.value, ""));
+  if (present(period) || present(seconds))
+    return bad(`${periodField} and period exclude each other: give exactly one`, periodField);
   return keyOf(parseTarget(grammar, fields.value), parsePeriodField(grammar, fields.value));
 }
 
@@ -117,22 +199,44 @@ export interface Values<V> {
   readonly parse: (fields: Fields, periodSeconds: number) => Checked<V>;
 }
 
-/** The body of a PUT: a key, its values, and `per_child`, which is for user paths and needs the entitlement. */
-export function parseWrite<S extends string, V extends object>(grammar: KeyGrammar<S>, values: Values<V>, body: unknown, options: { readonly perChildEntitled: boolean }): Checked<LimitKey<S> & V & { perChild: boolean }> {
-  const fields = asObject(body, ["user_path", "scope", "subject", "per_child", grammar.periodField, ...values.fields]);
+/**
+ * The body of a PUT: a key, its values, and `per_child`, which is for user paths and needs the
+ * entitlement.
+ */
+export function parseWrite<S extends string, V extends object>(
+  grammar: KeyGrammar<S>,
+  values: Values<V>,
+  body: unknown,
+  options: { readonly perChildEntitled: boolean },
+): Checked<LimitKey<S> & V & { perChild: boolean }> {
+  const fields = asObject(body, [
+    "user_path",
+    "scope",
+    "subject",
+    "per_child",
+    grammar.periodField,
+    ...values.fields,
+  ]);
   if (!fields.ok) return fields;
   const key = keyOf(parseTarget(grammar, fields.value), parsePeriodField(grammar, fields.value));
   if (!key.ok) return key;
   const limited = values.parse(fields.value, key.value.periodSeconds);
   if (!limited.ok) return limited;
   const perChild = fields.value["per_child"] ?? false;
-  if (typeof perChild !== "boolean") return bad(`per_child must be true or false, not ${show(perChild)}`, "per_child");
-  if (perChild && key.value.scope !== "user_path") return bad(`per_child is for user-path ${grammar.plural} only`, "per_child");
-  if (perChild && !options.perChildEntitled) return { ok: false, failure: notEntitled(key.value.subject) };
+  if (typeof perChild !== "boolean")
+    return bad(`per_child must be true or false, not ${show(perChild)}`, "per_child");
+  if (perChild && key.value.scope !== "user_path")
+    return bad(`per_child is for user-path ${grammar.plural} only`, "per_child");
+  if (perChild && !options.perChildEntitled)
+    return { ok: false, failure: notEntitled(key.value.subject) };
   return good({ ...key.value, ...limited.value, perChild });
 }
 
 /** The one refusal of `per_child`, shared by the admin API and the configuration. */
 export function notEntitled(subject: string): Failure {
-  return failure("quota_templates_not_entitled", `per_child on ${subject} requires the entitlement quota_templates`, "per_child");
+  return failure(
+    "quota_templates_not_entitled",
+    `per_child on ${subject} requires the entitlement quota_templates`,
+    "per_child",
+  );
 }

@@ -1,7 +1,8 @@
 /**
  * Managed keys: how one looks, what may be said of it when it is issued, and what is shown of it
  * afterwards (CONTRACT sections 2 and 6). A key is known in plain only to whoever issues it and to
- * whoever calls with it; everything else goes by its hash and its id. Hashing is in `key-secret.ts`.
+ * whoever calls with it; everything else goes by its hash and its id. Hashing is in
+ * `key-secret.ts`.
  */
 import { isCount, isObject } from "../assert.js";
 import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "../bounds.js";
@@ -16,7 +17,9 @@ const hashShape = /^[\w-]{43}$/;
 const redactedShape = /^sk-sluice-[\w-]{4}…$/;
 const shownChars = 4;
 
-/** Whether a token has the shape of a managed key: whatever it is, no other kind of token has it. */
+/**
+ * Whether a token has the shape of a managed key: whatever it is, no other kind of token has it.
+ */
 export function looksLikeManagedKey(token: string): boolean {
   return keyShape.test(token);
 }
@@ -31,12 +34,18 @@ export function isKeyHash(value: unknown): value is string {
   return typeof value === "string" && hashShape.test(value);
 }
 
-/** What may be shown of a key: four characters, so that its owner knows it again; 232 unknown bits are left. */
+/**
+ * What may be shown of a key: four characters, so that its owner knows it again; 232 unknown bits
+ * are left.
+ */
 export function redactKey(key: string): string {
   return `${key.slice(0, keyPrefix.length + shownChars)}…`;
 }
 
-/** A text from outside that goes to the log, with the keys in it made unusable: one is easily pasted into the wrong place. */
+/**
+ * A text from outside that goes to the log, with the keys in it made unusable: one is easily pasted
+ * into the wrong place.
+ */
 export function redactKeys(text: string): string {
   return text.includes(keyPrefix) ? text.replace(/sk-sluice-[\w-]{43}/g, redactKey) : text;
 }
@@ -61,7 +70,9 @@ export function keyNumber(id: string): number | null {
 export interface KeyDefinition {
   /** For people; null without one. */
   readonly name: string | null;
-  /** The only path that the key calls on; null: its caller names the path, as with the master key. */
+  /**
+   * The only path that the key calls on; null: its caller names the path, as with the master key.
+   */
   readonly userPath: string | null;
   /** What label budgets and reports go by; none twice. */
   readonly labels: readonly string[];
@@ -71,11 +82,15 @@ export interface KeyDefinition {
 
 const issueFields = ["name", "user_path", "labels", "expires_at"];
 
-/** The body of POST /admin/auth-keys. `nowMs` is the daemon's clock: a key that has expired already is refused. */
+/**
+ * The body of POST /admin/auth-keys. `nowMs` is the daemon's clock: a key that has expired already
+ * is refused.
+ */
 export function parseKeyIssue(body: unknown, nowMs: number): Checked<KeyDefinition> {
   if (!isObject(body)) return bad(`the body must be a JSON object, not ${show(body)}`, "body");
   const unknown = Object.keys(body).find((field) => !issueFields.includes(field));
-  if (unknown !== undefined) return bad(`unknown field ${unknown}: expected ${issueFields.join(", ")}`, unknown);
+  if (unknown !== undefined)
+    return bad(`unknown field ${unknown}: expected ${issueFields.join(", ")}`, unknown);
   const name = parseName(body["name"]);
   if (!name.ok) return name;
   const userPath = parsePath(body["user_path"]);
@@ -84,25 +99,46 @@ export function parseKeyIssue(body: unknown, nowMs: number): Checked<KeyDefiniti
   if (!labels.ok) return labels;
   const expiresAtMs = parseExpiry(body["expires_at"], nowMs);
   if (!expiresAtMs.ok) return expiresAtMs;
-  return { ok: true, value: { name: name.value, userPath: userPath.value, labels: labels.value, expiresAtMs: expiresAtMs.value } };
+  return {
+    ok: true,
+    value: {
+      name: name.value,
+      userPath: userPath.value,
+      labels: labels.value,
+      expiresAtMs: expiresAtMs.value,
+    },
+  };
 }
 
 function parseName(raw: unknown): Checked<string | null> {
   if (raw === undefined || raw === null) return { ok: true, value: null };
   const problem = problemOfText(raw, keyNameBytesMax);
-  return problem === null ? { ok: true, value: (raw as string).trim() } : bad(`name ${problem}`, "name");
+  return problem === null
+    ? { ok: true, value: (raw as string).trim() }
+    : bad(`name ${problem}`, "name");
 }
 
-/** An empty path would be the root, which is a choice that nobody should make by leaving a field blank. */
+/**
+ * An empty path would be the root, which is a choice that nobody should make by leaving a field
+ * blank.
+ */
 function parsePath(raw: unknown): Checked<string | null> {
   if (raw === undefined || raw === null) return { ok: true, value: null };
-  if (typeof raw !== "string" || raw.trim() === "") return bad(`user_path must be a path such as /team/app, or be left out for a key that is bound to none, not ${show(raw)}`, "user_path");
+  if (typeof raw !== "string" || raw.trim() === "")
+    return bad(
+      `user_path must be a path such as /team/app, or be left out for a key that is bound to none, not ${show(raw)}`,
+      "user_path",
+    );
   return parseUserPath(raw, "user_path");
 }
 
 function parseLabels(raw: unknown): Checked<readonly string[]> {
   if (raw === undefined || raw === null) return { ok: true, value: [] };
-  if (!Array.isArray(raw) || raw.length > labelsPerKeyMax) return bad(`labels must be an array of at most ${labelsPerKeyMax} texts, not ${Array.isArray(raw) ? `one of ${raw.length}` : show(raw)}`, "labels");
+  if (!Array.isArray(raw) || raw.length > labelsPerKeyMax)
+    return bad(
+      `labels must be an array of at most ${labelsPerKeyMax} texts, not ${Array.isArray(raw) ? `one of ${raw.length}` : show(raw)}`,
+      "labels",
+    );
   const labels = new Set<string>();
   for (const [i, label] of (raw as unknown[]).entries()) {
     const problem = problemOfText(label, labelBytesMax);
@@ -115,13 +151,23 @@ function parseLabels(raw: unknown): Checked<readonly string[]> {
 function parseExpiry(raw: unknown, nowMs: number): Checked<number | null> {
   if (raw === undefined || raw === null) return { ok: true, value: null };
   const atMs = typeof raw === "string" ? parseTimestamp(raw) : null;
-  if (atMs === null) return bad(`expires_at must be an RFC 3339 timestamp such as 2030-01-31T12:00:00Z, not ${show(raw)}`, "expires_at");
-  return atMs > nowMs ? { ok: true, value: atMs } : bad(`expires_at must be in the future, not ${show(raw)}`, "expires_at");
+  if (atMs === null)
+    return bad(
+      `expires_at must be an RFC 3339 timestamp such as 2030-01-31T12:00:00Z, not ${show(raw)}`,
+      "expires_at",
+    );
+  return atMs > nowMs
+    ? { ok: true, value: atMs }
+    : bad(`expires_at must be in the future, not ${show(raw)}`, "expires_at");
 }
 
 /** Null when it is a text of 1 to `bytesMax` bytes without control characters. */
 function problemOfText(value: unknown, bytesMax: number): string | null {
-  if (typeof value !== "string" || value.trim() === "") return `must be a text that isn't blank, not ${show(value)}`;
-  if (utf8Bytes(value.trim()) > bytesMax) return `must be at most ${bytesMax} bytes, not ${utf8Bytes(value.trim())}`;
-  return /\p{Cc}/u.test(value.trim()) ? `must not hold control characters, as ${show(value)} does` : null;
+  if (typeof value !== "string" || value.trim() === "")
+    return `must be a text that isn't blank, not ${show(value)}`;
+  if (utf8Bytes(value.trim()) > bytesMax)
+    return `must be at most ${bytesMax} bytes, not ${utf8Bytes(value.trim())}`;
+  return /\p{Cc}/u.test(value.trim())
+    ? `must not hold control characters, as ${show(value)} does`
+    : null;
 }

@@ -1,13 +1,14 @@
 /**
  * Money as integers, so that sums are exact: pico-dollars (10^-12 USD).
  *
- * A price of $0.000001 per million tokens is one pico-dollar per token, so every price with up to six
- * decimals is an integer per token and a cost is an integer product: nothing is rounded on the way, and
- * the order of additions can't matter. Nano-dollars would not do: $0.0375 per million is 37.5 of them,
- * and half a nano-dollar lost a million times is 500 micro-dollars.
+ * A price of $0.000001 per million tokens is one pico-dollar per token, so every price with up to
+ * six decimals is an integer per token and a cost is an integer product: nothing is rounded on the
+ * way, and the order of additions can't matter. Nano-dollars would not do: $0.0375 per million is
+ * 37.5 of them, and half a nano-dollar lost a million times is 500 micro-dollars.
  *
- * One response's cost is a safe integer (at most `costPicoUsdMax`). A sum outgrows that at $9,007, so
- * it has two limbs: whole micro-dollars, and the pico-dollars below one. It holds nine billion dollars.
+ * One response's cost is a safe integer (at most `costPicoUsdMax`). A sum outgrows that at $9,007,
+ * so it has two limbs: whole micro-dollars, and the pico-dollars below one. It holds nine billion
+ * dollars.
  */
 import { assert, isCount } from "../assert.js";
 import { costPicoUsdMax } from "../bounds.js";
@@ -15,7 +16,10 @@ import { costPicoUsdMax } from "../bounds.js";
 /** Pico-dollars: a safe integer from 0 to `costPicoUsdMax`. */
 export type PicoUsd = number;
 
-/** An exact sum. Both limbs are safe integers from 0; `picoUsd` is below a million. Plain, so that it can be stored as it is. */
+/**
+ * An exact sum. Both limbs are safe integers from 0; `picoUsd` is below a million. Plain, so that
+ * it can be stored as it is.
+ */
 export interface MoneySum {
   microUsd: number;
   picoUsd: number;
@@ -48,7 +52,9 @@ export function addSum(sum: MoneySum, other: MoneySum): void {
 export function differenceOf(sum: MoneySum, part: MoneySum): MoneySum {
   const borrow = sum.picoUsd < part.picoUsd ? 1 : 0;
   const microUsd = sum.microUsd - part.microUsd - borrow;
-  return microUsd < 0 ? emptySum() : { microUsd, picoUsd: sum.picoUsd - part.picoUsd + borrow * picoPerMicro };
+  return microUsd < 0
+    ? emptySum()
+    : { microUsd, picoUsd: sum.picoUsd - part.picoUsd + borrow * picoPerMicro };
 }
 
 function addLimbs(sum: MoneySum, microUsd: number, picoUsd: number): void {
@@ -56,7 +62,10 @@ function addLimbs(sum: MoneySum, microUsd: number, picoUsd: number): void {
   const carry = pico >= picoPerMicro ? 1 : 0;
   sum.picoUsd = pico - carry * picoPerMicro;
   sum.microUsd += microUsd + carry;
-  assert(Number.isSafeInteger(sum.microUsd), "a sum of money stays a safe integer of micro-dollars");
+  assert(
+    Number.isSafeInteger(sum.microUsd),
+    "a sum of money stays a safe integer of micro-dollars",
+  );
 }
 
 /** Negative, 0 or positive, as sorting wants it. For `spent >= amount`, without floating point. */
@@ -64,30 +73,47 @@ export function compareSums(a: MoneySum, b: MoneySum): number {
   return a.microUsd - b.microUsd || a.picoUsd - b.picoUsd;
 }
 
-/** US dollars for JSON, exact to the micro-dollar: what is below one is rounded half up, here and nowhere before. Up to a billion dollars the number prints with at most six decimals. */
+/**
+ * US dollars for JSON, exact to the micro-dollar: what is below one is rounded half up, here and
+ * nowhere before. Up to a billion dollars the number prints with at most six decimals.
+ */
 export function sumUsd({ microUsd, picoUsd }: MoneySum): number {
   return (microUsd + (picoUsd * 2 >= picoPerMicro ? 1 : 0)) / microPerUsd;
 }
 
-/** One cost in US dollars, unrounded as far as a number can say it. For a record's own line, never for adding up. */
+/**
+ * One cost in US dollars, unrounded as far as a number can say it. For a record's own line, never
+ * for adding up.
+ */
 export function costUsd(cost: PicoUsd): number {
   return cost / picoPerUsd;
 }
 
-/** One cost in US dollars, exact: a plain decimal without an exponent, `0.0000015`. For files that machines read. */
+/**
+ * One cost in US dollars, exact: a plain decimal without an exponent, `0.0000015`. For files that
+ * machines read.
+ */
 export function usdText(cost: PicoUsd): string {
-  const fraction = String(cost % picoPerUsd).padStart(12, "0").replace(/0+$/, "");
+  const fraction = String(cost % picoPerUsd)
+    .padStart(12, "0")
+    .replace(/0+$/, "");
   return `${Math.floor(cost / picoPerUsd)}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** The cost that a number of US dollars names, rounded half up to the pico-dollar; null for what is no amount of money or more than one response can cost. */
+/**
+ * The cost that a number of US dollars names, rounded half up to the pico-dollar; null for what is
+ * no amount of money or more than one response can cost.
+ */
 export function picoFromUsd(usd: unknown): PicoUsd | null {
   if (typeof usd !== "number" || !(usd >= 0)) return null;
   const pico = Math.round(usd * picoPerUsd);
   return isPicoUsd(pico) ? pico : null;
 }
 
-/** An amount of US dollars that may be as large as a sum, such as a budget's; half up to the micro-dollar. Null for what is no amount of money. */
+/**
+ * An amount of US dollars that may be as large as a sum, such as a budget's; half up to the
+ * micro-dollar. Null for what is no amount of money.
+ */
 export function sumFromUsd(usd: unknown): MoneySum | null {
   if (typeof usd !== "number" || !(usd >= 0)) return null;
   const microUsd = Math.round(usd * microPerUsd);

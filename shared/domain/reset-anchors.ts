@@ -1,7 +1,7 @@
 /**
- * The anchors of budget periods: the moments in UTC at which days, weeks and months of budgets begin
- * (CONTRACT section 8, GET and PUT /admin/budgets/settings). One table: the API, the command line, the
- * store and the docs are held to it.
+ * The anchors of budget periods: the moments in UTC at which days, weeks and months of budgets
+ * begin (CONTRACT section 8, GET and PUT /admin/budgets/settings). One table: the API, the command
+ * line, the store and the docs are held to it.
  */
 import { isCount } from "../assert.js";
 import { invalid } from "../error-code.js";
@@ -31,12 +31,31 @@ interface Anchor {
 
 /** Each anchor with its bounds, default and meaning, in the order in which they are listed. */
 export const anchorFields: readonly Anchor[] = [
-  { name: "daily_reset_hour", min: 0, max: 23, fallback: 0, meaning: "hour at which the day of daily budgets begins" },
+  {
+    name: "daily_reset_hour",
+    min: 0,
+    max: 23,
+    fallback: 0,
+    meaning: "hour at which the day of daily budgets begins",
+  },
   { name: "daily_reset_minute", min: 0, max: 59, fallback: 0, meaning: "minute of it" },
-  { name: "weekly_reset_weekday", min: 0, max: 6, fallback: 1, meaning: "weekday on which the week of weekly budgets begins, from 0 for Sunday to 6 for Saturday" },
+  {
+    name: "weekly_reset_weekday",
+    min: 0,
+    max: 6,
+    fallback: 1,
+    meaning:
+      "weekday on which the week of weekly budgets begins, from 0 for Sunday to 6 for Saturday",
+  },
   { name: "weekly_reset_hour", min: 0, max: 23, fallback: 0, meaning: "hour of it" },
   { name: "weekly_reset_minute", min: 0, max: 59, fallback: 0, meaning: "minute of it" },
-  { name: "monthly_reset_day", min: 1, max: 31, fallback: 1, meaning: "day on which the month of monthly budgets begins; in a shorter month its last day" },
+  {
+    name: "monthly_reset_day",
+    min: 1,
+    max: 31,
+    fallback: 1,
+    meaning: "day on which the month of monthly budgets begins; in a shorter month its last day",
+  },
   { name: "monthly_reset_hour", min: 0, max: 23, fallback: 0, meaning: "hour of it" },
   { name: "monthly_reset_minute", min: 0, max: 59, fallback: 0, meaning: "minute of it" },
 ];
@@ -45,7 +64,9 @@ export const defaultAnchors: ResetAnchors = anchorsOf(anchorFields.map(({ fallba
 
 /** The anchors from their values in the table's order. */
 function anchorsOf(values: readonly number[]): ResetAnchors {
-  return Object.fromEntries(anchorFields.map(({ name }, index) => [name, values[index]])) as unknown as ResetAnchors;
+  return Object.fromEntries(
+    anchorFields.map(({ name }, index) => [name, values[index]]),
+  ) as unknown as ResetAnchors;
 }
 
 /** The values in the table's order, for the store. */
@@ -55,18 +76,33 @@ export function anchorsToStored(anchors: ResetAnchors): readonly number[] {
 
 /** The anchors of a stored entry, or null when it isn't one. */
 export function anchorsFromStored(value: readonly unknown[]): ResetAnchors | null {
-  const whole = value.length === anchorFields.length && anchorFields.every(({ min, max }, index) => isCount(value[index], min) && value[index] <= max);
+  const whole =
+    value.length === anchorFields.length &&
+    anchorFields.every(({ min, max }, index) => isCount(value[index], min) && value[index] <= max);
   return whole ? anchorsOf(value as readonly number[]) : null;
 }
 
-/** The body of PUT /admin/budgets/settings on top of what stands: a field that isn't given stays as it is. */
+/**
+ * The body of PUT /admin/budgets/settings on top of what stands: a field that isn't given stays as
+ * it is.
+ */
 export function parseAnchors(body: unknown, standing: ResetAnchors): Checked<ResetAnchors> {
-  const fields = asObject(body, anchorFields.map(({ name }) => name));
+  const fields = asObject(
+    body,
+    anchorFields.map(({ name }) => name),
+  );
   if (!fields.ok) return fields;
   const values: number[] = [];
   for (const { name, min, max } of anchorFields) {
     const value = fields.value[name] ?? standing[name];
-    if (!isCount(value, min) || value > max) return { ok: false, failure: invalid(`${name} must be an integer from ${min} to ${max}, not ${show(value)}`, name) };
+    if (!isCount(value, min) || value > max)
+      return {
+        ok: false,
+        failure: invalid(
+          `${name} must be an integer from ${min} to ${max}, not ${show(value)}`,
+          name,
+        ),
+      };
     values.push(value);
   }
   return { ok: true, value: anchorsOf(values) };

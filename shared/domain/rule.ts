@@ -1,12 +1,19 @@
 /**
  * Rate limit rules: what they are, how they are written, checked and named (SPEC "Resources",
- * CONTRACT sections 3, 4 and 6). How a body names one is in `limit-key.ts`; their live counters are the
- * daemon's.
+ * CONTRACT sections 3, 4 and 6). How a body names one is in `limit-key.ts`; their live counters are
+ * the daemon's.
  */
 import { isCount } from "../assert.js";
 import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, show } from "../checked.js";
-import { type KeyGrammar, type LimitKey, parseKey, parseResetOne, parseUserPath, parseWrite } from "./limit-key.js";
+import {
+  type KeyGrammar,
+  type LimitKey,
+  parseKey,
+  parseResetOne,
+  parseUserPath,
+  parseWrite,
+} from "./limit-key.js";
 import { utf8Bytes } from "./user-path.js";
 
 export const scopes = ["model", "provider", "user_path"] as const;
@@ -15,7 +22,10 @@ export type Scope = (typeof scopes)[number];
 /** What identifies a rule. `periodSeconds` 0 is `concurrent`. */
 export type RuleKey = LimitKey<Scope>;
 
-/** A cap is an integer from 1 up, or null for none. For `concurrent`, `maxRequests` is the in-flight cap. */
+/**
+ * A cap is an integer from 1 up, or null for none. For `concurrent`, `maxRequests` is the in-flight
+ * cap.
+ */
 export interface RuleCaps {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
@@ -52,23 +62,40 @@ function compareText(a: string, b: string): number {
 /** `minute`, `hour`, `day`, `concurrent`, else `300s`. */
 export function periodLabel(periodSeconds: number): string {
   switch (periodSeconds) {
-    case 0: return "concurrent";
-    case 60: return "minute";
-    case 3600: return "hour";
-    case 86_400: return "day";
-    default: return `${periodSeconds}s`;
+    case 0:
+      return "concurrent";
+    case 60:
+      return "minute";
+    case 3600:
+      return "hour";
+    case 86_400:
+      return "day";
+    default:
+      return `${periodSeconds}s`;
   }
 }
 
 function checkCap(value: unknown, param: string): Checked<number | null> {
   if (value === undefined || value === null) return good(null);
-  if (typeof value === "number" && Number.isFinite(value) && value <= 0) return bad(`${param} must be greater than 0, not ${show(value)}`, param);
-  if (!isCount(value, 1)) return bad(`${param} must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}, not ${show(value)}`, param);
+  if (typeof value === "number" && Number.isFinite(value) && value <= 0)
+    return bad(`${param} must be greater than 0, not ${show(value)}`, param);
+  if (!isCount(value, 1))
+    return bad(
+      `${param} must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}, not ${show(value)}`,
+      param,
+    );
   return good(value);
 }
 
-/** The caps of one period: `concurrent` needs `max_requests` and forbids `max_tokens`, any other needs one of the two. */
-export function parseCaps(fields: Readonly<Record<string, unknown>>, periodSeconds: number, at = ""): Checked<{ maxRequests: number | null; maxTokens: number | null }> {
+/**
+ * The caps of one period: `concurrent` needs `max_requests` and forbids `max_tokens`, any other
+ * needs one of the two.
+ */
+export function parseCaps(
+  fields: Readonly<Record<string, unknown>>,
+  periodSeconds: number,
+  at = "",
+): Checked<{ maxRequests: number | null; maxTokens: number | null }> {
   const requests = checkCap(fields["max_requests"], `${at}max_requests`);
   if (!requests.ok) return requests;
   const tokens = checkCap(fields["max_tokens"], `${at}max_tokens`);
@@ -76,8 +103,10 @@ export function parseCaps(fields: Readonly<Record<string, unknown>>, periodSecon
   const maxRequests = requests.value;
   const maxTokens = tokens.value;
   if (periodSeconds === 0) {
-    if (maxTokens !== null) return bad(`${at}max_tokens can't be combined with the period concurrent`, `${at}max_tokens`);
-    if (maxRequests === null) return bad(`${at}max_requests is required for the period concurrent`, `${at}max_requests`);
+    if (maxTokens !== null)
+      return bad(`${at}max_tokens can't be combined with the period concurrent`, `${at}max_tokens`);
+    if (maxRequests === null)
+      return bad(`${at}max_requests is required for the period concurrent`, `${at}max_requests`);
   } else if (maxRequests === null && maxTokens === null) {
     return bad(`${at}max_requests or ${at}max_tokens is required`, `${at}max_requests`);
   }
@@ -85,13 +114,27 @@ export function parseCaps(fields: Readonly<Record<string, unknown>>, periodSecon
 }
 
 /** A provider or model subject: trimmed, as it will be reported. */
-export function parseSubject(scope: "provider" | "model", raw: unknown, param: string): Checked<string> {
-  if (typeof raw !== "string" || raw.trim() === "") return bad(`${param} is required for the scope ${scope}`, param);
+export function parseSubject(
+  scope: "provider" | "model",
+  raw: unknown,
+  param: string,
+): Checked<string> {
+  if (typeof raw !== "string" || raw.trim() === "")
+    return bad(`${param} is required for the scope ${scope}`, param);
   const subject = raw.trim();
-  if (utf8Bytes(subject) > subjectBytesMax) return bad(`${param} must be at most ${subjectBytesMax} bytes`, param);
+  if (utf8Bytes(subject) > subjectBytesMax)
+    return bad(`${param} must be at most ${subjectBytesMax} bytes`, param);
   if (/\p{Cc}/u.test(subject)) return bad(`${param} must not hold control characters`, param);
-  if (scope === "provider" && /[\s/]/.test(subject)) return bad(`${param} must be a provider's name, without a slash or white space, not ${show(subject)}`, param);
-  if (scope === "model" && (subject.startsWith("/") || subject.endsWith("/"))) return bad(`${param} must be a model id without a leading or trailing slash, not ${show(subject)}`, param);
+  if (scope === "provider" && /[\s/]/.test(subject))
+    return bad(
+      `${param} must be a provider's name, without a slash or white space, not ${show(subject)}`,
+      param,
+    );
+  if (scope === "model" && (subject.startsWith("/") || subject.endsWith("/")))
+    return bad(
+      `${param} must be a model id without a leading or trailing slash, not ${show(subject)}`,
+      param,
+    );
   return good(subject);
 }
 
@@ -102,20 +145,40 @@ export const ruleGrammar: KeyGrammar<Scope> = {
   scopesExpected: "user_path, provider or model",
   periodField: "limit_key",
   periodNames: {
-    minute: 60, minutes: 60, min: 60, minutely: 60,
-    hour: 3600, hours: 3600, hourly: 3600,
-    day: 86_400, days: 86_400, daily: 86_400,
-    concurrent: 0, concurrency: 0,
+    minute: 60,
+    minutes: 60,
+    min: 60,
+    minutely: 60,
+    hour: 3600,
+    hours: 3600,
+    hourly: 3600,
+    day: 86_400,
+    days: 86_400,
+    daily: 86_400,
+    concurrent: 0,
+    concurrency: 0,
   },
   periodsExpected: "minute, hour, day, concurrent",
   secondsMin: 0,
   secondsExpected: "0 (concurrent)",
-  parseSubject: (scope, raw, param) => (scope === "user_path" ? parseUserPath(raw, param) : parseSubject(scope, raw, param)),
+  parseSubject: (scope, raw, param) =>
+    scope === "user_path" ? parseUserPath(raw, param) : parseSubject(scope, raw, param),
 };
 
-/** The body of PUT /admin/rate-limits, checked. Whether per-child is entitled is for the caller to say. */
-export function parseRuleWrite(body: unknown, options: { readonly perChildEntitled: boolean }): Checked<RuleDefinition> {
-  return parseWrite(ruleGrammar, { fields: ["max_requests", "max_tokens"], parse: parseCaps }, body, options);
+/**
+ * The body of PUT /admin/rate-limits, checked. Whether per-child is entitled is for the caller to
+ * say.
+ */
+export function parseRuleWrite(
+  body: unknown,
+  options: { readonly perChildEntitled: boolean },
+): Checked<RuleDefinition> {
+  return parseWrite(
+    ruleGrammar,
+    { fields: ["max_requests", "max_tokens"], parse: parseCaps },
+    body,
+    options,
+  );
 }
 
 /** The body of DELETE /admin/rate-limits. */

@@ -4,7 +4,9 @@
  */
 import { userPathBytesMax, userPathSegmentsMax } from "../bounds.js";
 
-export type UserPathResult = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly reason: string };
+export type UserPathResult =
+  | { readonly ok: true; readonly path: string }
+  | { readonly ok: false; readonly reason: string };
 
 /** The common case, already normal: it is checked by one expression and returned as it is. */
 const alreadyNormal = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,62}){1,16}$/;
@@ -20,17 +22,24 @@ export function normalizeUserPath(raw: string): UserPathResult {
   for (const piece of raw.split("/")) {
     const segment = piece.trim();
     if (segment === "") continue;
-    if (segment === "." || segment === "..") return { ok: false, reason: `must not hold the segment ${segment}` };
-    if (forbidden.test(segment)) return { ok: false, reason: "must not hold a colon or a control character" };
+    if (segment === "." || segment === "..")
+      return { ok: false, reason: `must not hold the segment ${segment}` };
+    if (forbidden.test(segment))
+      return { ok: false, reason: "must not hold a colon or a control character" };
     segments.push(segment);
   }
-  if (segments.length > userPathSegmentsMax) return { ok: false, reason: `must have at most ${userPathSegmentsMax} segments` };
+  if (segments.length > userPathSegmentsMax)
+    return { ok: false, reason: `must have at most ${userPathSegmentsMax} segments` };
   const path = `/${segments.join("/")}`;
-  if (utf8Bytes(path) > userPathBytesMax) return { ok: false, reason: `must be at most ${userPathBytesMax} bytes` };
+  if (utf8Bytes(path) > userPathBytesMax)
+    return { ok: false, reason: `must be at most ${userPathBytesMax} bytes` };
   return { ok: true, path };
 }
 
-/** Whether a path is what `normalizeUserPath` would return for it. For frames, which must carry normal paths. */
+/**
+ * Whether a path is what `normalizeUserPath` would return for it. For frames, which must carry
+ * normal paths.
+ */
 export function isNormalUserPath(path: string): boolean {
   if (path === "/") return true;
   if (alreadyNormal.test(path)) return true;
@@ -38,7 +47,10 @@ export function isNormalUserPath(path: string): boolean {
   return result.ok && result.path === path;
 }
 
-/** The length of a text in UTF-8, without a buffer. Half a surrogate pair is three bytes, as wherever it is written. */
+/**
+ * The length of a text in UTF-8, without a buffer. Half a surrogate pair is three bytes, as
+ * wherever it is written.
+ */
 export function utf8Bytes(text: string): number {
   let bytes = 0;
   for (let i = 0; i < text.length; i++) {

@@ -1,9 +1,43 @@
-/** What the HTTP API and the command line ask the daemon to do; their bodies and answers are those of the admin API. */
+/**
+ * What the HTTP API and the command line ask the daemon to do; their bodies and answers are those
+ * of the admin API.
+ */
 
-export const adminOps = ["rate-limits.list", "rate-limits.put", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset", "budgets.list", "budgets.put", "budgets.delete", "budgets.reset-one", "budgets.reset", "budgets.settings", "budgets.put-settings", "keys.issue", "keys.list", "keys.deactivate", "explain", "status", "usage.status", "usage.summary", "usage.export"] as const;
+export const adminOps = [
+  "rate-limits.list",
+  "rate-limits.put",
+  "rate-limits.delete",
+  "rate-limits.reset-one",
+  "rate-limits.reset",
+  "budgets.list",
+  "budgets.put",
+  "budgets.delete",
+  "budgets.reset-one",
+  "budgets.reset",
+  "budgets.settings",
+  "budgets.put-settings",
+  "keys.issue",
+  "keys.list",
+  "keys.deactivate",
+  "explain",
+  "status",
+  "usage.status",
+  "usage.summary",
+  "usage.export",
+] as const;
 export type AdminOp = (typeof adminOps)[number];
 
-const readOps: ReadonlySet<AdminOp> = new Set(["rate-limits.list", "budgets.list", "budgets.settings", "keys.list", "explain", "status", "usage.status", "usage.summary", "usage.export"]);
+const readOps: ReadonlySet<AdminOp> = new Set([
+  "rate-limits.list",
+  "budgets.list",
+  "budgets.settings",
+  "keys.list",
+  "explain",
+  "status",
+  "usage.status",
+  "usage.summary",
+  "usage.export",
+]);
 
 /** Whether an operation changes something: asked and not answered, it may have been done. */
 export function isChange(op: AdminOp): boolean {

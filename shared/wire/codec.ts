@@ -1,13 +1,22 @@
 /**
- * Frames to bytes and back: `u32be length` + msgpack. The length is capped before anything is decoded,
- * and the shape is checked after it (`message.ts`), because msgpack itself can name any structure.
+ * Frames to bytes and back: `u32be length` + msgpack. The length is capped before anything is
+ * decoded, and the shape is checked after it (`message.ts`), because msgpack itself can name any
+ * structure.
  */
 import { ByteStore } from "../byte-store.js";
 import { addExtension, Packr, RESERVE_START_SPACE } from "msgpackr";
 
-const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true, mapsAsObjects: true, int64AsType: "number" } as ConstructorParameters<typeof Packr>[0]);
+const packr = new Packr({
+  useRecords: false,
+  encodeUndefinedAsNil: true,
+  mapsAsObjects: true,
+  int64AsType: "number",
+} as ConstructorParameters<typeof Packr>[0]);
 
-/** msgpackr's references let one value stand in many places, or within itself: a small frame that is endless to whoever walks it. */
+/**
+ * msgpackr's references let one value stand in many places, or within itself: a small frame that is
+ * endless to whoever walks it.
+ */
 for (const type of [0x69, 0x70]) {
   addExtension({
     type,
@@ -36,9 +45,15 @@ export function decodeValue(bytes: Uint8Array): unknown {
   return packr.unpack(bytes as Buffer);
 }
 
-/** Takes a stream apart. A plain object: `feed` what arrives, get whole frames; `ok` turns false for good at the first broken one. */
+/**
+ * Takes a stream apart. A plain object: `feed` what arrives, get whole frames; `ok` turns false for
+ * good at the first broken one.
+ */
 export interface FrameReader {
-  /** Decodes every frame that is now whole and hands each to `onFrame`. False: the peer broke the framing and must be closed. */
+  /**
+   * Decodes every frame that is now whole and hands each to `onFrame`. False: the peer broke the
+   * framing and must be closed.
+   */
   feed(chunk: Buffer, onFrame: (frame: unknown) => void): boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * One conversation of the command line with the daemon: connect, ask, be answered, hang up. Every wait
- * has a deadline, and an error says what to do about it. The proxy's own link, which reconnects and
- * holds leases, is not here.
+ * One conversation of the command line with the daemon: connect, ask, be answered, hang up. Every
+ * wait has a deadline, and an error says what to do about it. The proxy's own link, which
+ * reconnects and holds leases, is not here.
  */
 import { randomUUID } from "node:crypto";
 import { isCount } from "../assert.js";
@@ -22,7 +22,14 @@ export const daemonDeadlineMs = 5_000;
  * What kept a conversation from happening: nobody listens, the socket is closed to this user, the
  * daemon doesn't welcome us, it is silent past the deadline, it hung up, or it spoke nonsense.
  */
-export type DaemonTrouble = "absent" | "denied" | "unreachable" | "refused" | "silent" | "lost" | "broken";
+export type DaemonTrouble =
+  | "absent"
+  | "denied"
+  | "unreachable"
+  | "refused"
+  | "silent"
+  | "lost"
+  | "broken";
 
 /** The conversation failed; the message is for people and says what to do. */
 export class DaemonError extends Error {
@@ -35,8 +42,12 @@ export class DaemonError extends Error {
   }
 }
 
-/** An answer of the daemon, or the failure it gave instead; both are what the HTTP API would say. */
-export type DaemonAnswer = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly failure: Failure };
+/**
+ * An answer of the daemon, or the failure it gave instead; both are what the HTTP API would say.
+ */
+export type DaemonAnswer =
+  | { readonly ok: true; readonly body: unknown }
+  | { readonly ok: false; readonly failure: Failure };
 
 export interface DaemonClient {
   readonly socketPath: string;
@@ -47,8 +58,14 @@ export interface DaemonClient {
   close(): void;
 }
 
-/** Connects and is welcomed; rejects with `DaemonError`. The deadline holds for this and for each later call. */
-export async function connectDaemon(options: { readonly socketPath: string; readonly deadlineMs?: number }): Promise<DaemonClient> {
+/**
+ * Connects and is welcomed; rejects with `DaemonError`. The deadline holds for this and for each
+ * later call.
+ */
+export async function connectDaemon(options: {
+  readonly socketPath: string;
+  readonly deadlineMs?: number;
+}): Promise<DaemonClient> {
   const conversation = new Conversation(options.socketPath, options.deadlineMs ?? daemonDeadlineMs);
   try {
     await conversation.open();
@@ -82,20 +99,39 @@ class Conversation implements DaemonClient {
 
   async open(): Promise<void> {
     await this.#connect();
-    const reply = await this.#exchange((id) => ({ kind: "hello", id, wireVersion, role: "cli", proxyId: `cli-${randomUUID()}`, leases: [], more: false }));
+    const reply = await this.#exchange((id) => ({
+      kind: "hello",
+      id,
+      wireVersion,
+      role: "cli",
+      proxyId: `cli-${randomUUID()}`,
+      leases: [],
+      more: false,
+    }));
     if (reply.kind === "welcome") {
       this.daemonVersion = reply.daemonVersion;
       return;
     }
     if (reply.kind !== "failed") throw this.#broken(`a hello was answered by ${reply.kind}`);
     const { message } = checkFailure(reply.failure);
-    throw new DaemonError("refused", `the daemon on ${this.socketPath} refuses this command line (sluice ${version}, wire version ${wireVersion}): ${message}`);
+    throw new DaemonError(
+      "refused",
+      `the daemon on ${this.socketPath} refuses this command line (sluice ${version}, wire version ${wireVersion}): ${message}`,
+    );
   }
 
   async call(op: AdminOp, body: unknown): Promise<DaemonAnswer> {
-    const reply = await this.#exchange((id) => ({ kind: "admin", id, op, body })).catch((error: unknown) => {
-      throw error instanceof DaemonError && isChange(op) ? new DaemonError(error.trouble, `${error.message}; the change may have been made, or may still be`, error) : error;
-    });
+    const reply = await this.#exchange((id) => ({ kind: "admin", id, op, body })).catch(
+      (error: unknown) => {
+        throw error instanceof DaemonError && isChange(op)
+          ? new DaemonError(
+              error.trouble,
+              `${error.message}; the change may have been made, or may still be`,
+              error,
+            )
+          : error;
+      },
+    );
     if (reply.kind === "answer") return { ok: true, body: reply.body };
     if (reply.kind === "failed") return { ok: false, failure: checkFailure(reply.failure) };
     throw this.#broken(`${op} was answered by ${reply.kind}`);
@@ -107,7 +143,10 @@ class Conversation implements DaemonClient {
 
   #connect(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#end(this.#silent("accept the connection")), this.#deadlineMs);
+      const timer = setTimeout(
+        () => this.#end(this.#silent("accept the connection")),
+        this.#deadlineMs,
+      );
       this.#waiting.set(0, { resolve: () => resolve(), reject });
       this.#link = dial({
         path: this.socketPath,
@@ -123,9 +162,16 @@ class Conversation implements DaemonClient {
           this.#end(connectError(this.socketPath, error));
         },
         onBytes: (_peer, bytes) => {
-          if (!this.#reader.feed(bytes, (frame) => this.#onFrame(frame))) this.#end(this.#broken("its frames can't be read"));
+          if (!this.#reader.feed(bytes, (frame) => this.#onFrame(frame)))
+            this.#end(this.#broken("its frames can't be read"));
         },
-        onClose: () => this.#end(new DaemonError("lost", `the daemon on ${this.socketPath} hung up without an answer: see its log; this command line is sluice ${version}, wire version ${wireVersion}`)),
+        onClose: () =>
+          this.#end(
+            new DaemonError(
+              "lost",
+              `the daemon on ${this.socketPath} hung up without an answer: see its log; this command line is sluice ${version}, wire version ${wireVersion}`,
+            ),
+          ),
       });
     });
   }
@@ -133,7 +179,9 @@ class Conversation implements DaemonClient {
   #exchange(make: (id: number) => ToDaemon): Promise<FromDaemon> {
     return new Promise((resolve, reject) => {
       if (this.#ended !== null || this.#peer === null) {
-        reject(this.#ended ?? new DaemonError("lost", "the conversation with the daemon isn't open"));
+        reject(
+          this.#ended ?? new DaemonError("lost", "the conversation with the daemon isn't open"),
+        );
         return;
       }
       const id = ++this.#lastId;
@@ -176,11 +224,17 @@ class Conversation implements DaemonClient {
   }
 
   #silent(doing: string): DaemonError {
-    return new DaemonError("silent", `the daemon on ${this.socketPath} didn't ${doing} within ${this.#deadlineMs} ms: look at its log, or restart it`);
+    return new DaemonError(
+      "silent",
+      `the daemon on ${this.socketPath} didn't ${doing} within ${this.#deadlineMs} ms: look at its log, or restart it`,
+    );
   }
 
   #broken(what: string): DaemonError {
-    return new DaemonError("broken", `what listens on ${this.socketPath} isn't a daemon of sluice ${version}: ${what}`);
+    return new DaemonError(
+      "broken",
+      `what listens on ${this.socketPath} isn't a daemon of sluice ${version}: ${what}`,
+    );
   }
 }
 
@@ -188,10 +242,18 @@ function connectError(path: string, error: NodeJS.ErrnoException): DaemonError {
   switch (error.code) {
     case "ENOENT":
     case "ECONNREFUSED":
-      return new DaemonError("absent", `no daemon listens on ${path}: start it with \`sluice up\``, error);
+      return new DaemonError(
+        "absent",
+        `no daemon listens on ${path}: start it with \`sluice up\``,
+        error,
+      );
     case "EACCES":
     case "EPERM":
-      return new DaemonError("denied", `permission denied on ${path}: run this as the daemon's user, or as a member of its group where group access is on`, error);
+      return new DaemonError(
+        "denied",
+        `permission denied on ${path}: run this as the daemon's user, or as a member of its group where group access is on`,
+        error,
+      );
     default:
       return new DaemonError("unreachable", `can't connect to ${path}: ${error.message}`, error);
   }
@@ -199,12 +261,21 @@ function connectError(path: string, error: NodeJS.ErrnoException): DaemonError {
 
 /** A failure from the wire; fields that are missing or of another type are filled in. */
 function checkFailure(raw: unknown): Failure {
-  const fields = (typeof raw === "object" && raw !== null ? raw : {}) as Readonly<Record<string, unknown>>;
-  const message = typeof fields["message"] === "string" ? fields["message"] : "the daemon gave no reason";
+  const fields = (typeof raw === "object" && raw !== null ? raw : {}) as Readonly<
+    Record<string, unknown>
+  >;
+  const message =
+    typeof fields["message"] === "string" ? fields["message"] : "the daemon gave no reason";
   const status = isCount(fields["status"], 400) ? fields["status"] : 500;
   const base = plainFailure(status, "internal_error", message);
   const type = typeof fields["type"] === "string" ? (fields["type"] as Failure["type"]) : base.type;
-  return { ...base, type, code: textOrNull(fields["code"]), param: textOrNull(fields["param"]), provider: textOrNull(fields["provider"]) };
+  return {
+    ...base,
+    type,
+    code: textOrNull(fields["code"]),
+    param: textOrNull(fields["param"]),
+    provider: textOrNull(fields["provider"]),
+  };
 }
 
 function textOrNull(value: unknown): string | null {

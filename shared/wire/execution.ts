@@ -1,10 +1,10 @@
 /**
- * What a settle tells of the one executed request that it ends, for the usage record: a flat array on
- * the wire, `[]` where there is nothing to record. Who called stands in the settle itself.
+ * What a settle tells of the one executed request that it ends, for the usage record: a flat array
+ * on the wire, `[]` where there is nothing to record. Who called stands in the settle itself.
  *
- * The grammar holds the fields to their kinds alone. Values that make no sense are a proxy's bug: were
- * they a breach of the grammar, the proxy would be closed, come back and send the same settle again, for
- * ever. So the daemon counts the settle and asks `flawOf` before it keeps the record.
+ * The grammar holds the fields to their kinds alone. Values that make no sense are a proxy's bug:
+ * were they a breach of the grammar, the proxy would be closed, come back and send the same settle
+ * again, for ever. So the daemon counts the settle and asks `flawOf` before it keeps the record.
  */
 import { isCount } from "../assert.js";
 import { requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../bounds.js";
@@ -15,7 +15,9 @@ export interface Execution {
   readonly requestId: string;
   /** The path of the endpoint, such as `/v1/chat/completions`. */
   readonly endpoint: string;
-  /** The instance whose answer, or failure, the client was told, whatever target the settle counts. */
+  /**
+   * The instance whose answer, or failure, the client was told, whatever target the settle counts.
+   */
   readonly provider: string;
   /** The provider's type. */
   readonly providerType: string;
@@ -50,10 +52,25 @@ const keyIdCharsMax = 64;
 export function executionToWire(record: Execution | null): readonly unknown[] {
   if (record === null) return [];
   return [
-    record.requestId, record.endpoint, record.provider, record.providerType, record.model, record.status,
-    record.inputTokens, record.outputTokens, record.cachedInputTokens, record.cacheWriteInputTokens,
-    record.inputCost, record.outputCost, record.totalCost, record.cacheHit,
-    record.rewriteTokensSaved, record.rewriteCostSaved, record.latencyMs, record.firstByteMs, record.keyId,
+    record.requestId,
+    record.endpoint,
+    record.provider,
+    record.providerType,
+    record.model,
+    record.status,
+    record.inputTokens,
+    record.outputTokens,
+    record.cachedInputTokens,
+    record.cacheWriteInputTokens,
+    record.inputCost,
+    record.outputCost,
+    record.totalCost,
+    record.cacheHit,
+    record.rewriteTokensSaved,
+    record.rewriteCostSaved,
+    record.latencyMs,
+    record.firstByteMs,
+    record.keyId,
   ];
 }
 
@@ -62,18 +79,74 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
   if (!Array.isArray(flat)) return undefined;
   if (flat.length === 0) return null;
   const [
-    requestId, endpoint, provider, providerType, model, status,
-    inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens,
-    inputCost, outputCost, totalCost, cacheHit,
-    rewriteTokensSaved, rewriteCostSaved, latencyMs, firstByteMs, keyId,
+    requestId,
+    endpoint,
+    provider,
+    providerType,
+    model,
+    status,
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteInputTokens,
+    inputCost,
+    outputCost,
+    totalCost,
+    cacheHit,
+    rewriteTokensSaved,
+    rewriteCostSaved,
+    latencyMs,
+    firstByteMs,
+    keyId,
   ] = flat as unknown[];
-  if (flat.length !== fields || !isText(requestId) || !isText(endpoint) || !isText(provider) || !isText(providerType) || !isText(model) || !isText(keyId)) return undefined;
-  if (!isNumber(status) || !isNumber(inputTokens) || !isNumber(outputTokens) || !isNumber(cachedInputTokens) || !isNumber(cacheWriteInputTokens) || !isNumber(rewriteTokensSaved)) return undefined;
-  if (!isNumberOrNull(inputCost) || !isNumberOrNull(outputCost) || !isNumberOrNull(totalCost) || !isNumberOrNull(rewriteCostSaved)) return undefined;
-  if (typeof cacheHit !== "boolean" || !isNumber(latencyMs) || !isNumberOrNull(firstByteMs)) return undefined;
+  if (
+    flat.length !== fields ||
+    !isText(requestId) ||
+    !isText(endpoint) ||
+    !isText(provider) ||
+    !isText(providerType) ||
+    !isText(model) ||
+    !isText(keyId)
+  )
+    return undefined;
+  if (
+    !isNumber(status) ||
+    !isNumber(inputTokens) ||
+    !isNumber(outputTokens) ||
+    !isNumber(cachedInputTokens) ||
+    !isNumber(cacheWriteInputTokens) ||
+    !isNumber(rewriteTokensSaved)
+  )
+    return undefined;
+  if (
+    !isNumberOrNull(inputCost) ||
+    !isNumberOrNull(outputCost) ||
+    !isNumberOrNull(totalCost) ||
+    !isNumberOrNull(rewriteCostSaved)
+  )
+    return undefined;
+  if (typeof cacheHit !== "boolean" || !isNumber(latencyMs) || !isNumberOrNull(firstByteMs))
+    return undefined;
   return {
-    requestId, endpoint, provider, providerType, model, status, inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens,
-    inputCost, outputCost, totalCost, cacheHit, rewriteTokensSaved, rewriteCostSaved, latencyMs, firstByteMs, keyId,
+    requestId,
+    endpoint,
+    provider,
+    providerType,
+    model,
+    status,
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteInputTokens,
+    inputCost,
+    outputCost,
+    totalCost,
+    cacheHit,
+    rewriteTokensSaved,
+    rewriteCostSaved,
+    latencyMs,
+    firstByteMs,
+    keyId,
   };
 }
 
@@ -90,10 +163,13 @@ export function flawOf(record: Execution): string | null {
   if (!isTokens(inputTokens)) return "inputTokens";
   if (!isTokens(record.outputTokens)) return "outputTokens";
   if (!isTokens(cachedInputTokens) || cachedInputTokens > inputTokens) return "cachedInputTokens";
-  if (!isTokens(cacheWriteInputTokens) || cachedInputTokens + cacheWriteInputTokens > inputTokens) return "cacheWriteInputTokens";
+  if (!isTokens(cacheWriteInputTokens) || cachedInputTokens + cacheWriteInputTokens > inputTokens)
+    return "cacheWriteInputTokens";
   if (!isTokens(record.rewriteTokensSaved)) return "rewriteTokensSaved";
-  if (!isCost(record.inputCost) || (record.inputCost === null) !== (totalCost === null)) return "inputCost";
-  if (!isCost(record.outputCost) || (record.outputCost === null) !== (totalCost === null)) return "outputCost";
+  if (!isCost(record.inputCost) || (record.inputCost === null) !== (totalCost === null))
+    return "inputCost";
+  if (!isCost(record.outputCost) || (record.outputCost === null) !== (totalCost === null))
+    return "outputCost";
   if (!isCost(totalCost)) return "totalCost";
   if (!isCost(record.rewriteCostSaved)) return "rewriteCostSaved";
   if (!isCount(record.latencyMs)) return "latencyMs";

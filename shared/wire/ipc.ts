@@ -1,14 +1,21 @@
 /**
- * The Unix socket between proxies and the daemon, both ends: the one file that imports node-ipc.
- * It carries bytes; frames are the codec's. It probes a socket's owner before it takes the place over,
- * gathers the frames of one turn of the event loop into one write, and closes a peer that doesn't read.
+ * The Unix socket between proxies and the daemon, both ends: the one file that imports node-ipc. It
+ * carries bytes; frames are the codec's. It probes a socket's owner before it takes the place over,
+ * gathers the frames of one turn of the event loop into one write, and closes a peer that doesn't
+ * read.
  */
 import { randomUUID } from "node:crypto";
 import { chmodSync, mkdirSync, statSync, unlinkSync } from "node:fs";
 import net from "node:net";
 import { dirname } from "node:path";
 import { IPCModule } from "node-ipc";
-import { lingerMs, peerBacklogBytesMax, peersMax, reconnectMs, socketPathBytesMax } from "../bounds.js";
+import {
+  lingerMs,
+  peerBacklogBytesMax,
+  peersMax,
+  reconnectMs,
+  socketPathBytesMax,
+} from "../bounds.js";
 
 /** One end of a connection. */
 export interface Peer {
@@ -27,13 +34,19 @@ export interface PeerHandlers {
 
 export interface ListenOptions extends PeerHandlers {
   readonly path: string;
-  /** Whether the group may connect: the directory is 0750 and the socket 0660 instead of 0700 and 0600. */
+  /**
+   * Whether the group may connect: the directory is 0750 and the socket 0660 instead of 0700 and
+   * 0600.
+   */
   readonly groupAccess: boolean;
   onConnect(peer: Peer): void;
 }
 
 export interface Listener {
-  /** Stops listening and removes the socket if it is still ours. Each peer reads what was sent to it before it is closed; resolved when all are gone. */
+  /**
+   * Stops listening and removes the socket if it is still ours. Each peer reads what was sent to it
+   * before it is closed; resolved when all are gone.
+   */
   close(): Promise<void>;
 }
 
@@ -42,11 +55,15 @@ export class SocketTakenError extends Error {
   override name = "SocketTakenError";
 }
 
-/** Listens at `path`. Rejects with `SocketTakenError` when a living daemon answers there; a stale socket is taken over. */
+/**
+ * Listens at `path`. Rejects with `SocketTakenError` when a living daemon answers there; a stale
+ * socket is taken over.
+ */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const ipc = newIpc();
   const peers = new Map<net.Socket, SocketPeer>();
-  if (Buffer.byteLength(options.path) > socketPathBytesMax) throw new Error(`the socket path ${options.path} is longer than ${socketPathBytesMax} bytes`);
+  if (Buffer.byteLength(options.path) > socketPathBytesMax)
+    throw new Error(`the socket path ${options.path} is longer than ${socketPathBytesMax} bytes`);
   makeDirectory(dirname(options.path), options.groupAccess ? 0o750 : 0o700);
   await clearStaleSocket(options.path);
   ipc.serve(options.path, () => {});
@@ -70,7 +87,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const inode = statSync(options.path).ino;
   return {
     async close() {
-      // Closing removes whatever stands at the path: it is left to the process's end when that is another daemon's.
+      // Closing removes whatever stands at the path: it is left to the process's end when that is
+      // another daemon's.
       if (isStillOurs(options.path, inode)) server.server.close();
       else server.server.unref();
       await Promise.all([...peers.values()].map((peer) => peer.end()));
@@ -78,12 +96,16 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
-/** A directory that is there already keeps its mode: it may be shared, and the socket's own mode keeps others out. */
+/**
+ * A directory that is there already keeps its mode: it may be shared, and the socket's own mode
+ * keeps others out.
+ */
 function makeDirectory(path: string, mode: number): void {
   const made = mkdirSync(path, { recursive: true, mode });
   const own = process.getuid?.() ?? 0;
   const owner = statSync(path).uid;
-  if (own !== 0 && owner !== own && owner !== 0) throw new Error(`the socket's directory ${path} belongs to another user (uid ${owner})`);
+  if (own !== 0 && owner !== own && owner !== 0)
+    throw new Error(`the socket's directory ${path} belongs to another user (uid ${owner})`);
   // The mask of the process may have taken bits away.
   if (made !== undefined) chmodSync(path, mode);
 }
@@ -91,12 +113,19 @@ function makeDirectory(path: string, mode: number): void {
 function startServer(server: IPCModule["server"], options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     const socketMode = options.groupAccess ? 0o660 : 0o600;
-    server.on("error", (error: NodeJS.ErrnoException) => reject(error.code === "EADDRINUSE" ? new SocketTakenError(`another daemon listens on ${options.path}`) : error));
+    server.on("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === "EADDRINUSE"
+          ? new SocketTakenError(`another daemon listens on ${options.path}`)
+          : error,
+      ),
+    );
     server.on("start", () => {
       chmodSync(options.path, socketMode);
       resolve();
     });
-    // The socket is made while `start` runs: the mask keeps everybody else out from the first instant.
+    // The socket is made while `start` runs: the mask keeps everybody else out from the first
+    // instant.
     const mask = process.umask(0o777 & ~socketMode);
     try {
       server.start();
@@ -115,7 +144,10 @@ function isStillOurs(path: string, inode: number): boolean {
   }
 }
 
-/** Removes a socket that nobody listens on; rejects when somebody does, or when the path is something else. */
+/**
+ * Removes a socket that nobody listens on; rejects when somebody does, or when the path is
+ * something else.
+ */
 async function clearStaleSocket(path: string): Promise<void> {
   const state = await probe(path);
   if (state === "live") throw new SocketTakenError(`another daemon listens on ${path}`);
@@ -141,7 +173,10 @@ function probe(path: string): Promise<"live" | "stale" | "absent"> {
 
 export interface DialOptions extends PeerHandlers {
   readonly path: string;
-  /** Try again every `reconnectMs` until closed; otherwise one attempt, and `onClose` tells of its end. */
+  /**
+   * Try again every `reconnectMs` until closed; otherwise one attempt, and `onClose` tells of its
+   * end.
+   */
   readonly retry: boolean;
   onConnect(peer: Peer): void;
   /** A failed attempt, with the operating system's reason. */
@@ -220,12 +255,16 @@ class SocketPeer implements Peer {
     const frames = this.#queue;
     this.#queue = [];
     if (this.closed || !this.#socket.writable) return;
-    // In raw mode node-ipc's own `emit` does the same after copying the bytes and making a message that it drops.
+    // In raw mode node-ipc's own `emit` does the same after copying the bytes and making a message
+    // that it drops.
     this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
     if (this.#socket.writableLength > peerBacklogBytesMax) this.close();
   }
 
-  /** Closes once the other end has read everything: a write of its own to a socket that is gone already would take the unread bytes with it. */
+  /**
+   * Closes once the other end has read everything: a write of its own to a socket that is gone
+   * already would take the unread bytes with it.
+   */
   end(): Promise<void> {
     if (this.closed) return Promise.resolve();
     this.flush();
@@ -243,7 +282,8 @@ class SocketPeer implements Peer {
   close(): void {
     if (this.closed) return;
     this.flush();
-    // node-ipc tells of the socket's end through its own event, which is where the owner hears of it.
+    // node-ipc tells of the socket's end through its own event, which is where the owner hears of
+    // it.
     this.#socket.destroy();
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What proxy, command line and daemon say to each other. Each frame is `u32be length` + one msgpack
- * array `[kind, id, …]`; `to-wire.ts` makes the array, `codec.ts` the bytes; frames towards the daemon
- * are checked in `to-daemon.ts`, those from it in `from-daemon.ts`.
+ * array `[kind, id, …]`; `to-wire.ts` makes the array, `codec.ts` the bytes; frames towards the
+ * daemon are checked in `to-daemon.ts`, those from it in `from-daemon.ts`.
  *
  * Towards the daemon:
  *
@@ -37,18 +37,20 @@
  *                                                         `keyed`: a managed key exists, so that nobody calls without credentials any more
  *                                                         `store_failing`: why the store can't be written, null once it can; after a welcome only if it can't
  *
- * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it is
- * `[lease, userPath, admittedAtMs, lsn, attempt, submission]`. `lsn` is the daemon's log sequence number at the
- * admission: handed back later, it tells a restarted daemon whether its restored windows already hold
- * the request. An attempt is `[provider, model, atMs, lsn]`, with the number under which its target
- * counted it: that of the admission, or of the reroute; or `[]` when no target is at work. Whatever
- * was let through unasked has the number 0 and is counted with its settle; if that was because there
- * was no rule, `unlimitedLsn`, and no rule counts it that is younger. Settles of one proxy carry
- * ascending `seq` and travel in that order, so a repeat is known by its number alone.
+ * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it
+ * is `[lease, userPath, admittedAtMs, lsn, attempt, submission]`. `lsn` is the daemon's log
+ * sequence number at the admission: handed back later, it tells a restarted daemon whether its
+ * restored windows already hold the request. An attempt is `[provider, model, atMs, lsn]`, with the
+ * number under which its target counted it: that of the admission, or of the reroute; or `[]` when
+ * no target is at work. Whatever was let through unasked has the number 0 and is counted with its
+ * settle; if that was because there was no rule, `unlimitedLsn`, and no rule counts it that is
+ * younger. Settles of one proxy carry ascending `seq` and travel in that order, so a repeat is
+ * known by its number alone.
  *
- * A submission hands in work that is done elsewhere, such as a batch: the user path's rules count it as
- * one request, it holds no slot, and no target's rules are asked; so its lease never has an attempt.
- * A settle needn't say so: it moves no slots, and without an attempt it counts at the path alone.
+ * A submission hands in work that is done elsewhere, such as a batch: the user path's rules count
+ * it as one request, it holds no slot, and no target's rules are asked; so its lease never has an
+ * attempt. A settle needn't say so: it moves no slots, and without an attempt it counts at the path
+ * alone.
  */
 import type { Failure } from "../error-code.js";
 import type { AdminOp } from "./admin-op.js";
@@ -71,7 +73,9 @@ export interface Lease {
   readonly userPath: string;
   readonly admittedAtMs: number;
   readonly lsn: number;
-  /** Where it is being tried; null between a failed target and the next one, and for a submission. */
+  /**
+   * Where it is being tried; null between a failed target and the next one, and for a submission.
+   */
   readonly target: Target | null;
   /** When the target's rules counted it, and under which number; 0 when they weren't asked. */
   readonly targetAtMs: number;
@@ -93,9 +97,9 @@ export interface Hello {
 }
 
 /**
- * Who a request claims to be from. `vouched`: the proxy has checked the caller, who is on `userPath`.
- * `none`: the caller showed no credentials, which is well as long as no key exists. Else the SHA-256 of
- * a managed key; `userPath` then counts only if the key is bound to none.
+ * Who a request claims to be from. `vouched`: the proxy has checked the caller, who is on
+ * `userPath`. `none`: the caller showed no credentials, which is well as long as no key exists.
+ * Else the SHA-256 of a managed key; `userPath` then counts only if the key is bound to none.
  */
 export interface Claimed {
   readonly userPath: string;
@@ -134,14 +138,17 @@ export interface Reroute {
 }
 
 /**
- * What a settle ends. `request`: all of it. `attempt`: what one target did, which has failed, while the
- * request goes on. `withdrawn`: an admission that nobody waited for any more, so that nothing was sent.
- * `cached`: an answer from a proxy's memory, which counts nowhere but is recorded.
+ * What a settle ends. `request`: all of it. `attempt`: what one target did, which has failed, while
+ * the request goes on. `withdrawn`: an admission that nobody waited for any more, so that nothing
+ * was sent. `cached`: an answer from a proxy's memory, which counts nowhere but is recorded.
  */
 export const settledParts = ["request", "attempt", "withdrawn", "cached"] as const;
 export type SettledPart = (typeof settledParts)[number];
 
-/** Everything it takes to charge a request, even for a daemon that has forgotten the lease. Times are relative, so that the two clocks needn't agree. */
+/**
+ * Everything it takes to charge a request, even for a daemon that has forgotten the lease. Times
+ * are relative, so that the two clocks needn't agree.
+ */
 export interface Settle extends Omit<Lease, "submission"> {
   readonly kind: "settle";
   readonly seq: number;
@@ -150,11 +157,17 @@ export interface Settle extends Omit<Lease, "submission"> {
   readonly endedAgoMs: number;
   readonly tokens: number;
   readonly estimated: boolean;
-  /** What was executed, for the usage record; null: nothing was, or usage is off. Its values may be nonsense: see `flawOf`. */
+  /**
+   * What was executed, for the usage record; null: nothing was, or usage is off. Its values may be
+   * nonsense: see `flawOf`.
+   */
   readonly record: Execution | null;
 }
 
-/** Sent after a `refused`, so that the daemon can explain the refusal by its request id. Nothing is answered. */
+/**
+ * Sent after a `refused`, so that the daemon can explain the refusal by its request id. Nothing is
+ * answered.
+ */
 export interface RefusalNote {
   readonly kind: "refusal";
   /** Of the `admit` that was refused. */
@@ -243,8 +256,22 @@ export interface Failed {
 /** Told unasked, to every proxy. */
 export type DaemonEvent =
   | { readonly kind: "event"; readonly name: "limited"; readonly value: boolean }
-  | { readonly kind: "event"; readonly name: "inert_rules" | "inert_budgets"; readonly value: number }
+  | {
+      readonly kind: "event";
+      readonly name: "inert_rules" | "inert_budgets";
+      readonly value: number;
+    }
   | { readonly kind: "event"; readonly name: "keyed"; readonly value: true }
   | { readonly kind: "event"; readonly name: "store_failing"; readonly value: string | null };
 
-export type FromDaemon = Welcome | Admitted | Refused | Exceeded | Denied | Authorized | Settled | Answer | Failed | DaemonEvent;
+export type FromDaemon =
+  | Welcome
+  | Admitted
+  | Refused
+  | Exceeded
+  | Denied
+  | Authorized
+  | Settled
+  | Answer
+  | Failed
+  | DaemonEvent;

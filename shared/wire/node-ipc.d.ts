@@ -1,4 +1,7 @@
-/** The part of node-ipc 12.0.0 that `ipc.ts` uses; the package brings no types and @types/node-ipc describes 9. */
+/**
+ * The part of node-ipc 12.0.0 that `ipc.ts` uses; the package brings no types and @types/node-ipc
+ * describes 9.
+ */
 declare module "node-ipc" {
   import type net from "node:net";
 

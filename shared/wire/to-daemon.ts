@@ -1,29 +1,57 @@
-/** Frames towards the daemon, checked: whoever sends one that breaks the grammar (`message.ts`) is closed. */
+/**
+ * Frames towards the daemon, checked: whoever sends one that breaks the grammar (`message.ts`) is
+ * closed.
+ */
 import { isCount } from "../assert.js";
 import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../bounds.js";
 import { isKeyHash } from "../domain/managed-key.js";
 import { isNormalUserPath } from "../domain/user-path.js";
 import { executionFromWire } from "./execution.js";
 import { adminOps } from "./admin-op.js";
-import { type Admit, type Hello, type Lease, type Reroute, type Settle, settledParts, type Target, type ToDaemon } from "./message.js";
+import {
+  type Admit,
+  type Hello,
+  type Lease,
+  type Reroute,
+  type Settle,
+  settledParts,
+  type Target,
+  type ToDaemon,
+} from "./message.js";
 
-/** What a frame towards the daemon holds, or null when it breaks the grammar: the peer is then closed. */
+/**
+ * What a frame towards the daemon holds, or null when it breaks the grammar: the peer is then
+ * closed.
+ */
 export function toDaemonFromWire(frame: unknown): ToDaemon | null {
   if (!Array.isArray(frame)) return null;
   const id: unknown = frame[1];
   if (!isCount(id)) return null;
   switch (frame[0]) {
-    case "admit": return frame.length === 6 ? admitFromWire(id, frame) : null;
-    case "settle": return frame.length === 13 ? settleFromWire(id, frame) : null;
-    case "refusal": return frame.length === 4 && isRequestId(frame[2]) && isModelName(frame[3]) ? { kind: "refusal", id, requestId: frame[2], model: frame[3] } : null;
-    case "authorize": return frame.length === 3 && isCredential(frame[2]) ? { kind: "authorize", id, credential: frame[2] } : null;
-    case "reroute": return frame.length === 4 ? rerouteFromWire(id, frame[2], frame[3]) : null;
+    case "admit":
+      return frame.length === 6 ? admitFromWire(id, frame) : null;
+    case "settle":
+      return frame.length === 13 ? settleFromWire(id, frame) : null;
+    case "refusal":
+      return frame.length === 4 && isRequestId(frame[2]) && isModelName(frame[3])
+        ? { kind: "refusal", id, requestId: frame[2], model: frame[3] }
+        : null;
+    case "authorize":
+      return frame.length === 3 && isCredential(frame[2])
+        ? { kind: "authorize", id, credential: frame[2] }
+        : null;
+    case "reroute":
+      return frame.length === 4 ? rerouteFromWire(id, frame[2], frame[3]) : null;
     case "admin": {
       const op = adminOps.find((known) => known === frame[2]);
-      return frame.length === 4 && op !== undefined ? { kind: "admin", id, op, body: frame[3] as unknown } : null;
+      return frame.length === 4 && op !== undefined
+        ? { kind: "admin", id, op, body: frame[3] as unknown }
+        : null;
     }
-    case "hello": return frame.length === 7 ? helloFromWire(id, frame) : null;
-    default: return null;
+    case "hello":
+      return frame.length === 7 ? helloFromWire(id, frame) : null;
+    default:
+      return null;
   }
 }
 
@@ -31,7 +59,13 @@ function admitFromWire(id: number, frame: readonly unknown[]): Admit | null {
   const userPath = frame[2];
   const credential = frame[3];
   const submission = frame[5];
-  if (typeof userPath !== "string" || !isNormalUserPath(userPath) || !isCredential(credential) || typeof submission !== "boolean") return null;
+  if (
+    typeof userPath !== "string" ||
+    !isNormalUserPath(userPath) ||
+    !isCredential(credential) ||
+    typeof submission !== "boolean"
+  )
+    return null;
   const targets = targetsFromWire(frame[4]);
   return targets === null ? null : { kind: "admit", id, userPath, credential, targets, submission };
 }
@@ -46,7 +80,13 @@ function rerouteFromWire(id: number, lease: unknown, flat: unknown): Reroute | n
 }
 
 function targetsFromWire(flat: unknown): Target[] | null {
-  if (!Array.isArray(flat) || flat.length < 2 || flat.length % 2 !== 0 || flat.length > candidatesMax * 2) return null;
+  if (
+    !Array.isArray(flat) ||
+    flat.length < 2 ||
+    flat.length % 2 !== 0 ||
+    flat.length > candidatesMax * 2
+  )
+    return null;
   const targets: Target[] = [];
   for (let i = 0; i < flat.length; i += 2) {
     const provider: unknown = flat[i];
@@ -65,25 +105,54 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
   const tokens = frame[10];
   const estimated = frame[11];
   const record = executionFromWire(frame[12]);
-  if (seq < 1 || of === undefined || lease === null || !isCount(startedAgoMs) || !isCount(endedAgoMs) || !isCount(tokens) || typeof estimated !== "boolean" || record === undefined) return null;
-  if ((of === "attempt" && lease.target === null) || (of !== "request" && of !== "cached" && record !== null)) return null;
+  if (
+    seq < 1 ||
+    of === undefined ||
+    lease === null ||
+    !isCount(startedAgoMs) ||
+    !isCount(endedAgoMs) ||
+    !isCount(tokens) ||
+    typeof estimated !== "boolean" ||
+    record === undefined
+  )
+    return null;
+  if (
+    (of === "attempt" && lease.target === null) ||
+    (of !== "request" && of !== "cached" && record !== null)
+  )
+    return null;
   if (of === "cached" && (lease.lease !== 0 || lease.target !== null || tokens !== 0)) return null;
   // Field by field, not by spreading the lease: V8 would make a new hidden class for each settle.
   return {
-    kind: "settle", seq, of, lease: lease.lease, userPath: lease.userPath, admittedAtMs: lease.admittedAtMs, lsn: lease.lsn,
-    target: lease.target, targetAtMs: lease.targetAtMs, targetLsn: lease.targetLsn, startedAgoMs, endedAgoMs, tokens, estimated, record,
+    kind: "settle",
+    seq,
+    of,
+    lease: lease.lease,
+    userPath: lease.userPath,
+    admittedAtMs: lease.admittedAtMs,
+    lsn: lease.lsn,
+    target: lease.target,
+    targetAtMs: lease.targetAtMs,
+    targetLsn: lease.targetLsn,
+    startedAgoMs,
+    endedAgoMs,
+    tokens,
+    estimated,
+    record,
   };
 }
 
 function helloFromWire(id: number, frame: readonly unknown[]): Hello | null {
   const [, , theirVersion, role, proxyId, flat, more] = frame;
-  if (!isCount(theirVersion) || (role !== "proxy" && role !== "cli") || typeof more !== "boolean") return null;
+  if (!isCount(theirVersion) || (role !== "proxy" && role !== "cli") || typeof more !== "boolean")
+    return null;
   if (typeof proxyId !== "string" || !/^[\w-]{1,64}$/.test(proxyId)) return null;
   if (!Array.isArray(flat) || flat.length > leasesPerHello) return null;
   const leases: Lease[] = [];
   for (const item of flat as unknown[]) {
     const lease = Array.isArray(item) && item.length === 6 ? leaseFromWire(item) : null;
-    if (lease === null || lease.lease === 0 || (lease.submission && lease.target !== null)) return null;
+    if (lease === null || lease.lease === 0 || (lease.submission && lease.target !== null))
+      return null;
     leases.push(lease);
   }
   return { kind: "hello", id, wireVersion: theirVersion, role, proxyId, leases, more };
@@ -91,12 +160,40 @@ function helloFromWire(id: number, frame: readonly unknown[]): Hello | null {
 
 function leaseFromWire(flat: readonly unknown[]): Lease | null {
   const [lease, userPath, admittedAtMs, lsn, attempt, submission] = flat;
-  if (!isCount(lease) || !isCount(admittedAtMs) || !isCount(lsn) || typeof submission !== "boolean") return null;
-  if (typeof userPath !== "string" || !isNormalUserPath(userPath) || !Array.isArray(attempt)) return null;
-  if (attempt.length === 0) return { lease, userPath, admittedAtMs, lsn, target: null, targetAtMs: 0, targetLsn: 0, submission };
+  if (!isCount(lease) || !isCount(admittedAtMs) || !isCount(lsn) || typeof submission !== "boolean")
+    return null;
+  if (typeof userPath !== "string" || !isNormalUserPath(userPath) || !Array.isArray(attempt))
+    return null;
+  if (attempt.length === 0)
+    return {
+      lease,
+      userPath,
+      admittedAtMs,
+      lsn,
+      target: null,
+      targetAtMs: 0,
+      targetLsn: 0,
+      submission,
+    };
   const [provider, model, targetAtMs, targetLsn] = attempt as unknown[];
-  if (attempt.length !== 4 || !isName(provider) || !isModelName(model) || !isCount(targetAtMs) || !isCount(targetLsn)) return null;
-  return { lease, userPath, admittedAtMs, lsn, target: { provider, model }, targetAtMs, targetLsn, submission };
+  if (
+    attempt.length !== 4 ||
+    !isName(provider) ||
+    !isModelName(model) ||
+    !isCount(targetAtMs) ||
+    !isCount(targetLsn)
+  )
+    return null;
+  return {
+    lease,
+    userPath,
+    admittedAtMs,
+    lsn,
+    target: { provider, model },
+    targetAtMs,
+    targetLsn,
+    submission,
+  };
 }
 
 function isRequestId(value: unknown): value is string {

@@ -1,7 +1,8 @@
 /**
- * `npm run bench:endpoints`: what Sluice adds to each endpoint, beside forwarders that do less; what limits,
- * budgets and records add; and, on demand, another build of Sluice beside this one. All in one run. It says
- * nothing of its own about the figures; how to read them: docs/benchmark.md.
+ * `npm run bench:endpoints`: what Sluice adds to each endpoint, beside forwarders that do less;
+ * what limits, budgets and records add; and, on demand, another build of Sluice beside this one.
+ * All in one run. It says nothing of its own about the figures; how to read them:
+ * docs/benchmark.md.
  */
 import os from "node:os";
 import { join } from "node:path";
@@ -25,14 +26,24 @@ const options = new Command("bench:endpoints")
   .option("--seconds <n>", "length of each measured phase", atLeastOne, 2)
   .option("--rounds <n>", "how often the peers take turns", atLeastOne, 5)
   .option("--connections <n>", "connections under load", atLeastOne, 32)
-  .addOption(new Option("--only <parts...>", "measure these alone").choices([...scenarios.map(({ name }) => name), "growing", "builds"]))
+  .addOption(
+    new Option("--only <parts...>", "measure these alone").choices([
+      ...scenarios.map(({ name }) => name),
+      "growing",
+      "builds",
+    ]),
+  )
   .option("--beside <dir>", "a built checkout of another version, compared with this one")
   .parse()
   .opts<Options>();
 
-const isWanted = (part: string): boolean => options.only === undefined || options.only.includes(part);
+const isWanted = (part: string): boolean =>
+  options.only === undefined || options.only.includes(part);
 const own = buildIn(join(import.meta.dirname, "..", ".."));
-const builds = options.beside === undefined || !isWanted("builds") ? null : { "the other": buildIn(join(options.beside, "dist")), "this one": own };
+const builds =
+  options.beside === undefined || !isWanted("builds")
+    ? null
+    : { "the other": buildIn(join(options.beside, "dist")), "this one": own };
 
 await withProcesses("endpoints", async (processes, dir) => {
   for (const build of [own, ...Object.values(builds ?? {})]) {
@@ -40,7 +51,13 @@ await withProcesses("endpoints", async (processes, dir) => {
     if (missing !== null) throw new Error(missing);
   }
   const { connections } = options;
-  const context = { processes, dir, seconds: options.seconds, rounds: options.rounds, say: (line: string) => process.stderr.write(`${line}\n`) };
+  const context = {
+    processes,
+    dir,
+    seconds: options.seconds,
+    rounds: options.rounds,
+    say: (line: string) => process.stderr.write(`${line}\n`),
+  };
   const head = describeRun(options, []);
   const wanted = scenarios.filter(({ name }) => isWanted(name));
   const report = buildEndpointsReport(head, {
@@ -48,6 +65,10 @@ await withProcesses("endpoints", async (processes, dir) => {
     growing: isWanted("growing") ? await measureGrowing(context, connections) : null,
     builds: builds === null ? null : await measureBuilds(context, connections, builds),
   });
-  process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : `${formatEndpointsReport(report)}\n\nload ${os.loadavg()[0]!.toFixed(2)} after the run\n`);
+  process.stdout.write(
+    options.json
+      ? `${JSON.stringify(report, null, 2)}\n`
+      : `${formatEndpointsReport(report)}\n\nload ${os.loadavg()[0]!.toFixed(2)} after the run\n`,
+  );
   return 0;
 });

@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: measures Sluice beside its peers in one run and prints both, with the ratios that
- * hold on other machines too. It exits 0 whatever the figures say, and 1 only when Sluice couldn't
- * be measured. How to read it: docs/benchmark.md.
+ * `npm run bench`: measures Sluice beside its peers in one run and prints both, with the ratios
+ * that hold on other machines too. It exits 0 whatever the figures say, and 1 only when Sluice
+ * couldn't be measured. How to read it: docs/benchmark.md.
  */
 import { Command, Option } from "commander";
 import { atLeastOne, describeRun } from "./report/describe-run.js";
@@ -33,7 +33,10 @@ function readOptions(): Options {
 }
 
 async function run(options: Options, context: RunContext): Promise<Report> {
-  const head = describeRun(options, [["nginx", "nginx", "-v"], ["Redis", "redis-server", "--version"]]);
+  const head = describeRun(options, [
+    ["nginx", "nginx", "-v"],
+    ["Redis", "redis-server", "--version"],
+  ]);
   const proxy = options.only === "daemon" ? null : await measureProxy(context, options.connections);
   const daemon = options.only === "proxy" ? null : await measureDaemon(context);
   return buildReport(head, proxy, daemon);
@@ -42,7 +45,15 @@ async function run(options: Options, context: RunContext): Promise<Report> {
 const options = readOptions();
 
 await withProcesses("bench", async (processes, dir) => {
-  const report = await run(options, { processes, dir, seconds: options.seconds, rounds: options.rounds, say: (line) => process.stderr.write(`${line}\n`) });
-  process.stdout.write(`${options.json ? JSON.stringify(report, null, 2) : formatReport(report)}\n`);
+  const report = await run(options, {
+    processes,
+    dir,
+    seconds: options.seconds,
+    rounds: options.rounds,
+    say: (line) => process.stderr.write(`${line}\n`),
+  });
+  process.stdout.write(
+    `${options.json ? JSON.stringify(report, null, 2) : formatReport(report)}\n`,
+  );
   return report.skipped["sluice"] === undefined && report.skipped["daemon"] === undefined ? 0 : 1;
 });

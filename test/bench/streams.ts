@@ -1,7 +1,7 @@
 /**
- * `npm run bench:streams`: thousands of slow streams at once through one proxy. What each costs in memory,
- * how long the proxy's event loop stalls, and whether every slot is given back, however the streams end.
- * It exits 0 whatever the figures are; how to read them: docs/benchmark.md.
+ * `npm run bench:streams`: thousands of slow streams at once through one proxy. What each costs in
+ * memory, how long the proxy's event loop stalls, and whether every slot is given back, however the
+ * streams end. It exits 0 whatever the figures are; how to read them: docs/benchmark.md.
  */
 import { mkdirSync } from "node:fs";
 import os from "node:os";
@@ -64,21 +64,32 @@ async function stage<T>(setting: Setting, name: string, run: () => Promise<T>): 
   const result = await run();
   const tookMs = performance.now() - begun;
   const { stallMs, busyMs, calmBusyMs } = await watch(setting);
-  rows.push([name, `${fixed(tookMs, 0)}`, fixed(busyMs), fixed(calmBusyMs), fixed(stallMs), String(await setting.inFlight())]);
+  rows.push([
+    name,
+    `${fixed(tookMs, 0)}`,
+    fixed(busyMs),
+    fixed(calmBusyMs),
+    fixed(stallMs),
+    String(await setting.inFlight()),
+  ]);
   return result;
 }
 
 async function atRest({ inFlight }: Setting, expected: number): Promise<void> {
   const deadline = performance.now() + settleDeadlineMs;
   while ((await inFlight()) !== expected) {
-    if (performance.now() > deadline) throw new Error(`${await inFlight()} requests are in flight, not ${expected}`);
+    if (performance.now() > deadline)
+      throw new Error(`${await inFlight()} requests are in flight, not ${expected}`);
     await delay(5);
   }
 }
 
 function expectEnded(ended: StreamsEnded | null, expected: Partial<StreamsEnded>): void {
   const wanted = { complete: 0, cut: 0, wrong: 0, refused: 0, left: 0, ...expected };
-  if (JSON.stringify(ended) !== JSON.stringify(wanted)) throw new Error(`the streams ended as ${JSON.stringify(ended)}, not as ${JSON.stringify(wanted)}`);
+  if (JSON.stringify(ended) !== JSON.stringify(wanted))
+    throw new Error(
+      `the streams ended as ${JSON.stringify(ended)}, not as ${JSON.stringify(wanted)}`,
+    );
 }
 
 async function measure(setting: Setting, provider: Running): Promise<void> {
@@ -116,7 +127,10 @@ async function measure(setting: Setting, provider: Running): Promise<void> {
   });
   await delay(eventEveryMs);
   const upstreams = (await ask(provider)).open;
-  expectEnded(await stage(setting, "the others end", finish), { complete: streams - leaving, left: leaving });
+  expectEnded(await stage(setting, "the others end", finish), {
+    complete: streams - leaving,
+    left: leaving,
+  });
   await stage(setting, "until every slot is free", () => atRest(setting, 0));
 
   await stage(setting, `${streams} streams begin`, () => load(setting, open));
@@ -130,27 +144,62 @@ async function measure(setting: Setting, provider: Running): Promise<void> {
   const after = await watch(setting, true);
 
   const liveBytes = (watched: Watched): number => watched.heapBytes + watched.bufferBytes;
-  print(formatTable(["", "took ms", "longest turn, CPU ms", "beside collections", "by the clock", "in flight"], rows).join("\n"));
-  print(`\nMemory of the proxy\n${formatTable(null, [
-    ["at rest before", `${fixed(liveBytes(before) / 1e6)} MB live`, `${fixed(before.rssBytes / 1e6, 0)} MB of RSS`],
-    [`with ${streams} streams`, `${fixed(liveBytes(live) / 1e6)} MB live`, `${fixed(grown.rssBytes / 1e6, 0)} MB of RSS, ${fixed(live.rssBytes / 1e6, 0)} after a collection`],
-    ["at rest afterwards", `${fixed(liveBytes(after) / 1e6)} MB live`, `${fixed(after.rssBytes / 1e6, 0)} MB of RSS`],
-    ["per stream", `${fixed((liveBytes(live) - liveBytes(before)) / streams / 1000)} kB live`, `${fixed((grown.rssBytes - before.rssBytes) / streams / 1000)} kB of RSS`],
-  ]).join("\n")}`);
+  print(
+    formatTable(
+      ["", "took ms", "longest turn, CPU ms", "beside collections", "by the clock", "in flight"],
+      rows,
+    ).join("\n"),
+  );
+  print(
+    `\nMemory of the proxy\n${formatTable(null, [
+      [
+        "at rest before",
+        `${fixed(liveBytes(before) / 1e6)} MB live`,
+        `${fixed(before.rssBytes / 1e6, 0)} MB of RSS`,
+      ],
+      [
+        `with ${streams} streams`,
+        `${fixed(liveBytes(live) / 1e6)} MB live`,
+        `${fixed(grown.rssBytes / 1e6, 0)} MB of RSS, ${fixed(live.rssBytes / 1e6, 0)} after a collection`,
+      ],
+      [
+        "at rest afterwards",
+        `${fixed(liveBytes(after) / 1e6)} MB live`,
+        `${fixed(after.rssBytes / 1e6, 0)} MB of RSS`,
+      ],
+      [
+        "per stream",
+        `${fixed((liveBytes(live) - liveBytes(before)) / streams / 1000)} kB live`,
+        `${fixed((grown.rssBytes - before.rssBytes) / streams / 1000)} kB of RSS`,
+      ],
+    ]).join("\n")}`,
+  );
   print(`\nWhen ${leaving} clients had left, ${upstreams} streams were open at the provider.`);
   await processes.stop(proxy);
 }
 
 await withProcesses("streams", async (processes, dir) => {
   const cpus = os.cpus();
-  print(`Sluice with ${options.streams} streams, ${new Date().toISOString()}\nNode ${process.versions.node} on ${cpus.length} × ${cpus[0]?.model.trim()}, Linux ${os.release()}, load ${fixed(os.loadavg()[0] ?? 0, 2)} before the run\n`);
+  print(
+    `Sluice with ${options.streams} streams, ${new Date().toISOString()}\nNode ${process.versions.node} on ${cpus.length} × ${cpus[0]?.model.trim()}, Linux ${os.release()}, load ${fixed(os.loadavg()[0] ?? 0, 2)} before the run\n`,
+  );
   const program = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
   const provider = await processes.node(program("slow-provider.js"), [String(eventEveryMs)]);
   const home = join(dir, "sluice");
   mkdirSync(home, { mode: 0o700 });
   const config = writeConfig(home, {
     providers: { test: { type: "openai", base_url: provider.url, api_key: "none", models: ["*"] } },
-    rate_limits: { user_paths: [{ path: "/", limits: [{ period: "day", max_requests: 1_000_000_000, max_tokens: 1_000_000_000 }, { period: "concurrent", max_requests: options.streams }] }] },
+    rate_limits: {
+      user_paths: [
+        {
+          path: "/",
+          limits: [
+            { period: "day", max_requests: 1_000_000_000, max_tokens: 1_000_000_000 },
+            { period: "concurrent", max_requests: options.streams },
+          ],
+        },
+      ],
+    },
   });
   await processes.node(buildIn(program("../..")).daemonFile, ["--config", config]);
   const proxy = await processes.node(program("watched-proxy.js"), [config]);
@@ -159,7 +208,9 @@ await withProcesses("streams", async (processes, dir) => {
   const inFlight = async (): Promise<number> => {
     const answer = await daemon.call("rate-limits.list", { after: null });
     if (!answer.ok) throw new Error(answer.failure.message);
-    const { rate_limits: rules } = answer.body as { rate_limits: readonly { period_seconds: number; in_flight: number }[] };
+    const { rate_limits: rules } = answer.body as {
+      rate_limits: readonly { period_seconds: number; in_flight: number }[];
+    };
     return rules.find((rule) => rule.period_seconds === 0)!.in_flight;
   };
   await measure({ processes, proxy, clients, inFlight }, provider);

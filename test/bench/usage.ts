@@ -1,7 +1,8 @@
 /**
- * `npm run bench:usage`: GET /v1/usage's answer over ten thousand and over ten million records, and how
- * long admissions take meanwhile. The stores are made through the product's own functions, the answers
- * come from a real daemon over its socket. It prints what it measured and holds nobody to it.
+ * `npm run bench:usage`: GET /v1/usage's answer over ten thousand and over ten million records, and
+ * how long admissions take meanwhile. The stores are made through the product's own functions, the
+ * answers come from a real daemon over its socket. It prints what it measured and holds nobody to
+ * it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
@@ -11,7 +12,10 @@ import { openLmdbStore } from "../../limiterd/store/lmdb-store.js";
 import { type Change, rolledUpMark } from "../../limiterd/store/store.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { UsageRecord } from "../../limiterd/usage/usage-records.js";
-import { connectDaemon as connectCommandLine, type DaemonClient } from "../../shared/wire/daemon-client.js";
+import {
+  connectDaemon as connectCommandLine,
+  type DaemonClient,
+} from "../../shared/wire/daemon-client.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import { type AdmissionPort, unattended } from "./load/admission-port.js";
 import { connectDaemon } from "./load/daemon-port.js";
@@ -29,11 +33,15 @@ async function main(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "sluice-usage-"));
   const processes = createProcesses(dir);
   try {
-    say(`Node ${process.versions.node} on ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, load ${loadavg()[0]!.toFixed(2)} before the run`);
+    say(
+      `Node ${process.versions.node} on ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, load ${loadavg()[0]!.toFixed(2)} before the run`,
+    );
     for (const records of sizes) {
       const own = join(dir, String(records));
       const seeded = await seed(join(own, "data"), records);
-      say(`\n${number(records)} records over ${days} days, 100 paths in 10 teams: written in ${(seeded.ms / 1000).toFixed(1)} s, ${number(Math.round(seeded.bytes / 1e6))} MB`);
+      say(
+        `\n${number(records)} records over ${days} days, 100 paths in 10 teams: written in ${(seeded.ms / 1000).toFixed(1)} s, ${number(Math.round(seeded.bytes / 1e6))} MB`,
+      );
       const { socket } = await startDaemon(processes, own, true);
       await measure(socket, records);
       await processes.stopAll();
@@ -45,8 +53,14 @@ async function main(): Promise<void> {
   }
 }
 
-/** As the daemon writes it when its batches wait for a slow disk: those of one commit share it. The sums are written once, at the end. */
-async function seed(dataDir: string, records: number): Promise<{ readonly ms: number; readonly bytes: number }> {
+/**
+ * As the daemon writes it when its batches wait for a slow disk: those of one commit share it. The
+ * sums are written once, at the end.
+ */
+async function seed(
+  dataDir: string,
+  records: number,
+): Promise<{ readonly ms: number; readonly bytes: number }> {
   const store = await openLmdbStore(dataDir);
   const usage = restoreUsage({ store, labelsOf: () => [], onDamaged: fail });
   const startedAt = performance.now();
@@ -63,7 +77,10 @@ async function seed(dataDir: string, records: number): Promise<{ readonly ms: nu
     usage.committed(lsn);
     changes = [];
   }
-  await store.commit([...usage.rollups.changes(usage.takeDirty(), usage.lastKey), { table: "marks", key: rolledUpMark, value: [usage.lastKey] }]);
+  await store.commit([
+    ...usage.rollups.changes(usage.takeDirty(), usage.lastKey),
+    { table: "marks", key: rolledUpMark, value: [usage.lastKey] },
+  ]);
   const bytes = store.sizeBytes() ?? 0;
   await store.close();
   return { ms: performance.now() - startedAt, bytes };
@@ -72,10 +89,28 @@ async function seed(dataDir: string, records: number): Promise<{ readonly ms: nu
 function recordAt(i: number, records: number): UsageRecord {
   const inputTokens = 100 + (i % 900);
   return {
-    atMs: endMs - Math.floor(((records - 1 - i) * days * dayMs) / records), requestId: `req_bench_${i.toString(36)}`, userPath: `/team${i % 10}/app${i % 100}`, keyId: "",
-    provider: i % 3 === 0 ? "openai" : "anthropic", providerType: "openai", model: `model-${i % 6}`, endpoint: "/v1/chat/completions", status: 200, estimated: false, cacheHit: false,
-    inputTokens, outputTokens: 50, cachedInputTokens: 0, cacheWriteInputTokens: 0, inputCost: inputTokens * 3_000_000, outputCost: 50 * 15_000_000, totalCost: inputTokens * 3_000_000 + 750_000_000,
-    rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 900, firstByteMs: 300,
+    atMs: endMs - Math.floor(((records - 1 - i) * days * dayMs) / records),
+    requestId: `req_bench_${i.toString(36)}`,
+    userPath: `/team${i % 10}/app${i % 100}`,
+    keyId: "",
+    provider: i % 3 === 0 ? "openai" : "anthropic",
+    providerType: "openai",
+    model: `model-${i % 6}`,
+    endpoint: "/v1/chat/completions",
+    status: 200,
+    estimated: false,
+    cacheHit: false,
+    inputTokens,
+    outputTokens: 50,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    inputCost: inputTokens * 3_000_000,
+    outputCost: 50 * 15_000_000,
+    totalCost: inputTokens * 3_000_000 + 750_000_000,
+    rewriteTokensSaved: 0,
+    rewriteCostSaved: null,
+    latencyMs: 900,
+    firstByteMs: 300,
   };
 }
 
@@ -83,16 +118,26 @@ async function measure(socket: string, records: number): Promise<void> {
   const client = await connectCommandLine({ socketPath: socket, deadlineMs: 60_000 });
   const body = { start_date: dayOf(endMs - (days - 1) * dayMs), end_date: dayOf(endMs) };
   const port = await connectDaemon(socket);
-  const quiet = await admissionsDuring(port, () => new Promise((resolve) => setTimeout(resolve, 2000)));
+  const quiet = await admissionsDuring(
+    port,
+    () => new Promise((resolve) => setTimeout(resolve, 2000)),
+  );
   say(`  admissions with nothing beside them: ${told(quiet)}`);
-  for (const [what, userPath, share] of [["/", "/", 1], ["a team", "/team3", 10], ["one path", "/team3/app33", 100]] as const) {
+  for (const [what, userPath, share] of [
+    ["/", "/", 1],
+    ["a team", "/team3", 10],
+    ["one path", "/team3/app33", 100],
+  ] as const) {
     const answers: number[] = [];
     const admissions = await admissionsDuring(port, async () => {
       for (let i = 0; i < answersPerSize; i++) {
         const askedAt = performance.now();
-        const { usage } = (await call(client, { ...body, user_path: userPath })) as { usage: { total_requests: number } };
+        const { usage } = (await call(client, { ...body, user_path: userPath })) as {
+          usage: { total_requests: number };
+        };
         answers.push(performance.now() - askedAt);
-        if (usage.total_requests !== records / share) throw new Error(`${what} has ${usage.total_requests} requests, not ${records / share}`);
+        if (usage.total_requests !== records / share)
+          throw new Error(`${what} has ${usage.total_requests} requests, not ${records / share}`);
       }
     });
     say(`  365 days of ${what}: ${told(answers)}; admissions meanwhile: ${told(admissions)}`);
@@ -107,7 +152,10 @@ async function call(client: DaemonClient, body: unknown): Promise<unknown> {
 }
 
 /** The round trips of admissions, one at a time and each settled, as long as `work` takes. */
-async function admissionsDuring(port: AdmissionPort, work: () => Promise<unknown>): Promise<number[]> {
+async function admissionsDuring(
+  port: AdmissionPort,
+  work: () => Promise<unknown>,
+): Promise<number[]> {
   const trips: number[] = [];
   let done = false;
   const admitting = new Promise<void>((resolve, reject) => {
@@ -135,7 +183,8 @@ async function admissionsDuring(port: AdmissionPort, work: () => Promise<unknown
 
 function told(ms: number[]): string {
   ms.sort((a, b) => a - b);
-  const at = (share: number): string => (ms[Math.min(ms.length - 1, Math.floor(ms.length * share))] ?? 0).toFixed(2);
+  const at = (share: number): string =>
+    (ms[Math.min(ms.length - 1, Math.floor(ms.length * share))] ?? 0).toFixed(2);
   return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, worst ${at(1)} ms of ${number(ms.length)}`;
 }
 

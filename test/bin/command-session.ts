@@ -18,7 +18,10 @@ export interface RunOptions {
   readonly nowMs?: number;
 }
 
-/** The command line without the program's name; output lines are joined by newlines, questions are part of `err`. */
+/**
+ * The command line without the program's name; output lines are joined by newlines, questions are
+ * part of `err`.
+ */
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<CommandRun> {
   const out: string[] = [];
   const err: string[] = [];
@@ -29,7 +32,14 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
   };
   const write = async (text: string): Promise<void> => void out.push(text.replace(/\n$/, ""));
   const exitCode = await runCommandLine(argv, {
-    terminal: { out: (text) => void out.push(text), err: (text) => void err.push(text), write, columns: options.columns ?? null, showProgress: null, ask: answer === null ? null : ask },
+    terminal: {
+      out: (text) => void out.push(text),
+      err: (text) => void err.push(text),
+      write,
+      columns: options.columns ?? null,
+      showProgress: null,
+      ask: answer === null ? null : ask,
+    },
     env: options.env ?? {},
     cwd: options.cwd ?? "/",
     uid: 1000,

@@ -1,14 +1,30 @@
-/** A daemon as the command line sees it: the real socket and frames, a rule book without counters, and faults on demand. */
+/**
+ * A daemon as the command line sees it: the real socket and frames, a rule book without counters,
+ * and faults on demand.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseBudgetKey, parseBudgetResetOne, parseBudgetWrite } from "../../shared/domain/budget.js";
+import {
+  parseBudgetKey,
+  parseBudgetResetOne,
+  parseBudgetWrite,
+} from "../../shared/domain/budget.js";
 import { failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
 import { listen, type Peer } from "../../shared/wire/ipc.js";
 import { defaultAnchors, parseAnchors } from "../../shared/domain/reset-anchors.js";
 import { type Checked, parseConfirmation } from "../../shared/checked.js";
-import { compareRules, effectiveSubject, parseRuleKey, parseRuleResetOne, parseRuleWrite, periodLabel, type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
+import {
+  compareRules,
+  effectiveSubject,
+  parseRuleKey,
+  parseRuleResetOne,
+  parseRuleWrite,
+  periodLabel,
+  type RuleDefinition,
+  ruleId,
+} from "../../shared/domain/rule.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import type { Admin, FromDaemon, ToDaemon } from "../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
@@ -44,16 +60,27 @@ export interface Owner {
 }
 
 /** Starts one in a directory of its own; both are gone after the test. */
-export async function startFakeDaemon(t: Owner, options: FakeDaemonOptions = {}): Promise<FakeDaemon> {
+export async function startFakeDaemon(
+  t: Owner,
+  options: FakeDaemonOptions = {},
+): Promise<FakeDaemon> {
   const directory = mkdtempSync(join(tmpdir(), "sluice-cli-"));
-  const daemon: FakeDaemon = { socket: join(directory, "limiterd.sock"), directory, calls: [], rules: new Map() };
+  const daemon: FakeDaemon = {
+    socket: join(directory, "limiterd.sock"),
+    directory,
+    calls: [],
+    rules: new Map(),
+  };
   const readers = new Map<Peer, ReturnType<typeof createFrameReader>>();
   const listener = await listen({
     path: daemon.socket,
     groupAccess: false,
     onConnect: (peer) => void readers.set(peer, createFrameReader(frameBytesMaxToDaemon)),
     onClose: (peer) => void readers.delete(peer),
-    onBytes: (peer, bytes) => void readers.get(peer)?.feed(bytes, (frame) => onMessage(daemon, options, peer, toDaemonFromWire(frame))),
+    onBytes: (peer, bytes) =>
+      void readers
+        .get(peer)
+        ?.feed(bytes, (frame) => onMessage(daemon, options, peer, toDaemonFromWire(frame))),
   });
   t.teardown(() => {
     listener.close();
@@ -66,14 +93,41 @@ function send(peer: Peer, message: FromDaemon): void {
   peer.send(encodeFrame(toWire(message)));
 }
 
-function onMessage(daemon: FakeDaemon, options: FakeDaemonOptions, peer: Peer, message: ToDaemon | null): void {
+function onMessage(
+  daemon: FakeDaemon,
+  options: FakeDaemonOptions,
+  peer: Peer,
+  message: ToDaemon | null,
+): void {
   if (message?.kind === "hello") {
     switch (options.onHello ?? "welcome") {
-      case "welcome": return send(peer, { kind: "welcome", id: message.id, daemonVersion: "0.1.0", settledSeq: 0, limited: false, inertRules: 0, inertBudgets: 0, keyed: false });
-      case "refuse": return send(peer, { kind: "failed", id: message.id, failure: plainFailure(400, "invalid_request_error", "this daemon speaks wire version 999") });
-      case "hang-up": return peer.close();
-      case "garbage": return peer.send(Buffer.from([0, 0, 0, 2, 0xc1, 0xc1]));
-      case "silence": return;
+      case "welcome":
+        return send(peer, {
+          kind: "welcome",
+          id: message.id,
+          daemonVersion: "0.1.0",
+          settledSeq: 0,
+          limited: false,
+          inertRules: 0,
+          inertBudgets: 0,
+          keyed: false,
+        });
+      case "refuse":
+        return send(peer, {
+          kind: "failed",
+          id: message.id,
+          failure: plainFailure(
+            400,
+            "invalid_request_error",
+            "this daemon speaks wire version 999",
+          ),
+        });
+      case "hang-up":
+        return peer.close();
+      case "garbage":
+        return peer.send(Buffer.from([0, 0, 0, 2, 0xc1, 0xc1]));
+      case "silence":
+        return;
     }
   }
   if (message?.kind !== "admin") return peer.close();
@@ -81,44 +135,92 @@ function onMessage(daemon: FakeDaemon, options: FakeDaemonOptions, peer: Peer, m
   switch (options.onAdmin ?? "answer") {
     case "answer": {
       const reply = answer(daemon, options, message);
-      return reply.kind === "answer" && reply.body === null ? undefined : send(peer, { ...reply, id: message.id });
+      return reply.kind === "answer" && reply.body === null
+        ? undefined
+        : send(peer, { ...reply, id: message.id });
     }
-    case "hang-up": return peer.close();
-    case "silence": return;
+    case "hang-up":
+      return peer.close();
+    case "silence":
+      return;
   }
 }
 
-type Reply = { readonly kind: "answer"; readonly body: unknown } | { readonly kind: "failed"; readonly failure: ReturnType<typeof invalid> };
+type Reply =
+  | { readonly kind: "answer"; readonly body: unknown }
+  | { readonly kind: "failed"; readonly failure: ReturnType<typeof invalid> };
 
 function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Admin): Reply {
   switch (op) {
-    case "status": return { kind: "answer", body: { version: "0.1.0", pid: 42, uptime_seconds: 200, rules: daemon.rules.size, inert: [], store: { failing: null } } };
-    case "rate-limits.list": return { kind: "answer", body: page(daemon, options, body) };
+    case "status":
+      return {
+        kind: "answer",
+        body: {
+          version: "0.1.0",
+          pid: 42,
+          uptime_seconds: 200,
+          rules: daemon.rules.size,
+          inert: [],
+          store: { failing: null },
+        },
+      };
+    case "rate-limits.list":
+      return { kind: "answer", body: page(daemon, options, body) };
     case "rate-limits.put": {
       const checked = parseRuleWrite(body, { perChildEntitled: options.perChildEntitled ?? false });
       return whenGood(checked, (rule) => void daemon.rules.set(ruleId(rule), rule));
     }
     case "rate-limits.delete": {
       const checked = parseRuleKey(body);
-      if (checked.ok && !daemon.rules.delete(ruleId(checked.value))) return { kind: "failed", failure: failure("rate_limit_not_found", "no such rule") };
+      if (checked.ok && !daemon.rules.delete(ruleId(checked.value)))
+        return { kind: "failed", failure: failure("rate_limit_not_found", "no such rule") };
       return whenGood(checked, () => {});
     }
-    case "rate-limits.reset-one": return whenGood(parseRuleResetOne(body), () => {});
-    case "rate-limits.reset": return whenGood(parseConfirmation(body), () => {});
-    case "budgets.list": return { kind: "answer", body: { budgets: options.budgets ?? [], server_time: "2026-01-01T00:00:00.000Z", next: null } };
-    case "budgets.put": return whenGood(parseBudgetWrite(body, { perChildEntitled: options.perChildEntitled ?? false }), () => {});
-    case "budgets.delete": return whenGood(parseBudgetKey(body), () => {});
-    case "budgets.reset-one": return whenGood(parseBudgetResetOne(body), () => {});
-    case "budgets.reset": return whenGood(parseConfirmation(body), () => {});
-    case "budgets.settings": return { kind: "answer", body: { ...defaultAnchors, server_time: "2026-01-01T00:00:00.000Z" } };
-    case "budgets.put-settings": return whenGood(parseAnchors(body, defaultAnchors), () => {});
-    case "usage.summary": return { kind: "answer", body: options.usageSummary ?? {} };
-    case "usage.export": return { kind: "answer", body: (options.usagePage ?? (() => null))(body as Readonly<Record<string, unknown>>) };
+    case "rate-limits.reset-one":
+      return whenGood(parseRuleResetOne(body), () => {});
+    case "rate-limits.reset":
+      return whenGood(parseConfirmation(body), () => {});
+    case "budgets.list":
+      return {
+        kind: "answer",
+        body: {
+          budgets: options.budgets ?? [],
+          server_time: "2026-01-01T00:00:00.000Z",
+          next: null,
+        },
+      };
+    case "budgets.put":
+      return whenGood(
+        parseBudgetWrite(body, { perChildEntitled: options.perChildEntitled ?? false }),
+        () => {},
+      );
+    case "budgets.delete":
+      return whenGood(parseBudgetKey(body), () => {});
+    case "budgets.reset-one":
+      return whenGood(parseBudgetResetOne(body), () => {});
+    case "budgets.reset":
+      return whenGood(parseConfirmation(body), () => {});
+    case "budgets.settings":
+      return {
+        kind: "answer",
+        body: { ...defaultAnchors, server_time: "2026-01-01T00:00:00.000Z" },
+      };
+    case "budgets.put-settings":
+      return whenGood(parseAnchors(body, defaultAnchors), () => {});
+    case "usage.summary":
+      return { kind: "answer", body: options.usageSummary ?? {} };
+    case "usage.export":
+      return {
+        kind: "answer",
+        body: (options.usagePage ?? (() => null))(body as Readonly<Record<string, unknown>>),
+      };
     case "keys.issue":
     case "keys.list":
     case "keys.deactivate":
-    case "explain": return { kind: "answer", body: options.explanation ?? {} };
-    case "usage.status": return { kind: "failed", failure: failure("feature_unavailable", "usage isn't tracked") };
+    case "explain":
+      return { kind: "answer", body: options.explanation ?? {} };
+    case "usage.status":
+      return { kind: "failed", failure: failure("feature_unavailable", "usage isn't tracked") };
   }
 }
 
@@ -134,18 +236,29 @@ function page(daemon: FakeDaemon, options: FakeDaemonOptions, body: unknown): ob
   const from = after === null ? 0 : sorted.findIndex((rule) => ruleId(rule) === after) + 1;
   const rules = sorted.slice(from, from + (options.rulesPerPage ?? 500));
   const last = rules.at(-1);
-  return { rate_limits: rules.map(listed), server_time: fakeServerTime, next: last !== undefined && from + rules.length < sorted.length ? ruleId(last) : null };
+  return {
+    rate_limits: rules.map(listed),
+    server_time: fakeServerTime,
+    next: last !== undefined && from + rules.length < sorted.length ? ruleId(last) : null,
+  };
 }
 
 /** A rule as the API lists it, with the counters of nobody. */
 export function listed(rule: RuleDefinition): Record<string, unknown> {
   const live = !rule.perChild && rule.periodSeconds > 0;
   return {
-    scope: rule.scope, subject: rule.subject, effective_subject: effectiveSubject(rule.scope, rule.subject), per_child: rule.perChild, period_seconds: rule.periodSeconds, period_label: periodLabel(rule.periodSeconds),
+    scope: rule.scope,
+    subject: rule.subject,
+    effective_subject: effectiveSubject(rule.scope, rule.subject),
+    per_child: rule.perChild,
+    period_seconds: rule.periodSeconds,
+    period_label: periodLabel(rule.periodSeconds),
     ...(rule.maxRequests === null ? {} : { max_requests: rule.maxRequests }),
     ...(rule.maxTokens === null ? {} : { max_tokens: rule.maxTokens }),
-    requests_used: 0, tokens_used: 0, in_flight: 0, source: "manual",
+    requests_used: 0,
+    tokens_used: 0,
+    in_flight: 0,
+    source: "manual",
     ...(live ? { window_start: "2025-06-01T12:00:00Z", window_end: "2025-06-01T12:01:00Z" } : {}),
   };
 }
-

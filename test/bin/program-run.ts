@@ -18,7 +18,10 @@ export interface Program {
   readonly child: ChildProcess;
   readonly out: string[];
   readonly err: string[];
-  /** Resolves with the first line, past or to come, that matches; rejects when the program ends without it. */
+  /**
+   * Resolves with the first line, past or to come, that matches; rejects when the program ends
+   * without it.
+   */
   line(pattern: RegExp): Promise<string>;
   readonly ended: Promise<ProgramEnd>;
 }
@@ -39,17 +42,36 @@ export function scriptPath(relative: string): string {
 }
 
 /** Starts a script with no environment but PATH and what is given; the test's end kills it. */
-export function startProgram(t: Owner, script: string, argv: readonly string[], options: ProgramOptions = {}): Program {
+export function startProgram(
+  t: Owner,
+  script: string,
+  argv: readonly string[],
+  options: ProgramOptions = {},
+): Program {
   const { env = {}, cwd = "/", detached = false, ipc = false, uid } = options;
   const child = spawn(process.execPath, [script, ...argv], {
-    env: { PATH: process.env["PATH"], ...env }, cwd, detached, stdio: ["ignore", "pipe", "pipe", ...(ipc ? (["ipc"] as const) : [])], ...(uid === undefined ? {} : { uid, gid: uid }),
+    env: { PATH: process.env["PATH"], ...env },
+    cwd,
+    detached,
+    stdio: ["ignore", "pipe", "pipe", ...(ipc ? (["ipc"] as const) : [])],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   // Not the child's `close`, which never comes once a test has hung up the IPC channel.
-  const ended = Promise.all([once(child, "exit"), once(child.stdout!, "close"), once(child.stderr!, "close")]).then(([[code, signal]]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }));
+  const ended = Promise.all([
+    once(child, "exit"),
+    once(child.stdout!, "close"),
+    once(child.stderr!, "close"),
+  ]).then(([[code, signal]]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+  }));
   t.teardown(() => void child.kill("SIGKILL"));
   const program: Program = { child, out: [], err: [], line, ended };
   const waiting: { readonly pattern: RegExp; resolve(line: string): void }[] = [];
-  for (const [stream, lines] of [[child.stdout, program.out], [child.stderr, program.err]] as const) {
+  for (const [stream, lines] of [
+    [child.stdout, program.out],
+    [child.stderr, program.err],
+  ] as const) {
     createInterface({ input: stream! }).on("line", (text) => {
       lines.push(text);
       for (const one of waiting) if (one.pattern.test(text)) one.resolve(text);
@@ -59,14 +81,25 @@ export function startProgram(t: Owner, script: string, argv: readonly string[], 
     const seen = [...program.out, ...program.err].find((text) => pattern.test(text));
     if (seen !== undefined) return Promise.resolve(seen);
     const found = new Promise<string>((resolve) => waiting.push({ pattern, resolve }));
-    const over = ended.then((end) => Promise.reject(new Error(`ended (${JSON.stringify(end)}) without a line that matches ${String(pattern)}; it said:\n${[...program.out, ...program.err].join("\n")}`)));
+    const over = ended.then((end) =>
+      Promise.reject(
+        new Error(
+          `ended (${JSON.stringify(end)}) without a line that matches ${String(pattern)}; it said:\n${[...program.out, ...program.err].join("\n")}`,
+        ),
+      ),
+    );
     return Promise.race([found, over]);
   }
   return program;
 }
 
 /** Runs a script to its end. */
-export async function runProgram(t: Owner, script: string, argv: readonly string[], options: ProgramOptions = {}): Promise<{ readonly exitCode: number | null; readonly out: string; readonly err: string }> {
+export async function runProgram(
+  t: Owner,
+  script: string,
+  argv: readonly string[],
+  options: ProgramOptions = {},
+): Promise<{ readonly exitCode: number | null; readonly out: string; readonly err: string }> {
   const program = startProgram(t, script, argv, options);
   const { code } = await program.ended;
   return { exitCode: code, out: program.out.join("\n"), err: program.err.join("\n") };
@@ -87,7 +120,9 @@ export interface Presence {
 }
 
 /** Hears of the life and death of processes that connect to `path`, each with a line `name pid`. */
-export async function listenForPresence(t: Owner): Promise<{ readonly path: string; next(name: string): Promise<Presence> }> {
+export async function listenForPresence(
+  t: Owner,
+): Promise<{ readonly path: string; next(name: string): Promise<Presence> }> {
   const path = join(temporaryDirectory(t), "presence.sock");
   const present: Presence[] = [];
   const waiting: { readonly name: string; resolve(presence: Presence): void }[] = [];

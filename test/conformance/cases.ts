@@ -1,4 +1,6 @@
-/** The worked cases of `limiter-cases.json`, and the one runner that plays them against any gateway. */
+/**
+ * The worked cases of `limiter-cases.json`, and the one runner that plays them against any gateway.
+ */
 import { readFileSync } from "node:fs";
 import type { Test } from "tap";
 
@@ -40,16 +42,26 @@ interface CaseExpectation extends Partial<ExpectedResponse> {
 
 export interface LimiterCase {
   readonly id: string;
-  readonly given: { readonly title: string; readonly clock_base: number; readonly rules: readonly CaseRule[] };
+  readonly given: {
+    readonly title: string;
+    readonly clock_base: number;
+    readonly rules: readonly CaseRule[];
+  };
   readonly when: readonly CaseStep[];
   readonly then: readonly CaseExpectation[];
 }
 
 /** All cases, or those that only have rules on user paths. */
 export function limiterCases(which: "all" | "user-path"): LimiterCase[] {
-  const cases = JSON.parse(readFileSync("test/conformance/limiter-cases.json", "utf8")) as LimiterCase[];
+  const cases = JSON.parse(
+    readFileSync("test/conformance/limiter-cases.json", "utf8"),
+  ) as LimiterCase[];
   if (which === "all") return cases;
-  return cases.filter(({ given }) => given.rules.every((rule) => (rule.scope ?? "user_path") === "user_path" && rule.per_child !== true));
+  return cases.filter(({ given }) =>
+    given.rules.every(
+      (rule) => (rule.scope ?? "user_path") === "user_path" && rule.per_child !== true,
+    ),
+  );
 }
 
 export interface CaseResponse {
@@ -82,7 +94,11 @@ export interface CaseGateway {
 const looked = /^(retry-after|x-ratelimit-)/;
 
 /** Plays one case and asserts all that it expects. */
-export async function playCase(t: Test, { given, when, then }: LimiterCase, gateway: CaseGateway): Promise<void> {
+export async function playCase(
+  t: Test,
+  { given, when, then }: LimiterCase,
+  gateway: CaseGateway,
+): Promise<void> {
   for (const [index, step] of when.entries()) {
     await gateway.setClock((given.clock_base + step.at) * 1000);
     const expected = then.find((item) => item.step === index + 1);
@@ -91,14 +107,24 @@ export async function playCase(t: Test, { given, when, then }: LimiterCase, gate
     else if (step.do === "GET /v1/usage") {
       const listed = await gateway.list(step.user_path ?? "/");
       for (const item of expected?.body_contains?.rate_limits ?? []) {
-        const found = listed.find((rule) => rule["subject"] === item["subject"] && rule["period_seconds"] === item["period_seconds"]);
+        const found = listed.find(
+          (rule) =>
+            rule["subject"] === item["subject"] &&
+            rule["period_seconds"] === item["period_seconds"],
+        );
         t.match(found, item, `${name}: ${item["subject"]} ${item["period_seconds"]}`);
       }
     } else await playRequests(t, name, step, expected, gateway);
   }
 }
 
-async function playRequests(t: Test, name: string, step: CaseStep, expected: CaseExpectation | undefined, gateway: CaseGateway): Promise<void> {
+async function playRequests(
+  t: Test,
+  name: string,
+  step: CaseStep,
+  expected: CaseExpectation | undefined,
+  gateway: CaseGateway,
+): Promise<void> {
   const provider = step.resolved_provider ?? "openai";
   const request: CaseRequest = {
     userPath: step.user_path ?? "/",
@@ -115,14 +141,24 @@ async function playRequests(t: Test, name: string, step: CaseStep, expected: Cas
   }
   if (expected === undefined || last === null) return;
   if (expected.admitted !== undefined) t.equal(admitted, expected.admitted, `${name}: admitted`);
-  if (expected.rejected !== undefined) t.equal((step.times ?? 1) - admitted, expected.rejected, `${name}: rejected`);
-  const response = expected.last_response ?? (expected.status === undefined ? undefined : (expected as ExpectedResponse));
+  if (expected.rejected !== undefined)
+    t.equal((step.times ?? 1) - admitted, expected.rejected, `${name}: rejected`);
+  const response =
+    expected.last_response ??
+    (expected.status === undefined ? undefined : (expected as ExpectedResponse));
   if (response === undefined) return;
   t.equal(last.status, response.status, `${name}: status`);
-  if (response.upstream_called !== undefined) t.equal(last.upstreamCalled, response.upstream_called, `${name}: upstream called`);
+  if (response.upstream_called !== undefined)
+    t.equal(last.upstreamCalled, response.upstream_called, `${name}: upstream called`);
   if (response.body !== undefined) t.same(last.body, response.body, `${name}: body`);
   if (response.headers === undefined) return;
-  const want = Object.fromEntries(Object.entries(response.headers).map(([header, value]) => [header.toLowerCase(), value]));
-  const got = Object.fromEntries(Object.entries(last.headers).filter(([header]) => looked.test(header) && header !== "retry-after-ms"));
+  const want = Object.fromEntries(
+    Object.entries(response.headers).map(([header, value]) => [header.toLowerCase(), value]),
+  );
+  const got = Object.fromEntries(
+    Object.entries(last.headers).filter(
+      ([header]) => looked.test(header) && header !== "retry-after-ms",
+    ),
+  );
   t.same(got, want, `${name}: headers`);
 }

@@ -1,4 +1,7 @@
-/** A daemon's memory and steps without sockets and timers, for tests: peers are arrays, time is set, commits run when asked. */
+/**
+ * A daemon's memory and steps without sockets and timers, for tests: peers are arrays, time is set,
+ * commits run when asked.
+ */
 import { noteStoreState } from "../../limiterd/handlers/announce.js";
 import { budgetChange, createSpendLog } from "../../limiterd/budgets/budget-store.js";
 import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
@@ -51,11 +54,31 @@ export interface TestDaemon {
   flush(perSlice?: number): Promise<void>;
 }
 
-export const pathRule = (subject: string, periodSeconds: number, caps: { requests?: number; tokens?: number }): RuleDefinition => ({
-  scope: "user_path", subject, periodSeconds, maxRequests: caps.requests ?? null, maxTokens: caps.tokens ?? null, perChild: false,
+export const pathRule = (
+  subject: string,
+  periodSeconds: number,
+  caps: { requests?: number; tokens?: number },
+): RuleDefinition => ({
+  scope: "user_path",
+  subject,
+  periodSeconds,
+  maxRequests: caps.requests ?? null,
+  maxTokens: caps.tokens ?? null,
+  perChild: false,
 });
 
-export function startDaemon(rules: readonly RuleDefinition[], { store = createMemoryStore(), nowMs = 1_767_225_600_000, usageEnabled = true, rateLimitsEnabled = true, budgets: configured = [] as readonly BudgetDefinition[], labelsOf = (_keyId: string): readonly string[] => [], providers = [] as readonly ProviderConfig[] } = {}): TestDaemon {
+export function startDaemon(
+  rules: readonly RuleDefinition[],
+  {
+    store = createMemoryStore(),
+    nowMs = 1_767_225_600_000,
+    usageEnabled = true,
+    rateLimitsEnabled = true,
+    budgets: configured = [] as readonly BudgetDefinition[],
+    labelsOf = (_keyId: string): readonly string[] => [],
+    providers = [] as readonly ProviderConfig[],
+  } = {},
+): TestDaemon {
   const timers: (() => void)[] = [];
   const inertTold: string[] = [];
   const damagedTold: string[] = [];
@@ -64,11 +87,42 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
   const restored = restore(store, rateLimitsEnabled ? rules : null, { hashKey: [1, 2], nowMs });
   const onUnreadable = (error: Error): void => void damagedTold.push(error.message);
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
-  const { budgets, unfilled, logged, changes: budgetChanges } = restoreBudgets(store, configured, { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey }, nowMs);
+  const {
+    budgets,
+    unfilled,
+    logged,
+    changes: budgetChanges,
+  } = restoreBudgets(
+    store,
+    configured,
+    { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey },
+    nowMs,
+  );
   const spendLog = createSpendLog(budgets, usage, logged);
-  const writer = createWriter({ store, schedule: (_, run) => void timers.push(run), onStoreState: (error) => void noteStoreState(state, error) }, { firstLsn: restored.bornLsn, journaled: restored.journaled, commitDelayMs: 10, retryMs: 1000, contributors: [usage, spendLog] });
+  const writer = createWriter(
+    {
+      store,
+      schedule: (_, run) => void timers.push(run),
+      onStoreState: (error) => void noteStoreState(state, error),
+    },
+    {
+      firstLsn: restored.bornLsn,
+      journaled: restored.journaled,
+      commitDelayMs: 10,
+      retryMs: 1000,
+      contributors: [usage, spendLog],
+    },
+  );
   const state: DaemonState = {
-    settings: { version: "test", pid: 1, rateLimitsEnabled, usageEnabled, quotaTemplatesEntitled: true, budgetsEnabled: true, inertReason },
+    settings: {
+      version: "test",
+      pid: 1,
+      rateLimitsEnabled,
+      usageEnabled,
+      quotaTemplatesEntitled: true,
+      budgetsEnabled: true,
+      inertReason,
+    },
     budgets,
     labelsOf,
     book: restored.book,
@@ -88,7 +142,8 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     inertRules: findInertRules(restored.book, inertReason),
     onInert: ({ kind, name }) => void inertTold.push(`${kind} ${name}`),
     onUnreadable: (error) => void damagedTold.push(error.message),
-    onDroppedRecord: (proxyId, field, { requestId }) => void droppedTold.push(`${proxyId} ${requestId} ${field}`),
+    onDroppedRecord: (proxyId, field, { requestId }) =>
+      void droppedTold.push(`${proxyId} ${requestId} ${field}`),
     counts: newCounts(),
     storeFailing: null,
     lastSnapshotAtMs: null,
@@ -105,9 +160,23 @@ export function startDaemon(rules: readonly RuleDefinition[], { store = createMe
     droppedTold,
     connect() {
       const heard: FromDaemon[] = [];
-      const peer: PeerState = { connectedAtMs: daemon.nowMs, send: (message) => heard.push(message), close: () => {}, role: null, proxy: null, welcomed: false, helloId: 0, leases: new IdMap() };
+      const peer: PeerState = {
+        connectedAtMs: daemon.nowMs,
+        send: (message) => heard.push(message),
+        close: () => {},
+        role: null,
+        proxy: null,
+        welcomed: false,
+        helloId: 0,
+        leases: new IdMap(),
+      };
       state.peers.add(peer);
-      return { state: peer, heard, say: (message) => handleFrame(state, peer, toWire(message), daemon.nowMs), close: () => handleClose(state, peer, daemon.nowMs) };
+      return {
+        state: peer,
+        heard,
+        say: (message) => handleFrame(state, peer, toWire(message), daemon.nowMs),
+        close: () => handleClose(state, peer, daemon.nowMs),
+      };
     },
     proxy(proxyId, leases = []) {
       const peer = daemon.connect();
@@ -130,55 +199,149 @@ export const target = { provider: "openai", model: "gpt-4o" };
 
 /** Asks for one request; returns the lease, or null when it was refused. */
 export function askFor(peer: TestPeer, id: number, userPath: string): Lease | null {
-  peer.say({ kind: "admit", id, userPath, credential: "vouched", targets: [target], submission: false });
+  peer.say({
+    kind: "admit",
+    id,
+    userPath,
+    credential: "vouched",
+    targets: [target],
+    submission: false,
+  });
   const answer = peer.heard.at(-1);
-  return answer?.kind === "admitted" ? { lease: id, userPath, admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn, submission: false } : null;
+  return answer?.kind === "admitted"
+    ? {
+        lease: id,
+        userPath,
+        admittedAtMs: answer.admittedAtMs,
+        lsn: answer.lsn,
+        target,
+        targetAtMs: answer.admittedAtMs,
+        targetLsn: answer.lsn,
+        submission: false,
+      }
+    : null;
 }
 
 /** Asks for one submission; as `askFor`. */
 export function submit(peer: TestPeer, id: number, userPath: string): Lease | null {
-  peer.say({ kind: "admit", id, userPath, credential: "vouched", targets: [{ provider: "openai", model: "" }], submission: true });
+  peer.say({
+    kind: "admit",
+    id,
+    userPath,
+    credential: "vouched",
+    targets: [{ provider: "openai", model: "" }],
+    submission: true,
+  });
   const answer = peer.heard.at(-1);
-  return answer?.kind === "admitted" ? { lease: id, userPath, admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target: null, targetAtMs: 0, targetLsn: 0, submission: true } : null;
+  return answer?.kind === "admitted"
+    ? {
+        lease: id,
+        userPath,
+        admittedAtMs: answer.admittedAtMs,
+        lsn: answer.lsn,
+        target: null,
+        targetAtMs: 0,
+        targetLsn: 0,
+        submission: true,
+      }
+    : null;
 }
 
-export function settleOf({ submission: _, ...lease }: Lease, seq: number, tokens: number, ago: { started?: number; ended?: number } = {}): Settle {
-  return { kind: "settle", seq, of: "request", ...lease, startedAgoMs: ago.started ?? 0, endedAgoMs: ago.ended ?? 0, tokens, estimated: false, record: null };
+export function settleOf(
+  { submission: _, ...lease }: Lease,
+  seq: number,
+  tokens: number,
+  ago: { started?: number; ended?: number } = {},
+): Settle {
+  return {
+    kind: "settle",
+    seq,
+    of: "request",
+    ...lease,
+    startedAgoMs: ago.started ?? 0,
+    endedAgoMs: ago.ended ?? 0,
+    tokens,
+    estimated: false,
+    record: null,
+  };
 }
 
-/** What a request used, in a record: 20 tokens in and 10 out unless told otherwise, at 3 pico-dollars each. */
+/**
+ * What a request used, in a record: 20 tokens in and 10 out unless told otherwise, at 3
+ * pico-dollars each.
+ */
 export function executed(changes: Partial<Execution> = {}): Execution {
   const { inputTokens = 20, outputTokens = 10 } = changes;
   return {
-    requestId: "req_1", endpoint: "/v1/chat/completions", provider: target.provider, providerType: "openai", model: target.model, status: 200, inputTokens, outputTokens, cachedInputTokens: 0, cacheWriteInputTokens: 0,
-    inputCost: inputTokens * 3, outputCost: outputTokens * 3, totalCost: (inputTokens + outputTokens) * 3,
-    cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 5, firstByteMs: 2, keyId: "", ...changes,
+    requestId: "req_1",
+    endpoint: "/v1/chat/completions",
+    provider: target.provider,
+    providerType: "openai",
+    model: target.model,
+    status: 200,
+    inputTokens,
+    outputTokens,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    inputCost: inputTokens * 3,
+    outputCost: outputTokens * 3,
+    totalCost: (inputTokens + outputTokens) * 3,
+    cacheHit: false,
+    rewriteTokensSaved: 0,
+    rewriteCostSaved: null,
+    latencyMs: 5,
+    firstByteMs: 2,
+    keyId: "",
+    ...changes,
   };
 }
 
 /** What an admin operation was refused with. */
 export function refusal(asked: Promise<unknown>): Promise<unknown> {
-  return asked.then((answer) => {
-    throw new Error(`it was answered: ${JSON.stringify(answer)}`);
-  }, (error: unknown) => (error as { failure?: unknown }).failure);
+  return asked.then(
+    (answer) => {
+      throw new Error(`it was answered: ${JSON.stringify(answer)}`);
+    },
+    (error: unknown) => (error as { failure?: unknown }).failure,
+  );
 }
 
 /** The answer to an admin operation of a command line; a failure is thrown. */
-export async function ask(daemon: TestDaemon, op: AdminOp, body: unknown): Promise<Record<string, unknown>> {
+export async function ask(
+  daemon: TestDaemon,
+  op: AdminOp,
+  body: unknown,
+): Promise<Record<string, unknown>> {
   const peer = daemon.connect();
-  peer.say({ kind: "hello", id: 1, wireVersion, role: "cli", proxyId: "cli", leases: [], more: false });
+  peer.say({
+    kind: "hello",
+    id: 1,
+    wireVersion,
+    role: "cli",
+    proxyId: "cli",
+    leases: [],
+    more: false,
+  });
   peer.say({ kind: "admin", id: 2, op, body });
   for (;;) {
     const answer = peer.heard.at(-1);
     if (answer?.kind === "answer") return answer.body as Record<string, unknown>;
-    if (answer?.kind === "failed") throw Object.assign(new Error(answer.failure.message), { failure: answer.failure });
+    if (answer?.kind === "failed")
+      throw Object.assign(new Error(answer.failure.message), { failure: answer.failure });
     await daemon.commit();
   }
 }
 
 /** Requests and tokens that a rule's window counts, both halves. */
-export function counts(daemon: TestDaemon, rule: RuleDefinition): { requests: number; tokens: number; inFlight: number } {
+export function counts(
+  daemon: TestDaemon,
+  rule: RuleDefinition,
+): { requests: number; tokens: number; inFlight: number } {
   const counter = daemon.state.book.find(rule)!.own!;
   const { previousRequests, currentRequests, previousTokens, currentTokens } = counter.window;
-  return { requests: previousRequests + currentRequests, tokens: previousTokens + currentTokens, inFlight: counter.inFlight };
+  return {
+    requests: previousRequests + currentRequests,
+    tokens: previousTokens + currentTokens,
+    inFlight: counter.inFlight,
+  };
 }

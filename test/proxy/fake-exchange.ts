@@ -1,4 +1,7 @@
-/** An exchange without a socket: it writes down what the steps do with it, and fails them when that breaks the port's order. */
+/**
+ * An exchange without a socket: it writes down what the steps do with it, and fails them when that
+ * breaks the port's order.
+ */
 import type { BodyResult, ClientSocket, Exchange } from "../../proxy/http/exchange.js";
 import { UploadGone, UploadTooLarge } from "../../proxy/http/upload.js";
 
@@ -25,7 +28,12 @@ export class FakeExchange implements Exchange {
   #onGone: (() => void)[] = [];
   #onDrain: (() => void) | null = null;
 
-  constructor({ method = "POST", path = "/v1/chat/completions", query = "", headers = [] }: { method?: string; path?: string; query?: string; headers?: readonly string[] } = {}) {
+  constructor({
+    method = "POST",
+    path = "/v1/chat/completions",
+    query = "",
+    headers = [],
+  }: { method?: string; path?: string; query?: string; headers?: readonly string[] } = {}) {
     this.method = method;
     this.path = path;
     this.query = query;
@@ -38,7 +46,8 @@ export class FakeExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
-    for (let i = 0; i < this.rawHeaders.length; i += 2) if (this.rawHeaders[i]!.toLowerCase() === name) return this.rawHeaders[i + 1];
+    for (let i = 0; i < this.rawHeaders.length; i += 2)
+      if (this.rawHeaders[i]!.toLowerCase() === name) return this.rawHeaders[i + 1];
     return undefined;
   }
 
@@ -47,14 +56,17 @@ export class FakeExchange implements Exchange {
   }
 
   sent(name: string): string | undefined {
-    for (let i = 0; i < this.headers.length; i += 2) if (this.headers[i]!.toLowerCase() === name) return this.headers[i + 1];
+    for (let i = 0; i < this.headers.length; i += 2)
+      if (this.headers[i]!.toLowerCase() === name) return this.headers[i + 1];
     return undefined;
   }
 
   readBody(bytesMax: number): Promise<BodyResult> {
     if (this.gone) return Promise.resolve({ ok: false, reason: "gone" });
     const bytes = Buffer.concat(this.sentPieces);
-    return Promise.resolve(bytes.length > bytesMax ? { ok: false, reason: "too_large" } : { ok: true, bytes });
+    return Promise.resolve(
+      bytes.length > bytesMax ? { ok: false, reason: "too_large" } : { ok: true, bytes },
+    );
   }
 
   async *readPieces(bytesMax: number): AsyncGenerator<Buffer> {
@@ -93,7 +105,12 @@ export class FakeExchange implements Exchange {
     this.ended = "end";
   }
 
-  reply(status: number, headers: readonly string[], body: string, encoding: "latin1" | "utf8"): void {
+  reply(
+    status: number,
+    headers: readonly string[],
+    body: string,
+    encoding: "latin1" | "utf8",
+  ): void {
     this.#call("reply", !this.begun && this.ended === null);
     this.begun = true;
     this.ended = "reply";

@@ -1,11 +1,19 @@
-/** A gateway without sockets: providers that say what a test tells them, and a daemon that admits everybody unless told otherwise. */
+/**
+ * A gateway without sockets: providers that say what a test tells them, and a daemon that admits
+ * everybody unless told otherwise.
+ */
 import { vouchedCaller } from "../../proxy/auth/authenticate.js";
 import { type Gateway, RequestRecord } from "../../proxy/gateway.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
 import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { createPriceTable } from "../../proxy/routing/price-table.js";
-import type { RequestBody, Upstream, UpstreamFailure, UpstreamRequest } from "../../proxy/upstream/upstream.js";
+import type {
+  RequestBody,
+  Upstream,
+  UpstreamFailure,
+  UpstreamRequest,
+} from "../../proxy/upstream/upstream.js";
 import { asUpstreamFailure } from "../../proxy/upstream/upstream-failure.js";
 import type { Target } from "../../shared/wire/message.js";
 import { accepted } from "../shared/config/build-sample.js";
@@ -18,7 +26,9 @@ export interface Sent {
   readonly body: string | null;
 }
 
-export type Answer = { readonly status: number; readonly body: string; readonly type?: string } | UpstreamFailure;
+export type Answer =
+  | { readonly status: number; readonly body: string; readonly type?: string }
+  | UpstreamFailure;
 
 export interface FakeGateway {
   readonly gateway: Gateway;
@@ -43,7 +53,12 @@ export function fakeGateway(yaml: string): FakeGateway {
       upstreams,
       providers: new Map(config.providers.map((provider) => [provider.name, provider])),
       targetOrder: createTargetOrder(() => null),
-      models: createModelCatalog(config, { upstreams: new Map(), schedule: () => {}, onLearned: () => {}, onFailed: () => {} }),
+      models: createModelCatalog(config, {
+        upstreams: new Map(),
+        schedule: () => {},
+        onLearned: () => {},
+        onFailed: () => {},
+      }),
       prices: createPriceTable(config, { list: null, nowMs: () => 0 }),
       limiter: fakeLimiter(),
       keeping: null,
@@ -63,14 +78,21 @@ export function fakeGateway(yaml: string): FakeGateway {
   function fakeUpstream(name: string): Upstream {
     return {
       send(request, sink) {
-        void textOf(request).then((body) => {
-          fake.sent.push({ what: `${name} ${request.method} ${request.path}`, headers: request.headers, body });
-          const answer = fake.answers.get(name) ?? { status: 200, body: "{}" };
-          if ("kind" in answer) return sink.onFailure(answer);
-          sink.onHead(answer.status, ["content-type", answer.type ?? "application/json"]);
-          sink.onData(Buffer.from(answer.body));
-          sink.onEnd();
-        }, (error: Error) => sink.onFailure(asUpstreamFailure(error)));
+        void textOf(request).then(
+          (body) => {
+            fake.sent.push({
+              what: `${name} ${request.method} ${request.path}`,
+              headers: request.headers,
+              body,
+            });
+            const answer = fake.answers.get(name) ?? { status: 200, body: "{}" };
+            if ("kind" in answer) return sink.onFailure(answer);
+            sink.onHead(answer.status, ["content-type", answer.type ?? "application/json"]);
+            sink.onData(Buffer.from(answer.body));
+            sink.onEnd();
+          },
+          (error: Error) => sink.onFailure(asUpstreamFailure(error)),
+        );
         return { pause() {}, resume() {}, abort() {} };
       },
       redact: (text) => text,
@@ -83,7 +105,19 @@ export function fakeGateway(yaml: string): FakeGateway {
       admit(_: unknown, targets: readonly Target[], submission = false): Promise<AdmissionOutcome> {
         if (fake.verdict !== null) return Promise.resolve(fake.verdict);
         fake.admitted.push({ targets, submission });
-        const admission: Admission = { lease: 1, admittedAtMs: 0, lsn: 1, userPath: "/team", keyId: "", target: submission ? null : targets[0]!, targetAtMs: 0, targetLsn: 1, submission, startedMonoMs: 0, settled: false };
+        const admission: Admission = {
+          lease: 1,
+          admittedAtMs: 0,
+          lsn: 1,
+          userPath: "/team",
+          keyId: "",
+          target: submission ? null : targets[0]!,
+          targetAtMs: 0,
+          targetLsn: 1,
+          submission,
+          startedMonoMs: 0,
+          settled: false,
+        };
         return Promise.resolve({ kind: "admitted", admission, headers: null });
       },
       settle(_: Admission, spent: Spent, then: () => void) {
@@ -118,12 +152,26 @@ export interface Served {
 /** One request through a handler, and what the client gets for it. */
 export async function served(
   run: (exchange: FakeExchange, record: RequestRecord) => Promise<void> | void,
-  { body, ...asked }: { readonly method?: string; readonly path: string; readonly query?: string; readonly headers?: readonly string[]; readonly body?: string | readonly Buffer[] },
+  {
+    body,
+    ...asked
+  }: {
+    readonly method?: string;
+    readonly path: string;
+    readonly query?: string;
+    readonly headers?: readonly string[];
+    readonly body?: string | readonly Buffer[];
+  },
 ): Promise<Served> {
   const exchange = new FakeExchange(asked);
   exchange.sentPieces = typeof body === "string" ? [Buffer.from(body)] : [...(body ?? [])];
   const record = new RequestRecord(0);
   await run(exchange, record);
   const text = exchange.body.toString();
-  return { status: exchange.status, body: text.startsWith("{") ? JSON.parse(text) : text, exchange, record };
+  return {
+    status: exchange.status,
+    body: text.startsWith("{") ? JSON.parse(text) : text,
+    exchange,
+    record,
+  };
 }

@@ -5,25 +5,34 @@ import { IdMap } from "../../shared/id-map.js";
 
 t.test("whatever is set and taken, it answers as a Map does", async () => {
   // Few slots apart and many apart, beyond 32 bits too: neighbours, collisions and long-lived ids.
-  const id = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 12 }).map((n) => n * 64), fc.integer({ min: 1, max: 5 }).map((n) => 2 ** 40 + n * 64));
+  const id = fc.oneof(
+    fc.integer({ min: 1, max: 40 }),
+    fc.integer({ min: 1, max: 12 }).map((n) => n * 64),
+    fc.integer({ min: 1, max: 5 }).map((n) => 2 ** 40 + n * 64),
+  );
   const step = fc.record({ id, take: fc.boolean() });
-  fc.assert(fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
-    const ids = new IdMap<string>();
-    const map = new Map<number, string>();
-    steps.forEach(({ id, take }, i) => {
-      if (take) {
-        assert.equal(ids.take(id), map.get(id));
-        map.delete(id);
-      } else {
-        ids.set(id, `value ${i}`);
-        map.set(id, `value ${i}`);
-      }
-      assert.equal(ids.size, map.size);
-    });
-    for (const { id } of steps) assert.equal(ids.get(id), map.get(id));
-    assert.deepEqual(ids.entries(), [...map].sort((a, b) => a[0] - b[0]));
-    assert.deepEqual([...ids.values()].sort(), [...map.values()].sort());
-  }));
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
+      const ids = new IdMap<string>();
+      const map = new Map<number, string>();
+      steps.forEach(({ id, take }, i) => {
+        if (take) {
+          assert.equal(ids.take(id), map.get(id));
+          map.delete(id);
+        } else {
+          ids.set(id, `value ${i}`);
+          map.set(id, `value ${i}`);
+        }
+        assert.equal(ids.size, map.size);
+      });
+      for (const { id } of steps) assert.equal(ids.get(id), map.get(id));
+      assert.deepEqual(
+        ids.entries(),
+        [...map].sort((a, b) => a[0] - b[0]),
+      );
+      assert.deepEqual([...ids.values()].sort(), [...map.values()].sort());
+    }),
+  );
 });
 
 t.test("many pass through while one stays", async (t) => {

@@ -5,25 +5,54 @@ import t from "tap";
 const log = new URL("../../shared/log.js", import.meta.url).href;
 
 function written(program: string): Record<string, unknown>[] {
-  const text = execFileSync(process.execPath, ["--input-type=module", "-e", `import { createLog } from ${JSON.stringify(log)}; ${program}`], { encoding: "utf8" });
-  return text.trimEnd().split("\n").map((line) => JSON.parse(line) as Record<string, unknown>);
+  const text = execFileSync(
+    process.execPath,
+    ["--input-type=module", "-e", `import { createLog } from ${JSON.stringify(log)}; ${program}`],
+    { encoding: "utf8" },
+  );
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-t.test("lines of requests and other lines stand in the order in which they were logged, and look alike", (t) => {
-  const lines = written(`const log = createLog("proxy", "info"); log.line("info", '"n":1', "request"); log.line("debug", '"n":0', "hidden"); log.info({ n: 2 }, "other"); log.line("info", '"n":3', "request");`);
-  t.same(lines.map(({ n, msg, process, level }) => [n, msg, process, level]), [[1, "request", "proxy", "info"], [2, "other", "proxy", "info"], [3, "request", "proxy", "info"]]);
-  for (const { time } of lines) t.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  t.end();
-});
+t.test(
+  "lines of requests and other lines stand in the order in which they were logged, and look alike",
+  (t) => {
+    const lines = written(
+      `const log = createLog("proxy", "info"); log.line("info", '"n":1', "request"); log.line("debug", '"n":0', "hidden"); log.info({ n: 2 }, "other"); log.line("info", '"n":3', "request");`,
+    );
+    t.same(
+      lines.map(({ n, msg, process, level }) => [n, msg, process, level]),
+      [
+        [1, "request", "proxy", "info"],
+        [2, "other", "proxy", "info"],
+        [3, "request", "proxy", "info"],
+      ],
+    );
+    for (const { time } of lines) t.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    t.end();
+  },
+);
 
 t.test("flush writes what was gathered", (t) => {
-  const lines = written(`const log = createLog("proxy", "info"); log.line("info", '"n":1', "request"); log.flush(() => process.exit(0));`);
-  t.same(lines.map(({ n }) => n), [1]);
+  const lines = written(
+    `const log = createLog("proxy", "info"); log.line("info", '"n":1', "request"); log.flush(() => process.exit(0));`,
+  );
+  t.same(
+    lines.map(({ n }) => n),
+    [1],
+  );
   t.end();
 });
 
 t.test("many lines come whole, in order and once", (t) => {
-  const lines = written(`const log = createLog("proxy", "info"); for (let n = 0; n < 5000; n++) log.line("info", '"n":' + n, "request");`);
-  t.same(lines.map(({ n }) => n), Array.from({ length: 5000 }, (_, n) => n));
+  const lines = written(
+    `const log = createLog("proxy", "info"); for (let n = 0; n < 5000; n++) log.line("info", '"n":' + n, "request");`,
+  );
+  t.same(
+    lines.map(({ n }) => n),
+    Array.from({ length: 5000 }, (_, n) => n),
+  );
   t.end();
 });

@@ -7,15 +7,25 @@ export function describeTarget(target: Target | null): string {
 
 export function describeMessage(message: ToDaemon | FromDaemon): string {
   switch (message.kind) {
-    case "admit": return `${message.submission ? "submission" : "admit"} ${message.id} ${message.userPath} ${message.targets.map(describeTarget).join(",")}`;
-    case "reroute": return `reroute ${message.id} of lease ${message.lease} to ${message.targets.map(describeTarget).join(",")}`;
-    case "settle": return `settle ${message.seq} of ${message.of} of lease ${message.lease} at ${describeTarget(message.target)}: ${message.tokens} tokens`;
-    case "hello": return `hello ${message.proxyId} with ${message.leases.length} leases`;
-    case "admin": return `${message.op} ${JSON.stringify(message.body)}`;
-    case "admitted": return `admitted ${message.id} to ${message.target}, lsn ${message.lsn}`;
-    case "refused": return `refused ${message.id} by ${message.scope} ${message.subject} ${message.periodSeconds} ${message.dimension}: ${message.waitSeconds}`;
-    case "welcome": return `welcome, settled ${message.settledSeq}`;
-    case "settled": return `settled ${message.seq}`;
-    default: return message.kind;
+    case "admit":
+      return `${message.submission ? "submission" : "admit"} ${message.id} ${message.userPath} ${message.targets.map(describeTarget).join(",")}`;
+    case "reroute":
+      return `reroute ${message.id} of lease ${message.lease} to ${message.targets.map(describeTarget).join(",")}`;
+    case "settle":
+      return `settle ${message.seq} of ${message.of} of lease ${message.lease} at ${describeTarget(message.target)}: ${message.tokens} tokens`;
+    case "hello":
+      return `hello ${message.proxyId} with ${message.leases.length} leases`;
+    case "admin":
+      return `${message.op} ${JSON.stringify(message.body)}`;
+    case "admitted":
+      return `admitted ${message.id} to ${message.target}, lsn ${message.lsn}`;
+    case "refused":
+      return `refused ${message.id} by ${message.scope} ${message.subject} ${message.periodSeconds} ${message.dimension}: ${message.waitSeconds}`;
+    case "welcome":
+      return `welcome, settled ${message.settledSeq}`;
+    case "settled":
+      return `settled ${message.seq}`;
+    default:
+      return message.kind;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What goes wrong, and how often. Each seed draws its own mix, from nothing at all to everything at once:
- * a bug that needs quiet is as likely to be met as one that needs a storm.
+ * What goes wrong, and how often. Each seed draws its own mix, from nothing at all to everything at
+ * once: a bug that needs quiet is as likely to be met as one that needs a storm.
  */
 import type { DiskFaults } from "./processes/disk.js";
 import type { DaemonProcess } from "./processes/daemon-process.js";
@@ -24,13 +24,28 @@ export interface FaultMix {
   readonly clockStepMs: number;
 }
 
-const never = { resetMs: 0, daemonKillMs: 0, daemonStopMs: 0, proxyKillMs: 0, machineMs: 0, daemonPauseMs: 0, proxyPauseMs: 0, diskBreakMs: 0, clockStepMs: 0 };
+const never = {
+  resetMs: 0,
+  daemonKillMs: 0,
+  daemonStopMs: 0,
+  proxyKillMs: 0,
+  machineMs: 0,
+  daemonPauseMs: 0,
+  proxyPauseMs: 0,
+  diskBreakMs: 0,
+  clockStepMs: 0,
+};
 
 export function someFaults(random: Random): FaultMix {
   const calm = random.chance(0.12);
-  const socket = { split: random.pick([0, 0.2, 0.8]), stall: calm ? 0 : random.pick([0, 0.002, 0.01]), cut: random.pick([0, 0.5]) };
+  const socket = {
+    split: random.pick([0, 0.2, 0.8]),
+    stall: calm ? 0 : random.pick([0, 0.002, 0.01]),
+    cut: random.pick([0, 0.5]),
+  };
   if (calm) return { socket, disk: { slow: 0, fail: 0 }, ...never };
-  const sometimes = (probability: number, minMs: number, maxMs: number): number => (random.chance(probability) ? random.skewed(minMs, maxMs) : 0);
+  const sometimes = (probability: number, minMs: number, maxMs: number): number =>
+    random.chance(probability) ? random.skewed(minMs, maxMs) : 0;
   return {
     socket,
     disk: { slow: random.pick([0, 0.02, 0.2]), fail: random.pick([0, 0.02, 0.2]) },
@@ -57,7 +72,12 @@ export interface Victims {
 }
 
 /** Lets faults happen until `untilMs`. */
-export function scheduleFaults(world: World, mix: FaultMix, untilMs: number, victims: Victims): void {
+export function scheduleFaults(
+  world: World,
+  mix: FaultMix,
+  untilMs: number,
+  victims: Victims,
+): void {
   const { random } = world;
   /** `happen` says what it happened to: null when that is dead already. */
   const at = (meanMs: number, kind: string, happen: () => Process | null): void => {
@@ -85,7 +105,8 @@ export function scheduleFaults(world: World, mix: FaultMix, untilMs: number, vic
     if (random.chance(0.5)) world.kill(process);
     else process.doomed = true;
   };
-  const pause = (process: Process): void => world.pause(process, random.chance(0.3) ? random.between(1800, 3200) : random.skewed(5, 1800));
+  const pause = (process: Process): void =>
+    world.pause(process, random.chance(0.3) ? random.between(1800, 3200) : random.skewed(5, 1800));
   const someProxy = (): ProxyProcess => random.pick(victims.proxies());
 
   at(mix.resetMs, "connection reset", () => {
@@ -93,8 +114,14 @@ export function scheduleFaults(world: World, mix: FaultMix, untilMs: number, vic
     connection?.reset();
     return connection === null ? null : process;
   });
-  at(mix.daemonKillMs, "daemon killed", () => onLiving(victims.daemon().process, (process) => (random.chance(0.6) ? kill(process) : victims.killInCommit(random.pick(["any", "snapshot"])))));
-  at(mix.daemonStopMs, "daemon told to stop", () => onLiving(victims.daemon().process, () => victims.daemon().stop()));
+  at(mix.daemonKillMs, "daemon killed", () =>
+    onLiving(victims.daemon().process, (process) =>
+      random.chance(0.6) ? kill(process) : victims.killInCommit(random.pick(["any", "snapshot"])),
+    ),
+  );
+  at(mix.daemonStopMs, "daemon told to stop", () =>
+    onLiving(victims.daemon().process, () => victims.daemon().stop()),
+  );
   at(mix.proxyKillMs, "proxy killed", () => onLiving(someProxy().process, kill));
   at(mix.machineMs, "all killed", () => {
     world.kill(victims.daemon().process);

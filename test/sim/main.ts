@@ -1,4 +1,7 @@
-/** `npm run sim`: runs seeds and prints what has happened in them, or how to replay the one that failed. */
+/**
+ * `npm run sim`: runs seeds and prints what has happened in them, or how to replay the one that
+ * failed.
+ */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { mutants } from "./mutants/mutants.js";
@@ -27,13 +30,25 @@ function hex(seed: number): string {
 }
 
 function tell({ seed, violation, lines }: SimulationResult): void {
-  print(`\nseed ${hex(seed)}: ${violation}\n\nthe last of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run sim -- --seed ${hex(seed)}\n`);
+  print(
+    `\nseed ${hex(seed)}: ${violation}\n\nthe last of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run sim -- --seed ${hex(seed)}\n`,
+  );
 }
 
 /** All seeds one after the other, until they or the time are over. */
 async function run(): Promise<boolean> {
-  const from = flags.seed ?? flags.from ?? (flags.minutes === undefined ? "1" : String(randomInt(2 ** 32 - 1)));
-  const seeds = flags.seed !== undefined ? 1 : flags.seeds !== undefined ? Number(flags.seeds) : flags.minutes === undefined ? 100 : Number.POSITIVE_INFINITY;
+  const from =
+    flags.seed ??
+    flags.from ??
+    (flags.minutes === undefined ? "1" : String(randomInt(2 ** 32 - 1)));
+  const seeds =
+    flags.seed !== undefined
+      ? 1
+      : flags.seeds !== undefined
+        ? Number(flags.seeds)
+        : flags.minutes === undefined
+          ? 100
+          : Number.POSITIVE_INFINITY;
   const endMs = performance.now() + Number(flags.minutes ?? Number.POSITIVE_INFINITY) * 60_000;
   const beganMs = performance.now();
   const tally = new Map<string, number>();
@@ -41,7 +56,11 @@ async function run(): Promise<boolean> {
   let events = 0;
   let done = 0;
   let hash = 0;
-  while (done < seeds && performance.now() < endMs && !(flags["until-caught"] && failed.length > 0)) {
+  while (
+    done < seeds &&
+    performance.now() < endMs &&
+    !(flags["until-caught"] && failed.length > 0)
+  ) {
     const result = await simulate((Number(from) + done++) >>> 0);
     events += result.events;
     hash = result.traceHash;
@@ -51,26 +70,39 @@ async function run(): Promise<boolean> {
     if (!flags.json) tell(result);
   }
   if (flags.json) {
-    print(JSON.stringify({ seeds: done, caught: failed.length, first: failed[0]?.violation ?? "" }));
+    print(
+      JSON.stringify({ seeds: done, caught: failed.length, first: failed[0]?.violation ?? "" }),
+    );
     return failed.length === 0;
   }
-  for (const [kind, times] of [...tally].sort(([a], [b]) => (a < b ? -1 : 1))) print(`${String(times).padStart(10)}  ${kind}`);
-  print(`\n${done} seeds from ${hex(Number(from))}, ${events} events in ${((performance.now() - beganMs) / 1000).toFixed(1)} s${done === 1 ? `, trace ${hex(hash)}` : ""}: ${failed.length} violations`);
+  for (const [kind, times] of [...tally].sort(([a], [b]) => (a < b ? -1 : 1)))
+    print(`${String(times).padStart(10)}  ${kind}`);
+  print(
+    `\n${done} seeds from ${hex(Number(from))}, ${events} events in ${((performance.now() - beganMs) / 1000).toFixed(1)} s${done === 1 ? `, trace ${hex(hash)}` : ""}: ${failed.length} violations`,
+  );
   return failed.length === 0;
 }
 
 /** Whether each of these mutants was caught. */
 async function runMutants(wanted: string | null): Promise<boolean> {
   const chosen = mutants.filter(({ name }) => wanted === null || name === wanted);
-  if (chosen.length === 0) print(`there is no such mutant; there are:\n${mutants.map(({ name }) => name).join("\n")}`);
+  if (chosen.length === 0)
+    print(`there is no such mutant; there are:\n${mutants.map(({ name }) => name).join("\n")}`);
   let all = chosen.length > 0;
   for (const mutant of chosen) {
-    const { seeds, caught, first } = await runMutant(mutant, { from: Number(flags.from ?? 1), seeds: Number(flags.seeds ?? 200), untilCaught: false });
+    const { seeds, caught, first } = await runMutant(mutant, {
+      from: Number(flags.from ?? 1),
+      seeds: Number(flags.seeds ?? 200),
+      untilCaught: false,
+    });
     print(`| ${mutant.name} | ${caught} of ${seeds} | ${first.split("\n")[0]} |`);
     all &&= caught > 0;
   }
   return all;
 }
 
-const held = flags.mutants === true || flags.mutant !== undefined ? await runMutants(flags.mutant ?? null) : await run();
+const held =
+  flags.mutants === true || flags.mutant !== undefined
+    ? await runMutants(flags.mutant ?? null)
+    : await run();
 process.exitCode = held ? 0 : 1;

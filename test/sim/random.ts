@@ -1,4 +1,7 @@
-/** The simulator's dice: everything that is left to chance comes from one 32-bit seed, so that a seed is a history. */
+/**
+ * The simulator's dice: everything that is left to chance comes from one 32-bit seed, so that a
+ * seed is a history.
+ */
 
 export interface Random {
   /** From 0 up to 1. */
@@ -20,7 +23,7 @@ export function createRandom(seed: number): Random {
     counter = (counter + 1) | 0;
     a = b ^ (b >>> 9);
     b = (c + (c << 3)) | 0;
-    c = ((c << 21) | (c >>> 11)) + sum | 0;
+    c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return (sum >>> 0) / 2 ** 32;
   };
   for (let i = 0; i < 15; i++) next();

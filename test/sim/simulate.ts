@@ -1,7 +1,7 @@
 /**
- * One seed, from the first start to the last comparison: a time of work and faults; then the faults stop,
- * everything that is dead is started, and every request ends; at rest everything must add up, and once
- * more after a restart.
+ * One seed, from the first start to the last comparison: a time of work and faults; then the faults
+ * stop, everything that is dead is started, and every request ends; at rest everything must add up,
+ * and once more after a restart.
  */
 import type { RuleDefinition } from "../../shared/domain/rule.js";
 import type { SettledPart, Target } from "../../shared/wire/message.js";
@@ -37,7 +37,9 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   const { random } = world;
   const mix = someFaults(random);
   const bare = random.chance(0.1);
-  const rules: readonly RuleDefinition[] = bare ? [] : [...ledgers, ...someRules(random, random.int(1, 9))];
+  const rules: readonly RuleDefinition[] = bare
+    ? []
+    : [...ledgers, ...someRules(random, random.int(1, 9))];
   const flushIntervalMs = random.pick([0, 250, 990, 990]);
   const usageFlushMs = random.pick([130, 700, 2500]);
   const failureMode = random.pick(["closed", "open"] as const);
@@ -54,11 +56,19 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   const everyProxy: ProxyProcess[] = [];
   const proxies: ProxyProcess[] = [];
 
-  const restartMs = (): number => (healing ? 50 : random.chance(0.2) ? random.between(1500, 3500) : random.between(50, 600));
+  const restartMs = (): number =>
+    healing ? 50 : random.chance(0.2) ? random.between(1500, 3500) : random.between(50, 600);
 
   function startDaemon(): DaemonProcess {
     const started = startDaemonProcess({
-      world, disk, witness, rules, budgets: bare ? [] : simulatedBudgets, flushIntervalMs, usageFlushMs, nowMs,
+      world,
+      disk,
+      witness,
+      rules,
+      budgets: bare ? [] : simulatedBudgets,
+      flushIntervalMs,
+      usageFlushMs,
+      nowMs,
       isAlive: (proxyId) => proxies.some(({ id, process }) => id === proxyId && process.alive),
     });
     started.process.onDeath.push(() => {
@@ -70,7 +80,13 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   }
 
   function startProxy(place: number): void {
-    const proxy = startProxyProcess({ world, id: `proxy-${++proxiesMade}`, failureMode, socketFaults, daemon: () => daemon });
+    const proxy = startProxyProcess({
+      world,
+      id: `proxy-${++proxiesMade}`,
+      failureMode,
+      socketFaults,
+      daemon: () => daemon,
+    });
     proxies[place] = proxy;
     everyProxy.push(proxy);
     proxy.process.onDeath.push(() => void world.after(restartMs(), null, () => startProxy(place)));
@@ -102,7 +118,10 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     if (daemon.state !== null) witness.check(nowMs());
     for (const proxy of proxies) {
       const lease = proxy.unheldLease();
-      if (lease !== null) world.fail(`lease ${lease} runs on ${proxy.id}, but the daemon has given its slot away, or its target's`);
+      if (lease !== null)
+        world.fail(
+          `lease ${lease} runs on ${proxy.id}, but the daemon has given its slot away, or its target's`,
+        );
     }
   }
 
@@ -121,21 +140,36 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   /** Everything has ended, and everything that ended has been counted once. */
   function mustBeAtRest(): void {
     if (!daemon.listening) world.fail("the daemon is not up after the healing");
-    for (const proxy of proxies) if (!proxy.quiet()) world.fail(`${proxy.id} is not at rest: ${proxy.client.unsettled} settles, reachable ${proxy.client.reachable}`);
-    for (const { leases, proxy } of daemon.state!.peers) if (leases.size > 0) world.fail(`${leases.size} leases of ${proxy?.id ?? "nobody"} are left`);
-    if (daemon.state!.peers.size !== proxies.length) world.fail(`${daemon.state!.peers.size} connections of ${proxies.length} proxies`);
+    for (const proxy of proxies)
+      if (!proxy.quiet())
+        world.fail(
+          `${proxy.id} is not at rest: ${proxy.client.unsettled} settles, reachable ${proxy.client.reachable}`,
+        );
+    for (const { leases, proxy } of daemon.state!.peers)
+      if (leases.size > 0) world.fail(`${leases.size} leases of ${proxy?.id ?? "nobody"} are left`);
+    if (daemon.state!.peers.size !== proxies.length)
+      world.fail(`${daemon.state!.peers.size} connections of ${proxies.length} proxies`);
     for (const proxy of everyProxy) mustBeCharged(proxy);
     mustBeRecorded();
   }
 
   /** Each once is what the comparison sees to. */
   function mustBeRecorded(): void {
-    const wrong = usageDifference(disk, daemon.state!, { nowMs: nowMs(), clockStepped: witness.clockStepped });
+    const wrong = usageDifference(disk, daemon.state!, {
+      nowMs: nowMs(),
+      clockStepped: witness.clockStepped,
+    });
     if (wrong !== null) world.fail(wrong);
     const recorded = new Set(recordsOn(disk).map(({ requestId }) => requestId));
     for (const { process, served } of proxies) {
       for (const { request, settles } of served) {
-        if (process.alive && request.record !== null && settles.some(({ part }) => part === "request") && !recorded.has(recordId(request.number))) world.fail(`request ${request.number} has ended and has no record`);
+        if (
+          process.alive &&
+          request.record !== null &&
+          settles.some(({ part }) => part === "request") &&
+          !recorded.has(recordId(request.number))
+        )
+          world.fail(`request ${request.number} has ended and has no record`);
       }
     }
     world.count("records", recorded.size);
@@ -143,7 +177,12 @@ export async function simulate(seed: number): Promise<SimulationResult> {
 
   function mustBeCharged({ id, process, served }: ProxyProcess): void {
     const charged = new Map<string, number>();
-    const keyOf = (part: SettledPart, path: string | null, target: Target | null, tokens: number): string => `${part} ${path ?? ""} at ${describeTarget(target)} with ${tokens}`;
+    const keyOf = (
+      part: SettledPart,
+      path: string | null,
+      target: Target | null,
+      tokens: number,
+    ): string => `${part} ${path ?? ""} at ${describeTarget(target)} with ${tokens}`;
     for (const { proxyId, part, of, tokens } of witness.charges) {
       // What was admitted too late was never served.
       if (proxyId !== id || part === "withdrawn") continue;
@@ -151,16 +190,19 @@ export async function simulate(seed: number): Promise<SimulationResult> {
       charged.set(key, (charged.get(key) ?? 0) + 1);
     }
     for (const { request, settles, outcome } of served) {
-      if (process.alive && outcome === null) world.fail(`request ${request.number} was never answered`);
+      if (process.alive && outcome === null)
+        world.fail(`request ${request.number} was never answered`);
       for (const { part, target, tokens } of settles) {
         const key = keyOf(part, part === "attempt" ? null : request.path, target, tokens);
         const times = charged.get(key) ?? 0;
         // What a proxy took with it was never acknowledged.
-        if (times === 0 && process.alive) world.fail(`request ${request.number} has ended and isn't charged: ${key}`);
+        if (times === 0 && process.alive)
+          world.fail(`request ${request.number} has ended and isn't charged: ${key}`);
         charged.set(key, times - 1);
       }
     }
-    for (const [key, times] of charged) if (times > 0) world.fail(`${id} is charged ${times} times too often: ${key}`);
+    for (const [key, times] of charged)
+      if (times > 0) world.fail(`${id} is charged ${times} times too often: ${key}`);
   }
 
   let daemon = startDaemon();
@@ -183,7 +225,14 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     },
   });
 
-  const result = (violation: string | null): SimulationResult => ({ seed, violation, events: world.events, traceHash: world.traceHash, tally: world.tally, lines: world.lines });
+  const result = (violation: string | null): SimulationResult => ({
+    seed,
+    violation,
+    events: world.events,
+    traceHash: world.traceHash,
+    tally: world.tally,
+    lines: world.lines,
+  });
   try {
     await world.run(faultsMs, check);
     heal();
@@ -195,6 +244,12 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     mustBeAtRest();
     return result(null);
   } catch (error) {
-    return result(error instanceof Error ? (error.name === "Violation" ? error.message : (error.stack ?? error.message)) : String(error));
+    return result(
+      error instanceof Error
+        ? error.name === "Violation"
+          ? error.message
+          : (error.stack ?? error.message)
+        : String(error),
+    );
   }
 }

@@ -4,22 +4,57 @@ import { createWorld } from "./world.js";
 
 const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 
-t.test("whatever goes wrong, every invariant holds after each event, and at rest everything adds up", async (t) => {
-  const tally = new Map<string, number>();
-  for (const seed of seeds) {
-    const { violation, lines, tally: ofSeed } = await simulate(seed);
-    t.equal(violation, null, `seed ${seed}; replay it with: npm run sim -- --seed ${seed}`);
-    if (violation !== null) t.comment(lines.join("\n"));
-    for (const [kind, times] of ofSeed) tally.set(kind, (tally.get(kind) ?? 0) + times);
-  }
-  const expected = ["admitted, exact", "refused, exact", "bytes split", "bytes lost", "socket stalled", "connection reset", "daemon killed", "daemon told to stop", "daemon paused", "proxy killed", "proxy paused", "commit slow", "commit failed", "commit failed and is there", "disk broken", "clock stepped", "lease told again", "settle repeated", "request told again after a crash", "request unavailable", "reroute admitted, exact", "reroute refused, exact", "lease told again between two targets", "late admission withdrawn"];
-  t.same(expected.filter((kind) => !tally.has(kind)), [], "and all of this has happened");
-});
+t.test(
+  "whatever goes wrong, every invariant holds after each event, and at rest everything adds up",
+  async (t) => {
+    const tally = new Map<string, number>();
+    for (const seed of seeds) {
+      const { violation, lines, tally: ofSeed } = await simulate(seed);
+      t.equal(violation, null, `seed ${seed}; replay it with: npm run sim -- --seed ${seed}`);
+      if (violation !== null) t.comment(lines.join("\n"));
+      for (const [kind, times] of ofSeed) tally.set(kind, (tally.get(kind) ?? 0) + times);
+    }
+    const expected = [
+      "admitted, exact",
+      "refused, exact",
+      "bytes split",
+      "bytes lost",
+      "socket stalled",
+      "connection reset",
+      "daemon killed",
+      "daemon told to stop",
+      "daemon paused",
+      "proxy killed",
+      "proxy paused",
+      "commit slow",
+      "commit failed",
+      "commit failed and is there",
+      "disk broken",
+      "clock stepped",
+      "lease told again",
+      "settle repeated",
+      "request told again after a crash",
+      "request unavailable",
+      "reroute admitted, exact",
+      "reroute refused, exact",
+      "lease told again between two targets",
+      "late admission withdrawn",
+    ];
+    t.same(
+      expected.filter((kind) => !tally.has(kind)),
+      [],
+      "and all of this has happened",
+    );
+  },
+);
 
 t.test("the same seed gives the same trace, another seed another one", async (t) => {
   const [first, again, other] = [await simulate(7), await simulate(7), await simulate(8)];
   t.ok(first.events > 500, "something has happened");
-  t.same([again.traceHash, again.events, again.lines], [first.traceHash, first.events, first.lines]);
+  t.same(
+    [again.traceHash, again.events, again.lines],
+    [first.traceHash, first.events, first.lines],
+  );
   t.not(other.traceHash, first.traceHash);
 });
 
@@ -34,5 +69,9 @@ t.test("a pause that ends early leaves its process's events in their order", asy
   world.after(10, null, () => world.resume(paused));
   world.after(20, paused, see("third"));
   await world.run(200, () => {});
-  t.same(seen, [["first", 10], ["second", 10], ["third", 20]]);
+  t.same(seen, [
+    ["first", 10],
+    ["second", 10],
+    ["third", 20],
+  ]);
 });

@@ -1,4 +1,7 @@
-/** What is asked of the gateway: rules, requests and admin operations, all from the seed. A new kind of traffic is a new entry here. */
+/**
+ * What is asked of the gateway: rules, requests and admin operations, all from the seed. A new kind
+ * of traffic is a new entry here.
+ */
 import { type RuleDefinition, type Scope } from "../../shared/domain/rule.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { AdminOp, Target } from "../../shared/wire/message.js";
@@ -10,7 +13,9 @@ export interface SimulatedRequest {
   readonly path: string;
   readonly targets: readonly Target[];
   readonly submission: boolean;
-  /** After how long its first targets fail, one after the other; it ends at the first that doesn't. */
+  /**
+   * After how long its first targets fail, one after the other; it ends at the first that doesn't.
+   */
   readonly failsMs: readonly number[];
   readonly lastsMs: number;
   readonly tokens: number;
@@ -35,7 +40,9 @@ const subjects: Readonly<Record<Scope, readonly string[]>> = {
 };
 const periods = [0, 0, 1, 2, 5, 30, 60, 3600];
 
-/** Rules of so long a period that they count everything, of each scope and of a template's children. */
+/**
+ * Rules of so long a period that they count everything, of each scope and of a template's children.
+ */
 export const ledgers: readonly RuleDefinition[] = [
   ledger("user_path", "/", 0, false),
   ledger("user_path", "/a", 1, true),
@@ -45,7 +52,14 @@ export const ledgers: readonly RuleDefinition[] = [
 ];
 
 function ledger(scope: Scope, subject: string, shorter: number, perChild: boolean): RuleDefinition {
-  return { scope, subject, periodSeconds: ledgerSeconds - shorter, maxRequests: Number.MAX_SAFE_INTEGER, maxTokens: Number.MAX_SAFE_INTEGER, perChild };
+  return {
+    scope,
+    subject,
+    periodSeconds: ledgerSeconds - shorter,
+    maxRequests: Number.MAX_SAFE_INTEGER,
+    maxTokens: Number.MAX_SAFE_INTEGER,
+    perChild,
+  };
 }
 
 export function someRule(random: Random): RuleDefinition {
@@ -83,7 +97,9 @@ export function someRequest(random: Random, number: number): SimulatedRequest {
     path: random.pick(paths),
     targets: Array.from({ length: candidates }, (_, i) => targets[(first + i) % targets.length]!),
     submission,
-    failsMs: submission ? [] : Array.from({ length: random.pick([0, 0, 1, 1, 2, 3]) }, () => random.skewed(0.1, 400)),
+    failsMs: submission
+      ? []
+      : Array.from({ length: random.pick([0, 0, 1, 1, 2, 3]) }, () => random.skewed(0.1, 400)),
     lastsMs: random.chance(0.03) ? random.between(1500, 3500) : random.skewed(0.5, 1200),
     tokens: submission || (cut && random.chance(0.5)) ? 0 : random.int(0, 2000),
     cut,
@@ -99,23 +115,74 @@ export function recordId(number: number): string {
 function someExecution(random: Random, number: number, { provider, model }: Target): Execution {
   const cost = random.chance(0.8) ? random.int(0, 2_000_000_000) : null;
   return {
-    requestId: recordId(number), endpoint: "/v1/chat/completions", provider, providerType: "openai", model, status: 200, inputTokens: random.int(0, 2000), outputTokens: random.int(0, 2000), cachedInputTokens: 0, cacheWriteInputTokens: 0,
-    inputCost: cost, outputCost: cost === null ? null : 0, totalCost: cost, cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 1, firstByteMs: null, keyId: "",
+    requestId: recordId(number),
+    endpoint: "/v1/chat/completions",
+    provider,
+    providerType: "openai",
+    model,
+    status: 200,
+    inputTokens: random.int(0, 2000),
+    outputTokens: random.int(0, 2000),
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    inputCost: cost,
+    outputCost: cost === null ? null : 0,
+    totalCost: cost,
+    cacheHit: false,
+    rewriteTokensSaved: 0,
+    rewriteCostSaved: null,
+    latencyMs: 1,
+    firstByteMs: null,
+    keyId: "",
   };
 }
 
 /** An operation and its body; `bare`: of a world that may have no rules at all. */
-export function someOperation(random: Random, { bare }: { readonly bare: boolean }): { readonly op: AdminOp; readonly body: Readonly<Record<string, unknown>> } {
+export function someOperation(
+  random: Random,
+  { bare }: { readonly bare: boolean },
+): { readonly op: AdminOp; readonly body: Readonly<Record<string, unknown>> } {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = someRule(random);
   const key = { scope, subject, limit_key: { period_seconds: periodSeconds } };
-  const op = random.pick(["rate-limits.put", "rate-limits.put", "rate-limits.put", "rate-limits.delete", "rate-limits.delete", "rate-limits.reset-one", "rate-limits.reset-one", "rate-limits.list", "status", "explain", bare ? "rate-limits.delete" : "rate-limits.reset"] as const);
+  const op = random.pick([
+    "rate-limits.put",
+    "rate-limits.put",
+    "rate-limits.put",
+    "rate-limits.delete",
+    "rate-limits.delete",
+    "rate-limits.reset-one",
+    "rate-limits.reset-one",
+    "rate-limits.list",
+    "status",
+    "explain",
+    bare ? "rate-limits.delete" : "rate-limits.reset",
+  ] as const);
   switch (op) {
     case "rate-limits.put":
-      return { op, body: { ...key, ...(maxRequests === null ? {} : { max_requests: maxRequests }), ...(maxTokens === null ? {} : { max_tokens: maxTokens }), per_child: perChild } };
-    case "rate-limits.delete": return { op, body: key };
-    case "rate-limits.reset-one": return { op, body: { scope, subject, period: String(periodSeconds) } };
-    case "rate-limits.reset": return { op, body: { confirmation: "reset" } };
-    case "explain": return { op, body: { user_path: random.pick(paths), targets: [random.pick(targets), random.pick(targets)] } };
-    default: return { op, body: {} };
+      return {
+        op,
+        body: {
+          ...key,
+          ...(maxRequests === null ? {} : { max_requests: maxRequests }),
+          ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+          per_child: perChild,
+        },
+      };
+    case "rate-limits.delete":
+      return { op, body: key };
+    case "rate-limits.reset-one":
+      return { op, body: { scope, subject, period: String(periodSeconds) } };
+    case "rate-limits.reset":
+      return { op, body: { confirmation: "reset" } };
+    case "explain":
+      return {
+        op,
+        body: {
+          user_path: random.pick(paths),
+          targets: [random.pick(targets), random.pick(targets)],
+        },
+      };
+    default:
+      return { op, body: {} };
   }
 }

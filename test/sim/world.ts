@@ -1,7 +1,8 @@
 /**
- * Virtual time and what happens in it. One event runs at a time; after it all its promises run, then
- * the ends of its turn (where sockets write), then the checks. A process can be paused, so that its
- * events come late, or killed, so that they never come; nothing here knows what a process does.
+ * Virtual time and what happens in it. One event runs at a time; after it all its promises run,
+ * then the ends of its turn (where sockets write), then the checks. A process can be paused, so
+ * that its events come late, or killed, so that they never come; nothing here knows what a process
+ * does.
  */
 import { createRandom, type Random } from "./random.js";
 
@@ -72,7 +73,8 @@ export function createWorld(seed: number): World {
   let traceHash = 0x811c9dc5;
   let failed: Violation | null = null;
 
-  const earlier = (a: Event, b: Event): boolean => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+  const earlier = (a: Event, b: Event): boolean =>
+    a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 
   function push(event: Event): void {
     let at = heap.push(event) - 1;
@@ -103,7 +105,14 @@ export function createWorld(seed: number): World {
   }
 
   function after(ms: number, owner: Process | null, run: () => void): () => void {
-    const event: Event = { atMs: nowMs + ms, order: ++order, owner, run, cancelled: false, putOff: false };
+    const event: Event = {
+      atMs: nowMs + ms,
+      order: ++order,
+      owner,
+      run,
+      cancelled: false,
+      putOff: false,
+    };
     push(event);
     return () => {
       event.cancelled = true;
@@ -119,7 +128,8 @@ export function createWorld(seed: number): World {
 
   function trace(line: string): void {
     const text = `${nowMs.toFixed(3)} ${line}`;
-    for (let i = 0; i < text.length; i++) traceHash = Math.imul(traceHash ^ text.charCodeAt(i), 0x01000193);
+    for (let i = 0; i < text.length; i++)
+      traceHash = Math.imul(traceHash ^ text.charCodeAt(i), 0x01000193);
     lines.push(text);
     if (lines.length > 2 * linesKept) lines.splice(0, linesKept);
   }
@@ -137,11 +147,19 @@ export function createWorld(seed: number): World {
 
   return {
     random,
-    get nowMs() { return nowMs; },
-    get events() { return events; },
+    get nowMs() {
+      return nowMs;
+    },
+    get events() {
+      return events;
+    },
     tally,
-    get lines() { return lines.slice(-linesKept); },
-    get traceHash() { return traceHash >>> 0; },
+    get lines() {
+      return lines.slice(-linesKept);
+    },
+    get traceHash() {
+      return traceHash >>> 0;
+    },
     process: (name) => ({ name, alive: true, pausedUntilMs: 0, doomed: false, onDeath: [] }),
     kill,
     pause(process, ms) {
@@ -149,7 +167,12 @@ export function createWorld(seed: number): World {
     },
     resume(process) {
       process.pausedUntilMs = Math.min(process.pausedUntilMs, nowMs);
-      for (const event of heap.splice(0)) push(event.putOff && event.owner === process ? Object.assign(event, { atMs: nowMs, putOff: false }) : event);
+      for (const event of heap.splice(0))
+        push(
+          event.putOff && event.owner === process
+            ? Object.assign(event, { atMs: nowMs, putOff: false })
+            : event,
+        );
     },
     after,
     every(ms, owner, run) {
@@ -179,13 +202,15 @@ export function createWorld(seed: number): World {
       process.on("uncaughtException", onRejection);
       try {
         while (heap.length > 0 && heap[0]!.atMs <= untilMs) {
-          if (events > eventsMax) throw new Violation(`it doesn't come to rest within ${eventsMax} events`);
+          if (events > eventsMax)
+            throw new Violation(`it doesn't come to rest within ${eventsMax} events`);
           const event = pop();
           nowMs = event.atMs;
           const { owner } = event;
           if (event.cancelled || owner?.alive === false) continue;
           if (owner !== null && owner.pausedUntilMs > nowMs) {
-            // As the same event, so that whoever cancels it still can, and before those that come later.
+            // As the same event, so that whoever cancels it still can, and before those that come
+            // later.
             push(Object.assign(event, { atMs: owner.pausedUntilMs, putOff: true }));
             continue;
           }
@@ -203,7 +228,9 @@ export function createWorld(seed: number): World {
   };
 }
 
-/** By the event loop's next turn every promise that can go on has gone on; nothing else waits there. */
+/**
+ * By the event loop's next turn every promise that can go on has gone on; nothing else waits there.
+ */
 function allPromises(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

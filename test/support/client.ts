@@ -14,7 +14,15 @@ export interface AdminAnswer {
   readonly body: { readonly rate_limits: readonly RuleItem[]; readonly [field: string]: unknown };
 }
 
-export function chat(url: string, { path = "/", model = "test/model", ...body }: { path?: string; model?: string; [field: string]: unknown } = {}, signal?: AbortSignal): Promise<Response> {
+export function chat(
+  url: string,
+  {
+    path = "/",
+    model = "test/model",
+    ...body
+  }: { path?: string; model?: string; [field: string]: unknown } = {},
+  signal?: AbortSignal,
+): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-sluice-user-path": path },
@@ -23,15 +31,32 @@ export function chat(url: string, { path = "/", model = "test/model", ...body }:
   });
 }
 
-export async function admin(url: string, method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<AdminAnswer> {
-  const response = await fetch(`${url}/admin${path}`, { method, headers, ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }) });
+export async function admin(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<AdminAnswer> {
+  const response = await fetch(`${url}/admin${path}`, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
   return { status: response.status, body: (await response.json()) as AdminAnswer["body"] };
 }
 
 /** A rule as listed, by its subject and period. */
-export async function ruleNow(url: string, subject: string, periodSeconds: number, headers: Record<string, string> = {}): Promise<RuleItem> {
+export async function ruleNow(
+  url: string,
+  subject: string,
+  periodSeconds: number,
+  headers: Record<string, string> = {},
+): Promise<RuleItem> {
   const { body } = await admin(url, "GET", "/rate-limits", undefined, headers);
-  const found = body.rate_limits.find((rule) => rule.subject === subject && rule.period_seconds === periodSeconds);
+  const found = body.rate_limits.find(
+    (rule) => rule.subject === subject && rule.period_seconds === periodSeconds,
+  );
   if (found === undefined) throw new Error(`no rule on ${subject} ${periodSeconds}`);
   return found;
 }
@@ -40,7 +65,10 @@ export async function ruleNow(url: string, subject: string, periodSeconds: numbe
 const askAgainMs = 10;
 
 /** Asks again until the answer satisfies; the test's own timeout is the bound. */
-export async function until<T>(ask: () => Promise<T>, satisfies: (answer: T) => boolean): Promise<T> {
+export async function until<T>(
+  ask: () => Promise<T>,
+  satisfies: (answer: T) => boolean,
+): Promise<T> {
   for (;;) {
     const answer = await ask();
     if (satisfies(answer)) return answer;

@@ -1,4 +1,7 @@
-/** The store port on plain maps, for tests of the steps: what was committed survives, what wasn't is lost. */
+/**
+ * The store port on plain maps, for tests of the steps: what was committed survives, what wasn't is
+ * lost.
+ */
 import type { Change, Entry, Store, Table } from "../../limiterd/store/store.js";
 
 export interface MemoryStore extends Store {
@@ -21,7 +24,9 @@ function placeOf(entries: readonly Entry[], key: string | number): number {
   return from;
 }
 
-export function createMemoryStore(from: ReadonlyMap<Table, ReadonlyMap<string | number, readonly unknown[]>> = new Map()): MemoryStore {
+export function createMemoryStore(
+  from: ReadonlyMap<Table, ReadonlyMap<string | number, readonly unknown[]>> = new Map(),
+): MemoryStore {
   const tables = new Map<Table, Map<string | number, readonly unknown[]>>();
   for (const [name, entries] of from) tables.set(name, new Map(entries));
   const table = (name: Table): Map<string | number, readonly unknown[]> => {
@@ -31,7 +36,9 @@ export function createMemoryStore(from: ReadonlyMap<Table, ReadonlyMap<string | 
   };
   let inOrder = new Map<Table, readonly Entry[]>();
   const sorted = (name: Table): readonly Entry[] => {
-    const known = inOrder.get(name) ?? [...table(name)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => ({ key, value }));
+    const known =
+      inOrder.get(name) ??
+      [...table(name)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => ({ key, value }));
     inOrder.set(name, known);
     return known;
   };
@@ -49,7 +56,12 @@ export function createMemoryStore(from: ReadonlyMap<Table, ReadonlyMap<string | 
     keys(name, { from, before, limit, reverse = false }) {
       const all = sorted(name);
       if (!reverse) return this.range(name, { from, before, limit }).map(({ key }) => key);
-      return all.slice(placeOf(all, from), placeOf(all, before)).map(({ key }) => key).filter((key) => key > from).reverse().slice(0, limit);
+      return all
+        .slice(placeOf(all, from), placeOf(all, before))
+        .map(({ key }) => key)
+        .filter((key) => key > from)
+        .reverse()
+        .slice(0, limit);
     },
     commit(changes: readonly Change[]) {
       if (this.broken) return Promise.reject(new Error("the disk is broken"));

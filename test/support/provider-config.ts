@@ -2,7 +2,9 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import { providerTraits } from "../../shared/config/provider-type.js";
 
 /** An OpenAI-compatible provider with the defaults, but for what a test says of it. */
-export function providerConfig(own: Partial<ProviderConfig> & { readonly name: string }): ProviderConfig {
+export function providerConfig(
+  own: Partial<ProviderConfig> & { readonly name: string },
+): ProviderConfig {
   const traits = providerTraits[own.type ?? "openai"];
   return {
     type: "openai",

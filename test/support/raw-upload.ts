@@ -1,4 +1,7 @@
-/** An upload over a bare socket, piece by piece: for clients that lie, dawdle, leave, or don't stop when they are answered. */
+/**
+ * An upload over a bare socket, piece by piece: for clients that lie, dawdle, leave, or don't stop
+ * when they are answered.
+ */
 import { once } from "node:events";
 import { connect } from "node:net";
 
@@ -31,19 +34,34 @@ export function beginUpload(url: string, path: string, length: number | null): R
     socket.on("close", () => resolve());
   });
   socket.on("error", () => {});
-  socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=B\r\n${length === null ? "transfer-encoding: chunked" : `content-length: ${length}`}\r\n\r\n`);
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=B\r\n${length === null ? "transfer-encoding: chunked" : `content-length: ${length}`}\r\n\r\n`,
+  );
   const write = async (bytes: Buffer): Promise<boolean> => {
     if (!socket.writable) return false;
     if (!socket.write(bytes)) await Promise.race([once(socket, "drain"), once(socket, "close")]);
     return socket.writable;
   };
   return {
-    send: (bytes) => write(length === null ? Buffer.concat([Buffer.from(`${Buffer.byteLength(bytes).toString(16)}\r\n`), Buffer.from(bytes as string), Buffer.from("\r\n")]) : Buffer.from(bytes as string)),
+    send: (bytes) =>
+      write(
+        length === null
+          ? Buffer.concat([
+              Buffer.from(`${Buffer.byteLength(bytes).toString(16)}\r\n`),
+              Buffer.from(bytes as string),
+              Buffer.from("\r\n"),
+            ])
+          : Buffer.from(bytes as string),
+      ),
     end: () => write(Buffer.from("0\r\n\r\n")),
     async answer() {
       await whole;
       const [head = "", body = ""] = got.split("\r\n\r\n");
-      return { status: Number(head.split(" ")[1]), closes: /^connection: close$/im.test(head), body };
+      return {
+        status: Number(head.split(" ")[1]),
+        closes: /^connection: close$/im.test(head),
+        body,
+      };
     },
     leave: () => void socket.destroy(),
   };
@@ -55,7 +73,8 @@ function isWhole(got: string): boolean {
   return body !== undefined && body.length >= Number(/^content-length: (\d+)$/im.exec(head)?.[1]);
 }
 
-export const formFile = '--B\r\ncontent-disposition: form-data; name="file"; filename="a.mp3"\r\ncontent-type: audio/mpeg\r\n\r\n';
+export const formFile =
+  '--B\r\ncontent-disposition: form-data; name="file"; filename="a.mp3"\r\ncontent-type: audio/mpeg\r\n\r\n';
 export const formEnd = "\r\n--B--\r\n";
 
 export function formField(name: string, value: string): string {

@@ -1,4 +1,7 @@
-/** The TypeScript sources of this repository as a test reads them: what each imports, and its code without comments and texts. */
+/**
+ * The TypeScript sources of this repository as a test reads them: what each imports, and its code
+ * without comments and texts.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,23 +28,40 @@ export interface SourceFile {
 
 /** Every TypeScript file below these directories. */
 export function readSources(directories: readonly string[]): SourceFile[] {
-  return directories.flatMap((directory) => (readdirSync(join(root, directory), { recursive: true }) as string[]).filter((name) => name.endsWith(".ts")).map((name) => readSource(join(directory, name)))).sort((a, b) => (a.path < b.path ? -1 : 1));
+  return directories
+    .flatMap((directory) =>
+      (readdirSync(join(root, directory), { recursive: true }) as string[])
+        .filter((name) => name.endsWith(".ts"))
+        .map((name) => readSource(join(directory, name))),
+    )
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 function readSource(path: string): SourceFile {
   const text = readFileSync(join(root, path), "utf8");
   const code = withoutTexts(text);
-  const imports = [...text.matchAll(/^[ \t]*(?:import|export)\s+(type\s)?(?:[^;"]*?\sfrom\s*)?"([^"]+)"|\bimport\("([^"]+)"\)/gm)]
+  const imports = [
+    ...text.matchAll(
+      /^[ \t]*(?:import|export)\s+(type\s)?(?:[^;"]*?\sfrom\s*)?"([^"]+)"|\bimport\("([^"]+)"\)/gm,
+    ),
+  ]
     .filter(({ index }) => /[a-z]/.test(code[index + (text.slice(index).match(/\S/)?.index ?? 0)]!))
     .map(([, typeOnly, written, dynamic]): Import => {
       const from = written ?? dynamic!;
       const ours = from.startsWith(".");
-      return { from: ours ? normalize(join(dirname(path), from)).replace(/\.js$/, ".ts") : from, ours, typeOnly: typeOnly !== undefined };
+      return {
+        from: ours ? normalize(join(dirname(path), from)).replace(/\.js$/, ".ts") : from,
+        ours,
+        typeOnly: typeOnly !== undefined,
+      };
     });
   return { path, text, code, lines: text.split("\n").length - 1, imports };
 }
 
-/** Blanks comments, strings, texts of templates and regular expressions. Enough of a lexer for formatted code, and for nothing else. */
+/**
+ * Blanks comments, strings, texts of templates and regular expressions. Enough of a lexer for
+ * formatted code, and for nothing else.
+ */
 export function withoutTexts(text: string): string {
   let code = "";
   const templates: number[] = [];
@@ -52,12 +72,14 @@ export function withoutTexts(text: string): string {
     let end = at + 1;
     if (rest === "//") end = endOf(text, at, /\n|$/g, 0);
     else if (rest === "/*") end = endOf(text, at + 2, /\*\//g, 2);
-    else if (begins === '"' || begins === "'") end = endOf(text, at + 1, begins === '"' ? /(?<!\\)(?:\\\\)*"/g : /(?<!\\)(?:\\\\)*'/g);
+    else if (begins === '"' || begins === "'")
+      end = endOf(text, at + 1, begins === '"' ? /(?<!\\)(?:\\\\)*"/g : /(?<!\\)(?:\\\\)*'/g);
     else if (begins === "`" || (begins === "}" && templates.at(-1) === braces)) {
       if (begins === "}") templates.pop();
       end = endOf(text, at + 1, /(?<!\\)(?:\\\\)*(?:`|\$\{)/g);
       if (text[end - 1] === "{") templates.push(braces);
-    } else if (begins === "/" && mayBeginExpression(code)) end = endOf(text, at + 1, /(?<!\\)(?:\\\\)*\//g, undefined, true);
+    } else if (begins === "/" && mayBeginExpression(code))
+      end = endOf(text, at + 1, /(?<!\\)(?:\\\\)*\//g, undefined, true);
     else {
       if (begins === "{") braces++;
       if (begins === "}") braces--;
@@ -65,14 +87,25 @@ export function withoutTexts(text: string): string {
       at = end;
       continue;
     }
-    code += begins === "/" && rest !== "//" && rest !== "/*" ? `0${" ".repeat(end - at - 1)}` : text.slice(at, end).replace(/[^\n]/g, " ");
+    code +=
+      begins === "/" && rest !== "//" && rest !== "/*"
+        ? `0${" ".repeat(end - at - 1)}`
+        : text.slice(at, end).replace(/[^\n]/g, " ");
     at = end;
   }
   return code;
 }
 
-/** The position after the next match; for a regular expression a slash in brackets doesn't count. */
-function endOf(text: string, from: number, pattern: RegExp, keep?: number, brackets = false): number {
+/**
+ * The position after the next match; for a regular expression a slash in brackets doesn't count.
+ */
+function endOf(
+  text: string,
+  from: number,
+  pattern: RegExp,
+  keep?: number,
+  brackets = false,
+): number {
   if (brackets) {
     let inClass = false;
     for (let at = from; at < text.length; at++) {
@@ -92,5 +125,9 @@ function endOf(text: string, from: number, pattern: RegExp, keep?: number, brack
 /** Whether a slash after this code begins a regular expression rather than divides. */
 function mayBeginExpression(code: string): boolean {
   const before = code.trimEnd();
-  return before === "" || /[(,=:[!&|?{};+\-*%<>~^]$/.test(before) || /\b(?:return|typeof|case|in|of|do|else)$/.test(before);
+  return (
+    before === "" ||
+    /[(,=:[!&|?{};+\-*%<>~^]$/.test(before) ||
+    /\b(?:return|typeof|case|in|of|do|else)$/.test(before)
+  );
 }

@@ -1,4 +1,7 @@
-/** What the admin operations share: the check of a body whose failure is told, the place in a list that is read page by page, and the answer to a change once it is written. */
+/**
+ * What the admin operations share: the check of a body whose failure is told, the place in a list
+ * that is read page by page, and the answer to a change once it is written.
+ */
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { Checked } from "../../../shared/checked.js";
 import type { DaemonState } from "../../state.js";
@@ -23,11 +26,24 @@ export function pageAfter(body: unknown, ports: FailurePort): string | null | un
   return undefined;
 }
 
-/** Writes a change that is made in memory, then answers. A store that can't be written doesn't keep anybody waiting: the change is in force, and is written when the store works again. */
-export function writeChange({ writer }: Pick<DaemonState, "writer">, changes: readonly Change[], ports: FailurePort, answer: () => void): void {
-  void writer.tryWrite(changes).then((failing) => (failing === null ? answer() : ports.fail(notWritten(failing))));
+/**
+ * Writes a change that is made in memory, then answers. A store that can't be written doesn't keep
+ * anybody waiting: the change is in force, and is written when the store works again.
+ */
+export function writeChange(
+  { writer }: Pick<DaemonState, "writer">,
+  changes: readonly Change[],
+  ports: FailurePort,
+  answer: () => void,
+): void {
+  void writer
+    .tryWrite(changes)
+    .then((failing) => (failing === null ? answer() : ports.fail(notWritten(failing))));
 }
 
 function notWritten(failing: Error): Failure {
-  return failure("limiter_unavailable", `the change is made but not written: the store can't be written (${failing.message}); it is written when the store works again, and is lost if the daemon is killed before`);
+  return failure(
+    "limiter_unavailable",
+    `the change is made but not written: the store can't be written (${failing.message}); it is written when the store works again, and is lost if the daemon is killed before`,
+  );
 }

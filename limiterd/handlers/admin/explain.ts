@@ -1,7 +1,7 @@
 /**
- * What would happen to a request now, and why: the rules that it meets, what each stands at, and the
- * verdict, by the very function that admits (`admit.ts`). It works on copies: nothing is consumed, no
- * window moves and no child of a template is made.
+ * What would happen to a request now, and why: the rules that it meets, what each stands at, and
+ * the verdict, by the very function that admits (`admit.ts`). It works on copies: nothing is
+ * consumed, no window moves and no child of a template is made.
  */
 import { budgetPeriodLabel } from "../../../shared/domain/budget.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
@@ -9,7 +9,17 @@ import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Breach, BudgetBreach, Target } from "../../../shared/wire/message.js";
-import { type AdmissionOptions, type AdmissionRequest, breachOf, hasWindow, isFull, judge, type Judgement, waitOfRequests, waitOfTokens } from "../../rules/admit.js";
+import {
+  type AdmissionOptions,
+  type AdmissionRequest,
+  breachOf,
+  hasWindow,
+  isFull,
+  judge,
+  type Judgement,
+  waitOfRequests,
+  waitOfTokens,
+} from "../../rules/admit.js";
 import { copyCounter } from "../../counters/counter.js";
 import { tokensInert } from "../../../shared/config/inert-rule.js";
 import { liveCounts } from "./list-rules.js";
@@ -21,7 +31,10 @@ export interface ExplainedRule {
   /** Who is counted: the child's path for a template. */
   readonly subject: string;
   readonly breached: readonly string[];
-  /** Seconds until this rule alone would admit; 0 when it does. For a concurrency rule 1, which nobody can promise. */
+  /**
+   * Seconds until this rule alone would admit; 0 when it does. For a concurrency rule 1, which
+   * nobody can promise.
+   */
   readonly retry_after: number;
   readonly [field: string]: unknown;
 }
@@ -45,16 +58,25 @@ export interface Explanation {
   readonly verdict: Readonly<Record<string, unknown>>;
   /** The user-path rules. */
   readonly rules: readonly ExplainedRule[];
-  /** The candidates, in the order in which they are tried; none for a submission, of which their rules aren't asked. */
+  /**
+   * The candidates, in the order in which they are tried; none for a submission, of which their
+   * rules aren't asked.
+   */
   readonly targets: readonly ExplainedTarget[];
 }
 
 /** Explains a request under the rules and counters as they are. */
-export function explain(book: Pick<RuleBook, "copyPath" | "matchTarget">, request: AdmissionRequest, options: AdmissionOptions): Explanation {
+export function explain(
+  book: Pick<RuleBook, "copyPath" | "matchTarget">,
+  request: AdmissionRequest,
+  options: AdmissionOptions,
+): Explanation {
   const met = book.copyPath(request.userPath, options.nowMs);
   const ofPath = request.submission ? met.filter(hasWindow) : met;
   const asked = request.submission ? [] : request.targets;
-  const ofTargets = new Map(asked.map((target) => [target, book.matchTarget(target, options.nowMs).map(copyCounter)]));
+  const ofTargets = new Map(
+    asked.map((target) => [target, book.matchTarget(target, options.nowMs).map(copyCounter)]),
+  );
   const matchTarget = (target: Target): Counter[] => ofTargets.get(target) ?? [];
   const judgement = judge({ matchPath: () => ofPath, matchTarget }, request, options);
   const rules = ofPath.map((counter) => explainRule(counter, options));
@@ -70,30 +92,76 @@ export function explain(book: Pick<RuleBook, "copyPath" | "matchTarget">, reques
       rules: counters.map((counter) => explainRule(counter, options)),
     };
   });
-  return { server_time: formatMillis(options.nowMs), user_path: request.userPath, verdict: explainVerdict(judgement, rules, targets, options.nowMs), rules, targets };
+  return {
+    server_time: formatMillis(options.nowMs),
+    user_path: request.userPath,
+    verdict: explainVerdict(judgement, rules, targets, options.nowMs),
+    rules,
+    targets,
+  };
 }
 
-function explainVerdict(judgement: Judgement, rules: readonly ExplainedRule[], targets: readonly ExplainedTarget[], nowMs: number): Explanation["verdict"] {
-  if (judgement.admitted) return { admitted: true, target: targets[judgement.target]?.target ?? null, retry_after: 0, admitted_at: formatMillis(nowMs) };
+function explainVerdict(
+  judgement: Judgement,
+  rules: readonly ExplainedRule[],
+  targets: readonly ExplainedTarget[],
+  nowMs: number,
+): Explanation["verdict"] {
+  if (judgement.admitted)
+    return {
+      admitted: true,
+      target: targets[judgement.target]?.target ?? null,
+      retry_after: 0,
+      admitted_at: formatMillis(nowMs),
+    };
   const { waitSeconds } = judgement.breach;
-  const inTime = targets.length === 0 || targets.some((target) => target.retry_after <= waitSeconds && !waitsForSlot(target.rules));
+  const inTime =
+    targets.length === 0 ||
+    targets.some((target) => target.retry_after <= waitSeconds && !waitsForSlot(target.rules));
   return {
     admitted: false,
     ...explainBreach(judgement.breach),
     admitted_at: formatMillis(nowMs + waitSeconds * 1000),
-    // Time alone frees no slot: then the moment holds only if a request in flight has ended by then.
+    // Time alone frees no slot: then the moment holds only if a request in flight has ended by
+    // then.
     needs_slot: waitsForSlot(rules) || !inTime,
   };
 }
 
-/** A breach as it was, or would be, reported: message, rule, dimension, cap and wait; or the budget, with what was spent of what. */
+/**
+ * A breach as it was, or would be, reported: message, rule, dimension, cap and wait; or the budget,
+ * with what was spent of what.
+ */
 export function explainBreach(breach: Breach | BudgetBreach): Readonly<Record<string, unknown>> {
   if (breach.dimension === "budget") {
     const { scope, subject, periodSeconds, dimension, spentUsd, amountUsd, waitSeconds } = breach;
-    return { message: refusalMessage(breach), budget: { scope, subject, period_label: budgetPeriodLabel(periodSeconds), period_seconds: periodSeconds }, dimension, spent: spentUsd, amount: amountUsd, retry_after: waitSeconds };
+    return {
+      message: refusalMessage(breach),
+      budget: {
+        scope,
+        subject,
+        period_label: budgetPeriodLabel(periodSeconds),
+        period_seconds: periodSeconds,
+      },
+      dimension,
+      spent: spentUsd,
+      amount: amountUsd,
+      retry_after: waitSeconds,
+    };
   }
   const { scope, subject, periodSeconds, dimension, cap, waitSeconds } = breach;
-  return { message: refusalMessage(breach), rule: { scope, subject, period_label: periodLabel(periodSeconds), period_seconds: periodSeconds }, dimension, cap, retry_after: waitSeconds };
+  return {
+    message: refusalMessage(breach),
+    rule: {
+      scope,
+      subject,
+      period_label: periodLabel(periodSeconds),
+      period_seconds: periodSeconds,
+    },
+    dimension,
+    cap,
+    retry_after: waitSeconds,
+  };
 }
 
 function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
@@ -119,7 +187,11 @@ function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule
     ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
     ...live,
     source,
-    breached: [...(concurrent ? ["concurrent"] : []), ...(requestsWait > 0 ? ["requests"] : []), ...(tokensWait > 0 ? ["tokens"] : [])],
+    breached: [
+      ...(concurrent ? ["concurrent"] : []),
+      ...(requestsWait > 0 ? ["requests"] : []),
+      ...(tokensWait > 0 ? ["tokens"] : []),
+    ],
     retry_after: Math.max(concurrent ? 1 : 0, requestsWait, tokensWait),
     ...(inert === null ? {} : { inert }),
   };

@@ -1,4 +1,7 @@
-/** The records themselves, page by page in the order in which they were recorded: for the command line, in bounded memory on both sides. */
+/**
+ * The records themselves, page by page in the order in which they were recorded: for the command
+ * line, in bounded memory on both sides.
+ */
 import { recordLatenessMs, recordsPerTurn } from "../../../shared/bounds.js";
 import { costUsd } from "../../../shared/domain/money.js";
 import { formatMillis } from "../../../shared/time.js";
@@ -11,21 +14,37 @@ import type { ExportPage } from "./usage-window.js";
 /** How many records one page looks at: what a filter leaves out doesn't keep anybody waiting. */
 const examinedMax = 20_000;
 
-/** `next` is null after the last page; a page may be empty and yet not be the last. Rejects with `StoreUnreadableError`, or with `StoreFailingError` when records can't get there. */
-export async function exportUsage(state: DaemonState, page: ExportPage, nowMs: number): Promise<Record<string, unknown>> {
+/**
+ * `next` is null after the last page; a page may be empty and yet not be the last. Rejects with
+ * `StoreUnreadableError`, or with `StoreFailingError` when records can't get there.
+ */
+export async function exportUsage(
+  state: DaemonState,
+  page: ExportPage,
+  nowMs: number,
+): Promise<Record<string, unknown>> {
   const { store, usage } = state;
-  // What was settled before the question is on the disk, and so among the records, before it is answered.
+  // What was settled before the question is on the disk, and so among the records, before it is
+  // answered.
   if (page.after === null) {
     state.writer.closeBatch();
     const failing = await state.writer.tryWrite([]);
-    if (failing !== null) throw new StoreFailingError(`what was used last can't be told: the store can't be written (${failing.message})`);
+    if (failing !== null)
+      throw new StoreFailingError(
+        `what was used last can't be told: the store can't be written (${failing.message})`,
+      );
   }
-  const before = Math.min(usage.lastKey + 1, page.beforeMs === null ? Infinity : usageKey(page.beforeMs + recordLatenessMs));
-  const first = Number(store.keys("usage", { from: usageKey(page.fromMs ?? 0), before, limit: 1 })[0] ?? before);
+  const before = Math.min(
+    usage.lastKey + 1,
+    page.beforeMs === null ? Infinity : usageKey(page.beforeMs + recordLatenessMs),
+  );
+  const first = Number(
+    store.keys("usage", { from: usageKey(page.fromMs ?? 0), before, limit: 1 })[0] ?? before,
+  );
   const records: Record<string, unknown>[] = [];
   let cursor = page.after ?? { key: first, index: 0 };
   let sinceTurn = 0;
-  for (let examined = 0; ;) {
+  for (let examined = 0; ; ) {
     const [entry] = store.range("usage", { from: cursor.key, before, limit: 1 });
     if (entry === undefined) return answer(records, null, 1, nowMs);
     const key = Number(entry.key);
@@ -37,7 +56,12 @@ export async function exportUsage(state: DaemonState, page: ExportPage, nowMs: n
     examined += batch.length;
     cursor = index < batch.length ? { key, index } : { key: key + 1, index: 0 };
     if (records.length >= page.limit || examined >= examinedMax) {
-      return answer(records, `${cursor.key}.${cursor.index}`, Math.min(1, (cursor.key - first) / Math.max(1, before - first)), nowMs);
+      return answer(
+        records,
+        `${cursor.key}.${cursor.index}`,
+        Math.min(1, (cursor.key - first) / Math.max(1, before - first)),
+        nowMs,
+      );
     }
     sinceTurn += batch.length;
     if (sinceTurn < recordsPerTurn) continue;
@@ -46,13 +70,24 @@ export async function exportUsage(state: DaemonState, page: ExportPage, nowMs: n
   }
 }
 
-function answer(records: readonly unknown[], next: string | null, progress: number, nowMs: number): Record<string, unknown> {
+function answer(
+  records: readonly unknown[],
+  next: string | null,
+  progress: number,
+  nowMs: number,
+): Record<string, unknown> {
   return { records, next, progress, server_time: formatMillis(nowMs) };
 }
 
 function isWanted({ atMs, userPath }: UsageRecord, page: ExportPage): boolean {
-  if ((page.fromMs !== null && atMs < page.fromMs) || (page.beforeMs !== null && atMs >= page.beforeMs)) return false;
-  return page.userPath === "/" || userPath === page.userPath || userPath.startsWith(`${page.userPath}/`);
+  if (
+    (page.fromMs !== null && atMs < page.fromMs) ||
+    (page.beforeMs !== null && atMs >= page.beforeMs)
+  )
+    return false;
+  return (
+    page.userPath === "/" || userPath === page.userPath || userPath.startsWith(`${page.userPath}/`)
+  );
 }
 
 /** Costs are US dollars, null where there was no price. */

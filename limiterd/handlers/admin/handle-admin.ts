@@ -1,11 +1,16 @@
 /**
- * The admin operations, for the HTTP API and the command line alike (CONTRACT section 6). Each checks
- * its body whole before it changes anything, and answers once the change is committed.
+ * The admin operations, for the HTTP API and the command line alike (CONTRACT section 6). Each
+ * checks its body whole before it changes anything, and answers once the change is committed.
  */
 import { unreachable } from "../../../shared/assert.js";
 import { failure } from "../../../shared/error-code.js";
 import { parseConfirmation } from "../../../shared/checked.js";
-import { parseRuleKey, parseRuleResetOne, parseRuleWrite, periodLabel } from "../../../shared/domain/rule.js";
+import {
+  parseRuleKey,
+  parseRuleResetOne,
+  parseRuleWrite,
+  periodLabel,
+} from "../../../shared/domain/rule.js";
 import type { Admin } from "../../../shared/wire/message.js";
 import { pageAfter, valueOf, writeChange } from "./admin-body.js";
 import { handleBudgets, isBudgetOp } from "./handle-budgets.js";
@@ -26,48 +31,73 @@ export interface AdminPorts extends KeyPorts {
   inertChanged(name: "inert_rules" | "inert_budgets", value: number): void;
 }
 
-export function handleAdmin(state: DaemonState, message: Admin, nowMs: number, ports: AdminPorts): void {
+export function handleAdmin(
+  state: DaemonState,
+  message: Admin,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
   const { op, body } = message;
   if (op === "status") {
     ports.answer(daemonStatus(state, nowMs));
     return;
   }
-  if (op === "keys.issue" || op === "keys.list" || op === "keys.deactivate") return handleKeys(state, op, body, nowMs, ports);
-  if (op === "usage.status" || op === "usage.summary" || op === "usage.export") return handleUsage(state, { op, body }, nowMs, ports);
+  if (op === "keys.issue" || op === "keys.list" || op === "keys.deactivate")
+    return handleKeys(state, op, body, nowMs, ports);
+  if (op === "usage.status" || op === "usage.summary" || op === "usage.export")
+    return handleUsage(state, { op, body }, nowMs, ports);
   if (isBudgetOp(op)) return handleBudgets(state, { ...message, op }, nowMs, ports);
   if (op === "explain") {
     const answer = valueOf(handleExplain(state, body, nowMs), ports);
     return answer === null ? undefined : ports.answer(answer);
   }
   if (!state.settings.rateLimitsEnabled) {
-    ports.fail(failure("feature_unavailable", "rate limits are disabled: RATE_LIMITS_ENABLED is false"));
+    ports.fail(
+      failure("feature_unavailable", "rate limits are disabled: RATE_LIMITS_ENABLED is false"),
+    );
     return;
   }
   switch (op) {
-    case "rate-limits.list": return list(state, body, nowMs, ports);
-    case "rate-limits.put": return put(state, body, nowMs, ports);
-    case "rate-limits.delete": return remove(state, body, ports);
-    case "rate-limits.reset-one": return resetOne(state, body, ports);
-    case "rate-limits.reset": return resetAll(state, body, ports);
-    default: return unreachable(op);
+    case "rate-limits.list":
+      return list(state, body, nowMs, ports);
+    case "rate-limits.put":
+      return put(state, body, nowMs, ports);
+    case "rate-limits.delete":
+      return remove(state, body, ports);
+    case "rate-limits.reset-one":
+      return resetOne(state, body, ports);
+    case "rate-limits.reset":
+      return resetAll(state, body, ports);
+    default:
+      return unreachable(op);
   }
 }
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const after = pageAfter(body, ports);
-  if (after !== undefined) ports.answer(listRules(state.book, { nowMs, inertReason: state.settings.inertReason, after }));
+  if (after !== undefined)
+    ports.answer(listRules(state.book, { nowMs, inertReason: state.settings.inertReason, after }));
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const definition = valueOf(parseRuleWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }), ports);
+  const definition = valueOf(
+    parseRuleWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }),
+    ports,
+  );
   if (definition === null) return;
   const before = isLimited(state);
-  const rule = state.book.put(definition, { source: "manual", nowMs, lsn: state.writer.closeBatch() });
+  const rule = state.book.put(definition, {
+    source: "manual",
+    nowMs,
+    lsn: state.writer.closeBatch(),
+  });
   ports.limitedMayHaveChanged(before);
   const inert = state.settings.inertReason(rule.definition);
   if (inert !== null) state.onInert(inertRule(rule.definition, inert));
   noteInert(state, rule, inert !== null, ports);
-  writeChange(state, [ruleWritten(rule)], ports, () => ports.answer(inert === null ? {} : { inert }));
+  writeChange(state, [ruleWritten(rule)], ports, () =>
+    ports.answer(inert === null ? {} : { inert }),
+  );
 }
 
 function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
@@ -75,13 +105,24 @@ function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
   if (key === null) return;
   const before = isLimited(state);
   const rule = state.book.delete(key);
-  if (rule === null) return ports.fail(failure("rate_limit_not_found", `no ${periodLabel(key.periodSeconds)} rule on ${key.scope} ${key.subject}`));
+  if (rule === null)
+    return ports.fail(
+      failure(
+        "rate_limit_not_found",
+        `no ${periodLabel(key.periodSeconds)} rule on ${key.scope} ${key.subject}`,
+      ),
+    );
   ports.limitedMayHaveChanged(before);
   noteInert(state, rule, false, ports);
   writeChange(state, ruleRemoved(rule.id), ports, () => ports.answer({}));
 }
 
-function noteInert({ inertRules }: DaemonState, { id }: Rule, isInert: boolean, ports: AdminPorts): void {
+function noteInert(
+  { inertRules }: DaemonState,
+  { id }: Rule,
+  isInert: boolean,
+  ports: AdminPorts,
+): void {
   const { size } = inertRules;
   if (isInert) inertRules.add(id);
   else inertRules.delete(id);
@@ -102,5 +143,7 @@ function resetAll(state: DaemonState, body: unknown, ports: AdminPorts): void {
   if (valueOf(parseConfirmation(body), ports) === null) return;
   const lsn = state.writer.closeBatch();
   state.book.resetAll(lsn);
-  writeChange(state, [{ table: "lives", key: resetKey, value: [lsn] }], ports, () => ports.answer({}));
+  writeChange(state, [{ table: "lives", key: resetKey, value: [lsn] }], ports, () =>
+    ports.answer({}),
+  );
 }

@@ -1,8 +1,14 @@
 /**
- * The admin operations on budgets, for the HTTP API and the command line alike (CONTRACT sections 6 and
- * 8). Each checks its body whole before it changes anything, and answers once the change is committed.
+ * The admin operations on budgets, for the HTTP API and the command line alike (CONTRACT sections 6
+ * and 8). Each checks its body whole before it changes anything, and answers once the change is
+ * committed.
  */
-import { parseBudgetKey, parseBudgetResetOne, parseBudgetWrite, budgetPeriodLabel } from "../../../shared/domain/budget.js";
+import {
+  parseBudgetKey,
+  parseBudgetResetOne,
+  parseBudgetWrite,
+  budgetPeriodLabel,
+} from "../../../shared/domain/budget.js";
 import { failure } from "../../../shared/error-code.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { parseConfirmation } from "../../../shared/checked.js";
@@ -10,7 +16,13 @@ import { formatMillis } from "../../../shared/time.js";
 import type { Admin, AdminOp } from "../../../shared/wire/message.js";
 import { pageAfter, valueOf, writeChange } from "./admin-body.js";
 import { accountsOf, type Budget } from "../../budgets/budget-account.js";
-import { anchorsChange, budgetChange, resetChange, spendChange, spendRemovals } from "../../budgets/budget-store.js";
+import {
+  anchorsChange,
+  budgetChange,
+  resetChange,
+  spendChange,
+  spendRemovals,
+} from "../../budgets/budget-store.js";
 import { beginFill } from "../../budgets/fill-budget.js";
 import type { AdminPorts } from "./handle-admin.js";
 import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
@@ -39,8 +51,16 @@ const handlers: Readonly<Record<BudgetOp, Handler>> = {
   "budgets.put-settings": putSettings,
 };
 
-export function handleBudgets(state: DaemonState, message: Admin & { readonly op: BudgetOp }, nowMs: number, ports: AdminPorts): void {
-  if (!state.settings.budgetsEnabled) return ports.fail(failure("feature_unavailable", "budgets are disabled: BUDGETS_ENABLED is false"));
+export function handleBudgets(
+  state: DaemonState,
+  message: Admin & { readonly op: BudgetOp },
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  if (!state.settings.budgetsEnabled)
+    return ports.fail(
+      failure("feature_unavailable", "budgets are disabled: BUDGETS_ENABLED is false"),
+    );
   handlers[message.op](state, message.body, nowMs, ports);
 }
 
@@ -50,11 +70,15 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const definition = valueOf(parseBudgetWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }), ports);
+  const definition = valueOf(
+    parseBudgetWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }),
+    ports,
+  );
   if (definition === null) return;
   const before = isLimited(state);
   const known = state.budgets.find(definition);
-  const stale = known !== null && known.definition.perChild !== definition.perChild ? spendRemovals(known) : [];
+  const stale =
+    known !== null && known.definition.perChild !== definition.perChild ? spendRemovals(known) : [];
   // What was settled until now is in the batch that closes here.
   state.writer.closeBatch();
   const { budget, made } = state.budgets.put(definition, { source: "manual", nowMs });
@@ -65,7 +89,12 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
     state.onInert(inertBudget(definition, inert));
     ports.inertChanged("inert_budgets", countInertBudgets(state));
   }
-  commit(state, { changes: [budgetChange(budget)], then: stale, filled }, ports, inert === null ? {} : { inert });
+  commit(
+    state,
+    { changes: [budgetChange(budget)], then: stale, filled },
+    ports,
+    inert === null ? {} : { inert },
+  );
 }
 
 function remove(state: DaemonState, body: unknown, _nowMs: number, ports: AdminPorts): void {
@@ -74,10 +103,24 @@ function remove(state: DaemonState, body: unknown, _nowMs: number, ports: AdminP
   const before = isLimited(state);
   state.writer.closeBatch();
   const budget = state.budgets.delete(key);
-  if (budget === null) return ports.fail(failure("budget_not_found", `no ${budgetPeriodLabel(key.periodSeconds)} budget on ${key.scope} ${key.subject}`));
+  if (budget === null)
+    return ports.fail(
+      failure(
+        "budget_not_found",
+        `no ${budgetPeriodLabel(key.periodSeconds)} budget on ${key.scope} ${key.subject}`,
+      ),
+    );
   ports.limitedMayHaveChanged(before);
-  if (budgetsInert(state.settings.usageEnabled) !== null) ports.inertChanged("inert_budgets", countInertBudgets(state));
-  commit(state, { changes: [{ table: "budgets", key: budget.id, value: undefined }], then: spendRemovals(budget) }, ports);
+  if (budgetsInert(state.settings.usageEnabled) !== null)
+    ports.inertChanged("inert_budgets", countInertBudgets(state));
+  commit(
+    state,
+    {
+      changes: [{ table: "budgets", key: budget.id, value: undefined }],
+      then: spendRemovals(budget),
+    },
+    ports,
+  );
 }
 
 function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
@@ -94,10 +137,26 @@ function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: Admin
   reset(state, [...state.budgets.budgets.values()], nowMs, ports);
 }
 
-function reset(state: DaemonState, budgets: readonly Budget[], nowMs: number, ports: AdminPorts): void {
+function reset(
+  state: DaemonState,
+  budgets: readonly Budget[],
+  nowMs: number,
+  ports: AdminPorts,
+): void {
   for (const budget of budgets) state.budgets.reset(budget, nowMs);
-  const spends = budgets.flatMap((budget) => accountsOf(budget).filter((account) => account.spends.length > 0).map((account) => spendChange(account, state.usage.lastKey)));
-  commit(state, { changes: budgets.flatMap((budget) => [resetChange(budget.id, nowMs), budgetChange(budget)]), then: spends }, ports);
+  const spends = budgets.flatMap((budget) =>
+    accountsOf(budget)
+      .filter((account) => account.spends.length > 0)
+      .map((account) => spendChange(account, state.usage.lastKey)),
+  );
+  commit(
+    state,
+    {
+      changes: budgets.flatMap((budget) => [resetChange(budget.id, nowMs), budgetChange(budget)]),
+      then: spends,
+    },
+    ports,
+  );
 }
 
 function settings({ budgets }: DaemonState, nowMs: number): object {
@@ -110,7 +169,9 @@ function putSettings(state: DaemonState, body: unknown, nowMs: number, ports: Ad
   const anchors = valueOf(parseAnchors(body, book.anchors), ports);
   if (anchors === null) return;
   writer.closeBatch();
-  const before = new Map([...book.budgets.values()].map((budget) => [budget, book.boundsOf(budget, nowMs)]));
+  const before = new Map(
+    [...book.budgets.values()].map((budget) => [budget, book.boundsOf(budget, nowMs)]),
+  );
   book.setAnchors(anchors);
   const changes: Change[] = [anchorsChange(anchors)];
   const removals: Change[] = [];
@@ -123,20 +184,36 @@ function putSettings(state: DaemonState, body: unknown, nowMs: number, ports: Ad
     fills.push(beginFill(state, budget, nowMs));
     changes.push(budgetChange(budget));
   }
-  commit(state, { changes, then: removals, filled: Promise.all(fills) }, ports, settings(state, nowMs));
+  commit(
+    state,
+    { changes, then: removals, filled: Promise.all(fills) },
+    ports,
+    settings(state, nowMs),
+  );
 }
 
 interface Written {
   /** What it is, in one commit. */
   readonly changes: readonly Change[];
-  /** What follows from it, in slices: an entry that a crash leaves as it was is dropped at the next start, or says too much and not too little. */
+  /**
+   * What follows from it, in slices: an entry that a crash leaves as it was is dropped at the next
+   * start, or says too much and not too little.
+   */
   readonly then: readonly Change[];
   /** What is being looked up. */
   readonly filled?: Promise<unknown> | null;
 }
 
 /** Answers when the changes are in the store and what they looked up is there too. */
-function commit(state: DaemonState, { changes, then, filled = null }: Written, ports: AdminPorts, answer: object = {}): void {
+function commit(
+  state: DaemonState,
+  { changes, then, filled = null }: Written,
+  ports: AdminPorts,
+  answer: object = {},
+): void {
   writeChange(state, changes, ports, () => void followed.then(() => ports.answer(answer)));
-  const followed = Promise.all([writeSlices(state.writer, then), filled?.catch(state.onUnreadable)]);
+  const followed = Promise.all([
+    writeSlices(state.writer, then),
+    filled?.catch(state.onUnreadable),
+  ]);
 }

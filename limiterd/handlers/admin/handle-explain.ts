@@ -1,6 +1,7 @@
 /**
- * The admin operation `explain`: a user path or a managed key and the candidate targets, or the id of a
- * request that was refused. The model was resolved by whoever asks; rules and refusals are here.
+ * The admin operation `explain`: a user path or a managed key and the candidate targets, or the id
+ * of a request that was refused. The model was resolved by whoever asks; rules and refusals are
+ * here.
  */
 import { isObject } from "../../../shared/assert.js";
 import { candidatesMax } from "../../../shared/bounds.js";
@@ -19,17 +20,32 @@ import type { Refusal } from "../../rules/refusals.js";
 import { explainBudgets } from "./list-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../../state.js";
 
-/** Changes nothing. The body is `{user_path, key?: {id} or {key_hash}, targets: [{provider, model}]}` or `{request_id}`. */
+/**
+ * Changes nothing. The body is `{user_path, key?: {id} or {key_hash}, targets: [{provider,
+ * model}]}` or `{request_id}`.
+ */
 export function handleExplain(state: DaemonState, body: unknown, nowMs: number): Checked<unknown> {
   if (!isObject(body)) return wrong("the body must be an object", "body");
   const requestId = body["request_id"];
   if (requestId !== undefined) return explainRefusal(state, requestId, nowMs);
   const request = readRequest(body);
-  if (!request.ok || body["key"] === undefined) return request.ok ? { ok: true, value: explainNow(state, request.value, nowMs) } : request;
+  if (!request.ok || body["key"] === undefined)
+    return request.ok ? { ok: true, value: explainNow(state, request.value, nowMs) } : request;
   const key = readKey(state, body["key"], nowMs);
   if (!key.ok) return key;
   const { id, userPath } = key.value;
-  return { ok: true, value: { key: id, ...explainNow(state, { ...request.value, userPath: userPath ?? request.value.userPath }, nowMs, id) } };
+  return {
+    ok: true,
+    value: {
+      key: id,
+      ...explainNow(
+        state,
+        { ...request.value, userPath: userPath ?? request.value.userPath },
+        nowMs,
+        id,
+      ),
+    },
+  };
 }
 
 /** A key whose requests get as far as the rules. */
@@ -38,26 +54,62 @@ function readKey(state: DaemonState, given: unknown, nowMs: number): Checked<Man
   const key = findKey(state, fields);
   if (key === undefined) return { ok: false, failure: { ...unknownKey(fields), param: "key" } };
   const status = keyStatus(key, nowMs);
-  return status === "active" ? { ok: true, value: key } : wrong(`the key ${key.id} is ${status}: its requests are answered with 401`, "key");
+  return status === "active"
+    ? { ok: true, value: key }
+    : wrong(`the key ${key.id} is ${status}: its requests are answered with 401`, "key");
 }
 
 /** `keyId`: whose labels' budgets count too; empty for a caller without a managed key. */
-function explainNow(state: DaemonState, request: AdmissionRequest, nowMs: number, keyId = ""): Readonly<Record<string, unknown>> {
+function explainNow(
+  state: DaemonState,
+  request: AdmissionRequest,
+  nowMs: number,
+  keyId = "",
+): Readonly<Record<string, unknown>> {
   const { book, settings } = state;
   const labels = state.labelsOf(keyId);
   const enforced = enforcedBudgets(state);
-  const budgets = enforced === null ? null : { book: { ...enforced, match: enforced.copy }, labels };
-  return { ...explain(settings.rateLimitsEnabled ? book : noRules, request, { nowMs, tokensEnforced: settings.usageEnabled, budgets }), budgets: explainBudgets(state, request.userPath, labels, nowMs) };
+  const budgets =
+    enforced === null ? null : { book: { ...enforced, match: enforced.copy }, labels };
+  return {
+    ...explain(settings.rateLimitsEnabled ? book : noRules, request, {
+      nowMs,
+      tokensEnforced: settings.usageEnabled,
+      budgets,
+    }),
+    budgets: explainBudgets(state, request.userPath, labels, nowMs),
+  };
 }
 
 function explainRefusal(state: DaemonState, requestId: unknown, nowMs: number): Checked<unknown> {
-  if (typeof requestId !== "string") return wrong(`request_id must be a text, not ${show(requestId)}`, "request_id");
+  if (typeof requestId !== "string")
+    return wrong(`request_id must be a text, not ${show(requestId)}`, "request_id");
   const refusal = state.refusals.find(requestId);
-  if (refusal === null) return { ok: false, failure: { ...plainFailure(404, "not_found_error", `no refusal of a request ${show(requestId)} is known: the daemon remembers the last ${state.refusals.max} since its start`), param: "request_id" } };
-  return { ok: true, value: { refusal: whatHappened(requestId, refusal), ...explainNow(state, refusal, nowMs, refusal.keyId) } };
+  if (refusal === null)
+    return {
+      ok: false,
+      failure: {
+        ...plainFailure(
+          404,
+          "not_found_error",
+          `no refusal of a request ${show(requestId)} is known: the daemon remembers the last ${state.refusals.max} since its start`,
+        ),
+        param: "request_id",
+      },
+    };
+  return {
+    ok: true,
+    value: {
+      refusal: whatHappened(requestId, refusal),
+      ...explainNow(state, refusal, nowMs, refusal.keyId),
+    },
+  };
 }
 
-function whatHappened(requestId: string, { atMs, userPath, keyId, model, targets, targetsLeftOut, submission, breach }: Refusal): Readonly<Record<string, unknown>> {
+function whatHappened(
+  requestId: string,
+  { atMs, userPath, keyId, model, targets, targetsLeftOut, submission, breach }: Refusal,
+): Readonly<Record<string, unknown>> {
   return {
     request_id: requestId,
     refused_at: formatMillis(atMs),
@@ -72,11 +124,30 @@ function whatHappened(requestId: string, { atMs, userPath, keyId, model, targets
   };
 }
 
-function readRequest({ user_path: userPath, targets }: Readonly<Record<string, unknown>>): Checked<AdmissionRequest> {
+function readRequest({
+  user_path: userPath,
+  targets,
+}: Readonly<Record<string, unknown>>): Checked<AdmissionRequest> {
   const path = parseUserPath(userPath, "user_path");
   if (!path.ok) return path;
-  if (!Array.isArray(targets) || targets.length === 0 || targets.length > candidatesMax || !targets.every(isTarget)) return wrong(`targets must be 1 to ${candidatesMax} objects with provider and model`, "targets");
-  return { ok: true, value: { userPath: path.value, targets: targets.map(({ provider, model }) => ({ provider, model })), submission: false } };
+  if (
+    !Array.isArray(targets) ||
+    targets.length === 0 ||
+    targets.length > candidatesMax ||
+    !targets.every(isTarget)
+  )
+    return wrong(
+      `targets must be 1 to ${candidatesMax} objects with provider and model`,
+      "targets",
+    );
+  return {
+    ok: true,
+    value: {
+      userPath: path.value,
+      targets: targets.map(({ provider, model }) => ({ provider, model })),
+      submission: false,
+    },
+  };
 }
 
 function isTarget(value: unknown): value is Target {

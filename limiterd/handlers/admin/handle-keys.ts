@@ -1,11 +1,17 @@
 /**
- * The admin operations on managed keys (CONTRACT section 6). Whoever issues a key makes it and tells its
- * hash alone; a deactivation holds from this very step on. Both are answered once they are committed.
+ * The admin operations on managed keys (CONTRACT section 6). Whoever issues a key makes it and
+ * tells its hash alone; a deactivation holds from this very step on. Both are answered once they
+ * are committed.
  */
 import { isCount, isObject } from "../../../shared/assert.js";
 import { keysMax, keysPerPage, periodSecondsMax } from "../../../shared/bounds.js";
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
-import { isKeyHash, isRedactedKey, keyNumber, parseKeyIssue } from "../../../shared/domain/managed-key.js";
+import {
+  isKeyHash,
+  isRedactedKey,
+  keyNumber,
+  parseKeyIssue,
+} from "../../../shared/domain/managed-key.js";
 import { show } from "../../../shared/checked.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import { writeChange } from "./admin-body.js";
@@ -23,45 +29,117 @@ export interface KeyPorts {
 export type KeyOp = "keys.issue" | "keys.list" | "keys.deactivate";
 
 /**
- * The bodies: `keys.issue` {key_hash, redacted_value, expires_in_seconds?, key: what POST /admin/auth-keys
- * takes}; `keys.list` {after?: the `next` of the page before}; `keys.deactivate` {id} or {key_hash}.
+ * The bodies: `keys.issue` {key_hash, redacted_value, expires_in_seconds?, key: what POST
+ * /admin/auth-keys takes}; `keys.list` {after?: the `next` of the page before}; `keys.deactivate`
+ * {id} or {key_hash}.
  */
-export function handleKeys(state: DaemonState, op: KeyOp, body: unknown, nowMs: number, ports: KeyPorts): void {
+export function handleKeys(
+  state: DaemonState,
+  op: KeyOp,
+  body: unknown,
+  nowMs: number,
+  ports: KeyPorts,
+): void {
   const fields = isObject(body) ? body : {};
   switch (op) {
-    case "keys.issue": return issue(state, fields, nowMs, ports);
-    case "keys.list": return list(state, fields, nowMs, ports);
-    case "keys.deactivate": return deactivate(state, fields, nowMs, ports);
+    case "keys.issue":
+      return issue(state, fields, nowMs, ports);
+    case "keys.list":
+      return list(state, fields, nowMs, ports);
+    case "keys.deactivate":
+      return deactivate(state, fields, nowMs, ports);
   }
 }
 
-function issue(state: DaemonState, fields: Readonly<Record<string, unknown>>, nowMs: number, ports: KeyPorts): void {
-  const { key_hash: hash, redacted_value: redacted, expires_in_seconds: expiresInSeconds = null, key: asked } = fields;
-  if (!isKeyHash(hash) || !isRedactedKey(redacted)) return ports.fail(invalid("key_hash and redacted_value must be those of a new key", "key_hash"));
+function issue(
+  state: DaemonState,
+  fields: Readonly<Record<string, unknown>>,
+  nowMs: number,
+  ports: KeyPorts,
+): void {
+  const {
+    key_hash: hash,
+    redacted_value: redacted,
+    expires_in_seconds: expiresInSeconds = null,
+    key: asked,
+  } = fields;
+  if (!isKeyHash(hash) || !isRedactedKey(redacted))
+    return ports.fail(
+      invalid("key_hash and redacted_value must be those of a new key", "key_hash"),
+    );
   const definition = parseKeyIssue(asked, nowMs);
   if (!definition.ok) return ports.fail(definition.failure);
-  if (expiresInSeconds !== null && (!isCount(expiresInSeconds, 1) || expiresInSeconds > periodSecondsMax || definition.value.expiresAtMs !== null)) return ports.fail(invalid(`expires_in_seconds must be an integer from 1 to ${periodSecondsMax}, without expires_at, not ${show(expiresInSeconds)}`, "expires_in_seconds"));
+  if (
+    expiresInSeconds !== null &&
+    (!isCount(expiresInSeconds, 1) ||
+      expiresInSeconds > periodSecondsMax ||
+      definition.value.expiresAtMs !== null)
+  )
+    return ports.fail(
+      invalid(
+        `expires_in_seconds must be an integer from 1 to ${periodSecondsMax}, without expires_at, not ${show(expiresInSeconds)}`,
+        "expires_in_seconds",
+      ),
+    );
   const { keys, writer } = state;
-  if (keys.find(hash) !== undefined) return ports.fail(invalid("this key exists already", "key_hash"));
+  if (keys.find(hash) !== undefined)
+    return ports.fail(invalid("this key exists already", "key_hash"));
   // Its secret would be lost with the answer.
-  if (writer.failing !== null) return ports.fail(failure("limiter_unavailable", `no key is issued: the store can't be written (${writer.failing.message})`));
-  if (keys.size >= keysMax) return ports.fail(invalid(`no key can be issued: there are ${keys.size}, the most that there may be`));
-  const expiresAtMs = expiresInSeconds === null ? definition.value.expiresAtMs : nowMs - (nowMs % 1000) + expiresInSeconds * 1000;
-  const key = keys.add({ ...definition.value, expiresAtMs, number: keys.nextNumber, hash, redacted, createdAtMs: nowMs, deactivatedAtMs: null });
+  if (writer.failing !== null)
+    return ports.fail(
+      failure(
+        "limiter_unavailable",
+        `no key is issued: the store can't be written (${writer.failing.message})`,
+      ),
+    );
+  if (keys.size >= keysMax)
+    return ports.fail(
+      invalid(`no key can be issued: there are ${keys.size}, the most that there may be`),
+    );
+  const expiresAtMs =
+    expiresInSeconds === null
+      ? definition.value.expiresAtMs
+      : nowMs - (nowMs % 1000) + expiresInSeconds * 1000;
+  const key = keys.add({
+    ...definition.value,
+    expiresAtMs,
+    number: keys.nextNumber,
+    hash,
+    redacted,
+    createdAtMs: nowMs,
+    deactivatedAtMs: null,
+  });
   if (keys.size === 1) ports.becameKeyed();
   writeChange(state, [keyChange(key)], ports, () => ports.answer(listedKey(key, nowMs)));
 }
 
-function list({ keys }: DaemonState, { after = null }: Readonly<Record<string, unknown>>, nowMs: number, ports: KeyPorts): void {
-  if (after !== null && !isCount(after)) return ports.fail(invalid(`after must be the next of the page before, not ${show(after)}`, "after"));
+function list(
+  { keys }: DaemonState,
+  { after = null }: Readonly<Record<string, unknown>>,
+  nowMs: number,
+  ports: KeyPorts,
+): void {
+  if (after !== null && !isCount(after))
+    return ports.fail(
+      invalid(`after must be the next of the page before, not ${show(after)}`, "after"),
+    );
   const page = keys.newest(after ?? keys.nextNumber, keysPerPage);
   const last = page.at(-1);
   const isLast = last === undefined || keys.newest(last.number, 1).length === 0;
-  ports.answer({ keys: page.map((key) => listedKey(key, nowMs)), next: isLast ? null : last.number, server_time: formatMillis(nowMs) });
+  ports.answer({
+    keys: page.map((key) => listedKey(key, nowMs)),
+    next: isLast ? null : last.number,
+    server_time: formatMillis(nowMs),
+  });
 }
 
 /** Once more is no error: the key is what it is asked to be. */
-function deactivate(state: DaemonState, fields: Readonly<Record<string, unknown>>, nowMs: number, ports: KeyPorts): void {
+function deactivate(
+  state: DaemonState,
+  fields: Readonly<Record<string, unknown>>,
+  nowMs: number,
+  ports: KeyPorts,
+): void {
   const key = findKey(state, fields);
   if (key === undefined) return ports.fail(unknownKey(fields));
   key.deactivatedAtMs ??= nowMs;
@@ -69,15 +147,24 @@ function deactivate(state: DaemonState, fields: Readonly<Record<string, unknown>
 }
 
 /** The key with the `id` or `key_hash` of a body. */
-export function findKey({ keys }: DaemonState, { id, key_hash: hash }: Readonly<Record<string, unknown>>): ManagedKey | undefined {
+export function findKey(
+  { keys }: DaemonState,
+  { id, key_hash: hash }: Readonly<Record<string, unknown>>,
+): ManagedKey | undefined {
   if (isKeyHash(hash)) return keys.find(hash);
   const number = typeof id === "string" ? keyNumber(id) : null;
   return number === null ? undefined : keys.byNumber(number);
 }
 
-/** The one 404 for keys. What was given in place of an id is told only if it looks like one: it could be a key. */
+/**
+ * The one 404 for keys. What was given in place of an id is told only if it looks like one: it
+ * could be a key.
+ */
 export function unknownKey({ id }: Readonly<Record<string, unknown>>): Failure {
-  const named = typeof id === "string" && keyNumber(id) !== null ? `no key ${id} is known` : "no such key is known: expected an id such as key_7";
+  const named =
+    typeof id === "string" && keyNumber(id) !== null
+      ? `no key ${id} is known`
+      : "no such key is known: expected an id such as key_7";
   return { ...plainFailure(404, "not_found_error", named), param: "id" };
 }
 

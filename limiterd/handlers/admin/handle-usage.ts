@@ -1,4 +1,7 @@
-/** The admin operations on usage: they read alone, in slices, so they never keep an admission waiting. */
+/**
+ * The admin operations on usage: they read alone, in slices, so they never keep an admission
+ * waiting.
+ */
 import { unreachable } from "../../../shared/assert.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import type { Checked } from "../../../shared/checked.js";
@@ -17,18 +20,31 @@ export interface UsagePorts {
   fail(failure: Failure): void;
 }
 
-export function handleUsage(state: DaemonState, { op, body }: { readonly op: UsageOp; readonly body: unknown }, nowMs: number, ports: UsagePorts): void {
+export function handleUsage(
+  state: DaemonState,
+  { op, body }: { readonly op: UsageOp; readonly body: unknown },
+  nowMs: number,
+  ports: UsagePorts,
+): void {
   const answered = answerOf(state, op, body, nowMs);
   if (!answered.ok) return ports.fail(answered.failure);
   void answered.value.then(ports.answer, (error: unknown) => {
-    if (error instanceof StoreFailingError) return ports.fail(failure("usage_status_failed", error.message));
+    if (error instanceof StoreFailingError)
+      return ports.fail(failure("usage_status_failed", error.message));
     if (!(error instanceof StoreUnreadableError)) throw error;
     state.onUnreadable(error);
-    ports.fail(failure("usage_status_failed", "the recorded usage can't be read: the daemon's log says why"));
+    ports.fail(
+      failure("usage_status_failed", "the recorded usage can't be read: the daemon's log says why"),
+    );
   });
 }
 
-function answerOf(state: DaemonState, op: UsageOp, body: unknown, nowMs: number): Checked<Promise<unknown>> {
+function answerOf(
+  state: DaemonState,
+  op: UsageOp,
+  body: unknown,
+  nowMs: number,
+): Checked<Promise<unknown>> {
   if (op === "usage.export") {
     if (!state.settings.usageEnabled) return usageIsOff();
     const page = parseExportPage(body);
@@ -44,5 +60,8 @@ function answerOf(state: DaemonState, op: UsageOp, body: unknown, nowMs: number)
 }
 
 function usageIsOff(): Checked<never> {
-  return { ok: false, failure: failure("feature_unavailable", "usage isn't tracked: USAGE_ENABLED is false") };
+  return {
+    ok: false,
+    failure: failure("feature_unavailable", "usage isn't tracked: USAGE_ENABLED is false"),
+  };
 }

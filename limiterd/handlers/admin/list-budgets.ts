@@ -1,6 +1,7 @@
 /**
  * Budgets as the outside sees them: items of the admin list (SPEC "Budget record"), the statuses of
- * GET /v1/usage (SPEC "Budget status"), and what `explain` shows of them. Nothing is changed by looking.
+ * GET /v1/usage (SPEC "Budget status"), and what `explain` shows of them. Nothing is changed by
+ * looking.
  */
 import { budgetPeriodLabel, compareBudgets } from "../../../shared/domain/budget.js";
 import { rulesPerPage } from "../../../shared/bounds.js";
@@ -24,12 +25,20 @@ export function listBudgets(state: DaemonState, after: string | null, nowMs: num
   const from = after === null ? 0 : firstAfter(sorted, after);
   const page = sorted.slice(from, from + rulesPerPage);
   const more = from + page.length < sorted.length;
-  return { budgets: page.map((budget) => listItem(state, budget, nowMs)), server_time: formatMillis(nowMs), next: more ? page.at(-1)!.id : null };
+  return {
+    budgets: page.map((budget) => listItem(state, budget, nowMs)),
+    server_time: formatMillis(nowMs),
+    next: more ? page.at(-1)!.id : null,
+  };
 }
 
 function firstAfter(sorted: readonly Budget[], after: string): number {
   const [scope = "", subject = "", periodSeconds] = after.split("\n");
-  const key = { scope: scope === "label" ? "label" : "user_path", subject, periodSeconds: Number(periodSeconds) } as const;
+  const key = {
+    scope: scope === "label" ? "label" : "user_path",
+    subject,
+    periodSeconds: Number(periodSeconds),
+  } as const;
   const index = sorted.findIndex(({ definition }) => compareBudgets(definition, key) > 0);
   return index === -1 ? sorted.length : index;
 }
@@ -62,23 +71,45 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): Record<str
 }
 
 /** What is left is never below 0; the ratio isn't clamped. */
-function money({ budgets: book }: DaemonState, account: Account, nowMs: number): { readonly spent: number; readonly remaining: number; readonly usage_ratio: number } {
+function money(
+  { budgets: book }: DaemonState,
+  account: Account,
+  nowMs: number,
+): { readonly spent: number; readonly remaining: number; readonly usage_ratio: number } {
   const { amount, definition } = account.budget;
   const { spent } = book.running(account, nowMs);
   const spentUsd = sumUsd(spent);
-  const remaining = compareSums(spent, amount) >= 0 ? 0 : Math.max(0, Math.round((definition.amountUsd - spentUsd) * 1e6) / 1e6);
+  const remaining =
+    compareSums(spent, amount) >= 0
+      ? 0
+      : Math.max(0, Math.round((definition.amountUsd - spentUsd) * 1e6) / 1e6);
   return { spent: spentUsd, remaining, usage_ratio: spentUsd / definition.amountUsd };
 }
 
-/** The budgets that a caller with this path and these labels meets, for GET /v1/usage; none while budgets are disabled. */
-export function budgetStatuses(state: DaemonState, userPath: string, labels: readonly string[], nowMs: number): readonly Record<string, unknown>[] {
+/**
+ * The budgets that a caller with this path and these labels meets, for GET /v1/usage; none while
+ * budgets are disabled.
+ */
+export function budgetStatuses(
+  state: DaemonState,
+  userPath: string,
+  labels: readonly string[],
+  nowMs: number,
+): readonly Record<string, unknown>[] {
   return met(state, userPath, labels, nowMs).map((account) => statusOf(state, account, nowMs));
 }
 
 /** Copies of the accounts, in the order of all lists. */
-function met({ budgets: book, settings }: DaemonState, userPath: string, labels: readonly string[], nowMs: number): Account[] {
+function met(
+  { budgets: book, settings }: DaemonState,
+  userPath: string,
+  labels: readonly string[],
+  nowMs: number,
+): Account[] {
   if (!settings.budgetsEnabled) return [];
-  return book.copy(userPath, labels, nowMs).sort((a, b) => compareBudgets(a.budget.definition, b.budget.definition));
+  return book
+    .copy(userPath, labels, nowMs)
+    .sort((a, b) => compareBudgets(a.budget.definition, b.budget.definition));
 }
 
 function statusOf(state: DaemonState, account: Account, nowMs: number): Record<string, unknown> {
@@ -102,8 +133,16 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): Record<s
   };
 }
 
-/** The budgets that a request meets, as `explain` shows them: `retry_after` is 0 where one has something left, or isn't enforced. */
-export function explainBudgets(state: DaemonState, userPath: string, labels: readonly string[], nowMs: number): readonly Record<string, unknown>[] {
+/**
+ * The budgets that a request meets, as `explain` shows them: `retry_after` is 0 where one has
+ * something left, or isn't enforced.
+ */
+export function explainBudgets(
+  state: DaemonState,
+  userPath: string,
+  labels: readonly string[],
+  nowMs: number,
+): readonly Record<string, unknown>[] {
   const enforced = enforcedBudgets(state);
   return met(state, userPath, labels, nowMs).map((account) => {
     const { definition, source } = account.budget;
@@ -111,7 +150,10 @@ export function explainBudgets(state: DaemonState, userPath: string, labels: rea
       ...statusOf(state, account, nowMs),
       ...(definition.perChild ? { template: definition.subject } : {}),
       source,
-      retry_after: enforced !== null && isExceeded(enforced, account, nowMs) ? breachOfAccount(enforced, account, nowMs).waitSeconds : 0,
+      retry_after:
+        enforced !== null && isExceeded(enforced, account, nowMs)
+          ? breachOfAccount(enforced, account, nowMs).waitSeconds
+          : 0,
     };
   });
 }

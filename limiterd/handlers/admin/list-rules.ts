@@ -1,4 +1,7 @@
-/** Rules as the outside lists them (SPEC "Rate limit rule as listed", CONTRACT section 6). Nothing is changed by looking, but windows are brought to now. */
+/**
+ * Rules as the outside lists them (SPEC "Rate limit rule as listed", CONTRACT section 6). Nothing
+ * is changed by looking, but windows are brought to now.
+ */
 import { effectiveSubject, periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import { rulesPerPage } from "../../../shared/bounds.js";
@@ -22,7 +25,10 @@ export interface ListOptions {
   readonly after: string | null;
 }
 
-/** One page of all rules in the order scope, subject, period. Pages stay right when rules come and go between them. */
+/**
+ * One page of all rules in the order scope, subject, period. Pages stay right when rules come and
+ * go between them.
+ */
 export function listRules(book: RuleBook, options: ListOptions): RuleList {
   const sorted = book.sorted();
   const from = options.after === null ? 0 : firstAfter(sorted, keyOf(options.after));
@@ -43,14 +49,23 @@ function keyOf(after: string): RuleKey {
 
 function listItem(rule: Rule, { nowMs, inertReason }: ListOptions): Record<string, unknown> {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
-  const item: Record<string, unknown> = { scope, subject, effective_subject: effectiveSubject(scope, subject) };
+  const item: Record<string, unknown> = {
+    scope,
+    subject,
+    effective_subject: effectiveSubject(scope, subject),
+  };
   if (scope === "user_path") item["user_path"] = subject;
   item["per_child"] = perChild;
   item["period_label"] = periodLabel(periodSeconds);
   item["period_seconds"] = periodSeconds;
   if (maxRequests !== null) item["max_requests"] = maxRequests;
   if (maxTokens !== null) item["max_tokens"] = maxTokens;
-  Object.assign(item, rule.own === null ? { requests_used: 0, tokens_used: 0, in_flight: 0 } : liveCounts(rule.own, nowMs));
+  Object.assign(
+    item,
+    rule.own === null
+      ? { requests_used: 0, tokens_used: 0, in_flight: 0 }
+      : liveCounts(rule.own, nowMs),
+  );
   const inert = inertReason(rule.definition);
   if (inert !== null) item["inert"] = inert;
   item["source"] = rule.source;
@@ -60,15 +75,27 @@ function listItem(rule: Rule, { nowMs, inertReason }: ListOptions): Record<strin
 }
 
 /** What a counter stands at, in the names of the API. Its window is brought to now. */
-export function liveCounts({ rule, window, inFlight }: Counter, nowMs: number): Record<string, unknown> {
+export function liveCounts(
+  { rule, window, inFlight }: Counter,
+  nowMs: number,
+): Record<string, unknown> {
   const { maxRequests, maxTokens } = rule.definition;
   if (rule.periodMs === 0) {
-    return { requests_used: inFlight, requests_remaining: Math.max(0, maxRequests! - inFlight), tokens_used: 0, in_flight: inFlight };
+    return {
+      requests_used: inFlight,
+      requests_remaining: Math.max(0, maxRequests! - inFlight),
+      tokens_used: 0,
+      in_flight: inFlight,
+    };
   }
   rollWindow(window, rule.periodMs, nowMs);
   const requestsUsed = estimateRequests(window, rule.periodMs, nowMs);
   const tokensUsed = estimateTokens(window, rule.periodMs, nowMs);
-  const counts: Record<string, unknown> = { requests_used: requestsUsed, tokens_used: tokensUsed, in_flight: inFlight };
+  const counts: Record<string, unknown> = {
+    requests_used: requestsUsed,
+    tokens_used: tokensUsed,
+    in_flight: inFlight,
+  };
   if (maxRequests !== null) counts["requests_remaining"] = Math.max(0, maxRequests - requestsUsed);
   if (maxTokens !== null) counts["tokens_remaining"] = Math.max(0, maxTokens - tokensUsed);
   counts["window_start"] = formatSeconds(window.startMs);

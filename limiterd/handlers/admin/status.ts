@@ -1,6 +1,12 @@
 /** What `sluice status` and /health show of the daemon. */
 import { formatSeconds } from "../../../shared/time.js";
-import { budgetsInert, type Inert, inertBudget, type InertReason, inertRule } from "../../../shared/config/inert-rule.js";
+import {
+  budgetsInert,
+  type Inert,
+  inertBudget,
+  type InertReason,
+  inertRule,
+} from "../../../shared/config/inert-rule.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
 
@@ -51,26 +57,40 @@ export function daemonStatus(state: DaemonState, nowMs: number): Record<string, 
 
 const inertNamedMax = 100;
 
-/** The rules and budgets that are loaded but do nothing, each with its reason; at most 100 of either. */
+/**
+ * The rules and budgets that are loaded but do nothing, each with its reason; at most 100 of
+ * either.
+ */
 export function inertOnes({ book, budgets, inertRules, settings }: DaemonState): readonly Inert[] {
   const rules: Inert[] = [];
   for (const id of inertRules) {
     const { definition } = book.rules.get(id)!;
-    if (rules.push(inertRule(definition, settings.inertReason(definition)!)) === inertNamedMax) break;
+    if (rules.push(inertRule(definition, settings.inertReason(definition)!)) === inertNamedMax)
+      break;
   }
   const reason = budgetsInert(settings.usageEnabled);
   if (reason === null) return rules;
-  return [...rules, ...budgets.sorted().slice(0, inertNamedMax).map(({ definition }) => inertBudget(definition, reason))];
+  return [
+    ...rules,
+    ...budgets
+      .sorted()
+      .slice(0, inertNamedMax)
+      .map(({ definition }) => inertBudget(definition, reason)),
+  ];
 }
 
 /** How many budgets do nothing: all or none. */
-export function countInertBudgets({ budgets, settings }: Pick<DaemonState, "budgets" | "settings">): number {
+export function countInertBudgets({
+  budgets,
+  settings,
+}: Pick<DaemonState, "budgets" | "settings">): number {
   return budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size;
 }
 
 /** The ids of the rules of a book that do nothing. */
 export function findInertRules(book: RuleBook, inertReason: InertReason): Set<string> {
   const inert = new Set<string>();
-  for (const { id, definition } of book.rules.values()) if (inertReason(definition) !== null) inert.add(id);
+  for (const { id, definition } of book.rules.values())
+    if (inertReason(definition) !== null) inert.add(id);
   return inert;
 }

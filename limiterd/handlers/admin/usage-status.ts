@@ -1,6 +1,7 @@
 /**
- * The body of GET /v1/usage (SPEC "Usage status response", CONTRACT section 7): what a user path used
- * in a window of days, and how its budgets and rate limits stand. Nothing is changed by looking.
+ * The body of GET /v1/usage (SPEC "Usage status response", CONTRACT section 7): what a user path
+ * used in a window of days, and how its budgets and rate limits stand. Nothing is changed by
+ * looking.
  */
 import { sumUsd } from "../../../shared/domain/money.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
@@ -16,7 +17,11 @@ import { type Days, readRollups } from "../../usage/usage-reader.js";
 import type { UsageWindow } from "./usage-window.js";
 
 /** A plain object, ready for the wire. Rejects with `StoreUnreadableError`. */
-export async function usageStatus(state: DaemonState, window: UsageWindow, nowMs: number): Promise<Record<string, unknown>> {
+export async function usageStatus(
+  state: DaemonState,
+  window: UsageWindow,
+  nowMs: number,
+): Promise<Record<string, unknown>> {
   const { userPath } = window;
   // Counters as of the question, whatever happens while the sums are read.
   const budgets = budgetStatuses(state, userPath, [], nowMs);
@@ -58,16 +63,29 @@ export function usageSummary(sum: Rollup, { fromDay, toDay }: Days): Record<stri
   };
 }
 
-/** The user-path rules that cover a path, in the order (subject, period): a template as the path's own child of it. */
-function rateLimitStatuses({ book, settings }: DaemonState, userPath: string, nowMs: number): Record<string, unknown>[] {
+/**
+ * The user-path rules that cover a path, in the order (subject, period): a template as the path's
+ * own child of it.
+ */
+function rateLimitStatuses(
+  { book, settings }: DaemonState,
+  userPath: string,
+  nowMs: number,
+): Record<string, unknown>[] {
   if (!settings.rateLimitsEnabled) return [];
   return book.copyPath(userPath, nowMs).map((counter) => {
     const inert = settings.inertReason(counter.rule.definition);
-    return { ...rateLimitStatus(counter, { nowMs, tokensEnforced: settings.usageEnabled }), ...(inert === null ? {} : { inert }) };
+    return {
+      ...rateLimitStatus(counter, { nowMs, tokensEnforced: settings.usageEnabled }),
+      ...(inert === null ? {} : { inert }),
+    };
   });
 }
 
-function rateLimitStatus(counter: Counter, { nowMs, tokensEnforced }: { readonly nowMs: number; readonly tokensEnforced: boolean }): Record<string, unknown> {
+function rateLimitStatus(
+  counter: Counter,
+  { nowMs, tokensEnforced }: { readonly nowMs: number; readonly tokensEnforced: boolean },
+): Record<string, unknown> {
   const { rule, window } = counter;
   const { maxRequests, maxTokens, perChild, periodSeconds } = rule.definition;
   const live = liveCounts(counter, nowMs);
@@ -79,7 +97,8 @@ function rateLimitStatus(counter: Counter, { nowMs, tokensEnforced }: { readonly
     period_seconds: periodSeconds,
     ...live,
   };
-  if (rule.periodMs > 0) status["resets_in_seconds"] = secondsToEnd(window.startMs + rule.periodMs, nowMs);
+  if (rule.periodMs > 0)
+    status["resets_in_seconds"] = secondsToEnd(window.startMs + rule.periodMs, nowMs);
   if (maxRequests !== null) {
     status["max_requests"] = maxRequests;
     status["requests_usage_ratio"] = Number(live["requests_used"]) / maxRequests;
@@ -88,6 +107,7 @@ function rateLimitStatus(counter: Counter, { nowMs, tokensEnforced }: { readonly
     status["max_tokens"] = maxTokens;
     status["tokens_usage_ratio"] = Number(live["tokens_used"]) / maxTokens;
   }
-  status["exhausted"] = live["requests_remaining"] === 0 || (tokensEnforced && live["tokens_remaining"] === 0);
+  status["exhausted"] =
+    live["requests_remaining"] === 0 || (tokensEnforced && live["tokens_remaining"] === 0);
   return status;
 }

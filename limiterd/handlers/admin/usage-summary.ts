@@ -1,29 +1,65 @@
-/** What a path used, split by day, model, provider or direct child: for the command line. From sums alone, in slices, as they stood when it was asked. */
+/**
+ * What a path used, split by day, model, provider or direct child: for the command line. From sums
+ * alone, in slices, as they stood when it was asked.
+ */
 import { usageGroupsHeldMax, usageGroupsMax } from "../../../shared/bounds.js";
 import { addSum, compareSums, differenceOf, sumUsd } from "../../../shared/domain/money.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import { addRollup, copyRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
-import { childrenPrefix, dayIn, dayOfKey, modelIn, modelsPrefix, nameIn, totalPrefix, under } from "../../usage/rollup-keys.js";
+import {
+  childrenPrefix,
+  dayIn,
+  dayOfKey,
+  modelIn,
+  modelsPrefix,
+  nameIn,
+  totalPrefix,
+  under,
+} from "../../usage/rollup-keys.js";
 import type { RollupView } from "../../usage/rollups.js";
 import type { DaemonState } from "../../state.js";
 import { readRollups, readStored, readUnstored } from "../../usage/usage-reader.js";
 import { usageSummary } from "./usage-status.js";
 import type { Grouping, UsageWindow } from "./usage-window.js";
 
-/** `groups` are empty without `by`; days in their order, everything else by cost, then by requests. Rejects with `StoreUnreadableError`. */
-export async function summarizeUsage(state: DaemonState, window: UsageWindow, by: Grouping | null, nowMs: number): Promise<Record<string, unknown>> {
+/**
+ * `groups` are empty without `by`; days in their order, everything else by cost, then by requests.
+ * Rejects with `StoreUnreadableError`.
+ */
+export async function summarizeUsage(
+  state: DaemonState,
+  window: UsageWindow,
+  by: Grouping | null,
+  nowMs: number,
+): Promise<Record<string, unknown>> {
   const view = state.usage.rollups.open();
   try {
     const days: Group[] = [];
     const total = emptyRollup();
     const prefix = totalPrefix(window.userPath);
-    await readRollups(state, prefix, window, (key, sum) => {
-      addRollup(total, sum);
-      if (by === "day") days.push([dayIn(key, prefix), copyRollup(sum)]);
-    }, view);
-    const groups = by === null || by === "day" ? days.sort(([a], [b]) => (a < b ? -1 : 1)) : by === "path" ? await children(state, window, view, total) : await targets(state, window, view, by);
-    return { user_path: window.userPath, usage: usageSummary(total, window), groups: groups.map(groupItem), server_time: formatMillis(nowMs) };
+    await readRollups(
+      state,
+      prefix,
+      window,
+      (key, sum) => {
+        addRollup(total, sum);
+        if (by === "day") days.push([dayIn(key, prefix), copyRollup(sum)]);
+      },
+      view,
+    );
+    const groups =
+      by === null || by === "day"
+        ? days.sort(([a], [b]) => (a < b ? -1 : 1))
+        : by === "path"
+          ? await children(state, window, view, total)
+          : await targets(state, window, view, by);
+    return {
+      user_path: window.userPath,
+      usage: usageSummary(total, window),
+      groups: groups.map(groupItem),
+      server_time: formatMillis(nowMs),
+    };
   } finally {
     view.close();
   }
@@ -34,18 +70,30 @@ type Group = [key: string, sum: Rollup];
 /** What is summed up where there are too many. */
 const others = "other";
 
-async function targets(state: DaemonState, window: UsageWindow, view: RollupView, by: "model" | "provider"): Promise<Group[]> {
+async function targets(
+  state: DaemonState,
+  window: UsageWindow,
+  view: RollupView,
+  by: "model" | "provider",
+): Promise<Group[]> {
   const groups = new Map<string, Rollup>();
   const rest = emptyRollup();
   const prefix = modelsPrefix(window.userPath);
-  await readRollups(state, prefix, window, (key, sum) => {
-    const { provider, model } = modelIn(key, prefix);
-    const name = by === "provider" ? provider : targetName({ provider, model });
-    const known = groups.get(name);
-    if (known !== undefined) addRollup(known, sum);
-    else if (groups.size < usageGroupsHeldMax && name !== others) groups.set(name, copyRollup(sum));
-    else addRollup(rest, sum);
-  }, view);
+  await readRollups(
+    state,
+    prefix,
+    window,
+    (key, sum) => {
+      const { provider, model } = modelIn(key, prefix);
+      const name = by === "provider" ? provider : targetName({ provider, model });
+      const known = groups.get(name);
+      if (known !== undefined) addRollup(known, sum);
+      else if (groups.size < usageGroupsHeldMax && name !== others)
+        groups.set(name, copyRollup(sum));
+      else addRollup(rest, sum);
+    },
+    view,
+  );
   const largest: Group[] = [];
   for (const group of groups) {
     largest.push(group);
@@ -54,8 +102,16 @@ async function targets(state: DaemonState, window: UsageWindow, view: RollupView
   return inOrder(largest, rest);
 }
 
-/** Each direct child is looked for by name, so that days outside the window cost nothing; what is left of the total was used at the path itself. */
-async function children(state: DaemonState, window: UsageWindow, view: RollupView, total: Rollup): Promise<Group[]> {
+/**
+ * Each direct child is looked for by name, so that days outside the window cost nothing; what is
+ * left of the total was used at the path itself.
+ */
+async function children(
+  state: DaemonState,
+  window: UsageWindow,
+  view: RollupView,
+  total: Rollup,
+): Promise<Group[]> {
   const { userPath, fromDay, toDay } = window;
   const prefix = childrenPrefix(userPath);
   const largest: Group[] = [];
@@ -78,15 +134,21 @@ async function children(state: DaemonState, window: UsageWindow, view: RollupVie
     else addRollup(known, sum);
   });
   const { from, before } = under(prefix);
-  for (let next = from; ;) {
+  for (let next = from; ; ) {
     const [key] = state.store.keys("rollups", { from: next, before, limit: 1 });
     if (key === undefined) break;
     const name = nameIn(String(key), prefix);
     const sum = unstored.get(name) ?? emptyRollup();
     unstored.delete(name);
-    await readStored(state, `${prefix}${name}\n`, window, (day, ofDay) => {
-      if (!early.has(day)) addRollup(sum, ofDay);
-    }, view);
+    await readStored(
+      state,
+      `${prefix}${name}\n`,
+      window,
+      (day, ofDay) => {
+        if (!early.has(day)) addRollup(sum, ofDay);
+      },
+      view,
+    );
     add(name, sum);
     next = under(`${prefix}${name}\n`).before;
     await state.turn();
@@ -101,7 +163,10 @@ async function children(state: DaemonState, window: UsageWindow, view: RollupVie
   return inOrder(largest, rest);
 }
 
-/** Of what a group shows: a total without its parts. Where parts are kept longer than the total there is less than nothing left. */
+/**
+ * Of what a group shows: a total without its parts. Where parts are kept longer than the total
+ * there is less than nothing left.
+ */
 function ownOf(total: Rollup, below: Rollup): Rollup {
   const own = emptyRollup();
   own.requests = Math.max(0, total.requests - below.requests);
@@ -116,7 +181,10 @@ function bySize([aKey, a]: Group, [bKey, b]: Group): number {
   return compareSums(b.totalCost, a.totalCost) || b.requests - a.requests || (aKey < bKey ? -1 : 1);
 }
 
-/** When there are `max` groups or more, what is beyond the largest is added to `rest`. Sorts only then: true. */
+/**
+ * When there are `max` groups or more, what is beyond the largest is added to `rest`. Sorts only
+ * then: true.
+ */
 function keepLargest(groups: Group[], rest: Rollup, max: number): boolean {
   if (groups.length < max) return false;
   groups.sort(bySize);

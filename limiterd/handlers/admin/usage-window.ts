@@ -37,15 +37,27 @@ export function parseUsageWindow(body: unknown): Checked<UsageWindow> {
   const end = parseDate(body, "end_date");
   if (!end.ok) return end;
   const days = (end.value - start.value) / dayMs + 1;
-  if (days < 1 || days > usageDaysMax) return wrong(`start_date and end_date must span 1 to ${usageDaysMax} days, not ${days}`, "start_date");
-  return { ok: true, value: { userPath: path.value, fromDay: String(body["start_date"]), toDay: String(body["end_date"]) } };
+  if (days < 1 || days > usageDaysMax)
+    return wrong(
+      `start_date and end_date must span 1 to ${usageDaysMax} days, not ${days}`,
+      "start_date",
+    );
+  return {
+    ok: true,
+    value: {
+      userPath: path.value,
+      fromDay: String(body["start_date"]),
+      toDay: String(body["end_date"]),
+    },
+  };
 }
 
 /** `by` of a summary; null: no groups. */
 export function parseGrouping(body: unknown): Checked<Grouping | null> {
   const by = isObject(body) ? (body["by"] ?? null) : null;
   const known = groupings.find((grouping) => grouping === by);
-  if (by !== null && known === undefined) return wrong(`by must be one of ${groupings.join(", ")}, not ${show(by)}`, "by");
+  if (by !== null && known === undefined)
+    return wrong(`by must be one of ${groupings.join(", ")}, not ${show(by)}`, "by");
   return { ok: true, value: known ?? null };
 }
 
@@ -54,20 +66,29 @@ export function parseExportPage(body: unknown): Checked<ExportPage> {
   if (!isObject(body)) return wrong("the body must be an object", "body");
   const { after = null, limit = exportedRecordsMax } = body;
   const cursor = typeof after === "string" ? /^(\d{1,16})\.(\d{1,6})$/.exec(after) : null;
-  if (after !== null && cursor === null) return wrong("after must be the next of the page before", "after");
-  if (!isCount(limit, 1) || limit > exportedRecordsMax) return wrong(`limit must be an integer from 1 to ${exportedRecordsMax}, not ${show(limit)}`, "limit");
+  if (after !== null && cursor === null)
+    return wrong("after must be the next of the page before", "after");
+  if (!isCount(limit, 1) || limit > exportedRecordsMax)
+    return wrong(
+      `limit must be an integer from 1 to ${exportedRecordsMax}, not ${show(limit)}`,
+      "limit",
+    );
   const path = parsePath(body);
   if (!path.ok) return path;
   const start = isAbsent(body["start_date"]) ? null : parseDate(body, "start_date");
   if (start !== null && !start.ok) return start;
   const end = isAbsent(body["end_date"]) ? null : parseDate(body, "end_date");
   if (end !== null && !end.ok) return end;
-  if (start !== null && end !== null && start.value > end.value) return wrong("start_date must not be after end_date", "start_date");
+  if (start !== null && end !== null && start.value > end.value)
+    return wrong("start_date must not be after end_date", "start_date");
   return {
     ok: true,
     value: {
       after: cursor === null ? null : { key: Number(cursor[1]), index: Number(cursor[2]) },
-      fromMs: start?.value ?? null, beforeMs: end === null ? null : end.value + dayMs, userPath: path.value, limit,
+      fromMs: start?.value ?? null,
+      beforeMs: end === null ? null : end.value + dayMs,
+      userPath: path.value,
+      limit,
     },
   };
 }
@@ -79,7 +100,9 @@ function parsePath(body: Fields): Checked<string> {
 function parseDate(body: Fields, name: string): Checked<number> {
   const raw = body[name];
   const ms = typeof raw === "string" ? parseDay(raw) : null;
-  return ms === null ? wrong(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name) : { ok: true, value: ms };
+  return ms === null
+    ? wrong(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name)
+    : { ok: true, value: ms };
 }
 
 function isAbsent(value: unknown): value is null | undefined {

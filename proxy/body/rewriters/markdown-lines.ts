@@ -1,14 +1,14 @@
 /**
- * The lines of a text as Markdown has them: which are prose, and which must be left alone because they
- * are code, or may be. Where two readings are possible, both are honoured: what only one of them takes
- * for prose is `code`.
+ * The lines of a text as Markdown has them: which are prose, and which must be left alone because
+ * they are code, or may be. Where two readings are possible, both are honoured: what only one of
+ * them takes for prose is `code`.
  *
  * Lines end in LF or CRLF. The text may be a Latin-1 reading: all that matters here is ASCII.
  */
 
 /**
- * `blank`: white space alone. `indented`: by four spaces or a tab, behind a mark too: code, or a list in a list.
- * `code`: between fences, the fences too.
+ * `blank`: white space alone. `indented`: by four spaces or a tab, behind a mark too: code, or a
+ * list in a list. `code`: between fences, the fences too.
  */
 export type LineKind = "prose" | "blank" | "indented" | "code";
 
@@ -70,11 +70,15 @@ function kindOf(line: string): LineKind {
 const anyFence = /`{3,}|~{3,}/;
 const fenceLine = /^([ \t]*)(`{3,}|~{3,})(.*)$/s;
 
-/** Outside of code: the fence that a line opens, or a doubt: fences in quotes, behind list marks or behind other text. */
+/**
+ * Outside of code: the fence that a line opens, or a doubt: fences in quotes, behind list marks or
+ * behind other text.
+ */
 function openFence(line: string): Fence | "doubt" | null {
   if (!anyFence.test(line)) return null;
   const [, indent, run, info] = fenceLine.exec(line) ?? [];
-  if (indent !== undefined && run !== undefined && !(run.startsWith("`") && info?.includes("`"))) return { indent, run };
+  if (indent !== undefined && run !== undefined && !(run.startsWith("`") && info?.includes("`")))
+    return { indent, run };
   // Three backticks may also enclose code within a line.
   return line.includes("~~~") || hasLoneRun(line) ? "doubt" : null;
 }
@@ -85,7 +89,10 @@ function meetFence(line: string, fence: Fence): "code" | "end" | "doubt" {
   if (!line.startsWith(fence.indent) && !/^[ \t]*$/.test(line)) return "doubt";
   if (!line.includes(fence.run)) return "code";
   const [, indent = "", run = "", rest = ""] = fenceLine.exec(line) ?? [];
-  const isEnd = run.startsWith(fence.run) && /^[ \t]*$/.test(rest) && (fence.indent === "" ? /^ {0,3}$/.test(indent) : indent === fence.indent);
+  const isEnd =
+    run.startsWith(fence.run) &&
+    /^[ \t]*$/.test(rest) &&
+    (fence.indent === "" ? /^ {0,3}$/.test(indent) : indent === fence.indent);
   return isEnd ? "end" : "doubt";
 }
 
@@ -102,16 +109,24 @@ export interface Zone {
 }
 
 /**
- * Where code in backticks may be, from `start` to `end`, in order. It reaches from a run of backticks to
- * one of the same length; which of them belong together depends on where paragraphs, list items and
- * quotes begin, so all from the first to the last is taken for code. `goesOn`: the last may come later.
+ * Where code in backticks may be, from `start` to `end`, in order. It reaches from a run of
+ * backticks to one of the same length; which of them belong together depends on where paragraphs,
+ * list items and quotes begin, so all from the first to the last is taken for code. `goesOn`: the
+ * last may come later.
  */
-export function codeZones(text: string, start: number, end: number, goesOn: boolean): readonly Zone[] {
+export function codeZones(
+  text: string,
+  start: number,
+  end: number,
+  goesOn: boolean,
+): readonly Zone[] {
   const byLength = new Map<number, { start: number; end: number }>();
   for (const { 0: run, index } of text.slice(start, end).matchAll(/`+/g)) {
     const at = start + index;
     // Behind a backslash it may be one shorter: the first backtick stands for itself.
-    for (const length of text[at - 1] === "\\" && at > start ? [run.length, run.length - 1] : [run.length]) {
+    for (const length of text[at - 1] === "\\" && at > start
+      ? [run.length, run.length - 1]
+      : [run.length]) {
       const zone = byLength.get(length);
       if (zone === undefined) byLength.set(length, { start: at, end: goesOn ? end : at });
       else if (!goesOn) zone.end = at + run.length;

@@ -1,9 +1,13 @@
-/** The rewriter `drop_duplicate_system`: of system messages that are the same, byte for byte, only the first stays. */
+/**
+ * The rewriter `drop_duplicate_system`: of system messages that are the same, byte for byte, only
+ * the first stays.
+ */
 import type { Cut, Cuts, Prompt } from "./rewrite-places.js";
 
 /**
- * Whole messages of the roles `system` and `developer`, and text blocks of Anthropic's `system`. One that
- * carries `cache_control` stays: it says where the provider's own cache ends, which the first one doesn't.
+ * Whole messages of the roles `system` and `developer`, and text blocks of Anthropic's `system`.
+ * One that carries `cache_control` stays: it says where the provider's own cache ends, which the
+ * first one doesn't.
  */
 export function dropDuplicateSystem(body: string, { instructions }: Prompt): Cuts {
   const seen = new Set<string>();

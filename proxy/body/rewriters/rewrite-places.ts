@@ -1,10 +1,10 @@
 /**
- * Where the texts of a prompt stand in the bytes of a request, and how bytes are taken out of them. All
- * that a rewriter may do is to cut: nothing is ever written, so a body can't grow, and what isn't cut
- * stays byte for byte (order of keys, big integers, escapes).
+ * Where the texts of a prompt stand in the bytes of a request, and how bytes are taken out of them.
+ * All that a rewriter may do is to cut: nothing is ever written, so a body can't grow, and what
+ * isn't cut stays byte for byte (order of keys, big integers, escapes).
  *
- * The body is its Latin-1 reading, as in `scan-json.ts`, and so are the texts in it: white space, fences
- * and JSON's own characters are ASCII, and no byte of another character looks like one.
+ * The body is its Latin-1 reading, as in `scan-json.ts`, and so are the texts in it: white space,
+ * fences and JSON's own characters are ASCII, and no byte of another character looks like one.
  *
  * Not here: judging a body. What isn't in the form that its dialect gives it has no places.
  */
@@ -22,7 +22,10 @@ export interface Cut {
 /** What a rewriter would take out of a body: ranges that don't overlap, in order. */
 export interface Cuts {
   readonly cuts: readonly Cut[];
-  /** How many bytes shorter the prompt becomes, which is less than the body does where they were written as escapes. */
+  /**
+   * How many bytes shorter the prompt becomes, which is less than the body does where they were
+   * written as escapes.
+   */
   readonly savedBytes: number;
 }
 
@@ -52,12 +55,15 @@ export function findPrompt(body: string, dialect: PromptDialect): Prompt {
   if (dialect === "messages") {
     const system = onlyMember(top, "system");
     addTexts(body, system, "system", texts);
-    for (const { item, after } of itemsOf(body, system)) if (typeOf(body, item) === "text") instructions.push({ start: item.start, end: item.end, after });
+    for (const { item, after } of itemsOf(body, system))
+      if (typeOf(body, item) === "text")
+        instructions.push({ start: item.start, end: item.end, after });
   }
   for (const { item, after } of itemsOf(body, onlyMember(top, "messages"))) {
     const members = membersOf(body, item);
     const role = stringOf(body, onlyMember(members, "role"));
-    if (role === "system" || role === "developer") instructions.push({ start: item.start, end: item.end, after });
+    if (role === "system" || role === "developer")
+      instructions.push({ start: item.start, end: item.end, after });
     const by = role === null || !Object.hasOwn(speakers, role) ? undefined : speakers[role];
     if (by === undefined) continue;
     const content = onlyMember(members, "content");
@@ -72,24 +78,51 @@ function byStart(a: JsonItem, b: JsonItem): number {
   return a.start - b.start;
 }
 
-const speakers: Readonly<Record<string, PromptText["by"]>> = { user: "user", system: "system", developer: "system", tool: "tool", function: "tool" };
+const speakers: Readonly<Record<string, PromptText["by"]>> = {
+  user: "user",
+  system: "system",
+  developer: "system",
+  tool: "tool",
+  function: "tool",
+};
 
 /** A content: a string, or a list with parts of the type `text`. */
-function addTexts(body: string, content: JsonItem | null, by: PromptText["by"], texts: PromptText[]): void {
+function addTexts(
+  body: string,
+  content: JsonItem | null,
+  by: PromptText["by"],
+  texts: PromptText[],
+): void {
   addString(body, content, by, texts);
-  for (const { item } of itemsOf(body, content)) if (typeOf(body, item) === "text") addString(body, onlyMember(membersOf(body, item), "text"), by, texts);
+  for (const { item } of itemsOf(body, content))
+    if (typeOf(body, item) === "text")
+      addString(body, onlyMember(membersOf(body, item), "text"), by, texts);
 }
 
-/** What tools answered, in Anthropic's dialect: blocks in a user's message, with a content of their own. */
+/**
+ * What tools answered, in Anthropic's dialect: blocks in a user's message, with a content of their
+ * own.
+ */
 function addToolResults(body: string, content: JsonItem | null, texts: PromptText[]): void {
-  for (const { item } of itemsOf(body, content)) if (typeOf(body, item) === "tool_result") addTexts(body, onlyMember(membersOf(body, item), "content"), "tool", texts);
+  for (const { item } of itemsOf(body, content))
+    if (typeOf(body, item) === "tool_result")
+      addTexts(body, onlyMember(membersOf(body, item), "content"), "tool", texts);
 }
 
-function addString(body: string, value: JsonItem | null, by: PromptText["by"], texts: PromptText[]): void {
-  if (value !== null && body[value.start] === '"') texts.push({ start: value.start, end: value.end, by });
+function addString(
+  body: string,
+  value: JsonItem | null,
+  by: PromptText["by"],
+  texts: PromptText[],
+): void {
+  if (value !== null && body[value.start] === '"')
+    texts.push({ start: value.start, end: value.end, by });
 }
 
-function itemsOf(body: string, value: JsonItem | null): readonly { readonly item: JsonItem; readonly after: number | null }[] {
+function itemsOf(
+  body: string,
+  value: JsonItem | null,
+): readonly { readonly item: JsonItem; readonly after: number | null }[] {
   if (value === null || body[value.start] !== "[") return [];
   const items = scanArray(body, value.start);
   return items.map((item, i) => ({ item, after: i === 0 ? null : items[i - 1]!.end }));
@@ -104,7 +137,9 @@ function typeOf(body: string, item: JsonItem): string | null {
 }
 
 function stringOf(body: string, value: JsonItem | null): string | null {
-  return value === null || body[value.start] !== '"' ? null : (JSON.parse(body.slice(value.start, value.end)) as string);
+  return value === null || body[value.start] !== '"'
+    ? null
+    : (JSON.parse(body.slice(value.start, value.end)) as string);
 }
 
 /** Of a repeated key nobody knows which one the provider reads: none is touched. */
@@ -119,7 +154,11 @@ function onlyMember(members: readonly JsonMember[], key: string): JsonMember | n
 }
 
 /** Applies `cut` to the text in each of the literals. What it takes out must be ASCII. */
-export function cutTexts(body: string, texts: readonly PromptText[], cut: (text: string) => readonly Cut[]): Cuts {
+export function cutTexts(
+  body: string,
+  texts: readonly PromptText[],
+  cut: (text: string) => readonly Cut[],
+): Cuts {
   const cuts: Cut[] = [];
   let savedBytes = 0;
   for (const { start, end } of texts) {
@@ -139,11 +178,16 @@ export function cutTexts(body: string, texts: readonly PromptText[], cut: (text:
 
 interface Decoded {
   readonly text: string;
-  /** Pairs: from this character of the text on, up to the next pair's, characters stand one to one from this position of the body on. */
+  /**
+   * Pairs: from this character of the text on, up to the next pair's, characters stand one to one
+   * from this position of the body on.
+   */
   readonly marks: readonly number[];
 }
 
-/** What a string literal says. Only its escapes are longer than the characters that they stand for. */
+/**
+ * What a string literal says. Only its escapes are longer than the characters that they stand for.
+ */
 function decode(body: string, start: number, end: number): Decoded {
   const literal = body.slice(start, end - 1);
   const marks = [0, start + 1];

@@ -1,6 +1,7 @@
 /**
- * Request rewriters: what the operator lets Sluice take out of a prompt before it goes to a provider.
- * Each is a function of the body alone, and what it makes doesn't change by doing it again.
+ * Request rewriters: what the operator lets Sluice take out of a prompt before it goes to a
+ * provider. Each is a function of the body alone, and what it makes doesn't change by doing it
+ * again.
  *
  * Not here: what each takes out (`rewrite-white-space.ts`, `rewrite-tool-json.ts`,
  * `rewrite-duplicate-system.ts`), and the record of what was saved.
@@ -9,7 +10,13 @@ import type { RewriterConfig } from "../../../shared/config/config.js";
 import type { RewriterName } from "../../../shared/config/settings/rewriter-settings.js";
 import type { Target } from "../../../shared/wire/message.js";
 import { dropDuplicateSystem } from "./rewrite-duplicate-system.js";
-import { type Cuts, findPrompt, type Prompt, type PromptDialect, withoutCuts } from "./rewrite-places.js";
+import {
+  type Cuts,
+  findPrompt,
+  type Prompt,
+  type PromptDialect,
+  withoutCuts,
+} from "./rewrite-places.js";
 import { minifyToolJson } from "./rewrite-tool-json.js";
 import { collapseWhiteSpace } from "./rewrite-white-space.js";
 
@@ -27,8 +34,15 @@ export interface Rewritten {
   readonly savedBytes: number;
 }
 
-/** Applies rewriters in order, each to what the one before it left. `bytes` must hold a JSON object in UTF-8. */
-export function rewriteRequest(bytes: Buffer, dialect: PromptDialect, names: readonly RewriterName[]): Rewritten {
+/**
+ * Applies rewriters in order, each to what the one before it left. `bytes` must hold a JSON object
+ * in UTF-8.
+ */
+export function rewriteRequest(
+  bytes: Buffer,
+  dialect: PromptDialect,
+  names: readonly RewriterName[],
+): Rewritten {
   let body = bytes.toString("latin1");
   let saved = 0;
   for (const name of names) {
@@ -36,7 +50,9 @@ export function rewriteRequest(bytes: Buffer, dialect: PromptDialect, names: rea
     if (cuts.length > 0) body = withoutCuts(body, cuts);
     saved += savedBytes;
   }
-  return saved === 0 ? { bytes, savedBytes: 0 } : { bytes: Buffer.from(body, "latin1"), savedBytes: saved };
+  return saved === 0
+    ? { bytes, savedBytes: 0 }
+    : { bytes: Buffer.from(body, "latin1"), savedBytes: saved };
 }
 
 /** Which rewriters a request has, in order. */
@@ -44,7 +60,10 @@ export type RewriterChoice = (userPath: string, target: Target) => readonly Rewr
 
 const none: readonly RewriterName[] = [];
 
-/** Paths cover what is below them; models are those that are executed, named as in rules (CONTRACT section 3). */
+/**
+ * Paths cover what is below them; models are those that are executed, named as in rules (CONTRACT
+ * section 3).
+ */
 export function chooseRewriters(configs: readonly RewriterConfig[]): RewriterChoice {
   return (userPath, { provider, model }) => {
     if (configs.length === 0) return none;
@@ -53,7 +72,8 @@ export function chooseRewriters(configs: readonly RewriterConfig[]): RewriterCho
     const qualified = `${provider}/${model}`.toLowerCase();
     for (const { name, paths, models } of configs) {
       if (paths !== null && !paths.some((path) => covers(path, userPath))) continue;
-      if (models !== null && !models.some((known) => known === bare || known === qualified)) continue;
+      if (models !== null && !models.some((known) => known === bare || known === qualified))
+        continue;
       names.push(name);
     }
     return names;

@@ -1,14 +1,18 @@
 /**
- * The rewriter `minify_tool_json`: a tool's answer that is a JSON object or array, and nothing else,
- * loses the white space outside of its strings. What JSON means stays as it was written: keys, their
- * order, numbers and escapes.
+ * The rewriter `minify_tool_json`: a tool's answer that is a JSON object or array, and nothing
+ * else, loses the white space outside of its strings. What JSON means stays as it was written:
+ * keys, their order, numbers and escapes.
  */
 import type { Cut, Cuts, Prompt } from "./rewrite-places.js";
 import { cutTexts } from "./rewrite-places.js";
 import { stringEnd } from "../scan-json.js";
 
 export function minifyToolJson(body: string, { texts }: Prompt): Cuts {
-  return cutTexts(body, texts.filter(({ by }) => by === "tool"), (text) => (isJsonDocument(text) ? minify(text) : []));
+  return cutTexts(
+    body,
+    texts.filter(({ by }) => by === "tool"),
+    (text) => (isJsonDocument(text) ? minify(text) : []),
+  );
 }
 
 /** Whether a text is a JSON object or array as a whole. */

@@ -2,14 +2,15 @@
  * The rewriter `collapse_white_space`, for texts of users, systems and tools:
  *
  * - two or more spaces within a line become one;
- * - spaces at the end of a line go. Two before another line of text stay: they are a line break in Markdown;
+ * - spaces at the end of a line go. Two before another line of text stay: they are a line break in
+ *   Markdown;
  * - white space on a blank line goes, and of several blank lines one stays.
  *
- * Left alone: code between fences, to the end of the text where a fence isn't closed; indented lines, and
- * blank ones between them; all between backticks; indentation, and the space behind the marks of lists and
- * quotes; the end of a line behind a backslash; any run that holds a tab, which separates columns; white
- * space other than ASCII's; a text that is JSON, where `minify_tool_json` knows better; a text of white
- * space alone, which providers don't take empty.
+ * Left alone: code between fences, to the end of the text where a fence isn't closed; indented
+ * lines, and blank ones between them; all between backticks; indentation, and the space behind the
+ * marks of lists and quotes; the end of a line behind a backslash; any run that holds a tab, which
+ * separates columns; white space other than ASCII's; a text that is JSON, where `minify_tool_json`
+ * knows better; a text of white space alone, which providers don't take empty.
  */
 import { codeZones, leadOf, type Line, markdownLines } from "./markdown-lines.js";
 import { type Cut, type Cuts, cutTexts, type Prompt } from "./rewrite-places.js";
@@ -45,15 +46,28 @@ function cutBlankLines(lines: readonly Line[], first: number, behind: number, cu
   if (lines[first - 1]?.kind === "indented" && (after === "indented" || after === "code")) return;
   const { start, end } = lines[first]!;
   if (end > start) cuts.push({ start, end });
-  for (let i = first + 1; i < behind; i++) cuts.push({ start: lines[i]!.start, end: lines[i]!.next });
+  for (let i = first + 1; i < behind; i++)
+    cuts.push({ start: lines[i]!.start, end: lines[i]!.next });
 }
 
-function cutParagraph(text: string, lines: readonly Line[], first: number, behind: number, cuts: Cut[]): void {
-  const zones = codeZones(text, lines[first]!.start, lines[behind - 1]!.end, lines[behind]?.kind === "code");
+function cutParagraph(
+  text: string,
+  lines: readonly Line[],
+  first: number,
+  behind: number,
+  cuts: Cut[],
+): void {
+  const zones = codeZones(
+    text,
+    lines[first]!.start,
+    lines[behind - 1]!.end,
+    lines[behind]?.kind === "code",
+  );
   let zone = 0;
   const add = (start: number, end: number): void => {
     while (zone < zones.length && zones[zone]!.end <= start) zone++;
-    if (end > start && !(zone < zones.length && zones[zone]!.start < end)) cuts.push({ start, end });
+    if (end > start && !(zone < zones.length && zones[zone]!.start < end))
+      cuts.push({ start, end });
   };
   for (let i = first; i < behind; i++) {
     if (lines[i]!.kind === "indented") continue;

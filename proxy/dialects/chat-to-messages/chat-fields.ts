@@ -1,9 +1,16 @@
 /**
- * The fields of a chat completion's request, and what becomes of each when the model's provider speaks
- * Anthropic messages. The shapes are those of the OpenAI API in November 2026.
+ * The fields of a chat completion's request, and what becomes of each when the model's provider
+ * speaks Anthropic messages. The shapes are those of the OpenAI API in November 2026.
  */
 import { isObject } from "../../../shared/assert.js";
-import { type FieldTable, fieldTable, isEmptyList, leftOut, mapped, refused } from "../translation/field-table.js";
+import {
+  type FieldTable,
+  fieldTable,
+  isEmptyList,
+  leftOut,
+  mapped,
+  refused,
+} from "../translation/field-table.js";
 
 const unsigned = leftOut("thinking without a signature; Anthropic takes none");
 const cacheHint = leftOut("a hint for OpenAI's cache, which changes no answer");
@@ -16,7 +23,9 @@ const isFalse = (value: unknown): boolean => value === false;
 export const chatRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
   messages: mapped("`system` and `messages`"),
-  max_completion_tokens: mapped("`max_tokens`, which Anthropic requires: without one it is the operator's default"),
+  max_completion_tokens: mapped(
+    "`max_tokens`, which Anthropic requires: without one it is the operator's default",
+  ),
   max_tokens: mapped("`max_tokens`"),
   temperature: mapped("`temperature`; above 1 it is refused"),
   top_p: mapped("`top_p`"),
@@ -24,11 +33,19 @@ export const chatRequestFields: FieldTable = fieldTable({
   stream: mapped("`stream`"),
   stream_options: leftOut("Sluice sends the usage chunk itself, and pads nothing"),
   tools: mapped("`tools`; others than functions are refused"),
-  tool_choice: mapped("`tool_choice`: `auto`, `none`, `required` → `any`, a function → `tool`; others are refused"),
+  tool_choice: mapped(
+    "`tool_choice`: `auto`, `none`, `required` → `any`, a function → `tool`; others are refused",
+  ),
   parallel_tool_calls: mapped("`tool_choice.disable_parallel_tool_use`"),
-  response_format: mapped("`json_schema` → `output_config.format`; `text` says nothing; `json_object` is refused: Anthropic has no JSON without a schema"),
-  reasoning_effort: mapped("`thinking: adaptive` and `output_config.effort`, `minimal` as `low`; `none` → `thinking: disabled`"),
-  thinking: mapped("`thinking` as it is, for those who send Anthropic's field; not beside `reasoning_effort`"),
+  response_format: mapped(
+    "`json_schema` → `output_config.format`; `text` says nothing; `json_object` is refused: Anthropic has no JSON without a schema",
+  ),
+  reasoning_effort: mapped(
+    "`thinking: adaptive` and `output_config.effort`, `minimal` as `low`; `none` → `thinking: disabled`",
+  ),
+  thinking: mapped(
+    "`thinking` as it is, for those who send Anthropic's field; not beside `reasoning_effort`",
+  ),
   user: mapped("`metadata.user_id`"),
   safety_identifier: mapped("`metadata.user_id`, before `user`"),
   service_tier: mapped("`auto` says nothing; `default` → `standard_only`; others are refused"),
@@ -42,10 +59,18 @@ export const chatRequestFields: FieldTable = fieldTable({
   n: refused("which gives one answer", "must be 1", (value) => value === 1),
   frequency_penalty: refused("which has no penalties", "must be 0", isZero),
   presence_penalty: refused("which has no penalties", "must be 0", isZero),
-  logit_bias: refused("which has no biases of tokens", "must be empty", (value) => isObject(value) && Object.keys(value).length === 0),
+  logit_bias: refused(
+    "which has no biases of tokens",
+    "must be empty",
+    (value) => isObject(value) && Object.keys(value).length === 0,
+  ),
   logprobs: refused("which tells no probabilities", "must be false", isFalse),
   top_logprobs: refused("which tells no probabilities", "must be 0", isZero),
-  modalities: refused("which answers in text", 'must be ["text"]', (value) => Array.isArray(value) && value.every((one) => one === "text")),
+  modalities: refused(
+    "which answers in text",
+    'must be ["text"]',
+    (value) => Array.isArray(value) && value.every((one) => one === "text"),
+  ),
   audio: refused("which answers in text"),
   verbosity: refused("which has no such setting", "must be medium", (value) => value === "medium"),
   moderation: refused("which has no such setting"),
@@ -91,7 +116,9 @@ export const chatToolFields: FieldTable = fieldTable({
 });
 
 export const chatToolCallFields: FieldTable = fieldTable({
-  id: mapped("`id`; what isn't a letter, a digit, `_` or `-`, which is all that Anthropic takes, becomes `_`"),
+  id: mapped(
+    "`id`; what isn't a letter, a digit, `_` or `-`, which is all that Anthropic takes, becomes `_`",
+  ),
   type: mapped("others than `function` are refused"),
   function: mapped("`name`; `arguments`, a text that must be a JSON object → `input`"),
   index: leftOut("the place in a stream"),
@@ -106,9 +133,13 @@ export const chatFunctionCallFields: FieldTable = fieldTable({
 
 export const chatPartFields: FieldTable = fieldTable({
   type: mapped("`text`, `image_url`, `file`, `refusal`; `input_audio` and others are refused"),
-  text: mapped("`text`; one without anything but white space, which Anthropic refuses, is left out"),
+  text: mapped(
+    "`text`; one without anything but white space, which Anthropic refuses, is left out",
+  ),
   refusal: mapped("`text`"),
-  image_url: mapped("`url`: a `data:` URL → a `base64` source, `http:` and `https:` → a `url` source"),
+  image_url: mapped(
+    "`url`: a `data:` URL → a `base64` source, `http:` and `https:` → a `url` source",
+  ),
   file: mapped("`file_data`, a `data:` URL of a PDF or of plain text → a `document`"),
   cache_control: cacheControl,
   prompt_cache_breakpoint: cacheHint,

@@ -12,14 +12,22 @@ import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
 /** Throws `UntranslatableAnswer`. */
 export function toChatAnswer(body: JsonObject, context: AnswerContext): JsonObject {
   const content = body["content"];
-  if (!Array.isArray(content)) throw new UntranslatableAnswer("the provider's answer is no message: it has no content");
+  if (!Array.isArray(content))
+    throw new UntranslatableAnswer("the provider's answer is no message: it has no content");
   const said = readBlocks(content as readonly unknown[]);
   const out: Record<string, unknown> = {
     id: chatId(body["id"], context),
     object: "chat.completion",
     created: context.nowSeconds,
     model: context.model,
-    choices: [{ index: 0, message: chatMessage(said, refusalOf(body)), logprobs: null, finish_reason: finishReason(body["stop_reason"]) }],
+    choices: [
+      {
+        index: 0,
+        message: chatMessage(said, refusalOf(body)),
+        logprobs: null,
+        finish_reason: finishReason(body["stop_reason"]),
+      },
+    ],
   };
   const usage = chatUsage(body["usage"]);
   if (usage !== undefined) out["usage"] = usage;
@@ -33,8 +41,13 @@ export function chatId(id: unknown, context: AnswerContext): string {
   return typeof id === "string" && id !== "" ? id : `chatcmpl-${context.requestId}`;
 }
 
-/** What an answer says beside its text when the model refused; null when it didn't, or said nothing. */
-export function refusalOf({ stop_reason: reason, stop_details: details }: JsonObject): string | null {
+/**
+ * What an answer says beside its text when the model refused; null when it didn't, or said nothing.
+ */
+export function refusalOf({
+  stop_reason: reason,
+  stop_details: details,
+}: JsonObject): string | null {
   const explanation = reason === "refusal" && isObject(details) ? details["explanation"] : null;
   return typeof explanation === "string" && explanation !== "" ? explanation : null;
 }
@@ -49,20 +62,31 @@ interface Said {
 function readBlocks(content: readonly unknown[]): Said {
   const said: Said = { texts: [], thoughts: [], thinkingBlocks: [], calls: [] };
   for (const block of content) {
-    if (!isObject(block)) throw new UntranslatableAnswer("the provider's answer holds a content block that is no object");
+    if (!isObject(block))
+      throw new UntranslatableAnswer(
+        "the provider's answer holds a content block that is no object",
+      );
     switch (block["type"]) {
       case "text":
         said.texts.push(textOf(block, "text"));
         break;
       case "thinking":
         said.thoughts.push(textOf(block, "thinking"));
-        said.thinkingBlocks.push({ type: "thinking", thinking: block["thinking"], signature: typeof block["signature"] === "string" ? block["signature"] : "" });
+        said.thinkingBlocks.push({
+          type: "thinking",
+          thinking: block["thinking"],
+          signature: typeof block["signature"] === "string" ? block["signature"] : "",
+        });
         break;
       case "redacted_thinking":
         said.thinkingBlocks.push({ type: "redacted_thinking", data: textOf(block, "data") });
         break;
       case "tool_use":
-        said.calls.push({ id: textOf(block, "id"), type: "function", function: { name: textOf(block, "name"), arguments: inputText(block["input"]) } });
+        said.calls.push({
+          id: textOf(block, "id"),
+          type: "function",
+          function: { name: textOf(block, "name"), arguments: inputText(block["input"]) },
+        });
         break;
       default:
         throw unknownBlock(block["type"]);
@@ -73,12 +97,16 @@ function readBlocks(content: readonly unknown[]): Said {
 
 /** A block that nobody asked for: what it says would be lost. */
 export function unknownBlock(type: unknown): UntranslatableAnswer {
-  return new UntranslatableAnswer(`the provider's answer holds a content block ${typed(type)}, which chat completions have no place for`);
+  return new UntranslatableAnswer(
+    `the provider's answer holds a content block ${typed(type)}, which chat completions have no place for`,
+  );
 }
 
 /** The same of a piece of a block. */
 export function unknownDelta(type: unknown): UntranslatableAnswer {
-  return new UntranslatableAnswer(`the provider's stream holds a delta ${typed(type)}, which chat completions have no place for`);
+  return new UntranslatableAnswer(
+    `the provider's stream holds a delta ${typed(type)}, which chat completions have no place for`,
+  );
 }
 
 function typed(type: unknown): string {
@@ -87,18 +115,29 @@ function typed(type: unknown): string {
 
 export function textOf(block: JsonObject, field: string): string {
   const text = block[field];
-  if (typeof text !== "string") throw new UntranslatableAnswer(`the provider's answer holds a content block without ${field}`);
+  if (typeof text !== "string")
+    throw new UntranslatableAnswer(`the provider's answer holds a content block without ${field}`);
   return text;
 }
 
 /** A tool's input as the text that chat completions have. */
 export function inputText(input: unknown): string {
-  if (!isObject(input) || nestedDeeperThan(input, jsonDepthMax)) throw new UntranslatableAnswer("the provider's answer calls a tool with an input that is no object, or nested too deeply");
+  if (!isObject(input) || nestedDeeperThan(input, jsonDepthMax))
+    throw new UntranslatableAnswer(
+      "the provider's answer calls a tool with an input that is no object, or nested too deeply",
+    );
   return writeExactly(input);
 }
 
-function chatMessage({ texts, thoughts, thinkingBlocks, calls }: Said, refusal: string | null): JsonObject {
-  const message: Record<string, unknown> = { role: "assistant", content: texts.length === 0 ? null : texts.join(""), refusal };
+function chatMessage(
+  { texts, thoughts, thinkingBlocks, calls }: Said,
+  refusal: string | null,
+): JsonObject {
+  const message: Record<string, unknown> = {
+    role: "assistant",
+    content: texts.length === 0 ? null : texts.join(""),
+    refusal,
+  };
   const reasoning = thoughts.join("");
   if (reasoning !== "") message["reasoning_content"] = reasoning;
   if (thinkingBlocks.some(isProof)) message["thinking_blocks"] = thinkingBlocks;

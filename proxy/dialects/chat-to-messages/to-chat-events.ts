@@ -13,7 +13,14 @@ import { chatErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
 import { isAbsent } from "../translation/request-check.js";
 import { finishReason } from "../translation/stop-reasons.js";
-import { chatId, inputText, refusalOf, textOf, unknownBlock, unknownDelta } from "./to-chat-answer.js";
+import {
+  chatId,
+  inputText,
+  refusalOf,
+  textOf,
+  unknownBlock,
+  unknownDelta,
+} from "./to-chat-answer.js";
 import { chatServiceTier, chatUsage } from "../translation/translate-usage.js";
 import type { AnswerContext, ClientEvent, JsonObject } from "../translation/translation.js";
 import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
@@ -57,7 +64,8 @@ export class ToChatEvents extends GuardedTranslator {
 
   /** Some relays leave `message_stop` out. */
   protected override ended(): void {
-    if (!this.#stopped) throw new UntranslatableAnswer("the provider's stream ended before its answer did");
+    if (!this.#stopped)
+      throw new UntranslatableAnswer("the provider's stream ended before its answer did");
     this.#finish();
   }
 
@@ -65,19 +73,28 @@ export class ToChatEvents extends GuardedTranslator {
   protected override read(event: string | null, data: string): void {
     const value = parseEventData(data);
     switch (value["type"] ?? event) {
-      case "message_start": return this.#start(value["message"]);
-      case "content_block_start": return this.#startBlock(value);
-      case "content_block_delta": return this.#delta(value);
-      case "content_block_stop": return this.#stopBlock();
-      case "message_delta": return this.#messageDelta(value);
-      case "message_stop": return this.#finish();
-      case "error": return this.fail(data, value);
-      default: if (toldError(value) !== null) this.fail(data, value);
+      case "message_start":
+        return this.#start(value["message"]);
+      case "content_block_start":
+        return this.#startBlock(value);
+      case "content_block_delta":
+        return this.#delta(value);
+      case "content_block_stop":
+        return this.#stopBlock();
+      case "message_delta":
+        return this.#messageDelta(value);
+      case "message_stop":
+        return this.#finish();
+      case "error":
+        return this.fail(data, value);
+      default:
+        if (toldError(value) !== null) this.fail(data, value);
     }
   }
 
   #start(message: unknown): void {
-    if (!isObject(message) || this.#begun) throw new UntranslatableAnswer("the provider's stream begins twice, or without a message");
+    if (!isObject(message) || this.#begun)
+      throw new UntranslatableAnswer("the provider's stream begins twice, or without a message");
     this.#id = chatId(message["id"], this.#context);
     this.#usage = message["usage"];
     this.#begin();
@@ -99,14 +116,27 @@ export class ToChatEvents extends GuardedTranslator {
         this.#open = { kind: "text" };
         return this.#text(block["text"]);
       case "thinking":
-        this.#open = { kind: "thinking", thinking: "", signature: typeof block["signature"] === "string" ? block["signature"] : "" };
+        this.#open = {
+          kind: "thinking",
+          thinking: "",
+          signature: typeof block["signature"] === "string" ? block["signature"] : "",
+        };
         return this.#think(this.#open, block["thinking"]);
       case "redacted_thinking":
         this.#open = { kind: "redacted" };
         return this.#prove({ type: "redacted_thinking", data: textOf(block, "data") });
       case "tool_use":
         this.#open = { kind: "call", call: this.#calls++, input: block["input"], told: false };
-        return this.#chunk({ tool_calls: [{ index: this.#open.call, id: textOf(block, "id"), type: "function", function: { name: textOf(block, "name"), arguments: "" } }] });
+        return this.#chunk({
+          tool_calls: [
+            {
+              index: this.#open.call,
+              id: textOf(block, "id"),
+              type: "function",
+              function: { name: textOf(block, "name"), arguments: "" },
+            },
+          ],
+        });
       default:
         throw unknownBlock(block["type"]);
     }
@@ -115,15 +145,21 @@ export class ToChatEvents extends GuardedTranslator {
   #delta(value: JsonObject): void {
     const { delta, index } = value;
     const open = this.#open;
-    if (!isObject(delta) || open === null || index !== this.#openIndex) throw new UntranslatableAnswer("the provider's stream holds a delta of a content block that isn't open");
+    if (!isObject(delta) || open === null || index !== this.#openIndex)
+      throw new UntranslatableAnswer(
+        "the provider's stream holds a delta of a content block that isn't open",
+      );
     switch (delta["type"]) {
-      case "text_delta": return this.#text(textOf(delta, "text"));
-      case "citations_delta": return;
+      case "text_delta":
+        return this.#text(textOf(delta, "text"));
+      case "citations_delta":
+        return;
       case "thinking_delta":
         if (open.kind === "thinking") this.#think(open, textOf(delta, "thinking"));
         return;
       case "signature_delta":
-        if (open.kind === "thinking" && isSayable(open)) open.signature += textOf(delta, "signature");
+        if (open.kind === "thinking" && isSayable(open))
+          open.signature += textOf(delta, "signature");
         return;
       case "input_json_delta":
         if (open.kind === "call") this.#arguments(open, textOf(delta, "partial_json"));
@@ -152,13 +188,16 @@ export class ToChatEvents extends GuardedTranslator {
   #stopBlock(): void {
     const open = this.#open;
     this.#open = null;
-    // A call without deltas has its whole input in its beginning, mostly none; a chat client parses what it got.
+    // A call without deltas has its whole input in its beginning, mostly none; a chat client parses
+    // what it got.
     if (open?.kind === "call" && !open.told) this.#arguments(open, inputText(open.input ?? {}));
     if (open?.kind !== "thinking" || open.signature === "" || !isSayable(open)) return;
     this.#prove({ type: "thinking", thinking: open.thinking, signature: open.signature });
   }
 
-  /** With its place among its like: OpenAI's SDK for Python can't put lists together without one. */
+  /**
+   * With its place among its like: OpenAI's SDK for Python can't put lists together without one.
+   */
   #prove(block: JsonObject): void {
     this.#chunk({ thinking_blocks: [Object.assign({ index: this.#proofs++ }, block)] });
   }
@@ -170,7 +209,8 @@ export class ToChatEvents extends GuardedTranslator {
   }
 
   #stop(delta: JsonObject): void {
-    if (!this.#begun) throw new UntranslatableAnswer("the provider's stream ended without an answer");
+    if (!this.#begun)
+      throw new UntranslatableAnswer("the provider's stream ended without an answer");
     if (this.#stopped) return;
     if (this.#open !== null) this.#stopBlock();
     this.#stopped = true;
@@ -190,14 +230,24 @@ export class ToChatEvents extends GuardedTranslator {
   }
 
   #send(choices: readonly JsonObject[], usage: JsonObject | null): void {
-    const chunk: Record<string, unknown> = { id: this.#id, object: "chat.completion.chunk", created: this.#context.nowSeconds, model: this.#context.model, choices, usage };
+    const chunk: Record<string, unknown> = {
+      id: this.#id,
+      object: "chat.completion.chunk",
+      created: this.#context.nowSeconds,
+      model: this.#context.model,
+      choices,
+      usage,
+    };
     const tier = chatServiceTier(this.#usage);
     if (tier !== undefined) chunk["service_tier"] = tier;
     this.send(null, chunk);
   }
 }
 
-/** What is too long for an event can't be sent back, and isn't kept; that it was thought has been told. */
+/**
+ * What is too long for an event can't be sent back, and isn't kept; that it was thought has been
+ * told.
+ */
 function isSayable({ thinking, signature }: OpenThinking): boolean {
   return thinking.length + signature.length <= streamEventBytesMax;
 }

@@ -13,8 +13,16 @@ const parts = {
   tool: ["text", "image_url", "file"],
 } as const;
 
-/** A string or a list of parts as blocks. Texts of nothing but white space say nothing, and Anthropic refuses them: they are left out. */
-export function toMessagesBlocks(content: unknown, role: keyof typeof parts, param: string, refusals: Refusals): JsonObject[] {
+/**
+ * A string or a list of parts as blocks. Texts of nothing but white space say nothing, and
+ * Anthropic refuses them: they are left out.
+ */
+export function toMessagesBlocks(
+  content: unknown,
+  role: keyof typeof parts,
+  param: string,
+  refusals: Refusals,
+): JsonObject[] {
   const given = refusals.content(content, param);
   if (typeof given === "string") return isBlank(given) ? [] : [textBlock(given)];
   const blocks: JsonObject[] = [];
@@ -33,23 +41,41 @@ export function textBlock(text: string): JsonObject {
   return { type: "text", text };
 }
 
-function toBlock(value: unknown, role: keyof typeof parts, at: string, refusals: Refusals): JsonObject | null {
+function toBlock(
+  value: unknown,
+  role: keyof typeof parts,
+  at: string,
+  refusals: Refusals,
+): JsonObject | null {
   const part = refusals.object(value, at);
   refusals.fields(part, chatPartFields, `${at}.`);
   const type = refusals.text(part["type"], `${at}.type`);
   const sayable: readonly string[] = parts[role];
   if (!sayable.includes(type)) {
-    refusals.unsayable(`${at}.type`, `must be ${sayable.join(" or ")}`, `which has nothing else in a message of the role ${role}`);
+    refusals.unsayable(
+      `${at}.type`,
+      `must be ${sayable.join(" or ")}`,
+      `which has nothing else in a message of the role ${role}`,
+    );
     return null;
   }
   const block = toBareBlock(type, part, at, refusals);
-  return block === null || isAbsent(part["cache_control"]) ? block : Object.assign(block, { cache_control: part["cache_control"] });
+  return block === null || isAbsent(part["cache_control"])
+    ? block
+    : Object.assign(block, { cache_control: part["cache_control"] });
 }
 
-function toBareBlock(type: string, part: JsonObject, at: string, refusals: Refusals): JsonObject | null {
+function toBareBlock(
+  type: string,
+  part: JsonObject,
+  at: string,
+  refusals: Refusals,
+): JsonObject | null {
   switch (type) {
-    case "image_url": return imageBlock(part["image_url"], `${at}.image_url`, refusals);
-    case "file": return documentBlock(part["file"], `${at}.file`, refusals);
+    case "image_url":
+      return imageBlock(part["image_url"], `${at}.image_url`, refusals);
+    case "file":
+      return documentBlock(part["file"], `${at}.file`, refusals);
     default: {
       const text = refusals.text(part[type], `${at}.${type}`);
       return isBlank(text) ? null : textBlock(text);
@@ -62,9 +88,16 @@ function imageBlock(value: unknown, at: string, refusals: Refusals): JsonObject 
   refusals.fields(image, chatImageFields, `${at}.`);
   const url = refusals.text(image["url"], `${at}.url`);
   const data = readDataUrl(url);
-  if (data?.mediaType.startsWith("image/")) return { type: "image", source: { type: "base64", media_type: data.mediaType, data: data.base64 } };
+  if (data?.mediaType.startsWith("image/"))
+    return {
+      type: "image",
+      source: { type: "base64", media_type: data.mediaType, data: data.base64 },
+    };
   if (isWebUrl(url)) return { type: "image", source: { type: "url", url } };
-  refusals.refuse(`${at}.url`, "must be a data URL of a picture in base64, or an http or https URL");
+  refusals.refuse(
+    `${at}.url`,
+    "must be a data URL of a picture in base64, or an http or https URL",
+  );
   return null;
 }
 
@@ -74,10 +107,20 @@ function documentBlock(value: unknown, at: string, refusals: Refusals): JsonObje
   const data = readDataUrl(refusals.text(file["file_data"], `${at}.file_data`));
   const title = isAbsent(file["filename"]) ? "" : refusals.text(file["filename"], `${at}.filename`);
   const block: Record<string, unknown> = { type: "document" };
-  if (data?.mediaType === "application/pdf") block["source"] = { type: "base64", media_type: data.mediaType, data: data.base64 };
-  else if (data?.mediaType === "text/plain") block["source"] = { type: "text", media_type: data.mediaType, data: Buffer.from(data.base64, "base64").toString("utf8") };
+  if (data?.mediaType === "application/pdf")
+    block["source"] = { type: "base64", media_type: data.mediaType, data: data.base64 };
+  else if (data?.mediaType === "text/plain")
+    block["source"] = {
+      type: "text",
+      media_type: data.mediaType,
+      data: Buffer.from(data.base64, "base64").toString("utf8"),
+    };
   else {
-    refusals.unsayable(`${at}.file_data`, "must be a data URL in base64, of the type application/pdf or text/plain", "which takes no other documents");
+    refusals.unsayable(
+      `${at}.file_data`,
+      "must be a data URL in base64, of the type application/pdf or text/plain",
+      "which takes no other documents",
+    );
     return null;
   }
   if (title !== "" && title !== namelessPdf && title !== namelessText) block["title"] = title;

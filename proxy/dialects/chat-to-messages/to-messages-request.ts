@@ -1,4 +1,7 @@
-/** A chat completion's request as one for Anthropic messages. What becomes of each field stands in `chat-fields.ts`. */
+/**
+ * A chat completion's request as one for Anthropic messages. What becomes of each field stands in
+ * `chat-fields.ts`.
+ */
 import { chatRequestFields, chatResponseFormatFields } from "./chat-fields.js";
 import { Refusals } from "../translation/refusals.js";
 import { isAbsent } from "../translation/request-check.js";
@@ -35,7 +38,8 @@ export function toMessagesRequest(body: JsonObject, options: RequestOptions): Tr
 
 function maxTokens(body: JsonObject, refusals: Refusals): number | undefined {
   const { max_completion_tokens: newer, max_tokens: older } = body;
-  if (!isAbsent(newer) && !isAbsent(older) && newer !== older) refusals.refuse("max_tokens", "must not differ from max_completion_tokens: give one of them");
+  if (!isAbsent(newer) && !isAbsent(older) && newer !== older)
+    refusals.refuse("max_tokens", "must not differ from max_completion_tokens: give one of them");
   const given = newer ?? older;
   if (isAbsent(given)) return undefined;
   const param = isAbsent(newer) ? "max_tokens" : "max_completion_tokens";
@@ -43,7 +47,8 @@ function maxTokens(body: JsonObject, refusals: Refusals): number | undefined {
 }
 
 function temperature(value: unknown, refusals: Refusals): unknown {
-  if (typeof value !== "number" || value <= 1 || value > 2) return refusals.share(value, "temperature");
+  if (typeof value !== "number" || value <= 1 || value > 2)
+    return refusals.share(value, "temperature");
   refusals.unsayable("temperature", "must be at most 1", "where 1 is the highest");
   return undefined;
 }
@@ -54,21 +59,33 @@ function stopSequences(value: unknown, refusals: Refusals): readonly string[] | 
   const texts = sequences.map((sequence, i) => {
     const param = typeof value === "string" ? "stop" : `stop[${i}]`;
     const text = refusals.text(sequence, param);
-    if (text.trim() === "") refusals.unsayable(param, "must hold more than white space", "which doesn't stop at that");
+    if (text.trim() === "")
+      refusals.unsayable(param, "must hold more than white space", "which doesn't stop at that");
     return text;
   });
   return texts.length === 0 ? undefined : texts;
 }
 
-/** Anthropic's models think as they see fit, as hard as the effort says; older ones, which know only a budget, need `thinking`. */
+/**
+ * Anthropic's models think as they see fit, as hard as the effort says; older ones, which know only
+ * a budget, need `thinking`.
+ */
 const efforts: ReadonlyMap<string, string> = new Map([
-  ["none", "none"], ["minimal", "low"], ["low", "low"], ["medium", "medium"], ["high", "high"], ["xhigh", "xhigh"], ["max", "max"],
+  ["none", "none"],
+  ["minimal", "low"],
+  ["low", "low"],
+  ["medium", "medium"],
+  ["high", "high"],
+  ["xhigh", "xhigh"],
+  ["max", "max"],
 ]);
 
 function thinking(body: JsonObject, refusals: Refusals): JsonObject | undefined {
   const effort = refusals.word(body["reasoning_effort"], efforts, "reasoning_effort");
-  if (isAbsent(body["thinking"])) return effort === undefined ? undefined : { type: effort === "none" ? "disabled" : "adaptive" };
-  if (effort !== undefined) refusals.refuse("reasoning_effort", "must be left out beside thinking: give one of them");
+  if (isAbsent(body["thinking"]))
+    return effort === undefined ? undefined : { type: effort === "none" ? "disabled" : "adaptive" };
+  if (effort !== undefined)
+    refusals.refuse("reasoning_effort", "must be left out beside thinking: give one of them");
   return refusals.object(body["thinking"], "thinking");
 }
 
@@ -87,7 +104,8 @@ function responseFormat(value: unknown, refusals: Refusals): JsonObject | undefi
   if (isAbsent(value)) return undefined;
   const format = refusals.object(value, "response_format");
   switch (format["type"]) {
-    case "text": return undefined;
+    case "text":
+      return undefined;
     case "json_schema": {
       const at = "response_format.json_schema";
       const given = refusals.object(format["json_schema"], at);
@@ -95,7 +113,11 @@ function responseFormat(value: unknown, refusals: Refusals): JsonObject | undefi
       return { type: "json_schema", schema: refusals.object(given["schema"], `${at}.schema`) };
     }
     default:
-      refusals.unsayable("response_format.type", "must be json_schema or text", "which has no JSON without a schema");
+      refusals.unsayable(
+        "response_format.type",
+        "must be json_schema or text",
+        "which has no JSON without a schema",
+      );
       return undefined;
   }
 }
@@ -106,4 +128,7 @@ function metadata(body: JsonObject, refusals: Refusals): JsonObject | undefined 
 }
 
 /** `auto` is the default on both sides. */
-const serviceTiers: ReadonlyMap<string, string | undefined> = new Map([["auto", undefined], ["default", "standard_only"]]);
+const serviceTiers: ReadonlyMap<string, string | undefined> = new Map([
+  ["auto", undefined],
+  ["default", "standard_only"],
+]);

@@ -1,4 +1,7 @@
-/** A request for Anthropic messages as one for a chat completion. What becomes of each field stands in `messages-fields.ts`. */
+/**
+ * A request for Anthropic messages as one for a chat completion. What becomes of each field stands
+ * in `messages-fields.ts`.
+ */
 import { messagesOutputFields, messagesRequestFields } from "./messages-fields.js";
 import { Refusals } from "../translation/refusals.js";
 import { isAbsent } from "../translation/request-check.js";
@@ -13,7 +16,9 @@ export function toChatRequest(body: JsonObject): TranslatedRequest {
   const messages = toChatTurns(body, refusals);
   const tools = toChatTools(body["tools"], refusals);
   const { choice, parallel } = toChatToolChoice(body["tool_choice"], tools !== undefined, refusals);
-  const output = isAbsent(body["output_config"]) ? {} : refusals.object(body["output_config"], "output_config");
+  const output = isAbsent(body["output_config"])
+    ? {}
+    : refusals.object(body["output_config"], "output_config");
   const stream = refusals.flag(body["stream"], "stream") === true;
   const out: Record<string, unknown> = {};
   const set = (field: string, value: unknown): void => {
@@ -38,29 +43,52 @@ export function toChatRequest(body: JsonObject): TranslatedRequest {
 }
 
 function maxTokens(value: unknown, refusals: Refusals): unknown {
-  if (value === 0) refusals.unsayable("max_tokens", "must be at least 1", "which fills no cache without an answer");
+  if (value === 0)
+    refusals.unsayable(
+      "max_tokens",
+      "must be at least 1",
+      "which fills no cache without an answer",
+    );
   return refusals.count(value, "max_tokens");
 }
 
 function stop(value: unknown, refusals: Refusals): readonly string[] | undefined {
   if (isAbsent(value)) return undefined;
-  const sequences = refusals.list(value, "stop_sequences").map((one, i) => refusals.text(one, `stop_sequences[${i}]`));
+  const sequences = refusals
+    .list(value, "stop_sequences")
+    .map((one, i) => refusals.text(one, `stop_sequences[${i}]`));
   return sequences.length === 0 ? undefined : sequences;
 }
 
-const efforts: ReadonlyMap<string, string> = new Map(["low", "medium", "high", "xhigh", "max"].map((effort) => [effort, effort]));
-const thinkingTypes: ReadonlyMap<string, string> = new Map(["adaptive", "disabled", "enabled"].map((type) => [type, type]));
+const efforts: ReadonlyMap<string, string> = new Map(
+  ["low", "medium", "high", "xhigh", "max"].map((effort) => [effort, effort]),
+);
+const thinkingTypes: ReadonlyMap<string, string> = new Map(
+  ["adaptive", "disabled", "enabled"].map((type) => [type, type]),
+);
 /** Up to this budget of tokens; above the last it is `high`. */
-const effortsByBudget = [[4096, "low"], [16_384, "medium"]] as const;
+const effortsByBudget = [
+  [4096, "low"],
+  [16_384, "medium"],
+] as const;
 
 /** A budget of tokens can't be said, but the effort that it means can. */
-function reasoningEffort(thinking: unknown, effort: unknown, refusals: Refusals): string | undefined {
+function reasoningEffort(
+  thinking: unknown,
+  effort: unknown,
+  refusals: Refusals,
+): string | undefined {
   const said = refusals.word(effort, efforts, "output_config.effort");
   if (isAbsent(thinking)) return said;
   const config = refusals.object(thinking, "thinking");
   const type = refusals.word(config["type"], thinkingTypes, "thinking.type");
   if (type === "disabled") {
-    if (said !== undefined) refusals.unsayable("output_config.effort", "must be left out beside thinking that is disabled", "which has one setting for both");
+    if (said !== undefined)
+      refusals.unsayable(
+        "output_config.effort",
+        "must be left out beside thinking that is disabled",
+        "which has one setting for both",
+      );
     return "none";
   }
   if (type !== "enabled" || said !== undefined) return said;
@@ -68,7 +96,11 @@ function reasoningEffort(thinking: unknown, effort: unknown, refusals: Refusals)
   return effortsByBudget.find(([most]) => budget <= most)?.[1] ?? "high";
 }
 
-function responseFormat(body: JsonObject, output: JsonObject, refusals: Refusals): JsonObject | undefined {
+function responseFormat(
+  body: JsonObject,
+  output: JsonObject,
+  refusals: Refusals,
+): JsonObject | undefined {
   const param = isAbsent(output["format"]) ? "output_format" : "output_config.format";
   const value = output["format"] ?? body["output_format"];
   refusals.fields(output, messagesOutputFields, "output_config.");
@@ -76,7 +108,14 @@ function responseFormat(body: JsonObject, output: JsonObject, refusals: Refusals
   const format = refusals.object(value, param);
   if (format["type"] !== "json_schema") refusals.refuse(`${param}.type`, "must be json_schema");
   // The name is a label that OpenAI requires. Anthropic always holds to the schema.
-  return { type: "json_schema", json_schema: { name: "answer", schema: refusals.object(format["schema"], `${param}.schema`), strict: true } };
+  return {
+    type: "json_schema",
+    json_schema: {
+      name: "answer",
+      schema: refusals.object(format["schema"], `${param}.schema`),
+      strict: true,
+    },
+  };
 }
 
 /** The longest that OpenAI takes. */
@@ -91,4 +130,7 @@ function user(value: unknown, refusals: Refusals): string | undefined {
 }
 
 /** `auto` is the default on both sides. */
-const serviceTiers: ReadonlyMap<string, string | undefined> = new Map([["auto", undefined], ["standard_only", "default"]]);
+const serviceTiers: ReadonlyMap<string, string | undefined> = new Map([
+  ["auto", undefined],
+  ["standard_only", "default"],
+]);

@@ -7,16 +7,20 @@ import type { JsonObject } from "../translation/translation.js";
 /** Undefined when there are none. */
 export function toChatTools(value: unknown, refusals: Refusals): readonly JsonObject[] | undefined {
   if (isAbsent(value)) return undefined;
-  const tools = refusals.list(value, "tools").map((tool, i) => toTool(tool, `tools[${i}]`, refusals));
+  const tools = refusals
+    .list(value, "tools")
+    .map((tool, i) => toTool(tool, `tools[${i}]`, refusals));
   return tools.length === 0 ? undefined : tools;
 }
 
 function toTool(value: unknown, at: string, refusals: Refusals): JsonObject {
   const tool = refusals.object(value, at);
-  if (!isAbsent(tool["type"]) && tool["type"] !== "custom") refusals.unsayable(`${at}.type`, "must be custom", "which has none of Anthropic's own tools");
+  if (!isAbsent(tool["type"]) && tool["type"] !== "custom")
+    refusals.unsayable(`${at}.type`, "must be custom", "which has none of Anthropic's own tools");
   refusals.fields(tool, messagesToolDefinitionFields, `${at}.`);
   const called: Record<string, unknown> = { name: refusals.name(tool["name"], `${at}.name`) };
-  if (!isAbsent(tool["description"])) called["description"] = refusals.text(tool["description"], `${at}.description`);
+  if (!isAbsent(tool["description"]))
+    called["description"] = refusals.text(tool["description"], `${at}.description`);
   called["parameters"] = refusals.object(tool["input_schema"], `${at}.input_schema`);
   if (refusals.flag(tool["strict"], `${at}.strict`) === true) called["strict"] = true;
   return { type: "function", function: called };
@@ -28,15 +32,34 @@ export interface ChatToolChoice {
   readonly parallel: false | undefined;
 }
 
-const words: ReadonlyMap<string, string | undefined> = new Map([["auto", "auto"], ["none", "none"], ["any", "required"], ["tool", undefined]]);
+const words: ReadonlyMap<string, string | undefined> = new Map([
+  ["auto", "auto"],
+  ["none", "none"],
+  ["any", "required"],
+  ["tool", undefined],
+]);
 
 /** Without tools there is nothing to choose, and OpenAI refuses a choice. */
-export function toChatToolChoice(value: unknown, hasTools: boolean, refusals: Refusals): ChatToolChoice {
+export function toChatToolChoice(
+  value: unknown,
+  hasTools: boolean,
+  refusals: Refusals,
+): ChatToolChoice {
   if (isAbsent(value)) return { choice: undefined, parallel: undefined };
   const given = refusals.object(value, "tool_choice");
-  const word = refusals.word(refusals.text(given["type"], "tool_choice.type"), words, "tool_choice.type");
-  const serial = refusals.flag(given["disable_parallel_tool_use"], "tool_choice.disable_parallel_tool_use") === true;
-  if (!hasTools && (word === "auto" || word === "none")) return { choice: undefined, parallel: undefined };
-  const choice = given["type"] === "tool" ? { type: "function", function: { name: refusals.name(given["name"], "tool_choice.name") } } : word;
+  const word = refusals.word(
+    refusals.text(given["type"], "tool_choice.type"),
+    words,
+    "tool_choice.type",
+  );
+  const serial =
+    refusals.flag(given["disable_parallel_tool_use"], "tool_choice.disable_parallel_tool_use") ===
+    true;
+  if (!hasTools && (word === "auto" || word === "none"))
+    return { choice: undefined, parallel: undefined };
+  const choice =
+    given["type"] === "tool"
+      ? { type: "function", function: { name: refusals.name(given["name"], "tool_choice.name") } }
+      : word;
   return { choice, parallel: serial && word !== "none" ? false : undefined };
 }

@@ -13,7 +13,10 @@ export function toMessagesAnswer(body: JsonObject, context: AnswerContext): Json
   const choices = body["choices"];
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   const message = isObject(choice) ? choice["message"] : undefined;
-  if (!isObject(choice) || !isObject(message)) throw new UntranslatableAnswer("the provider's answer is no chat completion: it has no message");
+  if (!isObject(choice) || !isObject(message))
+    throw new UntranslatableAnswer(
+      "the provider's answer is no chat completion: it has no message",
+    );
   const pieces = chatPieces(choice, true);
   const texts = pieces.filter((piece) => piece.kind === "text" && piece.text !== "");
   const calls = pieces.filter((piece) => piece.kind === "call");
@@ -24,7 +27,11 @@ export function toMessagesAnswer(body: JsonObject, context: AnswerContext): Json
     type: "message",
     role: "assistant",
     model: context.model,
-    content: [...thinkingBlocks(message, wordsOf(pieces, "reasoning")), ...texts.map(({ text }) => ({ type: "text", text })), ...calls.map((call, i) => toolUse(call, i, cut, context))],
+    content: [
+      ...thinkingBlocks(message, wordsOf(pieces, "reasoning")),
+      ...texts.map(({ text }) => ({ type: "text", text })),
+      ...calls.map((call, i) => toolUse(call, i, cut, context)),
+    ],
     stop_reason: stopReason(choice["finish_reason"], calls.length > 0, refusal !== null),
     stop_sequence: null,
     stop_details: stopDetails(refusal),
@@ -46,17 +53,26 @@ function wordsOf(pieces: readonly ChatPiece[], kind: ChatPiece["kind"]): string 
   return pieces.reduce((words, piece) => (piece.kind === kind ? words + piece.text : words), "");
 }
 
-/** With signatures, which only a provider that speaks for Anthropic's models gives, or as plain thoughts without. */
+/**
+ * With signatures, which only a provider that speaks for Anthropic's models gives, or as plain
+ * thoughts without.
+ */
 function thinkingBlocks(message: JsonObject, thoughts: string): readonly JsonObject[] {
   const signed = message["thinking_blocks"];
   if (Array.isArray(signed)) return signed.filter(isThinkingBlock);
   return thoughts === "" ? [] : [{ type: "thinking", thinking: thoughts, signature: "" }];
 }
 
-/** A call that the limit of tokens cut has no input yet; Anthropic gives such a block too, and `max_tokens` says not to run it. */
+/**
+ * A call that the limit of tokens cut has no input yet; Anthropic gives such a block too, and
+ * `max_tokens` says not to run it.
+ */
 function toolUse(call: CallPiece, index: number, cut: boolean, context: AnswerContext): JsonObject {
   const input = readToolInput(call.text) ?? (cut ? {} : null);
-  if (input === null) throw new UntranslatableAnswer("the provider's answer calls a tool with arguments that are no JSON object");
+  if (input === null)
+    throw new UntranslatableAnswer(
+      "the provider's answer calls a tool with arguments that are no JSON object",
+    );
   return { type: "tool_use", id: toolUseId(call, index, context), name: toolName(call), input };
 }
 
@@ -66,7 +82,9 @@ export function toolUseId({ clientId }: CallPiece, index: number, context: Answe
 }
 
 export function toolName({ name, custom }: CallPiece): string {
-  if (custom) throw new UntranslatableAnswer("the provider's answer calls a tool that is no function");
-  if (name === null) throw new UntranslatableAnswer("the provider's answer calls a tool without a name");
+  if (custom)
+    throw new UntranslatableAnswer("the provider's answer calls a tool that is no function");
+  if (name === null)
+    throw new UntranslatableAnswer("the provider's answer calls a tool without a name");
   return name;
 }

@@ -1,8 +1,9 @@
 /**
  * A stream of chat completion chunks as a stream of Anthropic messages.
  *
- * A chunk's delta has a field for each kind of content; Anthropic gives one block after the other. So a
- * block is opened when its first delta comes and closed when another kind, or another call, begins.
+ * A chunk's delta has a field for each kind of content; Anthropic gives one block after the other.
+ * So a block is opened when its first delta comes and closed when another kind, or another call,
+ * begins.
  */
 import { isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
@@ -22,7 +23,11 @@ import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
 type OpenBlock =
   | { readonly kind: "text" }
   | { readonly kind: "thinking" }
-  | { readonly kind: "call"; /** Its place among the calls, and its id, as the provider gave them. */ readonly place: number | null; readonly id: string | null };
+  | {
+      readonly kind: "call" /** Its place among the calls, and its id, as the provider gave them. */;
+      readonly place: number | null;
+      readonly id: string | null;
+    };
 
 export class ToMessagesEvents extends GuardedTranslator {
   readonly #context: AnswerContext;
@@ -55,7 +60,8 @@ export class ToMessagesEvents extends GuardedTranslator {
 
   /** Some providers leave `[DONE]` out. */
   protected override ended(): void {
-    if (isAbsent(this.#finish)) throw new UntranslatableAnswer("the provider's stream ended before its answer did");
+    if (isAbsent(this.#finish))
+      throw new UntranslatableAnswer("the provider's stream ended before its answer did");
     this.#end();
   }
 
@@ -94,16 +100,22 @@ export class ToMessagesEvents extends GuardedTranslator {
     const pieces = chatPieces(choice, false);
     for (const piece of pieces) if (piece.kind === "reasoning") this.#think(piece.text);
     const proofs = isObject(choice["delta"]) ? choice["delta"]["thinking_blocks"] : null;
-    if (Array.isArray(proofs)) proofs.filter(isThinkingBlock).filter(isProof).forEach((block) => this.#proof(block));
+    if (Array.isArray(proofs))
+      proofs
+        .filter(isThinkingBlock)
+        .filter(isProof)
+        .forEach((block) => this.#proof(block));
     for (const piece of pieces) {
       if (piece.kind === "text") this.#text(piece.text);
-      else if (piece.kind === "refusal" && this.#refusal.length <= streamEventBytesMax) this.#refusal += piece.text;
+      else if (piece.kind === "refusal" && this.#refusal.length <= streamEventBytesMax)
+        this.#refusal += piece.text;
       else if (piece.kind === "call") this.#call(piece);
     }
   }
 
   #think(thinking: string): void {
-    if (this.#open?.kind !== "thinking") this.#openBlock({ kind: "thinking" }, { type: "thinking", thinking: "", signature: "" });
+    if (this.#open?.kind !== "thinking")
+      this.#openBlock({ kind: "thinking" }, { type: "thinking", thinking: "", signature: "" });
     this.#blockDelta({ type: "thinking_delta", thinking });
   }
 
@@ -121,7 +133,8 @@ export class ToMessagesEvents extends GuardedTranslator {
     }
     if (this.#open?.kind !== "thinking") {
       this.#openBlock({ kind: "thinking" }, { type: "thinking", thinking: "", signature: "" });
-      if (block["thinking"] !== "") this.#blockDelta({ type: "thinking_delta", thinking: block["thinking"] });
+      if (block["thinking"] !== "")
+        this.#blockDelta({ type: "thinking_delta", thinking: block["thinking"] });
     }
     this.#blockDelta({ type: "signature_delta", signature: block["signature"] });
     this.#closeBlock();
@@ -130,18 +143,34 @@ export class ToMessagesEvents extends GuardedTranslator {
   #call(piece: CallPiece): void {
     if (this.#isAnother(piece)) {
       this.#known.add(piece.index).add(piece.id);
-      this.#openBlock({ kind: "call", place: piece.index, id: piece.id }, { type: "tool_use", id: toolUseId(piece, this.#calls, this.#context), name: toolName(piece), input: {} });
+      this.#openBlock(
+        { kind: "call", place: piece.index, id: piece.id },
+        {
+          type: "tool_use",
+          id: toolUseId(piece, this.#calls, this.#context),
+          name: toolName(piece),
+          input: {},
+        },
+      );
       this.#calls++;
     }
     if (piece.text !== "") this.#blockDelta({ type: "input_json_delta", partial_json: piece.text });
   }
 
-  /** Whether a piece begins a call. Some providers give all calls one index, or none, and only the ids differ; some repeat the id, or make a new one for each piece of a call, but say the name once. */
+  /**
+   * Whether a piece begins a call. Some providers give all calls one index, or none, and only the
+   * ids differ; some repeat the id, or make a new one for each piece of a call, but say the name
+   * once.
+   */
   #isAnother({ index, id, name }: CallPiece): boolean {
     const open = this.#open;
-    if (open?.kind === "call" && (index === null || index === open.place)) return id !== null && id !== open.id && name !== null;
+    if (open?.kind === "call" && (index === null || index === open.place))
+      return id !== null && id !== open.id && name !== null;
     const known = id ?? index;
-    if (known !== null && this.#known.has(known)) throw new UntranslatableAnswer("the provider's stream goes back to a tool call that something else has followed");
+    if (known !== null && this.#known.has(known))
+      throw new UntranslatableAnswer(
+        "the provider's stream goes back to a tool call that something else has followed",
+      );
     return true;
   }
 
@@ -161,13 +190,20 @@ export class ToMessagesEvents extends GuardedTranslator {
     this.#emit("content_block_stop", { index: this.#blocks - 1 });
   }
 
-  /** Usage comes in a chunk of its own behind the last, so an answer is over only with its stream. */
+  /**
+   * Usage comes in a chunk of its own behind the last, so an answer is over only with its stream.
+   */
   #end(): void {
-    if (!this.#begun) throw new UntranslatableAnswer("the provider's stream ended without an answer");
+    if (!this.#begun)
+      throw new UntranslatableAnswer("the provider's stream ended without an answer");
     this.#closeBlock();
     const refusal = this.#refusal === "" ? null : this.#refusal;
     this.#emit("message_delta", {
-      delta: { stop_reason: stopReason(this.#finish, this.#calls > 0, refusal !== null), stop_sequence: null, stop_details: stopDetails(refusal) },
+      delta: {
+        stop_reason: stopReason(this.#finish, this.#calls > 0, refusal !== null),
+        stop_sequence: null,
+        stop_details: stopDetails(refusal),
+      },
       usage: messagesUsage(this.#usage, this.#tier),
     });
     this.#emit("message_stop", {});

@@ -1,4 +1,7 @@
-/** The Response object around what a model said: its id, the request's parameters as the API repeats them, and the usage. */
+/**
+ * The Response object around what a model said: its id, the request's parameters as the API repeats
+ * them, and the usage.
+ */
 import { isCount, isObject } from "../../../shared/assert.js";
 import { readUsage } from "../../usage/read-usage.js";
 import type { AnswerContext, JsonObject } from "../translation/translation.js";
@@ -17,7 +20,9 @@ export interface ResponseState {
   readonly serviceTier: string | null;
 }
 
-/** What ids of this response and its items end in: the request's id, as far as an id may hold it. */
+/**
+ * What ids of this response and its items end in: the request's id, as far as an id may hold it.
+ */
 export function idStem({ requestId }: AnswerContext): string {
   return requestId.replace(/^req_/, "").replace(/[^A-Za-z0-9_-]/g, "_");
 }
@@ -72,9 +77,14 @@ function usageOf(told: unknown): JsonObject | null {
   const reasoning = isObject(details) ? details["reasoning_tokens"] : 0;
   return {
     input_tokens: reading.inputTokens,
-    input_tokens_details: { cached_tokens: reading.cachedInputTokens, cache_write_tokens: reading.cacheWriteInputTokens },
+    input_tokens_details: {
+      cached_tokens: reading.cachedInputTokens,
+      cache_write_tokens: reading.cacheWriteInputTokens,
+    },
     output_tokens: reading.outputTokens,
-    output_tokens_details: { reasoning_tokens: isCount(reasoning) ? Math.min(reasoning, reading.outputTokens) : 0 },
+    output_tokens_details: {
+      reasoning_tokens: isCount(reasoning) ? Math.min(reasoning, reading.outputTokens) : 0,
+    },
     total_tokens: reading.totalTokens,
   };
 }

@@ -26,28 +26,86 @@ const userAlone: ReadonlySet<Speaker> = new Set(["user"]);
 const userAndTool: ReadonlySet<Speaker> = new Set(["user", "tool"]);
 
 const partKinds: ReadonlyMap<string, PartKind> = new Map([
-  ["input_text", { speakers: everybody, known: new Set(["type", "text", "prompt_cache_breakpoint"]), translate: textPart }],
-  // Annotations and log probabilities are remarks on what was said earlier; `parsed` is what OpenAI's SDK has made of it.
-  ["output_text", { speakers: everybody, known: new Set(["type", "text", "annotations", "logprobs", "parsed"]), translate: textPart }],
-  ["refusal", { speakers: new Set<Speaker>(["assistant"]), known: new Set(["type", "refusal"]), translate: refusalPart }],
-  ["input_image", { speakers: userAndTool, known: new Set(["type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"]), translate: imagePart }],
-  ["input_file", { speakers: userAndTool, known: new Set(["type", "file_data", "file_id", "file_url", "filename", "detail", "prompt_cache_breakpoint"]), translate: filePart }],
-  ["input_audio", { speakers: userAlone, known: new Set(["type", "input_audio"]), translate: audioPart }],
+  [
+    "input_text",
+    {
+      speakers: everybody,
+      known: new Set(["type", "text", "prompt_cache_breakpoint"]),
+      translate: textPart,
+    },
+  ],
+  // Annotations and log probabilities are remarks on what was said earlier; `parsed` is what
+  // OpenAI's SDK has made of it.
+  [
+    "output_text",
+    {
+      speakers: everybody,
+      known: new Set(["type", "text", "annotations", "logprobs", "parsed"]),
+      translate: textPart,
+    },
+  ],
+  [
+    "refusal",
+    {
+      speakers: new Set<Speaker>(["assistant"]),
+      known: new Set(["type", "refusal"]),
+      translate: refusalPart,
+    },
+  ],
+  [
+    "input_image",
+    {
+      speakers: userAndTool,
+      known: new Set(["type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"]),
+      translate: imagePart,
+    },
+  ],
+  [
+    "input_file",
+    {
+      speakers: userAndTool,
+      known: new Set([
+        "type",
+        "file_data",
+        "file_id",
+        "file_url",
+        "filename",
+        "detail",
+        "prompt_cache_breakpoint",
+      ]),
+      translate: filePart,
+    },
+  ],
+  [
+    "input_audio",
+    { speakers: userAlone, known: new Set(["type", "input_audio"]), translate: audioPart },
+  ],
 ]);
 
 /**
- * A text, or a list of parts. One plain text and no text at all become a string: that says the same, and
- * many providers take nothing else from anybody but the user.
+ * A text, or a list of parts. One plain text and no text at all become a string: that says the
+ * same, and many providers take nothing else from anybody but the user.
  */
-export function translateContent(content: unknown, path: string, speaker: Speaker, check: RequestCheck): string | readonly JsonObject[] | undefined {
+export function translateContent(
+  content: unknown,
+  path: string,
+  speaker: Speaker,
+  check: RequestCheck,
+): string | readonly JsonObject[] | undefined {
   if (typeof content === "string") return content;
-  if (!isAbsent(content) && !Array.isArray(content)) return check.refuse(path, `must be a string or an array, not ${quote(content)}`);
+  if (!isAbsent(content) && !Array.isArray(content))
+    return check.refuse(path, `must be a string or an array, not ${quote(content)}`);
   const parts = translateParts(check.list(content, path), path, speaker, check);
   return parts === undefined ? undefined : plainContent(parts);
 }
 
 /** The same for a tool. */
-export function translateOutput(output: unknown, path: string, callId: string, check: RequestCheck): ToolOutput | undefined {
+export function translateOutput(
+  output: unknown,
+  path: string,
+  callId: string,
+  check: RequestCheck,
+): ToolOutput | undefined {
   const content = translateContent(output, path, "tool", check);
   if (content === undefined) return undefined;
   if (typeof content === "string") return { content, attached: [] };
@@ -55,7 +113,12 @@ export function translateOutput(output: unknown, path: string, callId: string, c
   return { content: attached.length === 0 ? content : plainContent(texts), attached };
 }
 
-function translateParts(given: readonly unknown[] | undefined, path: string, speaker: Speaker, check: RequestCheck): readonly Part[] | undefined {
+function translateParts(
+  given: readonly unknown[] | undefined,
+  path: string,
+  speaker: Speaker,
+  check: RequestCheck,
+): readonly Part[] | undefined {
   if (given === undefined) return undefined;
   const parts: Part[] = [];
   for (let i = 0; i < given.length; i++) {
@@ -69,21 +132,38 @@ function translateParts(given: readonly unknown[] | undefined, path: string, spe
 function plainContent(parts: readonly JsonObject[]): string | readonly JsonObject[] {
   const [first] = parts;
   if (first === undefined) return "";
-  const plain = parts.length === 1 && first["type"] === "text" && first["prompt_cache_breakpoint"] === undefined;
+  const plain =
+    parts.length === 1 &&
+    first["type"] === "text" &&
+    first["prompt_cache_breakpoint"] === undefined;
   return plain ? (first["text"] as string) : parts;
 }
 
-function translatePart(value: unknown, path: string, speaker: Speaker, check: RequestCheck): Part | undefined {
+function translatePart(
+  value: unknown,
+  path: string,
+  speaker: Speaker,
+  check: RequestCheck,
+): Part | undefined {
   const type = check.object(value, path)?.["type"];
   if (type === undefined) return check.refuse(`${path}.type`, "is required");
   const kind = typeof type === "string" ? partKinds.get(type) : undefined;
-  if (kind === undefined) return check.refuse(`${path}.type`, `must be one of ${[...partKinds.keys()].join(", ")}, not ${quote(type)}`);
-  if (!kind.speakers.has(speaker)) return check.refuse(path, `can't be passed on: this provider has chat completions only, where ${placeOf(speaker)} can't hold ${quote(type)}`);
+  if (kind === undefined)
+    return check.refuse(
+      `${path}.type`,
+      `must be one of ${[...partKinds.keys()].join(", ")}, not ${quote(type)}`,
+    );
+  if (!kind.speakers.has(speaker))
+    return check.refuse(
+      path,
+      `can't be passed on: this provider has chat completions only, where ${placeOf(speaker)} can't hold ${quote(type)}`,
+    );
   const part = check.fields(value, path, kind.known);
   if (part === undefined) return undefined;
   const translated = kind.translate(part, path, check);
   const breakpoint = part["prompt_cache_breakpoint"];
-  if (translated !== undefined && !isAbsent(breakpoint)) translated["prompt_cache_breakpoint"] = breakpoint;
+  if (translated !== undefined && !isAbsent(breakpoint))
+    translated["prompt_cache_breakpoint"] = breakpoint;
   return translated;
 }
 
@@ -100,21 +180,40 @@ function refusalPart(part: JsonObject, path: string, check: RequestCheck): Part 
 }
 
 function imagePart(part: JsonObject, path: string, check: RequestCheck): Part | undefined {
-  if (!isAbsent(part["file_id"])) return check.refuse(`${path}.file_id`, "can't be passed on: chat completions take an image by image_url only");
-  const image: Record<string, unknown> = { url: check.string(part["image_url"], `${path}.image_url`) };
+  if (!isAbsent(part["file_id"]))
+    return check.refuse(
+      `${path}.file_id`,
+      "can't be passed on: chat completions take an image by image_url only",
+    );
+  const image: Record<string, unknown> = {
+    url: check.string(part["image_url"], `${path}.image_url`),
+  };
   const detail = part["detail"];
   if (!isAbsent(detail)) {
-    if (detail !== "auto" && detail !== "low" && detail !== "high") return check.refuse(`${path}.detail`, `must be auto, low or high for chat completions, not ${quote(detail)}`);
+    if (detail !== "auto" && detail !== "low" && detail !== "high")
+      return check.refuse(
+        `${path}.detail`,
+        `must be auto, low or high for chat completions, not ${quote(detail)}`,
+      );
     image["detail"] = detail;
   }
   return { type: "image_url", image_url: image };
 }
 
 function filePart(part: JsonObject, path: string, check: RequestCheck): Part | undefined {
-  if (!isAbsent(part["file_url"])) return check.refuse(`${path}.file_url`, "can't be passed on: chat completions take a file by file_data or file_id only");
+  if (!isAbsent(part["file_url"]))
+    return check.refuse(
+      `${path}.file_url`,
+      "can't be passed on: chat completions take a file by file_data or file_id only",
+    );
   const { detail } = part;
-  if (!isAbsent(detail) && detail !== "auto") return check.refuse(`${path}.detail`, "can't be passed on: chat completions have no such field for files");
-  if (isAbsent(part["file_data"]) && isAbsent(part["file_id"])) return check.refuse(`${path}.file_data`, "or file_id is required");
+  if (!isAbsent(detail) && detail !== "auto")
+    return check.refuse(
+      `${path}.detail`,
+      "can't be passed on: chat completions have no such field for files",
+    );
+  if (isAbsent(part["file_data"]) && isAbsent(part["file_id"]))
+    return check.refuse(`${path}.file_data`, "or file_id is required");
   const file: Record<string, unknown> = {};
   for (const key of ["file_data", "file_id", "filename"]) {
     if (!isAbsent(part[key])) file[key] = check.string(part[key], `${path}.${key}`);
@@ -123,5 +222,8 @@ function filePart(part: JsonObject, path: string, check: RequestCheck): Part | u
 }
 
 function audioPart(part: JsonObject, path: string, check: RequestCheck): Part {
-  return { type: "input_audio", input_audio: check.object(part["input_audio"], `${path}.input_audio`) };
+  return {
+    type: "input_audio",
+    input_audio: check.object(part["input_audio"], `${path}.input_audio`),
+  };
 }

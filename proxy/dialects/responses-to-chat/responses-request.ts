@@ -1,4 +1,7 @@
-/** A request of the Responses API as one of chat completions. `docs/dialects-responses.md` is its table. */
+/**
+ * A request of the Responses API as one of chat completions. `docs/dialects-responses.md` is its
+ * table.
+ */
 import { isAbsent, quote, RequestCheck } from "../translation/request-check.js";
 import { translateInput } from "./responses-input.js";
 import { translateTools } from "./responses-tools.js";
@@ -37,7 +40,11 @@ function refused(why: string): FieldRule {
 /** Other values than these ask for something. */
 function only(values: readonly unknown[], why: string): FieldRule {
   return (value, _chat, check, field) => {
-    if (!values.includes(value)) check.refuse(field, `must be ${values.map((each) => JSON.stringify(each)).join(" or ")}, not ${quote(value)}: ${why}`);
+    if (!values.includes(value))
+      check.refuse(
+        field,
+        `must be ${values.map((each) => JSON.stringify(each)).join(" or ")}, not ${quote(value)}: ${why}`,
+      );
   };
 }
 
@@ -51,7 +58,10 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ["tool_choice", seenElsewhere],
   ["parallel_tool_calls", seenElsewhere],
   // Which of its two names the provider takes, `json-call.ts` sees to.
-  ["max_output_tokens", (value, chat, check, field) => void (chat["max_tokens"] = check.count(value, field))],
+  [
+    "max_output_tokens",
+    (value, chat, check, field) => void (chat["max_tokens"] = check.count(value, field)),
+  ],
   ["temperature", same("number")],
   ["top_p", same("number")],
   ["service_tier", same("string")],
@@ -72,10 +82,22 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ["client_metadata", (value, _chat, check, field) => void check.object(value, field)],
   // It bounds the calls of built-in tools, of which there are none.
   ["max_tool_calls", (value, _chat, check, field) => void check.count(value, field)],
-  ["store", only([false], "this provider has chat completions only, and nobody would keep the response")],
+  [
+    "store",
+    only([false], "this provider has chat completions only, and nobody would keep the response"),
+  ],
   ["background", only([false], "this provider has chat completions only, which answer at once")],
-  ["truncation", only(["disabled"], "this provider has chat completions only, which leave nothing out of the input")],
-  ["previous_response_id", refused("nobody has kept that response; send the whole conversation as input")],
+  [
+    "truncation",
+    only(
+      ["disabled"],
+      "this provider has chat completions only, which leave nothing out of the input",
+    ),
+  ],
+  [
+    "previous_response_id",
+    refused("nobody has kept that response; send the whole conversation as input"),
+  ],
   ["conversation", refused("nobody keeps conversations; send the whole conversation as input")],
   ["prompt", refused("the template is known to nobody; send its text as instructions and input")],
   ["context_management", refused("chat completions don't compact the input")],
@@ -85,7 +107,8 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
 function translateText(value: unknown, chat: Fields, check: RequestCheck): void {
   const text = check.fields(value, "text", new Set(["format", "verbosity"]));
   if (text === undefined) return;
-  if (!isAbsent(text["verbosity"])) chat["verbosity"] = check.string(text["verbosity"], "text.verbosity");
+  if (!isAbsent(text["verbosity"]))
+    chat["verbosity"] = check.string(text["verbosity"], "text.verbosity");
   if (isAbsent(text["format"])) return;
   const type = check.object(text["format"], "text.format")?.["type"];
   if (type === "text" || type === "json_object") {
@@ -94,28 +117,61 @@ function translateText(value: unknown, chat: Fields, check: RequestCheck): void 
     if (type === "json_object") chat["response_format"] = { type };
     return;
   }
-  if (type !== "json_schema") return check.refuse("text.format.type", `must be text, json_object or json_schema, not ${quote(type)}`);
-  const format = check.fields(text["format"], "text.format", new Set(["type", "name", "description", "schema", "strict"]));
+  if (type !== "json_schema")
+    return check.refuse(
+      "text.format.type",
+      `must be text, json_object or json_schema, not ${quote(type)}`,
+    );
+  const format = check.fields(
+    text["format"],
+    "text.format",
+    new Set(["type", "name", "description", "schema", "strict"]),
+  );
   if (format === undefined) return;
-  const schema: Fields = { name: check.string(format["name"], "text.format.name"), schema: check.object(format["schema"], "text.format.schema") };
-  if (!isAbsent(format["description"])) schema["description"] = check.string(format["description"], "text.format.description");
-  if (!isAbsent(format["strict"])) schema["strict"] = check.boolean(format["strict"], "text.format.strict");
+  const schema: Fields = {
+    name: check.string(format["name"], "text.format.name"),
+    schema: check.object(format["schema"], "text.format.schema"),
+  };
+  if (!isAbsent(format["description"]))
+    schema["description"] = check.string(format["description"], "text.format.description");
+  if (!isAbsent(format["strict"]))
+    schema["strict"] = check.boolean(format["strict"], "text.format.strict");
   chat["response_format"] = { type, json_schema: schema };
 }
 
-/** `auto` leaves the choice, and a provider that shows its reasoning shows all of it; a summary of a certain kind can't be asked for. */
+/**
+ * `auto` leaves the choice, and a provider that shows its reasoning shows all of it; a summary of a
+ * certain kind can't be asked for.
+ */
 function translateReasoning(value: unknown, chat: Fields, check: RequestCheck): void {
-  const reasoning = check.fields(value, "reasoning", new Set(["effort", "summary", "generate_summary", "context", "mode"]));
+  const reasoning = check.fields(
+    value,
+    "reasoning",
+    new Set(["effort", "summary", "generate_summary", "context", "mode"]),
+  );
   if (reasoning === undefined) return;
-  if (!isAbsent(reasoning["effort"])) chat["reasoning_effort"] = check.string(reasoning["effort"], "reasoning.effort");
-  for (const [field, value] of [["summary", "auto"], ["generate_summary", "auto"], ["context", "auto"], ["mode", "standard"]] as const) {
-    if (!isAbsent(reasoning[field]) && reasoning[field] !== value) check.refuse(`reasoning.${field}`, `must be "${value}", not ${quote(reasoning[field])}: chat completions have no such field`);
+  if (!isAbsent(reasoning["effort"]))
+    chat["reasoning_effort"] = check.string(reasoning["effort"], "reasoning.effort");
+  for (const [field, value] of [
+    ["summary", "auto"],
+    ["generate_summary", "auto"],
+    ["context", "auto"],
+    ["mode", "standard"],
+  ] as const) {
+    if (!isAbsent(reasoning[field]) && reasoning[field] !== value)
+      check.refuse(
+        `reasoning.${field}`,
+        `must be "${value}", not ${quote(reasoning[field])}: chat completions have no such field`,
+      );
   }
 }
 
 const logprobs = "message.output_text.logprobs";
 
-/** What else can be included belongs to items that a chat completion never has, so that there is nothing to include. */
+/**
+ * What else can be included belongs to items that a chat completion never has, so that there is
+ * nothing to include.
+ */
 const includable: readonly unknown[] = [
   logprobs,
   "reasoning.encrypted_content",
@@ -130,11 +186,17 @@ const includable: readonly unknown[] = [
 function translateInclude(value: unknown, chat: Fields, check: RequestCheck): void {
   const include = check.list(value, "include") ?? [];
   const unknown = include.findIndex((each) => !includable.includes(each));
-  if (unknown !== -1) check.refuse(`include[${unknown}]`, `is not known: ${quote(include[unknown])}`);
+  if (unknown !== -1)
+    check.refuse(`include[${unknown}]`, `is not known: ${quote(include[unknown])}`);
   if (include.includes(logprobs)) chat["logprobs"] = true;
 }
 
-function translateTopLogprobs(value: unknown, chat: Fields, check: RequestCheck, field: string): void {
+function translateTopLogprobs(
+  value: unknown,
+  chat: Fields,
+  check: RequestCheck,
+  field: string,
+): void {
   if (value === 0) return;
   chat["top_logprobs"] = check.count(value, field);
   chat["logprobs"] = true;
@@ -147,6 +209,12 @@ function translateStream(value: unknown, chat: Fields, check: RequestCheck, fiel
 }
 
 function translateStreamOptions(value: unknown, _chat: Fields, check: RequestCheck): void {
-  const obfuscation = check.fields(value, "stream_options", new Set(["include_obfuscation"]))?.["include_obfuscation"];
-  if (!isAbsent(obfuscation) && obfuscation !== false) check.refuse("stream_options.include_obfuscation", "must be false: a translated stream isn't obfuscated");
+  const obfuscation = check.fields(value, "stream_options", new Set(["include_obfuscation"]))?.[
+    "include_obfuscation"
+  ];
+  if (!isAbsent(obfuscation) && obfuscation !== false)
+    check.refuse(
+      "stream_options.include_obfuscation",
+      "must be false: a translated stream isn't obfuscated",
+    );
 }

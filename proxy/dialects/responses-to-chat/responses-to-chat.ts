@@ -1,7 +1,7 @@
 /**
- * The Responses API for providers that only have chat completions: the client speaks `/v1/responses`,
- * the provider `/chat/completions`. What of it can be said, and what is refused, stands in
- * `docs/dialects-responses.md`.
+ * The Responses API for providers that only have chat completions: the client speaks
+ * `/v1/responses`, the provider `/chat/completions`. What of it can be said, and what is refused,
+ * stands in `docs/dialects-responses.md`.
  */
 import { isObject } from "../../../shared/assert.js";
 import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
@@ -10,7 +10,13 @@ import { toldError } from "../../body/told-error.js";
 import { chatPieces } from "../translation/chat-pieces.js";
 import { type Ending, ResponseBuilder, type ResponseEvent } from "./response-builder.js";
 import { requestToChat } from "./responses-request.js";
-import type { AnswerContext, ClientEvent, EventTranslator, JsonObject, Translation } from "../translation/translation.js";
+import type {
+  AnswerContext,
+  ClientEvent,
+  EventTranslator,
+  JsonObject,
+  Translation,
+} from "../translation/translation.js";
 import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
 import { completionAsEvents } from "../translation/whole-as-events.js";
 
@@ -21,7 +27,10 @@ export const responsesToChat: Translation = {
   events: (context) => new ResponseEvents(context),
 };
 
-/** A completion that holds an error in its place becomes a response that failed. Throws UntranslatableAnswer. */
+/**
+ * A completion that holds an error in its place becomes a response that failed. Throws
+ * UntranslatableAnswer.
+ */
 function responseOf(body: JsonObject, context: AnswerContext): JsonObject {
   const builder = new ResponseBuilder(context, () => {});
   const choice = firstChoice(body);
@@ -43,24 +52,40 @@ function firstChoice(body: JsonObject): JsonObject | null {
   return null;
 }
 
-/** Beside OpenAI's reasons: Mistral's `model_length`, OpenRouter's `error`, DeepSeek's `insufficient_system_resource`. Any other is an end in order. */
+/**
+ * Beside OpenAI's reasons: Mistral's `model_length`, OpenRouter's `error`, DeepSeek's
+ * `insufficient_system_resource`. Any other is an end in order.
+ */
 function endingOf(reason: unknown, choice: JsonObject | null): Ending {
-  if (reason === "length" || reason === "model_length") return { status: "incomplete", reason: "max_output_tokens" };
+  if (reason === "length" || reason === "model_length")
+    return { status: "incomplete", reason: "max_output_tokens" };
   if (reason === "content_filter") return { status: "incomplete", reason: "content_filter" };
-  if (reason === "error" || reason === "insufficient_system_resource") return { status: "failed", error: errorOf(choice?.["error"]) };
+  if (reason === "error" || reason === "insufficient_system_resource")
+    return { status: "failed", error: errorOf(choice?.["error"]) };
   return { status: "completed" };
 }
 
 /** In the two codes that the API has for it. */
 function errorOf(error: unknown): JsonObject {
   const { code, type, message } = isObject(error) ? error : {};
-  const limited = code === 429 || code === "429" || code === "rate_limit_exceeded" || (typeof type === "string" && type.includes("rate_limit"));
-  return { code: limited ? "rate_limit_exceeded" : "server_error", message: typeof message === "string" && message !== "" ? message : "the provider ended its answer with an error" };
+  const limited =
+    code === 429 ||
+    code === "429" ||
+    code === "rate_limit_exceeded" ||
+    (typeof type === "string" && type.includes("rate_limit"));
+  return {
+    code: limited ? "rate_limit_exceeded" : "server_error",
+    message:
+      typeof message === "string" && message !== ""
+        ? message
+        : "the provider ended its answer with an error",
+  };
 }
 
 /**
- * A stream that begins with an error gives one `error` event, so that the gateway can still ask another
- * target; later a failure is `response.failed`. Both are the end: what comes after them isn't looked at.
+ * A stream that begins with an error gives one `error` event, so that the gateway can still ask
+ * another target; later a failure is `response.failed`. Both are the end: what comes after them
+ * isn't looked at.
  */
 class ResponseEvents implements EventTranslator {
   failed = false;
@@ -102,7 +127,8 @@ class ResponseEvents implements EventTranslator {
 
   end(): readonly ClientEvent[] {
     if (this.#state === "ended") return [];
-    if (this.#ending === null) this.#fail({ message: "the provider's stream ended before its answer did" });
+    if (this.#ending === null)
+      this.#fail({ message: "the provider's stream ended before its answer did" });
     else this.#end(this.#ending);
     return this.#drain();
   }
@@ -110,7 +136,8 @@ class ResponseEvents implements EventTranslator {
   #read(data: string): void {
     if (data === "[DONE]") return this.#end(this.#ending ?? { status: "completed" });
     const chunk = parseBodyExactly(data);
-    if (!isObject(chunk)) throw new UntranslatableAnswer("an event of the stream is no JSON object");
+    if (!isObject(chunk))
+      throw new UntranslatableAnswer("an event of the stream is no JSON object");
     const error = toldError(chunk);
     if (error !== null) return this.#fail(error);
     this.#builder.note(findUsage(chunk), chunk["service_tier"]);
@@ -135,7 +162,10 @@ class ResponseEvents implements EventTranslator {
     this.#state = "ended";
   }
 
-  /** The API's page shows an error event's fields flat, its servers nest them; clients read the one or the other. */
+  /**
+   * The API's page shows an error event's fields flat, its servers nest them; clients read the one
+   * or the other.
+   */
   #fail(error: JsonObject): void {
     const said = errorOf(error);
     if (this.#state === "begun") return this.#end({ status: "failed", error: said });

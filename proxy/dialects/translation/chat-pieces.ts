@@ -1,4 +1,6 @@
-/** What a chat completion says, piece by piece: of a whole message and of a stream's delta alike. */
+/**
+ * What a chat completion says, piece by piece: of a whole message and of a stream's delta alike.
+ */
 import { isCount, isObject } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { writeExactly } from "../../body/exact-json.js";
@@ -20,7 +22,9 @@ export interface CallPiece {
   /** Which call it belongs to; null when the provider doesn't say. */
   readonly index: number | null;
   readonly id: string | null;
-  /** What its client is to send back: the id, and with it what the provider wants back beside it. */
+  /**
+   * What its client is to send back: the id, and with it what the provider wants back beside it.
+   */
   readonly clientId: string | null;
   readonly name: string | null;
   readonly custom: boolean;
@@ -35,8 +39,9 @@ export type ChatPiece =
   | CallPiece;
 
 /**
- * The pieces of a choice's `message` (`whole`) or `delta`, in the order in which a model says them: its
- * reasoning, text, refusal, calls. Throws UntranslatableAnswer when a field isn't what it must be.
+ * The pieces of a choice's `message` (`whole`) or `delta`, in the order in which a model says them:
+ * its reasoning, text, refusal, calls. Throws UntranslatableAnswer when a field isn't what it must
+ * be.
  */
 export function chatPieces(choice: JsonObject, whole: boolean): ChatPiece[] {
   const name = whole ? "message" : "delta";
@@ -45,7 +50,9 @@ export function chatPieces(choice: JsonObject, whole: boolean): ChatPiece[] {
   if (!isObject(said)) throw new UntranslatableAnswer(`the answer's ${name} is no object`);
   const pieces: ChatPiece[] = [];
   // DeepSeek's name for it, then OpenRouter's; who sends both says the same twice.
-  const reasoning = textOf(said["reasoning_content"], "reasoning_content") || textOf(said["reasoning"], "reasoning");
+  const reasoning =
+    textOf(said["reasoning_content"], "reasoning_content") ||
+    textOf(said["reasoning"], "reasoning");
   addReasoning(pieces, reasoning);
   addContent(pieces, said["content"], logprobsOf(choice["logprobs"]));
   const refusal = textOf(said["refusal"], "refusal");
@@ -71,7 +78,10 @@ function textOf(value: unknown, name: string): string {
   return value;
 }
 
-/** A text, or, of Mistral's reasoning models, a list of parts. A token's log probability may come without a whole character. */
+/**
+ * A text, or, of Mistral's reasoning models, a list of parts. A token's log probability may come
+ * without a whole character.
+ */
 function addContent(pieces: ChatPiece[], content: unknown, logprobs: readonly Logprob[]): void {
   if (!Array.isArray(content)) {
     const text = textOf(content, "content");
@@ -82,7 +92,10 @@ function addContent(pieces: ChatPiece[], content: unknown, logprobs: readonly Lo
     const type = isObject(part) ? part["type"] : undefined;
     if (type === "text") addContent(pieces, part["text"], []);
     else if (type === "thinking") addReasoning(pieces, thinkingOf(part["thinking"]));
-    else throw new UntranslatableAnswer("the answer's content has a part that is neither text nor thinking");
+    else
+      throw new UntranslatableAnswer(
+        "the answer's content has a part that is neither text nor thinking",
+      );
   }
 }
 
@@ -95,7 +108,8 @@ function callPiece(call: unknown, position: number | null): CallPiece {
   if (!isObject(call)) throw new UntranslatableAnswer("a tool call is no object");
   const custom = isObject(call["custom"]);
   const inner = custom ? call["custom"] : call["function"];
-  if (!isAbsent(inner) && !isObject(inner)) throw new UntranslatableAnswer("a tool call's function is no object");
+  if (!isAbsent(inner) && !isObject(inner))
+    throw new UntranslatableAnswer("a tool call's function is no object");
   const fields: JsonObject = isObject(inner) ? inner : {};
   const id = textOf(call["id"], "id of a tool call");
   const given = fields[custom ? "input" : "arguments"];
@@ -112,14 +126,17 @@ function callPiece(call: unknown, position: number | null): CallPiece {
 }
 
 function jsonOf(value: JsonObject): string {
-  if (nestedDeeperThan(value, jsonDepthMax)) throw new UntranslatableAnswer("the arguments of a tool call are nested too deeply");
+  if (nestedDeeperThan(value, jsonDepthMax))
+    throw new UntranslatableAnswer("the arguments of a tool call are nested too deeply");
   return writeExactly(value);
 }
 
 /** Those of the text. What isn't one is left out: they are for looking at. */
 function logprobsOf(logprobs: unknown): readonly Logprob[] {
   const content = isObject(logprobs) ? logprobs["content"] : null;
-  return Array.isArray(content) && content.length > 0 ? content.filter(isLogprob).map(logprobOf) : none;
+  return Array.isArray(content) && content.length > 0
+    ? content.filter(isLogprob).map(logprobOf)
+    : none;
 }
 
 const none: readonly Logprob[] = [];
@@ -127,12 +144,18 @@ const none: readonly Logprob[] = [];
 type TokenLogprob = JsonObject & { readonly token: string; readonly logprob: number };
 
 function isLogprob(value: unknown): value is TokenLogprob {
-  return isObject(value) && typeof value["token"] === "string" && typeof value["logprob"] === "number";
+  return (
+    isObject(value) && typeof value["token"] === "string" && typeof value["logprob"] === "number"
+  );
 }
 
 function logprobOf(value: TokenLogprob): Logprob {
   const { token, logprob, top_logprobs: top } = value;
-  const others = Array.isArray(top) ? top.filter(isLogprob).map((each) => ({ token: each.token, logprob: each.logprob, bytes: bytesOf(each) })) : [];
+  const others = Array.isArray(top)
+    ? top
+        .filter(isLogprob)
+        .map((each) => ({ token: each.token, logprob: each.logprob, bytes: bytesOf(each) }))
+    : [];
   return { token, logprob, bytes: bytesOf(value), top_logprobs: others };
 }
 

@@ -6,12 +6,17 @@ export interface DataUrl {
   readonly base64: string;
 }
 
-/** Null for anything but a `data:` URL in base64. Whether the base64 is any good is for the provider to say. */
+/**
+ * Null for anything but a `data:` URL in base64. Whether the base64 is any good is for the provider
+ * to say.
+ */
 export function readDataUrl(url: string): DataUrl | null {
   const comma = url.indexOf(",");
   if (comma === -1 || url.slice(0, 5).toLowerCase() !== "data:") return null;
   const [mediaType = "", ...parameters] = url.slice(5, comma).toLowerCase().split(";");
-  return parameters.at(-1)?.trim() === "base64" ? { mediaType: mediaType.trim(), base64: url.slice(comma + 1) } : null;
+  return parameters.at(-1)?.trim() === "base64"
+    ? { mediaType: mediaType.trim(), base64: url.slice(comma + 1) }
+    : null;
 }
 
 export function writeDataUrl({ mediaType, base64 }: DataUrl): string {

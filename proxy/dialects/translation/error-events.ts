@@ -1,4 +1,7 @@
-/** Errors within a stream, in the shape of the client's dialect: after the status has gone out, an event is all there is. */
+/**
+ * Errors within a stream, in the shape of the client's dialect: after the status has gone out, an
+ * event is all there is.
+ */
 import { isObject } from "../../../shared/assert.js";
 import type { ErrorType } from "../../../shared/error-code.js";
 import { toldError } from "../../body/told-error.js";
@@ -11,7 +14,10 @@ export interface StreamError {
   readonly code: string | null;
 }
 
-/** The words for errors that stand in Anthropic's and OpenAI's streams, where no status says more. What isn't here is `provider_error`. */
+/**
+ * The words for errors that stand in Anthropic's and OpenAI's streams, where no status says more.
+ * What isn't here is `provider_error`.
+ */
 const typesOfUpstream: ReadonlyMap<unknown, ErrorType> = new Map([
   ["invalid_request_error", "invalid_request_error"],
   ["request_too_large", "invalid_request_error"],
@@ -40,5 +46,8 @@ export function chatErrorEvent({ type, message, code }: StreamError): ClientEven
 /** Anthropic has our names, and one for what is the server's fault. */
 export function messagesErrorEvent({ type, message }: StreamError): ClientEvent {
   const named = type === "provider_error" || type === "internal_error" ? "api_error" : type;
-  return { event: "error", data: JSON.stringify({ type: "error", error: { type: named, message } }) };
+  return {
+    event: "error",
+    data: JSON.stringify({ type: "error", error: { type: named, message } }),
+  };
 }

@@ -2,13 +2,13 @@
  * How the fields of one kind of object are translated, as tables: the code goes by them, and
  * docs/dialects.md shows them.
  *
- * A field is left out only when the answer means the same without it. What would change its meaning is
- * refused, and so is a field that no table knows.
+ * A field is left out only when the answer means the same without it. What would change its meaning
+ * is refused, and so is a field that no table knows.
  */
 
 export type FieldRule =
-  | { readonly how: "mapped"; /** What it becomes. */ readonly note: string }
-  | { readonly how: "left out"; /** Why that is harmless. */ readonly note: string }
+  | { readonly how: "mapped" /** What it becomes. */; readonly note: string }
+  | { readonly how: "left out" /** Why that is harmless. */; readonly note: string }
   | {
       readonly how: "refused";
       /** What it must be instead: `must be 1`. */
@@ -33,7 +33,11 @@ export function leftOut(note: string): FieldRule {
   return { how: "left out", note };
 }
 
-export function refused(note: string, must = "must be left out", allows: (value: unknown) => boolean = () => false): FieldRule {
+export function refused(
+  note: string,
+  must = "must be left out",
+  allows: (value: unknown) => boolean = () => false,
+): FieldRule {
   return { how: "refused", must, note, allows };
 }
 

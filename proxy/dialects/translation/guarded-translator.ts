@@ -1,6 +1,6 @@
 /**
- * What the two translators of streams share: they gather what one event gives, they end once, and what
- * can't be translated becomes an error event in the client's shape instead of an exception.
+ * What the two translators of streams share: they gather what one event gives, they end once, and
+ * what can't be translated becomes an error event in the client's shape instead of an exception.
  */
 import { isObject } from "../../../shared/assert.js";
 import { parseBodyExactly } from "../../body/exact-json.js";
@@ -47,7 +47,10 @@ export abstract class GuardedTranslator implements EventTranslator {
     this.#out.push({ event, data: JSON.stringify(value) });
   }
 
-  /** The last event, if there is one, has been sent: what the upstream says after this is passed over. */
+  /**
+   * The last event, if there is one, has been sent: what the upstream says after this is passed
+   * over.
+   */
   protected close(last: ClientEvent | null): void {
     if (last !== null) this.#out.push(last);
     this.#over = true;
@@ -58,7 +61,10 @@ export abstract class GuardedTranslator implements EventTranslator {
     this.close(this.errorEvent(readStreamError(data, value)));
   }
 
-  /** `saying`: what the upstream has said is at fault for what can't be translated, not that it said no more. */
+  /**
+   * `saying`: what the upstream has said is at fault for what can't be translated, not that it said
+   * no more.
+   */
   #gather(act: () => void, saying: boolean): readonly ClientEvent[] {
     if (this.#over) return none;
     this.#out = [];
@@ -67,7 +73,13 @@ export abstract class GuardedTranslator implements EventTranslator {
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
       this.#failed = saying && !(error instanceof FailedAnswer);
-      this.close(this.errorEvent({ type: "provider_error", message: error.message, code: this.#failed ? "answer_untranslatable" : null }));
+      this.close(
+        this.errorEvent({
+          type: "provider_error",
+          message: error.message,
+          code: this.#failed ? "answer_untranslatable" : null,
+        }),
+      );
     }
     return this.#out;
   }
@@ -76,6 +88,7 @@ export abstract class GuardedTranslator implements EventTranslator {
 /** The object that an event's data is. */
 export function parseEventData(data: string): JsonObject {
   const value = parseBodyExactly(data);
-  if (!isObject(value)) throw new UntranslatableAnswer("the provider's stream holds an event that is no JSON object");
+  if (!isObject(value))
+    throw new UntranslatableAnswer("the provider's stream holds an event that is no JSON object");
   return value;
 }

@@ -1,7 +1,7 @@
 /**
- * The check of a request that is translated by field tables. It knows the provider's dialect, for what
- * can't be said in it; and a reader that refuses gives a value of the right type all the same, so a
- * translation runs through without a look after each step and asks for its `result` once.
+ * The check of a request that is translated by field tables. It knows the provider's dialect, for
+ * what can't be said in it; and a reader that refuses gives a value of the right type all the same,
+ * so a translation runs through without a look after each step and asks for its `result` once.
  */
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import type { FieldTable } from "./field-table.js";
@@ -31,23 +31,34 @@ export class Refusals {
     this.#check.refuse(path, problem);
   }
 
-  /** Something that the client's dialect can say and the provider's can't: `n must be 1: the model's provider speaks …, which gives one answer`. */
+  /**
+   * Something that the client's dialect can say and the provider's can't: `n must be 1: the model's
+   * provider speaks …, which gives one answer`.
+   */
   unsayable(path: string, must: string, note: string): void {
     this.#check.refuse(path, `${must}: the model's provider speaks ${this.#provider}, ${note}`);
   }
 
-  /** Holds every field of an object to its table. A null is an absent field in both dialects. `at` leads the names: empty, or `messages[3].`. */
+  /**
+   * Holds every field of an object to its table. A null is an absent field in both dialects. `at`
+   * leads the names: empty, or `messages[3].`.
+   */
   fields(object: JsonObject, table: FieldTable, at: string): void {
     for (const key in object) {
       const value = object[key];
       if (isAbsent(value)) continue;
       const rule = table.get(key);
-      if (rule === undefined) this.unsayable(`${at}${key}`, "must be left out", "into which Sluice can't translate it");
-      else if (rule.how === "refused" && !rule.allows(value)) this.unsayable(`${at}${key}`, rule.must, rule.note);
+      if (rule === undefined)
+        this.unsayable(`${at}${key}`, "must be left out", "into which Sluice can't translate it");
+      else if (rule.how === "refused" && !rule.allows(value))
+        this.unsayable(`${at}${key}`, rule.must, rule.note);
     }
   }
 
-  /** What is nested too deeply to be written as JSON again is refused before anything else is looked at. */
+  /**
+   * What is nested too deeply to be written as JSON again is refused before anything else is looked
+   * at.
+   */
   depth(body: JsonObject): boolean {
     for (const key in body) {
       if (!nestedDeeperThan(body[key], jsonDepthMax)) continue;
@@ -97,12 +108,20 @@ export class Refusals {
   /** A number from 0 to 1; undefined when the field is absent. */
   share(value: unknown, path: string): unknown {
     if (isAbsent(value)) return undefined;
-    if (typeof value !== "number" || !(value >= 0 && value <= 1)) this.refuse(path, `must be a number from 0 to 1, not ${quote(value)}`);
+    if (typeof value !== "number" || !(value >= 0 && value <= 1))
+      this.refuse(path, `must be a number from 0 to 1, not ${quote(value)}`);
     return value;
   }
 
-  /** The other dialect's word for a word of this one; undefined when the field is absent or says nothing. */
-  word(value: unknown, words: ReadonlyMap<string, string | undefined>, path: string): string | undefined {
+  /**
+   * The other dialect's word for a word of this one; undefined when the field is absent or says
+   * nothing.
+   */
+  word(
+    value: unknown,
+    words: ReadonlyMap<string, string | undefined>,
+    path: string,
+  ): string | undefined {
     if (isAbsent(value)) return undefined;
     if (typeof value === "string" && words.has(value)) return words.get(value);
     this.refuse(path, `must be one of ${[...words.keys()].join(", ")}, not ${quote(value)}`);

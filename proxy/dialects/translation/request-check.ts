@@ -1,13 +1,16 @@
-/** Checks the fields of a request that is being translated, and remembers the first one that is wrong. */
+/**
+ * Checks the fields of a request that is being translated, and remembers the first one that is
+ * wrong.
+ */
 import { isCount, isObject } from "../../../shared/assert.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { kindOf } from "../../body/model-body.js";
 import type { JsonObject } from "./translation.js";
 
 /**
- * Each check gives the value, or undefined when it isn't what it must be; the translation then goes on
- * as if the field weren't there, and its result is thrown away because `failure` is set. So a request
- * that is refused deep inside needs neither exceptions nor a union at each level.
+ * Each check gives the value, or undefined when it isn't what it must be; the translation then goes
+ * on as if the field weren't there, and its result is thrown away because `failure` is set. So a
+ * request that is refused deep inside needs neither exceptions nor a union at each level.
  *
  * `path` names the field as the client wrote it, such as `input[2].content[0].text`.
  */
@@ -55,14 +58,18 @@ export class RequestCheck {
     const object = this.object(value, path);
     if (object === undefined) return undefined;
     for (const key of Object.keys(object)) {
-      if (!known.has(key) && !isAbsent(object[key])) return this.refuse(`${path}.${key}`, "is not known");
+      if (!known.has(key) && !isAbsent(object[key]))
+        return this.refuse(`${path}.${key}`, "is not known");
     }
     return object;
   }
 
   #wrong(value: unknown, path: string, expected: string): undefined {
     if (isAbsent(value)) return this.refuse(path, "is required");
-    return this.refuse(path, `must be ${expected}, not ${typeof value === "number" ? value : kindOf(value)}`);
+    return this.refuse(
+      path,
+      `must be ${expected}, not ${typeof value === "number" ? value : kindOf(value)}`,
+    );
   }
 }
 
@@ -74,6 +81,9 @@ export function isAbsent(value: unknown): value is null | undefined {
 /** A value of the client's within a message: as it is when it is short, else its kind. */
 export function quote(value: unknown): string {
   if (value === undefined) return "nothing";
-  const isShort = typeof value === "number" || typeof value === "boolean" || (typeof value === "string" && value.length <= 64);
+  const isShort =
+    typeof value === "number" ||
+    typeof value === "boolean" ||
+    (typeof value === "string" && value.length <= 64);
   return isShort ? JSON.stringify(value) : kindOf(value);
 }

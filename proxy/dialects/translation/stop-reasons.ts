@@ -30,7 +30,11 @@ export function finishReason(stopReason: unknown): string {
 /** At OpenRouter and at DeepSeek: no end, but a failure. */
 const failures: ReadonlySet<unknown> = new Set(["error", "insufficient_system_resource"]);
 
-/** Throws `FailedAnswer`. Some providers end an answer that calls tools with `stop`; a client of Anthropic's calls them only when it is told to. A model that refuses ends with `stop`, and says so in `refusal`. */
+/**
+ * Throws `FailedAnswer`. Some providers end an answer that calls tools with `stop`; a client of
+ * Anthropic's calls them only when it is told to. A model that refuses ends with `stop`, and says
+ * so in `refusal`.
+ */
 export function stopReason(finish: unknown, callsTools: boolean, refuses: boolean): string {
   if (failures.has(finish)) throw new FailedAnswer("the provider ended its answer with an error");
   const reason = stopReasons.get(finish as string) ?? "end_turn";

@@ -1,6 +1,6 @@
 /**
- * The result of a tool as chat completions can say it: a tool's message can't hold pictures and files, so
- * they are put to what the user says next, behind a line that says where they come from.
+ * The result of a tool as chat completions can say it: a tool's message can't hold pictures and
+ * files, so they are put to what the user says next, behind a line that says where they come from.
  */
 import type { JsonObject } from "./translation.js";
 
@@ -16,7 +16,13 @@ export function splitToolResult(parts: readonly JsonObject[], callId: string): T
   const texts = parts.filter((part) => part["type"] === "text");
   if (texts.length === parts.length) return { texts, attached: [] };
   return {
-    texts: texts.length > 0 ? texts : [{ type: "text", text: "The result is in the next message of the user." }],
-    attached: [{ type: "text", text: `Part of the result of the tool call ${callId}:` }, ...parts.filter((part) => part["type"] !== "text")],
+    texts:
+      texts.length > 0
+        ? texts
+        : [{ type: "text", text: "The result is in the next message of the user." }],
+    attached: [
+      { type: "text", text: `Part of the result of the tool call ${callId}:` },
+      ...parts.filter((part) => part["type"] !== "text"),
+    ],
   };
 }

@@ -1,7 +1,7 @@
 /**
- * The usage that an answer tells, in the other dialect's fields. What a count means is `read-usage.ts`'s
- * answer, so a client is told what its limits are charged: OpenAI's input holds what a cache read and
- * wrote, Anthropic's comes beside it.
+ * The usage that an answer tells, in the other dialect's fields. What a count means is
+ * `read-usage.ts`'s answer, so a client is told what its limits are charged: OpenAI's input holds
+ * what a cache read and wrote, Anthropic's comes beside it.
  */
 import { isCount, isObject } from "../../../shared/assert.js";
 import { readUsage } from "../../usage/read-usage.js";
@@ -15,17 +15,24 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
     prompt_tokens: reading.inputTokens,
     completion_tokens: reading.outputTokens,
     total_tokens: reading.totalTokens,
-    prompt_tokens_details: { cached_tokens: reading.cachedInputTokens, cache_write_tokens: reading.cacheWriteInputTokens },
+    prompt_tokens_details: {
+      cached_tokens: reading.cachedInputTokens,
+      cache_write_tokens: reading.cacheWriteInputTokens,
+    },
   };
   const reasoning = detail(usage, "output_tokens_details", "thinking_tokens");
   if (reasoning !== null) out["completion_tokens_details"] = { reasoning_tokens: reasoning };
   return out;
 }
 
-/** For a client of Anthropic's, which always reads one: zeros when none was told, or nonsense. `tier` is the answer's `service_tier`, which stands in the usage there. */
+/**
+ * For a client of Anthropic's, which always reads one: zeros when none was told, or nonsense.
+ * `tier` is the answer's `service_tier`, which stands in the usage there.
+ */
 export function messagesUsage(usage: unknown, tier: unknown): JsonObject {
   const reading = readUsage(usage);
-  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = reading.kind === "usage" ? reading : none;
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } =
+    reading.kind === "usage" ? reading : none;
   const out: Record<string, unknown> = {
     input_tokens: inputTokens - cachedInputTokens - cacheWriteInputTokens,
     output_tokens: outputTokens,
@@ -40,10 +47,19 @@ export function messagesUsage(usage: unknown, tier: unknown): JsonObject {
 }
 
 const none = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteInputTokens: 0 };
-const messagesTiers: ReadonlyMap<unknown, string> = new Map([["default", "standard"], ["priority", "priority"]]);
-const chatTiers: ReadonlyMap<unknown, string> = new Map([["standard", "default"], ["priority", "priority"]]);
+const messagesTiers: ReadonlyMap<unknown, string> = new Map([
+  ["default", "standard"],
+  ["priority", "priority"],
+]);
+const chatTiers: ReadonlyMap<unknown, string> = new Map([
+  ["standard", "default"],
+  ["priority", "priority"],
+]);
 
-/** The `service_tier` of a chat completion, of Anthropic's usage; undefined when chat completions have no word for it. */
+/**
+ * The `service_tier` of a chat completion, of Anthropic's usage; undefined when chat completions
+ * have no word for it.
+ */
 export function chatServiceTier(usage: unknown): string | undefined {
   return isObject(usage) ? chatTiers.get(usage["service_tier"]) : undefined;
 }

@@ -1,10 +1,15 @@
-/** What a translation between two dialects is: requests one way, answers and events the other. Pure functions over JSON; whoever uses one frames the bytes. */
+/**
+ * What a translation between two dialects is: requests one way, answers and events the other. Pure
+ * functions over JSON; whoever uses one frames the bytes.
+ */
 import type { Failure } from "../../../shared/error-code.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A request body in another dialect, or a 400 that names the field which can't be said in it. */
-export type TranslatedRequest = { readonly ok: true; readonly body: JsonObject } | { readonly ok: false; readonly failure: Failure };
+export type TranslatedRequest =
+  | { readonly ok: true; readonly body: JsonObject }
+  | { readonly ok: false; readonly failure: Failure };
 
 export interface RequestOptions {
   /** For a dialect that requires a limit where the client gave none. */
@@ -28,25 +33,44 @@ export interface ClientEvent {
 
 /** Turns the upstream's events into the client's. */
 export interface EventTranslator {
-  /** One event of the upstream: its `event:` name (null when unnamed) and its data as text. What the client gets for it, in order. */
+  /**
+   * One event of the upstream: its `event:` name (null when unnamed) and its data as text. What the
+   * client gets for it, in order.
+   */
   push(event: string | null, data: string): readonly ClientEvent[];
   /** The upstream's stream ended in order: whatever is still owed to the client. */
   end(): readonly ClientEvent[];
-  /** What the upstream says next can't be given to `push`: the client is told why, and nothing more. */
+  /**
+   * What the upstream says next can't be given to `push`: the client is told why, and nothing more.
+   */
   refuse(message: string): readonly ClientEvent[];
-  /** What the upstream has said can't be translated: the client has been told, and nothing more will be. Not for a stream that ended too early. */
+  /**
+   * What the upstream has said can't be translated: the client has been told, and nothing more will
+   * be. Not for a stream that ended too early.
+   */
   readonly failed: boolean;
-  /** What the upstream has told of its usage so far, in its own fields; null or undefined: nothing yet. */
+  /**
+   * What the upstream has told of its usage so far, in its own fields; null or undefined: nothing
+   * yet.
+   */
   readonly usage: unknown;
 }
 
 export interface Translation {
-  /** The client's request as the upstream's. `model` is left as it is; the caller sets it afterwards. */
+  /**
+   * The client's request as the upstream's. `model` is left as it is; the caller sets it
+   * afterwards.
+   */
   request(body: JsonObject, options: RequestOptions): TranslatedRequest;
   /** A whole successful answer of the upstream as the client's. */
   answer(body: JsonObject, context: AnswerContext): JsonObject;
-  /** A whole successful answer of the upstream as the events that a stream of its would have had. */
+  /**
+   * A whole successful answer of the upstream as the events that a stream of its would have had.
+   */
   asEvents(body: JsonObject): readonly ClientEvent[];
-  /** For a streamed answer. Its usage is told to whoever reads it, asked for or not: `tap-stream.ts` keeps it from clients that didn't ask. */
+  /**
+   * For a streamed answer. Its usage is told to whoever reads it, asked for or not: `tap-stream.ts`
+   * keeps it from clients that didn't ask.
+   */
   events(context: AnswerContext): EventTranslator;
 }

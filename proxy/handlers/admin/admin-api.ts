@@ -1,6 +1,7 @@
 /**
- * The /admin/rate-limits and /admin/budgets endpoints (CONTRACT section 6): HTTP in, one admin operation of the daemon, and
- * the whole list out. What a body may hold is checked by the daemon, for the command line alike.
+ * The /admin/rate-limits and /admin/budgets endpoints (CONTRACT section 6): HTTP in, one admin
+ * operation of the daemon, and the whole list out. What a body may hold is checked by the daemon,
+ * for the command line alike.
  */
 import { unreachable } from "../../../shared/assert.js";
 import { failure, invalid, type Failure } from "../../../shared/error-code.js";
@@ -17,17 +18,33 @@ const adminBodyBytesMax = 16 * 1024;
 /** A rule is an object with one object in it. */
 const adminBodyDepthMax = 3;
 
-export async function handleAdmin(gateway: Gateway, exchange: Exchange, endpoint: AdminEndpoint, record: RequestRecord): Promise<void> {
+export async function handleAdmin(
+  gateway: Gateway,
+  exchange: Exchange,
+  endpoint: AdminEndpoint,
+  record: RequestRecord,
+): Promise<void> {
   const op = operation(exchange.method, endpoint);
   const { list: listOp, items } = endpoint.startsWith("budgets") ? budgetList : ruleList;
   if (op !== listOp) {
-    const body: JsonBody = exchange.method === "GET" ? { ok: true, value: null } : await readJson(exchange, gateway.isUtf8);
+    const body: JsonBody =
+      exchange.method === "GET"
+        ? { ok: true, value: null }
+        : await readJson(exchange, gateway.isUtf8);
     if (!body.ok) return failAdmin(exchange, record, body.failure);
     const done = await gateway.limiter.call(op, body.value);
     if (!done.ok) return failAdmin(exchange, record, done.failure);
-    if (endpoint === "rate-limits-reset" || endpoint === "budgets-reset" || endpoint === "budgets-settings") {
+    if (
+      endpoint === "rate-limits-reset" ||
+      endpoint === "budgets-reset" ||
+      endpoint === "budgets-settings"
+    ) {
       record.end(200, "answered");
-      return replyJson(exchange, 200, endpoint === "budgets-settings" ? done.body : { status: "ok" });
+      return replyJson(
+        exchange,
+        200,
+        endpoint === "budgets-settings" ? done.body : { status: "ok" },
+      );
     }
   }
   await replyList(gateway, exchange, record, { listOp, items });
@@ -39,14 +56,30 @@ const budgetList = { list: "budgets.list", items: "budgets" } as const;
 
 function operation(method: string, endpoint: AdminEndpoint): AdminOp {
   switch (endpoint) {
-    case "rate-limits-reset": return "rate-limits.reset";
-    case "rate-limits-reset-one": return "rate-limits.reset-one";
-    case "rate-limits": return method === "PUT" ? "rate-limits.put" : method === "DELETE" ? "rate-limits.delete" : "rate-limits.list";
-    case "budgets-reset": return "budgets.reset";
-    case "budgets-reset-one": return "budgets.reset-one";
-    case "budgets-settings": return method === "PUT" ? "budgets.put-settings" : "budgets.settings";
-    case "budgets": return method === "PUT" ? "budgets.put" : method === "DELETE" ? "budgets.delete" : "budgets.list";
-    default: return unreachable(endpoint);
+    case "rate-limits-reset":
+      return "rate-limits.reset";
+    case "rate-limits-reset-one":
+      return "rate-limits.reset-one";
+    case "rate-limits":
+      return method === "PUT"
+        ? "rate-limits.put"
+        : method === "DELETE"
+          ? "rate-limits.delete"
+          : "rate-limits.list";
+    case "budgets-reset":
+      return "budgets.reset";
+    case "budgets-reset-one":
+      return "budgets.reset-one";
+    case "budgets-settings":
+      return method === "PUT" ? "budgets.put-settings" : "budgets.settings";
+    case "budgets":
+      return method === "PUT"
+        ? "budgets.put"
+        : method === "DELETE"
+          ? "budgets.delete"
+          : "budgets.list";
+    default:
+      return unreachable(endpoint);
   }
 }
 
@@ -56,19 +89,45 @@ export function failAdmin(exchange: Exchange, record: RequestRecord, what: Failu
   replyFailure(exchange, "admin", what);
 }
 
-type JsonBody = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly failure: Failure };
+type JsonBody =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly failure: Failure };
 
 /** The body of an admin request as a JSON value: bounded in bytes and in depth. */
-export async function readJson(exchange: Exchange, isUtf8: (bytes: Buffer) => boolean): Promise<JsonBody> {
+export async function readJson(
+  exchange: Exchange,
+  isUtf8: (bytes: Buffer) => boolean,
+): Promise<JsonBody> {
   const body = await exchange.readBody(adminBodyBytesMax);
-  if (!body.ok) return { ok: false, failure: failure("request_too_large", `the body is larger than ${adminBodyBytesMax} bytes`) };
-  if (!isUtf8(body.bytes)) return { ok: false, failure: invalid("the body must be a JSON object: it is not valid UTF-8", "body") };
+  if (!body.ok)
+    return {
+      ok: false,
+      failure: failure("request_too_large", `the body is larger than ${adminBodyBytesMax} bytes`),
+    };
+  if (!isUtf8(body.bytes))
+    return {
+      ok: false,
+      failure: invalid("the body must be a JSON object: it is not valid UTF-8", "body"),
+    };
   try {
     const value: unknown = JSON.parse(body.bytes.toString("utf8"));
-    if (isDeeper(value, adminBodyDepthMax)) return { ok: false, failure: invalid(`the body must be a JSON object: it is nested more than ${adminBodyDepthMax} deep`, "body") };
+    if (isDeeper(value, adminBodyDepthMax))
+      return {
+        ok: false,
+        failure: invalid(
+          `the body must be a JSON object: it is nested more than ${adminBodyDepthMax} deep`,
+          "body",
+        ),
+      };
     return { ok: true, value };
   } catch (error) {
-    return { ok: false, failure: invalid(`the body must be a JSON object: ${error instanceof Error ? error.message : String(error)}`, "body") };
+    return {
+      ok: false,
+      failure: invalid(
+        `the body must be a JSON object: ${error instanceof Error ? error.message : String(error)}`,
+        "body",
+      ),
+    };
   }
 }
 
@@ -77,7 +136,14 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-type ListPage = { readonly ok: true; readonly items: readonly unknown[]; readonly serverTime: string; readonly next: string | null } | { readonly ok: false; readonly failure: Failure };
+type ListPage =
+  | {
+      readonly ok: true;
+      readonly items: readonly unknown[];
+      readonly serverTime: string;
+      readonly next: string | null;
+    }
+  | { readonly ok: false; readonly failure: Failure };
 
 /** Which list is told: the daemon's operation, and the name of its items. */
 interface ListOf {
@@ -85,19 +151,41 @@ interface ListOf {
   readonly items: "rate_limits" | "budgets";
 }
 
-async function listPage(gateway: Gateway, { listOp, items }: ListOf, after: string | null): Promise<ListPage> {
+async function listPage(
+  gateway: Gateway,
+  { listOp, items }: ListOf,
+  after: string | null,
+): Promise<ListPage> {
   const page = await gateway.limiter.call(listOp, { after });
   if (!page.ok) return page;
-  const { [items]: some, server_time: serverTime, next } = page.body as { rate_limits: unknown[]; budgets: unknown[]; server_time: string; next: string | null };
+  const {
+    [items]: some,
+    server_time: serverTime,
+    next,
+  } = page.body as {
+    rate_limits: unknown[];
+    budgets: unknown[];
+    server_time: string;
+    next: string | null;
+  };
   return { ok: true, items: some, serverTime, next };
 }
 
-/** All pages of the daemon's list as one. Beyond the first they leave as they come: one text of 100,000 rules would make every other request wait until it is written. */
-async function replyList(gateway: Gateway, exchange: Exchange, record: RequestRecord, list: ListOf): Promise<void> {
+/**
+ * All pages of the daemon's list as one. Beyond the first they leave as they come: one text of
+ * 100,000 rules would make every other request wait until it is written.
+ */
+async function replyList(
+  gateway: Gateway,
+  exchange: Exchange,
+  record: RequestRecord,
+  list: ListOf,
+): Promise<void> {
   let page = await listPage(gateway, list, null);
   if (!page.ok) return failAdmin(exchange, record, page.failure);
   record.end(200, "answered");
-  if (page.next === null) return replyJson(exchange, 200, { [list.items]: page.items, server_time: page.serverTime });
+  if (page.next === null)
+    return replyJson(exchange, 200, { [list.items]: page.items, server_time: page.serverTime });
   exchange.begin(200, ["content-type", "application/json", "x-request-id", exchange.id]);
   const write = writerTo(exchange);
   await write(`{"${list.items}":[${itemsText(page.items)}`);

@@ -1,7 +1,7 @@
 /**
- * POST /admin/explain: what would happen to a request for this model on this user path or by this key, or what did
- * happen to the one with this id. The model is resolved here, as for a real request; the rules are
- * asked in the daemon.
+ * POST /admin/explain: what would happen to a request for this model on this user path or by this
+ * key, or what did happen to the one with this id. The model is resolved here, as for a real
+ * request; the rules are asked in the daemon.
  */
 import { failure, type Failure, invalid } from "../../../shared/error-code.js";
 import { isObject } from "../../../shared/assert.js";
@@ -15,17 +15,37 @@ import { resolveModel } from "../../routing/resolve-model.js";
 import { replyJson } from "../../http/respond.js";
 
 /** Consumes nothing; no virtual model's turn is taken. */
-export async function explainRequest(gateway: Gateway, exchange: Exchange, record: RequestRecord): Promise<void> {
+export async function explainRequest(
+  gateway: Gateway,
+  exchange: Exchange,
+  record: RequestRecord,
+): Promise<void> {
   const body = await readJson(exchange, gateway.isUtf8);
   if (!body.ok) return failAdmin(exchange, record, body.failure);
   const asked = readQuestion(body.value);
   if (!asked.ok) return failAdmin(exchange, record, asked.failure);
-  const question = asked.requestId === null ? await resolved(gateway, asked, keyAsked(gateway, asked.key)) : { request_id: asked.requestId };
-  if (question === null) return failAdmin(exchange, record, failure("model_not_found", `the model ${show(asked.model)} does not exist: GET /v1/models lists those that do`, "model"));
+  const question =
+    asked.requestId === null
+      ? await resolved(gateway, asked, keyAsked(gateway, asked.key))
+      : { request_id: asked.requestId };
+  if (question === null)
+    return failAdmin(
+      exchange,
+      record,
+      failure(
+        "model_not_found",
+        `the model ${show(asked.model)} does not exist: GET /v1/models lists those that do`,
+        "model",
+      ),
+    );
   const answer = await gateway.limiter.call("explain", question);
   if (!answer.ok) return failAdmin(exchange, record, answer.failure);
   record.end(200, "answered");
-  replyJson(exchange, 200, asked.requestId === null ? { model: asked.model, ...(answer.body as object) } : answer.body);
+  replyJson(
+    exchange,
+    200,
+    asked.requestId === null ? { model: asked.model, ...(answer.body as object) } : answer.body,
+  );
 }
 
 interface Question {
@@ -43,15 +63,31 @@ const known = ["user_path", "key", "model", "request_id"];
 function readQuestion(body: unknown): Question | { readonly ok: false; readonly failure: Failure } {
   if (!isObject(body)) return wrong(`the body must be a JSON object, not ${show(body)}`, "body");
   const unknown = Object.keys(body).find((name) => !known.includes(name));
-  if (unknown !== undefined) return wrong(`unknown field ${unknown}: expected ${known.join(", ")}`, unknown);
+  if (unknown !== undefined)
+    return wrong(`unknown field ${unknown}: expected ${known.join(", ")}`, unknown);
   const { user_path: userPath = "/", key = null, model, request_id: requestId } = body;
   if (requestId !== undefined) {
-    if (typeof requestId !== "string" || requestId === "") return wrong(`request_id must be the X-Request-ID of a refused request, not ${show(requestId)}`, "request_id");
-    if (model !== undefined || key !== null || body["user_path"] !== undefined) return wrong("request_id can't be combined with user_path, key and model: it names them", "request_id");
+    if (typeof requestId !== "string" || requestId === "")
+      return wrong(
+        `request_id must be the X-Request-ID of a refused request, not ${show(requestId)}`,
+        "request_id",
+      );
+    if (model !== undefined || key !== null || body["user_path"] !== undefined)
+      return wrong(
+        "request_id can't be combined with user_path, key and model: it names them",
+        "request_id",
+      );
     return { ok: true, requestId, userPath: "/", key: null, model: "" };
   }
-  if (typeof model !== "string" || model === "") return wrong(model === undefined ? "model or request_id is required" : `model must be a model's name, not ${show(model)}`, "model");
-  if (key !== null && (typeof key !== "string" || key === "")) return wrong(`key must be a managed key or its id, such as key_7, not ${show(key)}`, "key");
+  if (typeof model !== "string" || model === "")
+    return wrong(
+      model === undefined
+        ? "model or request_id is required"
+        : `model must be a model's name, not ${show(model)}`,
+      "model",
+    );
+  if (key !== null && (typeof key !== "string" || key === ""))
+    return wrong(`key must be a managed key or its id, such as key_7, not ${show(key)}`, "key");
   const path = parseUserPath(userPath, "user_path");
   return path.ok ? { ok: true, requestId: null, userPath: path.value, key, model } : path;
 }
@@ -66,11 +102,23 @@ function keyAsked({ credentials }: Gateway, key: string | null): object {
   return { key: looksLikeManagedKey(key) ? { key_hash: credentials.hashKey(key) } : { id: key } };
 }
 
-async function resolved(gateway: Gateway, { userPath, model }: Question, key: object): Promise<object | null> {
+async function resolved(
+  gateway: Gateway,
+  { userPath, model }: Question,
+  key: object,
+): Promise<object | null> {
   let route = resolveModel(gateway.models.current(), model);
   if (route === null) {
     await gateway.models.firstLearned();
     route = resolveModel(gateway.models.current(), model);
   }
-  return route === null ? null : { user_path: userPath, ...key, targets: gateway.targetOrder.peek(route).map((target) => ({ provider: target.provider, model: target.model })) };
+  return route === null
+    ? null
+    : {
+        user_path: userPath,
+        ...key,
+        targets: gateway.targetOrder
+          .peek(route)
+          .map((target) => ({ provider: target.provider, model: target.model })),
+      };
 }

@@ -1,6 +1,6 @@
 /**
- * GET /v1/usage (CONTRACT section 7): the caller's own usage, budgets and rate limits. Free and never
- * limited. The parameters are checked here; the numbers are the daemon's.
+ * GET /v1/usage (CONTRACT section 7): the caller's own usage, budgets and rate limits. Free and
+ * never limited. The parameters are checked here; the numbers are the daemon's.
  */
 import { failure } from "../../../shared/error-code.js";
 import type { Caller } from "../../auth/authenticate.js";
@@ -9,17 +9,30 @@ import type { Gateway, RequestRecord } from "../../gateway.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
 import { parseUsageQuery } from "./usage-window.js";
 
-export async function replyUsage(gateway: Gateway, exchange: Exchange, caller: Caller, record: RequestRecord): Promise<void> {
+export async function replyUsage(
+  gateway: Gateway,
+  exchange: Exchange,
+  caller: Caller,
+  record: RequestRecord,
+): Promise<void> {
   const window = parseUsageQuery(exchange.query, gateway.nowMs());
   if (!window.ok) {
     record.end(400, "refused");
     return replyFailure(exchange, "model", window.failure);
   }
-  const status = await gateway.limiter.call("usage.status", { user_path: caller.userPath, start_date: window.startDate, end_date: window.endDate });
+  const status = await gateway.limiter.call("usage.status", {
+    user_path: caller.userPath,
+    start_date: window.startDate,
+    end_date: window.endDate,
+  });
   if (!status.ok) {
     record.end(503, "refused");
     record.note = status.failure.message;
-    return replyFailure(exchange, "model", failure("usage_status_failed", `the usage can't be told now: ${status.failure.message}`));
+    return replyFailure(
+      exchange,
+      "model",
+      failure("usage_status_failed", `the usage can't be told now: ${status.failure.message}`),
+    );
   }
   record.end(200, "answered");
   replyJson(exchange, 200, status.body);

@@ -5,7 +5,11 @@ import { show } from "../../../shared/checked.js";
 import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
 
 export type UsageWindow =
-  | { readonly ok: true; /** Days in UTC, both included. */ readonly startDate: string; readonly endDate: string }
+  | {
+      readonly ok: true /** Days in UTC, both included. */;
+      readonly startDate: string;
+      readonly endDate: string;
+    }
   | { readonly ok: false; readonly failure: Failure };
 
 const daysDefault = 30;
@@ -15,8 +19,14 @@ export function parseUsageQuery(query: string, nowMs: number): UsageWindow {
   const parameters = new URLSearchParams(query);
   if (isRepeated(parameters, "days")) return repeated("days");
   const rawDays = parameters.get("days");
-  const days = rawDays === null ? daysDefault : /^\d+$/.test(rawDays) ? Math.min(Number(rawDays), usageDaysMax) : 0;
-  if (days === 0) return wrong(`days must be an integer greater than 0, not ${show(rawDays)}`, "days");
+  const days =
+    rawDays === null
+      ? daysDefault
+      : /^\d+$/.test(rawDays)
+        ? Math.min(Number(rawDays), usageDaysMax)
+        : 0;
+  if (days === 0)
+    return wrong(`days must be an integer greater than 0, not ${show(rawDays)}`, "days");
   const start = dateOf("start_date", parameters);
   if (start !== null && typeof start !== "number") return start;
   const end = dateOf("end_date", parameters);
@@ -25,9 +35,17 @@ export function parseUsageQuery(query: string, nowMs: number): UsageWindow {
   const endMs = end ?? today;
   const startMs = start ?? endMs - ((end === null ? days : daysDefault) - 1) * dayMs;
   const [startDate, endDate] = [dayOf(startMs), dayOf(endMs)];
-  if (startMs > endMs) return wrong(`start_date must not be after end_date: ${startDate} is after ${endDate}`, "start_date");
+  if (startMs > endMs)
+    return wrong(
+      `start_date must not be after end_date: ${startDate} is after ${endDate}`,
+      "start_date",
+    );
   const span = (endMs - startMs) / dayMs + 1;
-  if (span > usageDaysMax) return wrong(`start_date and end_date must span at most ${usageDaysMax} days, not ${span}`, "start_date");
+  if (span > usageDaysMax)
+    return wrong(
+      `start_date and end_date must span at most ${usageDaysMax} days, not ${span}`,
+      "start_date",
+    );
   return { ok: true, startDate, endDate };
 }
 
@@ -36,7 +54,10 @@ function dateOf(name: string, parameters: URLSearchParams): number | null | Usag
   const raw = parameters.get(name);
   if (raw === null) return null;
   // There is no year 0, and the days before it have no such form.
-  return (raw.startsWith("0000") ? null : parseDay(raw)) ?? wrong(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name);
+  return (
+    (raw.startsWith("0000") ? null : parseDay(raw)) ??
+    wrong(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name)
+  );
 }
 
 function isRepeated(parameters: URLSearchParams, name: string): boolean {

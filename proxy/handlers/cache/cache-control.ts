@@ -1,4 +1,7 @@
-/** What a request says about the response cache, in its `Cache-Control` header (RFC 9111 section 5.2.1). */
+/**
+ * What a request says about the response cache, in its `Cache-Control` header (RFC 9111 section
+ * 5.2.1).
+ */
 
 export interface CacheControl {
   /** How old a kept answer may be; 0 and below: none is wanted. */
@@ -10,20 +13,28 @@ export interface CacheControl {
 const unrestricted: CacheControl = { ageMsMax: Infinity, store: true };
 
 /**
- * `no-store`, `no-cache` and `max-age`; other directives mean nothing here. A `max-age` that is no number
- * of seconds, or comes twice, asks for a fresh answer: whoever wrote it didn't want an old one.
+ * `no-store`, `no-cache` and `max-age`; other directives mean nothing here. A `max-age` that is no
+ * number of seconds, or comes twice, asks for a fresh answer: whoever wrote it didn't want an old
+ * one.
  */
 export function readCacheControl(header: string | undefined): CacheControl {
   if (header === undefined) return unrestricted;
   let ageMsMax = Infinity;
   let store = true;
   for (const piece of header.split(",")) {
-    const [name = "", value = ""] = piece.trim().toLowerCase().split(/\s*=\s*/, 2);
+    const [name = "", value = ""] = piece
+      .trim()
+      .toLowerCase()
+      .split(/\s*=\s*/, 2);
     if (name === "no-store") {
       store = false;
       ageMsMax = 0;
     } else if (name === "no-cache") ageMsMax = 0;
-    else if (name === "max-age") ageMsMax = ageMsMax === Infinity && /^"?\d{1,15}"?$/.test(value) ? Number(value.replaceAll('"', "")) * 1000 : 0;
+    else if (name === "max-age")
+      ageMsMax =
+        ageMsMax === Infinity && /^"?\d{1,15}"?$/.test(value)
+          ? Number(value.replaceAll('"', "")) * 1000
+          : 0;
   }
   return { ageMsMax, store };
 }

@@ -1,4 +1,7 @@
-/** An exchange that says that the cache had no answer, and remembers the one that its client gets as long as it may be worth keeping. Everything passes at once. */
+/**
+ * An exchange that says that the cache had no answer, and remembers the one that its client gets as
+ * long as it may be worth keeping. Everything passes at once.
+ */
 import { ByteStore } from "../../../shared/byte-store.js";
 import { headerOf } from "../../http/copy-headers.js";
 import type { BodyResult, ClientSocket, Exchange } from "../../http/exchange.js";
@@ -25,10 +28,14 @@ export class RecordingExchange implements Exchange {
     this.#store = cache === null ? null : new ByteStore();
   }
 
-  /** Ends the recording: what was told with status 200, or null when it was something else, or too much. */
+  /**
+   * Ends the recording: what was told with status 200, or null when it was something else, or too
+   * much.
+   */
   take(): Recorded | null {
     const store = this.#store;
-    const recorded = store === null ? null : { contentType: this.#contentType, body: copyOf(store) };
+    const recorded =
+      store === null ? null : { contentType: this.#contentType, body: copyOf(store) };
     this.#forget();
     return recorded;
   }
@@ -42,7 +49,12 @@ export class RecordingExchange implements Exchange {
     return this.#exchange.write(chunk);
   }
 
-  reply(status: number, headers: readonly string[], body: string, encoding: "latin1" | "utf8"): void {
+  reply(
+    status: number,
+    headers: readonly string[],
+    body: string,
+    encoding: "latin1" | "utf8",
+  ): void {
     const withMiss = this.#head(status, headers);
     if (this.#store !== null) this.#record(Buffer.from(body, encoding));
     this.#exchange.reply(status, withMiss, body, encoding);
@@ -57,7 +69,11 @@ export class RecordingExchange implements Exchange {
 
   #record(chunk: Buffer): void {
     if (this.#store === null || this.#cache === null) return;
-    if (this.#store.length + chunk.length > this.#cache.bounds.entryBytesMax || !this.#cache.takeRoom(chunk.length)) return this.#forget();
+    if (
+      this.#store.length + chunk.length > this.#cache.bounds.entryBytesMax ||
+      !this.#cache.takeRoom(chunk.length)
+    )
+      return this.#forget();
     this.#roomTaken += chunk.length;
     this.#store.append(chunk);
   }

@@ -1,6 +1,7 @@
 /**
- * The answers that a proxy keeps to give them again: found by a digest of the request, bounded by number
- * and by bytes, the one that was used longest ago goes first. In memory alone, and each proxy has its own.
+ * The answers that a proxy keeps to give them again: found by a digest of the request, bounded by
+ * number and by bytes, the one that was used longest ago goes first. In memory alone, and each
+ * proxy has its own.
  *
  * Not here: which requests and answers are kept, and what a request is found by (`cacheable.ts`).
  * Times are handed in and only ever go forward.
@@ -74,7 +75,10 @@ export class ResponseCache {
     return { answer: entry.answer, ageMs };
   }
 
-  /** Keeps an answer, in place of an older one to the same request. One that is too large is not kept. */
+  /**
+   * Keeps an answer, in place of an older one to the same request. One that is too large is not
+   * kept.
+   */
   keep(key: string, answer: CachedAnswer, nowMs: number): void {
     const { entriesMax, bytesMax, entryBytesMax } = this.bounds;
     const bytes = bytesOf(answer);
@@ -90,8 +94,8 @@ export class ResponseCache {
   }
 
   /**
-   * Asks for room for bytes of an answer on its way, which may be kept when it is whole; false when there
-   * is none. All answers on their way have as much room together as those that are kept.
+   * Asks for room for bytes of an answer on its way, which may be kept when it is whole; false when
+   * there is none. All answers on their way have as much room together as those that are kept.
    */
   takeRoom(bytes: number): boolean {
     if (this.#recordedBytes + bytes > this.bounds.bytesMax) return false;

@@ -1,10 +1,11 @@
 /**
- * Reads one direction of a WebSocket (RFC 6455 section 5) while its bytes pass: where frames end, what the
- * text messages say, and that a side has begun to close. It keeps at most one message, up to a bound; of
- * one that outgrows it, all but its long strings.
+ * Reads one direction of a WebSocket (RFC 6455 section 5) while its bytes pass: where frames end,
+ * what the text messages say, and that a side has begun to close. It keeps at most one message, up
+ * to a bound; of one that outgrows it, all but its long strings.
  *
- * Not here: judging. A frame that breaks the rules ends the reading, not the session: the peer will say
- * what it thinks of it. Compressed messages can't be read; the handshake has taken compression out.
+ * Not here: judging. A frame that breaks the rules ends the reading, not the session: the peer will
+ * say what it thinks of it. Compressed messages can't be read; the handshake has taken compression
+ * out.
  */
 import { sessionMessageBytesMax } from "../../../shared/bounds.js";
 import { ByteStore } from "../../../shared/byte-store.js";
@@ -16,7 +17,10 @@ const close = 8;
 /** Two bytes, eight of a long length, four of a mask. */
 const headerBytesMax = 14;
 
-/** Hears each text message, unmasked; must not keep the Buffer. `leftOut`: bytes of long strings, which stand empty in it. */
+/**
+ * Hears each text message, unmasked; must not keep the Buffer. `leftOut`: bytes of long strings,
+ * which stand empty in it.
+ */
 export type OnText = (message: Buffer, leftOut: number) => void;
 
 export class FrameReader {
@@ -56,7 +60,8 @@ export class FrameReader {
 
   push(chunk: Buffer): void {
     let at = 0;
-    while (at < chunk.length && !this.broken) at = this.#inPayload ? this.#readPayload(chunk, at) : this.#readHeader(chunk, at);
+    while (at < chunk.length && !this.broken)
+      at = this.#inPayload ? this.#readPayload(chunk, at) : this.#readHeader(chunk, at);
   }
 
   #readHeader(chunk: Buffer, at: number): number {
@@ -91,8 +96,14 @@ export class FrameReader {
     this.#final = (first & 0x80) !== 0;
     this.#masked = (second & 0x80) !== 0;
     this.#maskAt = 0;
-    // A length beyond what a number holds exactly isn't reached in this life: it is skipped all the same.
-    this.#left = size === 126 ? this.#header.readUInt16BE(2) : size === 127 ? this.#header.readUInt32BE(2) * 2 ** 32 + this.#header.readUInt32BE(6) : size;
+    // A length beyond what a number holds exactly isn't reached in this life: it is skipped all the
+    // same.
+    this.#left =
+      size === 126
+        ? this.#header.readUInt16BE(2)
+        : size === 127
+          ? this.#header.readUInt32BE(2) * 2 ** 32 + this.#header.readUInt32BE(6)
+          : size;
     if (this.#opcode >= 8) {
       if (size > 125) this.broken = true;
       if (this.#opcode === close) this.closing = true;
@@ -114,11 +125,18 @@ export class FrameReader {
   }
 
   #readText(chunk: Buffer, at: number, end: number): void {
-    const whole = !this.#masked && this.#final && this.#message.length === 0 && this.#large === null && end - at === this.#left;
+    const whole =
+      !this.#masked &&
+      this.#final &&
+      this.#message.length === 0 &&
+      this.#large === null &&
+      end - at === this.#left;
     // The usual case, a whole message in one piece, is read where it lies.
-    if (whole && this.#left <= this.#messageBytesMax) return this.#onText!(chunk.subarray(at, end), 0);
+    if (whole && this.#left <= this.#messageBytesMax)
+      return this.#onText!(chunk.subarray(at, end), 0);
     const plain = this.#masked ? this.#unmask(chunk, at, end) : chunk.subarray(at, end);
-    if (this.#large === null && this.#message.length + plain.length <= this.#messageBytesMax) return this.#message.append(plain);
+    if (this.#large === null && this.#message.length + plain.length <= this.#messageBytesMax)
+      return this.#message.append(plain);
     if (this.#large === null) {
       this.#large = new AbridgedText(this.#messageBytesMax, () => true);
       this.#large.append(this.#message.take());
@@ -129,7 +147,8 @@ export class FrameReader {
   #unmask(chunk: Buffer, at: number, end: number): Buffer {
     const maskStart = this.#headerBytes - 4;
     const plain = Buffer.allocUnsafe(end - at);
-    for (let i = 0; i < plain.length; i++) plain[i] = chunk[at + i]! ^ this.#header[maskStart + (this.#maskAt++ & 3)]!;
+    for (let i = 0; i < plain.length; i++)
+      plain[i] = chunk[at + i]! ^ this.#header[maskStart + (this.#maskAt++ & 3)]!;
     return plain;
   }
 
@@ -140,7 +159,8 @@ export class FrameReader {
     this.#isText = false;
     const large = this.#large;
     this.#large = null;
-    if (large === null) return void (this.#message.length > 0 && this.#onText!(this.#message.take(), 0));
+    if (large === null)
+      return void (this.#message.length > 0 && this.#onText!(this.#message.take(), 0));
     if (large.headless) this.unread++;
     else this.#onText!(large.take(), large.textBytes);
   }
@@ -150,5 +170,9 @@ export class FrameReader {
 export function closeFrame(code: number, reason: string, towards: "client" | "provider"): Buffer {
   const payload = Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]);
   const masked = towards === "provider";
-  return Buffer.concat([Buffer.from([0x88, payload.length | (masked ? 0x80 : 0)]), Buffer.alloc(masked ? 4 : 0), payload]);
+  return Buffer.concat([
+    Buffer.from([0x88, payload.length | (masked ? 0x80 : 0)]),
+    Buffer.alloc(masked ? 4 : 0),
+    payload,
+  ]);
 }

@@ -1,12 +1,18 @@
 /**
  * A provider behind http-proxy: what passes as it is, and the tunnels of WebSockets.
  *
- * http-proxy is handed a stand-in for the client's request, which holds the filtered headers and the
- * body, and never the client's response: what comes back goes to a sink. So a client that leaves ends
- * the request to the provider, a provider that dies is told to the client, and deadlines apply, none of
- * which http-proxy does by itself. Connections are kept alive by an agent per provider.
+ * http-proxy is handed a stand-in for the client's request, which holds the filtered headers and
+ * the body, and never the client's response: what comes back goes to a sink. So a client that
+ * leaves ends the request to the provider, a provider that dies is told to the client, and
+ * deadlines apply, none of which http-proxy does by itself. Connections are kept alive by an agent
+ * per provider.
  */
-import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  Agent as HttpAgent,
+  type ClientRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
@@ -21,7 +27,10 @@ import { Tunnel } from "./tunnel.js";
 import type { RequestBody, UpstreamCall, UpstreamFailure, UpstreamSink } from "../upstream.js";
 import { asUpstreamFailure } from "../upstream-failure.js";
 
-/** It takes `util._extend` along when it is loaded, and Node from 22 on warns of that at the first request. */
+/**
+ * It takes `util._extend` along when it is loaded, and Node from 22 on warns of that at the first
+ * request.
+ */
 function loadHttpProxy(): typeof HttpProxy {
   const require = createRequire(import.meta.url);
   const util = require("node:util") as { _extend: unknown };
@@ -34,39 +43,75 @@ function loadHttpProxy(): typeof HttpProxy {
   }
 }
 
-/** As undici's pool: most servers close an idle connection later, and those that close earlier say so. */
+/**
+ * As undici's pool: most servers close an idle connection later, and those that close earlier say
+ * so.
+ */
 const idleConnectionMs = 30_000;
 const idleConnectionsMax = 256;
 
 export function createHttpProxyPassage(provider: ProviderConfig): Passage {
   const base = new URL(provider.baseUrl);
   const hostname = base.hostname.replace(/^\[(.*)\]$/, "$1");
-  const agent = new (base.protocol === "https:" ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: provider.connectionsMax, maxFreeSockets: idleConnectionsMax, timeout: idleConnectionMs });
+  const agent = new (base.protocol === "https:" ? HttpsAgent : HttpAgent)({
+    keepAlive: true,
+    maxSockets: provider.connectionsMax,
+    maxFreeSockets: idleConnectionsMax,
+    timeout: idleConnectionMs,
+  });
   const deadlines = createDeadlines(provider);
   const opening = new WeakMap<object, (outgoing: ClientRequest) => void>();
   // The path goes out as it is handed in; the target is the configured one alone.
   const newServer = (): HttpProxy => {
-    const server = loadHttpProxy().createProxyServer({ target: { protocol: base.protocol, host: hostname, hostname, port: base.port } as HttpProxy.ServerOptions["target"], toProxy: true, prependPath: false, selfHandleResponse: true });
+    const server = loadHttpProxy().createProxyServer({
+      target: {
+        protocol: base.protocol,
+        host: hostname,
+        hostname,
+        port: base.port,
+      } as HttpProxy.ServerOptions["target"],
+      toProxy: true,
+      prependPath: false,
+      selfHandleResponse: true,
+    });
     server.on("proxyReq", (outgoing, request) => (request as StandIn).call.onConnection(outgoing));
     server.on("proxyRes", (answer, request) => (request as StandIn).call.onAnswer(answer));
     server.on("proxyReqWs", (outgoing, request) => opening.get(request)?.(outgoing));
     return server;
   };
-  // Made when something passes for the first time: most proxies forward, and needn't hold the package in memory.
+  // Made when something passes for the first time: most proxies forward, and needn't hold the
+  // package in memory.
   let made: HttpProxy | null = null;
   const server = (): HttpProxy => (made ??= newServer());
-  const headersOf = (path: string, flat: readonly string[]): Record<string, string> => headerObject(["host", base.host, ...plainAnswers, ...flat, ...credentialHeadersAt(provider, path)]);
+  const headersOf = (path: string, flat: readonly string[]): Record<string, string> =>
+    headerObject([
+      "host",
+      base.host,
+      ...plainAnswers,
+      ...flat,
+      ...credentialHeadersAt(provider, path),
+    ]);
   return {
     pass(request: PassedRequest, sink: UpstreamSink): UpstreamCall {
       const call = new PassCall(sink, deadlines, provider);
-      const standIn = call.standIn(request, headersOf(request.path, [...request.headers, ...framing(request.body)]));
-      // The stand-in has no method: http-proxy takes the body's length from a DELETE, and would send what was a body as another request.
-      server().web(standIn, nobody, { agent, method: request.method }, (error) => call.onError(error));
+      const standIn = call.standIn(
+        request,
+        headersOf(request.path, [...request.headers, ...framing(request.body)]),
+      );
+      // The stand-in has no method: http-proxy takes the body's length from a DELETE, and would
+      // send what was a body as another request.
+      server().web(standIn, nobody, { agent, method: request.method }, (error) =>
+        call.onError(error),
+      );
       return call;
     },
     tunnel(client, { path, headers }, sink) {
       const tunnel = new Tunnel(client, sink, deadlines, provider);
-      const standIn = { method: "GET", url: path, headers: headersOf(path, [...headers, "connection", "Upgrade", "upgrade", "websocket"]) } as unknown as IncomingMessage;
+      const standIn = {
+        method: "GET",
+        url: path,
+        headers: headersOf(path, [...headers, "connection", "Upgrade", "upgrade", "websocket"]),
+      } as unknown as IncomingMessage;
       let outgoing: ClientRequest | null = null;
       opening.set(standIn, (made) => {
         outgoing = made;
@@ -76,7 +121,8 @@ export function createHttpProxyPassage(provider: ProviderConfig): Passage {
       tunnel.afterOpening(outgoing!);
       return tunnel;
     },
-    redact: (text) => (provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]")),
+    redact: (text) =>
+      provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]"),
     close() {
       deadlines.stop();
       agent.destroy();
@@ -88,7 +134,10 @@ const nothing = Buffer.alloc(0);
 /** The response in which http-proxy has no part. */
 const nobody = {} as ServerResponse;
 
-/** Repeated headers are joined, as HTTP allows: none of those that may not be joined goes to a provider. */
+/**
+ * Repeated headers are joined, as HTTP allows: none of those that may not be joined goes to a
+ * provider.
+ */
 function headerObject(flat: readonly string[]): Record<string, string> {
   const byLowerName = new Map<string, [name: string, value: string]>();
   for (let i = 0; i < flat.length; i += 2) {
@@ -99,14 +148,20 @@ function headerObject(flat: readonly string[]): Record<string, string> {
   return Object.fromEntries(byLowerName.values());
 }
 
-/** Where a body ends is told by us, from what Node's parser has understood; never by what the client wrote. */
+/**
+ * Where a body ends is told by us, from what Node's parser has understood; never by what the client
+ * wrote.
+ */
 function framing(body: RequestBody): readonly string[] {
   if (body === null) return [];
   const bytes = Buffer.isBuffer(body) ? body.length : body.bytes;
   return bytes === null ? ["transfer-encoding", "chunked"] : ["content-length", String(bytes)];
 }
 
-/** Bears its call itself: a WeakMap of all that is under way would be gone through by each collection of garbage. */
+/**
+ * Bears its call itself: a WeakMap of all that is under way would be gone through by each
+ * collection of garbage.
+ */
 interface StandIn extends IncomingMessage {
   readonly call: PassCall;
 }
@@ -134,9 +189,19 @@ class PassCall implements UpstreamCall, Watched {
   }
 
   standIn({ path, body }: PassedRequest, headers: Record<string, string>): StandIn {
-    const standIn = Readable.from(body === null ? nothing : Buffer.isBuffer(body) ? body : this.#watched(body.pieces), { objectMode: false });
+    const standIn = Readable.from(
+      body === null ? nothing : Buffer.isBuffer(body) ? body : this.#watched(body.pieces),
+      { objectMode: false },
+    );
     this.#standIn = standIn;
-    return Object.assign(standIn, { method: "", url: path, headers, httpVersion: "1.1", socket: { destroyed: false }, call: this }) as unknown as StandIn;
+    return Object.assign(standIn, {
+      method: "",
+      url: path,
+      headers,
+      httpVersion: "1.1",
+      socket: { destroyed: false },
+      call: this,
+    }) as unknown as StandIn;
   }
 
   async *#watched(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -152,13 +217,17 @@ class PassCall implements UpstreamCall, Watched {
     this.#expect();
   }
 
-  /** Whose silence counts now, and how much of it, from now on. A client's own is bounded by the listener. */
+  /**
+   * Whose silence counts now, and how much of it, from now on. A client's own is bounded by the
+   * listener.
+   */
   #expect(): void {
     const { firstByte, idle } = this.#deadlines;
     this.looks = 0;
     if (this.#paused) this.patience = Infinity;
     else if (this.#answer !== null) this.patience = idle;
-    else if (this.#connecting) this.patience = this.#deadlines.patienceFor(this.#provider.connectTimeoutMs);
+    else if (this.#connecting)
+      this.patience = this.#deadlines.patienceFor(this.#provider.connectTimeoutMs);
     else this.patience = this.#clientOwes || this.#outgoing === null ? Infinity : firstByte;
   }
 
@@ -175,7 +244,14 @@ class PassCall implements UpstreamCall, Watched {
     // The head needn't wait for a body that isn't there yet.
     setImmediate(() => void (this.#over || outgoing.headersSent || outgoing.flushHeaders()));
     // Nothing else ends it without a word.
-    outgoing.once("close", () => void (this.#answer === null && this.#fail({ kind: "broken", reason: "it switched protocols unasked" })));
+    outgoing.once(
+      "close",
+      () =>
+        void (
+          this.#answer === null &&
+          this.#fail({ kind: "broken", reason: "it switched protocols unasked" })
+        ),
+    );
     this.#deadlines.watch(this);
     this.#expect();
   }
@@ -212,8 +288,19 @@ class PassCall implements UpstreamCall, Watched {
   onSilent(): void {
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
     this.#release();
-    if (this.#connecting) this.#fail({ kind: "unreachable", reason: `no connection for ${this.#provider.connectTimeoutMs} ms` });
-    else this.#fail({ kind: "silent", reason: this.#answer !== null ? `nothing for ${idleTimeoutMs} ms` : `no response for ${firstByteTimeoutMs} ms` });
+    if (this.#connecting)
+      this.#fail({
+        kind: "unreachable",
+        reason: `no connection for ${this.#provider.connectTimeoutMs} ms`,
+      });
+    else
+      this.#fail({
+        kind: "silent",
+        reason:
+          this.#answer !== null
+            ? `nothing for ${idleTimeoutMs} ms`
+            : `no response for ${firstByteTimeoutMs} ms`,
+      });
   }
 
   /** False when it was over before. */

@@ -1,4 +1,7 @@
-/** The WebSocket sessions that are open, so that a proxy on its way out can end them in order and wait for their settles. */
+/**
+ * The WebSocket sessions that are open, so that a proxy on its way out can end them in order and
+ * wait for their settles.
+ */
 
 export interface OpenSession {
   /** Ends as soon as nothing is cut by it. */
@@ -29,6 +32,8 @@ export class OpenSessions {
 
   /** Resolved when none is open any more. */
   ended(): Promise<void> {
-    return this.#open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+    return this.#open.size === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => this.#waiting.push(resolve));
   }
 }

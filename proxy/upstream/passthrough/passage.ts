@@ -1,6 +1,6 @@
 /**
- * The port to a provider for what passes as it is: any method and path of its origin, and WebSockets.
- * `http-proxy-passage.ts` makes it of http-proxy.
+ * The port to a provider for what passes as it is: any method and path of its origin, and
+ * WebSockets. `http-proxy-passage.ts` makes it of http-proxy.
  */
 import type { ClientSocket } from "../../http/exchange.js";
 import type { RequestBody, UpstreamCall, UpstreamFailure, UpstreamSink } from "../upstream.js";
@@ -21,7 +21,10 @@ export interface TunnelEnd {
   readonly reason: string | null;
 }
 
-/** What comes back: an opening, an answer instead of one, or a failure. After an opening, bytes, then an end. */
+/**
+ * What comes back: an opening, an answer instead of one, or a failure. After an opening, bytes,
+ * then an end.
+ */
 export interface TunnelSink {
   /** The provider has switched protocols. Its headers in, those for the client out. */
   onOpen(rawHeaders: readonly string[]): readonly string[];
@@ -38,7 +41,10 @@ export interface TunnelSink {
 }
 
 export interface TunnelCall {
-  /** Whether the provider owes an answer, which it must give before its idle deadline. Else both sides may be silent for longer. */
+  /**
+   * Whether the provider owes an answer, which it must give before its idle deadline. Else both
+   * sides may be silent for longer.
+   */
   expect(answer: boolean): void;
   /** Ends an open tunnel: these are the last bytes for each side, and nothing passes any more. */
   leave(toClient: Buffer, toProvider: Buffer, reason: string | null): void;
@@ -48,8 +54,15 @@ export interface TunnelCall {
 
 export interface Passage {
   pass(request: PassedRequest, sink: UpstreamSink): UpstreamCall;
-  /** The answer to the handshake goes to the client by itself when the provider switches, else it is the sink's affair. */
-  tunnel(client: ClientSocket, request: Omit<PassedRequest, "method" | "body">, sink: TunnelSink): TunnelCall;
+  /**
+   * The answer to the handshake goes to the client by itself when the provider switches, else it is
+   * the sink's affair.
+   */
+  tunnel(
+    client: ClientSocket,
+    request: Omit<PassedRequest, "method" | "body">,
+    sink: TunnelSink,
+  ): TunnelCall;
   /** As `Upstream.redact`. */
   redact(text: string): string;
   close(): void;

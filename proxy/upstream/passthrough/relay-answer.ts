@@ -1,7 +1,7 @@
 /**
- * Passes an admitted request to its provider as it is, and the answer to the client: status, headers and
- * bytes, errors too. The usage is read as it goes by. What the request is charged is returned, not acted
- * on; an answer's last bytes wait for that.
+ * Passes an admitted request to its provider as it is, and the answer to the client: status,
+ * headers and bytes, errors too. The usage is read as it goes by. What the request is charged is
+ * returned, not acted on; an answer's last bytes wait for that.
  */
 import { heldResponseBytesMax } from "../../../shared/bounds.js";
 import type { Operation } from "../../../shared/operation.js";
@@ -19,10 +19,16 @@ export interface RelayRequest {
   readonly passage: Passage;
   readonly provider: string;
   readonly request: PassedRequest;
-  /** The headers of our limits, which stand where the provider tells none; and those that stand in any case. */
+  /**
+   * The headers of our limits, which stand where the provider tells none; and those that stand in
+   * any case.
+   */
   readonly limits: readonly string[];
   readonly headers: readonly string[];
-  /** What is asked, where that is known: then a usage that isn't told is estimated. Null: only what is told is charged. */
+  /**
+   * What is asked, where that is known: then a usage that isn't told is estimated. Null: only what
+   * is told is charged.
+   */
   readonly operation: Operation | null;
   /** How much of the request's body has passed. */
   readonly promptBytes: () => number;
@@ -77,17 +83,27 @@ class Relaying implements UpstreamSink {
     const isReadable = /^(?:identity)?$/i.test(coding);
     const isJson = contentType.includes("json");
     const isStream = contentType.startsWith("text/event-stream");
-    // Only a POST makes a model work; what others bring may tell again of usage that was charged before.
+    // Only a POST makes a model work; what others bring may tell again of usage that was charged
+    // before.
     const mayTellUsage = status < 300 && what.request.method === "POST";
     if (mayTellUsage && isReadable && isStream) {
       this.#seen.beginStream(false);
       return this.#begin();
     }
     // What may have to be changed, or is small enough to wait for its settle, is held.
-    const isHeld = isReadable && (isJson || status >= 400) && Number(this.#length) <= heldResponseBytesMax && what.request.method !== "HEAD";
+    const isHeld =
+      isReadable &&
+      (isJson || status >= 400) &&
+      Number(this.#length) <= heldResponseBytesMax &&
+      what.request.method !== "HEAD";
     if (!mayTellUsage) this.#seen.beginWhole("free", isHeld);
     else if (isReadable) this.#seen.beginWhole(isJson ? "json" : "bytes", isHeld);
-    else this.#seen.beginWhole(isJson || isStream ? "text" : "bytes", false, `usage unknown: the answer's content-encoding is ${JSON.stringify(coding.slice(0, 64))}`);
+    else
+      this.#seen.beginWhole(
+        isJson || isStream ? "text" : "bytes",
+        false,
+        `usage unknown: the answer's content-encoding is ${JSON.stringify(coding.slice(0, 64))}`,
+      );
     if (!isHeld) this.#begin();
   }
 
@@ -123,17 +139,28 @@ class Relaying implements UpstreamSink {
     const seen = this.#seen;
     if (seen.isStream) {
       seen.endStream();
-      return this.#done(seen.charged(), { status: this.#status, outcome: seen.errorSeen ? "upstream_error" : "complete", finish: () => this.#finishBegun() });
+      return this.#done(seen.charged(), {
+        status: this.#status,
+        outcome: seen.errorSeen ? "upstream_error" : "complete",
+        finish: () => this.#finishBegun(),
+      });
     }
     const text = seen.text();
     const finish = (): void => {
       if (this.#exchange.begun) return this.#finishBegun();
-      if (seen.bytes > 0) return this.#exchange.reply(this.#status, this.#headers, this.#status >= 400 ? this.#what.passage.redact(text) : text, "latin1");
+      if (seen.bytes > 0)
+        return this.#exchange.reply(
+          this.#status,
+          this.#headers,
+          this.#status >= 400 ? this.#what.passage.redact(text) : text,
+          "latin1",
+        );
       this.#begin();
       this.#exchange.end();
     };
     const answer = seen.read(text);
-    if (this.#status >= 400 || errorInsideSuccess(answer)) return this.#done(uncharged, { status: this.#status, outcome: "upstream_error", finish });
+    if (this.#status >= 400 || errorInsideSuccess(answer))
+      return this.#done(uncharged, { status: this.#status, outcome: "upstream_error", finish });
     this.#done(seen.charged(answer), { status: this.#status, outcome: "complete", finish });
   }
 
@@ -147,24 +174,46 @@ class Relaying implements UpstreamSink {
     // A body that broke off with its client is no failure of the provider's.
     if (this.#exchange.gone) return this.#onGone();
     const { provider, limits, headers } = this.#what;
-    if (this.#exchange.begun) return this.#done(this.#seen.chargedCut(reason.reason), { status: this.#status, outcome: "upstream_cut", finish: () => this.#exchange.cut() });
+    if (this.#exchange.begun)
+      return this.#done(this.#seen.chargedCut(reason.reason), {
+        status: this.#status,
+        outcome: "upstream_cut",
+        finish: () => this.#exchange.cut(),
+      });
     const failure = unansweredFailure(provider, this.#status !== 0, reason);
-    this.#done({ usage: null, estimated: false, note: reason.reason }, {
-      status: failure.status,
-      outcome: this.#status === 0 ? "upstream_error" : "upstream_cut",
-      finish: () => replyFailure(this.#exchange, "model", failure, [...limits, ...headers]),
-    });
+    this.#done(
+      { usage: null, estimated: false, note: reason.reason },
+      {
+        status: failure.status,
+        outcome: this.#status === 0 ? "upstream_error" : "upstream_cut",
+        finish: () => replyFailure(this.#exchange, "model", failure, [...limits, ...headers]),
+      },
+    );
   }
 
   #onGone(): void {
     if (this.#ended) return;
     this.#call?.abort();
-    this.#done(this.#seen.chargedCut(null), { status: 499, outcome: "client_gone", finish: () => {} });
+    this.#done(this.#seen.chargedCut(null), {
+      status: 499,
+      outcome: "client_gone",
+      finish: () => {},
+    });
   }
 
   #done({ usage, estimated, note }: Counted, { status, outcome, finish }: End): void {
     this.#ended = true;
     const executed = this.#status !== 0 || outcome === "client_gone";
-    this.#resolve({ status, usage, estimated, executed, outcome, firstByteMonoMs: this.#firstByteMonoMs, note, failed: null, finish });
+    this.#resolve({
+      status,
+      usage,
+      estimated,
+      executed,
+      outcome,
+      firstByteMonoMs: this.#firstByteMonoMs,
+      note,
+      failed: null,
+      finish,
+    });
   }
 }

@@ -1,6 +1,7 @@
 /**
- * One WebSocket session from its opening to its end: its usage is read as it passes, and it is ended in
- * order when the proxy stops or nobody speaks any more. What it is charged is returned, not acted on.
+ * One WebSocket session from its opening to its end: its usage is read as it passes, and it is
+ * ended in order when the proxy stops or nobody speaks any more. What it is charged is returned,
+ * not acted on.
  */
 import { forwardResponseHeaders, headerOf, passResponseHeaders } from "../../http/copy-headers.js";
 import { joinedNotes } from "../../usage/count-usage.js";
@@ -34,7 +35,11 @@ const goingAway = 1001;
 const internalError = 1011;
 
 /** Never rejects. */
-export function tunnelSession(exchange: Exchange, client: ClientSocket, what: TunnelRequest): Promise<Forwarded> {
+export function tunnelSession(
+  exchange: Exchange,
+  client: ClientSocket,
+  what: TunnelRequest,
+): Promise<Forwarded> {
   return new Promise((resolve) => new TunnelSession(exchange, what, resolve).start(client));
 }
 
@@ -44,7 +49,9 @@ class TunnelSession implements TunnelSink, OpenSession {
   readonly #resolve: (forwarded: Forwarded) => void;
   readonly #usage = new SessionUsage();
   readonly #fromClient = new FrameReader(null);
-  readonly #fromProvider = new FrameReader((message, leftOut) => this.#usage.onMessage(message, leftOut));
+  readonly #fromProvider = new FrameReader((message, leftOut) =>
+    this.#usage.onMessage(message, leftOut),
+  );
   #call: TunnelCall | null = null;
   #status = 0;
   #firstByteMonoMs: number | null = null;
@@ -62,14 +69,21 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   start(client: ClientSocket): void {
     this.#exchange.onGone(() => this.#onGone());
-    this.#call = this.#what.passage.tunnel(client, { path: this.#what.path, headers: this.#what.requestHeaders }, this);
+    this.#call = this.#what.passage.tunnel(
+      client,
+      { path: this.#what.path, headers: this.#what.requestHeaders },
+      this,
+    );
     if (this.#ended) this.#call.abort();
   }
 
   onOpen(rawHeaders: readonly string[]): readonly string[] {
     this.#answered(101);
     this.#what.sessions.add(this);
-    return [...switchedHeaders(this.#passed(rawHeaders), this.#exchange.rawHeaders), ...this.#what.headers];
+    return [
+      ...switchedHeaders(this.#passed(rawHeaders), this.#exchange.rawHeaders),
+      ...this.#what.headers,
+    ];
   }
 
   #answered(status: number): void {
@@ -79,25 +93,45 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   /** With the limits: ours, or the provider's where they pass. */
   #passed(rawHeaders: readonly string[]): string[] {
-    return this.#what.asIs ? passResponseHeaders(rawHeaders, this.#what.limits) : [...forwardResponseHeaders(rawHeaders), ...this.#what.limits];
+    return this.#what.asIs
+      ? passResponseHeaders(rawHeaders, this.#what.limits)
+      : [...forwardResponseHeaders(rawHeaders), ...this.#what.limits];
   }
 
   onAnswer(status: number, rawHeaders: readonly string[], body: Buffer): void {
     this.#answered(status);
     const { passage, provider, asIs, limits, headers } = this.#what;
     const text = passage.redact(body.toString("latin1"));
-    if (asIs) return this.#end({ status, outcome: "upstream_error", note: null, finish: () => this.#exchange.reply(status, [...this.#passed(rawHeaders), ...headers], text, "latin1") });
+    if (asIs)
+      return this.#end({
+        status,
+        outcome: "upstream_error",
+        note: null,
+        finish: () =>
+          this.#exchange.reply(status, [...this.#passed(rawHeaders), ...headers], text, "latin1"),
+      });
     const said = mapUpstreamError(provider, status, Buffer.from(text, "latin1"));
     const retryAfter = headerOf(rawHeaders, "retry-after");
     const ours = retryAfter === "" ? limits : ["retry-after", retryAfter, ...limits];
     // Its own id stands in every failure.
-    this.#end({ status: said.status, outcome: "upstream_error", note: null, finish: () => replyFailure(this.#exchange, "model", said, [...ours, ...headers.slice(2)]) });
+    this.#end({
+      status: said.status,
+      outcome: "upstream_error",
+      note: null,
+      finish: () => replyFailure(this.#exchange, "model", said, [...ours, ...headers.slice(2)]),
+    });
   }
 
   onFailure(reason: UpstreamFailure): void {
     const { provider, limits, headers } = this.#what;
     const failure = unansweredFailure(provider, this.#status !== 0, reason);
-    this.#end({ status: failure.status, outcome: "upstream_error", note: reason.reason, finish: () => replyFailure(this.#exchange, "model", failure, [...limits, ...headers.slice(2)]) });
+    this.#end({
+      status: failure.status,
+      outcome: "upstream_error",
+      note: reason.reason,
+      finish: () =>
+        replyFailure(this.#exchange, "model", failure, [...limits, ...headers.slice(2)]),
+    });
   }
 
   /** Only before it is open: after that its sockets tell. */
@@ -133,25 +167,61 @@ class TunnelSession implements TunnelSink, OpenSession {
     if (!this.#leave(this.#gaveUp ? internalError : goingAway, reason, reason)) this.#call!.abort();
   }
 
-  /** Says goodbye to both sides. False: one of them is in the middle of a frame, or says goodbye itself. */
+  /**
+   * Says goodbye to both sides. False: one of them is in the middle of a frame, or says goodbye
+   * itself.
+   */
   #leave(code: number, why: string, reason: string | null): boolean {
     const [client, provider] = [this.#fromClient, this.#fromProvider];
-    if (this.#left || this.#call === null || !client.betweenFrames || !provider.betweenFrames || client.closing || provider.closing) return false;
+    if (
+      this.#left ||
+      this.#call === null ||
+      !client.betweenFrames ||
+      !provider.betweenFrames ||
+      client.closing ||
+      provider.closing
+    )
+      return false;
     this.#left = true;
-    this.#call.leave(closeFrame(code, why, "client"), closeFrame(goingAway, "", "provider"), reason);
+    this.#call.leave(
+      closeFrame(code, why, "client"),
+      closeFrame(goingAway, "", "provider"),
+      reason,
+    );
     return true;
   }
 
   onEnd({ by, reason }: TunnelEnd): void {
     this.#what.sessions.remove(this);
     const inOrder = by === "proxy" || this.#fromClient.closing || this.#fromProvider.closing;
-    const outcome = this.#gaveUp ? "upstream_cut" : inOrder ? "complete" : by === "client" ? "client_gone" : "upstream_cut";
+    const outcome = this.#gaveUp
+      ? "upstream_cut"
+      : inOrder
+        ? "complete"
+        : by === "client"
+          ? "client_gone"
+          : "upstream_cut";
     this.#end({ status: this.#status, outcome, note: reason, finish: () => {} });
   }
 
-  #end({ status, outcome, note, finish }: Pick<Forwarded, "status" | "outcome" | "note" | "finish">): void {
+  #end({
+    status,
+    outcome,
+    note,
+    finish,
+  }: Pick<Forwarded, "status" | "outcome" | "note" | "finish">): void {
     this.#ended = true;
     const charge = this.#usage.charge(this.#fromProvider.unread);
-    this.#resolve({ status, usage: charge.usage, estimated: charge.estimated, executed: this.#status !== 0 || outcome === "client_gone", outcome, firstByteMonoMs: this.#firstByteMonoMs, note: joinedNotes(note, charge.note), failed: null, finish });
+    this.#resolve({
+      status,
+      usage: charge.usage,
+      estimated: charge.estimated,
+      executed: this.#status !== 0 || outcome === "client_gone",
+      outcome,
+      firstByteMonoMs: this.#firstByteMonoMs,
+      note: joinedNotes(note, charge.note),
+      failed: null,
+      finish,
+    });
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The two sockets of a WebSocket that http-proxy joins: their opening, their deadlines, and their end,
- * which is always the end of both. What passes is shown to a sink after it has passed, and is never
- * touched. A socket's error ends here.
+ * The two sockets of a WebSocket that http-proxy joins: their opening, their deadlines, and their
+ * end, which is always the end of both. What passes is shown to a sink after it has passed, and is
+ * never touched. A socket's error ends here.
  */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -37,7 +37,12 @@ export class Tunnel implements TunnelCall, Watched {
   #lingering: NodeJS.Timeout | null = null;
   #sidesOpen = 2;
 
-  constructor(client: ClientSocket, sink: TunnelSink, deadlines: Deadlines, provider: ProviderConfig) {
+  constructor(
+    client: ClientSocket,
+    sink: TunnelSink,
+    deadlines: Deadlines,
+    provider: ProviderConfig,
+  ) {
     this.#client = client;
     this.#sink = sink;
     this.#deadlines = deadlines;
@@ -51,11 +56,13 @@ export class Tunnel implements TunnelCall, Watched {
   }
 
   /**
-   * After http-proxy has listened: its pipes stay, its handling of errors and answers, which ends the
-   * client's socket in the middle of ours, goes.
+   * After http-proxy has listened: its pipes stay, its handling of errors and answers, which ends
+   * the client's socket in the middle of ours, goes.
    */
   afterOpening(outgoing: ClientRequest): void {
-    outgoing.removeAllListeners("error").on("error", (error) => this.#fail(asUpstreamFailure(error)));
+    outgoing
+      .removeAllListeners("error")
+      .on("error", (error) => this.#fail(asUpstreamFailure(error)));
     outgoing.removeAllListeners("response").on("response", (answer) => this.#onAnswer(answer));
     outgoing.once("upgrade", (_answer, remote) => this.#join(remote));
     outgoing.once("socket", (socket) => {
@@ -102,10 +109,13 @@ export class Tunnel implements TunnelCall, Watched {
 
   #watchSide(side: Duplex, other: Duplex, by: "client" | "provider"): void {
     side.once("end", () => this.#ended({ by, reason: null }));
-    side.on("error", (error: NodeJS.ErrnoException) => this.#ended({ by, reason: error.code ?? error.message }));
+    side.on("error", (error: NodeJS.ErrnoException) =>
+      this.#ended({ by, reason: error.code ?? error.message }),
+    );
     side.once("close", () => {
       this.#ended({ by, reason: side.readableEnded ? null : "it closed the connection" });
-      // What has come for the other side is still written; what that one says now, nobody waits for.
+      // What has come for the other side is still written; what that one says now, nobody waits
+      // for.
       if (!other.writableEnded) other.end();
       other.resume();
       if (--this.#sidesOpen === 0) this.#closed();
@@ -165,14 +175,24 @@ export class Tunnel implements TunnelCall, Watched {
 
   onSilent(): void {
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
-    if (this.#remote !== null) return this.#sink.onSilent(this.#expecting ? `the provider said nothing for ${idleTimeoutMs} ms` : `nobody said anything for ${sessionIdleMs} ms`);
-    this.#fail(this.#connecting ? { kind: "unreachable", reason: `no connection for ${this.#provider.connectTimeoutMs} ms` } : { kind: "silent", reason: `no response for ${firstByteTimeoutMs} ms` });
+    if (this.#remote !== null)
+      return this.#sink.onSilent(
+        this.#expecting
+          ? `the provider said nothing for ${idleTimeoutMs} ms`
+          : `nobody said anything for ${sessionIdleMs} ms`,
+      );
+    this.#fail(
+      this.#connecting
+        ? { kind: "unreachable", reason: `no connection for ${this.#provider.connectTimeoutMs} ms` }
+        : { kind: "silent", reason: `no response for ${firstByteTimeoutMs} ms` },
+    );
   }
 
   expect(answer: boolean): void {
     if (answer !== this.#expecting) this.looks = 0;
     this.#expecting = answer;
-    if (this.#remote !== null) this.patience = answer ? this.#deadlines.idle : this.#deadlines.patienceFor(sessionIdleMs);
+    if (this.#remote !== null)
+      this.patience = answer ? this.#deadlines.idle : this.#deadlines.patienceFor(sessionIdleMs);
   }
 
   leave(toClient: Buffer, toProvider: Buffer, reason: string | null): void {

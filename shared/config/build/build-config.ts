@@ -1,11 +1,16 @@
 /**
- * From the text of a file, the environment and the flags to a checked configuration. Everything that
- * is wrong is told at once. Finding and reading the file is in `read-config-file.ts`.
+ * From the text of a file, the environment and the flags to a checked configuration. Everything
+ * that is wrong is told at once. Finding and reading the file is in `read-config-file.ts`.
  */
 import { utf8Bytes } from "../../domain/user-path.js";
 import type { Config } from "../config.js";
 import { type ConfigFile, wholeFields } from "../file/config-file.js";
-import { budgetWarnings, providerWarnings, tokenRuleWarnings, variableWarnings } from "./config-warnings.js";
+import {
+  budgetWarnings,
+  providerWarnings,
+  tokenRuleWarnings,
+  variableWarnings,
+} from "./config-warnings.js";
 import { absolutePath, defaultDataDir, defaultSocket } from "./default-paths.js";
 import { socketPathBytesMax } from "../../bounds.js";
 import { budgetForm } from "../limits/budget-limits.js";
@@ -24,7 +29,9 @@ import { type Flags, settings, type SettingValues } from "../settings/settings.j
 import { substituteVariables } from "../file/substitute-variables.js";
 import { buildVirtualModels } from "./virtual-models.js";
 
-/** A configuration with what an operator should know about it, or every reason why there is none. */
+/**
+ * A configuration with what an operator should know about it, or every reason why there is none.
+ */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly file: string | null; readonly problems: readonly Problem[] };
@@ -45,7 +52,11 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
   const yaml = parseYaml(file?.text ?? "");
   const problems = noProblems();
   problems.file.push(...yaml.problems);
-  const failed = (): ConfigResult => ({ ok: false, file: file?.path ?? null, problems: problemList(problems, file?.path ?? null) });
+  const failed = (): ConfigResult => ({
+    ok: false,
+    file: file?.path ?? null,
+    problems: problemList(problems, file?.path ?? null),
+  });
   // A text that isn't YAML says nothing about what is in it.
   if (yaml.document === undefined) return failed();
   const shape = parseShape(substituteVariables(yaml.document, env, problems.file), problems.file);
@@ -91,23 +102,40 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,
     quotaTemplatesEntitled,
-    rateLimits: { enabled: values.rateLimitsEnabled, flushIntervalMs: values.flushIntervalMs, rules },
+    rateLimits: {
+      enabled: values.rateLimitsEnabled,
+      flushIntervalMs: values.flushIntervalMs,
+      rules,
+    },
     budgets: { enabled: values.budgetsEnabled, budgets },
     logLevel: values.logLevel,
   };
   return {
     ok: true,
     config,
-    warnings: [...variableWarnings(env), ...warnings, ...tokenRuleWarnings(rules, values.usageEnabled), ...budgetWarnings(budgets, values.usageEnabled), ...providerWarnings(rules, prices, names)],
+    warnings: [
+      ...variableWarnings(env),
+      ...warnings,
+      ...tokenRuleWarnings(rules, values.usageEnabled),
+      ...budgetWarnings(budgets, values.usageEnabled),
+      ...providerWarnings(rules, prices, names),
+    ],
   };
 }
 
-function buildLimiter(values: SettingValues, shape: ConfigFile, { flags, env, cwd, uid }: ConfigSources, problems: Problems): Config["limiter"] {
+function buildLimiter(
+  values: SettingValues,
+  shape: ConfigFile,
+  { flags, env, cwd, uid }: ConfigSources,
+  problems: Problems,
+): Config["limiter"] {
   const socket = absolutePath(values.socket ?? defaultSocket(env, uid), cwd);
   const bytes = utf8Bytes(socket);
   if (bytes > socketPathBytesMax) {
     const { name, place } = decidedBy(settings.socket, { flags, env, file: shape.settings });
-    problems[place].push(`${name} must be at most ${socketPathBytesMax} bytes long, not ${bytes}: ${socket}`);
+    problems[place].push(
+      `${name} must be at most ${socketPathBytesMax} bytes long, not ${bytes}: ${socket}`,
+    );
   }
   return {
     socket,
@@ -121,11 +149,26 @@ function buildLimiter(values: SettingValues, shape: ConfigFile, { flags, env, cw
 function buildRewriters({ rewriters }: ConfigFile): Config["rewriters"] {
   return rewriters.flatMap(({ fields }) => {
     const whole = fields === null ? null : wholeFields(fields);
-    return whole === null || whole.name === null ? [] : [{ name: whole.name, paths: whole.paths, models: whole.models }];
+    return whole === null || whole.name === null
+      ? []
+      : [{ name: whole.name, paths: whole.paths, models: whole.models }];
   });
 }
 
-function buildCache({ cacheEnabled, cacheTtlMs, cacheEntriesMax, cacheBytesMax, cacheEntryBytesMax, cacheSharedAcrossPaths }: SettingValues): Config["cache"] {
+function buildCache({
+  cacheEnabled,
+  cacheTtlMs,
+  cacheEntriesMax,
+  cacheBytesMax,
+  cacheEntryBytesMax,
+  cacheSharedAcrossPaths,
+}: SettingValues): Config["cache"] {
   if (!cacheEnabled) return null;
-  return { ttlMs: cacheTtlMs, entriesMax: cacheEntriesMax, bytesMax: cacheBytesMax, entryBytesMax: Math.min(cacheEntryBytesMax, cacheBytesMax), shareAcrossPaths: cacheSharedAcrossPaths };
+  return {
+    ttlMs: cacheTtlMs,
+    entriesMax: cacheEntriesMax,
+    bytesMax: cacheBytesMax,
+    entryBytesMax: Math.min(cacheEntryBytesMax, cacheBytesMax),
+    shareAcrossPaths: cacheSharedAcrossPaths,
+  };
 }

@@ -4,11 +4,12 @@
  */
 import type { Environment } from "../environment.js";
 
-
 export function defaultSocket(env: Environment, uid: number): string {
   if (uid === 0) return "/run/sluice/limiterd.sock";
   const runtimeDir = absoluteOnly(env["XDG_RUNTIME_DIR"]);
-  return runtimeDir === null ? `/tmp/sluice-${uid}/limiterd.sock` : `${runtimeDir}/sluice/limiterd.sock`;
+  return runtimeDir === null
+    ? `/tmp/sluice-${uid}/limiterd.sock`
+    : `${runtimeDir}/sluice/limiterd.sock`;
 }
 
 export function defaultDataDir(env: Environment, uid: number): string {

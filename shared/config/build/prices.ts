@@ -1,4 +1,7 @@
-/** The prices of the file, with their targets and tiers checked. Where else prices come from is the proxy's to know. */
+/**
+ * The prices of the file, with their targets and tiers checked. Where else prices come from is the
+ * proxy's to know.
+ */
 import { parseSubject } from "../../domain/rule.js";
 import type { TokenRates } from "../../domain/price.js";
 import type { PriceConfig } from "../config.js";
@@ -9,34 +12,61 @@ import type { TierFields } from "../settings/price-settings.js";
 const anyModel = "*";
 
 /** Checks names and tiers. Names are compared as rules compare them, without case. */
-export function buildPrices(declared: readonly DeclaredPrice[], problems: string[]): readonly PriceConfig[] {
+export function buildPrices(
+  declared: readonly DeclaredPrice[],
+  problems: string[],
+): readonly PriceConfig[] {
   const first = new Map<string, string>();
   return declared.flatMap((entry): PriceConfig[] => {
     const { at, name, fields } = entry;
     const tiers = checkTiers(entry, problems);
     const target = readTarget(name);
     if (target === null) {
-      problems.push(`${at} must be named provider/model, or provider/* for all of a provider's models`);
+      problems.push(
+        `${at} must be named provider/model, or provider/* for all of a provider's models`,
+      );
       return [];
     }
     const key = `${target.provider}/${target.model ?? anyModel}`.toLowerCase();
     const earlier = first.get(key);
-    if (earlier !== undefined) problems.push(`${at} prices the same model as ${earlier}: keep one of them`);
+    if (earlier !== undefined)
+      problems.push(`${at} prices the same model as ${earlier}: keep one of them`);
     first.set(key, earlier ?? at);
     const whole = fields === null ? null : wholeFields(fields);
     if (whole === null) return [];
-    const rates: TokenRates = { input: whole.input, output: whole.output, cachedInput: whole.cached_input, cacheWrite: whole.cache_write };
-    return [{ ...target, price: { rates, perRequest: whole.per_request ?? 0, tiers: tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens ?? 0, rates: tierRates(tier, rates) })) } }];
+    const rates: TokenRates = {
+      input: whole.input,
+      output: whole.output,
+      cachedInput: whole.cached_input,
+      cacheWrite: whole.cache_write,
+    };
+    return [
+      {
+        ...target,
+        price: {
+          rates,
+          perRequest: whole.per_request ?? 0,
+          tiers: tiers.map((tier) => ({
+            aboveInputTokens: tier.above_input_tokens ?? 0,
+            rates: tierRates(tier, rates),
+          })),
+        },
+      },
+    ];
   });
 }
 
-function readTarget(name: string): { readonly provider: string; readonly model: string | null } | null {
+function readTarget(
+  name: string,
+): { readonly provider: string; readonly model: string | null } | null {
   const slash = name.indexOf("/");
   const model = name.slice(slash + 1);
   if (slash < 1 || !parseSubject("provider", name.slice(0, slash), "").ok) return null;
   if (model === anyModel) return { provider: name.slice(0, slash), model: null };
   const id = parseSubject("model", model, "");
-  return id.ok && id.value === model && !model.includes(anyModel) ? { provider: name.slice(0, slash), model } : null;
+  return id.ok && id.value === model && !model.includes(anyModel)
+    ? { provider: name.slice(0, slash), model }
+    : null;
 }
 
 /** Each with a rate of its own, in ascending order. */
@@ -44,18 +74,36 @@ function checkTiers({ tiers }: DeclaredPrice, problems: string[]): readonly Tier
   let above = 0;
   return tiers.flatMap(({ at, fields }): TierFields[] => {
     if (fields === null) return [];
-    const { above_input_tokens: from, input, output, cached_input: cachedInput, cache_write: cacheWrite } = fields;
+    const {
+      above_input_tokens: from,
+      input,
+      output,
+      cached_input: cachedInput,
+      cache_write: cacheWrite,
+    } = fields;
     if (typeof from === "number") {
-      if (from <= above) problems.push(`${at}.above_input_tokens must be greater than ${above}, the tier before it, not ${from}`);
+      if (from <= above)
+        problems.push(
+          `${at}.above_input_tokens must be greater than ${above}, the tier before it, not ${from}`,
+        );
       above = from;
     }
-    if (input === null && output === null && cachedInput === null && cacheWrite === null) problems.push(`${at} needs a rate: input, output, cached_input or cache_write`);
+    if (input === null && output === null && cachedInput === null && cacheWrite === null)
+      problems.push(`${at} needs a rate: input, output, cached_input or cache_write`);
     const whole = wholeFields(fields);
     return whole === null ? [] : [whole];
   });
 }
 
 /** A rate that a tier doesn't give is the price's. */
-function tierRates({ input, output, cached_input: cachedInput, cache_write: cacheWrite }: TierFields, base: TokenRates): TokenRates {
-  return { input: input ?? base.input, output: output ?? base.output, cachedInput: cachedInput ?? base.cachedInput, cacheWrite: cacheWrite ?? base.cacheWrite };
+function tierRates(
+  { input, output, cached_input: cachedInput, cache_write: cacheWrite }: TierFields,
+  base: TokenRates,
+): TokenRates {
+  return {
+    input: input ?? base.input,
+    output: output ?? base.output,
+    cachedInput: cachedInput ?? base.cachedInput,
+    cacheWrite: cacheWrite ?? base.cacheWrite,
+  };
 }

@@ -5,18 +5,37 @@
 import type { ProviderConfig } from "../config.js";
 import { type DeclaredProvider, type ReadFields, wholeFields } from "../file/config-file.js";
 import { type Environment, variable } from "../environment.js";
-import { baseUrlVariable, findPreset, modelsVariable, type Preset, presetAt, presets } from "../settings/presets.js";
+import {
+  baseUrlVariable,
+  findPreset,
+  modelsVariable,
+  type Preset,
+  presetAt,
+  presets,
+} from "../settings/presets.js";
 import type { Problems } from "../problems.js";
-import { type ProviderFields, providerSettings, simulatorModels } from "../settings/provider-settings.js";
+import {
+  type ProviderFields,
+  providerSettings,
+  simulatorModels,
+} from "../settings/provider-settings.js";
 import { providerTraits, type ProviderType } from "../provider-type.js";
-import { apiKey, baseUrl, kindProblem, modelList, type ValueKind } from "../settings/setting-kind.js";
+import {
+  apiKey,
+  baseUrl,
+  kindProblem,
+  modelList,
+  type ValueKind,
+} from "../settings/setting-kind.js";
 
 /** Short enough for a log line and a metric's label. */
 const nameCharsMax = 64;
 
 export interface Providers {
   readonly providers: readonly ProviderConfig[];
-  /** Every declared name, of the wrong ones too: who refers to one of them makes no further mistake. */
+  /**
+   * Every declared name, of the wrong ones too: who refers to one of them makes no further mistake.
+   */
   readonly names: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -29,26 +48,47 @@ interface Override {
 }
 
 /** Puts the providers together, in the file's order, then in the order of the presets. */
-export function buildProviders(declared: readonly DeclaredProvider[], env: Environment, problems: Problems): Providers {
+export function buildProviders(
+  declared: readonly DeclaredProvider[],
+  env: Environment,
+  problems: Problems,
+): Providers {
   const providers: ProviderConfig[] = [];
   const warnings: string[] = [];
-  if (declared.length === 0) providers.push(fromFields("simulator", { ...defaultFields(), type: "simulator" }, null, null));
+  if (declared.length === 0)
+    providers.push(fromFields("simulator", { ...defaultFields(), type: "simulator" }, null, null));
   for (const entry of declared) {
     const preset = findPreset(entry.name) ?? null;
     const override = preset === null ? null : readOverride(preset, env, problems.environment);
     const config = fromDeclared(entry, preset, override, problems.file);
     if (config !== null) providers.push(config);
-    if (config?.type === "simulator" && override?.apiKey != null) warnings.push(`${preset?.keyVariable} is ignored: the file's provider ${entry.name} is a simulator`);
+    if (config?.type === "simulator" && override?.apiKey != null)
+      warnings.push(
+        `${preset?.keyVariable} is ignored: the file's provider ${entry.name} is a simulator`,
+      );
   }
-  const names = new Set([...declared.map(({ name }) => name), ...providers.map(({ name }) => name)]);
+  const names = new Set([
+    ...declared.map(({ name }) => name),
+    ...providers.map(({ name }) => name),
+  ]);
   for (const preset of presets) {
     if (names.has(preset.name)) continue;
     const override = readOverride(preset, env, problems.environment);
-    const set = override.baseUrl !== null ? baseUrlVariable(preset) : override.models !== null ? modelsVariable(preset) : null;
+    const set =
+      override.baseUrl !== null
+        ? baseUrlVariable(preset)
+        : override.models !== null
+          ? modelsVariable(preset)
+          : null;
     if (override.apiKey === null && !(preset.keyless && set !== null)) {
-      if (set !== null) warnings.push(`${set} registers nothing: neither ${preset.keyVariable} nor a provider ${preset.name} in the file is there`);
+      if (set !== null)
+        warnings.push(
+          `${set} registers nothing: neither ${preset.keyVariable} nor a provider ${preset.name} in the file is there`,
+        );
     } else if (preset.baseUrl === null && override.baseUrl === null) {
-      warnings.push(`${preset.keyVariable} registers nothing: ${baseUrlVariable(preset)} is not there, and ${preset.name} has no address that is everybody's`);
+      warnings.push(
+        `${preset.keyVariable} registers nothing: ${baseUrlVariable(preset)} is not there, and ${preset.name} has no address that is everybody's`,
+      );
     } else {
       names.add(preset.name);
       providers.push(fromFields(preset.name, defaultFields(), preset, override));
@@ -63,11 +103,17 @@ const appended = /\/(?:chat\/completions|completions|responses|messages|embeddin
 
 function addressWarning({ name, baseUrl: address }: ProviderConfig): readonly string[] {
   const end = appended.exec(address)?.[0];
-  return end === undefined ? [] : [`the base URL of the provider ${name} ends in ${end}, which is appended to it again: leave that out`];
+  return end === undefined
+    ? []
+    : [
+        `the base URL of the provider ${name} ends in ${end}, which is appended to it again: leave that out`,
+      ];
 }
 
 function defaultFields(): ProviderFields {
-  return Object.fromEntries(Object.entries(providerSettings).map(([key, { fallback }]) => [key, fallback])) as unknown as ProviderFields;
+  return Object.fromEntries(
+    Object.entries(providerSettings).map(([key, { fallback }]) => [key, fallback]),
+  ) as unknown as ProviderFields;
 }
 
 function readOverride(preset: Preset, env: Environment, problems: string[]): Override {
@@ -85,37 +131,65 @@ function readOverride(preset: Preset, env: Environment, problems: string[]): Ove
   };
 }
 
-function fromDeclared({ at, name, fields }: DeclaredProvider, preset: Preset | null, override: Override | null, problems: string[]): ProviderConfig | null {
+function fromDeclared(
+  { at, name, fields }: DeclaredProvider,
+  preset: Preset | null,
+  override: Override | null,
+  problems: string[],
+): ProviderConfig | null {
   const before = problems.length;
   if (!/^[a-z0-9][a-z0-9._-]*$/.test(name) || name.length > nameCharsMax) {
-    problems.push(`${at} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit`);
+    problems.push(
+      `${at} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit`,
+    );
   }
   // What may stand beside which type can't be said where the type was wrong.
   if (fields === null || fields.type === undefined) return null;
   const type = typeOf(fields, preset);
-  if (fields.api_version !== null && type !== "azure") problems.push(`${at}.api_version is for the type azure: leave it out`);
+  if (fields.api_version !== null && type !== "azure")
+    problems.push(`${at}.api_version is for the type azure: leave it out`);
   if (type === "simulator") {
-    if (fields.base_url !== null) problems.push(`${at}.base_url is not for the type simulator: leave it out`);
-    if (fields.api_key !== null) problems.push(`${at}.api_key is not for the type simulator: leave it out`);
+    if (fields.base_url !== null)
+      problems.push(`${at}.base_url is not for the type simulator: leave it out`);
+    if (fields.api_key !== null)
+      problems.push(`${at}.api_key is not for the type simulator: leave it out`);
   } else if (fields.base_url !== undefined && baseUrlOf(fields, preset, override) === null) {
     const known = presets.filter((each) => each.baseUrl !== null).map((each) => each.name);
-    problems.push(`${at}.base_url is required: only the names ${known.join(", ")} have one of their own`);
+    problems.push(
+      `${at}.base_url is required: only the names ${known.join(", ")} have one of their own`,
+    );
   }
   const whole = problems.length > before ? null : wholeFields(fields);
   return whole === null ? null : fromFields(name, whole, preset, override);
 }
 
-function typeOf(fields: Pick<ReadFields<ProviderFields>, "type">, preset: Preset | null): ProviderType {
+function typeOf(
+  fields: Pick<ReadFields<ProviderFields>, "type">,
+  preset: Preset | null,
+): ProviderType {
   return fields.type ?? preset?.type ?? "openai";
 }
 
 /** A preset's address is its own type's: a name that is given another type must say where it is. */
-function baseUrlOf(fields: Pick<ReadFields<ProviderFields>, "type" | "base_url">, preset: Preset | null, override: Override | null): string | null {
+function baseUrlOf(
+  fields: Pick<ReadFields<ProviderFields>, "type" | "base_url">,
+  preset: Preset | null,
+  override: Override | null,
+): string | null {
   const type = typeOf(fields, preset);
-  return override?.baseUrl ?? fields.base_url ?? (preset?.type === type ? preset.baseUrl : providerTraits[type].baseUrl);
+  return (
+    override?.baseUrl ??
+    fields.base_url ??
+    (preset?.type === type ? preset.baseUrl : providerTraits[type].baseUrl)
+  );
 }
 
-function fromFields(name: string, fields: ProviderFields, preset: Preset | null, override: Override | null): ProviderConfig {
+function fromFields(
+  name: string,
+  fields: ProviderFields,
+  preset: Preset | null,
+  override: Override | null,
+): ProviderConfig {
   const type = typeOf(fields, preset);
   const traits = providerTraits[type];
   const simulated = type === "simulator";
@@ -123,7 +197,9 @@ function fromFields(name: string, fields: ProviderFields, preset: Preset | null,
   // In what it differs from its type is known by its address, and behind a relay by its name.
   const known = simulated ? undefined : (presetAt(address) ?? preset ?? undefined);
   const quirks = known?.type === type ? known : undefined;
-  const ownModels = simulated ? (fields.models ?? simulatorModels) : (override?.models ?? fields.models);
+  const ownModels = simulated
+    ? (fields.models ?? simulatorModels)
+    : (override?.models ?? fields.models);
   const listsModels = quirks?.listsModels ?? traits.listsModels;
   return {
     name,

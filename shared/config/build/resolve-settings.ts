@@ -1,8 +1,17 @@
-/** The value of each scalar setting: a flag beats the environment, the environment the file, the file the default (CONTRACT section 9). */
+/**
+ * The value of each scalar setting: a flag beats the environment, the environment the file, the
+ * file the default (CONTRACT section 9).
+ */
 import { type Environment, variable } from "../environment.js";
 import type { Problems } from "../problems.js";
 import { kindProblem } from "../settings/setting-kind.js";
-import { type Flags, flagName, type Setting, settings, type SettingValues } from "../settings/settings.js";
+import {
+  type Flags,
+  flagName,
+  type Setting,
+  settings,
+  type SettingValues,
+} from "../settings/settings.js";
 
 export interface SettingSources {
   readonly flags: Flags;
@@ -34,19 +43,32 @@ export function resolveSettings(sources: SettingSources, problems: Problems): Se
   return values as SettingValues;
 }
 
-/** The places that give a setting a value, the strongest first. Blank variables and empty keys give none. */
-function givenFor(setting: Pick<Setting<unknown>, "path" | "env" | "flag">, { flags, env, file }: SettingSources): readonly Given[] {
+/**
+ * The places that give a setting a value, the strongest first. Blank variables and empty keys give
+ * none.
+ */
+function givenFor(
+  setting: Pick<Setting<unknown>, "path" | "env" | "flag">,
+  { flags, env, file }: SettingSources,
+): readonly Given[] {
   const given: Given[] = [];
   const flag = setting.flag === null ? undefined : flags[setting.flag];
-  if (setting.flag !== null && flag !== undefined) given.push({ name: flagName(setting.flag), place: "flags", raw: flag });
+  if (setting.flag !== null && flag !== undefined)
+    given.push({ name: flagName(setting.flag), place: "flags", raw: flag });
   const text = setting.env === null ? null : variable(env, setting.env);
-  if (setting.env !== null && text !== null) given.push({ name: setting.env, place: "environment", raw: text });
+  if (setting.env !== null && text !== null)
+    given.push({ name: setting.env, place: "environment", raw: text });
   const raw = file.get(setting.path);
   if (raw !== undefined && raw !== null) given.push({ name: setting.path, place: "file", raw });
   return given;
 }
 
-/** The place that decided a setting, for messages about its value; its path when it is the default. */
-export function decidedBy(setting: Pick<Setting<unknown>, "path" | "env" | "flag">, sources: SettingSources): Omit<Given, "raw"> {
+/**
+ * The place that decided a setting, for messages about its value; its path when it is the default.
+ */
+export function decidedBy(
+  setting: Pick<Setting<unknown>, "path" | "env" | "flag">,
+  sources: SettingSources,
+): Omit<Given, "raw"> {
   return givenFor(setting, sources)[0] ?? { name: setting.path, place: "file" };
 }

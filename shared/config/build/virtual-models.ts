@@ -1,4 +1,7 @@
-/** The virtual models of the file, with their targets resolved to configured providers (CONTRACT sections 5 and 9). */
+/**
+ * The virtual models of the file, with their targets resolved to configured providers (CONTRACT
+ * sections 5 and 9).
+ */
 import { show } from "../../checked.js";
 import { parseSubject } from "../../domain/rule.js";
 import { closestName } from "../closest-name.js";
@@ -6,28 +9,49 @@ import type { VirtualModelConfig } from "../config.js";
 import type { DeclaredTarget, DeclaredVirtualModel } from "../file/config-file.js";
 
 /** Checks sources and targets against the names of the configured providers. */
-export function buildVirtualModels(declared: readonly DeclaredVirtualModel[], providerNames: readonly string[], problems: string[]): readonly VirtualModelConfig[] {
+export function buildVirtualModels(
+  declared: readonly DeclaredVirtualModel[],
+  providerNames: readonly string[],
+  problems: string[],
+): readonly VirtualModelConfig[] {
   const sources = new Set(declared.map(({ source }) => source));
   return declared.map(({ at, source, strategy, targets }) => {
     const name = parseSubject("model", source, at);
-    if (!name.ok || name.value !== source) problems.push(`${at} must be named with a model id: without a leading or trailing slash or white space`);
+    if (!name.ok || name.value !== source)
+      problems.push(
+        `${at} must be named with a model id: without a leading or trailing slash or white space`,
+      );
     return {
       source,
       strategy: strategy ?? "round_robin",
-      targets: targets.flatMap((target) => resolveTarget(target, source, sources, providerNames, problems) ?? []),
+      targets: targets.flatMap(
+        (target) => resolveTarget(target, source, sources, providerNames, problems) ?? [],
+      ),
     };
   });
 }
 
-function resolveTarget(target: DeclaredTarget, source: string, sources: ReadonlySet<string>, providerNames: readonly string[], problems: string[]): VirtualModelConfig["targets"][number] | null {
+function resolveTarget(
+  target: DeclaredTarget,
+  source: string,
+  sources: ReadonlySet<string>,
+  providerNames: readonly string[],
+  problems: string[],
+): VirtualModelConfig["targets"][number] | null {
   const at = `${target.at}.model`;
-  // A name with a slash may be both a source and a provider's model; a target always means the provider's.
+  // A name with a slash may be both a source and a provider's model; a target always means the
+  // provider's.
   if (sources.has(target.model) && (target.model !== source || !target.model.includes("/"))) {
-    problems.push(`${at} must be provider/model, not the virtual model ${show(target.model)}: a virtual model can't be a target`);
+    problems.push(
+      `${at} must be provider/model, not the virtual model ${show(target.model)}: a virtual model can't be a target`,
+    );
     return null;
   }
   const slash = target.model.indexOf("/");
-  const [provider, model] = [target.model.slice(0, Math.max(slash, 0)), target.model.slice(slash + 1)];
+  const [provider, model] = [
+    target.model.slice(0, Math.max(slash, 0)),
+    target.model.slice(slash + 1),
+  ];
   const id = parseSubject("model", model, at);
   if (provider === "" || !id.ok) {
     problems.push(`${at} must be provider/model, not ${show(target.model)}`);
@@ -35,7 +59,9 @@ function resolveTarget(target: DeclaredTarget, source: string, sources: Readonly
   }
   if (!providerNames.includes(provider)) {
     const close = closestName(provider, providerNames);
-    problems.push(`${at} names the provider ${show(provider)}, which isn't configured${close === null ? "" : `; did you mean ${close}?`}`);
+    problems.push(
+      `${at} names the provider ${show(provider)}, which isn't configured${close === null ? "" : `; did you mean ${close}?`}`,
+    );
     return null;
   }
   return { provider, model: id.value, weight: target.weight };

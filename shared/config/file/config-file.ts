@@ -1,7 +1,7 @@
 /**
  * A configuration file after its shape was checked and before its values are put together: what
- * `parse-shape.ts` makes and the pure files take. What was wrong in it has been told and is left out, so
- * that what is wrong with the rest can be told too.
+ * `parse-shape.ts` makes and the pure files take. What was wrong in it has been told and is left
+ * out, so that what is wrong with the rest can be told too.
  */
 import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";
@@ -57,7 +57,10 @@ export interface DeclaredPrice {
   /** `provider/model` or `provider/*`, as it was written. */
   readonly name: string;
   readonly fields: ReadFields<PriceFields> | null;
-  readonly tiers: readonly { readonly at: string; readonly fields: ReadFields<TierFields> | null }[];
+  readonly tiers: readonly {
+    readonly at: string;
+    readonly fields: ReadFields<TierFields> | null;
+  }[];
 }
 
 export interface DeclaredIssuer {

@@ -1,11 +1,23 @@
 /**
- * The text of a configuration file as plain values. Knows YAML (1.2, one document, keys that are texts
- * and unique, no tags) and nothing of what the values mean. The package takes the text apart into events;
- * values are made of them here, since a tree of nodes in between takes ten times as long.
+ * The text of a configuration file as plain values. Knows YAML (1.2, one document, keys that are
+ * texts and unique, no tags) and nothing of what the values mean. The package takes the text apart
+ * into events; values are made of them here, since a tree of nodes in between takes ten times as
+ * long.
  */
-import { type Event, EVENT_ID, getScalarValue, parseEvents, type ScalarEvent, SCALAR_STYLE, YAMLException } from "js-yaml";
+import {
+  type Event,
+  EVENT_ID,
+  getScalarValue,
+  parseEvents,
+  type ScalarEvent,
+  SCALAR_STYLE,
+  YAMLException,
+} from "js-yaml";
 
-/** Values that aliases may stand for, all together: they may be used often, but not to blow a small file up. */
+/**
+ * Values that aliases may stand for, all together: they may be used often, but not to blow a small
+ * file up.
+ */
 const aliasedValuesMax = 10_000;
 
 /** What is wrong, and at which character. */
@@ -29,14 +41,18 @@ class NotUnderstood extends Error {
  * Parses a text. Problems name line and column. `document` is undefined when the text can't be
  * understood; keys that stand twice are told, and what is left is still returned for checking.
  */
-export function parseYaml(text: string): { readonly document: unknown; readonly problems: readonly string[] } {
+export function parseYaml(text: string): {
+  readonly document: unknown;
+  readonly problems: readonly string[];
+} {
   const faults: Fault[] = [];
   let document: unknown;
   try {
     document = new Composer(text, parseEvents(text, {}), faults).document();
   } catch (error) {
     if (error instanceof NotUnderstood) faults.push(error.fault);
-    else if (error instanceof YAMLException) faults.push({ at: error.mark?.position ?? 0, what: sentence(error.reason) });
+    else if (error instanceof YAMLException)
+      faults.push({ at: error.mark?.position ?? 0, what: sentence(error.reason) });
     else throw error;
   }
   return { document, problems: withPlaces(text, faults) };
@@ -48,7 +64,10 @@ interface Anchor {
   readonly values: number | null;
 }
 
-/** Makes values of events. Faults after which the rest can still be read are noted, all others thrown. */
+/**
+ * Makes values of events. Faults after which the rest can still be read are noted, all others
+ * thrown.
+ */
 class Composer {
   readonly #text: string;
   readonly #events: readonly Event[];
@@ -71,7 +90,11 @@ class Composer {
     this.#next = 1;
     const value = this.#isEnd() ? null : this.#value();
     this.#next++;
-    if (this.#next < this.#events.length) throw new NotUnderstood({ at: this.#startOfNext(), what: "the file holds several documents (---): one is expected" });
+    if (this.#next < this.#events.length)
+      throw new NotUnderstood({
+        at: this.#startOfNext(),
+        what: "the file holds several documents (---): one is expected",
+      });
     if (this.#unknownAliases > 0) return undefined;
     return value;
   }
@@ -82,7 +105,10 @@ class Composer {
     switch (event.type) {
       case EVENT_ID.SCALAR: {
         this.#refuseTag(event.tagStart);
-        const value = event.style === SCALAR_STYLE.PLAIN ? plainValue(getScalarValue(this.#text, event)) : getScalarValue(this.#text, event);
+        const value =
+          event.style === SCALAR_STYLE.PLAIN
+            ? plainValue(getScalarValue(this.#text, event))
+            : getScalarValue(this.#text, event);
         if (event.anchorStart !== -1) this.#anchors.set(this.#nameAt(event), { value, values: 1 });
         return value;
       }
@@ -98,8 +124,10 @@ class Composer {
         const mapping: Record<string, unknown> = {};
         return this.#anchored(event, mapping, () => this.#readPairs(mapping));
       }
-      case EVENT_ID.ALIAS: return this.#alias(event.anchorStart - 1, this.#nameAt(event));
-      default: throw new Error("an event that begins a value");
+      case EVENT_ID.ALIAS:
+        return this.#alias(event.anchorStart - 1, this.#nameAt(event));
+      default:
+        throw new Error("an event that begins a value");
     }
   }
 
@@ -108,16 +136,27 @@ class Composer {
       const event = this.#events[this.#next]!;
       const key = this.#key(event);
       const value = this.#value();
-      if (Object.hasOwn(mapping, key)) this.#faults.push({ at: startOf(event), what: `the key ${keyAt(this.#text, startOf(event))} stands twice` });
+      if (Object.hasOwn(mapping, key))
+        this.#faults.push({
+          at: startOf(event),
+          what: `the key ${keyAt(this.#text, startOf(event))} stands twice`,
+        });
       // A plain assignment would set what the mapping inherits from.
-      if (key === "__proto__") Object.defineProperty(mapping, key, { value, enumerable: true, configurable: true, writable: true });
+      if (key === "__proto__")
+        Object.defineProperty(mapping, key, {
+          value,
+          enumerable: true,
+          configurable: true,
+          writable: true,
+        });
       else mapping[key] = value;
     }
   }
 
   /** A key, as it is written. */
   #key(event: Event): string {
-    if (event.type !== EVENT_ID.SCALAR) throw new NotUnderstood({ at: startOf(event), what: "a key must be a text" });
+    if (event.type !== EVENT_ID.SCALAR)
+      throw new NotUnderstood({ at: startOf(event), what: "a key must be a text" });
     this.#next++;
     this.#refuseTag(event.tagStart);
     const key = getScalarValue(this.#text, event);
@@ -132,7 +171,8 @@ class Composer {
     if (name !== null) this.#anchors.set(name, { value, values: null });
     fill();
     this.#next++;
-    if (name !== null) this.#anchors.set(name, { value, values: this.#values + this.#aliased - before + 1 });
+    if (name !== null)
+      this.#anchors.set(name, { value, values: this.#values + this.#aliased - before + 1 });
     return value;
   }
 
@@ -143,9 +183,14 @@ class Composer {
       this.#faults.push({ at, what: aliasFault("an alias without its anchor before it") });
       return null;
     }
-    if (anchor.values === null) throw new NotUnderstood({ at, what: aliasFault("an alias within its own anchor") });
+    if (anchor.values === null)
+      throw new NotUnderstood({ at, what: aliasFault("an alias within its own anchor") });
     this.#aliased += anchor.values;
-    if (this.#aliased > aliasedValuesMax) throw new NotUnderstood({ at, what: `the aliases up to here stand for more than ${aliasedValuesMax} values` });
+    if (this.#aliased > aliasedValuesMax)
+      throw new NotUnderstood({
+        at,
+        what: `the aliases up to here stand for more than ${aliasedValuesMax} values`,
+      });
     return anchor.value;
   }
 
@@ -163,7 +208,9 @@ class Composer {
 
   /** Where the second document begins: its event doesn't say. */
   #startOfNext(): number {
-    const before = this.#events.slice(1, this.#next).reduce((at, event) => Math.max(at, startOf(event)), 0);
+    const before = this.#events
+      .slice(1, this.#next)
+      .reduce((at, event) => Math.max(at, startOf(event)), 0);
     const marker = /^---(?=\s|$)/gm;
     marker.lastIndex = before;
     return marker.exec(this.#text)?.index ?? before;
@@ -182,13 +229,17 @@ function aliasFault(what: string): string {
 function startOf(event: Event): number {
   switch (event.type) {
     case EVENT_ID.SCALAR: {
-      const isQuoted = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
+      const isQuoted =
+        event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
       return isQuoted ? event.valueStart - 1 : Math.max(0, event.valueStart);
     }
     case EVENT_ID.SEQUENCE:
-    case EVENT_ID.MAPPING: return event.start;
-    case EVENT_ID.ALIAS: return event.anchorStart - 1;
-    default: return 0;
+    case EVENT_ID.MAPPING:
+      return event.start;
+    case EVENT_ID.ALIAS:
+      return event.anchorStart - 1;
+    default:
+      return 0;
   }
 }
 
@@ -198,24 +249,45 @@ function plainValue(text: string): unknown {
   // Most begin with a letter or a slash.
   const isNumeric = (first >= 48 && first <= 57) || first === 43 || first === 45 || first === 46;
   if (isNumeric) {
-    if (/^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+)$/.test(text)) return Number(text);
+    if (
+      /^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+)$/.test(
+        text,
+      )
+    )
+      return Number(text);
     if (/^[-+]?\.(?:inf|Inf|INF)$/.test(text)) return first === 45 ? -Infinity : Infinity;
     return /^\.(?:nan|NaN|NAN)$/.test(text) ? NaN : text;
   }
   switch (text) {
-    case "": case "~": case "null": case "Null": case "NULL": return null;
-    case "true": case "True": case "TRUE": return true;
-    case "false": case "False": case "FALSE": return false;
-    default: return text;
+    case "":
+    case "~":
+    case "null":
+    case "Null":
+    case "NULL":
+      return null;
+    case "true":
+    case "True":
+    case "TRUE":
+      return true;
+    case "false":
+    case "False":
+    case "FALSE":
+      return false;
+    default:
+      return text;
   }
 }
 
-/** What the parser says, without quoting values: one that begins with `!`, `*` or `|` may be a password that lacks its quotes. */
+/**
+ * What the parser says, without quoting values: one that begins with `!`, `*` or `|` may be a
+ * password that lacks its quotes.
+ */
 function sentence(reason: string): string {
   if (/\btags?\b/.test(reason)) return tagFault;
   if (/\balias\b/.test(reason)) return aliasFault("an alias without a name");
   if (/\btab\b/.test(reason)) return "tabs can't be used as indentation: use spaces";
-  if (reason === "deficient indentation") return "too little indentation, or a [ or { that isn't closed";
+  if (reason === "deficient indentation")
+    return "too little indentation, or a [ or { that isn't closed";
   return reason.replace(/[:"(].*$/s, "").trim();
 }
 
@@ -228,11 +300,17 @@ function keyAt(text: string, offset: number): string {
 function withPlaces(text: string, faults: readonly Fault[]): string[] {
   let line = 1;
   let lineStart = 0;
-  return [...faults].sort((a, b) => a.at - b.at).map(({ at, what }) => {
-    for (let end = text.indexOf("\n", lineStart); end !== -1 && end < at; end = text.indexOf("\n", lineStart)) {
-      line++;
-      lineStart = end + 1;
-    }
-    return `line ${line}, column ${at - lineStart + 1}: ${what}`;
-  });
+  return [...faults]
+    .sort((a, b) => a.at - b.at)
+    .map(({ at, what }) => {
+      for (
+        let end = text.indexOf("\n", lineStart);
+        end !== -1 && end < at;
+        end = text.indexOf("\n", lineStart)
+      ) {
+        line++;
+        lineStart = end + 1;
+      }
+      return `line ${line}, column ${at - lineStart + 1}: ${what}`;
+    });
 }

@@ -18,8 +18,15 @@ export interface ConfigFileSearch {
   readonly cwd: string;
 }
 
-/** Where to look, in order (CONTRACT section 9). `namedBy` is set for a place that was named and so must exist. */
-export function searchOrder({ file, env, cwd }: ConfigFileSearch): readonly { readonly path: string; readonly namedBy: string | null }[] {
+/**
+ * Where to look, in order (CONTRACT section 9). `namedBy` is set for a place that was named and so
+ * must exist.
+ */
+export function searchOrder({
+  file,
+  env,
+  cwd,
+}: ConfigFileSearch): readonly { readonly path: string; readonly namedBy: string | null }[] {
   const absolute = (path: string): string => (isAbsolute(path) ? path : join(cwd, path));
   if (file !== undefined) return [{ path: absolute(file), namedBy: "--config" }];
   const named = variable(env, configFileVariable);
@@ -30,18 +37,30 @@ export function searchOrder({ file, env, cwd }: ConfigFileSearch): readonly { re
   ];
 }
 
-/** Reads the first file of the search order that exists. One that exists and can't be read is a failure, never skipped: its limits would be lost. */
+/**
+ * Reads the first file of the search order that exists. One that exists and can't be read is a
+ * failure, never skipped: its limits would be lost.
+ */
 export function readConfigFile(search: ConfigFileSearch): ConfigFileRead {
   for (const { path, namedBy } of searchOrder(search)) {
     try {
       const bytes = statSync(path).size;
-      if (bytes > fileBytesMax) return { kind: "failed", path, problem: `the file is larger than ${fileBytesMax} bytes` };
-      return { kind: "read", path, text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path)) };
+      if (bytes > fileBytesMax)
+        return { kind: "failed", path, problem: `the file is larger than ${fileBytesMax} bytes` };
+      return {
+        kind: "read",
+        path,
+        text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path)),
+      };
     } catch (cause) {
       const code = (cause as { readonly code?: unknown }).code;
       const missing = code === "ENOENT" || code === "ENOTDIR";
       if (missing && namedBy === null) continue;
-      return { kind: "failed", path, problem: missing ? `${namedBy} names a file that doesn't exist` : readProblem(code, cause) };
+      return {
+        kind: "failed",
+        path,
+        problem: missing ? `${namedBy} names a file that doesn't exist` : readProblem(code, cause),
+      };
     }
   }
   return { kind: "none" };
@@ -50,9 +69,13 @@ export function readConfigFile(search: ConfigFileSearch): ConfigFileRead {
 function readProblem(code: unknown, cause: unknown): string {
   switch (code) {
     case "EACCES":
-    case "EPERM": return "the file can't be read: permission denied";
-    case "EISDIR": return "the file can't be read: it is a directory";
-    case "ERR_ENCODING_INVALID_ENCODED_DATA": return "the file isn't UTF-8 text";
-    default: return `the file can't be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+    case "EPERM":
+      return "the file can't be read: permission denied";
+    case "EISDIR":
+      return "the file can't be read: it is a directory";
+    case "ERR_ENCODING_INVALID_ENCODED_DATA":
+      return "the file isn't UTF-8 text";
+    default:
+      return `the file can't be read: ${cause instanceof Error ? cause.message : String(cause)}`;
   }
 }

@@ -1,9 +1,15 @@
 /**
- * The limits of budgets, `{period or period_seconds, amount}` or `daily=10, weekly=50`, as the file and
- * the variables write them (CONTRACT sections 8 and 9). The rules for single values are those of the admin
- * API and stand in `../budget.ts`.
+ * The limits of budgets, `{period or period_seconds, amount}` or `daily=10, weekly=50`, as the file
+ * and the variables write them (CONTRACT sections 8 and 9). The rules for single values are those
+ * of the admin API and stand in `../budget.ts`.
  */
-import { budgetGrammar, budgetId, budgetName, type BudgetScope, parseAmount } from "../../domain/budget.js";
+import {
+  budgetGrammar,
+  budgetId,
+  budgetName,
+  type BudgetScope,
+  parseAmount,
+} from "../../domain/budget.js";
 import { namedPeriod, parsePeriod } from "../../domain/limit-key.js";
 import { type LimitForm, readPairs, valueOf } from "./limit-form.js";
 import type { Mapping } from "../read-mapping.js";
@@ -37,9 +43,15 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimi
 /** Of two amounts for one period the last wins. */
 function parseCompact(text: string, variable: string, problems: string[]): readonly BudgetLimit[] {
   const byPeriod = new Map<number, number>();
-  for (const { name, value } of readPairs(text, { variable, example, known: Object.keys(budgetGrammar.periodNames) }, problems)) {
+  for (const { name, value } of readPairs(
+    text,
+    { variable, example, known: Object.keys(budgetGrammar.periodNames) },
+    problems,
+  )) {
     const amount = valueOf(parseAmount(amountOf(value) ?? value, `${variable}: ${name}`), problems);
     if (amount !== null) byPeriod.set(namedPeriod(budgetGrammar, name)!, amount);
   }
-  return [...byPeriod].sort(([a], [b]) => a - b).map(([periodSeconds, amountUsd]) => ({ periodSeconds, amountUsd }));
+  return [...byPeriod]
+    .sort(([a], [b]) => a - b)
+    .map(([periodSeconds, amountUsd]) => ({ periodSeconds, amountUsd }));
 }

@@ -1,12 +1,19 @@
 /**
  * Rules and budgets from the environment: SET_RATE_LIMIT_<PATH>, SET_PROVIDER_RATE_LIMIT_<NAME> and
- * SET_BUDGET_<PATH> (SPEC "Configuration forms of rules", CONTRACT section 9). How they replace what the
- * file declares is in `file-limits.ts`.
+ * SET_BUDGET_<PATH> (SPEC "Configuration forms of rules", CONTRACT section 9). How they replace
+ * what the file declares is in `file-limits.ts`.
  */
 import { show } from "../../checked.js";
 import { notEntitled } from "../../domain/limit-key.js";
 import { type Environment, variable } from "../environment.js";
-import { type Declared, type LimitForm, onceEach, type PeriodLimit, type Placed, valueOf } from "./limit-form.js";
+import {
+  type Declared,
+  type LimitForm,
+  onceEach,
+  type PeriodLimit,
+  type Placed,
+  valueOf,
+} from "./limit-form.js";
 import { readMapping } from "../read-mapping.js";
 
 /** All that one variable says about one subject. */
@@ -19,8 +26,16 @@ export interface EnvLimits<S extends string, L> {
 
 type Target<S extends string> = Omit<EnvLimits<S, never>, "limits">;
 
-/** The limits of all variables of a form, in the order of the variables' names. Problems name the variable. */
-export function readEnvLimits<S extends string, L extends PeriodLimit>(form: LimitForm<S, L>, env: Environment, options: { readonly perChildEntitled: boolean }, problems: string[]): readonly EnvLimits<S, L>[] {
+/**
+ * The limits of all variables of a form, in the order of the variables' names. Problems name the
+ * variable.
+ */
+export function readEnvLimits<S extends string, L extends PeriodLimit>(
+  form: LimitForm<S, L>,
+  env: Environment,
+  options: { readonly perChildEntitled: boolean },
+  problems: string[],
+): readonly EnvLimits<S, L>[] {
   const entries: EnvLimits<S, L>[] = [];
   const seen = new Map<string, string>();
   for (const name of Object.keys(env).sort()) {
@@ -31,27 +46,49 @@ export function readEnvLimits<S extends string, L extends PeriodLimit>(form: Lim
     const id = form.id({ scope, subject, periodSeconds: 0 });
     const earlier = seen.get(id);
     seen.set(id, earlier ?? name);
-    if (earlier !== undefined) problems.push(`${name} and ${earlier} are both for ${subject}: keep one of them`);
-    else if (/^[[{]/.test(value)) entries.push({ ...target, limits: parseJson(form, value, target, options.perChildEntitled, problems) });
-    else entries.push({ ...target, limits: form.parseCompact(value, name, problems).map((limit) => ({ scope, subject, ...limit, perChild: false })) });
+    if (earlier !== undefined)
+      problems.push(`${name} and ${earlier} are both for ${subject}: keep one of them`);
+    else if (/^[[{]/.test(value))
+      entries.push({
+        ...target,
+        limits: parseJson(form, value, target, options.perChildEntitled, problems),
+      });
+    else
+      entries.push({
+        ...target,
+        limits: form
+          .parseCompact(value, name, problems)
+          .map((limit) => ({ scope, subject, ...limit, perChild: false })),
+      });
   }
   return entries;
 }
 
 /** Whom a variable is for; null for one that isn't of this form, or is wrong. */
-function parseTarget<S extends string, L extends PeriodLimit>({ grammar, variables }: LimitForm<S, L>, name: string, problems: string[]): Target<S> | null {
+function parseTarget<S extends string, L extends PeriodLimit>(
+  { grammar, variables }: LimitForm<S, L>,
+  name: string,
+  problems: string[],
+): Target<S> | null {
   const known = variables.find(({ prefix }) => name.startsWith(prefix));
   if (known === undefined) return null;
   const { prefix, scope } = known;
   const suffix = name.slice(prefix.length);
-  const subject = scope === "user_path" ? grammar.parseSubject(scope, pathOfSuffix(suffix), `the path in ${name}`) : grammar.parseSubject(scope, nameOfSuffix(suffix), `the ${scope}'s name in ${name}`);
+  const subject =
+    scope === "user_path"
+      ? grammar.parseSubject(scope, pathOfSuffix(suffix), `the path in ${name}`)
+      : grammar.parseSubject(scope, nameOfSuffix(suffix), `the ${scope}'s name in ${name}`);
   const value = valueOf(subject, problems);
   return value === null ? null : { variable: name, scope, subject: value };
 }
 
 /** `TEAM__ALPHA` is `/team/alpha`; nothing is `/`. */
 export function pathOfSuffix(suffix: string): string {
-  return `/${suffix.toLowerCase().split("__").filter((piece) => piece !== "").join("/")}`;
+  return `/${suffix
+    .toLowerCase()
+    .split("__")
+    .filter((piece) => piece !== "")
+    .join("/")}`;
 }
 
 /** `MY_LLM` is `my-llm`. */
@@ -59,13 +96,21 @@ function nameOfSuffix(suffix: string): string {
   return suffix.toLowerCase().replaceAll("_", "-");
 }
 
-function parseJson<S extends string, L extends PeriodLimit>(form: LimitForm<S, L>, text: string, { variable: name, scope, subject }: Target<S>, perChildEntitled: boolean, problems: string[]): readonly Declared<S, L>[] {
+function parseJson<S extends string, L extends PeriodLimit>(
+  form: LimitForm<S, L>,
+  text: string,
+  { variable: name, scope, subject }: Target<S>,
+  perChildEntitled: boolean,
+  problems: string[],
+): readonly Declared<S, L>[] {
   const { plural } = form.grammar;
   let items: unknown;
   try {
     items = JSON.parse(text);
   } catch (cause) {
-    problems.push(`${name} must be a list of pairs such as ${form.example} or a JSON array of ${plural}, and nothing else: ${cause instanceof Error ? cause.message : String(cause)}`);
+    problems.push(
+      `${name} must be a list of pairs such as ${form.example} or a JSON array of ${plural}, and nothing else: ${cause instanceof Error ? cause.message : String(cause)}`,
+    );
     return [];
   }
   if (!Array.isArray(items)) {
@@ -78,11 +123,14 @@ function parseJson<S extends string, L extends PeriodLimit>(form: LimitForm<S, L
     const fields = readMapping(item, at, [...Object.keys(form.fields), "per_child"], problems);
     if (fields === null) continue;
     const perChild = fields["per_child"] ?? false;
-    if (typeof perChild !== "boolean") problems.push(`${at}.per_child must be true or false, not ${show(perChild)}`);
-    else if (perChild && scope !== "user_path") problems.push(`${at}.per_child is for user-path ${plural} only`);
+    if (typeof perChild !== "boolean")
+      problems.push(`${at}.per_child must be true or false, not ${show(perChild)}`);
+    else if (perChild && scope !== "user_path")
+      problems.push(`${at}.per_child is for user-path ${plural} only`);
     else if (perChild && !perChildEntitled) problems.push(`${at}: ${notEntitled(subject).message}`);
     const limit = form.parse(fields, at, problems);
-    if (limit !== null) placed.push({ at, declared: { scope, subject, ...limit, perChild: perChild === true } });
+    if (limit !== null)
+      placed.push({ at, declared: { scope, subject, ...limit, perChild: perChild === true } });
   }
   return onceEach(form, placed, problems);
 }

@@ -1,7 +1,7 @@
 /**
- * Rules and budgets as a configuration declares them. They are written alike; what they differ in is a
- * `LimitForm`, which `limit-fields.ts` has for rules and `budget-limits.ts` for budgets. The file's lists
- * are read in `file-limits.ts`, the variables in `env-limits.ts`.
+ * Rules and budgets as a configuration declares them. They are written alike; what they differ in
+ * is a `LimitForm`, which `limit-fields.ts` has for rules and `budget-limits.ts` for budgets. The
+ * file's lists are read in `file-limits.ts`, the variables in `env-limits.ts`.
  */
 import { type Checked, show } from "../../checked.js";
 import type { KeyGrammar, LimitKey } from "../../domain/limit-key.js";
@@ -17,11 +17,16 @@ export interface LimitForm<S extends string, L extends PeriodLimit> {
   readonly grammar: KeyGrammar<S>;
   /** What is declared, in the singular; the grammar has the plural. */
   readonly singular: string;
-  /** The fields of one limit, and how the text of a number is read: `${NAME}` leaves nothing else. Null: a field that isn't a number. */
+  /**
+   * The fields of one limit, and how the text of a number is read: `${NAME}` leaves nothing else.
+   * Null: a field that isn't a number.
+   */
   readonly fields: Readonly<Record<string, ((raw: unknown) => number | undefined) | null>>;
   /** Checks one limit. Every wrong field is told, not just the first; null when there was one. */
   readonly parse: (fields: Mapping, at: string, problems: string[]) => L | null;
-  /** The variables that declare limits, by what their names begin with; the rest names the subject. */
+  /**
+   * The variables that declare limits, by what their names begin with; the rest names the subject.
+   */
   readonly variables: readonly { readonly prefix: string; readonly scope: S }[];
   /** A pair of the compact form. */
   readonly example: string;
@@ -49,22 +54,41 @@ export function valueOf<T>(checked: Checked<T>, problems: string[]): T | null {
   return null;
 }
 
-/** All of them; one that stands in two places is told, for the second would silently replace the first. */
-export function onceEach<S extends string, L extends PeriodLimit>({ id, name, singular }: LimitForm<S, L>, placed: readonly Placed<Declared<S, L>>[], problems: string[]): readonly Declared<S, L>[] {
+/**
+ * All of them; one that stands in two places is told, for the second would silently replace the
+ * first.
+ */
+export function onceEach<S extends string, L extends PeriodLimit>(
+  { id, name, singular }: LimitForm<S, L>,
+  placed: readonly Placed<Declared<S, L>>[],
+  problems: string[],
+): readonly Declared<S, L>[] {
   const first = new Map<string, string>();
   for (const { declared, at } of placed) {
     const earlier = first.get(id(declared));
     if (earlier === undefined) first.set(id(declared), at);
-    else problems.push(`${at} declares the same ${singular} as ${earlier} (${name(declared)}): keep one of them`);
+    else
+      problems.push(
+        `${at} declares the same ${singular} as ${earlier} (${name(declared)}): keep one of them`,
+      );
   }
   return placed.map(({ declared }) => declared);
 }
 
 /**
- * The pairs of a compact list. They are separated by commas, semicolons or newlines; `name=value` and
- * `name:value` are the same; names come in any case and are given in lower case. Unknown names are told.
+ * The pairs of a compact list. They are separated by commas, semicolons or newlines; `name=value`
+ * and `name:value` are the same; names come in any case and are given in lower case. Unknown names
+ * are told.
  */
-export function readPairs(text: string, { variable, example, known }: { readonly variable: string; readonly example: string; readonly known: readonly string[] }, problems: string[]): readonly { readonly name: string; readonly value: string }[] {
+export function readPairs(
+  text: string,
+  {
+    variable,
+    example,
+    known,
+  }: { readonly variable: string; readonly example: string; readonly known: readonly string[] },
+  problems: string[],
+): readonly { readonly name: string; readonly value: string }[] {
   return text.split(/[,;\n]/).flatMap((piece) => {
     const pair = piece.trim();
     if (pair === "") return [];
@@ -72,7 +96,11 @@ export function readPairs(text: string, { variable, example, known }: { readonly
     const written = pair.slice(0, Math.max(separator, 0)).trim();
     const name = written.toLowerCase();
     if (known.includes(name)) return [{ name, value: pair.slice(separator + 1).trim() }];
-    problems.push(separator < 0 ? `${variable} must hold pairs such as ${example}, not ${show(pair)}` : `${variable} holds the unknown key ${show(written)}${nameHint(written, known)}`);
+    problems.push(
+      separator < 0
+        ? `${variable} must hold pairs such as ${example}, not ${show(pair)}`
+        : `${variable} holds the unknown key ${show(written)}${nameHint(written, known)}`,
+    );
     return [];
   });
 }

@@ -1,6 +1,7 @@
 /**
- * What a price in the file is made of, in two tables that `docs/configuration.md` is checked against.
- * What the numbers become is in `../price.ts`; checking declared prices together is in `prices.ts`.
+ * What a price in the file is made of, in two tables that `docs/configuration.md` is checked
+ * against. What the numbers become is in `../price.ts`; checking declared prices together is in
+ * `prices.ts`.
  */
 import { tokensPerResponseMax } from "../../bounds.js";
 import { rateFromUsdPerMillion, usdPerMillionMax } from "../../domain/price.js";
@@ -39,7 +40,11 @@ const usdPerRequest: ValueKind<number> = {
   },
 };
 
-const rate = (shown: string | null, meaning: string): PriceSetting => ({ kind: usdPerMillion, shown, meaning });
+const rate = (shown: string | null, meaning: string): PriceSetting => ({
+  kind: usdPerMillion,
+  shown,
+  meaning,
+});
 
 /** By the key in the file, under `prices["provider/model"]`; `tiers` stands beside them. */
 export const priceSettings = {
@@ -47,12 +52,23 @@ export const priceSettings = {
   output: rate(null, "Output tokens, reasoning included."),
   cached_input: rate("input", "Input tokens that were read from a cache."),
   cache_write: rate("input", "Input tokens that were written to a cache."),
-  per_request: { kind: usdPerRequest, shown: "0", meaning: "A fee for each request, in US dollars." },
+  per_request: {
+    kind: usdPerRequest,
+    shown: "0",
+    meaning: "A fee for each request, in US dollars.",
+  },
 } as const satisfies Readonly<Record<string, PriceSetting>>;
 
-/** By the key in the file, in an entry of `tiers`. A rate that isn't given stays that of the price. */
+/**
+ * By the key in the file, in an entry of `tiers`. A rate that isn't given stays that of the price.
+ */
 export const tierSettings = {
-  above_input_tokens: { kind: integer({ min: 1, max: tokensPerResponseMax }), shown: null, meaning: "A response with more input tokens than this has all of its tokens at this tier's rates." },
+  above_input_tokens: {
+    kind: integer({ min: 1, max: tokensPerResponseMax }),
+    shown: null,
+    meaning:
+      "A response with more input tokens than this has all of its tokens at this tier's rates.",
+  },
   input: rate("the price's", "As above."),
   output: rate("the price's", "As above."),
   cached_input: rate("the price's", "As above."),

@@ -1,7 +1,7 @@
 /**
- * The kinds of values that settings hold: what each accepts, from a file, an environment variable or
- * a flag alike, and the words that say so when it doesn't. Which setting is of which kind stands in
- * `settings.ts` and `provider-settings.ts`.
+ * The kinds of values that settings hold: what each accepts, from a file, an environment variable
+ * or a flag alike, and the words that say so when it doesn't. Which setting is of which kind stands
+ * in `settings.ts` and `provider-settings.ts`.
  */
 import { show } from "../../checked.js";
 import { parseSubject } from "../../domain/rule.js";
@@ -17,24 +17,40 @@ export interface ValueKind<T> {
   readonly parse: (raw: unknown) => T | undefined;
 }
 
-/** The sentence about a value that isn't of its kind. `name` is the path, variable or flag that gave it. */
+/**
+ * The sentence about a value that isn't of its kind. `name` is the path, variable or flag that gave
+ * it.
+ */
 export function kindProblem(kind: ValueKind<unknown>, name: string, raw: unknown): string {
-  return kind.quotable(raw) ? `${name} ${kind.expected}, not ${show(raw)}` : `${name} ${kind.expected}`;
+  return kind.quotable(raw)
+    ? `${name} ${kind.expected}, not ${show(raw)}`
+    : `${name} ${kind.expected}`;
 }
 
 const always = (): boolean => true;
 const never = (): boolean => false;
 
-/** A number, or a decimal one written as a text: environment variables and `${NAME}` hold nothing else. */
+/**
+ * A number, or a decimal one written as a text: environment variables and `${NAME}` hold nothing
+ * else.
+ */
 export function numberOf(raw: unknown): number | undefined {
   if (typeof raw === "number") return raw;
   if (typeof raw === "string" && /^\s*-?\d{1,20}(?:\.\d{1,20})?\s*$/.test(raw)) return Number(raw);
   return undefined;
 }
 
-/** As `numberOf`, with an exponent too, as the file and JSON may write it: for amounts, which needn't be integers. */
+/**
+ * As `numberOf`, with an exponent too, as the file and JSON may write it: for amounts, which
+ * needn't be integers.
+ */
 export function amountOf(raw: unknown): number | undefined {
-  return numberOf(raw) ?? (typeof raw === "string" && /^\s*-?\d+(?:\.\d+)?(?:e[+-]?\d+)?\s*$/i.test(raw) ? Number(raw) : undefined);
+  return (
+    numberOf(raw) ??
+    (typeof raw === "string" && /^\s*-?\d+(?:\.\d+)?(?:e[+-]?\d+)?\s*$/i.test(raw)
+      ? Number(raw)
+      : undefined)
+  );
 }
 
 function textOf(raw: unknown): string | undefined {
@@ -48,13 +64,25 @@ export function integer(range: { readonly min: number; readonly max: number }): 
     quotable: always,
     parse: (raw) => {
       const value = numberOf(raw);
-      return value !== undefined && Number.isSafeInteger(value) && value >= range.min && value <= range.max ? value : undefined;
+      return value !== undefined &&
+        Number.isSafeInteger(value) &&
+        value >= range.min &&
+        value <= range.max
+        ? value
+        : undefined;
     },
   };
 }
 
-/** Seconds, whole or fractional, kept as milliseconds. `min` is the smallest length besides 0, which `zero` allows. */
-export function seconds(range: { readonly min: number; readonly max: number; readonly zero: boolean }): ValueKind<number> {
+/**
+ * Seconds, whole or fractional, kept as milliseconds. `min` is the smallest length besides 0, which
+ * `zero` allows.
+ */
+export function seconds(range: {
+  readonly min: number;
+  readonly max: number;
+  readonly zero: boolean;
+}): ValueKind<number> {
   const span = `a number of seconds from ${range.min} to ${range.max}`;
   return {
     label: "number",
@@ -70,15 +98,26 @@ export function seconds(range: { readonly min: number; readonly max: number; rea
 }
 
 const truths: ReadonlyMap<string, boolean> = new Map([
-  ["true", true], ["yes", true], ["on", true], ["1", true],
-  ["false", false], ["no", false], ["off", false], ["0", false],
+  ["true", true],
+  ["yes", true],
+  ["on", true],
+  ["1", true],
+  ["false", false],
+  ["no", false],
+  ["off", false],
+  ["0", false],
 ]);
 
 export const boolean: ValueKind<boolean> = {
   label: "boolean",
   expected: "must be true or false (or yes, no, on, off, 1, 0)",
   quotable: always,
-  parse: (raw) => (typeof raw === "boolean" ? raw : typeof raw === "string" || typeof raw === "number" ? truths.get(String(raw).trim().toLowerCase()) : undefined),
+  parse: (raw) =>
+    typeof raw === "boolean"
+      ? raw
+      : typeof raw === "string" || typeof raw === "number"
+        ? truths.get(String(raw).trim().toLowerCase())
+        : undefined,
 };
 
 export function choice<const T extends string>(values: readonly T[]): ValueKind<T> {
@@ -98,7 +137,9 @@ export function names<const T extends string>(known: readonly T[]): ValueKind<re
     quotable: always,
     parse: (raw) => {
       const given = listOf(raw)?.map((item) => known.find((name) => name === textOf(item)));
-      return given === undefined || given.includes(undefined) ? undefined : given.filter((name) => name !== undefined);
+      return given === undefined || given.includes(undefined)
+        ? undefined
+        : given.filter((name) => name !== undefined);
     },
   };
 }
@@ -121,7 +162,9 @@ export const modelList: ValueKind<readonly string[]> = {
 
 function listOf(raw: unknown): readonly unknown[] | undefined {
   if (Array.isArray(raw)) return raw;
-  return typeof raw === "string" ? raw.split(",").filter((piece) => piece.trim() !== "") : undefined;
+  return typeof raw === "string"
+    ? raw.split(",").filter((piece) => piece.trim() !== "")
+    : undefined;
 }
 
 export const host: ValueKind<string> = {
@@ -130,12 +173,24 @@ export const host: ValueKind<string> = {
   quotable: always,
   parse: (raw) => {
     const text = textOf(raw);
-    return text !== undefined && (/^[A-Za-z0-9_.-]+$/.test(text) || /^(?=.*:.*:)[0-9A-Fa-f:.]+(?:%[\w.-]+)?$/.test(text)) ? text : undefined;
+    return text !== undefined &&
+      (/^[A-Za-z0-9_.-]+$/.test(text) || /^(?=.*:.*:)[0-9A-Fa-f:.]+(?:%[\w.-]+)?$/.test(text))
+      ? text
+      : undefined;
   },
 };
 
 /** Headers that already mean something else to the gateway. */
-const takenHeaders: ReadonlySet<string> = new Set(["authorization", "x-api-key", "host", "connection", "content-length", "content-type", "transfer-encoding", "x-request-id"]);
+const takenHeaders: ReadonlySet<string> = new Set([
+  "authorization",
+  "x-api-key",
+  "host",
+  "connection",
+  "content-length",
+  "content-type",
+  "transfer-encoding",
+  "x-request-id",
+]);
 
 export const headerName: ValueKind<string> = {
   label: "text",
@@ -143,20 +198,32 @@ export const headerName: ValueKind<string> = {
   quotable: always,
   parse: (raw) => {
     const text = textOf(raw)?.toLowerCase();
-    return text !== undefined && /^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(text) && !takenHeaders.has(text) ? text : undefined;
+    return text !== undefined && /^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(text) && !takenHeaders.has(text)
+      ? text
+      : undefined;
   },
 };
 
 /** A path on this host. `null` is for the settings whose default depends on who runs Sluice. */
 export const filePath: ValueKind<string | null> = {
   label: "path",
-  expected: "must be a path, absolute or relative to the working directory (a leading ~ isn't expanded: write ${HOME})",
+  expected:
+    "must be a path, absolute or relative to the working directory (a leading ~ isn't expanded: write ${HOME})",
   quotable: always,
   // eslint-disable-next-line no-control-regex
-  parse: (raw) => (typeof raw === "string" && raw.trim() !== "" && !raw.startsWith("~") && !/[\u0000-\u001f\u007f]/.test(raw) ? raw : undefined),
+  parse: (raw) =>
+    typeof raw === "string" &&
+    raw.trim() !== "" &&
+    !raw.startsWith("~") &&
+    !/[\u0000-\u001f\u007f]/.test(raw)
+      ? raw
+      : undefined,
 };
 
-/** A token that travels in a header. Surrounding white space, as a secret read from a file has it, is dropped; an empty one is none. */
+/**
+ * A token that travels in a header. Surrounding white space, as a secret read from a file has it,
+ * is dropped; an empty one is none.
+ */
 function token(raw: unknown): string | null | undefined {
   if (typeof raw !== "string") return undefined;
   const text = raw.trim();
@@ -167,7 +234,8 @@ function token(raw: unknown): string | null | undefined {
 export const masterKey: ValueKind<string | null> = {
   label: "secret",
   // A key that reads `none` was meant as no key, and would be the first to be guessed.
-  expected: "must be a text of visible ASCII characters without white space, in quotes if it looks like a number; leave it out (not none) for no key",
+  expected:
+    "must be a text of visible ASCII characters without white space, in quotes if it looks like a number; leave it out (not none) for no key",
   quotable: never,
   parse: (raw) => {
     const value = token(raw);
@@ -177,7 +245,8 @@ export const masterKey: ValueKind<string | null> = {
 
 export const apiKey: ValueKind<string | null> = {
   label: "secret",
-  expected: "must be a text of visible ASCII characters without white space, in quotes if it looks like a number, or none",
+  expected:
+    "must be a text of visible ASCII characters without white space, in quotes if it looks like a number, or none",
   quotable: never,
   parse: (raw) => {
     const value = token(raw);
@@ -188,14 +257,16 @@ export const apiKey: ValueKind<string | null> = {
 /** An address to which `/chat/completions` is appended. */
 export const baseUrl: ValueKind<string | null> = {
   label: "URL",
-  expected: "must be an http or https URL without credentials, query or fragment, such as https://api.example.com/v1",
+  expected:
+    "must be an http or https URL without credentials, query or fragment, such as https://api.example.com/v1",
   // What holds a password, a query or no punctuation at all may be a secret in the wrong place.
   quotable: (raw) => typeof raw === "string" && /[.:/]/.test(raw) && !/[@?#]/.test(raw),
   parse: (raw) => {
     const text = textOf(raw);
     if (text === undefined || !/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
     const url = new URL(text);
-    if (url.username !== "" || url.password !== "" || text.includes("?") || text.includes("#")) return undefined;
+    if (url.username !== "" || url.password !== "" || text.includes("?") || text.includes("#"))
+      return undefined;
     return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
   },
 };
@@ -205,7 +276,8 @@ export const apiVersion: ValueKind<string | null> = {
   label: "text",
   expected: "must be an API version such as 2024-10-21 or 2025-04-01-preview",
   quotable: always,
-  parse: (raw) => (typeof raw === "string" && /^[A-Za-z0-9._-]{1,64}$/.test(raw.trim()) ? raw.trim() : undefined),
+  parse: (raw) =>
+    typeof raw === "string" && /^[A-Za-z0-9._-]{1,64}$/.test(raw.trim()) ? raw.trim() : undefined,
 };
 
 export const text: ValueKind<string> = {
@@ -222,7 +294,9 @@ export const list: ValueKind<readonly string[]> = {
   quotable: always,
   parse: (raw) => {
     const given = listOf(raw)?.map(textOf);
-    return given === undefined || given.length === 0 || given.includes(undefined) ? undefined : given.filter((item) => item !== undefined);
+    return given === undefined || given.length === 0 || given.includes(undefined)
+      ? undefined
+      : given.filter((item) => item !== undefined);
   },
 };
 
@@ -233,7 +307,8 @@ export const webUrl: ValueKind<string> = {
   quotable: (raw) => typeof raw === "string" && /[.:/]/.test(raw) && !/[@?#]/.test(raw),
   parse: (raw) => {
     const given = textOf(raw);
-    if (given === undefined || !/^https?:\/\//i.test(given) || !URL.canParse(given)) return undefined;
+    if (given === undefined || !/^https?:\/\//i.test(given) || !URL.canParse(given))
+      return undefined;
     const { username, password, href } = new URL(given);
     return username !== "" || password !== "" || given.includes("#") ? undefined : href;
   },

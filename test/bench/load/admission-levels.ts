@@ -1,4 +1,7 @@
-/** The loads of the daemon part, and what a limiter under one of them is called in the results. Pure. */
+/**
+ * The loads of the daemon part, and what a limiter under one of them is called in the results.
+ * Pure.
+ */
 
 /** Admissions in flight. The last is the one that the reach speaks of. */
 export const inFlightLevels = [1, 16, 128] as const;

@@ -24,10 +24,17 @@ serveJobs(async (job: AdmissionJob) => {
   return measurePhase(job, (seconds, latency) => drive(job.inFlight, seconds, latency));
 });
 
-/** Both limiters make their windows when they are first needed: that is done before anything is measured. */
+/**
+ * Both limiters make their windows when they are first needed: that is done before anything is
+ * measured.
+ */
 function touchEveryTenant(): Promise<Driven> {
   let tenant = 0;
-  return loop(port, { inFlight: 64, nextTenant: () => (tenant < tenantCount ? tenant++ : null), onLatency: () => {} });
+  return loop(port, {
+    inFlight: 64,
+    nextTenant: () => (tenant < tenantCount ? tenant++ : null),
+    onLatency: () => {},
+  });
 }
 
 function drive(inFlight: number, seconds: number, latency: Histogram): Promise<Driven> {

@@ -1,4 +1,6 @@
-/** What the admission load needs of a limiter: the daemon and Redis each stand behind one of these. */
+/**
+ * What the admission load needs of a limiter: the daemon and Redis each stand behind one of these.
+ */
 
 export interface AdmissionEvents {
   /** The verdict on the admission of this slot. */

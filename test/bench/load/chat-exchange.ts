@@ -1,4 +1,7 @@
-/** The one request and the one response of the HTTP part: a short chat completion as SDKs and providers write it. */
+/**
+ * The one request and the one response of the HTTP part: a short chat completion as SDKs and
+ * providers write it.
+ */
 
 /** The model that the benchmark's provider lists. */
 export const benchModel = "bench-model";
@@ -9,8 +12,16 @@ export const benchUserPath = "/bench/app";
 export const requestBody = JSON.stringify({
   model: benchModel,
   messages: [
-    { role: "system", content: "You are a support assistant of a small online shop. Answer in two sentences at most, and name the page where the customer finds more." },
-    { role: "user", content: "My parcel was announced for Tuesday and it still hasn't arrived. Whom do I ask, and can I get my money back if it is lost?" },
+    {
+      role: "system",
+      content:
+        "You are a support assistant of a small online shop. Answer in two sentences at most, and name the page where the customer finds more.",
+    },
+    {
+      role: "user",
+      content:
+        "My parcel was announced for Tuesday and it still hasn't arrived. Whom do I ask, and can I get my money back if it is lost?",
+    },
   ],
   temperature: 0.2,
   max_tokens: 160,
@@ -27,7 +38,8 @@ export const responseBody = JSON.stringify({
       index: 0,
       message: {
         role: "assistant",
-        content: "Please write to the carrier first, with the number from your shipping mail; the page Orders > Track shows it. If the parcel is declared lost, we refund you in full within five days, see Help > Refunds.",
+        content:
+          "Please write to the carrier first, with the number from your shipping mail; the page Orders > Track shows it. If the parcel is declared lost, we refund you in full within five days, see Help > Refunds.",
         refusal: null,
       },
       logprobs: null,
@@ -42,7 +54,7 @@ export const requestPath = "/v1/chat/completions";
 
 /** Without `host` and lengths: what a caller sets. */
 export const requestHeaders: Readonly<Record<string, string>> = {
-  "accept": "application/json",
+  accept: "application/json",
   "content-type": "application/json",
   "user-agent": "sluice-bench",
   "x-sluice-user-path": benchUserPath,

@@ -16,8 +16,25 @@ const targets = [{ provider, model }];
 
 /** What the proxy tells of a request for its usage record. */
 const executed: Execution = {
-  requestId: "req_bench", endpoint: "/v1/chat/completions", provider, providerType: "openai", model, status: 200, inputTokens: tokensPerSettle, outputTokens: 0, cachedInputTokens: 0, cacheWriteInputTokens: 0,
-  inputCost: 3_000_000 * tokensPerSettle, outputCost: 0, totalCost: 3_000_000 * tokensPerSettle, cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 1, firstByteMs: 1, keyId: "",
+  requestId: "req_bench",
+  endpoint: "/v1/chat/completions",
+  provider,
+  providerType: "openai",
+  model,
+  status: 200,
+  inputTokens: tokensPerSettle,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+  inputCost: 3_000_000 * tokensPerSettle,
+  outputCost: 0,
+  totalCost: 3_000_000 * tokensPerSettle,
+  cacheHit: false,
+  rewriteTokensSaved: 0,
+  rewriteCostSaved: null,
+  latencyMs: 1,
+  firstByteMs: 1,
+  keyId: "",
 };
 
 interface Slot {
@@ -39,7 +56,8 @@ export function connectDaemon(path: string): Promise<AdmissionPort> {
         port = new DaemonPort(peer, resolve);
       },
       onBytes(_peer, bytes) {
-        if (!reader.feed(bytes, (frame) => port?.onFrame(frame))) port?.events.onLost(new Error("the daemon broke the framing"));
+        if (!reader.feed(bytes, (frame) => port?.onFrame(frame)))
+          port?.events.onLost(new Error("the daemon broke the framing"));
       },
       onClose() {
         const gone = new Error("the daemon closed the connection");
@@ -65,7 +83,15 @@ class DaemonPort implements AdmissionPort {
   constructor(peer: Peer, onWelcome: (port: AdmissionPort) => void) {
     this.#peer = peer;
     this.#onWelcome = onWelcome;
-    const hello = { kind: "hello", id: ++this.#lastId, wireVersion, role: "proxy", proxyId: `bench-${process.pid}`, leases: [], more: false } as const;
+    const hello = {
+      kind: "hello",
+      id: ++this.#lastId,
+      wireVersion,
+      role: "proxy",
+      proxyId: `bench-${process.pid}`,
+      leases: [],
+      more: false,
+    } as const;
     peer.send(encodeFrame(toWire(hello)));
   }
 
@@ -74,14 +100,31 @@ class DaemonPort implements AdmissionPort {
     const userPath = tenantPath(tenant);
     this.#slots[slot] = { userPath, lease: id, admittedAtMs: 0, lsn: 0 };
     this.#slotOfId.set(id, slot);
-    this.#peer.send(encodeFrame(toWire({ kind: "admit", id, userPath, credential: "vouched", targets, submission: false })));
+    this.#peer.send(
+      encodeFrame(
+        toWire({ kind: "admit", id, userPath, credential: "vouched", targets, submission: false }),
+      ),
+    );
   }
 
   settle(slot: number): void {
     const held = this.#slots[slot]!;
     const settle = {
-      kind: "settle", seq: ++this.#lastSeq, of: "request", lease: held.lease, userPath: held.userPath, target: targets[0]!,
-      admittedAtMs: held.admittedAtMs, lsn: held.lsn, targetAtMs: held.admittedAtMs, targetLsn: held.lsn, startedAgoMs: 1, endedAgoMs: 0, tokens: tokensPerSettle, estimated: false, record: executed,
+      kind: "settle",
+      seq: ++this.#lastSeq,
+      of: "request",
+      lease: held.lease,
+      userPath: held.userPath,
+      target: targets[0]!,
+      admittedAtMs: held.admittedAtMs,
+      lsn: held.lsn,
+      targetAtMs: held.admittedAtMs,
+      targetLsn: held.lsn,
+      startedAgoMs: 1,
+      endedAgoMs: 0,
+      tokens: tokensPerSettle,
+      estimated: false,
+      record: executed,
     } as const;
     this.#peer.send(encodeFrame(toWire(settle)));
   }
@@ -93,16 +136,21 @@ class DaemonPort implements AdmissionPort {
   onFrame(frame: unknown): void {
     const message = fromDaemonFromWire(frame);
     switch (message?.kind) {
-      case "admitted": return this.#onAdmitted(message);
-      case "refused": return this.events.onVerdict(this.#endWait(message.id), false);
+      case "admitted":
+        return this.#onAdmitted(message);
+      case "refused":
+        return this.events.onVerdict(this.#endWait(message.id), false);
       case "settled": {
         const settles = message.seq - this.#settledSeq;
         this.#settledSeq = message.seq;
         return this.events.onSettled(settles);
       }
-      case "welcome": return this.#onWelcome(this);
-      case "event": return;
-      default: return this.events.onLost(new Error(`the daemon answered ${JSON.stringify(frame)}`));
+      case "welcome":
+        return this.#onWelcome(this);
+      case "event":
+        return;
+      default:
+        return this.events.onLost(new Error(`the daemon answered ${JSON.stringify(frame)}`));
     }
   }
 
@@ -110,7 +158,12 @@ class DaemonPort implements AdmissionPort {
     const slot = this.#endWait(message.id);
     if (!this.#rulesAreSeen) {
       const limit = message.headers?.requests?.limit;
-      if (limit !== leastCap) return this.events.onLost(new Error(`the daemon's first admission names the limit ${limit}, not ${leastCap}: the rules aren't in force`));
+      if (limit !== leastCap)
+        return this.events.onLost(
+          new Error(
+            `the daemon's first admission names the limit ${limit}, not ${leastCap}: the rules aren't in force`,
+          ),
+        );
       this.#rulesAreSeen = true;
     }
     const held = this.#slots[slot]!;
@@ -121,7 +174,8 @@ class DaemonPort implements AdmissionPort {
 
   #endWait(id: number): number {
     const slot = this.#slotOfId.get(id);
-    if (slot === undefined) throw new Error(`the daemon gave a verdict on ${id}, which nobody asked for`);
+    if (slot === undefined)
+      throw new Error(`the daemon gave a verdict on ${id}, which nobody asked for`);
     this.#slotOfId.delete(id);
     return slot;
   }

@@ -19,9 +19,15 @@ export interface HttpJob extends PhaseJob {
 /** More lost connections than this in one phase are a peer that is down, not a peer with errors. */
 const errorsMax = 10_000;
 
-serveJobs((job: HttpJob) => measurePhase(job, (seconds, latency, first) => drive(job, seconds, { latency, first })));
+serveJobs((job: HttpJob) =>
+  measurePhase(job, (seconds, latency, first) => drive(job, seconds, { latency, first })),
+);
 
-function drive(job: HttpJob, seconds: number, { latency, first }: { readonly latency: Histogram; readonly first: Histogram }): Promise<Driven> {
+function drive(
+  job: HttpJob,
+  seconds: number,
+  { latency, first }: { readonly latency: Histogram; readonly first: Histogram },
+): Promise<Driven> {
   const { hostname, port } = new URL(job.url);
   const request = Buffer.from(job.request);
   return new Promise((resolve, reject) => {
@@ -68,13 +74,15 @@ function drive(job: HttpJob, seconds: number, { latency, first }: { readonly lat
           socket.destroy(new Error("a broken response"));
         }
       });
-      // A socket that we destroy without an error says nothing here; every other end is an error, and a new connection takes the place.
+      // A socket that we destroy without an error says nothing here; every other end is an error,
+      // and a new connection takes the place.
       let isLost = false;
       const lost = (error?: Error): void => {
         if (isLost) return;
         isLost = true;
         lastError = error?.message ?? "a closed connection";
-        if (++errors > errorsMax) reject(new Error(`${errorsMax} requests failed in one phase, the last: ${lastError}`));
+        if (++errors > errorsMax)
+          reject(new Error(`${errorsMax} requests failed in one phase, the last: ${lastError}`));
         else if (performance.now() >= endAt) finish(socket);
         else setImmediate(open);
         socket.destroy();

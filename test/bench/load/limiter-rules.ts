@@ -1,6 +1,7 @@
 /**
  * The rules of the daemon part: 10,000 of them, of which every admission matches exactly five. Both
- * sides get their caps from here. The caps are never reached: this measures admitting, not refusing.
+ * sides get their caps from here. The caps are never reached: this measures admitting, not
+ * refusing.
  */
 import { assert } from "../../../shared/assert.js";
 
@@ -31,20 +32,37 @@ export function tenantPath(tenant: number): string {
 export function matchingRules(tenant: number): readonly MatchingRule[] {
   return [
     { path: "/", periodSeconds: 60, maxRequests: 4 * leastCap, maxTokens: 400 * leastCap },
-    { path: `/t${tenant}`, periodSeconds: 60, maxRequests: 2 * leastCap, maxTokens: 200 * leastCap },
-    { path: `/t${tenant}`, periodSeconds: 3600, maxRequests: 3 * leastCap, maxTokens: 300 * leastCap },
+    {
+      path: `/t${tenant}`,
+      periodSeconds: 60,
+      maxRequests: 2 * leastCap,
+      maxTokens: 200 * leastCap,
+    },
+    {
+      path: `/t${tenant}`,
+      periodSeconds: 3600,
+      maxRequests: 3 * leastCap,
+      maxTokens: 300 * leastCap,
+    },
     { path: `/t${tenant}/a`, periodSeconds: 60, maxRequests: leastCap, maxTokens: null },
     { path: `/t${tenant}/a`, periodSeconds: 0, maxRequests: 100_000, maxTokens: null },
   ];
 }
 
 /** All rules as `rate_limits.user_paths` of a configuration. */
-export function userPathsConfig(): readonly { readonly path: string; readonly limits: readonly object[] }[] {
+export function userPathsConfig(): readonly {
+  readonly path: string;
+  readonly limits: readonly object[];
+}[] {
   const byPath = new Map<string, object[]>();
   let rules = 0;
   const add = (rule: MatchingRule): void => {
     const limits = byPath.get(rule.path) ?? [];
-    limits.push({ period_seconds: rule.periodSeconds, max_requests: rule.maxRequests, ...(rule.maxTokens === null ? {} : { max_tokens: rule.maxTokens }) });
+    limits.push({
+      period_seconds: rule.periodSeconds,
+      max_requests: rule.maxRequests,
+      ...(rule.maxTokens === null ? {} : { max_tokens: rule.maxTokens }),
+    });
     byPath.set(rule.path, limits);
     rules++;
   };
@@ -52,7 +70,8 @@ export function userPathsConfig(): readonly { readonly path: string; readonly li
     for (const rule of matchingRules(tenant)) if (tenant === 0 || rule.path !== "/") add(rule);
   }
   // The rest lies beside every tenant and matches nothing.
-  for (let n = 0; rules < ruleCount; n++) add({ path: `/beside${n}`, periodSeconds: 60, maxRequests: leastCap, maxTokens: null });
+  for (let n = 0; rules < ruleCount; n++)
+    add({ path: `/beside${n}`, periodSeconds: 60, maxRequests: leastCap, maxTokens: null });
   assert(rules === ruleCount, "the configuration holds the rules it claims");
   return [...byPath].map(([path, limits]) => ({ path, limits }));
 }

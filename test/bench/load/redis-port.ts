@@ -1,4 +1,7 @@
-/** Redis behind the admission port: two scripts, called by their hash, all keys and caps named by the caller. */
+/**
+ * Redis behind the admission port: two scripts, called by their hash, all keys and caps named by
+ * the caller.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { type AdmissionPort, unattended } from "./admission-port.js";
 import { leastCap, matchingRules, tenantCount, tokensPerSettle } from "./limiter-rules.js";
@@ -12,16 +15,28 @@ export async function connectRedisLimiter(path: string): Promise<AdmissionPort> 
   const admitHash = String(await client.ask(["SCRIPT", "LOAD", admitScript.trim()]));
   const settleHash = String(await client.ask(["SCRIPT", "LOAD", settleScript.trim()]));
   // Encoded once: what a caller spends on building its commands isn't Redis' to answer for.
-  const admits = Array.from({ length: tenantCount }, (_, tenant) => encodeCommand(admitCommand(admitHash, tenant)));
-  const settles = Array.from({ length: tenantCount }, (_, tenant) => encodeCommand(settleCommand(settleHash, tenant)));
+  const admits = Array.from({ length: tenantCount }, (_, tenant) =>
+    encodeCommand(admitCommand(admitHash, tenant)),
+  );
+  const settles = Array.from({ length: tenantCount }, (_, tenant) =>
+    encodeCommand(settleCommand(settleHash, tenant)),
+  );
   const tenantOfSlot: number[] = [];
   let rulesAreSeen = false;
 
   function onVerdict(slot: number, reply: Reply): void {
-    if (!Array.isArray(reply)) return port.events.onLost(new Error(`Redis answered an admission with ${JSON.stringify(reply)}`));
+    if (!Array.isArray(reply))
+      return port.events.onLost(
+        new Error(`Redis answered an admission with ${JSON.stringify(reply)}`),
+      );
     const [breach, limit] = reply as readonly Reply[];
     if (!rulesAreSeen) {
-      if (limit !== leastCap) return port.events.onLost(new Error(`Redis' first admission names the limit ${JSON.stringify(limit)}, not ${leastCap}`));
+      if (limit !== leastCap)
+        return port.events.onLost(
+          new Error(
+            `Redis' first admission names the limit ${JSON.stringify(limit)}, not ${leastCap}`,
+          ),
+        );
       rulesAreSeen = true;
     }
     port.events.onVerdict(slot, breach === 0);
@@ -42,9 +57,15 @@ export async function connectRedisLimiter(path: string): Promise<AdmissionPort> 
       client.send(settles[tenantOfSlot[slot]!]!, onSettled);
     },
     async prepare() {
-      // The append-only file is shortened between the phases, so that its rewriting falls into none.
+      // The append-only file is shortened between the phases, so that its rewriting falls into
+      // none.
       await client.ask(["BGREWRITEAOF"]);
-      while (/aof_rewrite_(in_progress|scheduled):1/.test(String(await client.ask(["INFO", "persistence"])))) await delay(20);
+      while (
+        /aof_rewrite_(in_progress|scheduled):1/.test(
+          String(await client.ask(["INFO", "persistence"])),
+        )
+      )
+        await delay(20);
     },
   };
   return port;
@@ -56,12 +77,33 @@ function windowKey(path: string, periodSeconds: number): string {
 
 function admitCommand(hash: string, tenant: number): string[] {
   const rules = matchingRules(tenant);
-  const caps = rules.flatMap((rule) => (rule.periodSeconds === 0 ? [rule.maxRequests] : [rule.periodSeconds * 1000, rule.maxRequests, rule.maxTokens ?? 0]));
-  return ["EVALSHA", hash, String(rules.length), ...rules.map((rule) => windowKey(rule.path, rule.periodSeconds)), ...caps.map(String)];
+  const caps = rules.flatMap((rule) =>
+    rule.periodSeconds === 0
+      ? [rule.maxRequests]
+      : [rule.periodSeconds * 1000, rule.maxRequests, rule.maxTokens ?? 0],
+  );
+  return [
+    "EVALSHA",
+    hash,
+    String(rules.length),
+    ...rules.map((rule) => windowKey(rule.path, rule.periodSeconds)),
+    ...caps.map(String),
+  ];
 }
 
 function settleCommand(hash: string, tenant: number): string[] {
-  const rules = matchingRules(tenant).filter((rule) => rule.maxTokens !== null || rule.periodSeconds === 0);
-  const periods = rules.filter((rule) => rule.periodSeconds !== 0).map((rule) => rule.periodSeconds * 1000);
-  return ["EVALSHA", hash, String(rules.length), ...rules.map((rule) => windowKey(rule.path, rule.periodSeconds)), String(tokensPerSettle), ...periods.map(String)];
+  const rules = matchingRules(tenant).filter(
+    (rule) => rule.maxTokens !== null || rule.periodSeconds === 0,
+  );
+  const periods = rules
+    .filter((rule) => rule.periodSeconds !== 0)
+    .map((rule) => rule.periodSeconds * 1000);
+  return [
+    "EVALSHA",
+    hash,
+    String(rules.length),
+    ...rules.map((rule) => windowKey(rule.path, rule.periodSeconds)),
+    String(tokensPerSettle),
+    ...periods.map(String),
+  ];
 }

@@ -2,9 +2,21 @@ import t from "tap";
 import { broken, createResponseReader, pending } from "./response-reader.js";
 
 const cases = [
-  { name: "a content-length body", text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nx: y\r\n\r\nhello", status: 200 },
-  { name: "an empty body", text: "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n", status: 429 },
-  { name: "a chunked body", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA\r\n0123456789\r\n0\r\n\r\n", status: 200 },
+  {
+    name: "a content-length body",
+    text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nx: y\r\n\r\nhello",
+    status: 200,
+  },
+  {
+    name: "an empty body",
+    text: "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n",
+    status: 429,
+  },
+  {
+    name: "a chunked body",
+    text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA\r\n0123456789\r\n0\r\n\r\n",
+    status: 200,
+  },
 ];
 
 for (const { name, text, status } of cases) {
@@ -37,7 +49,12 @@ t.test("a reader takes the next response after a whole one", async (t) => {
 });
 
 t.test("what isn't one response is broken", async (t) => {
-  for (const text of ["SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\nno length", `${cases[0]!.text}more`, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n"]) {
+  for (const text of [
+    "SSH-2.0-OpenSSH\r\n\r\n",
+    "HTTP/1.1 200 OK\r\n\r\nno length",
+    `${cases[0]!.text}more`,
+    "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+  ]) {
     t.equal(createResponseReader().feed(Buffer.from(text)), broken, JSON.stringify(text));
   }
 });

@@ -5,9 +5,15 @@
  */
 
 export interface ResponseReader {
-  /** What came of this chunk: `pending` until the response is whole, then its status; `broken` for what isn't a response. */
+  /**
+   * What came of this chunk: `pending` until the response is whole, then its status; `broken` for
+   * what isn't a response.
+   */
   feed(chunk: Buffer): number;
-  /** Whether a byte of the body has come, of the response that is being read or of the one that has just ended. */
+  /**
+   * Whether a byte of the body has come, of the response that is being read or of the one that has
+   * just ended.
+   */
   readonly bodyBegun: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The rules of `npm run bench:scale`: five that every admission matches, of all three scopes and with a
- * template among them, and any number beside them that it doesn't. No cap is ever reached.
+ * The rules of `npm run bench:scale`: five that every admission matches, of all three scopes and
+ * with a template among them, and any number beside them that it doesn't. No cap is ever reached.
  */
 
 export const scaleTarget = { provider: "bench", model: "bench-model" };
@@ -23,12 +23,21 @@ export function scaleRules(count: number): object {
   const userPaths: object[] = [
     { path: "/", limits },
     { path: "/users", limits },
-    { path: "/users", per_child: true, limits: [{ period: "hour", max_requests: cap, max_tokens: 1000 * cap }] },
+    {
+      path: "/users",
+      per_child: true,
+      limits: [{ period: "hour", max_requests: cap, max_tokens: 1000 * cap }],
+    },
   ];
   for (let i = 0; i < beside; i++) {
     if (i % 10 === 0) models.push({ model: `vendor-${i}/model-${i}`, limits });
     else if (i % 10 === 1) providers.push({ name: `provider-${i}`, limits });
-    else userPaths.push({ path: `/team-${i % 1000}/app-${i}`, limits, ...(i % 10 === 2 ? { per_child: true } : {}) });
+    else
+      userPaths.push({
+        path: `/team-${i % 1000}/app-${i}`,
+        limits,
+        ...(i % 10 === 2 ? { per_child: true } : {}),
+      });
   }
   return { user_paths: userPaths, providers, models };
 }

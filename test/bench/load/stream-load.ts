@@ -3,9 +3,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createStreamClients, type StreamsEnded } from "../../support/providers/slow-streams.js";
 import { serveJobs } from "../measure/job-channel.js";
 
-/** `open`: so many more, each with its first event, `perTurn` of them each 10 ms. `leave`: so many go. `end`: what became of all. */
+/**
+ * `open`: so many more, each with its first event, `perTurn` of them each 10 ms. `leave`: so many
+ * go. `end`: what became of all.
+ */
 export type StreamJob =
-  | { readonly kind: "open"; readonly url: string; readonly streams: number; readonly perTurn: number }
+  | {
+      readonly kind: "open";
+      readonly url: string;
+      readonly streams: number;
+      readonly perTurn: number;
+    }
   | { readonly kind: "leave"; readonly streams: number }
   | { readonly kind: "end" };
 
@@ -26,6 +34,7 @@ serveJobs<StreamJob, StreamsEnded | null>(async (job) => {
       clients.leave(job.streams);
       return null;
     }
-    case "end": return clients.ended();
+    case "end":
+      return clients.ended();
   }
 });

@@ -1,4 +1,7 @@
-/** The daemon part: admissions and settles over the real socket, beside Redis with scripts that do the same on its own. */
+/**
+ * The daemon part: admissions and settles over the real socket, beside Redis with scripts that do
+ * the same on its own.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +21,11 @@ export async function measureDaemon(context: RunContext): Promise<Rounds> {
   if (missing === null) {
     say("starting two daemons with 10,000 rules");
     for (const name of ["daemon", "daemon+usage"] as const) {
-      const { daemon, socket } = await startDaemon(processes, freshDir(context, name), name === "daemon+usage");
+      const { daemon, socket } = await startDaemon(
+        processes,
+        freshDir(context, name),
+        name === "daemon+usage",
+      );
       limiters.push({ name, pid: daemon.pid, socket });
     }
   } else {
@@ -34,7 +41,11 @@ export async function measureDaemon(context: RunContext): Promise<Rounds> {
   const ready: { limiter: Limiter; load: Load }[] = [];
   for (const limiter of limiters) ready.push({ limiter, load: await startLoad(context, limiter) });
   const contenders: Contender[] = inFlightLevels.flatMap((inFlight) =>
-    ready.map(({ limiter, load }) => ({ name: atLevel(limiter.name, inFlight), run: (seconds: number) => load(inFlight, seconds) })));
+    ready.map(({ limiter, load }) => ({
+      name: atLevel(limiter.name, inFlight),
+      run: (seconds: number) => load(inFlight, seconds),
+    })),
+  );
   const rounds = await inTurn(context, contenders, skipped);
   await processes.stopAll();
   return rounds;
@@ -49,8 +60,17 @@ interface Limiter {
 type Load = (inFlight: number, seconds: number) => Promise<Phase>;
 
 async function startLoad({ processes }: RunContext, { name, pid, socket }: Limiter): Promise<Load> {
-  const generator = await processes.node(fileURLToPath(new URL("../load/admission-load.js", import.meta.url)), [name === "redis" ? "redis" : "daemon", socket]);
-  return (inFlight, seconds) => giveJob<AdmissionJob, Phase>(generator.child, { inFlight, seconds, pids: [pid], besidePids: [] });
+  const generator = await processes.node(
+    fileURLToPath(new URL("../load/admission-load.js", import.meta.url)),
+    [name === "redis" ? "redis" : "daemon", socket],
+  );
+  return (inFlight, seconds) =>
+    giveJob<AdmissionJob, Phase>(generator.child, {
+      inFlight,
+      seconds,
+      pids: [pid],
+      besidePids: [],
+    });
 }
 
 function freshDir(context: RunContext, name: string): string {

@@ -1,9 +1,18 @@
-/** The HTTP part: Sluice's proxy and the bare forwarders in turn, under the same load, before the same provider. */
+/**
+ * The HTTP part: Sluice's proxy and the bare forwarders in turn, under the same load, before the
+ * same provider.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { chatRequest, requestBody, requestHeaders, requestPath, responseBody } from "../load/chat-exchange.js";
+import {
+  chatRequest,
+  requestBody,
+  requestHeaders,
+  requestPath,
+  responseBody,
+} from "../load/chat-exchange.js";
 import type { HttpJob } from "../load/http-load.js";
 import { findProgram, startNginx } from "../peers/installed-peers.js";
 import { giveJob } from "./job-channel.js";
@@ -34,20 +43,36 @@ interface HttpPeer {
 /** After the start, before memory is read: what the start left behind may be collected. */
 const idleSeconds = 15;
 
-export async function measureProxy(context: RunContext, connections: number): Promise<ProxyMeasures> {
+export async function measureProxy(
+  context: RunContext,
+  connections: number,
+): Promise<ProxyMeasures> {
   const { processes } = context;
   const skipped: Record<string, string> = {};
   const upstream = await processes.node(ourProgram("upstream.js"), []);
   const missing = sluiceMissing();
   if (missing !== null) skipped["sluice"] = missing;
   const sluice = missing === null ? await startSluice(context, upstream.url) : null;
-  const unlimited = missing === null ? asPeer("sluice-unlimited", await startFresh(context, upstream.url, "unlimited", "no rules")) : null;
-  const peers = [...(sluice === null ? [] : [sluice.peer]), ...(unlimited === null ? [] : [unlimited]), ...(await startForwarders(context, upstream.url, skipped))];
+  const unlimited =
+    missing === null
+      ? asPeer("sluice-unlimited", await startFresh(context, upstream.url, "unlimited", "no rules"))
+      : null;
+  const peers = [
+    ...(sluice === null ? [] : [sluice.peer]),
+    ...(unlimited === null ? [] : [unlimited]),
+    ...(await startForwarders(context, upstream.url, skipped)),
+  ];
   for (const peer of peers) await checkAnswer(peer);
   const generator = await processes.node(ourProgram("http-load.js"), []);
   const contenders = peers.map(({ name, ...peer }) => ({
     name,
-    run: (seconds: number) => giveJob<HttpJob, Phase>(generator.child, { ...peer, seconds, connections, request: chatRequest(new URL(peer.url).hostname) }),
+    run: (seconds: number) =>
+      giveJob<HttpJob, Phase>(generator.child, {
+        ...peer,
+        seconds,
+        connections,
+        request: chatRequest(new URL(peer.url).hostname),
+      }),
   }));
   const rounds = await inTurn(context, contenders, skipped);
   await processes.stopAll();
@@ -55,7 +80,10 @@ export async function measureProxy(context: RunContext, connections: number): Pr
 }
 
 /** As often as there are rounds, each time with a data directory of its own; the last one stays. */
-async function startSluice(context: RunContext, upstreamUrl: string): Promise<{ readonly peer: HttpPeer; readonly start: StartMeasures }> {
+async function startSluice(
+  context: RunContext,
+  upstreamUrl: string,
+): Promise<{ readonly peer: HttpPeer; readonly start: StartMeasures }> {
   context.say("starting Sluice");
   let pair = await startFresh(context, upstreamUrl, "pair-0", "two rules");
   const readyMs = [pair.readyMs];
@@ -68,14 +96,26 @@ async function startSluice(context: RunContext, upstreamUrl: string): Promise<{ 
   const { proxy, daemon } = pair;
   return {
     peer: asPeer("sluice", pair),
-    start: { readyMs, proxyIdleBytes: residentBytes(proxy.pid), daemonIdleBytes: residentBytes(daemon.pid) },
+    start: {
+      readyMs,
+      proxyIdleBytes: residentBytes(proxy.pid),
+      daemonIdleBytes: residentBytes(daemon.pid),
+    },
   };
 }
 
-async function startForwarders({ processes, dir }: RunContext, upstreamUrl: string, skipped: Record<string, string>): Promise<HttpPeer[]> {
+async function startForwarders(
+  { processes, dir }: RunContext,
+  upstreamUrl: string,
+  skipped: Record<string, string>,
+): Promise<HttpPeer[]> {
   const undici = await processes.node(ourProgram("undici-forwarder.js"), [upstreamUrl]);
   // http-proxy calls a function that newer versions of Node warn of.
-  const httpProxy = await processes.node(ourProgram("http-proxy-forwarder.js"), [upstreamUrl], ["--no-deprecation"]);
+  const httpProxy = await processes.node(
+    ourProgram("http-proxy-forwarder.js"),
+    [upstreamUrl],
+    ["--no-deprecation"],
+  );
   const peers: HttpPeer[] = [
     { name: "undici", url: undici.url, pids: [undici.pid], besidePids: [] },
     { name: "http-proxy", url: httpProxy.url, pids: [httpProxy.pid], besidePids: [] },
@@ -86,10 +126,18 @@ async function startForwarders({ processes, dir }: RunContext, upstreamUrl: stri
     return peers;
   }
   const nginx = await startNginx(processes, join(dir, "nginx"), nginxFile, upstreamUrl);
-  return [...peers, { name: "nginx", url: nginx.url, pids: withChildren(nginx.pid), besidePids: [] }];
+  return [
+    ...peers,
+    { name: "nginx", url: nginx.url, pids: withChildren(nginx.pid), besidePids: [] },
+  ];
 }
 
-function startFresh(context: RunContext, upstreamUrl: string, name: string, rules: "two rules" | "no rules"): Promise<SluicePair> {
+function startFresh(
+  context: RunContext,
+  upstreamUrl: string,
+  name: string,
+  rules: "two rules" | "no rules",
+): Promise<SluicePair> {
   const dir = join(context.dir, name);
   mkdirSync(dir, { mode: 0o700 });
   return startPair(context.processes, dir, upstreamUrl, rules);
@@ -101,12 +149,22 @@ function asPeer(name: string, { daemon, proxy }: SluicePair): HttpPeer {
 
 /** One request by an ordinary client: what is measured must be the real thing. */
 async function checkAnswer(peer: HttpPeer): Promise<void> {
-  const response = await fetch(`${peer.url}${requestPath}`, { method: "POST", headers: requestHeaders, body: requestBody });
+  const response = await fetch(`${peer.url}${requestPath}`, {
+    method: "POST",
+    headers: requestHeaders,
+    body: requestBody,
+  });
   const text = await response.text();
-  if (response.status !== 200) throw new Error(`${peer.name} answered ${response.status}: ${text.slice(0, 300)}`);
-  if (text.length < responseBody.length / 2 || !text.includes("total_tokens")) throw new Error(`${peer.name} answered with something else than the provider's completion: ${text.slice(0, 300)}`);
-  if (peer.name === "sluice" && !response.headers.has("x-ratelimit-limit-tokens")) throw new Error("Sluice's answer has no x-ratelimit-limit-tokens: its rules aren't in force");
-  if (peer.name === "sluice-unlimited" && response.headers.has("x-ratelimit-limit-requests")) throw new Error("Sluice without rules has rate limit headers");
+  if (response.status !== 200)
+    throw new Error(`${peer.name} answered ${response.status}: ${text.slice(0, 300)}`);
+  if (text.length < responseBody.length / 2 || !text.includes("total_tokens"))
+    throw new Error(
+      `${peer.name} answered with something else than the provider's completion: ${text.slice(0, 300)}`,
+    );
+  if (peer.name === "sluice" && !response.headers.has("x-ratelimit-limit-tokens"))
+    throw new Error("Sluice's answer has no x-ratelimit-limit-tokens: its rules aren't in force");
+  if (peer.name === "sluice-unlimited" && response.headers.has("x-ratelimit-limit-requests"))
+    throw new Error("Sluice without rules has rate limit headers");
 }
 
 function ourProgram(file: string): string {

@@ -1,4 +1,7 @@
-/** The frame of every measured phase: drive the load, read the CPU of the measured processes at both edges while nothing is under way. */
+/**
+ * The frame of every measured phase: drive the load, read the CPU of the measured processes at both
+ * edges while nothing is under way.
+ */
 import { createHistogram, type Histogram } from "../report/histogram.js";
 import { cpuSource, cpuUsBetween, readCpu } from "./process-stat.js";
 
@@ -25,7 +28,9 @@ export interface Phase {
   readonly errors: number;
   /** What the last of them was. */
   readonly lastError: string | null;
-  /** CPU of the generator itself as a share of one core: near 1 it is what limits the throughput. */
+  /**
+   * CPU of the generator itself as a share of one core: near 1 it is what limits the throughput.
+   */
   readonly generatorShare: number;
 }
 
@@ -34,7 +39,10 @@ export interface Driven {
   readonly count: number;
   readonly errors: number;
   readonly lastError: string | null;
-  /** The moment (`performance.now()`) of the last one, so that the rest of the drain doesn't count as time. */
+  /**
+   * The moment (`performance.now()`) of the last one, so that the rest of the drain doesn't count
+   * as time.
+   */
   readonly lastAtMs: number;
 }
 
@@ -43,7 +51,10 @@ const leadInSeconds = 0.3;
 const drainDeadlineMs = 10_000;
 
 /** `drive` keeps the load up for so many seconds, lets what is under way finish, and resolves. */
-export async function measurePhase(job: PhaseJob, drive: (seconds: number, latency: Histogram, first: Histogram) => Promise<Driven>): Promise<Phase> {
+export async function measurePhase(
+  job: PhaseJob,
+  drive: (seconds: number, latency: Histogram, first: Histogram) => Promise<Driven>,
+): Promise<Phase> {
   const source = cpuSource();
   await withDeadline(drive(leadInSeconds, createHistogram(), createHistogram()), leadInSeconds);
   const latency = createHistogram();
@@ -52,14 +63,23 @@ export async function measurePhase(job: PhaseJob, drive: (seconds: number, laten
   const besideBefore = readCpu(job.besidePids, source);
   const ownBefore = process.cpuUsage();
   const startedAt = performance.now();
-  const { count, errors, lastError, lastAtMs } = await withDeadline(drive(job.seconds, latency, first), job.seconds);
+  const { count, errors, lastError, lastAtMs } = await withDeadline(
+    drive(job.seconds, latency, first),
+    job.seconds,
+  );
   const own = process.cpuUsage(ownBefore);
   const seconds = (lastAtMs - startedAt) / 1000;
   const cpuUs = cpuUsBetween(cpuBefore, readCpu(job.pids, source));
   const besideCpuUs = cpuUsBetween(besideBefore, readCpu(job.besidePids, source));
-  if (count === 0) throw new Error(`nothing succeeded in ${job.seconds} s (${errors} errors, the last: ${lastError ?? "none"})`);
+  if (count === 0)
+    throw new Error(
+      `nothing succeeded in ${job.seconds} s (${errors} errors, the last: ${lastError ?? "none"})`,
+    );
   return {
-    count, seconds, errors, lastError,
+    count,
+    seconds,
+    errors,
+    lastError,
     perSecond: count / seconds,
     p50Us: latency.quantileUs(0.5),
     p99Us: latency.quantileUs(0.99),
@@ -73,7 +93,13 @@ export async function measurePhase(job: PhaseJob, drive: (seconds: number, laten
 function withDeadline<T>(driving: Promise<T>, seconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`answers were still missing ${drainDeadlineMs / 1000} s after the phase's end`)), seconds * 1000 + drainDeadlineMs);
+    timer = setTimeout(
+      () =>
+        reject(
+          new Error(`answers were still missing ${drainDeadlineMs / 1000} s after the phase's end`),
+        ),
+      seconds * 1000 + drainDeadlineMs,
+    );
   });
   return Promise.race([driving, late]).finally(() => clearTimeout(timer));
 }

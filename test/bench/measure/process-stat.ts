@@ -4,7 +4,10 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** User + system time in nanoseconds, by thread (or by process where the kernel keeps no per-thread nanoseconds). */
+/**
+ * User + system time in nanoseconds, by thread (or by process where the kernel keeps no per-thread
+ * nanoseconds).
+ */
 export type CpuReading = ReadonlyMap<string, number>;
 
 /** USER_HZ, which Linux fixes at 100 for everything it shows in `/proc/<pid>/stat`. */
@@ -45,7 +48,10 @@ export function readCpu(pids: readonly number[], source: "schedstat" | "stat"): 
   return reading;
 }
 
-/** Microseconds of CPU between two readings of the same processes. A thread that ended in between isn't counted; none of the measured programs end theirs. */
+/**
+ * Microseconds of CPU between two readings of the same processes. A thread that ended in between
+ * isn't counted; none of the measured programs end theirs.
+ */
 export function cpuUsBetween(before: CpuReading, after: CpuReading): number {
   let ns = 0;
   for (const [thread, value] of after) ns += value - (before.get(thread) ?? 0);
@@ -54,7 +60,8 @@ export function cpuUsBetween(before: CpuReading, after: CpuReading): number {
 
 function statNs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The command's name may hold spaces; the fields after it don't. User time is the 14th of all, system time the 15th.
+  // The command's name may hold spaces; the fields after it don't. User time is the 14th of all,
+  // system time the 15th.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return ((Number(fields[11]) + Number(fields[12])) * 1e9) / ticksPerSecond;
 }

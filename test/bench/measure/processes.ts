@@ -31,13 +31,20 @@ export interface Processes {
   stopAll(): Promise<void>;
 }
 
-/** `dir` takes what the processes write to their standard error; it is shown when one fails to start. */
+/**
+ * `dir` takes what the processes write to their standard error; it is shown when one fails to
+ * start.
+ */
 export function createProcesses(dir: string): Processes {
   const children = new Set<ChildProcess>();
   const env = { PATH: process.env["PATH"] ?? "", HOME: dir, TMPDIR: dir, LANG: "C.UTF-8" };
   let started = 0;
 
-  function launch(file: string, start: (stderr: number) => ChildProcess, isReady: (child: ChildProcess) => Promise<string>): Promise<Running> {
+  function launch(
+    file: string,
+    start: (stderr: number) => ChildProcess,
+    isReady: (child: ChildProcess) => Promise<string>,
+  ): Promise<Running> {
     const log = join(dir, `${++started}-${basename(file)}.stderr`);
     const stderr = openSync(log, "w");
     const startedAt = performance.now();
@@ -48,9 +55,16 @@ export function createProcesses(dir: string): Processes {
     return new Promise((resolve, reject) => {
       const fail = (reason: string): void => {
         clearTimeout(timer);
-        reject(new Error(`${basename(file)} ${reason}\n${readFileSync(log, "utf8").slice(-2000)}`.trimEnd()));
+        reject(
+          new Error(
+            `${basename(file)} ${reason}\n${readFileSync(log, "utf8").slice(-2000)}`.trimEnd(),
+          ),
+        );
       };
-      const timer = setTimeout(() => fail(`wasn't ready within ${startDeadlineMs / 1000} s`), startDeadlineMs);
+      const timer = setTimeout(
+        () => fail(`wasn't ready within ${startDeadlineMs / 1000} s`),
+        startDeadlineMs,
+      );
       child.once("error", (error) => fail(`couldn't be started: ${error.message}`));
       child.once("exit", (code, signal) => fail(`ended before it was ready (${signal ?? code})`));
       void isReady(child).then((url) => {
@@ -71,9 +85,22 @@ export function createProcesses(dir: string): Processes {
 
   return {
     node: (file, args, nodeFlags = []) =>
-      launch(file, (stderr) => fork(file, args, { env, execArgv: [...nodeFlags], stdio: ["ignore", "ignore", stderr, "ipc"] }), readyMessage),
+      launch(
+        file,
+        (stderr) =>
+          fork(file, args, {
+            env,
+            execArgv: [...nodeFlags],
+            stdio: ["ignore", "ignore", stderr, "ipc"],
+          }),
+        readyMessage,
+      ),
     program: (file, args, connectTo) =>
-      launch(file, (stderr) => spawn(file, args, { env, stdio: ["ignore", "ignore", stderr] }), (child) => firstConnection(child, connectTo)),
+      launch(
+        file,
+        (stderr) => spawn(file, args, { env, stdio: ["ignore", "ignore", stderr] }),
+        (child) => firstConnection(child, connectTo),
+      ),
     stop: (running) => end(running.child),
     async stopAll() {
       await Promise.all([...children].map(end));
@@ -92,7 +119,10 @@ function readyMessage(child: ChildProcess): Promise<string> {
   });
 }
 
-async function firstConnection(child: ChildProcess, connectTo: net.NetConnectOpts): Promise<string> {
+async function firstConnection(
+  child: ChildProcess,
+  connectTo: net.NetConnectOpts,
+): Promise<string> {
   while (child.exitCode === null && child.signalCode === null) {
     if (await connects(connectTo)) return "";
     await delay(10);

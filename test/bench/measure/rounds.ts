@@ -27,16 +27,27 @@ export interface Rounds {
   readonly skipped: Readonly<Record<string, string>>;
 }
 
-/** One round of warm-up that nobody looks at, then `rounds` that count; each begins with another contender. */
-export async function inTurn(context: RunContext, contenders: readonly Contender[], skipped: Rounds["skipped"]): Promise<Rounds> {
+/**
+ * One round of warm-up that nobody looks at, then `rounds` that count; each begins with another
+ * contender.
+ */
+export async function inTurn(
+  context: RunContext,
+  contenders: readonly Contender[],
+  skipped: Rounds["skipped"],
+): Promise<Rounds> {
   const phases: Record<string, Phase[]> = {};
   for (const { name } of contenders) phases[name] = [];
   for (let round = 0; round <= context.rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
       const { name, run } = contenders[(turn + round) % contenders.length]!;
-      context.say(round === 0 ? `warming up ${name}` : `round ${round} of ${context.rounds}: ${name}`);
+      context.say(
+        round === 0 ? `warming up ${name}` : `round ${round} of ${context.rounds}: ${name}`,
+      );
       const phase = await run(context.seconds).catch((cause: unknown) => {
-        throw new Error(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+        throw new Error(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+          cause,
+        });
       });
       if (round > 0) phases[name]!.push(phase);
     }

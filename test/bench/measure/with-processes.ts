@@ -1,11 +1,17 @@
-/** The frame of a benchmark: a directory and processes of its own, both gone at its end, however it ends. */
+/**
+ * The frame of a benchmark: a directory and processes of its own, both gone at its end, however it
+ * ends.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { createProcesses, type Processes } from "./processes.js";
 
 /** Sets the exit code to what `run` resolves to, and to 1 when it fails. */
-export async function withProcesses(name: string, run: (processes: Processes, dir: string) => Promise<number>): Promise<void> {
+export async function withProcesses(
+  name: string,
+  run: (processes: Processes, dir: string) => Promise<number>,
+): Promise<void> {
   const dir = mkdtempSync(join(os.tmpdir(), `sluice-${name}-`));
   const processes = createProcesses(dir);
   const clearAway = async (): Promise<void> => {
@@ -23,7 +29,10 @@ export async function withProcesses(name: string, run: (processes: Processes, di
     process.exitCode = await run(processes, dir);
   } catch (error) {
     // Whoever interrupts a run knows why it ended.
-    if (!interruption.signal.aborted) process.stderr.write(`the benchmark couldn't run: ${error instanceof Error ? error.message : String(error)}\n`);
+    if (!interruption.signal.aborted)
+      process.stderr.write(
+        `the benchmark couldn't run: ${error instanceof Error ? error.message : String(error)}\n`,
+      );
     process.exitCode = 1;
   } finally {
     await clearAway();

@@ -1,7 +1,7 @@
 /**
- * The provider of `npm run bench:endpoints`, a process of its own: each operation's recorded answer, at
- * once. The first event of a stream leaves at once too, the others a moment later, one by one, each in its
- * own turn of the event loop.
+ * The provider of `npm run bench:endpoints`, a process of its own: each operation's recorded
+ * answer, at once. The first event of a stream leaves at once too, the others a moment later, one
+ * by one, each in its own turn of the event loop.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,12 +20,27 @@ const answers = new Map<string, Answer>(
       return [`/v1${path}`, (response) => stream(response, events)];
     }
     const body = Buffer.from(answer.body);
-    return [`/v1${path}`, (response) => void response.writeHead(200, { "content-type": "application/json", "content-length": body.length, "x-request-id": "req_4c1d7be2a9f04e33", "openai-processing-ms": "412" }).end(body)];
+    return [
+      `/v1${path}`,
+      (response) =>
+        void response
+          .writeHead(200, {
+            "content-type": "application/json",
+            "content-length": body.length,
+            "x-request-id": "req_4c1d7be2a9f04e33",
+            "openai-processing-ms": "412",
+          })
+          .end(body),
+    ];
   }),
 );
 
 function stream(response: ServerResponse, events: readonly Buffer[]): void {
-  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "x-request-id": "req_4c1d7be2a9f04e33", "openai-processing-ms": "412" });
+  response.writeHead(200, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "x-request-id": "req_4c1d7be2a9f04e33",
+    "openai-processing-ms": "412",
+  });
   let next = 0;
   const write = (): void => {
     if (response.destroyed) return;
@@ -50,6 +65,9 @@ const server = createServer((request, response) => {
   });
 });
 
-// Peers wait for their turn between two phases; a connection that ends meanwhile would be counted against them.
+// Peers wait for their turn between two phases; a connection that ends meanwhile would be counted
+// against them.
 server.keepAliveTimeout = 600_000;
-server.listen(0, "127.0.0.1", () => announceReady(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+server.listen(0, "127.0.0.1", () =>
+  announceReady(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+);

@@ -1,11 +1,17 @@
-/** The peers that aren't ours to bring: nginx and Redis, where they are installed, as one would configure them for this job. */
+/**
+ * The peers that aren't ours to bring: nginx and Redis, where they are installed, as one would
+ * configure them for this job.
+ */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { delimiter, join } from "node:path";
 import type { Processes, Running } from "../measure/processes.js";
 
-/** Its full path, or null when it isn't installed. Debian keeps servers in `sbin`, which not every caller's PATH names. */
+/**
+ * Its full path, or null when it isn't installed. Debian keeps servers in `sbin`, which not every
+ * caller's PATH names.
+ */
 export function findProgram(name: string): string | null {
   const dirs = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
   return dirs.map((dir) => join(dir, name)).find(isExecutable) ?? null;
@@ -28,12 +34,21 @@ export function programVersion(file: string, flag: string): string {
 }
 
 /** One worker, keep-alive on both sides, no access log. */
-export async function startNginx(processes: Processes, dir: string, file: string, upstreamUrl: string): Promise<Running> {
+export async function startNginx(
+  processes: Processes,
+  dir: string,
+  file: string,
+  upstreamUrl: string,
+): Promise<Running> {
   mkdirSync(dir, { recursive: true });
   const port = await freePort();
-  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((kind) => `${kind}_temp_path ${join(dir, kind)};`).join(" ");
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    .map((kind) => `${kind}_temp_path ${join(dir, kind)};`)
+    .join(" ");
   const config = join(dir, "nginx.conf");
-  writeFileSync(config, `
+  writeFileSync(
+    config,
+    `
 daemon off;
 worker_processes 1;
 pid ${join(dir, "nginx.pid")};
@@ -53,17 +68,33 @@ http {
     }
   }
 }
-`);
-  const running = await processes.program(file, ["-p", dir, "-c", config], { host: "127.0.0.1", port });
+`,
+  );
+  const running = await processes.program(file, ["-p", dir, "-c", config], {
+    host: "127.0.0.1",
+    port,
+  });
   return { ...running, url: `http://127.0.0.1:${port}` };
 }
 
-/** On a Unix socket alone, with an append-only file that is flushed once a second: what the daemon keeps across a crash, near enough. */
-export async function startRedis(processes: Processes, dir: string, file: string): Promise<{ readonly redis: Running; readonly socket: string }> {
+/**
+ * On a Unix socket alone, with an append-only file that is flushed once a second: what the daemon
+ * keeps across a crash, near enough.
+ */
+export async function startRedis(
+  processes: Processes,
+  dir: string,
+  file: string,
+): Promise<{ readonly redis: Running; readonly socket: string }> {
   mkdirSync(dir, { recursive: true });
   const socket = join(dir, "redis.sock");
   const settings = {
-    "port": "0", "unixsocket": socket, "dir": dir, "save": "", "appendonly": "yes", "appendfsync": "everysec",
+    port: "0",
+    unixsocket: socket,
+    dir: dir,
+    save: "",
+    appendonly: "yes",
+    appendfsync: "everysec",
     // Rewritten between the phases instead.
     "auto-aof-rewrite-percentage": "0",
   };
@@ -77,7 +108,11 @@ function freePort(): Promise<number> {
     server.once("error", reject);
     server.listen(0, "127.0.0.1", () => {
       const address = server.address();
-      server.close(() => (typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port is free"))));
+      server.close(() =>
+        typeof address === "object" && address !== null
+          ? resolve(address.port)
+          : reject(new Error("no port is free")),
+      );
     });
   });
 }

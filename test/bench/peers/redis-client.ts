@@ -1,4 +1,7 @@
-/** A minimal Redis client on a Unix socket. Like the daemon's clients it gathers what one turn of the event loop sends into one write. */
+/**
+ * A minimal Redis client on a Unix socket. Like the daemon's clients it gathers what one turn of
+ * the event loop sends into one write.
+ */
 import net from "node:net";
 import { createReplyReader, isFailure, type Reply } from "./redis-reply.js";
 
@@ -37,7 +40,11 @@ export function connectRedis(path: string, onLost: (error: Error) => void): Prom
 
   const ask = (args: readonly string[]): Promise<Reply> =>
     new Promise((resolve, reject) => {
-      send(encodeCommand(args), (reply) => (isFailure(reply) ? reject(new Error(`Redis refused ${args[0]}: ${reply.failure}`)) : resolve(reply)));
+      send(encodeCommand(args), (reply) =>
+        isFailure(reply)
+          ? reject(new Error(`Redis refused ${args[0]}: ${reply.failure}`))
+          : resolve(reply),
+      );
     });
 
   socket.on("data", (chunk: Buffer) => reader.feed(chunk, onReply));

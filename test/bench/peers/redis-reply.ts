@@ -1,4 +1,7 @@
-/** Redis' answers (RESP2) taken from a stream. A plain object: `feed` what arrives, get whole replies. Pure. */
+/**
+ * Redis' answers (RESP2) taken from a stream. A plain object: `feed` what arrives, get whole
+ * replies. Pure.
+ */
 
 export type Reply = number | string | null | RedisFailure | readonly Reply[];
 
@@ -71,15 +74,20 @@ export function createReplyReader(): ReplyReader {
     if (at >= bytes.length) return incomplete;
     const kind = String.fromCharCode(bytes[at++]!);
     switch (kind) {
-      case ":": return integer();
-      case "*": return array();
-      case "$": return bulk();
-      case "+": return line();
+      case ":":
+        return integer();
+      case "*":
+        return array();
+      case "$":
+        return bulk();
+      case "+":
+        return line();
       case "-": {
         const text = line();
         return text === incomplete ? incomplete : { failure: text };
       }
-      default: throw new Error(`Redis answered with a reply of the unknown kind ${JSON.stringify(kind)}`);
+      default:
+        throw new Error(`Redis answered with a reply of the unknown kind ${JSON.stringify(kind)}`);
     }
   }
 

@@ -1,11 +1,11 @@
 /**
- * The limiter as Lua scripts for Redis: the same sliding windows, checked all before any is charged,
- * one gauge, and the counts of the success headers. It is given less to do than the daemon: the
- * caller names the matching rules and their caps, a settle that comes twice counts twice, and the
- * slots of a caller that dies stay taken.
+ * The limiter as Lua scripts for Redis: the same sliding windows, checked all before any is
+ * charged, one gauge, and the counts of the success headers. It is given less to do than the
+ * daemon: the caller names the matching rules and their caps, a settle that comes twice counts
+ * twice, and the slots of a caller that dies stay taken.
  *
- * A window is a hash: `s` its start, `r` and `t` the requests and tokens since, `q` and `u` those of
- * the window before.
+ * A window is a hash: `s` its start, `r` and `t` the requests and tokens since, `q` and `u` those
+ * of the window before.
  */
 
 /**
@@ -56,7 +56,10 @@ redis.call('INCR', KEYS[#KEYS])
 return {0, rl, rr, rs, tl, tr, ts}
 `;
 
-/** KEYS: the windows with a token cap, then the gauge. ARGV: the tokens, then the period in ms per window. */
+/**
+ * KEYS: the windows with a token cap, then the gauge. ARGV: the tokens, then the period in ms per
+ * window.
+ */
 export const settleScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

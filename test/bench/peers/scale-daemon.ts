@@ -1,6 +1,7 @@
 /**
  * The daemon as `npm run bench:scale` runs it: the real one, in a process that also watches its own
- * event loop and memory, and whose clock can be put forward. The product itself carries none of this.
+ * event loop and memory, and whose clock can be put forward. The product itself carries none of
+ * this.
  */
 import { startLimiterd } from "../../../limiterd/main.js";
 import { loadConfig } from "../../../shared/config/load-config.js";
@@ -24,10 +25,19 @@ export interface WatchedDaemon extends Watched {
 const [, , file] = process.argv;
 let aheadMs = 0;
 const begunAt = performance.now();
-const loaded = loadConfig({ file, env: process.env, cwd: process.cwd(), uid: process.getuid?.() ?? 0 });
+const loaded = loadConfig({
+  file,
+  env: process.env,
+  cwd: process.cwd(),
+  uid: process.getuid?.() ?? 0,
+});
 if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("\n"));
 const configuredAt = performance.now();
-const daemon = await startLimiterd({ config: loaded.config, log: createLog("limiterd", "warn"), nowMs: () => Date.now() + aheadMs });
+const daemon = await startLimiterd({
+  config: loaded.config,
+  log: createLog("limiterd", "warn"),
+  nowMs: () => Date.now() + aheadMs,
+});
 
 const started = { configMs: configuredAt - begunAt, startMs: performance.now() - configuredAt };
 const watch = watchLoop();

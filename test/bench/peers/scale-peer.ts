@@ -1,4 +1,7 @@
-/** A proxy's side of the daemon's socket for `npm run bench:scale`: admissions of any path, each settled at once, and admin operations. */
+/**
+ * A proxy's side of the daemon's socket for `npm run bench:scale`: admissions of any path, each
+ * settled at once, and admin operations.
+ */
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { dial } from "../../../shared/wire/ipc.js";
 import { wireVersion } from "../../../shared/version.js";
@@ -40,10 +43,19 @@ export function connectPeer(path: string, proxyId: string): Promise<ScalePeer> {
         const send = (message: ToDaemon): void => peer.send(encodeFrame(toWire(message)));
         const conversation = converse(send);
         onMessage = (message) => {
-          if (message.kind === "welcome") resolve({ ...conversation, close: () => connection.close() });
+          if (message.kind === "welcome")
+            resolve({ ...conversation, close: () => connection.close() });
           else conversation.onMessage(message);
         };
-        send({ kind: "hello", id: 1, wireVersion, role: "proxy", proxyId, leases: [], more: false });
+        send({
+          kind: "hello",
+          id: 1,
+          wireVersion,
+          role: "proxy",
+          proxyId,
+          leases: [],
+          more: false,
+        });
       },
       onBytes(_peer, bytes) {
         reader.feed(bytes, (frame) => {
@@ -57,7 +69,9 @@ export function connectPeer(path: string, proxyId: string): Promise<ScalePeer> {
   });
 }
 
-function converse(send: (message: ToDaemon) => void): Pick<ScalePeer, "run" | "admin"> & { onMessage(message: FromDaemon): void } {
+function converse(
+  send: (message: ToDaemon) => void,
+): Pick<ScalePeer, "run" | "admin"> & { onMessage(message: FromDaemon): void } {
   let lastId = 1;
   let lastSeq = 0;
   let onVerdict: (message: FromDaemon) => void = () => {};
@@ -75,21 +89,46 @@ function converse(send: (message: ToDaemon) => void): Pick<ScalePeer, "run" | "a
         const id = ++lastId;
         const userPath = pathOf(sent++);
         asked.set(id, { userPath, atMs: performance.now() });
-        send({ kind: "admit", id, userPath, credential: "vouched", targets: [scaleTarget], submission: false });
+        send({
+          kind: "admit",
+          id,
+          userPath,
+          credential: "vouched",
+          targets: [scaleTarget],
+          submission: false,
+        });
       };
       const endIfDone = (settledSeq: number): void => {
-        if (verdicts === count && settledSeq === lastSeq) resolve({ seconds: (performance.now() - begun) / 1000, slowestMs });
+        if (verdicts === count && settledSeq === lastSeq)
+          resolve({ seconds: (performance.now() - begun) / 1000, slowestMs });
       };
       onVerdict = (message) => {
         if (message.kind === "settled") return endIfDone(message.seq);
-        if (message.kind === "refused") return reject(new Error(`an admission was refused: ${JSON.stringify(message)}`));
+        if (message.kind === "refused")
+          return reject(new Error(`an admission was refused: ${JSON.stringify(message)}`));
         if (message.kind !== "admitted") return;
         const { userPath, atMs } = asked.get(message.id)!;
         asked.delete(message.id);
         slowestMs = Math.max(slowestMs, performance.now() - atMs);
         verdicts++;
         const { id: lease, admittedAtMs, lsn } = message;
-        send({ kind: "settle", seq: ++lastSeq, of: "request", lease, userPath, target: scaleTarget, admittedAtMs, lsn, targetAtMs: admittedAtMs, targetLsn: lsn, startedAgoMs: 1, endedAgoMs: 0, tokens: 100, estimated: false, record: null });
+        send({
+          kind: "settle",
+          seq: ++lastSeq,
+          of: "request",
+          lease,
+          userPath,
+          target: scaleTarget,
+          admittedAtMs,
+          lsn,
+          targetAtMs: admittedAtMs,
+          targetLsn: lsn,
+          startedAgoMs: 1,
+          endedAgoMs: 0,
+          tokens: 100,
+          estimated: false,
+          record: null,
+        });
         next();
       };
       for (let i = 0; i < inFlight; i++) next();

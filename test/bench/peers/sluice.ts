@@ -17,7 +17,10 @@ const ownBuild = buildIn(fileURLToPath(new URL("../../..", import.meta.url)));
 
 /** `dist` is a checkout's directory of compiled files. */
 export function buildIn(dist: string): Build {
-  return { daemonFile: join(dist, "bin", "sluice-limiterd.js"), proxyFile: join(dist, "bin", "sluice-proxy.js") };
+  return {
+    daemonFile: join(dist, "bin", "sluice-limiterd.js"),
+    proxyFile: join(dist, "bin", "sluice-proxy.js"),
+  };
 }
 
 export interface SluicePair {
@@ -37,32 +40,60 @@ export function sluiceMissing({ daemonFile, proxyFile }: Build = ownBuild): stri
 export const twoRules = {
   user_paths: [
     { path: "/", limits: [{ period: "minute", max_requests: 1_000_000_000 }] },
-    { path: "/bench", limits: [{ period: "hour", max_requests: 1_000_000_000, max_tokens: 1_000_000_000_000 }] },
+    {
+      path: "/bench",
+      limits: [{ period: "hour", max_requests: 1_000_000_000, max_tokens: 1_000_000_000_000 }],
+    },
   ],
 };
 
 /** Both processes, started at the same moment, with two rules or with none. */
-export function startPair(processes: Processes, dir: string, upstreamUrl: string, rules: "two rules" | "no rules"): Promise<SluicePair> {
-  const providers = { bench: { type: "openai", base_url: `${upstreamUrl}/v1`, api_key: "none", models: [benchModel] } };
-  return startConfigured(processes, dir, { providers, rate_limits: rules === "no rules" ? { user_paths: [] } : twoRules });
+export function startPair(
+  processes: Processes,
+  dir: string,
+  upstreamUrl: string,
+  rules: "two rules" | "no rules",
+): Promise<SluicePair> {
+  const providers = {
+    bench: { type: "openai", base_url: `${upstreamUrl}/v1`, api_key: "none", models: [benchModel] },
+  };
+  return startConfigured(processes, dir, {
+    providers,
+    rate_limits: rules === "no rules" ? { user_paths: [] } : twoRules,
+  });
 }
 
 /** Both processes of a build with any configuration. */
-export async function startConfigured(processes: Processes, dir: string, parts: ConfigParts, { daemonFile, proxyFile }: Build = ownBuild): Promise<SluicePair> {
+export async function startConfigured(
+  processes: Processes,
+  dir: string,
+  parts: ConfigParts,
+  { daemonFile, proxyFile }: Build = ownBuild,
+): Promise<SluicePair> {
   const config = writeConfig(dir, parts);
   const startedAt = performance.now();
-  const [daemon, proxy] = await Promise.all([processes.node(daemonFile, ["--config", config]), processes.node(proxyFile, ["--config", config])]);
+  const [daemon, proxy] = await Promise.all([
+    processes.node(daemonFile, ["--config", config]),
+    processes.node(proxyFile, ["--config", config]),
+  ]);
   return { daemon, proxy, readyMs: performance.now() - startedAt };
 }
 
 /** The daemon alone, with the 10,000 rules; `usage`: whether it writes a record of each request. */
-export async function startDaemon(processes: Processes, dir: string, usage: boolean): Promise<{ readonly daemon: Running; readonly socket: string }> {
+export async function startDaemon(
+  processes: Processes,
+  dir: string,
+  usage: boolean,
+): Promise<{ readonly daemon: Running; readonly socket: string }> {
   const config = writeConfig(dir, {
     providers: { bench: { type: "simulator" } },
     usage: { enabled: usage },
     rate_limits: { user_paths: userPathsConfig() },
   });
-  return { daemon: await processes.node(ownBuild.daemonFile, ["--config", config]), socket: socketIn(dir) };
+  return {
+    daemon: await processes.node(ownBuild.daemonFile, ["--config", config]),
+    socket: socketIn(dir),
+  };
 }
 
 /** Where a Sluice that was started in `dir` has its socket. */
@@ -83,6 +114,17 @@ export interface ConfigParts {
 export function writeConfig(dir: string, parts: ConfigParts): string {
   const file = join(dir, "sluice.yaml");
   // JSON is YAML.
-  writeFileSync(file, JSON.stringify({ server: { host: "127.0.0.1", port: 0 }, limiter: { socket: socketIn(dir), data_dir: join(dir, "data") }, ...parts }, null, 2));
+  writeFileSync(
+    file,
+    JSON.stringify(
+      {
+        server: { host: "127.0.0.1", port: 0 },
+        limiter: { socket: socketIn(dir), data_dir: join(dir, "data") },
+        ...parts,
+      },
+      null,
+      2,
+    ),
+  );
   return file;
 }

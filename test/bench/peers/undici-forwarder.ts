@@ -1,7 +1,7 @@
 /**
- * A peer of the HTTP part, a process of its own: the simplest correct forwarder on `undici.dispatch`.
- * It holds the request body, as any gateway that reads the model from it must, and honours
- * back-pressure and aborts. It decides nothing.
+ * A peer of the HTTP part, a process of its own: the simplest correct forwarder on
+ * `undici.dispatch`. It holds the request body, as any gateway that reads the model from it must,
+ * and honours back-pressure and aborts. It decides nothing.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,12 +11,24 @@ import { announceReady } from "../measure/job-channel.js";
 const [, , upstream = ""] = process.argv;
 const pool = new Pool(upstream, { connections: 256, pipelining: 1 });
 /** What belongs to one connection and isn't handed on (RFC 9110, section 7.6.1). */
-const hopByHop = new Set(["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "host", "expect"]);
+const hopByHop = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "host",
+  "expect",
+]);
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
-  request.on("end", () => forward(request, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), response));
+  request.on("end", () =>
+    forward(request, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), response),
+  );
 });
 
 function forward(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
@@ -26,7 +38,12 @@ function forward(request: IncomingMessage, body: Buffer, response: ServerRespons
   });
   response.on("drain", () => controller?.resume());
   pool.dispatch(
-    { path: request.url ?? "/", method: (request.method ?? "GET") as Dispatcher.HttpMethod, headers: endToEnd(request.headers), body },
+    {
+      path: request.url ?? "/",
+      method: (request.method ?? "GET") as Dispatcher.HttpMethod,
+      headers: endToEnd(request.headers),
+      body,
+    },
     {
       onRequestStart(started) {
         controller = started;
@@ -57,4 +74,6 @@ function endToEnd(headers: NodeJS.Dict<string | string[]>): Record<string, strin
   return kept;
 }
 
-server.listen(0, "127.0.0.1", () => announceReady(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+server.listen(0, "127.0.0.1", () =>
+  announceReady(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+);

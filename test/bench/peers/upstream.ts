@@ -1,4 +1,7 @@
-/** The provider of the HTTP part, a process of its own: the same small completion for every POST, at once. */
+/**
+ * The provider of the HTTP part, a process of its own: the same small completion for every POST, at
+ * once.
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { responseBody } from "../load/chat-exchange.js";
@@ -19,6 +22,9 @@ const server = createServer((request, response) => {
   });
 });
 
-// Peers wait for their turn between two phases; a connection that ends meanwhile would be counted against them.
+// Peers wait for their turn between two phases; a connection that ends meanwhile would be counted
+// against them.
 server.keepAliveTimeout = 600_000;
-server.listen(0, "127.0.0.1", () => announceReady(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+server.listen(0, "127.0.0.1", () =>
+  announceReady(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+);

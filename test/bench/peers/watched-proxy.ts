@@ -1,4 +1,7 @@
-/** The proxy as `npm run bench:streams` runs it: the real one, in a process that also watches its own event loop and memory. The product itself carries none of this. */
+/**
+ * The proxy as `npm run bench:streams` runs it: the real one, in a process that also watches its
+ * own event loop and memory. The product itself carries none of this.
+ */
 import { startProxy } from "../../../proxy/main.js";
 import { loadConfig } from "../../../shared/config/load-config.js";
 import { createLog } from "../../../shared/log.js";
@@ -11,9 +14,17 @@ export interface WatchProxyJob {
 }
 
 const [, , file] = process.argv;
-const loaded = loadConfig({ file, env: process.env, cwd: process.cwd(), uid: process.getuid?.() ?? 0 });
+const loaded = loadConfig({
+  file,
+  env: process.env,
+  cwd: process.cwd(),
+  uid: process.getuid?.() ?? 0,
+});
 if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("\n"));
-const proxy = await startProxy({ config: loaded.config, log: createLog("proxy", loaded.config.logLevel) });
+const proxy = await startProxy({
+  config: loaded.config,
+  log: createLog("proxy", loaded.config.logLevel),
+});
 const watch = watchLoop();
 
 process.on("SIGTERM", () => void proxy.stop().then(() => process.exit(0)));

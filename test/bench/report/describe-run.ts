@@ -1,4 +1,7 @@
-/** What the head of a report says of the machine and the versions, and the numbers that a command line takes. */
+/**
+ * What the head of a report says of the machine and the versions, and the numbers that a command
+ * line takes.
+ */
 import { createRequire } from "node:module";
 import os from "node:os";
 import { InvalidArgumentError } from "commander";
@@ -12,25 +15,45 @@ export interface RunSize {
   readonly connections: number;
 }
 
-/** `programs`: those beside Sluice and the packages that take part where they are installed, with the flag that tells their version. */
-export function describeRun({ rounds, seconds, connections }: RunSize, programs: readonly (readonly [name: string, program: string, flag: string])[]): Head {
+/**
+ * `programs`: those beside Sluice and the packages that take part where they are installed, with
+ * the flag that tells their version.
+ */
+export function describeRun(
+  { rounds, seconds, connections }: RunSize,
+  programs: readonly (readonly [name: string, program: string, flag: string])[],
+): Head {
   const cpus = os.cpus();
   const require = createRequire(import.meta.url);
-  const ofPackage = (name: string): string => (require(`${name}/package.json`) as { version: string }).version;
-  const versions: Record<string, string> = { "undici": ofPackage("undici"), "http-proxy": ofPackage("http-proxy") };
+  const ofPackage = (name: string): string =>
+    (require(`${name}/package.json`) as { version: string }).version;
+  const versions: Record<string, string> = {
+    undici: ofPackage("undici"),
+    "http-proxy": ofPackage("http-proxy"),
+  };
   for (const [name, program, flag] of programs) {
     const file = findProgram(program);
     if (file !== null) versions[name] = programVersion(file, flag);
   }
   return {
-    date: new Date().toISOString(), node: process.versions.node, cpu: cpus[0]?.model.trim() ?? "unknown CPU", cores: cpus.length, kernel: os.release(), loadBefore: os.loadavg()[0] ?? 0,
-    cpuSource: `/proc (${cpuSource()})`, rounds, seconds, connections, versions,
+    date: new Date().toISOString(),
+    node: process.versions.node,
+    cpu: cpus[0]?.model.trim() ?? "unknown CPU",
+    cores: cpus.length,
+    kernel: os.release(),
+    loadBefore: os.loadavg()[0] ?? 0,
+    cpuSource: `/proc (${cpuSource()})`,
+    rounds,
+    seconds,
+    connections,
+    versions,
   };
 }
 
 /** For commander. */
 export function atLeastOne(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1 up.");
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError("It must be a whole number from 1 up.");
   return value;
 }

@@ -27,22 +27,81 @@ const bare: readonly PeerKind[] = ["direct", "undici", "sluice"];
 const completions = "/v1/chat/completions";
 
 export const scenarios: readonly Scenario[] = [
-  { name: "chat", label: "chat", path: completions, upstreamPath: completions, body: requestBody, expected: ['"total_tokens":120'], peers: bare },
-  { name: "translated", label: "chat → Anthropic", path: completions, upstreamPath: "/v1/messages", body: chat({ model: messagesModel }), expected: ['"chat.completion"', '"total_tokens":120'], peers: bare },
-  { name: "stream", label: "stream of 200 events", path: completions, upstreamPath: completions, body: chat({ stream: true }), expected: ['"finish_reason":"stop"', "data: [DONE]\n\n"], peers: bare },
-  { name: "translated-stream", label: "stream → Anthropic", path: completions, upstreamPath: "/v1/messages", body: chat({ model: messagesModel, stream: true }), expected: ['"chat.completion.chunk"', '"finish_reason":"stop"', "data: [DONE]\n\n"], peers: bare },
   {
-    name: "embeddings", label: "embeddings", path: "/v1/embeddings", upstreamPath: "/v1/embeddings",
-    body: JSON.stringify({ model: embeddingModel, input: "My parcel was announced for Tuesday and it still hasn't arrived. Whom do I ask, and can I get my money back if it is lost?", encoding_format: "base64" }),
-    expected: ['"total_tokens":31'], peers: bare,
+    name: "chat",
+    label: "chat",
+    path: completions,
+    upstreamPath: completions,
+    body: requestBody,
+    expected: ['"total_tokens":120'],
+    peers: bare,
   },
-  { name: "passthrough", label: "passthrough", path: "/p/bench/chat/completions", upstreamPath: completions, body: requestBody, expected: ['"total_tokens":120'], peers: ["direct", "undici", "http-proxy", "sluice"] },
+  {
+    name: "translated",
+    label: "chat → Anthropic",
+    path: completions,
+    upstreamPath: "/v1/messages",
+    body: chat({ model: messagesModel }),
+    expected: ['"chat.completion"', '"total_tokens":120'],
+    peers: bare,
+  },
+  {
+    name: "stream",
+    label: "stream of 200 events",
+    path: completions,
+    upstreamPath: completions,
+    body: chat({ stream: true }),
+    expected: ['"finish_reason":"stop"', "data: [DONE]\n\n"],
+    peers: bare,
+  },
+  {
+    name: "translated-stream",
+    label: "stream → Anthropic",
+    path: completions,
+    upstreamPath: "/v1/messages",
+    body: chat({ model: messagesModel, stream: true }),
+    expected: ['"chat.completion.chunk"', '"finish_reason":"stop"', "data: [DONE]\n\n"],
+    peers: bare,
+  },
+  {
+    name: "embeddings",
+    label: "embeddings",
+    path: "/v1/embeddings",
+    upstreamPath: "/v1/embeddings",
+    body: JSON.stringify({
+      model: embeddingModel,
+      input:
+        "My parcel was announced for Tuesday and it still hasn't arrived. Whom do I ask, and can I get my money back if it is lost?",
+      encoding_format: "base64",
+    }),
+    expected: ['"total_tokens":31'],
+    peers: bare,
+  },
+  {
+    name: "passthrough",
+    label: "passthrough",
+    path: "/p/bench/chat/completions",
+    upstreamPath: completions,
+    body: requestBody,
+    expected: ['"total_tokens":120'],
+    peers: ["direct", "undici", "http-proxy", "sluice"],
+  },
 ];
 
 /** The provider, once for each dialect. */
 export function providersAt(upstreamUrl: string): object {
   return {
-    bench: { type: "openai", base_url: `${upstreamUrl}/v1`, api_key: "none", models: [benchModel, embeddingModel] },
-    claude: { type: "anthropic", base_url: `${upstreamUrl}/v1`, api_key: "none", models: [messagesModel] },
+    bench: {
+      type: "openai",
+      base_url: `${upstreamUrl}/v1`,
+      api_key: "none",
+      models: [benchModel, embeddingModel],
+    },
+    claude: {
+      type: "anthropic",
+      base_url: `${upstreamUrl}/v1`,
+      api_key: "none",
+      models: [messagesModel],
+    },
   };
 }

@@ -52,20 +52,45 @@ export interface EndpointsMeasures {
   readonly builds: Rounds | null;
 }
 
-export function buildEndpointsReport(head: Head, { scenarios, growing, builds }: EndpointsMeasures): EndpointsReport {
+export function buildEndpointsReport(
+  head: Head,
+  { scenarios, growing, builds }: EndpointsMeasures,
+): EndpointsReport {
   const measured = scenarios.filter(({ rounds }) => Object.keys(rounds.phases).length > 0);
-  const endpoints = measured.flatMap(({ scenario, rounds }) => scenario.peers.map((peer) => endpointRow(scenario, peer, rounds.phases)));
+  const endpoints = measured.flatMap(({ scenario, rounds }) =>
+    scenario.peers.map((peer) => endpointRow(scenario, peer, rounds.phases)),
+  );
   const compared = [growing, builds].map((rounds) => (rounds === null ? [] : compareRows(rounds)));
-  const added = measured.map(({ scenario, rounds }) => ({ scenario, ratio: addedFirst(scenario, rounds.phases) }));
-  const lines = [...endpoints.map(({ scenario, peer, errors }) => ({ name: `${scenario}, ${peerLabels[peer]}`, errors })), ...compared.flat()];
+  const added = measured.map(({ scenario, rounds }) => ({
+    scenario,
+    ratio: addedFirst(scenario, rounds.phases),
+  }));
+  const lines = [
+    ...endpoints.map(({ scenario, peer, errors }) => ({
+      name: `${scenario}, ${peerLabels[peer]}`,
+      errors,
+    })),
+    ...compared.flat(),
+  ];
   return {
-    head, endpoints,
+    head,
+    endpoints,
     growing: compared[0]!,
     builds: compared[1]!,
-    skipped: Object.assign({}, ...scenarios.map(({ rounds }) => rounds.skipped)) as Record<string, string>,
-    ratios: [...measured.flatMap(cpuRatios), ...added.map((each) => each.ratio)].filter((value) => value !== null),
-    reach: added.map(({ scenario, ratio }) => ({ claim: `${scenario.label}: the first byte comes at most 1 ms later than from the provider itself`, isMet: judge(ratio, (ms) => ms <= 1) })),
-    complaints: lines.filter(({ errors }) => errors > 0).map(({ name, errors }) => `${name}: ${errors} failed`),
+    skipped: Object.assign({}, ...scenarios.map(({ rounds }) => rounds.skipped)) as Record<
+      string,
+      string
+    >,
+    ratios: [...measured.flatMap(cpuRatios), ...added.map((each) => each.ratio)].filter(
+      (value) => value !== null,
+    ),
+    reach: added.map(({ scenario, ratio }) => ({
+      claim: `${scenario.label}: the first byte comes at most 1 ms later than from the provider itself`,
+      isMet: judge(ratio, (ms) => ms <= 1),
+    })),
+    complaints: lines
+      .filter(({ errors }) => errors > 0)
+      .map(({ name, errors }) => `${name}: ${errors} failed`),
   };
 }
 
@@ -91,57 +116,152 @@ function endpointRow({ label }: Scenario, peer: PeerKind, phases: Phases): Endpo
 }
 
 /** Within each round. */
-function differences(ours: readonly Phase[], theirs: readonly Phase[], pick: (phase: Phase) => number): number[] {
+function differences(
+  ours: readonly Phase[],
+  theirs: readonly Phase[],
+  pick: (phase: Phase) => number,
+): number[] {
   return ours.map((phase, round) => pick(phase) - pick(theirs[round]!));
 }
 
 function addedFirst({ label }: Scenario, phases: Phases): Ratio | null {
-  const ms = differences(phases[phaseName("sluice", "alone")]!, phases[phaseName("direct", "alone")]!, (phase) => phase.firstP50Us / 1000);
+  const ms = differences(
+    phases[phaseName("sluice", "alone")]!,
+    phases[phaseName("direct", "alone")]!,
+    (phase) => phase.firstP50Us / 1000,
+  );
   return spread(`${label}: first byte, Sluice − provider`, ms, "ms");
 }
 
 function cpuRatios({ scenario, rounds: { phases } }: ScenarioMeasures): (Ratio | null)[] {
   return scenario.peers
     .filter((peer) => peer !== "direct" && peer !== "sluice")
-    .map((peer) => ratio(`${scenario.label}: Sluice CPU ÷ ${peerLabels[peer]} CPU`, phases[phaseName("sluice", "loaded")], phases[phaseName(peer, "loaded")], (phase) => phase.cpuUs));
+    .map((peer) =>
+      ratio(
+        `${scenario.label}: Sluice CPU ÷ ${peerLabels[peer]} CPU`,
+        phases[phaseName("sluice", "loaded")],
+        phases[phaseName(peer, "loaded")],
+        (phase) => phase.cpuUs,
+      ),
+    );
 }
 
 function compareRows({ phases }: Rounds): CompareRow[] {
   const [first = []] = Object.values(phases);
   return Object.entries(phases).map(([name, own]) => {
     const { perSecond, cpuUs, besideCpuUs, errors } = row([name, own]);
-    return { name, perSecond, cpuUs, daemonUs: besideCpuUs, errors, toFirst: own === first ? null : ratio("", own, first, (phase) => phase.cpuUs) };
+    return {
+      name,
+      perSecond,
+      cpuUs,
+      daemonUs: besideCpuUs,
+      errors,
+      toFirst: own === first ? null : ratio("", own, first, (phase) => phase.cpuUs),
+    };
   });
 }
 
-const peerLabels: Readonly<Record<PeerKind, string>> = { "direct": "provider", "undici": "undici forwarder", "http-proxy": "http-proxy forwarder", "sluice": "Sluice" };
+const peerLabels: Readonly<Record<PeerKind, string>> = {
+  direct: "provider",
+  undici: "undici forwarder",
+  "http-proxy": "http-proxy forwarder",
+  sluice: "Sluice",
+};
 
 export function formatEndpointsReport(report: EndpointsReport): string {
   const sections = [
     formatHead(report),
-    report.complaints.length > 0 ? ["!!! THIS RUN ISN'T SOUND", ...report.complaints.map((line) => `!!! ${line}`)] : [],
-    report.endpoints.length > 0 ? [`Endpoints: latency of one client, then ${report.head.connections} connections`, ...formatTable(endpointHead, report.endpoints.map(endpointCells))] : [],
+    report.complaints.length > 0
+      ? ["!!! THIS RUN ISN'T SOUND", ...report.complaints.map((line) => `!!! ${line}`)]
+      : [],
+    report.endpoints.length > 0
+      ? [
+          `Endpoints: latency of one client, then ${report.head.connections} connections`,
+          ...formatTable(endpointHead, report.endpoints.map(endpointCells)),
+        ]
+      : [],
     Object.entries(report.skipped).map(([name, reason]) => `not measured: ${name} (${reason})`),
-    report.growing.length > 0 ? ["One chat completion, as more is asked of Sluice", ...formatTable(compareHead, report.growing.map(compareCells))] : [],
-    report.builds.length > 0 ? ["One chat completion, this build beside another", ...formatTable(compareHead, report.builds.map(compareCells))] : [],
-    report.ratios.length > 0 ? ["Within the rounds, median [lowest – highest]", ...formatTable(null, report.ratios.map(ratioCells))] : [],
-    report.reach.length > 0 ? ["Reach", ...formatTable(null, report.reach.map(({ claim, isMet }) => [claim, isMet === true ? "met" : "NOT MET"]))] : [],
+    report.growing.length > 0
+      ? [
+          "One chat completion, as more is asked of Sluice",
+          ...formatTable(compareHead, report.growing.map(compareCells)),
+        ]
+      : [],
+    report.builds.length > 0
+      ? [
+          "One chat completion, this build beside another",
+          ...formatTable(compareHead, report.builds.map(compareCells)),
+        ]
+      : [],
+    report.ratios.length > 0
+      ? [
+          "Within the rounds, median [lowest – highest]",
+          ...formatTable(null, report.ratios.map(ratioCells)),
+        ]
+      : [],
+    report.reach.length > 0
+      ? [
+          "Reach",
+          ...formatTable(
+            null,
+            report.reach.map(({ claim, isMet }) => [claim, isMet === true ? "met" : "NOT MET"]),
+          ),
+        ]
+      : [],
   ];
-  return sections.filter((lines) => lines.length > 0).map((lines) => lines.join("\n")).join("\n\n");
+  return sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join("\n"))
+    .join("\n\n");
 }
 
-const endpointHead = ["", "first ms", "added", "whole ms", "added", "req/s", "CPU µs/req", "daemon µs/req", "errors"];
+const endpointHead = [
+  "",
+  "first ms",
+  "added",
+  "whole ms",
+  "added",
+  "req/s",
+  "CPU µs/req",
+  "daemon µs/req",
+  "errors",
+];
 
-function endpointCells({ scenario, peer, firstUs, addedFirstUs, wholeUs, addedWholeUs, perSecond, cpuUs, daemonUs, errors }: EndpointRow): string[] {
+function endpointCells({
+  scenario,
+  peer,
+  firstUs,
+  addedFirstUs,
+  wholeUs,
+  addedWholeUs,
+  perSecond,
+  cpuUs,
+  daemonUs,
+  errors,
+}: EndpointRow): string[] {
   const isDirect = peer === "direct";
   return [
-    `${scenario}, ${peerLabels[peer]}`, milli(firstUs), isDirect ? "" : milli(addedFirstUs), milli(wholeUs), isDirect ? "" : milli(addedWholeUs),
-    perSecond === null ? "" : whole(perSecond), cpuUs === null ? "" : micro(cpuUs), daemonUs === null || daemonUs === 0 ? "" : micro(daemonUs), String(errors),
+    `${scenario}, ${peerLabels[peer]}`,
+    milli(firstUs),
+    isDirect ? "" : milli(addedFirstUs),
+    milli(wholeUs),
+    isDirect ? "" : milli(addedWholeUs),
+    perSecond === null ? "" : whole(perSecond),
+    cpuUs === null ? "" : micro(cpuUs),
+    daemonUs === null || daemonUs === 0 ? "" : micro(daemonUs),
+    String(errors),
   ];
 }
 
 const compareHead = ["", "req/s", "CPU µs/req", "daemon µs/req", "CPU ÷ the first", "errors"];
 
 function compareCells({ name, perSecond, cpuUs, daemonUs, toFirst, errors }: CompareRow): string[] {
-  return [name, whole(perSecond), micro(cpuUs), micro(daemonUs), toFirst === null ? "" : ratioCells(toFirst).slice(1).join(" "), String(errors)];
+  return [
+    name,
+    whole(perSecond),
+    micro(cpuUs),
+    micro(daemonUs),
+    toFirst === null ? "" : ratioCells(toFirst).slice(1).join(" "),
+    String(errors),
+  ];
 }

@@ -3,28 +3,59 @@ import type { Report, Row } from "./report.js";
 import { formatTable, micro, milli, percent, ratioCells, whole } from "./table.js";
 
 const labels: Readonly<Record<string, string>> = {
-  "sluice": "Sluice proxy, 2 rules",
+  sluice: "Sluice proxy, 2 rules",
   "sluice-unlimited": "Sluice proxy, no rules",
-  "undici": "undici forwarder",
+  undici: "undici forwarder",
   "http-proxy": "http-proxy forwarder",
-  "nginx": "nginx, 1 worker",
-  "daemon": "Sluice, limits alone",
+  nginx: "nginx, 1 worker",
+  daemon: "Sluice, limits alone",
   "daemon+usage": "Sluice, usage recorded",
-  "redis": "Redis, Lua",
+  redis: "Redis, Lua",
 };
 
 export function formatReport(report: Report): string {
   const sections = [
     formatHead(report),
-    report.complaints.length > 0 ? ["!!! THIS RUN ISN'T SOUND", ...report.complaints.map((line) => `!!! ${line}`)] : [],
-    report.proxy.length > 0 ? ["HTTP, one chat completion per request", ...formatTable(httpHead, report.proxy.map(httpCells))] : [],
-    report.daemon.length > 0 ? ["Admission + settle, 5 of 10,000 rules match", ...formatTable(admissionHead, report.daemon.map(admissionCells))] : [],
-    Object.entries(report.skipped).map(([name, reason]) => `not measured: ${labels[name] ?? name} (${reason})`),
+    report.complaints.length > 0
+      ? ["!!! THIS RUN ISN'T SOUND", ...report.complaints.map((line) => `!!! ${line}`)]
+      : [],
+    report.proxy.length > 0
+      ? [
+          "HTTP, one chat completion per request",
+          ...formatTable(httpHead, report.proxy.map(httpCells)),
+        ]
+      : [],
+    report.daemon.length > 0
+      ? [
+          "Admission + settle, 5 of 10,000 rules match",
+          ...formatTable(admissionHead, report.daemon.map(admissionCells)),
+        ]
+      : [],
+    Object.entries(report.skipped).map(
+      ([name, reason]) => `not measured: ${labels[name] ?? name} (${reason})`,
+    ),
     formatStart(report),
-    report.ratios.length > 0 ? ["Ratios, median over the rounds [lowest – highest]", ...formatTable(null, report.ratios.map(ratioCells))] : [],
-    ["Reach", ...formatTable(null, report.reach.map(({ claim, isMet }) => [claim, isMet === null ? "not measured" : isMet ? "met" : "NOT MET"]))],
+    report.ratios.length > 0
+      ? [
+          "Ratios, median over the rounds [lowest – highest]",
+          ...formatTable(null, report.ratios.map(ratioCells)),
+        ]
+      : [],
+    [
+      "Reach",
+      ...formatTable(
+        null,
+        report.reach.map(({ claim, isMet }) => [
+          claim,
+          isMet === null ? "not measured" : isMet ? "met" : "NOT MET",
+        ]),
+      ),
+    ],
   ];
-  return sections.filter((lines) => lines.length > 0).map((lines) => lines.join("\n")).join("\n\n");
+  return sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join("\n"))
+    .join("\n\n");
 }
 
 /** What ran where, and how often. */
@@ -37,17 +68,53 @@ export function formatHead({ head }: Pick<Report, "head">): string[] {
   ];
 }
 
-const httpHead = ["", "req/s", "p50 ms", "p99 ms", "CPU µs/req", "daemon µs/req", "generator", "errors"];
+const httpHead = [
+  "",
+  "req/s",
+  "p50 ms",
+  "p99 ms",
+  "CPU µs/req",
+  "daemon µs/req",
+  "generator",
+  "errors",
+];
 
 function httpCells(row: Row): string[] {
-  return [labels[row.name] ?? row.name, whole(row.perSecond), milli(row.p50Us), milli(row.p99Us), micro(row.cpuUs), row.besideCpuUs > 0 ? micro(row.besideCpuUs) : "", percent(row.generatorShare), String(row.errors)];
+  return [
+    labels[row.name] ?? row.name,
+    whole(row.perSecond),
+    milli(row.p50Us),
+    milli(row.p99Us),
+    micro(row.cpuUs),
+    row.besideCpuUs > 0 ? micro(row.besideCpuUs) : "",
+    percent(row.generatorShare),
+    String(row.errors),
+  ];
 }
 
-const admissionHead = ["", "in flight", "adm/s", "p50 ms", "p99 ms", "CPU µs/adm", "generator", "errors"];
+const admissionHead = [
+  "",
+  "in flight",
+  "adm/s",
+  "p50 ms",
+  "p99 ms",
+  "CPU µs/adm",
+  "generator",
+  "errors",
+];
 
 function admissionCells(row: Row): string[] {
   const [name = "", inFlight = ""] = row.name.split(" ");
-  return [labels[name] ?? name, inFlight, whole(row.perSecond), milli(row.p50Us), milli(row.p99Us), micro(row.cpuUs), percent(row.generatorShare), String(row.errors)];
+  return [
+    labels[name] ?? name,
+    inFlight,
+    whole(row.perSecond),
+    milli(row.p50Us),
+    milli(row.p99Us),
+    micro(row.cpuUs),
+    percent(row.generatorShare),
+    String(row.errors),
+  ];
 }
 
 function formatStart({ start }: Report): string[] {
@@ -55,8 +122,16 @@ function formatStart({ start }: Report): string[] {
   return [
     "Start and rest",
     ...formatTable(null, [
-      ["daemon and proxy ready, both started at once", `${whole(start.readyMs)} ms`, `slowest ${whole(start.slowestReadyMs)} ms`],
-      ["idle memory (RSS)", `${whole(start.idleMb)} MB`, `proxy ${whole(start.proxyIdleMb)}, daemon ${whole(start.daemonIdleMb)}`],
+      [
+        "daemon and proxy ready, both started at once",
+        `${whole(start.readyMs)} ms`,
+        `slowest ${whole(start.slowestReadyMs)} ms`,
+      ],
+      [
+        "idle memory (RSS)",
+        `${whole(start.idleMb)} MB`,
+        `proxy ${whole(start.proxyIdleMb)}, daemon ${whole(start.daemonIdleMb)}`,
+      ],
     ]),
   ];
 }

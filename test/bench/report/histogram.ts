@@ -1,4 +1,7 @@
-/** Latencies of one phase in fixed buckets: recording allocates nothing, quantiles are exact to 0.1 %. */
+/**
+ * Latencies of one phase in fixed buckets: recording allocates nothing, quantiles are exact to 0.1
+ * %.
+ */
 import { assert } from "../../../shared/assert.js";
 
 export interface Histogram {
@@ -8,7 +11,8 @@ export interface Histogram {
   quantileUs(q: number): number;
 }
 
-// Up to `exactBelow` each microsecond has its bucket; above it, each doubling has `bucketsPerDoubling`.
+// Up to `exactBelow` each microsecond has its bucket; above it, each doubling has
+// `bucketsPerDoubling`.
 const exactBelow = 2048;
 const bucketsPerDoubling = 1024;
 const doublings = 20;

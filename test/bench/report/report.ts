@@ -44,40 +44,122 @@ export interface Report {
   readonly proxy: readonly Row[];
   readonly daemon: readonly Row[];
   readonly skipped: Readonly<Record<string, string>>;
-  readonly start: { readonly readyMs: number; readonly slowestReadyMs: number; readonly proxyIdleMb: number; readonly daemonIdleMb: number; readonly idleMb: number } | null;
+  readonly start: {
+    readonly readyMs: number;
+    readonly slowestReadyMs: number;
+    readonly proxyIdleMb: number;
+    readonly daemonIdleMb: number;
+    readonly idleMb: number;
+  } | null;
   readonly ratios: readonly Ratio[];
   readonly reach: readonly Reach[];
   /** What went wrong while it was measured; empty for a sound run. */
   readonly complaints: readonly string[];
 }
 
-export function buildReport(head: Head, proxy: ProxyMeasures | null, daemon: Rounds | null): Report {
+export function buildReport(
+  head: Head,
+  proxy: ProxyMeasures | null,
+  daemon: Rounds | null,
+): Report {
   const http = proxy?.rounds.phases ?? {};
   const admissions = daemon?.phases ?? {};
   const start = proxy?.start === null || proxy === null ? null : startRow(proxy.start);
   const busiest = inFlightLevels[inFlightLevels.length - 1]!;
-  const toUndici = ratio("proxy CPU ÷ undici forwarder CPU", http["sluice"], http["undici"], (phase) => phase.cpuUs);
-  const toHttpProxy = ratio("proxy CPU ÷ http-proxy forwarder CPU", http["sluice"], http["http-proxy"], (phase) => phase.cpuUs);
-  const toUnlimited = ratio("proxy CPU ÷ its CPU without rules", http["sluice"], http["sluice-unlimited"], (phase) => phase.cpuUs);
-  const waitToUnlimited = ratio("proxy p50 ÷ its p50 without rules", http["sluice"], http["sluice-unlimited"], (phase) => phase.p50Us);
-  const perRecord = inFlightLevels.slice(-1).map((level) => spread(`the same with a usage record, ${level} in flight`, (admissions[atLevel("daemon+usage", level)] ?? []).map((phase) => phase.cpuUs), "µs"));
-  const perAdmission = inFlightLevels.map((level) => spread(`daemon CPU per admission + settle, ${level} in flight`, (admissions[atLevel("daemon", level)] ?? []).map((phase) => phase.cpuUs), "µs"));
+  const toUndici = ratio(
+    "proxy CPU ÷ undici forwarder CPU",
+    http["sluice"],
+    http["undici"],
+    (phase) => phase.cpuUs,
+  );
+  const toHttpProxy = ratio(
+    "proxy CPU ÷ http-proxy forwarder CPU",
+    http["sluice"],
+    http["http-proxy"],
+    (phase) => phase.cpuUs,
+  );
+  const toUnlimited = ratio(
+    "proxy CPU ÷ its CPU without rules",
+    http["sluice"],
+    http["sluice-unlimited"],
+    (phase) => phase.cpuUs,
+  );
+  const waitToUnlimited = ratio(
+    "proxy p50 ÷ its p50 without rules",
+    http["sluice"],
+    http["sluice-unlimited"],
+    (phase) => phase.p50Us,
+  );
+  const perRecord = inFlightLevels.slice(-1).map((level) =>
+    spread(
+      `the same with a usage record, ${level} in flight`,
+      (admissions[atLevel("daemon+usage", level)] ?? []).map((phase) => phase.cpuUs),
+      "µs",
+    ),
+  );
+  const perAdmission = inFlightLevels.map((level) =>
+    spread(
+      `daemon CPU per admission + settle, ${level} in flight`,
+      (admissions[atLevel("daemon", level)] ?? []).map((phase) => phase.cpuUs),
+      "µs",
+    ),
+  );
   const toRedis = inFlightLevels.map((level) =>
-    ratio(`daemon admissions/s ÷ Redis admissions/s, ${level} in flight`, admissions[atLevel("daemon", level)], admissions[atLevel("redis", level)], (phase) => phase.perSecond));
+    ratio(
+      `daemon admissions/s ÷ Redis admissions/s, ${level} in flight`,
+      admissions[atLevel("daemon", level)],
+      admissions[atLevel("redis", level)],
+      (phase) => phase.perSecond,
+    ),
+  );
   const reach: Reach[] = [
-    { claim: "proxy CPU at most 1.8 × the undici forwarder's", isMet: judge(toUndici, (value) => value <= 1.8) },
-    { claim: "proxy CPU below the http-proxy forwarder's", isMet: judge(toHttpProxy, (value) => value < 1) },
-    { claim: `daemon CPU per admission + settle at most 15 µs at ${busiest} in flight, limits alone`, isMet: judge(perAdmission.at(-1) ?? null, (value) => value <= 15) },
-    { claim: `more admissions/s than Redis at ${busiest} in flight`, isMet: judge(toRedis.at(-1) ?? null, (value) => value > 1) },
+    {
+      claim: "proxy CPU at most 1.8 × the undici forwarder's",
+      isMet: judge(toUndici, (value) => value <= 1.8),
+    },
+    {
+      claim: "proxy CPU below the http-proxy forwarder's",
+      isMet: judge(toHttpProxy, (value) => value < 1),
+    },
+    {
+      claim: `daemon CPU per admission + settle at most 15 µs at ${busiest} in flight, limits alone`,
+      isMet: judge(perAdmission.at(-1) ?? null, (value) => value <= 15),
+    },
+    {
+      claim: `more admissions/s than Redis at ${busiest} in flight`,
+      isMet: judge(toRedis.at(-1) ?? null, (value) => value > 1),
+    },
     { claim: "ready in under 1 s", isMet: start === null ? null : start.readyMs < 1000 },
-    { claim: "idle memory of proxy and daemon together under 130 MB", isMet: start === null ? null : start.idleMb < 130 },
+    {
+      claim: "idle memory of proxy and daemon together under 130 MB",
+      isMet: start === null ? null : start.idleMb < 130,
+    },
   ];
-  const rows = { proxy: Object.entries(http).map(row), daemon: Object.entries(admissions).map(row) };
+  const rows = {
+    proxy: Object.entries(http).map(row),
+    daemon: Object.entries(admissions).map(row),
+  };
   return {
-    head, ...rows, start, reach,
+    head,
+    ...rows,
+    start,
+    reach,
     skipped: { ...proxy?.rounds.skipped, ...daemon?.skipped },
-    ratios: [toUndici, toHttpProxy, toUnlimited, waitToUnlimited, ...perAdmission, ...perRecord, ...toRedis].filter((value) => value !== null),
-    complaints: [...rows.proxy, ...rows.daemon].filter(({ errors }) => errors > 0).map(({ name, errors, lastError }) => `${name}: ${errors} failed, the last with ${lastError ?? "no reason"}`),
+    ratios: [
+      toUndici,
+      toHttpProxy,
+      toUnlimited,
+      waitToUnlimited,
+      ...perAdmission,
+      ...perRecord,
+      ...toRedis,
+    ].filter((value) => value !== null),
+    complaints: [...rows.proxy, ...rows.daemon]
+      .filter(({ errors }) => errors > 0)
+      .map(
+        ({ name, errors, lastError }) =>
+          `${name}: ${errors} failed, the last with ${lastError ?? "no reason"}`,
+      ),
   };
 }
 
@@ -102,17 +184,42 @@ export function row([name, phases]: [string, readonly Phase[]]): Row {
 function startRow(start: StartMeasures): Report["start"] {
   const proxyIdleMb = start.proxyIdleBytes / 1e6;
   const daemonIdleMb = start.daemonIdleBytes / 1e6;
-  return { readyMs: median(start.readyMs), slowestReadyMs: Math.max(...start.readyMs), proxyIdleMb, daemonIdleMb, idleMb: proxyIdleMb + daemonIdleMb };
+  return {
+    readyMs: median(start.readyMs),
+    slowestReadyMs: Math.max(...start.readyMs),
+    proxyIdleMb,
+    daemonIdleMb,
+    idleMb: proxyIdleMb + daemonIdleMb,
+  };
 }
 
 /** Of the rounds that both took part in; null when one was left out. */
-export function ratio(name: string, ours: readonly Phase[] | undefined, theirs: readonly Phase[] | undefined, pick: (phase: Phase) => number): Ratio | null {
+export function ratio(
+  name: string,
+  ours: readonly Phase[] | undefined,
+  theirs: readonly Phase[] | undefined,
+  pick: (phase: Phase) => number,
+): Ratio | null {
   if (ours === undefined || theirs === undefined) return null;
-  return spread(name, ours.flatMap((phase, round) => (theirs[round] === undefined ? [] : [pick(phase) / pick(theirs[round])])), "×");
+  return spread(
+    name,
+    ours.flatMap((phase, round) =>
+      theirs[round] === undefined ? [] : [pick(phase) / pick(theirs[round])],
+    ),
+    "×",
+  );
 }
 
 export function spread(name: string, values: readonly number[], unit: Ratio["unit"]): Ratio | null {
-  return values.length === 0 ? null : { name, unit, median: median(values), lowest: Math.min(...values), highest: Math.max(...values) };
+  return values.length === 0
+    ? null
+    : {
+        name,
+        unit,
+        median: median(values),
+        lowest: Math.min(...values),
+        highest: Math.max(...values),
+      };
 }
 
 export function judge(ratio: Ratio | null, isMet: (median: number) => boolean): boolean | null {

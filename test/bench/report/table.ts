@@ -2,10 +2,18 @@
 import type { Ratio } from "./report.js";
 
 /** Columns in line: the first to the left, the others to the right. */
-export function formatTable(head: readonly string[] | null, cells: readonly (readonly string[])[]): string[] {
+export function formatTable(
+  head: readonly string[] | null,
+  cells: readonly (readonly string[])[],
+): string[] {
   const lines = head === null ? cells : [head, ...cells];
-  const widths = lines.reduce<number[]>((known, line) => line.map((cell, column) => Math.max(cell.length, known[column] ?? 0)), []);
-  return lines.map((line) => `  ${line.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!))).join("  ")}`.trimEnd());
+  const widths = lines.reduce<number[]>(
+    (known, line) => line.map((cell, column) => Math.max(cell.length, known[column] ?? 0)),
+    [],
+  );
+  return lines.map((line) =>
+    `  ${line.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!))).join("  ")}`.trimEnd(),
+  );
 }
 
 export function whole(value: number): string {

@@ -4,90 +4,259 @@ import { run } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";
 
 const item = (subject: string, rest: object = {}): object => ({
-  scope: "user_path", subject, per_child: false, amount: 10, spent: 2.5, usage_ratio: 0.25, period_label: "daily", period_seconds: 86_400, period_end: "2026-01-01T18:00:00Z", source: "manual", ...rest,
+  scope: "user_path",
+  subject,
+  per_child: false,
+  amount: 10,
+  spent: 2.5,
+  usage_ratio: 0.25,
+  period_label: "daily",
+  period_seconds: 86_400,
+  period_end: "2026-01-01T18:00:00Z",
+  source: "manual",
+  ...rest,
 });
 
-t.test("budgets are listed as a table, narrowed by scope and path, or as the API's object", async (t) => {
-  const budgets = [
-    item("research", { scope: "label", period_label: "monthly", period_seconds: 2_592_000, spent: 0.000123, usage_ratio: 12.5 }),
-    item("/team", { per_child: true }),
-    item("/team"),
-  ];
-  const { socket } = await startFakeDaemon(t, { budgets });
-  const list = (...flags: string[]) => run(["budgets", "list", "--socket", socket, ...flags]);
-  t.equal((await list()).out, `SCOPE      SUBJECT             PERIOD       SPENT  AMOUNT   USED  ENDS IN  SOURCE
+t.test(
+  "budgets are listed as a table, narrowed by scope and path, or as the API's object",
+  async (t) => {
+    const budgets = [
+      item("research", {
+        scope: "label",
+        period_label: "monthly",
+        period_seconds: 2_592_000,
+        spent: 0.000123,
+        usage_ratio: 12.5,
+      }),
+      item("/team", { per_child: true }),
+      item("/team"),
+    ];
+    const { socket } = await startFakeDaemon(t, { budgets });
+    const list = (...flags: string[]) => run(["budgets", "list", "--socket", socket, ...flags]);
+    t.equal(
+      (await list()).out,
+      `SCOPE      SUBJECT             PERIOD       SPENT  AMOUNT   USED  ENDS IN  SOURCE
 label      research            monthly  $0.000123  $10.00  1250%      18h  manual
 user_path  /team (each child)  daily            -  $10.00      -      18h  manual
-user_path  /team               daily        $2.50  $10.00    25%      18h  manual`);
-  t.equal((await list("--scope", "label")).out.split("\n").length, 2);
-  t.equal((await list("--path", "/team")).out.split("\n").length, 2, "a template doesn't cover its own path");
-  t.equal((await list("--path", "team/app/")).out.split("\n").length, 3);
-  t.same(JSON.parse((await list("--json")).out), { budgets, server_time: "2026-01-01T00:00:00.000Z" });
-  t.match(await list("--scope", "provider"), { exitCode: 2, err: 'error: --scope must be user_path or label, not "provider"' });
-  t.match(await list("--scope", "label", "--path", "/x"), { exitCode: 2, err: /--path is for user-path budgets/ });
-  t.match(await list("--path", "/a/../b"), { exitCode: 2, err: /--path must not hold the segment \.\./ });
-});
+user_path  /team               daily        $2.50  $10.00    25%      18h  manual`,
+    );
+    t.equal((await list("--scope", "label")).out.split("\n").length, 2);
+    t.equal(
+      (await list("--path", "/team")).out.split("\n").length,
+      2,
+      "a template doesn't cover its own path",
+    );
+    t.equal((await list("--path", "team/app/")).out.split("\n").length, 3);
+    t.same(JSON.parse((await list("--json")).out), {
+      budgets,
+      server_time: "2026-01-01T00:00:00.000Z",
+    });
+    t.match(await list("--scope", "provider"), {
+      exitCode: 2,
+      err: 'error: --scope must be user_path or label, not "provider"',
+    });
+    t.match(await list("--scope", "label", "--path", "/x"), {
+      exitCode: 2,
+      err: /--path is for user-path budgets/,
+    });
+    t.match(await list("--path", "/a/../b"), {
+      exitCode: 2,
+      err: /--path must not hold the segment \.\./,
+    });
+  },
+);
 
 t.test("no budget is said in words, an inert one with its reason", async (t) => {
   const none = await startFakeDaemon(t);
-  t.same(await run(["budgets", "list", "--socket", none.socket]), { exitCode: 0, out: "no budgets", err: "" });
-  const tiny = await startFakeDaemon(t, { budgets: [item("/a", { amount: 1e-12, usage_ratio: 2.5e12 })] });
+  t.same(await run(["budgets", "list", "--socket", none.socket]), {
+    exitCode: 0,
+    out: "no budgets",
+    err: "",
+  });
+  const tiny = await startFakeDaemon(t, {
+    budgets: [item("/a", { amount: 1e-12, usage_ratio: 2.5e12 })],
+  });
   t.match((await run(["budgets", "list", "--socket", tiny.socket])).out, / \$1e-12 +>9999% /);
-  const inert = await startFakeDaemon(t, { budgets: [item("/a", { inert: "usage is off" }), item("/b", { inert: "usage is off" })] });
-  t.equal((await run(["budgets", "list", "--socket", inert.socket])).out.split("\n").filter((line) => line === "inert: usage is off").length, 1);
+  const inert = await startFakeDaemon(t, {
+    budgets: [item("/a", { inert: "usage is off" }), item("/b", { inert: "usage is off" })],
+  });
+  t.equal(
+    (await run(["budgets", "list", "--socket", inert.socket])).out
+      .split("\n")
+      .filter((line) => line === "inert: usage is off").length,
+    1,
+  );
 });
 
-t.test("what is typed becomes the API's bodies, all checked before the first is sent", async (t) => {
-  const daemon = await startFakeDaemon(t, { perChildEntitled: true });
-  const sent = (): unknown[] => daemon.calls.splice(0).filter(({ op }) => op !== "budgets.list").map(({ op, body }) => [op, body]);
-  const budgets = (...words: string[]) => run(["budgets", ...words, "--socket", daemon.socket]);
-  const table: readonly (readonly [words: readonly string[], calls: readonly unknown[]])[] = [
-    [["set", "/team", "--daily", "10", "--monthly", "99.5"], [["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period: "daily" }, amount: 10 }], ["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period: "monthly" }, amount: 99.5 }]]],
-    [["set", "/team", "--period-seconds", "300", "--amount", "1", "--per-child"], [["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period_seconds: 300 }, amount: 1, per_child: true }]]],
-    [["set", "/team", "--daily", "1e-12"], [["budgets.put", { scope: "user_path", subject: "/team", budget_key: { period: "daily" }, amount: 1e-12 }]]],
-    [["set", "research", "--scope", "label", "--weekly", "5"], [["budgets.put", { scope: "label", subject: "research", budget_key: { period: "weekly" }, amount: 5 }]]],
-    [["delete", "team/..x", "--period", "day"], []],
-    [["delete", "/team", "--period", "day"], [["budgets.delete", { scope: "user_path", subject: "/team", budget_key: { period_seconds: 86_400 } }]]],
-    [["reset", "--all", "--yes"], [["budgets.reset", { confirmation: "reset" }]]],
-    [["settings"], [["budgets.settings", null]]],
-    [["settings", "--daily-reset-hour", "6", "--monthly-reset-day", "31"], [["budgets.put-settings", { daily_reset_hour: 6, monthly_reset_day: 31 }]]],
-  ];
-  for (const [words, calls] of table) {
-    await budgets(...words);
-    t.same(sent(), calls, words.join(" "));
-  }
-  t.match(await budgets("settings"), { exitCode: 0, out: /daily reset hour +0\n/ });
-});
+t.test(
+  "what is typed becomes the API's bodies, all checked before the first is sent",
+  async (t) => {
+    const daemon = await startFakeDaemon(t, { perChildEntitled: true });
+    const sent = (): unknown[] =>
+      daemon.calls
+        .splice(0)
+        .filter(({ op }) => op !== "budgets.list")
+        .map(({ op, body }) => [op, body]);
+    const budgets = (...words: string[]) => run(["budgets", ...words, "--socket", daemon.socket]);
+    const table: readonly (readonly [words: readonly string[], calls: readonly unknown[]])[] = [
+      [
+        ["set", "/team", "--daily", "10", "--monthly", "99.5"],
+        [
+          [
+            "budgets.put",
+            { scope: "user_path", subject: "/team", budget_key: { period: "daily" }, amount: 10 },
+          ],
+          [
+            "budgets.put",
+            {
+              scope: "user_path",
+              subject: "/team",
+              budget_key: { period: "monthly" },
+              amount: 99.5,
+            },
+          ],
+        ],
+      ],
+      [
+        ["set", "/team", "--period-seconds", "300", "--amount", "1", "--per-child"],
+        [
+          [
+            "budgets.put",
+            {
+              scope: "user_path",
+              subject: "/team",
+              budget_key: { period_seconds: 300 },
+              amount: 1,
+              per_child: true,
+            },
+          ],
+        ],
+      ],
+      [
+        ["set", "/team", "--daily", "1e-12"],
+        [
+          [
+            "budgets.put",
+            {
+              scope: "user_path",
+              subject: "/team",
+              budget_key: { period: "daily" },
+              amount: 1e-12,
+            },
+          ],
+        ],
+      ],
+      [
+        ["set", "research", "--scope", "label", "--weekly", "5"],
+        [
+          [
+            "budgets.put",
+            { scope: "label", subject: "research", budget_key: { period: "weekly" }, amount: 5 },
+          ],
+        ],
+      ],
+      [["delete", "team/..x", "--period", "day"], []],
+      [
+        ["delete", "/team", "--period", "day"],
+        [
+          [
+            "budgets.delete",
+            { scope: "user_path", subject: "/team", budget_key: { period_seconds: 86_400 } },
+          ],
+        ],
+      ],
+      [["reset", "--all", "--yes"], [["budgets.reset", { confirmation: "reset" }]]],
+      [["settings"], [["budgets.settings", null]]],
+      [
+        ["settings", "--daily-reset-hour", "6", "--monthly-reset-day", "31"],
+        [["budgets.put-settings", { daily_reset_hour: 6, monthly_reset_day: 31 }]],
+      ],
+    ];
+    for (const [words, calls] of table) {
+      await budgets(...words);
+      t.same(sent(), calls, words.join(" "));
+    }
+    t.match(await budgets("settings"), { exitCode: 0, out: /daily reset hour +0\n/ });
+  },
+);
 
 t.test("what is wrong is told by its flag, and nothing is sent", async (t) => {
   const daemon = await startFakeDaemon(t);
   const table: readonly (readonly [words: readonly string[], message: string])[] = [
-    [["set", "/team"], "nothing to set: give --period with --amount, or one of --hourly, --daily, --weekly, --monthly"],
+    [
+      ["set", "/team"],
+      "nothing to set: give --period with --amount, or one of --hourly, --daily, --weekly, --monthly",
+    ],
     [["set", "/team", "--amount", "3"], "--period or --period-seconds is required beside --amount"],
     [["set", "/team", "--period", "daily"], "--amount is required: US dollars, greater than 0"],
-    [["set", "/team", "--daily", "ten"], '--daily must be a finite number of US dollars greater than 0, not "ten"'],
-    [["set", "/team", "--daily", "1", "--period", "day", "--amount", "2"], "one period is given twice, by --period or --period-seconds and by a short flag: give it once"],
-    [["set", "team", "--daily", "1"], 'subject must be a user path such as /team/app, not "team"; for a label add --scope label'],
-    [["set", "/team", "--scope", "model", "--daily", "1"], 'subject must be'],
-    [["set", "x", "--scope", "label", "--daily", "1", "--per-child"], "--per-child is for user-path budgets only"],
+    [
+      ["set", "/team", "--daily", "ten"],
+      '--daily must be a finite number of US dollars greater than 0, not "ten"',
+    ],
+    [
+      ["set", "/team", "--daily", "1", "--period", "day", "--amount", "2"],
+      "one period is given twice, by --period or --period-seconds and by a short flag: give it once",
+    ],
+    [
+      ["set", "team", "--daily", "1"],
+      'subject must be a user path such as /team/app, not "team"; for a label add --scope label',
+    ],
+    [["set", "/team", "--scope", "model", "--daily", "1"], "subject must be"],
+    [
+      ["set", "x", "--scope", "label", "--daily", "1", "--per-child"],
+      "--per-child is for user-path budgets only",
+    ],
     [["delete", "/team"], "--period or --period-seconds is required"],
-    [["delete", "/team", "--period", "minute"], '--period must be hourly, daily, weekly, monthly or a number of seconds, not "minute"'],
+    [
+      ["delete", "/team", "--period", "minute"],
+      '--period must be hourly, daily, weekly, monthly or a number of seconds, not "minute"',
+    ],
     [["reset"], "subject is required: the budget's user path or label; or --all for every budget"],
-    [["reset", "/team", "--all"], "--all resets every budget: give neither a subject nor --scope nor --period beside it"],
+    [
+      ["reset", "/team", "--all"],
+      "--all resets every budget: give neither a subject nor --scope nor --period beside it",
+    ],
     [["reset", "--all"], "--yes is required to reset all budgets when nobody can be asked"],
-    [["settings", "--daily-reset-hour", "24"], "--daily-reset-hour must be an integer from 0 to 23, not 24"],
+    [
+      ["settings", "--daily-reset-hour", "24"],
+      "--daily-reset-hour must be an integer from 0 to 23, not 24",
+    ],
   ];
   for (const [words, message] of table) {
     const { exitCode, err } = await run(["budgets", ...words, "--socket", daemon.socket]);
     t.equal(exitCode, 2, words.join(" "));
-    if (message === "subject must be") t.match(err, /^error: --scope must be user_path or label, not "model"$/);
+    if (message === "subject must be")
+      t.match(err, /^error: --scope must be user_path or label, not "model"$/);
     else t.equal(err, `error: ${message}`);
   }
   t.same(daemon.calls, []);
-  t.match(await run(["budgets", "reset", "/nobody", "--period", "daily", "--socket", daemon.socket]), { exitCode: 3, err: "error: no daily budget on user_path /nobody: nothing was reset" });
-  t.match(await run(["budgets", "set", "/team", "--daily", "1", "--per-child", "--socket", daemon.socket, "--json"]), { exitCode: 1, err: /quota_templates_not_entitled/ });
+  t.match(
+    await run(["budgets", "reset", "/nobody", "--period", "daily", "--socket", daemon.socket]),
+    { exitCode: 3, err: "error: no daily budget on user_path /nobody: nothing was reset" },
+  );
+  t.match(
+    await run([
+      "budgets",
+      "set",
+      "/team",
+      "--daily",
+      "1",
+      "--per-child",
+      "--socket",
+      daemon.socket,
+      "--json",
+    ]),
+    { exitCode: 1, err: /quota_templates_not_entitled/ },
+  );
 });
 
 t.test("amounts of money have two decimals, or as many as they have", async (t) => {
-  t.same([1, 0.5, 10.25, 0.000001, 1234.5678, null].map(formatUsd), ["$1.00", "$0.50", "$10.25", "$0.000001", "$1234.5678", "-"]);
+  t.same([1, 0.5, 10.25, 0.000001, 1234.5678, null].map(formatUsd), [
+    "$1.00",
+    "$0.50",
+    "$10.25",
+    "$0.000001",
+    "$1234.5678",
+    "-",
+  ]);
 });

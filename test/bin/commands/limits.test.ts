@@ -2,12 +2,30 @@ import t from "tap";
 import { run } from "../command-session.js";
 import { fakeServerTime, listed, startFakeDaemon } from "../fake-daemon.js";
 
-const team = { scope: "user_path", subject: "/team", periodSeconds: 60, maxRequests: 10, maxTokens: null, perChild: false } as const;
-const error = (err: string): { readonly error: Record<string, unknown> } => JSON.parse(err) as { error: Record<string, unknown> };
+const team = {
+  scope: "user_path",
+  subject: "/team",
+  periodSeconds: 60,
+  maxRequests: 10,
+  maxTokens: null,
+  perChild: false,
+} as const;
+const error = (err: string): { readonly error: Record<string, unknown> } =>
+  JSON.parse(err) as { error: Record<string, unknown> };
 
 t.test("a rule that is set is listed, and the list as JSON is the API's object", async (t) => {
   const { socket } = await startFakeDaemon(t);
-  const set = await run(["--socket", socket, "limits", "set", "/team", "--period", "minute", "--requests", "10"]);
+  const set = await run([
+    "--socket",
+    socket,
+    "limits",
+    "set",
+    "/team",
+    "--period",
+    "minute",
+    "--requests",
+    "10",
+  ]);
   t.match(set, { exitCode: 0, err: "", out: /^user_path +\/team +minute +0\/10 /m });
   const list = await run(["limits", "list", "--json", "--socket", socket]);
   t.equal(list.exitCode, 0);
@@ -16,16 +34,24 @@ t.test("a rule that is set is listed, and the list as JSON is the API's object",
 
 t.test("an empty book is listed as no rules", async (t) => {
   const { socket } = await startFakeDaemon(t);
-  t.same(await run(["limits", "list", "--socket", socket]), { exitCode: 0, out: "no rules", err: "" });
+  t.same(await run(["limits", "list", "--socket", socket]), {
+    exitCode: 0,
+    out: "no rules",
+    err: "",
+  });
 });
 
 t.test("a list of several pages is fetched whole and in order", async (t) => {
   const daemon = await startFakeDaemon(t, { rulesPerPage: 2 });
-  for (const subject of ["/e", "/d", "/c", "/b", "/a"]) await run(["limits", "set", subject, "--rpm", "1", "--socket", daemon.socket]);
+  for (const subject of ["/e", "/d", "/c", "/b", "/a"])
+    await run(["limits", "set", subject, "--rpm", "1", "--socket", daemon.socket]);
   daemon.calls.length = 0;
   const { out } = await run(["limits", "list", "--json", "--socket", daemon.socket]);
   const { rate_limits: rules } = JSON.parse(out) as { rate_limits: { subject: string }[] };
-  t.same(rules.map(({ subject }) => subject), ["/a", "/b", "/c", "/d", "/e"]);
+  t.same(
+    rules.map(({ subject }) => subject),
+    ["/a", "/b", "/c", "/d", "/e"],
+  );
   t.equal(daemon.calls.length, 3);
 });
 
@@ -34,35 +60,99 @@ t.test("the list is narrowed by scope and by path", async (t) => {
   await run(["limits", "set", "/team", "--rpm", "1", "--socket", socket]);
   await run(["limits", "set", "/other", "--rpm", "1", "--socket", socket]);
   await run(["limits", "set", "openai", "--scope", "provider", "--rpm", "1", "--socket", socket]);
-  const subjects = async (...filter: string[]): Promise<unknown> => (JSON.parse((await run(["limits", "list", "--json", "--socket", socket, ...filter])).out) as { rate_limits: { subject: string }[] }).rate_limits.map(({ subject }) => subject);
+  const subjects = async (...filter: string[]): Promise<unknown> =>
+    (
+      JSON.parse((await run(["limits", "list", "--json", "--socket", socket, ...filter])).out) as {
+        rate_limits: { subject: string }[];
+      }
+    ).rate_limits.map(({ subject }) => subject);
   t.same(await subjects("--scope", "provider"), ["openai"]);
   t.same(await subjects("--path", "team/app/"), ["/team"]);
-  t.match(await run(["limits", "list", "--socket", socket, "--scope", "provider", "--path", "/team"]), { exitCode: 2, err: /--path .* can't be combined/ });
-  t.match(await run(["limits", "list", "--socket", socket, "--scope", "user"]), { exitCode: 2, err: 'error: --scope must be user_path, provider or model, not "user"' });
+  t.match(
+    await run(["limits", "list", "--socket", socket, "--scope", "provider", "--path", "/team"]),
+    { exitCode: 2, err: /--path .* can't be combined/ },
+  );
+  t.match(await run(["limits", "list", "--socket", socket, "--scope", "user"]), {
+    exitCode: 2,
+    err: 'error: --scope must be user_path, provider or model, not "user"',
+  });
 });
 
 t.test("short flags write several rules at once", async (t) => {
   const daemon = await startFakeDaemon(t);
-  const { exitCode, out } = await run(["limits", "set", "/team", "--rpm", "10", "--tpm", "500", "--concurrent", "3", "--socket", daemon.socket]);
+  const { exitCode, out } = await run([
+    "limits",
+    "set",
+    "/team",
+    "--rpm",
+    "10",
+    "--tpm",
+    "500",
+    "--concurrent",
+    "3",
+    "--socket",
+    daemon.socket,
+  ]);
   t.equal(exitCode, 0);
   t.equal(out.split("\n").length, 3);
-  t.same([...daemon.rules.values()].map(({ periodSeconds, maxRequests, maxTokens }) => [periodSeconds, maxRequests, maxTokens]), [[60, 10, 500], [0, 3, null]]);
+  t.same(
+    [...daemon.rules.values()].map(({ periodSeconds, maxRequests, maxTokens }) => [
+      periodSeconds,
+      maxRequests,
+      maxTokens,
+    ]),
+    [
+      [60, 10, 500],
+      [0, 3, null],
+    ],
+  );
 });
 
-t.test("nothing is sent when one of several rules is invalid, and every problem has a line", async (t) => {
-  const daemon = await startFakeDaemon(t);
-  const { exitCode, err, out } = await run(["limits", "set", "/team", "--rpm", "10", "--tph", "0", "--concurrent", "x", "--socket", daemon.socket]);
-  t.same({ exitCode, out, lines: err.split("\n") }, { exitCode: 2, out: "", lines: ["error: --tph must be greater than 0, not 0", 'error: --concurrent must be an integer from 1 to 9007199254740991, not "x"'] });
-  t.same(daemon.calls, []);
-});
+t.test(
+  "nothing is sent when one of several rules is invalid, and every problem has a line",
+  async (t) => {
+    const daemon = await startFakeDaemon(t);
+    const { exitCode, err, out } = await run([
+      "limits",
+      "set",
+      "/team",
+      "--rpm",
+      "10",
+      "--tph",
+      "0",
+      "--concurrent",
+      "x",
+      "--socket",
+      daemon.socket,
+    ]);
+    t.same(
+      { exitCode, out, lines: err.split("\n") },
+      {
+        exitCode: 2,
+        out: "",
+        lines: [
+          "error: --tph must be greater than 0, not 0",
+          'error: --concurrent must be an integer from 1 to 9007199254740991, not "x"',
+        ],
+      },
+    );
+    t.same(daemon.calls, []);
+  },
+);
 
 t.test("what the daemon refuses ends with exit code 1 and its words", async (t) => {
   const { socket } = await startFakeDaemon(t);
   const argv = ["limits", "set", "/team", "--rpm", "1", "--per-child", "--socket", socket];
-  t.same(await run(argv), { exitCode: 1, out: "", err: "error: per_child on /team requires the entitlement quota_templates" });
+  t.same(await run(argv), {
+    exitCode: 1,
+    out: "",
+    err: "error: per_child on /team requires the entitlement quota_templates",
+  });
   const json = await run([...argv, "--json"]);
   t.equal(json.exitCode, 1);
-  t.match(error(json.err), { error: { type: "permission_error", code: "quota_templates_not_entitled", param: "per_child" } });
+  t.match(error(json.err), {
+    error: { type: "permission_error", code: "quota_templates_not_entitled", param: "per_child" },
+  });
 });
 
 t.test("a rule is deleted once; the second time it isn't found", async (t) => {
@@ -71,35 +161,83 @@ t.test("a rule is deleted once; the second time it isn't found", async (t) => {
   const argv = ["limits", "delete", "/team", "--period", "minute", "--socket", socket];
   t.same(await run(argv), { exitCode: 0, out: "deleted: user_path /team minute", err: "" });
   t.match(await run(argv), { exitCode: 3, out: "" });
-  t.match(error((await run([...argv, "--json"])).err), { error: { type: "not_found_error", code: "rate_limit_not_found" } });
+  t.match(error((await run([...argv, "--json"])).err), {
+    error: { type: "not_found_error", code: "rate_limit_not_found" },
+  });
 });
 
 t.test("resetting one rule prints it; an unknown one isn't found", async (t) => {
   const daemon = await startFakeDaemon(t);
-  await run(["limits", "set", "OpenAI", "--scope", "provider", "--rpm", "1", "--socket", daemon.socket]);
+  await run([
+    "limits",
+    "set",
+    "OpenAI",
+    "--scope",
+    "provider",
+    "--rpm",
+    "1",
+    "--socket",
+    daemon.socket,
+  ]);
   daemon.calls.length = 0;
-  const reset = await run(["limits", "reset", "openai", "--scope", "provider", "--period", "minute", "--socket", daemon.socket]);
+  const reset = await run([
+    "limits",
+    "reset",
+    "openai",
+    "--scope",
+    "provider",
+    "--period",
+    "minute",
+    "--socket",
+    daemon.socket,
+  ]);
   t.match(reset, { exitCode: 0, out: /OpenAI +minute/, err: "" });
-  t.match(daemon.calls[0], { op: "rate-limits.reset-one", body: { scope: "provider", subject: "openai", period_seconds: 60 } });
-  t.match(await run(["limits", "reset", "/nobody", "--period", "day", "--socket", daemon.socket]), { exitCode: 3, err: "error: no day rule on user_path /nobody: nothing was reset" });
+  t.match(daemon.calls[0], {
+    op: "rate-limits.reset-one",
+    body: { scope: "provider", subject: "openai", period_seconds: 60 },
+  });
+  t.match(await run(["limits", "reset", "/nobody", "--period", "day", "--socket", daemon.socket]), {
+    exitCode: 3,
+    err: "error: no day rule on user_path /nobody: nothing was reset",
+  });
 });
 
 t.test("resetting all asks first, and does it only on a yes", async (t) => {
   const daemon = await startFakeDaemon(t);
   const argv = ["limits", "reset", "--all", "--socket", daemon.socket];
   for (const answer of ["", "n", "no", "yess"]) {
-    t.match(await run(argv, { answer }), { exitCode: 1, out: "", err: "Reset the live counters of every rule? [y/N] \nnothing was reset" }, answer);
+    t.match(
+      await run(argv, { answer }),
+      {
+        exitCode: 1,
+        out: "",
+        err: "Reset the live counters of every rule? [y/N] \nnothing was reset",
+      },
+      answer,
+    );
   }
   t.same(daemon.calls, []);
-  for (const answer of ["y", "YES"]) t.match(await run(argv, { answer }), { exitCode: 0, out: "reset: the live counters of every rule" });
-  t.match(daemon.calls, [{ op: "rate-limits.reset", body: { confirmation: "reset" } }, { op: "rate-limits.reset" }]);
+  for (const answer of ["y", "YES"])
+    t.match(await run(argv, { answer }), {
+      exitCode: 0,
+      out: "reset: the live counters of every rule",
+    });
+  t.match(daemon.calls, [
+    { op: "rate-limits.reset", body: { confirmation: "reset" } },
+    { op: "rate-limits.reset" },
+  ]);
 });
 
 t.test("resetting all needs --yes when nobody can be asked", async (t) => {
   const daemon = await startFakeDaemon(t);
-  t.match(await run(["limits", "reset", "--all", "--socket", daemon.socket]), { exitCode: 2, err: "error: --yes is required to reset all rules when nobody can be asked" });
+  t.match(await run(["limits", "reset", "--all", "--socket", daemon.socket]), {
+    exitCode: 2,
+    err: "error: --yes is required to reset all rules when nobody can be asked",
+  });
   t.same(daemon.calls, []);
-  t.match(await run(["limits", "reset", "--all", "--yes", "--socket", daemon.socket]), { exitCode: 0 });
+  t.match(await run(["limits", "reset", "--all", "--yes", "--socket", daemon.socket]), {
+    exitCode: 0,
+  });
   t.equal(daemon.calls.length, 1);
 });
 
@@ -110,28 +248,59 @@ t.test("a reset of all takes nothing beside it, a reset of one needs its name", 
     [[], /^error: subject is required/],
     [["/team"], /^error: --period or --period-seconds is required/],
   ];
-  for (const [argv, err] of table) t.match(await run(["limits", "reset", ...argv, "--socket", "/nowhere"]), { exitCode: 2, err }, argv.join(" "));
+  for (const [argv, err] of table)
+    t.match(
+      await run(["limits", "reset", ...argv, "--socket", "/nowhere"]),
+      { exitCode: 2, err },
+      argv.join(" "),
+    );
 });
 
 t.test("without a daemon every command ends with exit code 69 and what to do", async (t) => {
-  const commands = [["list"], ["set", "/team", "--rpm", "1"], ["delete", "/team", "--period", "minute"], ["reset", "/team", "--period", "minute"], ["reset", "--all", "--yes"]];
+  const commands = [
+    ["list"],
+    ["set", "/team", "--rpm", "1"],
+    ["delete", "/team", "--period", "minute"],
+    ["reset", "/team", "--period", "minute"],
+    ["reset", "--all", "--yes"],
+  ];
   for (const command of commands) {
-    t.same(await run(["limits", ...command, "--socket", "/nowhere/limiterd.sock"]), { exitCode: 69, out: "", err: "error: no daemon listens on /nowhere/limiterd.sock: start it with `sluice up`" }, command.join(" "));
+    t.same(
+      await run(["limits", ...command, "--socket", "/nowhere/limiterd.sock"]),
+      {
+        exitCode: 69,
+        out: "",
+        err: "error: no daemon listens on /nowhere/limiterd.sock: start it with `sluice up`",
+      },
+      command.join(" "),
+    );
   }
 });
 
 t.test("a daemon that doesn't welcome the command line is a failure, not an absence", async (t) => {
   const { socket } = await startFakeDaemon(t, { onHello: "refuse" });
-  t.match(await run(["limits", "list", "--socket", socket]), { exitCode: 1, err: /refuses this command line/ });
+  t.match(await run(["limits", "list", "--socket", socket]), {
+    exitCode: 1,
+    err: /refuses this command line/,
+  });
 });
 
 t.test("wrong usage ends with exit code 2, as JSON where that is asked for", async (t) => {
-  for (const argv of [["limits", "list", "--nope"], ["limits", "frobnicate"], ["limits", "set"], ["limits", "delete"], ["limits", "list", "extra"], ["nope"]]) {
+  for (const argv of [
+    ["limits", "list", "--nope"],
+    ["limits", "frobnicate"],
+    ["limits", "set"],
+    ["limits", "delete"],
+    ["limits", "list", "extra"],
+    ["nope"],
+  ]) {
     const { exitCode, out, err } = await run(argv);
     t.equal(exitCode, 2, argv.join(" "));
     t.equal(out, "");
     t.match(err, /^error: [^\n]+$/);
   }
-  t.match(error((await run(["limits", "list", "--json", "--nope"])).err), { error: { type: "invalid_request_error", code: null, message: "unknown option '--nope'" } });
+  t.match(error((await run(["limits", "list", "--json", "--nope"])).err), {
+    error: { type: "invalid_request_error", code: null, message: "unknown option '--nope'" },
+  });
   t.match(await run(["limits"]), { exitCode: 2, err: /^Usage: sluice limits/ });
 });

@@ -5,42 +5,87 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
 import type { Owner } from "../fake-daemon.js";
-import { type Program, runProgram, scriptPath, startProgram, temporaryDirectory } from "../program-run.js";
+import {
+  type Program,
+  runProgram,
+  scriptPath,
+  startProgram,
+  temporaryDirectory,
+} from "../program-run.js";
 
 const script = scriptPath("../../bin/sluice.js");
 
 /** `sluice up` with the real parts, on a free port and in a directory of its own. */
-const startUp = (t: Owner, options: { readonly env?: Readonly<Record<string, string>>; readonly directory?: string } = {}): { readonly up: Program; readonly socket: string; readonly directory: string; url(): Promise<string> } => {
+const startUp = (
+  t: Owner,
+  options: { readonly env?: Readonly<Record<string, string>>; readonly directory?: string } = {},
+): {
+  readonly up: Program;
+  readonly socket: string;
+  readonly directory: string;
+  url(): Promise<string>;
+} => {
   const directory = options.directory ?? temporaryDirectory(t);
   const socket = join(directory, "limiterd.sock");
-  const up = startProgram(t, script, ["up", "--port", "0", "--socket", socket, "--data-dir", join(directory, "data")], { env: options.env ?? {}, cwd: directory });
-  return { up, socket, directory, url: async () => (await up.line(/^ready: /)).replace(/^ready: +/, "") };
+  const up = startProgram(
+    t,
+    script,
+    ["up", "--port", "0", "--socket", socket, "--data-dir", join(directory, "data")],
+    { env: options.env ?? {}, cwd: directory },
+  );
+  return {
+    up,
+    socket,
+    directory,
+    url: async () => (await up.line(/^ready: /)).replace(/^ready: +/, ""),
+  };
 };
 
-t.test("up serves: the printed request is answered, rules hold, and Ctrl-C ends it cleanly", async (t) => {
-  const { up, socket, url } = startUp(t, { env: { SLUICE_MASTER_KEY: "a-master-key-for-this-test" } });
-  await url();
-  const line = (await up.line(/^ +curl /)).trim();
-  const answer = await promisify(execFile)("/bin/sh", ["-c", `${line.replace("curl", "curl -sS")} -w '\\n%{http_code}'`], { env: { ...process.env, SLUICE_MASTER_KEY: "a-master-key-for-this-test" } });
-  t.match(answer.stdout, /"model"[^]*\n200$/);
-  t.match(await runProgram(t, script, ["limits", "set", "/", "--rpd", "1", "--socket", socket]), { exitCode: 0 });
-  t.match(await runProgram(t, script, ["status", "--socket", socket]), { exitCode: 0, out: /^  rules +1$/m });
-  up.child.kill("SIGINT");
-  t.same(await up.ended, { code: 0, signal: null });
-  t.same(up.err, ["stopping: requests in flight are finished; once more ends them"]);
-  t.match(await runProgram(t, script, ["status", "--socket", socket]), { exitCode: 69 });
-});
+t.test(
+  "up serves: the printed request is answered, rules hold, and Ctrl-C ends it cleanly",
+  async (t) => {
+    const { up, socket, url } = startUp(t, {
+      env: { SLUICE_MASTER_KEY: "a-master-key-for-this-test" },
+    });
+    await url();
+    const line = (await up.line(/^ +curl /)).trim();
+    const answer = await promisify(execFile)(
+      "/bin/sh",
+      ["-c", `${line.replace("curl", "curl -sS")} -w '\\n%{http_code}'`],
+      { env: { ...process.env, SLUICE_MASTER_KEY: "a-master-key-for-this-test" } },
+    );
+    t.match(answer.stdout, /"model"[^]*\n200$/);
+    t.match(await runProgram(t, script, ["limits", "set", "/", "--rpd", "1", "--socket", socket]), {
+      exitCode: 0,
+    });
+    t.match(await runProgram(t, script, ["status", "--socket", socket]), {
+      exitCode: 0,
+      out: /^  rules +1$/m,
+    });
+    up.child.kill("SIGINT");
+    t.same(await up.ended, { code: 0, signal: null });
+    t.same(up.err, ["stopping: requests in flight are finished; once more ends them"]);
+    t.match(await runProgram(t, script, ["status", "--socket", socket]), { exitCode: 69 });
+  },
+);
 
 t.test("rules and counters that were there before a restart are there after it", async (t) => {
   const directory = temporaryDirectory(t);
   for (const life of [1, 2]) {
     const { up, socket, url } = startUp(t, { directory });
     const address = await url();
-    if (life === 1) await runProgram(t, script, ["limits", "set", "/", "--rpd", "9", "--socket", socket]);
-    const response = await fetch(`${address}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model: "sim-fast", messages: [{ role: "user", content: "Hello!" }] }) });
+    if (life === 1)
+      await runProgram(t, script, ["limits", "set", "/", "--rpd", "9", "--socket", socket]);
+    const response = await fetch(`${address}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "sim-fast", messages: [{ role: "user", content: "Hello!" }] }),
+    });
     t.equal(response.status, 200);
     await response.arrayBuffer();
-    t.match(await runProgram(t, script, ["limits", "list", "--socket", socket]), { out: new RegExp(`/ +day +${life}/9`) });
+    t.match(await runProgram(t, script, ["limits", "list", "--socket", socket]), {
+      out: new RegExp(`/ +day +${life}/9`),
+    });
     up.child.kill("SIGTERM");
     t.same(await up.ended, { code: 0, signal: null });
   }
@@ -51,19 +96,25 @@ t.test("Ctrl-C before anything is ready is a clean stop too", async (t) => {
   await up.line(/^configuration: /);
   up.child.kill("SIGINT");
   t.same(await up.ended, { code: 0, signal: null });
-  t.same(up.out.filter((line) => line.startsWith("ready")), []);
+  t.same(
+    up.out.filter((line) => line.startsWith("ready")),
+    [],
+  );
 });
 
-t.test("a second up on the same socket ends with 75 and the daemon's words; the first isn't touched", async (t) => {
-  const first = startUp(t);
-  const address = await first.url();
-  const second = startUp(t, { directory: first.directory });
-  t.same(await second.up.ended, { code: 75, signal: null });
-  t.match(second.up.err.at(0), /^limiterd: error: /);
-  t.equal((await fetch(`${address}/health`)).status, 200);
-  first.up.child.kill("SIGTERM");
-  await first.up.ended;
-});
+t.test(
+  "a second up on the same socket ends with 75 and the daemon's words; the first isn't touched",
+  async (t) => {
+    const first = startUp(t);
+    const address = await first.url();
+    const second = startUp(t, { directory: first.directory });
+    t.same(await second.up.ended, { code: 75, signal: null });
+    t.match(second.up.err.at(0), /^limiterd: error: /);
+    t.equal((await fetch(`${address}/health`)).status, 200);
+    first.up.child.kill("SIGTERM");
+    await first.up.ended;
+  },
+);
 
 t.test("a port that is taken ends it with 1 and the reason", async (t) => {
   const server = net.createServer();
@@ -71,7 +122,19 @@ t.test("a port that is taken ends it with 1 and the reason", async (t) => {
   t.teardown(() => void server.close());
   const { port } = server.address() as net.AddressInfo;
   const directory = temporaryDirectory(t);
-  const { exitCode, err } = await runProgram(t, script, ["up", `--port=${port}`, "--socket", join(directory, "s"), "--data-dir", join(directory, "data")], { cwd: directory });
+  const { exitCode, err } = await runProgram(
+    t,
+    script,
+    [
+      "up",
+      `--port=${port}`,
+      "--socket",
+      join(directory, "s"),
+      "--data-dir",
+      join(directory, "data"),
+    ],
+    { cwd: directory },
+  );
   t.equal(exitCode, 1);
   t.match(err, /^proxy: error: .*(EADDRINUSE|in use)[^]*\nproxy can't start \(exit code 1\)$/);
 });
@@ -79,9 +142,21 @@ t.test("a port that is taken ends it with 1 and the reason", async (t) => {
 t.test("a wrong configuration is told before anything is started", async (t) => {
   const directory = temporaryDirectory(t);
   writeFileSync(join(directory, "sluice.yaml"), "server: { prot: 1 }\n");
-  t.match(await runProgram(t, script, ["up"], { cwd: directory }), { exitCode: 78, out: "", err: new RegExp(`^${directory}/sluice.yaml: [^\n]*prot[^\n]*$`) });
-  t.match(await runProgram(t, script, ["up", "--port", "x"], { cwd: directory }), { exitCode: 78, out: "", err: /sluice\.yaml: [^\n]*prot[^\n]*\nflags: --port must be an integer from 0 to 65535, not "x"$/ });
-  t.match(await runProgram(t, script, ["up", "--port", "x"], { cwd: temporaryDirectory(t) }), { exitCode: 2, out: "", err: 'error: --port must be an integer from 0 to 65535, not "x"' });
+  t.match(await runProgram(t, script, ["up"], { cwd: directory }), {
+    exitCode: 78,
+    out: "",
+    err: new RegExp(`^${directory}/sluice.yaml: [^\n]*prot[^\n]*$`),
+  });
+  t.match(await runProgram(t, script, ["up", "--port", "x"], { cwd: directory }), {
+    exitCode: 78,
+    out: "",
+    err: /sluice\.yaml: [^\n]*prot[^\n]*\nflags: --port must be an integer from 0 to 65535, not "x"$/,
+  });
+  t.match(await runProgram(t, script, ["up", "--port", "x"], { cwd: temporaryDirectory(t) }), {
+    exitCode: 2,
+    out: "",
+    err: 'error: --port must be an integer from 0 to 65535, not "x"',
+  });
 });
 
 t.test("when up is killed, the daemon it started ends and gives its socket back", async (t) => {

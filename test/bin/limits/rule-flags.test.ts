@@ -4,14 +4,50 @@ import { ruleFlags } from "../../../bin/limits/rule-flags.js";
 
 const bodies = (subject: string, flags: SetFlags): unknown => {
   const writes = writesFromFlags(ruleFlags, subject, flags);
-  return writes.ok ? writes.value.map(({ body }) => body) : writes.problems.map(({ message }) => message);
+  return writes.ok
+    ? writes.value.map(({ body }) => body)
+    : writes.problems.map(({ message }) => message);
 };
 
 t.test("flags become the bodies of the admin API, one for each period", async (t) => {
-  const table: readonly { readonly subject: string; readonly flags: SetFlags; readonly expected: readonly object[] }[] = [
-    { subject: "/team", flags: { period: "minute", requests: "10" }, expected: [{ scope: "user_path", subject: "/team", limit_key: { period: "minute" }, max_requests: 10 }] },
-    { subject: "/team", flags: { periodSeconds: "300", tokens: "9", perChild: true }, expected: [{ scope: "user_path", subject: "/team", limit_key: { period_seconds: 300 }, max_tokens: 9, per_child: true }] },
-    { subject: "openai", flags: { scope: "provider", rpm: "5", tpm: "6" }, expected: [{ scope: "provider", subject: "openai", limit_key: { period_seconds: 60 }, max_requests: 5, max_tokens: 6 }] },
+  const table: readonly {
+    readonly subject: string;
+    readonly flags: SetFlags;
+    readonly expected: readonly object[];
+  }[] = [
+    {
+      subject: "/team",
+      flags: { period: "minute", requests: "10" },
+      expected: [
+        { scope: "user_path", subject: "/team", limit_key: { period: "minute" }, max_requests: 10 },
+      ],
+    },
+    {
+      subject: "/team",
+      flags: { periodSeconds: "300", tokens: "9", perChild: true },
+      expected: [
+        {
+          scope: "user_path",
+          subject: "/team",
+          limit_key: { period_seconds: 300 },
+          max_tokens: 9,
+          per_child: true,
+        },
+      ],
+    },
+    {
+      subject: "openai",
+      flags: { scope: "provider", rpm: "5", tpm: "6" },
+      expected: [
+        {
+          scope: "provider",
+          subject: "openai",
+          limit_key: { period_seconds: 60 },
+          max_requests: 5,
+          max_tokens: 6,
+        },
+      ],
+    },
     {
       subject: "/",
       flags: { rph: "1", tpd: "2", concurrent: "3" },
@@ -26,38 +62,115 @@ t.test("flags become the bodies of the admin API, one for each period", async (t
       flags: { period: "hour", requests: "7", rpm: "5" },
       expected: [
         { scope: "user_path", subject: "/team", limit_key: { period: "hour" }, max_requests: 7 },
-        { scope: "user_path", subject: "/team", limit_key: { period_seconds: 60 }, max_requests: 5 },
+        {
+          scope: "user_path",
+          subject: "/team",
+          limit_key: { period_seconds: 60 },
+          max_requests: 5,
+        },
       ],
     },
   ];
-  for (const { subject, flags, expected } of table) t.same(bodies(subject, flags), expected, JSON.stringify(flags));
+  for (const { subject, flags, expected } of table)
+    t.same(bodies(subject, flags), expected, JSON.stringify(flags));
 });
 
 t.test("a problem is told in the words of the flags: name, expectation, value", async (t) => {
-  const table: readonly { readonly subject?: string; readonly flags: SetFlags; readonly problems: readonly string[] }[] = [
-    { flags: { rpm: "abc" }, problems: ['--rpm must be an integer from 1 to 9007199254740991, not "abc"'] },
+  const table: readonly {
+    readonly subject?: string;
+    readonly flags: SetFlags;
+    readonly problems: readonly string[];
+  }[] = [
+    {
+      flags: { rpm: "abc" },
+      problems: ['--rpm must be an integer from 1 to 9007199254740991, not "abc"'],
+    },
     { flags: { tpm: "0" }, problems: ["--tpm must be greater than 0, not 0"] },
-    { flags: { concurrent: "1.5" }, problems: ["--concurrent must be an integer from 1 to 9007199254740991, not 1.5"] },
-    { flags: { rpm: "5", tpd: "x" }, problems: ['--tpd must be an integer from 1 to 9007199254740991, not "x"'] },
-    { flags: { period: "week", requests: "1" }, problems: ['--period must be minute, hour, day, concurrent or a number of seconds, not "week"'] },
+    {
+      flags: { concurrent: "1.5" },
+      problems: ["--concurrent must be an integer from 1 to 9007199254740991, not 1.5"],
+    },
+    {
+      flags: { rpm: "5", tpd: "x" },
+      problems: ['--tpd must be an integer from 1 to 9007199254740991, not "x"'],
+    },
+    {
+      flags: { period: "week", requests: "1" },
+      problems: [
+        '--period must be minute, hour, day, concurrent or a number of seconds, not "week"',
+      ],
+    },
     { flags: { period: "minute" }, problems: ["--requests or --tokens is required"] },
-    { flags: { period: "minute", periodSeconds: "60", requests: "1" }, problems: ["--period and --period-seconds exclude each other: give exactly one"] },
-    { flags: { requests: "1" }, problems: ["--period or --period-seconds is required beside --requests and --tokens"] },
-    { flags: {}, problems: ["nothing to set: give --period with --requests or --tokens, or one of --rpm, --tpm, --rph, --tph, --rpd, --tpd, --concurrent"] },
-    { flags: { period: "concurrent", requests: "1", tokens: "1" }, problems: ["--tokens can't be combined with the period concurrent"] },
-    { flags: { period: "minute", requests: "1", tpm: "5" }, problems: ["one period is given twice, by --period or --period-seconds and by a short flag: give it once"] },
-    { flags: { scope: "team", rpm: "1" }, problems: ['--scope must be user_path, provider or model, not "team"'] },
-    { subject: "openai", flags: { scope: "provider", perChild: true, rpm: "1" }, problems: ["--per-child is for user-path rules only"] },
-    { subject: "a/b", flags: { scope: "provider", rpm: "1" }, problems: ['subject must be a provider\'s name, without a slash or white space, not "a/b"'] },
-    { subject: "openai", flags: { rpm: "1" }, problems: ['subject must be a user path such as /team/app, not "openai"; for a provider or a model add --scope provider or --scope model'] },
-    { subject: "/a/../b", flags: { rpm: "1" }, problems: ['subject must not hold the segment .., as "/a/../b" does'] },
-    { flags: { rpm: "0", tph: "0" }, problems: ["--rpm must be greater than 0, not 0", "--tph must be greater than 0, not 0"] },
+    {
+      flags: { period: "minute", periodSeconds: "60", requests: "1" },
+      problems: ["--period and --period-seconds exclude each other: give exactly one"],
+    },
+    {
+      flags: { requests: "1" },
+      problems: ["--period or --period-seconds is required beside --requests and --tokens"],
+    },
+    {
+      flags: {},
+      problems: [
+        "nothing to set: give --period with --requests or --tokens, or one of --rpm, --tpm, --rph, --tph, --rpd, --tpd, --concurrent",
+      ],
+    },
+    {
+      flags: { period: "concurrent", requests: "1", tokens: "1" },
+      problems: ["--tokens can't be combined with the period concurrent"],
+    },
+    {
+      flags: { period: "minute", requests: "1", tpm: "5" },
+      problems: [
+        "one period is given twice, by --period or --period-seconds and by a short flag: give it once",
+      ],
+    },
+    {
+      flags: { scope: "team", rpm: "1" },
+      problems: ['--scope must be user_path, provider or model, not "team"'],
+    },
+    {
+      subject: "openai",
+      flags: { scope: "provider", perChild: true, rpm: "1" },
+      problems: ["--per-child is for user-path rules only"],
+    },
+    {
+      subject: "a/b",
+      flags: { scope: "provider", rpm: "1" },
+      problems: ['subject must be a provider\'s name, without a slash or white space, not "a/b"'],
+    },
+    {
+      subject: "openai",
+      flags: { rpm: "1" },
+      problems: [
+        'subject must be a user path such as /team/app, not "openai"; for a provider or a model add --scope provider or --scope model',
+      ],
+    },
+    {
+      subject: "/a/../b",
+      flags: { rpm: "1" },
+      problems: ['subject must not hold the segment .., as "/a/../b" does'],
+    },
+    {
+      flags: { rpm: "0", tph: "0" },
+      problems: ["--rpm must be greater than 0, not 0", "--tph must be greater than 0, not 0"],
+    },
   ];
-  for (const { subject = "/team", flags, problems } of table) t.same(bodies(subject, flags), problems, JSON.stringify({ subject, flags }));
+  for (const { subject = "/team", flags, problems } of table)
+    t.same(bodies(subject, flags), problems, JSON.stringify({ subject, flags }));
 });
 
 t.test("a key takes the period by name or in seconds, and nothing else", async (t) => {
-  t.same(keyFromFlags(ruleFlags, " /team/ ", { period: "hourly" }), { ok: true, value: { scope: "user_path", subject: "/team", periodSeconds: 3600 } });
-  t.same(keyFromFlags(ruleFlags, "gpt-4o", { scope: "model", periodSeconds: "0" }), { ok: true, value: { scope: "model", subject: "gpt-4o", periodSeconds: 0 } });
-  t.same(keyFromFlags(ruleFlags, "/team", {}), { ok: false, problems: [{ message: "--period or --period-seconds is required", param: "--period" }] });
+  t.same(keyFromFlags(ruleFlags, " /team/ ", { period: "hourly" }), {
+    ok: true,
+    value: { scope: "user_path", subject: "/team", periodSeconds: 3600 },
+  });
+  t.same(keyFromFlags(ruleFlags, "gpt-4o", { scope: "model", periodSeconds: "0" }), {
+    ok: true,
+    value: { scope: "model", subject: "gpt-4o", periodSeconds: 0 },
+  });
+  t.same(keyFromFlags(ruleFlags, "/team", {}), {
+    ok: false,
+    problems: [{ message: "--period or --period-seconds is required", param: "--period" }],
+  });
 });

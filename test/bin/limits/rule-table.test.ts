@@ -3,26 +3,53 @@ import { filterLimits, limitsOn } from "../../../bin/limits/list-limits.js";
 import { renderRules } from "../../../bin/limits/rule-table.js";
 import { listed } from "../fake-daemon.js";
 
-const minute = { scope: "user_path", subject: "/team", periodSeconds: 60, maxRequests: 100, maxTokens: 5000, perChild: false } as const;
+const minute = {
+  scope: "user_path",
+  subject: "/team",
+  periodSeconds: 60,
+  maxRequests: 100,
+  maxTokens: 5000,
+  perChild: false,
+} as const;
 const serverTime = "2025-06-01T12:00:18.000Z";
 
-t.test("the table shows used of cap, the gauge of concurrency rules and the time to the end of the window", async (t) => {
-  const rules = [
-    { ...listed({ scope: "model", subject: "gpt-4o", periodSeconds: 0, maxRequests: 8, maxTokens: null, perChild: false }), in_flight: 3, requests_used: 3 },
-    { ...listed(minute), requests_used: 12, tokens_used: 640 },
-    { ...listed({ ...minute, subject: "/users", maxTokens: null, perChild: true }), source: "config" },
-  ];
-  const expected = [
-    "SCOPE      SUBJECT              PERIOD      REQUESTS    TOKENS  IN FLIGHT  RESETS IN  SOURCE",
-    "model      gpt-4o               concurrent         -         -        3/8          -  manual",
-    "user_path  /team                minute        12/100  640/5000          -        42s  manual",
-    "user_path  /users (each child)  minute         -/100         -          -          -  config",
-  ];
-  t.equal(renderRules({ items: rules, serverTime }), expected.join("\n"));
-});
+t.test(
+  "the table shows used of cap, the gauge of concurrency rules and the time to the end of the window",
+  async (t) => {
+    const rules = [
+      {
+        ...listed({
+          scope: "model",
+          subject: "gpt-4o",
+          periodSeconds: 0,
+          maxRequests: 8,
+          maxTokens: null,
+          perChild: false,
+        }),
+        in_flight: 3,
+        requests_used: 3,
+      },
+      { ...listed(minute), requests_used: 12, tokens_used: 640 },
+      {
+        ...listed({ ...minute, subject: "/users", maxTokens: null, perChild: true }),
+        source: "config",
+      },
+    ];
+    const expected = [
+      "SCOPE      SUBJECT              PERIOD      REQUESTS    TOKENS  IN FLIGHT  RESETS IN  SOURCE",
+      "model      gpt-4o               concurrent         -         -        3/8          -  manual",
+      "user_path  /team                minute        12/100  640/5000          -        42s  manual",
+      "user_path  /users (each child)  minute         -/100         -          -          -  config",
+    ];
+    t.equal(renderRules({ items: rules, serverTime }), expected.join("\n"));
+  },
+);
 
 t.test("a rule that can't be enforced is named below the table", async (t) => {
-  const text = renderRules({ items: [{ ...listed(minute), inert: "usage tracking is off" }], serverTime });
+  const text = renderRules({
+    items: [{ ...listed(minute), inert: "usage tracking is off" }],
+    serverTime,
+  });
   t.equal(text.split("\n").at(-1), "inert: user_path /team minute: usage tracking is off");
 });
 
@@ -30,18 +57,41 @@ t.test("no rules are a sentence", async (t) => {
   t.equal(renderRules({ items: [], serverTime }), "no rules");
 });
 
-t.test("a path leaves the rules that apply to a caller with it: its ancestors' and its own, a template's only below it", async (t) => {
-  const on = (subject: string, perChild = false): Record<string, unknown> => listed({ ...minute, subject, perChild });
-  const list = { items: [on("/"), on("/team"), on("/team", true), on("/team/app"), on("/team-alpha"), listed({ ...minute, scope: "provider", subject: "openai" })], serverTime };
-  const kept = (path: string): unknown => filterLimits(list, { scope: null, path }).items.map((rule) => `${String(rule["subject"])}${rule["per_child"] === true ? "/*" : ""}`);
-  t.same(kept("/team"), ["/", "/team"]);
-  t.same(kept("/team/app"), ["/", "/team", "/team/*", "/team/app"]);
-  t.same(kept("/"), ["/"]);
-});
+t.test(
+  "a path leaves the rules that apply to a caller with it: its ancestors' and its own, a template's only below it",
+  async (t) => {
+    const on = (subject: string, perChild = false): Record<string, unknown> =>
+      listed({ ...minute, subject, perChild });
+    const list = {
+      items: [
+        on("/"),
+        on("/team"),
+        on("/team", true),
+        on("/team/app"),
+        on("/team-alpha"),
+        listed({ ...minute, scope: "provider", subject: "openai" }),
+      ],
+      serverTime,
+    };
+    const kept = (path: string): unknown =>
+      filterLimits(list, { scope: null, path }).items.map(
+        (rule) => `${String(rule["subject"])}${rule["per_child"] === true ? "/*" : ""}`,
+      );
+    t.same(kept("/team"), ["/", "/team"]);
+    t.same(kept("/team/app"), ["/", "/team", "/team/*", "/team/app"]);
+    t.same(kept("/"), ["/"]);
+  },
+);
 
 t.test("rules are found by subject without case for providers, with case for paths", async (t) => {
-  const list = { items: [listed({ ...minute, scope: "provider", subject: "OpenAI" }), listed(minute)], serverTime };
+  const list = {
+    items: [listed({ ...minute, scope: "provider", subject: "OpenAI" }), listed(minute)],
+    serverTime,
+  };
   t.equal(limitsOn(list, { scope: "provider", subject: "openai" }).items.length, 1);
   t.equal(limitsOn(list, { scope: "user_path", subject: "/Team" }).items.length, 0);
-  t.equal(limitsOn(list, { scope: "user_path", subject: "/team", periodSeconds: 3600 }).items.length, 0);
+  t.equal(
+    limitsOn(list, { scope: "user_path", subject: "/team", periodSeconds: 3600 }).items.length,
+    0,
+  );
 });

@@ -1,7 +1,7 @@
 /**
  * A daemon or proxy that does nothing but live and die as its scenario says; the life itself is the
- * real `run-part.ts`. Its name is the first argument, its scenario in FAKE_LIMITERD or FAKE_PROXY. It
- * keeps a connection to FAKE_PRESENCE open as long as it lives, so that a test hears of its end.
+ * real `run-part.ts`. Its name is the first argument, its scenario in FAKE_LIMITERD or FAKE_PROXY.
+ * It keeps a connection to FAKE_PRESENCE open as long as it lives, so that a test hears of its end.
  */
 import net from "node:net";
 import { runPart } from "../../../bin/supervisor/run-part.js";
@@ -9,12 +9,19 @@ import { SocketTakenError } from "../../../shared/wire/ipc.js";
 
 export type FakeScenario =
   | "serve"
-  /** Can't start: the socket is another daemon's; the store is locked; unreadable; anything else. */
-  | "taken" | "locked" | "unreadable" | "fail"
+  /**
+   * Can't start: the socket is another daemon's; the store is locked; unreadable; anything else.
+   */
+  | "taken"
+  | "locked"
+  | "unreadable"
+  | "fail"
   /** Is ready, and then makes a mistake that nobody catches. */
-  | "mistake" | "rejection"
+  | "mistake"
+  | "rejection"
   /** Its stop never ends; its stop fails. */
-  | "stubborn" | "failing-stop";
+  | "stubborn"
+  | "failing-stop";
 
 class NamedError extends Error {
   constructor(name: string, message: string) {
@@ -28,11 +35,16 @@ const scenario = (process.env[`FAKE_${name.toUpperCase()}`] ?? "serve") as FakeS
 
 function failToStart(): void {
   switch (scenario) {
-    case "taken": throw new SocketTakenError("another daemon listens on /run/fake.sock");
-    case "locked": throw new NamedError("StoreLockedError", "another daemon has the store");
-    case "unreadable": throw new NamedError("StoreUnreadableError", "the store can't be read");
-    case "fail": throw new Error("the address is in use");
-    default: return;
+    case "taken":
+      throw new SocketTakenError("another daemon listens on /run/fake.sock");
+    case "locked":
+      throw new NamedError("StoreLockedError", "another daemon has the store");
+    case "unreadable":
+      throw new NamedError("StoreUnreadableError", "the store can't be read");
+    case "fail":
+      throw new Error("the address is in use");
+    default:
+      return;
   }
 }
 
@@ -40,7 +52,9 @@ function bePresent(): Promise<void> {
   const path = process.env["FAKE_PRESENCE"];
   if (path === undefined) return Promise.resolve();
   return new Promise((resolve) => {
-    const socket = net.connect(path, () => socket.write(`${name} ${process.pid}\n`, () => resolve()));
+    const socket = net.connect(path, () =>
+      socket.write(`${name} ${process.pid}\n`, () => resolve()),
+    );
   });
 }
 
@@ -54,8 +68,14 @@ await runPart({
     // Keeps the process alive, as a real one's listening socket does.
     setInterval(() => {}, 60_000);
     log.info({ pid: process.pid }, "started");
-    log.warn({ socket: config.limiter.socket, port: config.server.port, dataDir: config.limiter.dataDir }, "serves");
-    if (scenario === "mistake") setImmediate(() => { throw new Error("planted"); });
+    log.warn(
+      { socket: config.limiter.socket, port: config.server.port, dataDir: config.limiter.dataDir },
+      "serves",
+    );
+    if (scenario === "mistake")
+      setImmediate(() => {
+        throw new Error("planted");
+      });
     if (scenario === "rejection") void Promise.reject(new Error("planted"));
     return {
       ready: { ready: `http://${name}.test`, open: name === "proxy" },

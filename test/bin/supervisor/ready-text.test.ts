@@ -12,42 +12,87 @@ const simulator = configWith({});
 const url = "http://127.0.0.1:8080";
 
 t.test("the banner names the version and where the configuration is from", async (t) => {
-  t.match(bannerText(simulator), /^sluice \d+\.\d+\.\d+\nconfiguration: built-in default \(no file found\)$/);
-  t.match(bannerText({ ...simulator, file: "/etc/sluice/sluice.yaml" }), /configuration: \/etc\/sluice\/sluice\.yaml$/);
+  t.match(
+    bannerText(simulator),
+    /^sluice \d+\.\d+\.\d+\nconfiguration: built-in default \(no file found\)$/,
+  );
+  t.match(
+    bannerText({ ...simulator, file: "/etc/sluice/sluice.yaml" }),
+    /configuration: \/etc\/sluice\/sluice\.yaml$/,
+  );
 });
 
-t.test("the built-in default is ready with a request to try, and says that it is open and a simulator", async (t) => {
-  const text = readyText({ url: `${url}/`, open: true, config: simulator });
-  t.match(text, `  curl ${url}/v1/chat/completions -H 'Content-Type: application/json' -d '{"model":"sim-fast","messages":[{"role":"user","content":"Hello!"}]}'\n`);
-  t.match(text, /^Note: the provider simulator is a simulator: /m);
-  t.match(text, /^Note: the gateway is open/m);
-});
+t.test(
+  "the built-in default is ready with a request to try, and says that it is open and a simulator",
+  async (t) => {
+    const text = readyText({ url: `${url}/`, open: true, config: simulator });
+    t.match(
+      text,
+      `  curl ${url}/v1/chat/completions -H 'Content-Type: application/json' -d '{"model":"sim-fast","messages":[{"role":"user","content":"Hello!"}]}'\n`,
+    );
+    t.match(text, /^Note: the provider simulator is a simulator: /m);
+    t.match(text, /^Note: the gateway is open/m);
+  },
+);
 
-t.test("with a master key the request carries it by the variable's name, never by its value", async (t) => {
-  const config = configWith({ SLUICE_MASTER_KEY: "sk-secret-master-key" });
-  const providers = [{ ...config.providers[0]!, name: "openai", type: "openai", apiKey: "sk-other-secret", models: ["gpt-4o"] }] as const;
-  const text = readyText({ url, open: false, config: { ...config, providers } });
-  t.match(text, ` -H "Authorization: Bearer $SLUICE_MASTER_KEY" `);
-  t.notMatch(text, /secret/);
-  t.notMatch(text, /Note:/);
-});
+t.test(
+  "with a master key the request carries it by the variable's name, never by its value",
+  async (t) => {
+    const config = configWith({ SLUICE_MASTER_KEY: "sk-secret-master-key" });
+    const providers = [
+      {
+        ...config.providers[0]!,
+        name: "openai",
+        type: "openai",
+        apiKey: "sk-other-secret",
+        models: ["gpt-4o"],
+      },
+    ] as const;
+    const text = readyText({ url, open: false, config: { ...config, providers } });
+    t.match(text, ` -H "Authorization: Bearer $SLUICE_MASTER_KEY" `);
+    t.notMatch(text, /secret/);
+    t.notMatch(text, /Note:/);
+  },
+);
 
 t.test("with JWT issuers alone the request carries a token", async (t) => {
-  const issuer = { issuer: "me", audience: ["sluice"], algorithms: ["RS256"], userPath: "team", keys: { kind: "file", path: "/keys" } } as const;
-  t.match(readyText({ url, open: false, config: { ...simulator, jwtIssuers: [issuer] } }), ` -H "Authorization: Bearer $TOKEN" `);
+  const issuer = {
+    issuer: "me",
+    audience: ["sluice"],
+    algorithms: ["RS256"],
+    userPath: "team",
+    keys: { kind: "file", path: "/keys" },
+  } as const;
+  t.match(
+    readyText({ url, open: false, config: { ...simulator, jwtIssuers: [issuer] } }),
+    ` -H "Authorization: Bearer $TOKEN" `,
+  );
 });
 
 t.test("where managed keys alone open the gateway the request carries one", async (t) => {
-  t.match(readyText({ url, open: false, config: simulator }), ` -H "Authorization: Bearer $SLUICE_KEY" `);
+  t.match(
+    readyText({ url, open: false, config: simulator }),
+    ` -H "Authorization: Bearer $SLUICE_KEY" `,
+  );
 });
 
 t.test("the example is the first model that the configuration names", async (t) => {
   const [provider] = simulator.providers;
-  const named = (models: readonly string[] | null): Config["providers"][number] => ({ ...provider!, type: "openai", models });
+  const named = (models: readonly string[] | null): Config["providers"][number] => ({
+    ...provider!,
+    type: "openai",
+    models,
+  });
   const virtual = [{ source: "smart", strategy: "failover", targets: [] }] as const;
   t.equal(exampleModel(simulator), "sim-fast");
-  t.equal(exampleModel({ ...simulator, providers: [named(["*"]), named(["gpt-4o", "o3"])] }), "gpt-4o");
-  t.equal(exampleModel({ ...simulator, providers: [named(null)], virtualModels: virtual }), "smart");
+  t.equal(
+    exampleModel({ ...simulator, providers: [named(["*"]), named(["gpt-4o", "o3"])] }),
+    "gpt-4o",
+  );
+  t.equal(
+    exampleModel({ ...simulator, providers: [named(null)], virtualModels: virtual }),
+    "smart",
+  );
   t.equal(exampleModel({ ...simulator, providers: [named(null)] }), null);
 });
 

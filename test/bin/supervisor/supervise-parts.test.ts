@@ -10,10 +10,19 @@ interface UpOptions {
   readonly detached?: boolean;
 }
 
-const startUp = async (t: Owner, options: UpOptions = {}): Promise<{ readonly up: Program; next: Awaited<ReturnType<typeof listenForPresence>>["next"] }> => {
+const startUp = async (
+  t: Owner,
+  options: UpOptions = {},
+): Promise<{
+  readonly up: Program;
+  next: Awaited<ReturnType<typeof listenForPresence>>["next"];
+}> => {
   const { limiterd = "serve", proxy = "serve", argv = [], detached = false } = options;
   const { path, next } = await listenForPresence(t);
-  const up = startProgram(t, scriptPath("supervisor/up-driver.js"), argv, { env: { FAKE_LIMITERD: limiterd, FAKE_PROXY: proxy, FAKE_PRESENCE: path }, detached });
+  const up = startProgram(t, scriptPath("supervisor/up-driver.js"), argv, {
+    env: { FAKE_LIMITERD: limiterd, FAKE_PROXY: proxy, FAKE_PRESENCE: path },
+    detached,
+  });
   return { up, next };
 };
 
@@ -23,31 +32,53 @@ const inOrder = (lines: readonly string[], ...patterns: readonly RegExp[]): bool
   return places.every((place, index) => place >= 0 && (index === 0 || place > places[index - 1]!));
 };
 
-t.test("both parts are started with their flags, told once to be ready, and stopped proxy first", async (t) => {
-  const { up } = await startUp(t);
-  await up.line(/^ready at http:\/\/proxy\.test, open$/);
-  up.child.kill("SIGTERM");
-  t.same(await up.ended, { code: 0, signal: null });
-  t.same(up.out, ["ready at http://proxy.test, open"]);
-  t.match(up.err.find((line) => line.includes("limiterd serves")), /^\d\d:\d\d:\d\d warn limiterd serves socket=\/tmp\/fake\.sock /);
-  t.match(up.err.find((line) => line.includes("proxy serves")), / port=4242 /);
-  t.ok(inOrder(up.err, /^stopping/, /proxy stops/, /limiterd stops/), up.err.join("\n"));
-  t.notOk(up.err.some((line) => /started|info/.test(line)), "lines below warn aren't shown");
-});
+t.test(
+  "both parts are started with their flags, told once to be ready, and stopped proxy first",
+  async (t) => {
+    const { up } = await startUp(t);
+    await up.line(/^ready at http:\/\/proxy\.test, open$/);
+    up.child.kill("SIGTERM");
+    t.same(await up.ended, { code: 0, signal: null });
+    t.same(up.out, ["ready at http://proxy.test, open"]);
+    t.match(
+      up.err.find((line) => line.includes("limiterd serves")),
+      /^\d\d:\d\d:\d\d warn limiterd serves socket=\/tmp\/fake\.sock /,
+    );
+    t.match(
+      up.err.find((line) => line.includes("proxy serves")),
+      / port=4242 /,
+    );
+    t.ok(inOrder(up.err, /^stopping/, /proxy stops/, /limiterd stops/), up.err.join("\n"));
+    t.notOk(
+      up.err.some((line) => /started|info/.test(line)),
+      "lines below warn aren't shown",
+    );
+  },
+);
 
 t.test("with --verbose the parts' log lines pass as they are", async (t) => {
   const { up } = await startUp(t, { argv: ["--verbose"] });
   await up.line(/^ready at/);
   up.child.kill("SIGTERM");
   await up.ended;
-  const lines = up.out.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as { process: string; msg: string });
-  for (const name of ["limiterd", "proxy"]) t.same(lines.filter(({ process }) => process === name).map(({ msg }) => msg), ["started", "serves", "stopping", "stops"]);
+  const lines = up.out
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as { process: string; msg: string });
+  for (const name of ["limiterd", "proxy"])
+    t.same(
+      lines.filter(({ process }) => process === name).map(({ msg }) => msg),
+      ["started", "serves", "stopping", "stops"],
+    );
   t.same(up.err, ["stopping: requests in flight are finished; once more ends them"]);
 });
 
 t.test("a part that is killed is started again, and the other one isn't touched", async (t) => {
   const { up, next } = await startUp(t);
-  const [limiterd, proxy] = await Promise.all([next("limiterd"), next("proxy"), up.line(/^ready at/)]);
+  const [limiterd, proxy] = await Promise.all([
+    next("limiterd"),
+    next("proxy"),
+    up.line(/^ready at/),
+  ]);
   process.kill(limiterd.pid, "SIGKILL");
   const reborn = await next("limiterd");
   await up.line(/^limiterd is back$/);
@@ -59,35 +90,80 @@ t.test("a part that is killed is started again, and the other one isn't touched"
   t.equal(up.out.length, 1, "readiness is told once");
 });
 
-t.test("a part that dies again and again is started after growing pauses, with its last words before each", async (t) => {
-  for (const scenario of ["mistake", "rejection"] as const) {
-    const { up } = await startUp(t, { proxy: scenario });
-    await up.line(/proxy ended with exit code 70; it starts again in 400 ms/);
-    t.ok(inOrder(up.err, /fatal proxy a mistake of ours ends this process \(planted\)/, /starts again in 100 ms/, /starts again in 200 ms/, /starts again in 400 ms/), up.err.join("\n"));
-    up.child.kill("SIGTERM");
-    t.same(await up.ended, { code: 0, signal: null }, "a stop during the pause is a clean one");
-  }
-});
+t.test(
+  "a part that dies again and again is started after growing pauses, with its last words before each",
+  async (t) => {
+    for (const scenario of ["mistake", "rejection"] as const) {
+      const { up } = await startUp(t, { proxy: scenario });
+      await up.line(/proxy ended with exit code 70; it starts again in 400 ms/);
+      t.ok(
+        inOrder(
+          up.err,
+          /fatal proxy a mistake of ours ends this process \(planted\)/,
+          /starts again in 100 ms/,
+          /starts again in 200 ms/,
+          /starts again in 400 ms/,
+        ),
+        up.err.join("\n"),
+      );
+      up.child.kill("SIGTERM");
+      t.same(await up.ended, { code: 0, signal: null }, "a stop during the pause is a clean one");
+    }
+  },
+);
 
-t.test("a part that can't start is given up: its message, the other one stopped, its exit code", async (t) => {
-  const table = [
-    { part: "limiterd", scenario: "taken", code: 75, message: "limiterd: error: another daemon listens on /run/fake.sock" },
-    { part: "limiterd", scenario: "locked", code: 75, message: "limiterd: error: another daemon has the store" },
-    { part: "limiterd", scenario: "unreadable", code: 74, message: "limiterd: error: the store can't be read" },
-    { part: "proxy", scenario: "fail", code: 1, message: "proxy: error: the address is in use" },
-  ] as const;
-  for (const { part, scenario, code, message } of table) {
-    const { up } = await startUp(t, { [part]: scenario });
-    t.same(await up.ended, { code, signal: null }, scenario);
-    t.ok(inOrder(up.err, new RegExp(`^${message}$`), new RegExp(`^${part} can't start \\(exit code ${code}\\)$`)), up.err.join("\n"));
-    t.equal(up.err.some((line) => line.includes("limiterd stops")), part === "proxy", "only what was started is stopped");
-    t.same(up.out, []);
-  }
-});
+t.test(
+  "a part that can't start is given up: its message, the other one stopped, its exit code",
+  async (t) => {
+    const table = [
+      {
+        part: "limiterd",
+        scenario: "taken",
+        code: 75,
+        message: "limiterd: error: another daemon listens on /run/fake.sock",
+      },
+      {
+        part: "limiterd",
+        scenario: "locked",
+        code: 75,
+        message: "limiterd: error: another daemon has the store",
+      },
+      {
+        part: "limiterd",
+        scenario: "unreadable",
+        code: 74,
+        message: "limiterd: error: the store can't be read",
+      },
+      { part: "proxy", scenario: "fail", code: 1, message: "proxy: error: the address is in use" },
+    ] as const;
+    for (const { part, scenario, code, message } of table) {
+      const { up } = await startUp(t, { [part]: scenario });
+      t.same(await up.ended, { code, signal: null }, scenario);
+      t.ok(
+        inOrder(
+          up.err,
+          new RegExp(`^${message}$`),
+          new RegExp(`^${part} can't start \\(exit code ${code}\\)$`),
+        ),
+        up.err.join("\n"),
+      );
+      t.equal(
+        up.err.some((line) => line.includes("limiterd stops")),
+        part === "proxy",
+        "only what was started is stopped",
+      );
+      t.same(up.out, []);
+    }
+  },
+);
 
 t.test("a second signal ends both at once", async (t) => {
   const { up, next } = await startUp(t, { proxy: "stubborn" });
-  const [limiterd, proxy] = await Promise.all([next("limiterd"), next("proxy"), up.line(/^ready at/)]);
+  const [limiterd, proxy] = await Promise.all([
+    next("limiterd"),
+    next("proxy"),
+    up.line(/^ready at/),
+  ]);
   up.child.kill("SIGINT");
   await up.line(/^stopping/);
   up.child.kill("SIGINT");
@@ -95,20 +171,38 @@ t.test("a second signal ends both at once", async (t) => {
   await Promise.all([limiterd.gone, proxy.gone]);
 });
 
-t.test("a part that doesn't stop within its deadline is killed, and the exit code says so", async (t) => {
-  const { up } = await startUp(t, { proxy: "stubborn", argv: ["--quiet", "300"] });
-  await up.line(/^ready at/);
-  up.child.kill("SIGTERM");
-  t.same(await up.ended, { code: 1, signal: null });
-  t.ok(inOrder(up.err, /^proxy didn't stop within 300 ms; it is killed$/, /^proxy was ended by SIGKILL$/, /limiterd stops/), up.err.join("\n"));
-});
+t.test(
+  "a part that doesn't stop within its deadline is killed, and the exit code says so",
+  async (t) => {
+    const { up } = await startUp(t, { proxy: "stubborn", argv: ["--quiet", "300"] });
+    await up.line(/^ready at/);
+    up.child.kill("SIGTERM");
+    t.same(await up.ended, { code: 1, signal: null });
+    t.ok(
+      inOrder(
+        up.err,
+        /^proxy didn't stop within 300 ms; it is killed$/,
+        /^proxy was ended by SIGKILL$/,
+        /limiterd stops/,
+      ),
+      up.err.join("\n"),
+    );
+  },
+);
 
 t.test("a stop that fails makes the exit code 1", async (t) => {
   const { up } = await startUp(t, { limiterd: "failing-stop" });
   await up.line(/^ready at/);
   up.child.kill("SIGTERM");
   t.same(await up.ended, { code: 1, signal: null });
-  t.ok(inOrder(up.err, /error limiterd the stop failed \(the disk is full\)/, /^limiterd ended with exit code 1$/), up.err.join("\n"));
+  t.ok(
+    inOrder(
+      up.err,
+      /error limiterd the stop failed \(the disk is full\)/,
+      /^limiterd ended with exit code 1$/,
+    ),
+    up.err.join("\n"),
+  );
 });
 
 t.test("Ctrl-C at the terminal reaches the parts through up alone, in order", async (t) => {
@@ -116,13 +210,22 @@ t.test("Ctrl-C at the terminal reaches the parts through up alone, in order", as
   await up.line(/^ready at/);
   process.kill(-up.child.pid!, "SIGINT");
   t.same(await up.ended, { code: 0, signal: null });
-  const reasons = up.out.filter((line) => line.includes('"reason"')).map((line) => (JSON.parse(line) as { process: string; reason: string }));
-  t.match(reasons, [{ process: "proxy", reason: "SIGTERM" }, { process: "limiterd", reason: "SIGTERM" }]);
+  const reasons = up.out
+    .filter((line) => line.includes('"reason"'))
+    .map((line) => JSON.parse(line) as { process: string; reason: string });
+  t.match(reasons, [
+    { process: "proxy", reason: "SIGTERM" },
+    { process: "limiterd", reason: "SIGTERM" },
+  ]);
 });
 
 t.test("when up itself is killed, both parts notice and end by themselves", async (t) => {
   const { up, next } = await startUp(t);
-  const [limiterd, proxy] = await Promise.all([next("limiterd"), next("proxy"), up.line(/^ready at/)]);
+  const [limiterd, proxy] = await Promise.all([
+    next("limiterd"),
+    next("proxy"),
+    up.line(/^ready at/),
+  ]);
   up.child.kill("SIGKILL");
   await Promise.all([limiterd.gone, proxy.gone]);
   t.same(await up.ended, { code: null, signal: "SIGKILL" });

@@ -1,4 +1,7 @@
-/** `sluice up` with fake parts: what `commands/up.ts` wires, around `fake-part.ts`. Arguments: --verbose, and a deadline for each stop in ms. */
+/**
+ * `sluice up` with fake parts: what `commands/up.ts` wires, around `fake-part.ts`. Arguments:
+ * --verbose, and a deadline for each stop in ms.
+ */
 import { fileURLToPath } from "node:url";
 import { superviseParts } from "../../../bin/supervisor/supervise-parts.js";
 import { drainOutput, processSession } from "../../../bin/session/terminal.js";
@@ -13,7 +16,8 @@ const supervisor = superviseParts({
   stopDeadlineMs: Number(stopDeadlineMs ?? 10_000),
   readyText: ({ ready, open }) => `ready at ${ready}, ${open ? "open" : "closed"}`,
 });
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => supervisor.stop());
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.on(signal, () => supervisor.stop());
 const exitCode = await supervisor.done;
 await drainOutput();
 process.exit(exitCode);

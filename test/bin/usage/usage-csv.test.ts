@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import t from "tap";
 import { csvHeader, csvLine } from "../../../bin/usage/usage-csv.js";
-import { type FieldKind, isUsageRecord, recordFields, type UsageRecord } from "../../../bin/usage/usage-record.js";
+import {
+  type FieldKind,
+  isUsageRecord,
+  recordFields,
+  type UsageRecord,
+} from "../../../bin/usage/usage-record.js";
 import { anyRecord, usageRecord } from "./usage-records.js";
 
 /** A reader of RFC 4180 that shares no code with the writer: one character after the other. */
@@ -30,52 +35,83 @@ function readCsv(text: string): string[][] {
 
 function valueOf(cell: string, kind: FieldKind): unknown {
   switch (kind) {
-    case "text": return cell.replace(/^'/, "");
-    case "text or null": return cell === "" ? null : cell.replace(/^'/, "");
-    case "flag": return cell === "true";
-    default: return cell === "" ? null : Number(cell);
+    case "text":
+      return cell.replace(/^'/, "");
+    case "text or null":
+      return cell === "" ? null : cell.replace(/^'/, "");
+    case "flag":
+      return cell === "true";
+    default:
+      return cell === "" ? null : Number(cell);
   }
 }
 
 function readRecords(csv: string): unknown[] {
   const [header, ...rows] = readCsv(csv);
-  return rows.map((cells) => Object.fromEntries(header!.map((name, index) => [name, valueOf(cells[index]!, recordFields[index]![1])])));
+  return rows.map((cells) =>
+    Object.fromEntries(
+      header!.map((name, index) => [name, valueOf(cells[index]!, recordFields[index]![1])]),
+    ),
+  );
 }
 
 t.test("records come back from CSV as they were, whatever their texts hold", async (t) => {
-  fc.assert(fc.property(fc.array(anyRecord, { maxLength: 5 }), (records) => {
-    t.same(readRecords(csvHeader + records.map(csvLine).join("")), records);
-  }), { numRuns: 300 });
+  fc.assert(
+    fc.property(fc.array(anyRecord, { maxLength: 5 }), (records) => {
+      t.same(readRecords(csvHeader + records.map(csvLine).join("")), records);
+    }),
+    { numRuns: 300 },
+  );
 });
 
 t.test("no text begins like a formula, whatever a caller names a model", async () => {
-  fc.assert(fc.property(anyRecord, (record) => {
-    const [, cells] = readCsv(csvHeader + csvLine(record));
-    return cells!.every((cell) => !/^\s*[=+\-@＝＋－＠]/.test(cell));
-  }), { numRuns: 300 });
+  fc.assert(
+    fc.property(anyRecord, (record) => {
+      const [, cells] = readCsv(csvHeader + csvLine(record));
+      return cells!.every((cell) => !/^\s*[=+\-@＝＋－＠]/.test(cell));
+    }),
+    { numRuns: 300 },
+  );
 });
 
 t.test("a line of CSV, to the letter", async (t) => {
   const table: readonly (readonly [changes: Partial<UsageRecord>, cells: RegExp])[] = [
-    [{}, /^1813000000000\.0,2026-02-28T12:00:00.123Z,req_1,\/team\/app,,openai,openai,gpt-4o,\/v1\/chat\/completions,200,1000,200,1200,600,0,0.00175,0.002,0.00375,0,,false,false,812,97\r\n$/],
+    [
+      {},
+      /^1813000000000\.0,2026-02-28T12:00:00.123Z,req_1,\/team\/app,,openai,openai,gpt-4o,\/v1\/chat\/completions,200,1000,200,1200,600,0,0.00175,0.002,0.00375,0,,false,false,812,97\r\n$/,
+    ],
     [{ input_cost: null, output_cost: null, total_cost: null }, /,600,0,,,,0,/],
-    [{ total_cost: 1e-12, input_cost: 0, output_cost: 1999.999999999999 }, /,0,1999\.999999999999,0\.000000000001,/],
+    [
+      { total_cost: 1e-12, input_cost: 0, output_cost: 1999.999999999999 },
+      /,0,1999\.999999999999,0\.000000000001,/,
+    ],
     [{ model: "@cf/meta/llama-3" }, /,'@cf\/meta\/llama-3,/],
-    [{ model: "=HYPERLINK(\"http://x\",\"y\")" }, /,"'=HYPERLINK\(""http:\/\/x"",""y""\)",/],
+    [{ model: '=HYPERLINK("http://x","y")' }, /,"'=HYPERLINK\(""http:\/\/x"",""y""\)",/],
     [{ model: "'quoted'" }, /,''quoted',/],
     [{ model: "a,b" }, /,"a,b",/],
     [{ model: "a\r\n=b" }, /,"a\r\n=b",/],
     [{ first_byte_ms: null, estimated: true }, /,false,true,812,\r\n$/],
   ];
-  for (const [changes, line] of table) t.match(csvLine(usageRecord(changes)), line, JSON.stringify(changes));
+  for (const [changes, line] of table)
+    t.match(csvLine(usageRecord(changes)), line, JSON.stringify(changes));
   t.match(csvHeader, /^id,time,request_id,user_path,.*,first_byte_ms\r\n$/);
 });
 
 t.test("what isn't a record is told from one", async (t) => {
   t.ok(isUsageRecord(usageRecord()));
   const table: readonly Readonly<Record<string, unknown>>[] = [
-    { status: "200" }, { input_tokens: -1 }, { output_tokens: 1.5 }, { total_cost: -1 }, { total_cost: "0.1" }, { total_cost: Number.NaN }, { estimated: 1 }, { provider: null }, { latency_ms: null }, { time: undefined },
+    { status: "200" },
+    { input_tokens: -1 },
+    { output_tokens: 1.5 },
+    { total_cost: -1 },
+    { total_cost: "0.1" },
+    { total_cost: Number.NaN },
+    { estimated: 1 },
+    { provider: null },
+    { latency_ms: null },
+    { time: undefined },
   ];
-  for (const changes of table) t.notOk(isUsageRecord({ ...usageRecord(), ...changes }), JSON.stringify(changes));
+  for (const changes of table)
+    t.notOk(isUsageRecord({ ...usageRecord(), ...changes }), JSON.stringify(changes));
   for (const value of [null, undefined, "record", 7]) t.notOk(isUsageRecord(value));
 });

@@ -6,28 +6,70 @@ import { recordFields, type UsageRecord } from "../../../bin/usage/usage-record.
 
 const texts = fc.string({ unit: fc.constantFrom(..."=+-@'\",;\t\r\n ab/ü𝄞＝") });
 const amounts = fc.nat({ max: Number.MAX_SAFE_INTEGER });
-/** Below $2,000 a response: there a number of dollars still tells every pico-dollar from the next. */
-const costs = fc.option(fc.oneof(fc.nat({ max: 10_000 }), fc.nat({ max: costPicoUsdMax / 5 })).map(costUsd));
-const ofKind = { text: texts, "text or null": fc.option(texts.filter((text) => text !== "")), count: amounts, "count or null": fc.option(amounts), usd: costs, flag: fc.boolean() } as const;
+/**
+ * Below $2,000 a response: there a number of dollars still tells every pico-dollar from the next.
+ */
+const costs = fc.option(
+  fc.oneof(fc.nat({ max: 10_000 }), fc.nat({ max: costPicoUsdMax / 5 })).map(costUsd),
+);
+const ofKind = {
+  text: texts,
+  "text or null": fc.option(texts.filter((text) => text !== "")),
+  count: amounts,
+  "count or null": fc.option(amounts),
+  usd: costs,
+  flag: fc.boolean(),
+} as const;
 
 /** Any record there can be, and some that can't. */
-export const anyRecord: fc.Arbitrary<UsageRecord> = fc.record(Object.fromEntries(recordFields.map(([name, kind]) => [name, ofKind[kind]]))) as fc.Arbitrary<UsageRecord>;
+export const anyRecord: fc.Arbitrary<UsageRecord> = fc.record(
+  Object.fromEntries(recordFields.map(([name, kind]) => [name, ofKind[kind]])),
+) as fc.Arbitrary<UsageRecord>;
 
 /** The record of a usual request. */
 export function usageRecord(changes: Partial<UsageRecord> = {}): UsageRecord {
   return {
-    id: "1813000000000.0", time: "2026-02-28T12:00:00.123Z", request_id: "req_1", user_path: "/team/app", key_id: null, provider: "openai", provider_type: "openai", model: "gpt-4o",
-    endpoint: "/v1/chat/completions", status: 200, input_tokens: 1000, output_tokens: 200, total_tokens: 1200, cached_input_tokens: 600, cache_write_input_tokens: 0,
-    input_cost: 0.00175, output_cost: 0.002, total_cost: 0.00375, rewrite_tokens_saved: 0, rewrite_cost_saved: null,
-    cache_hit: false, estimated: false, latency_ms: 812, first_byte_ms: 97, ...changes,
+    id: "1813000000000.0",
+    time: "2026-02-28T12:00:00.123Z",
+    request_id: "req_1",
+    user_path: "/team/app",
+    key_id: null,
+    provider: "openai",
+    provider_type: "openai",
+    model: "gpt-4o",
+    endpoint: "/v1/chat/completions",
+    status: 200,
+    input_tokens: 1000,
+    output_tokens: 200,
+    total_tokens: 1200,
+    cached_input_tokens: 600,
+    cache_write_input_tokens: 0,
+    input_cost: 0.00175,
+    output_cost: 0.002,
+    total_cost: 0.00375,
+    rewrite_tokens_saved: 0,
+    rewrite_cost_saved: null,
+    cache_hit: false,
+    estimated: false,
+    latency_ms: 812,
+    first_byte_ms: 97,
+    ...changes,
   };
 }
 
 /** A daemon's answers to `usage.export` over `count` records. */
-export function pagesOf(count: number, make: (index: number) => UsageRecord): (query: Readonly<Record<string, unknown>>) => object {
+export function pagesOf(
+  count: number,
+  make: (index: number) => UsageRecord,
+): (query: Readonly<Record<string, unknown>>) => object {
   return ({ after, limit }) => {
     const from = after === null ? 0 : Number(after);
     const to = Math.min(count, from + Number(limit));
-    return { records: Array.from({ length: to - from }, (_, index) => make(from + index)), next: to < count ? String(to) : null, server_time: "2026-02-28T12:00:00.123Z", progress: to / count };
+    return {
+      records: Array.from({ length: to - from }, (_, index) => make(from + index)),
+      next: to < count ? String(to) : null,
+      server_time: "2026-02-28T12:00:00.123Z",
+      progress: to / count,
+    };
   };
 }

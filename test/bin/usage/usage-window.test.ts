@@ -1,5 +1,10 @@
 import t from "tap";
-import { daysOf, openWindowFromFlags, type WindowFlags, windowFromFlags } from "../../../bin/usage/usage-window.js";
+import {
+  daysOf,
+  openWindowFromFlags,
+  type WindowFlags,
+  windowFromFlags,
+} from "../../../bin/usage/usage-window.js";
 
 const nowMs = Date.parse("2026-03-01T23:59:59.999Z");
 
@@ -17,7 +22,12 @@ t.test("the window is that of GET /v1/usage", async (t) => {
     [{ from: "2024-02-28", to: "2024-03-01" }, "2024-02-28", "2024-03-01"],
     [{ from: "2024-01-01", to: "2024-12-30" }, "2024-01-01", "2024-12-30"],
   ];
-  for (const [flags, startDate, endDate] of table) t.same(windowFromFlags(flags, nowMs), { ok: true, value: { startDate, endDate } }, JSON.stringify(flags));
+  for (const [flags, startDate, endDate] of table)
+    t.same(
+      windowFromFlags(flags, nowMs),
+      { ok: true, value: { startDate, endDate } },
+      JSON.stringify(flags),
+    );
 });
 
 t.test("what is wrong with a window is told by its flag", async (t) => {
@@ -27,30 +37,57 @@ t.test("what is wrong with a window is told by its flag", async (t) => {
     [{ days: "1.5" }, '--days must be an integer greater than 0, not "1.5"'],
     [{ days: "7", to: "2026-01-01" }, "--days can't be combined with --from and --to"],
     [{ from: "2026-02-30" }, '--from must be a date such as 2026-02-28, not "2026-02-30"'],
-    [{ from: "yesterday", to: "2026-2-1" }, '--from must be a date such as 2026-02-28, not "yesterday"', '--to must be a date such as 2026-02-28, not "2026-2-1"'],
+    [
+      { from: "yesterday", to: "2026-2-1" },
+      '--from must be a date such as 2026-02-28, not "yesterday"',
+      '--to must be a date such as 2026-02-28, not "2026-2-1"',
+    ],
     [{ to: "2025-02-29" }, '--to must be a date such as 2026-02-28, not "2025-02-29"'],
-    [{ from: "0000-02-02", to: "0001-01-01" }, '--from must be a date such as 2026-02-28, not "0000-02-02"'],
-    [{ from: "2026-02-02", to: "2026-02-01" }, "--from must not be after --to: 2026-02-02 is after 2026-02-01"],
+    [
+      { from: "0000-02-02", to: "0001-01-01" },
+      '--from must be a date such as 2026-02-28, not "0000-02-02"',
+    ],
+    [
+      { from: "2026-02-02", to: "2026-02-01" },
+      "--from must not be after --to: 2026-02-02 is after 2026-02-01",
+    ],
     [{ from: "2026-03-02" }, "--from must not be after today, 2026-03-01"],
-    [{ from: "2024-01-01", to: "2024-12-31" }, "--from and --to may span at most 365 days, not 366"],
+    [
+      { from: "2024-01-01", to: "2024-12-31" },
+      "--from and --to may span at most 365 days, not 366",
+    ],
     [{ from: "2025-03-01" }, "--from and --to may span at most 365 days, not 366"],
   ];
   for (const [flags, ...messages] of table) {
     const window = windowFromFlags(flags, nowMs);
-    t.same(window.ok ? [] : window.problems.map(({ message }) => message), messages, JSON.stringify(flags));
+    t.same(
+      window.ok ? [] : window.problems.map(({ message }) => message),
+      messages,
+      JSON.stringify(flags),
+    );
   }
 });
 
 t.test("an export's window may be open and of any length", async (t) => {
   t.same(openWindowFromFlags({}), { ok: true, value: { startDate: null, endDate: null } });
-  t.same(openWindowFromFlags({ from: "2020-01-01" }), { ok: true, value: { startDate: "2020-01-01", endDate: null } });
-  t.same(openWindowFromFlags({ from: "2020-01-01", to: "2026-01-01" }), { ok: true, value: { startDate: "2020-01-01", endDate: "2026-01-01" } });
+  t.same(openWindowFromFlags({ from: "2020-01-01" }), {
+    ok: true,
+    value: { startDate: "2020-01-01", endDate: null },
+  });
+  t.same(openWindowFromFlags({ from: "2020-01-01", to: "2026-01-01" }), {
+    ok: true,
+    value: { startDate: "2020-01-01", endDate: "2026-01-01" },
+  });
   t.match(openWindowFromFlags({ from: "2020-01-02", to: "2020-01-01" }), { ok: false });
   t.match(openWindowFromFlags({ to: "2020-13-01" }), { ok: false });
 });
 
 t.test("the days of a window are each there once, leap day and year's end included", async (t) => {
-  t.same(daysOf({ startDate: "2024-02-28", endDate: "2024-03-01" }), ["2024-02-28", "2024-02-29", "2024-03-01"]);
+  t.same(daysOf({ startDate: "2024-02-28", endDate: "2024-03-01" }), [
+    "2024-02-28",
+    "2024-02-29",
+    "2024-03-01",
+  ]);
   t.same(daysOf({ startDate: "2025-12-31", endDate: "2026-01-01" }), ["2025-12-31", "2026-01-01"]);
   t.same(daysOf({ startDate: "2026-01-01", endDate: "2026-01-01" }), ["2026-01-01"]);
 });

@@ -1,18 +1,32 @@
 /** All 28 cases over HTTP: a real daemon with a set clock, a real proxy, a scripted provider. */
 import t from "tap";
-import { type CaseGateway, type CaseRequest, type LimiterCase, limiterCases, playCase } from "../../conformance/cases.js";
+import {
+  type CaseGateway,
+  type CaseRequest,
+  type LimiterCase,
+  limiterCases,
+  playCase,
+} from "../../conformance/cases.js";
 import { makeSite, type Part } from "../../support/processes/processes.js";
-import { completion, type ScriptedUpstream, startScriptedUpstream, type UpstreamCallSeen } from "../../support/providers/scripted-upstream.js";
+import {
+  completion,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+  type UpstreamCallSeen,
+} from "../../support/providers/scripted-upstream.js";
 
 const upstream = await startScriptedUpstream();
 t.teardown(() => upstream.close());
-const site = makeSite(t, `
+const site = makeSite(
+  t,
+  `
 providers:
   openai: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] }
   azure: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] }
   openrouter: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] }
 entitlements: [quota_templates]
-`);
+`,
+);
 const cases = limiterCases("all");
 const daemon = await site.startClockedDaemon(cases[0]!.given.clock_base * 1000);
 const proxy = await site.startProxy();
@@ -29,18 +43,35 @@ for (const item of cases) {
 
 type ClockedDaemon = typeof daemon;
 
-async function admin(method: string, path: string, body?: unknown): Promise<{ status: number; body: { rate_limits: Record<string, unknown>[] } }> {
-  const response = await fetch(`${proxy.ready}/admin${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-  return { status: response.status, body: (await response.json()) as { rate_limits: Record<string, unknown>[] } };
+async function admin(
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ status: number; body: { rate_limits: Record<string, unknown>[] } }> {
+  const response = await fetch(`${proxy.ready}/admin${path}`, {
+    method,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as { rate_limits: Record<string, unknown>[] },
+  };
 }
 
 async function replaceRules(_url: string, { given }: LimiterCase): Promise<void> {
   const { body } = await admin("GET", "/rate-limits");
   for (const rule of body.rate_limits) {
-    await admin("DELETE", "/rate-limits", { scope: rule["scope"], subject: rule["subject"], limit_key: { period_seconds: rule["period_seconds"] } });
+    await admin("DELETE", "/rate-limits", {
+      scope: rule["scope"],
+      subject: rule["subject"],
+      limit_key: { period_seconds: rule["period_seconds"] },
+    });
   }
   for (const { period_seconds, ...rule } of given.rules) {
-    const { status, body: answer } = await admin("PUT", "/rate-limits", { ...rule, limit_key: { period_seconds } });
+    const { status, body: answer } = await admin("PUT", "/rate-limits", {
+      ...rule,
+      limit_key: { period_seconds },
+    });
     if (status !== 200) throw new Error(JSON.stringify(answer));
   }
 }
@@ -52,14 +83,24 @@ function httpGateway(clocked: ClockedDaemon, part: Part, provider: ScriptedUpstr
     async request(request) {
       const callsBefore = provider.calls.length;
       if (request.keepOpenAs !== null) return openRequest(request);
-      provider.answer = (call) => void call.response.writeHead(200, { "content-type": "application/json" }).end(completion(request.tokens));
+      provider.answer = (call) =>
+        void call.response
+          .writeHead(200, { "content-type": "application/json" })
+          .end(completion(request.tokens));
       const response = await send(request, false);
       const body: unknown = await response.json();
-      return { status: response.status, headers: headersOf(response), body, upstreamCalled: provider.calls.length > callsBefore };
+      return {
+        status: response.status,
+        headers: headersOf(response),
+        body,
+        upstreamCalled: provider.calls.length > callsBefore,
+      };
     },
     async finish(name) {
       const { call, response, tokens } = open.get(name)!;
-      call.response.end(`data: {"choices":[],"usage":{"total_tokens":${tokens}}}\n\ndata: [DONE]\n\n`);
+      call.response.end(
+        `data: {"choices":[],"usage":{"total_tokens":${tokens}}}\n\ndata: [DONE]\n\n`,
+      );
       await response.text();
     },
     list: async () => (await admin("GET", "/rate-limits")).body.rate_limits,
@@ -69,7 +110,11 @@ function httpGateway(clocked: ClockedDaemon, part: Part, provider: ScriptedUpstr
     return fetch(`${part.ready}/v1/chat/completions`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-sluice-user-path": request.userPath },
-      body: JSON.stringify({ model: `${request.provider}/${request.model}`, messages: [{ role: "user", content: "hi" }], stream }),
+      body: JSON.stringify({
+        model: `${request.provider}/${request.model}`,
+        messages: [{ role: "user", content: "hi" }],
+        stream,
+      }),
     });
   }
 
@@ -80,8 +125,14 @@ function httpGateway(clocked: ClockedDaemon, part: Part, provider: ScriptedUpstr
     };
     const called = provider.nextCall();
     const response = await send(request, true);
-    if (response.status === 200) open.set(request.keepOpenAs!, { call: await called, response, tokens: request.tokens });
-    return { status: response.status, headers: headersOf(response), body: null, upstreamCalled: response.status === 200 };
+    if (response.status === 200)
+      open.set(request.keepOpenAs!, { call: await called, response, tokens: request.tokens });
+    return {
+      status: response.status,
+      headers: headersOf(response),
+      body: null,
+      upstreamCalled: response.status === 200,
+    };
   }
 }
 

@@ -1,19 +1,34 @@
-/** Failover through real processes: which failures another target answers for, and what is counted where. */
+/**
+ * Failover through real processes: which failures another target answers for, and what is counted
+ * where.
+ */
 import { createServer } from "node:net";
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { admin, chat, ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
-import { beginStream, chunk, completion, replyCompletion, startScriptedUpstream, type UpstreamCallSeen, usageChunk } from "../../support/providers/scripted-upstream.js";
+import {
+  beginStream,
+  chunk,
+  completion,
+  replyCompletion,
+  startScriptedUpstream,
+  type UpstreamCallSeen,
+  usageChunk,
+} from "../../support/providers/scripted-upstream.js";
 
 const first = await startScriptedUpstream();
 const second = await startScriptedUpstream();
 /** Takes a connection and ends it. */
 const resetting = createServer((socket) => socket.on("data", () => socket.resetAndDestroy()));
 await new Promise<void>((resolve) => resetting.listen(0, "127.0.0.1", resolve));
-t.teardown(() => Promise.all([first.close(), second.close(), new Promise((resolve) => resetting.close(resolve))]));
+t.teardown(() =>
+  Promise.all([first.close(), second.close(), new Promise((resolve) => resetting.close(resolve))]),
+);
 const resettingPort = (resetting.address() as { port: number }).port;
-const site = makeSite(t, `
+const site = makeSite(
+  t,
+  `
 limiter: { deadline_ms: 60000 }
 providers:
   one: { type: openai, base_url: "${first.baseUrl}", api_key: none, models: ["*"], first_byte_timeout_ms: 400, idle_timeout_ms: 400 }
@@ -37,15 +52,26 @@ rate_limits:
   models:
     - { model: one/a, limits: [{ period: day, max_requests: 1000, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
     - { model: two/b, limits: [{ period: day, max_requests: 900, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
-`);
+`,
+);
 const daemon = await site.startDaemon();
 const proxy = await site.startProxy();
 const url = proxy.ready;
 
-/** What was counted since the last look, once all is at rest: requests and tokens of the path, of one/a, of two/b. */
+/**
+ * What was counted since the last look, once all is at rest: requests and tokens of the path, of
+ * one/a, of two/b.
+ */
 const look = async (): Promise<{ readonly used: readonly number[]; readonly inFlight: number }> => {
-  const rules = await Promise.all(["/", "one/a", "two/b"].map((subject) => Promise.all([ruleNow(url, subject, 86_400), ruleNow(url, subject, 0)])));
-  return { used: rules.flatMap(([day]) => [day!.requests_used, day!.tokens_used]), inFlight: rules.reduce((sum, [, gauge]) => sum + gauge!.in_flight, 0) };
+  const rules = await Promise.all(
+    ["/", "one/a", "two/b"].map((subject) =>
+      Promise.all([ruleNow(url, subject, 86_400), ruleNow(url, subject, 0)]),
+    ),
+  );
+  return {
+    used: rules.flatMap(([day]) => [day!.requests_used, day!.tokens_used]),
+    inFlight: rules.reduce((sum, [, gauge]) => sum + gauge!.in_flight, 0),
+  };
 };
 const usedBefore = { values: [0, 0, 0, 0, 0, 0] as readonly number[] };
 async function counted(): Promise<number[]> {
@@ -62,50 +88,125 @@ async function recorded(response: Response): Promise<readonly Readonly<Record<st
   const answer = await client.call("usage.export", { limit: 1000 });
   client.close();
   if (!answer.ok) throw new Error(answer.failure.message);
-  return (answer.body as { records: readonly Readonly<Record<string, unknown>>[] }).records.filter((record) => record["request_id"] === id);
+  return (answer.body as { records: readonly Readonly<Record<string, unknown>>[] }).records.filter(
+    (record) => record["request_id"] === id,
+  );
 }
 
-const named = (target: string): object => ({ provider: target.split("/")[0], model: target.split("/")[1] });
+const named = (target: string): object => ({
+  provider: target.split("/")[0],
+  model: target.split("/")[1],
+});
 
 /** The log line of a response. */
 async function logged(response: Response): Promise<Record<string, unknown>> {
   const id = response.headers.get("x-request-id")!;
-  const line = await until(async () => proxy.output().split("\n").find((text) => text.includes(id)), (text) => text !== undefined);
+  const line = await until(
+    async () =>
+      proxy
+        .output()
+        .split("\n")
+        .find((text) => text.includes(id)),
+    (text) => text !== undefined,
+  );
   return JSON.parse(line!) as Record<string, unknown>;
 }
 
 const json = { "content-type": "application/json" };
-const fails = (status: number, body: unknown, headers: Record<string, string> = {}) => (call: UpstreamCallSeen): void => void call.response.writeHead(status, { ...json, ...headers }).end(JSON.stringify(body));
-const error = (message: string, code: string | null = null): unknown => ({ error: { message, type: "x", param: null, code } });
-
-t.test("another target answers, under its own name, and each rule counts what was done there", async (t) => {
-  const table: readonly (readonly [what: string, answer: (call: UpstreamCallSeen) => void, why: string])[] = [
-    ["a server error", fails(500, error("oops")), "500"],
-    ["too many requests", fails(429, error("slow down"), { "retry-after": "30" }), "429"],
-    ["a missing model", fails(404, error("The model `a` does not exist", "model_not_found")), "404 model_not_found"],
-    ["a retired model", fails(400, error("The model `a` has been decommissioned", "model_decommissioned")), "400 model_decommissioned"],
-    ["an error inside a 200", fails(200, error("Provider returned error")), "502"],
-    ["an error as a text inside a 200", fails(200, { error: "model overloaded" }), "502"],
-    ["an older vLLM's error inside a 200", fails(200, { object: "error", message: "down", code: 503 }), "503"],
-    ["a page instead of an answer", (call) => void call.response.writeHead(200, { "content-type": "text/html" }).end("<html>"), "200 with a page of HTML or XML"],
-    ["silence", () => {}, "no response for 400 ms"],
-    ["a broken answer", (call) => void call.response.writeHead(200, { ...json, "content-length": "500" }).write('{"cho', () => call.response.destroy()), "UND_ERR_SOCKET"],
-  ];
-  for (const [what, answer, why] of table) {
-    first.answer = answer;
-    const response = await chat(url, { model: "smart", big: 12345678901234567890n.toString() });
-    t.equal(response.status, 200, what);
-    t.equal(response.headers.get("x-sluice-target"), "two/b");
-    t.equal(response.headers.get("x-ratelimit-limit-requests"), "900", "the limits are those of the target that answered");
-    t.equal(await response.text(), completion(10));
-    t.same([first.calls.at(-1)!.body, second.calls.at(-1)!.body].map((body) => (JSON.parse(body) as { model: string }).model), ["a", "b"]);
-    t.match(await logged(response), { target: "two/b", tries: 2, tried: [{ target: "one/a", why }], tokens: 10, outcome: "complete" }, what);
-    t.same(await counted(), [1, 10, 1, 0, 1, 10], `${what}: one request of the path, which has one slot alone`);
-  }
+const fails =
+  (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  (call: UpstreamCallSeen): void =>
+    void call.response.writeHead(status, { ...json, ...headers }).end(JSON.stringify(body));
+const error = (message: string, code: string | null = null): unknown => ({
+  error: { message, type: "x", param: null, code },
 });
 
+t.test(
+  "another target answers, under its own name, and each rule counts what was done there",
+  async (t) => {
+    const table: readonly (readonly [
+      what: string,
+      answer: (call: UpstreamCallSeen) => void,
+      why: string,
+    ])[] = [
+      ["a server error", fails(500, error("oops")), "500"],
+      ["too many requests", fails(429, error("slow down"), { "retry-after": "30" }), "429"],
+      [
+        "a missing model",
+        fails(404, error("The model `a` does not exist", "model_not_found")),
+        "404 model_not_found",
+      ],
+      [
+        "a retired model",
+        fails(400, error("The model `a` has been decommissioned", "model_decommissioned")),
+        "400 model_decommissioned",
+      ],
+      ["an error inside a 200", fails(200, error("Provider returned error")), "502"],
+      ["an error as a text inside a 200", fails(200, { error: "model overloaded" }), "502"],
+      [
+        "an older vLLM's error inside a 200",
+        fails(200, { object: "error", message: "down", code: 503 }),
+        "503",
+      ],
+      [
+        "a page instead of an answer",
+        (call) => void call.response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
+        "200 with a page of HTML or XML",
+      ],
+      ["silence", () => {}, "no response for 400 ms"],
+      [
+        "a broken answer",
+        (call) =>
+          void call.response
+            .writeHead(200, { ...json, "content-length": "500" })
+            .write('{"cho', () => call.response.destroy()),
+        "UND_ERR_SOCKET",
+      ],
+    ];
+    for (const [what, answer, why] of table) {
+      first.answer = answer;
+      const response = await chat(url, { model: "smart", big: 12345678901234567890n.toString() });
+      t.equal(response.status, 200, what);
+      t.equal(response.headers.get("x-sluice-target"), "two/b");
+      t.equal(
+        response.headers.get("x-ratelimit-limit-requests"),
+        "900",
+        "the limits are those of the target that answered",
+      );
+      t.equal(await response.text(), completion(10));
+      t.same(
+        [first.calls.at(-1)!.body, second.calls.at(-1)!.body].map(
+          (body) => (JSON.parse(body) as { model: string }).model,
+        ),
+        ["a", "b"],
+      );
+      t.match(
+        await logged(response),
+        {
+          target: "two/b",
+          tries: 2,
+          tried: [{ target: "one/a", why }],
+          tokens: 10,
+          outcome: "complete",
+        },
+        what,
+      );
+      t.same(
+        await counted(),
+        [1, 10, 1, 0, 1, 10],
+        `${what}: one request of the path, which has one slot alone`,
+      );
+    }
+  },
+);
+
 t.test("a target that can't be reached in any way", async (t) => {
-  for (const [model, why] of [["refused", /ECONNREFUSED/], ["reset", /ECONNRESET|UND_ERR_SOCKET/], ["unnamed", /ENOTFOUND|EAI_AGAIN/], ["plaintext", /SSL|TLS|EPROTO/]] as const) {
+  for (const [model, why] of [
+    ["refused", /ECONNREFUSED/],
+    ["reset", /ECONNRESET|UND_ERR_SOCKET/],
+    ["unnamed", /ENOTFOUND|EAI_AGAIN/],
+    ["plaintext", /SSL|TLS|EPROTO/],
+  ] as const) {
     const response = await chat(url, { model });
     t.equal(response.status, 200, model);
     t.match(await logged(response), { target: "two/b", tries: 2, tried: [{ why }] }, model);
@@ -113,20 +214,58 @@ t.test("a target that can't be reached in any way", async (t) => {
   t.same(await counted(), [4, 40, 0, 0, 4, 40]);
   first.answer = (call) => replyCompletion(call, 7);
   const response = await chat(url, { model: "long" });
-  t.match(await logged(response), { target: "one/a", tries: 3, tried: [{ target: "refusing/m" }, { target: "resetting/m" }] });
+  t.match(await logged(response), {
+    target: "one/a",
+    tries: 3,
+    tried: [{ target: "refusing/m" }, { target: "resetting/m" }],
+  });
   t.same(await counted(), [1, 7, 1, 7, 0, 0]);
 });
 
 t.test("a stream is taken over until an answer begins", async (t) => {
-  second.answer = (call) => void beginStream(call).end(`${chunk("hello")}${chunk("", "stop")}${usageChunk(20)}data: [DONE]\n\n`);
-  const table: readonly (readonly [what: string, answer: (call: UpstreamCallSeen) => void, why: RegExp])[] = [
+  second.answer = (call) =>
+    void beginStream(call).end(
+      `${chunk("hello")}${chunk("", "stop")}${usageChunk(20)}data: [DONE]\n\n`,
+    );
+  const table: readonly (readonly [
+    what: string,
+    answer: (call: UpstreamCallSeen) => void,
+    why: RegExp,
+  ])[] = [
     ["a head and silence", (call) => void beginStream(call), /nothing for 400 ms/],
-    ["a head and the end of the connection", (call) => void setImmediate(() => beginStream(call).destroy()), /UND_ERR_SOCKET|ECONNRESET/],
+    [
+      "a head and the end of the connection",
+      (call) => void setImmediate(() => beginStream(call).destroy()),
+      /UND_ERR_SOCKET|ECONNRESET/,
+    ],
     ["a stream without anything", (call) => void beginStream(call).end(), /an empty stream/],
-    ["an error first of all", (call) => void beginStream(call).end('data: {"error":{"message":"overloaded","code":529}}\n\n'), /529/],
-    ["a comment, then an error", (call) => void beginStream(call).end(': OPENROUTER PROCESSING\n\ndata: {"error":{"message":"overloaded","code":529}}\n\n'), /529/],
-    ["what a filter saw, then an error", (call) => void beginStream(call).write('data: {"choices":[],"prompt_filter_results":[]}\n\n', () => call.response.end('data: {"error":"overloaded"}\n\n')), /502/],
-    ["a comment and the end of the connection", (call) => void beginStream(call).write(": at work\n\n", () => call.response.destroy()), /UND_ERR_SOCKET|ECONNRESET/],
+    [
+      "an error first of all",
+      (call) =>
+        void beginStream(call).end('data: {"error":{"message":"overloaded","code":529}}\n\n'),
+      /529/,
+    ],
+    [
+      "a comment, then an error",
+      (call) =>
+        void beginStream(call).end(
+          ': OPENROUTER PROCESSING\n\ndata: {"error":{"message":"overloaded","code":529}}\n\n',
+        ),
+      /529/,
+    ],
+    [
+      "what a filter saw, then an error",
+      (call) =>
+        void beginStream(call).write('data: {"choices":[],"prompt_filter_results":[]}\n\n', () =>
+          call.response.end('data: {"error":"overloaded"}\n\n'),
+        ),
+      /502/,
+    ],
+    [
+      "a comment and the end of the connection",
+      (call) => void beginStream(call).write(": at work\n\n", () => call.response.destroy()),
+      /UND_ERR_SOCKET|ECONNRESET/,
+    ],
     ["an error instead of a stream", fails(503, error("no")), /503/],
   ];
   for (const [what, answer, why] of table) {
@@ -148,25 +287,33 @@ t.test("the beginning of an answer with another target isn't held for anything",
   await counted();
 });
 
-t.test("what isn't the target's failure, and what comes after the first byte, isn't tried elsewhere", async (t) => {
-  const before = second.calls.length;
-  for (const status of [400, 401, 403, 422]) {
-    first.answer = fails(status, error("no"));
-    const response = await chat(url, { model: "smart" });
-    t.equal(response.status, status);
-    t.equal(response.headers.get("x-sluice-target"), "one/a");
-    t.notOk("tried" in (await logged(response)), "nothing else was tried");
-  }
-  first.answer = (call) => void beginStream(call).write(chunk("half"), () => call.response.destroy());
-  await t.rejects((await chat(url, { model: "smart", stream: true })).text());
-  first.answer = fails(500, error("oops"));
-  const direct = await chat(url, { model: "one/a" });
-  t.same([direct.status, direct.headers.get("x-sluice-target")], [500, "one/a"], "a direct model has one target");
-  t.notOk("tried" in (await logged(direct)));
-  t.equal(second.calls.length, before);
-  const [requests, , ofOne, , ofTwo] = await counted();
-  t.same([requests, ofOne, ofTwo], [6, 6, 0]);
-});
+t.test(
+  "what isn't the target's failure, and what comes after the first byte, isn't tried elsewhere",
+  async (t) => {
+    const before = second.calls.length;
+    for (const status of [400, 401, 403, 422]) {
+      first.answer = fails(status, error("no"));
+      const response = await chat(url, { model: "smart" });
+      t.equal(response.status, status);
+      t.equal(response.headers.get("x-sluice-target"), "one/a");
+      t.notOk("tried" in (await logged(response)), "nothing else was tried");
+    }
+    first.answer = (call) =>
+      void beginStream(call).write(chunk("half"), () => call.response.destroy());
+    await t.rejects((await chat(url, { model: "smart", stream: true })).text());
+    first.answer = fails(500, error("oops"));
+    const direct = await chat(url, { model: "one/a" });
+    t.same(
+      [direct.status, direct.headers.get("x-sluice-target")],
+      [500, "one/a"],
+      "a direct model has one target",
+    );
+    t.notOk("tried" in (await logged(direct)));
+    t.equal(second.calls.length, before);
+    const [requests, , ofOne, , ofTwo] = await counted();
+    t.same([requests, ofOne, ofTwo], [6, 6, 0]);
+  },
+);
 
 t.test("a client that leaves takes its request with it: no other target is tried", async (t) => {
   const before = second.calls.length;
@@ -189,64 +336,131 @@ t.test("a client that leaves takes its request with it: no other target is tried
   late.abort();
   await taken;
   await abandoned;
-  t.same((await counted()).filter((_, i) => i % 2 === 0), [1, 1, 1], "the one that took over is ended too, and all slots are free");
+  t.same(
+    (await counted()).filter((_, i) => i % 2 === 0),
+    [1, 1, 1],
+    "the one that took over is ended too, and all slots are free",
+  );
 });
 
-t.test("when all fail the client is told what helps it most, from the target that said so", async (t) => {
-  const table: readonly (readonly [one: (call: UpstreamCallSeen) => void, two: (call: UpstreamCallSeen) => void, status: number, target: string, retryAfter: string | null])[] = [
-    [fails(500, error("a")), fails(503, error("b")), 503, "two/b", null],
-    [fails(503, error("a")), fails(404, error("b", "model_not_found")), 503, "one/a", null],
-    [fails(429, error("a"), { "retry-after": "5" }), fails(429, error("b"), { "retry-after": "30" }), 429, "one/a", "5"],
-    [fails(500, error("a")), fails(400, error("b")), 400, "two/b", null],
-  ];
-  for (const [one, two, status, target, retryAfter] of table) {
-    first.answer = one;
-    second.answer = two;
+t.test(
+  "when all fail the client is told what helps it most, from the target that said so",
+  async (t) => {
+    const table: readonly (readonly [
+      one: (call: UpstreamCallSeen) => void,
+      two: (call: UpstreamCallSeen) => void,
+      status: number,
+      target: string,
+      retryAfter: string | null,
+    ])[] = [
+      [fails(500, error("a")), fails(503, error("b")), 503, "two/b", null],
+      [fails(503, error("a")), fails(404, error("b", "model_not_found")), 503, "one/a", null],
+      [
+        fails(429, error("a"), { "retry-after": "5" }),
+        fails(429, error("b"), { "retry-after": "30" }),
+        429,
+        "one/a",
+        "5",
+      ],
+      [fails(500, error("a")), fails(400, error("b")), 400, "two/b", null],
+    ];
+    for (const [one, two, status, target, retryAfter] of table) {
+      first.answer = one;
+      second.answer = two;
+      const response = await chat(url, { model: "smart" });
+      t.same(
+        [
+          response.status,
+          response.headers.get("x-sluice-target"),
+          response.headers.get("retry-after"),
+        ],
+        [status, target, retryAfter],
+      );
+      t.match(await response.json(), { error: { provider: target.slice(0, 3) } });
+      t.match(await logged(response), { status, target, tries: 2 });
+      t.same(await counted(), [1, 0, 1, 0, 1, 0]);
+      t.match(
+        await recorded(response),
+        [{ status, total_tokens: 0, total_cost: 0, ...named(target) }],
+        "and the record names it",
+      );
+    }
+    first.answer = fails(503, error("busy"), { "retry-after": "7" });
+    for (const model of ["dying", "dead"]) {
+      const response = await chat(url, { model });
+      t.same(
+        [
+          response.status,
+          response.headers.get("x-sluice-target"),
+          response.headers.get("retry-after"),
+        ],
+        [503, "one/a", "7"],
+        `${model}: what a target said, not that the other can't be reached`,
+      );
+      t.match(await logged(response), { status: 503, target: "one/a", tries: 2 });
+      t.match(await recorded(response), [{ status: 503, provider: "one", model: "a" }]);
+    }
+    await counted();
+  },
+);
+
+t.test(
+  "when the others have no capacity the client is told of the failure, not of our limits",
+  async (t) => {
+    await admin(url, "PUT", "/rate-limits", {
+      user_path: "/",
+      limit_key: { period: "concurrent" },
+      max_requests: 9,
+    });
+    const holding = second.nextCall();
+    second.answer = () => {};
+    const held = chat(url, { model: "two/b" });
+    const call = await holding;
+    first.answer = fails(503, error("down"), { "retry-after": "4" });
     const response = await chat(url, { model: "smart" });
-    t.same([response.status, response.headers.get("x-sluice-target"), response.headers.get("retry-after")], [status, target, retryAfter]);
-    t.match(await response.json(), { error: { provider: target.slice(0, 3) } });
-    t.match(await logged(response), { status, target, tries: 2 });
-    t.same(await counted(), [1, 0, 1, 0, 1, 0]);
-    t.match(await recorded(response), [{ status, total_tokens: 0, total_cost: 0, ...named(target) }], "and the record names it");
-  }
-  first.answer = fails(503, error("busy"), { "retry-after": "7" });
-  for (const model of ["dying", "dead"]) {
-    const response = await chat(url, { model });
-    t.same([response.status, response.headers.get("x-sluice-target"), response.headers.get("retry-after")], [503, "one/a", "7"], `${model}: what a target said, not that the other can't be reached`);
-    t.match(await logged(response), { status: 503, target: "one/a", tries: 2 });
-    t.match(await recorded(response), [{ status: 503, provider: "one", model: "a" }]);
-  }
-  await counted();
-});
+    t.same(
+      [
+        response.status,
+        response.headers.get("retry-after"),
+        response.headers.get("x-sluice-target"),
+      ],
+      [503, "4", "one/a"],
+    );
+    t.match(await response.json(), { error: { message: "down", provider: "one" } });
+    t.match(await logged(response), {
+      tries: 1,
+      tried: [{ target: "one/a", why: "503" }],
+      note: /^no other target: rate limit exceeded for model two\/b: concurrent request limit of 1 reached$/,
+    });
+    t.equal(
+      (await ruleNow(url, "/", 0)).in_flight,
+      1,
+      "its slots are free though the other's isn't",
+    );
+    t.match(
+      await recorded(response),
+      [{ status: 503, provider: "one", model: "a" }],
+      "the record names the target that failed",
+    );
+    replyCompletion(call, 10);
+    await held;
+    await counted();
+  },
+);
 
-t.test("when the others have no capacity the client is told of the failure, not of our limits", async (t) => {
-  await admin(url, "PUT", "/rate-limits", { user_path: "/", limit_key: { period: "concurrent" }, max_requests: 9 });
-  const holding = second.nextCall();
-  second.answer = () => {};
-  const held = chat(url, { model: "two/b" });
-  const call = await holding;
-  first.answer = fails(503, error("down"), { "retry-after": "4" });
-  const response = await chat(url, { model: "smart" });
-  t.same([response.status, response.headers.get("retry-after"), response.headers.get("x-sluice-target")], [503, "4", "one/a"]);
-  t.match(await response.json(), { error: { message: "down", provider: "one" } });
-  t.match(await logged(response), { tries: 1, tried: [{ target: "one/a", why: "503" }], note: /^no other target: rate limit exceeded for model two\/b: concurrent request limit of 1 reached$/ });
-  t.equal((await ruleNow(url, "/", 0)).in_flight, 1, "its slots are free though the other's isn't");
-  t.match(await recorded(response), [{ status: 503, provider: "one", model: "a" }], "the record names the target that failed");
-  replyCompletion(call, 10);
-  await held;
-  await counted();
-});
-
-t.test("a failover while the daemon is dead goes on when it is back, and all of it is settled", async (t) => {
-  const called = first.nextCall();
-  first.answer = () => {};
-  const answering = chat(url, { model: "smart" });
-  const call = await called;
-  await daemon.kill("SIGKILL");
-  fails(500, error("oops"))(call);
-  await site.startDaemon();
-  second.answer = (taken) => replyCompletion(taken, 10);
-  const response = await answering;
-  t.equal(response.headers.get("x-sluice-target"), "two/b");
-  t.same((await counted()).slice(4), [1, 10]);
-});
+t.test(
+  "a failover while the daemon is dead goes on when it is back, and all of it is settled",
+  async (t) => {
+    const called = first.nextCall();
+    first.answer = () => {};
+    const answering = chat(url, { model: "smart" });
+    const call = await called;
+    await daemon.kill("SIGKILL");
+    fails(500, error("oops"))(call);
+    await site.startDaemon();
+    second.answer = (taken) => replyCompletion(taken, 10);
+    const response = await answering;
+    t.equal(response.headers.get("x-sluice-target"), "two/b");
+    t.same((await counted()).slice(4), [1, 10]);
+  },
+);

@@ -1,4 +1,7 @@
-/** Realtime sessions through real processes and http-proxy: OpenAI's own client, browsers' credentials, limits, usage, and every way to end. */
+/**
+ * Realtime sessions through real processes and http-proxy: OpenAI's own client, browsers'
+ * credentials, limits, usage, and every way to end.
+ */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { OpenAIRealtimeWS } from "openai/realtime/ws";
@@ -15,7 +18,9 @@ t.teardown(() => upstream.close());
 const realtime = serveRealtime(upstream);
 const serve = upstream.upgrade;
 const master = "master-key.of_the-test";
-const site = makeSite(t, `
+const site = makeSite(
+  t,
+  `
 server: { drain_seconds: 5 }
 providers:
   test: { type: openai, base_url: "${upstream.origin}/v1", api_key: secret-of-the-provider, models: ["gpt-realtime"], first_byte_timeout_ms: 500, idle_timeout_ms: 500 }
@@ -32,18 +37,33 @@ rate_limits:
     - { path: /one, limits: [{ period: concurrent, max_requests: 1 }] }
   models:
     - { model: test/gpt-busy, limits: [{ period: day, max_requests: 1 }] }
-`, { SLUICE_MASTER_KEY: master });
+`,
+  { SLUICE_MASTER_KEY: master },
+);
 await site.startDaemon();
 const proxy = await site.startProxy();
 const { port } = new URL(proxy.ready);
 const bearer = { authorization: `Bearer ${master}` };
 
-const rule = async (subject: string, period: number) => (await admin(proxy.ready, "GET", "/rate-limits", undefined, bearer)).body.rate_limits.find((item) => item.subject === subject && item.period_seconds === period)!;
-const atRest = () => until(() => rule("/", 0), ({ in_flight }) => in_flight === 0);
+const rule = async (subject: string, period: number) =>
+  (await admin(proxy.ready, "GET", "/rate-limits", undefined, bearer)).body.rate_limits.find(
+    (item) => item.subject === subject && item.period_seconds === period,
+  )!;
+const atRest = () =>
+  until(
+    () => rule("/", 0),
+    ({ in_flight }) => in_flight === 0,
+  );
 const tokens = async () => (await rule("/", 86_400)).tokens_used;
 const logged = (pattern: RegExp) => proxy.printed(pattern);
 
-function open(path: string, { headers = bearer, protocols = [] as string[] }: { headers?: Record<string, string>; protocols?: string[] } = {}): WebSocket {
+function open(
+  path: string,
+  {
+    headers = bearer,
+    protocols = [] as string[],
+  }: { headers?: Record<string, string>; protocols?: string[] } = {},
+): WebSocket {
   const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, protocols, { headers });
   socket.on("error", () => {});
   return socket;
@@ -66,52 +86,104 @@ async function messages(socket: WebSocket, count: number): Promise<string[]> {
 }
 
 /** The plain answer to a handshake. */
-async function refusal(path: string, headers: Record<string, string> = bearer): Promise<{ status: number; headers: Record<string, string | string[] | undefined>; body: { error: Record<string, unknown> } }> {
+async function refusal(
+  path: string,
+  headers: Record<string, string> = bearer,
+): Promise<{
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: { error: Record<string, unknown> };
+}> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers });
-  const [, answer] = (await once(socket, "unexpected-response")) as [unknown, import("node:http").IncomingMessage];
+  const [, answer] = (await once(socket, "unexpected-response")) as [
+    unknown,
+    import("node:http").IncomingMessage,
+  ];
   let text = "";
   for await (const piece of answer.setEncoding("utf8")) text += piece as string;
-  return { status: answer.statusCode!, headers: answer.headers, body: (text === "" ? {} : JSON.parse(text)) as { error: Record<string, unknown> } };
+  return {
+    status: answer.statusCode!,
+    headers: answer.headers,
+    body: (text === "" ? {} : JSON.parse(text)) as { error: Record<string, unknown> },
+  };
 }
 
-t.test("OpenAI's own realtime client talks through, and the usage of its responses is charged at the end of the session", async (t) => {
-  const before = await rule("/", 86_400);
-  const client = new OpenAI({ baseURL: `${proxy.ready}/v1`, apiKey: master });
-  const session = new OpenAIRealtimeWS({ model: "gpt-realtime", options: { createConnection: () => connect(Number(port), "127.0.0.1"), headers: { cookie: "c=of-the-caller", "openai-beta": "realtime=v1" } } as never }, client);
-  const peer = await realtime.next();
-  t.equal(peer.request.url, "/v1/realtime?model=gpt-realtime");
-  t.match(peer.request.headers, { authorization: "Bearer secret-of-the-provider", "openai-beta": "realtime=v1", host: new URL(upstream.origin).host });
-  t.notMatch(JSON.stringify(peer.request.rawHeaders), /master-key|of-the-caller|extensions/i);
-  await once(session.socket, "open");
-  for (let i = 0; i < 2; i++) {
-    session.send({ type: "response.create" });
-    t.match(await session.emitted("response.done"), { response: { usage: { total_tokens: 15 } } });
-  }
-  t.equal((await rule("/", 0)).in_flight, 1, "it holds one slot");
-  session.close();
-  await atRest();
-  const after = await rule("/", 86_400);
-  t.same([after.requests_used - before.requests_used, after.tokens_used - before.tokens_used], [1, 30]);
-  await logged(/"path":"\/v1\/realtime","status":101,"outcome":"complete".*"target":"test\/gpt-realtime".*"tokens":30,"input_tokens":20,"output_tokens":10,"cost_usd":0.00012/);
-});
+t.test(
+  "OpenAI's own realtime client talks through, and the usage of its responses is charged at the end of the session",
+  async (t) => {
+    const before = await rule("/", 86_400);
+    const client = new OpenAI({ baseURL: `${proxy.ready}/v1`, apiKey: master });
+    const session = new OpenAIRealtimeWS(
+      {
+        model: "gpt-realtime",
+        options: {
+          createConnection: () => connect(Number(port), "127.0.0.1"),
+          headers: { cookie: "c=of-the-caller", "openai-beta": "realtime=v1" },
+        } as never,
+      },
+      client,
+    );
+    const peer = await realtime.next();
+    t.equal(peer.request.url, "/v1/realtime?model=gpt-realtime");
+    t.match(peer.request.headers, {
+      authorization: "Bearer secret-of-the-provider",
+      "openai-beta": "realtime=v1",
+      host: new URL(upstream.origin).host,
+    });
+    t.notMatch(JSON.stringify(peer.request.rawHeaders), /master-key|of-the-caller|extensions/i);
+    await once(session.socket, "open");
+    for (let i = 0; i < 2; i++) {
+      session.send({ type: "response.create" });
+      t.match(await session.emitted("response.done"), {
+        response: { usage: { total_tokens: 15 } },
+      });
+    }
+    t.equal((await rule("/", 0)).in_flight, 1, "it holds one slot");
+    session.close();
+    await atRest();
+    const after = await rule("/", 86_400);
+    t.same(
+      [after.requests_used - before.requests_used, after.tokens_used - before.tokens_used],
+      [1, 30],
+    );
+    await logged(
+      /"path":"\/v1\/realtime","status":101,"outcome":"complete".*"target":"test\/gpt-realtime".*"tokens":30,"input_tokens":20,"output_tokens":10,"cost_usd":0.00012/,
+    );
+  },
+);
 
-t.test("a browser's key stands among its subprotocols: it opens the session, stays here, and isn't what was agreed on", async (t) => {
-  const socket = open("/v1/realtime?model=gpt-realtime", { headers: {}, protocols: ["realtime", `openai-insecure-api-key.${master}`] });
-  const peer = await realtime.next();
-  t.notMatch(JSON.stringify(peer.request.rawHeaders), /master-key|insecure/);
-  t.equal(peer.request.headers["sec-websocket-protocol"], "realtime");
-  await once(socket, "open");
-  t.equal(socket.protocol, "realtime");
-  socket.close();
-  await atRest();
-  const stranger = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime?model=gpt-realtime`, ["realtime", "openai-insecure-api-key.wrong"]);
-  const [, answer] = (await once(stranger, "unexpected-response")) as [unknown, import("node:http").IncomingMessage];
-  t.equal(answer.statusCode, 401);
-  t.notMatch(proxy.output(), /master-key|secret-of/);
-});
+t.test(
+  "a browser's key stands among its subprotocols: it opens the session, stays here, and isn't what was agreed on",
+  async (t) => {
+    const socket = open("/v1/realtime?model=gpt-realtime", {
+      headers: {},
+      protocols: ["realtime", `openai-insecure-api-key.${master}`],
+    });
+    const peer = await realtime.next();
+    t.notMatch(JSON.stringify(peer.request.rawHeaders), /master-key|insecure/);
+    t.equal(peer.request.headers["sec-websocket-protocol"], "realtime");
+    await once(socket, "open");
+    t.equal(socket.protocol, "realtime");
+    socket.close();
+    await atRest();
+    const stranger = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime?model=gpt-realtime`, [
+      "realtime",
+      "openai-insecure-api-key.wrong",
+    ]);
+    const [, answer] = (await once(stranger, "unexpected-response")) as [
+      unknown,
+      import("node:http").IncomingMessage,
+    ];
+    t.equal(answer.statusCode, 401);
+    t.notMatch(proxy.output(), /master-key|secret-of/);
+  },
+);
 
 t.test("compression is asked of nobody, so that frames can be read", async (t) => {
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime?model=gpt-realtime`, { headers: bearer, perMessageDeflate: true });
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime?model=gpt-realtime`, {
+    headers: bearer,
+    perMessageDeflate: true,
+  });
   const peer = await realtime.next();
   await once(socket, "open");
   t.equal(socket.extensions, "");
@@ -122,32 +194,78 @@ t.test("compression is asked of nobody, so that frames can be read", async (t) =
 
 t.test("refusals are plain answers, before the provider hears anything", async (t) => {
   const peers = realtime.peers.length;
-  t.match(await refusal("/v1/realtime?model=gpt-realtime", {}), { status: 401, headers: { "www-authenticate": "Bearer" }, body: { error: { type: "authentication_error" } } });
-  t.match(await refusal("/v1/realtime?model=nope"), { status: 404, body: { error: { code: "model_not_found", param: "model" } } });
+  t.match(await refusal("/v1/realtime?model=gpt-realtime", {}), {
+    status: 401,
+    headers: { "www-authenticate": "Bearer" },
+    body: { error: { type: "authentication_error" } },
+  });
+  t.match(await refusal("/v1/realtime?model=nope"), {
+    status: 404,
+    body: { error: { code: "model_not_found", param: "model" } },
+  });
   t.match(await refusal("/v1/realtime"), { status: 400, body: { error: { param: "model" } } });
-  t.match(await refusal("/v1/realtime?model=claude"), { status: 400, body: { error: { message: "provider claude does not offer realtime" } } });
-  t.match(await refusal("/v1/realtime?model=sim/sim-fast"), { status: 400, body: { error: { message: "provider sim does not offer realtime" } } });
+  t.match(await refusal("/v1/realtime?model=claude"), {
+    status: 400,
+    body: { error: { message: "provider claude does not offer realtime" } },
+  });
+  t.match(await refusal("/v1/realtime?model=sim/sim-fast"), {
+    status: 400,
+    body: { error: { message: "provider sim does not offer realtime" } },
+  });
   t.match(await refusal("/p/sim/v1/realtime"), { status: 400 });
   t.match(await refusal("/p/nobody/v1/realtime"), { status: 404 });
   t.match(await refusal("/p/test/..%2fv1/realtime"), { status: 400 });
-  const held = open("/v1/realtime?model=gpt-realtime", { headers: { ...bearer, "x-sluice-user-path": "/one" } });
+  const held = open("/v1/realtime?model=gpt-realtime", {
+    headers: { ...bearer, "x-sluice-user-path": "/one" },
+  });
   await once(held, "open");
-  const full = await refusal("/v1/realtime?model=gpt-realtime", { ...bearer, "x-sluice-user-path": "/one" });
-  t.match(full, { status: 429, headers: { "retry-after": "1", connection: "close" }, body: { error: { code: "rate_limit_exceeded", message: "rate limit exceeded for /one: concurrent request limit of 1 reached" } } });
+  const full = await refusal("/v1/realtime?model=gpt-realtime", {
+    ...bearer,
+    "x-sluice-user-path": "/one",
+  });
+  t.match(full, {
+    status: 429,
+    headers: { "retry-after": "1", connection: "close" },
+    body: {
+      error: {
+        code: "rate_limit_exceeded",
+        message: "rate limit exceeded for /one: concurrent request limit of 1 reached",
+      },
+    },
+  });
   held.close();
   await atRest();
   t.equal(realtime.peers.length, peers + 1);
   const plain = await fetch(`${proxy.ready}/v1/realtime?model=gpt-realtime`, { headers: bearer });
   t.equal(plain.status, 426);
   t.equal(plain.headers.get("upgrade"), "websocket");
-  t.equal((await fetch(`${proxy.ready}/v1/realtime`, { method: "POST", headers: bearer })).status, 405);
+  t.equal(
+    (await fetch(`${proxy.ready}/v1/realtime`, { method: "POST", headers: bearer })).status,
+    405,
+  );
 });
 
 t.test("what the provider answers instead of switching is the client's answer", async (t) => {
-  upstream.upgrade = ({ socket }) => void socket.end('HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\nx-ratelimit-limit-requests: 7\r\ntransfer-encoding: chunked\r\n\r\n2f\r\n{"error":{"message":"no","code":"not_for_you"}}\r\n0\r\n\r\n');
-  t.match(await refusal("/v1/realtime?model=gpt-realtime"), { status: 403, headers: { "x-ratelimit-limit-requests": "1000" }, body: { error: { type: "authentication_error", message: "no", code: "not_for_you", provider: "test" } } });
-  t.match(await refusal("/p/test/v1/realtime?model=gpt-realtime"), { status: 403, headers: { "x-ratelimit-limit-requests": "7" }, body: { error: { message: "no" } } });
-  t.match(await refusal("/v1/realtime?model=gone"), { status: 502, body: { error: { code: "provider_unavailable", provider: "nowhere" } } });
+  upstream.upgrade = ({ socket }) =>
+    void socket.end(
+      'HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\nx-ratelimit-limit-requests: 7\r\ntransfer-encoding: chunked\r\n\r\n2f\r\n{"error":{"message":"no","code":"not_for_you"}}\r\n0\r\n\r\n',
+    );
+  t.match(await refusal("/v1/realtime?model=gpt-realtime"), {
+    status: 403,
+    headers: { "x-ratelimit-limit-requests": "1000" },
+    body: {
+      error: { type: "authentication_error", message: "no", code: "not_for_you", provider: "test" },
+    },
+  });
+  t.match(await refusal("/p/test/v1/realtime?model=gpt-realtime"), {
+    status: 403,
+    headers: { "x-ratelimit-limit-requests": "7" },
+    body: { error: { message: "no" } },
+  });
+  t.match(await refusal("/v1/realtime?model=gone"), {
+    status: 502,
+    body: { error: { code: "provider_unavailable", provider: "nowhere" } },
+  });
   upstream.upgrade = ({ socket }) => void socket.destroy();
   t.match(await refusal("/v1/realtime?model=gpt-realtime"), { status: 502 });
   upstream.upgrade = () => {};
@@ -156,24 +274,37 @@ t.test("what the provider answers instead of switching is the client's answer", 
   await atRest();
 });
 
-t.test("a virtual model goes to its first target that offers sessions and has room; Azure's model is its deployment; passthrough takes any path", async (t) => {
-  const table = [
-    ["/v1/realtime?model=voice", "/v1/realtime?model=gpt-busy", "test/gpt-busy"],
-    ["/v1/realtime?model=voice&x=1", "/v1/realtime?model=gpt-realtime&x=1", "test/gpt-realtime"],
-    ["/v1/realtime?model=azure/my%20voice", "/openai/realtime?deployment=my%20voice&api-version=2025-04-01-preview", "azure/my%20voice"],
-    ["/p/test/v1/realtime?model=gpt-realtime&api-key=x", "/v1/realtime?model=gpt-realtime", "test/gpt-realtime"],
-    ["/p/test/realtime?call_id=rtc_1", "/v1/realtime?call_id=rtc_1", "test/-"],
-  ] as const;
-  for (const [asked, seen, target] of table) {
-    const socket = open(asked);
-    const opened = new Promise<string | string[] | undefined>((resolve) => socket.once("upgrade", (answer) => resolve(answer.headers["x-sluice-target"])));
-    const peer = await realtime.next();
-    t.equal(peer.request.url, seen);
-    t.equal(await opened, target);
-    socket.terminate();
-    await atRest();
-  }
-});
+t.test(
+  "a virtual model goes to its first target that offers sessions and has room; Azure's model is its deployment; passthrough takes any path",
+  async (t) => {
+    const table = [
+      ["/v1/realtime?model=voice", "/v1/realtime?model=gpt-busy", "test/gpt-busy"],
+      ["/v1/realtime?model=voice&x=1", "/v1/realtime?model=gpt-realtime&x=1", "test/gpt-realtime"],
+      [
+        "/v1/realtime?model=azure/my%20voice",
+        "/openai/realtime?deployment=my%20voice&api-version=2025-04-01-preview",
+        "azure/my%20voice",
+      ],
+      [
+        "/p/test/v1/realtime?model=gpt-realtime&api-key=x",
+        "/v1/realtime?model=gpt-realtime",
+        "test/gpt-realtime",
+      ],
+      ["/p/test/realtime?call_id=rtc_1", "/v1/realtime?call_id=rtc_1", "test/-"],
+    ] as const;
+    for (const [asked, seen, target] of table) {
+      const socket = open(asked);
+      const opened = new Promise<string | string[] | undefined>((resolve) =>
+        socket.once("upgrade", (answer) => resolve(answer.headers["x-sluice-target"])),
+      );
+      const peer = await realtime.next();
+      t.equal(peer.request.url, seen);
+      t.equal(await opened, target);
+      socket.terminate();
+      await atRest();
+    }
+  },
+);
 
 t.test("all that is said passes unaltered: large, binary, in pieces, pings", async (t) => {
   const socket = open("/v1/realtime?model=gpt-realtime");
@@ -195,29 +326,34 @@ t.test("all that is said passes unaltered: large, binary, in pieces, pings", asy
   await atRest();
 });
 
-t.test("both sides end together, however one of them ends, and what was used is charged", async (t) => {
-  const ends: Readonly<Record<string, (socket: WebSocket, peer: WebSocket) => unknown>> = {
-    "the client closes": (socket) => socket.close(),
-    "the client vanishes": (socket) => socket.terminate(),
-    "the client resets": (socket) => (socket as unknown as { _socket: Socket })._socket.resetAndDestroy(),
-    "the provider closes": (_socket, peer) => peer.close(1000, "enough"),
-    "the provider vanishes": (_socket, peer) => peer.terminate(),
-    "the provider resets": (_socket, peer) => (peer as unknown as { _socket: Socket })._socket.resetAndDestroy(),
-  };
-  for (const [name, end] of Object.entries(ends)) {
-    const before = await tokens();
-    const socket = open("/v1/realtime?model=gpt-realtime");
-    const { socket: peer } = await realtime.next();
-    await once(socket, "open");
-    socket.send('{"type":"response.create"}');
-    await messages(socket, 3);
-    const closed = Promise.all([once(socket, "close"), once(peer, "close")]);
-    end(socket, peer);
-    await closed;
-    await atRest();
-    t.equal(await tokens(), before + 15, name);
-  }
-});
+t.test(
+  "both sides end together, however one of them ends, and what was used is charged",
+  async (t) => {
+    const ends: Readonly<Record<string, (socket: WebSocket, peer: WebSocket) => unknown>> = {
+      "the client closes": (socket) => socket.close(),
+      "the client vanishes": (socket) => socket.terminate(),
+      "the client resets": (socket) =>
+        (socket as unknown as { _socket: Socket })._socket.resetAndDestroy(),
+      "the provider closes": (_socket, peer) => peer.close(1000, "enough"),
+      "the provider vanishes": (_socket, peer) => peer.terminate(),
+      "the provider resets": (_socket, peer) =>
+        (peer as unknown as { _socket: Socket })._socket.resetAndDestroy(),
+    };
+    for (const [name, end] of Object.entries(ends)) {
+      const before = await tokens();
+      const socket = open("/v1/realtime?model=gpt-realtime");
+      const { socket: peer } = await realtime.next();
+      await once(socket, "open");
+      socket.send('{"type":"response.create"}');
+      await messages(socket, 3);
+      const closed = Promise.all([once(socket, "close"), once(peer, "close")]);
+      end(socket, peer);
+      await closed;
+      await atRest();
+      t.equal(await tokens(), before + 15, name);
+    }
+  },
+);
 
 t.test("a response that is cut is charged with what was seen of it, as an estimate", async (t) => {
   const before = await tokens();
@@ -237,7 +373,10 @@ t.test("a provider that is silent in the middle of a response is given up: 1011"
   const { socket: peer } = await realtime.next();
   await once(socket, "open");
   peer.send(created);
-  t.same((await once(socket, "close")).map(String), ["1011", "the provider said nothing for 500 ms"]);
+  t.same((await once(socket, "close")).map(String), [
+    "1011",
+    "the provider said nothing for 500 ms",
+  ]);
   await atRest();
   await logged(/"outcome":"upstream_cut".*"note":"the provider said nothing for 500 ms"/);
 });
@@ -245,38 +384,55 @@ t.test("a provider that is silent in the middle of a response is given up: 1011"
 t.test("what breaks the rules of frames passes too, and does no harm", async (t) => {
   const socket = connect(Number(port), "127.0.0.1");
   socket.on("error", () => {});
-  socket.write(`GET /v1/realtime?model=gpt-realtime HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${master}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`);
+  socket.write(
+    `GET /v1/realtime?model=gpt-realtime HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${master}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+  );
   // Early: a frame of 2^62 bytes, before anything has opened.
-  socket.write(Buffer.from([0x81, 0xff, 0x40, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, ...Buffer.from("endless")]));
+  socket.write(
+    Buffer.from([0x81, 0xff, 0x40, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, ...Buffer.from("endless")]),
+  );
   const { socket: peer } = await realtime.next();
-  t.equal(await new Promise((resolve) => peer.once("close", resolve)), 1006, "the provider ends it");
+  t.equal(
+    await new Promise((resolve) => peer.once("close", resolve)),
+    1006,
+    "the provider ends it",
+  );
   socket.destroy();
   await atRest();
 });
 
-t.test("a proxy on its way out ends idle sessions at once and running ones after their response, both sides with 1001", async (t) => {
-  const second = await site.startProxy();
-  const sessions = [];
-  for (let i = 0; i < 2; i++) {
-    const socket = new WebSocket(`${second.ready.replace("http", "ws")}/v1/realtime?model=gpt-realtime`, { headers: bearer });
-    const peer = await realtime.next();
-    await once(socket, "open");
-    sessions.push({ socket, peer: peer.socket });
-  }
-  const [idle, busy] = sessions as [(typeof sessions)[0], (typeof sessions)[0]];
-  busy.peer.send(created);
-  await messages(busy.socket, 1);
-  const closed = (session: typeof idle) => Promise.all([once(session.socket, "close"), once(session.peer, "close")]).then((both) => both.map(([code]) => code as number));
-  const idleClosed = closed(idle);
-  const busyClosed = closed(busy);
-  const stopped = second.kill("SIGTERM");
-  t.same(await idleClosed, [1001, 1001]);
-  t.equal(busy.socket.readyState, WebSocket.OPEN);
-  busy.peer.send(done(1000, 1));
-  t.same(await messages(busy.socket, 1), [done(1000, 1)]);
-  t.same(await busyClosed, [1001, 1001]);
-  await stopped;
-  t.match(second.output(), /"tokens":1001/);
-  t.match(second.output(), /proxy stopped/);
-  t.notMatch(second.output(), /never acknowledged/);
-});
+t.test(
+  "a proxy on its way out ends idle sessions at once and running ones after their response, both sides with 1001",
+  async (t) => {
+    const second = await site.startProxy();
+    const sessions = [];
+    for (let i = 0; i < 2; i++) {
+      const socket = new WebSocket(
+        `${second.ready.replace("http", "ws")}/v1/realtime?model=gpt-realtime`,
+        { headers: bearer },
+      );
+      const peer = await realtime.next();
+      await once(socket, "open");
+      sessions.push({ socket, peer: peer.socket });
+    }
+    const [idle, busy] = sessions as [(typeof sessions)[0], (typeof sessions)[0]];
+    busy.peer.send(created);
+    await messages(busy.socket, 1);
+    const closed = (session: typeof idle) =>
+      Promise.all([once(session.socket, "close"), once(session.peer, "close")]).then((both) =>
+        both.map(([code]) => code as number),
+      );
+    const idleClosed = closed(idle);
+    const busyClosed = closed(busy);
+    const stopped = second.kill("SIGTERM");
+    t.same(await idleClosed, [1001, 1001]);
+    t.equal(busy.socket.readyState, WebSocket.OPEN);
+    busy.peer.send(done(1000, 1));
+    t.same(await messages(busy.socket, 1), [done(1000, 1)]);
+    t.same(await busyClosed, [1001, 1001]);
+    await stopped;
+    t.match(second.output(), /"tokens":1001/);
+    t.match(second.output(), /proxy stopped/);
+    t.notMatch(second.output(), /never acknowledged/);
+  },
+);

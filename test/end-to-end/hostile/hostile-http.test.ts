@@ -1,11 +1,18 @@
-/** Bytes that mean harm, on a real proxy before a real provider: what each is answered, and what the provider sees of it. */
+/**
+ * Bytes that mean harm, on a real proxy before a real provider: what each is answered, and what the
+ * provider sees of it.
+ */
 import { connect } from "node:net";
 import { once } from "node:events";
 import t from "tap";
 import { WebSocket } from "ws";
 import { ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
-import { replyJson, type Seen, startPassedUpstream } from "../../support/providers/passed-upstream.js";
+import {
+  replyJson,
+  type Seen,
+  startPassedUpstream,
+} from "../../support/providers/passed-upstream.js";
 import { serveRealtime } from "../../support/providers/realtime-upstream.js";
 
 const upstream = await startPassedUpstream();
@@ -14,16 +21,23 @@ serveRealtime(upstream);
 /** Where nobody may be led. */
 const evil = await startPassedUpstream();
 t.teardown(() => evil.close());
-const site = makeSite(t, `
+const site = makeSite(
+  t,
+  `
 providers: { test: { type: openai, base_url: "${upstream.origin}/v1", api_key: secret-of-the-provider, models: ["*"] } }
 rate_limits: { user_paths: [{ path: /, limits: [{ period: day, max_requests: 100000 }, { period: concurrent, max_requests: 50 }] }] }
-`);
+`,
+);
 await site.startDaemon();
 const proxy = await site.startProxy();
 const url = proxy.ready;
 const port = Number(new URL(url).port);
 
-const upstreamAnswers = (seen: Seen): void => void seen.body.then((body) => replyJson(seen, { method: seen.request.method, url: seen.request.url, body }), () => {});
+const upstreamAnswers = (seen: Seen): void =>
+  void seen.body.then(
+    (body) => replyJson(seen, { method: seen.request.method, url: seen.request.url, body }),
+    () => {},
+  );
 upstream.answer = upstreamAnswers;
 const requests = async () => (await ruleNow(url, "/", 86_400)).requests_used;
 
@@ -40,45 +54,52 @@ async function say(bytes: string): Promise<string> {
 }
 
 const statusOf = (said: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(said)?.[1] ?? 0);
-const post = (...headers: readonly string[]): string => `POST /p/test/v1/any HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
-const get = (target: string, ...headers: readonly string[]): string => `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
+const post = (...headers: readonly string[]): string =>
+  `POST /p/test/v1/any HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
+const get = (target: string, ...headers: readonly string[]): string =>
+  `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
 const chunked = "Transfer-Encoding: chunked";
 
-t.test("requests whose length can be read in two ways are refused, and nothing of them is counted or passed on", async (t) => {
-  const before = { seen: upstream.seen.length, requests: await requests() };
-  const table: Readonly<Record<string, string>> = {
-    "a length and chunks": `${post("Content-Length: 5", chunked)}0\r\n\r\n`,
-    "chunks and a length": `${post(chunked, "Content-Length: 5")}0\r\n\r\n`,
-    "two lengths": `${post("Content-Length: 5", "Content-Length: 6")}abcdef`,
-    "the same length twice": `${post("Content-Length: 5", "Content-Length: 5")}abcde`,
-    "a list of lengths": `${post("Content-Length: 5, 5")}abcde`,
-    "a signed length": `${post("Content-Length: +5")}abcde`,
-    "a hexadecimal length": `${post("Content-Length: 0x5")}abcde`,
-    "a space before the colon": `${post("Content-Length : 5")}abcde`,
-    "a length beyond numbers": `${post("Content-Length: 99999999999999999999")}abcde`,
-    "an unknown coding": `${post("Transfer-Encoding: xchunked")}0\r\n\r\n`,
-    "chunks that aren't last": `${post("Transfer-Encoding: chunked, identity")}0\r\n\r\n`,
-    "chunks twice": `${post(chunked, chunked)}0\r\n\r\n`,
-    "a control character in the coding": `${post("Transfer-Encoding: \u000bchunked")}0\r\n\r\n`,
-    "a folded header": post("X-A: 1", " continued"),
-    "a folded coding": `${post("Transfer-Encoding:", " chunked")}0\r\n\r\n`,
-    "lines that end in LF alone": post().replaceAll("\r\n", "\n"),
-    "one line that ends in LF alone": post("X-A: 1\nX-B: 2"),
-    "a bare CR": post("X-A: 1\rX-B: 2"),
-    "a NUL": post("X-A: 1\u00002"),
-    "a header without a colon": post("X-A"),
-    "a space in a name": post("X A: 1"),
-    "HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "another version": get("/p/test/x").replace("HTTP/1.1", "HTTP/1.2"),
-    "a space in the target": get("/p/test/x y"),
-    "a byte that is no ASCII in the target": get("/p/test/\u00e9"),
-    "an unknown method": get("/p/test/x").replace("GET", "STEAL"),
-    "no host": "GET /p/test/x HTTP/1.1\r\nConnection: close\r\n\r\n",
-  };
-  for (const [name, bytes] of Object.entries(table)) t.equal(statusOf(await say(bytes)), 400, name);
-  for (const coding of ["gzip, chunked", "identity, chunked"]) t.equal(statusOf(await say(`${post(`Transfer-Encoding: ${coding}`)}0\r\n\r\n`)), 501, coding);
-  t.same({ seen: upstream.seen.length, requests: await requests() }, before);
-});
+t.test(
+  "requests whose length can be read in two ways are refused, and nothing of them is counted or passed on",
+  async (t) => {
+    const before = { seen: upstream.seen.length, requests: await requests() };
+    const table: Readonly<Record<string, string>> = {
+      "a length and chunks": `${post("Content-Length: 5", chunked)}0\r\n\r\n`,
+      "chunks and a length": `${post(chunked, "Content-Length: 5")}0\r\n\r\n`,
+      "two lengths": `${post("Content-Length: 5", "Content-Length: 6")}abcdef`,
+      "the same length twice": `${post("Content-Length: 5", "Content-Length: 5")}abcde`,
+      "a list of lengths": `${post("Content-Length: 5, 5")}abcde`,
+      "a signed length": `${post("Content-Length: +5")}abcde`,
+      "a hexadecimal length": `${post("Content-Length: 0x5")}abcde`,
+      "a space before the colon": `${post("Content-Length : 5")}abcde`,
+      "a length beyond numbers": `${post("Content-Length: 99999999999999999999")}abcde`,
+      "an unknown coding": `${post("Transfer-Encoding: xchunked")}0\r\n\r\n`,
+      "chunks that aren't last": `${post("Transfer-Encoding: chunked, identity")}0\r\n\r\n`,
+      "chunks twice": `${post(chunked, chunked)}0\r\n\r\n`,
+      "a control character in the coding": `${post("Transfer-Encoding: \u000bchunked")}0\r\n\r\n`,
+      "a folded header": post("X-A: 1", " continued"),
+      "a folded coding": `${post("Transfer-Encoding:", " chunked")}0\r\n\r\n`,
+      "lines that end in LF alone": post().replaceAll("\r\n", "\n"),
+      "one line that ends in LF alone": post("X-A: 1\nX-B: 2"),
+      "a bare CR": post("X-A: 1\rX-B: 2"),
+      "a NUL": post("X-A: 1\u00002"),
+      "a header without a colon": post("X-A"),
+      "a space in a name": post("X A: 1"),
+      "HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+      "another version": get("/p/test/x").replace("HTTP/1.1", "HTTP/1.2"),
+      "a space in the target": get("/p/test/x y"),
+      "a byte that is no ASCII in the target": get("/p/test/\u00e9"),
+      "an unknown method": get("/p/test/x").replace("GET", "STEAL"),
+      "no host": "GET /p/test/x HTTP/1.1\r\nConnection: close\r\n\r\n",
+    };
+    for (const [name, bytes] of Object.entries(table))
+      t.equal(statusOf(await say(bytes)), 400, name);
+    for (const coding of ["gzip, chunked", "identity, chunked"])
+      t.equal(statusOf(await say(`${post(`Transfer-Encoding: ${coding}`)}0\r\n\r\n`)), 501, coding);
+    t.same({ seen: upstream.seen.length, requests: await requests() }, before);
+  },
+);
 
 t.test("chunks that lie end the request on both sides, and give its slot back", async (t) => {
   const bodies: Readonly<Record<string, string>> = {
@@ -92,26 +113,37 @@ t.test("chunks that lie end the request on both sides, and give its slot back", 
   };
   for (const [name, body] of Object.entries(bodies)) {
     t.equal(statusOf(await say(post(chunked) + body)), 400, name);
-    await until(() => ruleNow(url, "/", 0), ({ in_flight }) => in_flight === 0);
+    await until(
+      () => ruleNow(url, "/", 0),
+      ({ in_flight }) => in_flight === 0,
+    );
   }
 });
 
-t.test("what is a body to us is a body to the provider, whatever the method, and its framing is ours", async (t) => {
-  const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
-  for (const method of ["DELETE", "OPTIONS", "GET", "POST"]) {
-    const before = upstream.seen.length;
-    const said = await say(`${method} /p/test/v1/any HTTP/1.1\r\nHost: a\r\nConnection: close, transfer-encoding, content-length, x-named\r\nX-Named: 1\r\n${chunked}\r\n\r\n${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`);
-    t.equal(statusOf(said), 200, method);
-    t.match(said, JSON.stringify(smuggled).slice(1, -1));
-    t.equal(upstream.seen.length, before + 1);
-    const { request } = upstream.seen.at(-1)!;
-    t.equal(request.headers["transfer-encoding"], "chunked");
-    t.notOk(request.headers["content-length"] ?? request.headers["x-named"]);
-    t.equal(request.headers.authorization, "Bearer secret-of-the-provider");
-  }
-  await say(get("/p/test/v1/any", "Connection: authorization, host"));
-  t.match(upstream.seen.at(-1)!.request.headers, { authorization: "Bearer secret-of-the-provider", host: new URL(upstream.origin).host });
-});
+t.test(
+  "what is a body to us is a body to the provider, whatever the method, and its framing is ours",
+  async (t) => {
+    const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    for (const method of ["DELETE", "OPTIONS", "GET", "POST"]) {
+      const before = upstream.seen.length;
+      const said = await say(
+        `${method} /p/test/v1/any HTTP/1.1\r\nHost: a\r\nConnection: close, transfer-encoding, content-length, x-named\r\nX-Named: 1\r\n${chunked}\r\n\r\n${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`,
+      );
+      t.equal(statusOf(said), 200, method);
+      t.match(said, JSON.stringify(smuggled).slice(1, -1));
+      t.equal(upstream.seen.length, before + 1);
+      const { request } = upstream.seen.at(-1)!;
+      t.equal(request.headers["transfer-encoding"], "chunked");
+      t.notOk(request.headers["content-length"] ?? request.headers["x-named"]);
+      t.equal(request.headers.authorization, "Bearer secret-of-the-provider");
+    }
+    await say(get("/p/test/v1/any", "Connection: authorization, host"));
+    t.match(upstream.seen.at(-1)!.request.headers, {
+      authorization: "Bearer secret-of-the-provider",
+      host: new URL(upstream.origin).host,
+    });
+  },
+);
 
 t.test("no path leads to another host, or out of its own", async (t) => {
   const host = new URL(evil.origin).host;
@@ -152,10 +184,17 @@ t.test("no path leads to another host, or out of its own", async (t) => {
     "/p/test/<v1>": 400,
   };
   const before = upstream.seen.length;
-  for (const [target, status] of Object.entries(table)) t.equal(statusOf(await say(get(target))), status, target);
+  for (const [target, status] of Object.entries(table))
+    t.equal(statusOf(await say(get(target))), status, target);
   t.equal(upstream.seen.length, before);
   // These go where all others go: they are paths, and no more.
-  for (const path of [`/@${host}/`, `/v1/things/a%2Fb`, `/v1/${host}:80`, "/v1/a..b/...", "/v1/models/org%2Fmodel"]) {
+  for (const path of [
+    `/@${host}/`,
+    `/v1/things/a%2Fb`,
+    `/v1/${host}:80`,
+    "/v1/a..b/...",
+    "/v1/models/org%2Fmodel",
+  ]) {
     t.equal(statusOf(await say(get(`/p/test${path}`))), 200, path);
     t.equal(upstream.seen.at(-1)!.request.url, path);
     t.equal(upstream.seen.at(-1)!.request.headers.host, new URL(upstream.origin).host);
@@ -163,27 +202,51 @@ t.test("no path leads to another host, or out of its own", async (t) => {
   t.equal(evil.connections(), 0);
 });
 
-t.test("headers can't be injected: neither into a request to the provider nor into an answer", async (t) => {
-  const said = await say(get("/p/test/v1/any?a=%0d%0aX-Evil:%201", "X-Request-ID: a%0d%0aX-Evil: 1", "X-Forwarded-For: 1.2.3.4", "Proxy-Authorization: Basic x", "Forwarded: for=1.2.3.4"));
-  t.equal(statusOf(said), 200);
-  t.notMatch(said.split("\r\n\r\n")[0]!, /evil/i);
-  const { request } = upstream.seen.at(-1)!;
-  t.equal(request.url, "/v1/any?a=%0d%0aX-Evil:%201");
-  t.same(Object.keys(request.headers).filter((name) => /evil|forwarded|proxy|request-id/.test(name)), []);
-  upstream.answer = ({ request }) => void request.socket.end("HTTP/1.1 200 OK\r\nx-a: 1\nx-evil: 2\r\ncontent-length: 0\r\n\r\n");
-  t.equal(statusOf(await say(get("/p/test/v1/any"))), 502, "a provider's head that is no HTTP");
-  upstream.answer = ({ request }) => void request.socket.end(`HTTP/1.1 200 OK\r\nx-a: ${"a".repeat(20_000)}\r\ncontent-length: 0\r\n\r\n`);
-  t.equal(statusOf(await say(get("/p/test/v1/any"))), 502, "and one that is too large");
-  upstream.answer = ({ request }) => void request.socket.end("HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n");
-  t.equal(statusOf(await say(get("/p/test/v1/any"))), 502, "and one with two lengths");
-  upstream.answer = upstreamAnswers;
-});
+t.test(
+  "headers can't be injected: neither into a request to the provider nor into an answer",
+  async (t) => {
+    const said = await say(
+      get(
+        "/p/test/v1/any?a=%0d%0aX-Evil:%201",
+        "X-Request-ID: a%0d%0aX-Evil: 1",
+        "X-Forwarded-For: 1.2.3.4",
+        "Proxy-Authorization: Basic x",
+        "Forwarded: for=1.2.3.4",
+      ),
+    );
+    t.equal(statusOf(said), 200);
+    t.notMatch(said.split("\r\n\r\n")[0]!, /evil/i);
+    const { request } = upstream.seen.at(-1)!;
+    t.equal(request.url, "/v1/any?a=%0d%0aX-Evil:%201");
+    t.same(
+      Object.keys(request.headers).filter((name) => /evil|forwarded|proxy|request-id/.test(name)),
+      [],
+    );
+    upstream.answer = ({ request }) =>
+      void request.socket.end("HTTP/1.1 200 OK\r\nx-a: 1\nx-evil: 2\r\ncontent-length: 0\r\n\r\n");
+    t.equal(statusOf(await say(get("/p/test/v1/any"))), 502, "a provider's head that is no HTTP");
+    upstream.answer = ({ request }) =>
+      void request.socket.end(
+        `HTTP/1.1 200 OK\r\nx-a: ${"a".repeat(20_000)}\r\ncontent-length: 0\r\n\r\n`,
+      );
+    t.equal(statusOf(await say(get("/p/test/v1/any"))), 502, "and one that is too large");
+    upstream.answer = ({ request }) =>
+      void request.socket.end(
+        "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+      );
+    t.equal(statusOf(await say(get("/p/test/v1/any"))), 502, "and one with two lengths");
+    upstream.answer = upstreamAnswers;
+  },
+);
 
 t.test("methods: TRACE is no method here, CONNECT is no tunnel", async (t) => {
   const traced = await say(get("/p/test/v1/any").replace("GET", "TRACE"));
   t.equal(statusOf(traced), 405);
   t.match(traced, /\r\nallow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n/);
-  t.equal(statusOf(await say(`CONNECT ${new URL(evil.origin).host} HTTP/1.1\r\nHost: a\r\n\r\n`)), 501);
+  t.equal(
+    statusOf(await say(`CONNECT ${new URL(evil.origin).host} HTTP/1.1\r\nHost: a\r\n\r\n`)),
+    501,
+  );
   t.equal(evil.connections(), 0);
 });
 
@@ -192,21 +255,55 @@ t.test("headers beyond the bound are 431, and so is a target", async (t) => {
   t.equal(statusOf(await say(get(`/p/test/${"a".repeat(20_000)}`))), 431);
 });
 
-t.test("an upgrade to anything but a WebSocket is ignored, and so is one where there is none, or with a body", async (t) => {
-  const upgrade = (protocol: string, ...headers: readonly string[]): readonly string[] => [`Upgrade: ${protocol}`, ...headers];
-  const asked = (bytes: string): string => bytes.replace("Connection: close", "Connection: close, upgrade");
-  t.equal(statusOf(await say(asked(get("/p/test/v1/any", ...upgrade("h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA"))))), 200);
-  t.equal(upstream.seen.at(-1)!.request.headers.upgrade, undefined);
-  const chat = '{"model":"test/m","messages":[]}';
-  t.equal(statusOf(await say(`${asked(post(...upgrade("h2c"), `Content-Length: ${chat.length}`)).replace("/p/test/v1/any", "/v1/chat/completions")}${chat}`)), 200, "with its body read: the Java client begins like this");
-  t.equal(statusOf(await say(asked(get("/v1/models", ...upgrade("websocket"))))), 200);
-  t.equal(statusOf(await say(asked(get("/v1/realtime?model=m", ...upgrade("websocket", "Content-Length: 5"))) + "abcde")), 426);
-  t.equal(statusOf(await say(asked(post(...upgrade("websocket"), "Content-Length: 0")))), 200);
-});
+t.test(
+  "an upgrade to anything but a WebSocket is ignored, and so is one where there is none, or with a body",
+  async (t) => {
+    const upgrade = (protocol: string, ...headers: readonly string[]): readonly string[] => [
+      `Upgrade: ${protocol}`,
+      ...headers,
+    ];
+    const asked = (bytes: string): string =>
+      bytes.replace("Connection: close", "Connection: close, upgrade");
+    t.equal(
+      statusOf(
+        await say(
+          asked(
+            get("/p/test/v1/any", ...upgrade("h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA")),
+          ),
+        ),
+      ),
+      200,
+    );
+    t.equal(upstream.seen.at(-1)!.request.headers.upgrade, undefined);
+    const chat = '{"model":"test/m","messages":[]}';
+    t.equal(
+      statusOf(
+        await say(
+          `${asked(post(...upgrade("h2c"), `Content-Length: ${chat.length}`)).replace("/p/test/v1/any", "/v1/chat/completions")}${chat}`,
+        ),
+      ),
+      200,
+      "with its body read: the Java client begins like this",
+    );
+    t.equal(statusOf(await say(asked(get("/v1/models", ...upgrade("websocket"))))), 200);
+    t.equal(
+      statusOf(
+        await say(
+          asked(get("/v1/realtime?model=m", ...upgrade("websocket", "Content-Length: 5"))) +
+            "abcde",
+        ),
+      ),
+      426,
+    );
+    t.equal(statusOf(await say(asked(post(...upgrade("websocket"), "Content-Length: 0")))), 200);
+  },
+);
 
 t.test("a page of somebody else's can't open a WebSocket on an open gateway", async (t) => {
   const open = async (origin: string): Promise<number> => {
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime?model=test/m`, { headers: { origin } });
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime?model=test/m`, {
+      headers: { origin },
+    });
     socket.on("error", () => {});
     const status = await new Promise<number>((resolve) => {
       socket.once("unexpected-response", (_request, answer) => resolve(answer.statusCode!));
@@ -215,26 +312,45 @@ t.test("a page of somebody else's can't open a WebSocket on an open gateway", as
     socket.terminate();
     return status;
   };
-  for (const origin of ["https://evil.example", "null", "http://127.0.0.1.evil.example"]) t.equal(await open(origin), 403, origin);
+  for (const origin of ["https://evil.example", "null", "http://127.0.0.1.evil.example"])
+    t.equal(await open(origin), 403, origin);
   for (const origin of [url, "http://localhost:5173"]) t.equal(await open(origin), 101, origin);
 });
 
-t.test("requests in one go are answered one after the other, and what follows a broken one isn't read", async (t) => {
-  const keep = (path: string): string => `GET /p/test/v1/${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
-  const said = await say(`${keep("one")}${keep("two")}${get("/p/test/v1/three")}`);
-  t.same([...said.matchAll(/"url":"\/v1\/(\w+)"/g)].map(([, path]) => path), ["one", "two", "three"]);
-  for (const bytes of [`${keep("one")}BROKEN\r\n\r\n${keep("never")}`, `${get("/p/test/v1/last")}${keep("never")}`]) t.equal(statusOf(await say(bytes)), 400);
-  t.notOk(upstream.seen.some(({ request }) => request.url === "/v1/never"));
-  await until(() => ruleNow(url, "/", 0), ({ in_flight }) => in_flight === 0);
-});
+t.test(
+  "requests in one go are answered one after the other, and what follows a broken one isn't read",
+  async (t) => {
+    const keep = (path: string): string => `GET /p/test/v1/${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const said = await say(`${keep("one")}${keep("two")}${get("/p/test/v1/three")}`);
+    t.same(
+      [...said.matchAll(/"url":"\/v1\/(\w+)"/g)].map(([, path]) => path),
+      ["one", "two", "three"],
+    );
+    for (const bytes of [
+      `${keep("one")}BROKEN\r\n\r\n${keep("never")}`,
+      `${get("/p/test/v1/last")}${keep("never")}`,
+    ])
+      t.equal(statusOf(await say(bytes)), 400);
+    t.notOk(upstream.seen.some(({ request }) => request.url === "/v1/never"));
+    await until(
+      () => ruleNow(url, "/", 0),
+      ({ in_flight }) => in_flight === 0,
+    );
+  },
+);
 
 t.test("a body that stops is ended with its client; the proxy still serves", async (t) => {
   const called = upstream.next();
-  const socket = connect(port, "127.0.0.1", () => socket.write(`${post("Content-Length: 100")}only some`));
+  const socket = connect(port, "127.0.0.1", () =>
+    socket.write(`${post("Content-Length: 100")}only some`),
+  );
   const seen = await called;
   socket.destroy();
   await t.rejects(seen.body);
-  await until(() => ruleNow(url, "/", 0), ({ in_flight }) => in_flight === 0);
+  await until(
+    () => ruleNow(url, "/", 0),
+    ({ in_flight }) => in_flight === 0,
+  );
   t.equal((await fetch(`${url}/p/test/v1/any`)).status, 200);
   t.notMatch(proxy.output(), /secret-of-the-provider|unhandled|assertion|warning/i);
 });

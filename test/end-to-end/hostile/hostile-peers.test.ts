@@ -1,25 +1,42 @@
 /**
- * Whatever a peer says on the socket of a real daemon, it is closed or answered, the others keep their
- * service, and memory stays bounded. What the codec makes of each kind of bytes is tested beside it.
+ * Whatever a peer says on the socket of a real daemon, it is closed or answered, the others keep
+ * their service, and memory stays bounded. What the codec makes of each kind of bytes is tested
+ * beside it.
  */
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import t from "tap";
-import { costPicoUsdMax, helloDeadlineMs, peersMax, tokensPerResponseMax } from "../../../shared/bounds.js";
+import {
+  costPicoUsdMax,
+  helloDeadlineMs,
+  peersMax,
+  tokensPerResponseMax,
+} from "../../../shared/bounds.js";
 import { encodeFrame } from "../../../shared/wire/codec.js";
 import { wireVersion } from "../../../shared/version.js";
 import { ruleNow, until } from "../../support/client.js";
-import { admitFrame, connectPeer, framed, helloFrame, type HostilePeer, settleFrame, startWitness } from "../../support/processes/hostile-peer.js";
+import {
+  admitFrame,
+  connectPeer,
+  framed,
+  helloFrame,
+  type HostilePeer,
+  settleFrame,
+  startWitness,
+} from "../../support/processes/hostile-peer.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 t.setTimeout(240_000);
 const ages = 3_000_000_000;
-const site = makeSite(t, `
+const site = makeSite(
+  t,
+  `
 rate_limits:
   user_paths:
     - { path: /witness, limits: [{ period_seconds: ${ages}, max_requests: 1000000000, max_tokens: 1000000000 }] }
     - { path: /hostile, limits: [{ period: concurrent, max_requests: 1000000 }, { period_seconds: ${ages}, max_requests: 1000000000, max_tokens: 1000000000 }] }
-`);
+`,
+);
 const daemon = await site.startDaemon();
 const proxy = await site.startProxy();
 const witness = await startWitness(site.socket, "/witness");
@@ -37,7 +54,10 @@ async function greeted(reads = true): Promise<HostilePeer> {
 
 /** Resident memory of the daemon in bytes. */
 function residentBytes(): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${daemon.child.pid}/status`, "utf8"))![1]) * 1024;
+  return (
+    Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${daemon.child.pid}/status`, "utf8"))![1]) *
+    1024
+  );
 }
 
 const text = (value: string): number[] => [0xa0 + value.length, ...Buffer.from(value)];
@@ -59,30 +79,77 @@ const breaches: readonly (readonly [name: string, bytes: Buffer])[] = [
   ["four billion pairs announced", framed([0xdf, 255, 255, 255, 255])],
   ["a text of four gigabytes announced", framed([0xdb, 255, 255, 255, 255, 0x61])],
   ["a value within itself", framed([0xd6, 0x69, 0, 0, 0, 0, 0x91, 0xd6, 0x70, 0, 0, 0, 0])],
-  ["a record definition", framed([0xd4, 0x72, 0x40, 0x92, ...text("kind"), ...text("id"), ...text("hello"), 1])],
+  [
+    "a record definition",
+    framed([0xd4, 0x72, 0x40, 0x92, ...text("kind"), ...text("id"), ...text("hello"), 1]),
+  ],
   ["an expression", framed([0xd4, 0x78, 0, 0x92, ...text("(a+)+$"), ...text("")])],
   ["an unknown kind", encodeFrame(["obey", 1])],
   ["an id that isn't a count", encodeFrame(["admit", -1, "/hostile", "vouched", targets, false])],
   ["an admission before a hello", admitFrame(1, "/hostile")],
   ["a settle before a hello", settleFrame(1, 0, "/hostile", 1)],
   ["an admin call before a hello", encodeFrame(["admin", 1, "rate-limits.list", null])],
-  ["a hello with a field too many", encodeFrame(["hello", 1, wireVersion, "proxy", "a", [], false, 1])],
+  [
+    "a hello with a field too many",
+    encodeFrame(["hello", 1, wireVersion, "proxy", "a", [], false, 1]),
+  ],
   ["a hello of no role", encodeFrame(["hello", 1, wireVersion, "king", "a", [], false])],
-  ["a hello whose name is a path", encodeFrame(["hello", 1, wireVersion, "proxy", "../a", [], false])],
-  ["a hello that holds one lease twice", encodeFrame(["hello", 1, wireVersion, "proxy", "twice", [[7, "/hostile", 0, 0, [], false], [7, "/hostile", 0, 0, [], false]], false])],
-  ["a hello that holds lease 0", encodeFrame(["hello", 1, wireVersion, "proxy", "zero", [[0, "/hostile", 0, 0, [], false]], false])],
+  [
+    "a hello whose name is a path",
+    encodeFrame(["hello", 1, wireVersion, "proxy", "../a", [], false]),
+  ],
+  [
+    "a hello that holds one lease twice",
+    encodeFrame([
+      "hello",
+      1,
+      wireVersion,
+      "proxy",
+      "twice",
+      [
+        [7, "/hostile", 0, 0, [], false],
+        [7, "/hostile", 0, 0, [], false],
+      ],
+      false,
+    ]),
+  ],
+  [
+    "a hello that holds lease 0",
+    encodeFrame([
+      "hello",
+      1,
+      wireVersion,
+      "proxy",
+      "zero",
+      [[0, "/hostile", 0, 0, [], false]],
+      false,
+    ]),
+  ],
 ];
 
 /** Each is closed for what it says after a hello. */
 const laterBreaches: readonly (readonly [name: string, bytes: Buffer])[] = [
   ["a second hello", helloFrame("again")],
   ["an admission 0", admitFrame(0, "/hostile")],
-  ["the same admission twice", Buffer.concat([admitFrame(5, "/hostile"), admitFrame(5, "/hostile")])],
+  [
+    "the same admission twice",
+    Buffer.concat([admitFrame(5, "/hostile"), admitFrame(5, "/hostile")]),
+  ],
   ["a path that isn't normal", admitFrame(5, "/hostile/../x")],
   ["a path of 2,000 bytes", admitFrame(5, `/${"x".repeat(2000)}`)],
   ["no target", encodeFrame(["admit", 5, "/hostile", "vouched", [], false])],
   ["half a target", encodeFrame(["admit", 5, "/hostile", "vouched", ["test"], false])],
-  ["65 targets", encodeFrame(["admit", 5, "/hostile", "vouched", Array.from({ length: 65 }, () => targets).flat(), false])],
+  [
+    "65 targets",
+    encodeFrame([
+      "admit",
+      5,
+      "/hostile",
+      "vouched",
+      Array.from({ length: 65 }, () => targets).flat(),
+      false,
+    ]),
+  ],
   ["a settle of fewer than none", settleFrame(1, 0, "/hostile", -1)],
   ["a settle of half a token", settleFrame(1, 0, "/hostile", 0.5)],
   ["a settle of no number", settleFrame(1, 0, "/hostile", Number.NaN)],
@@ -93,12 +160,17 @@ const laterBreaches: readonly (readonly [name: string, bytes: Buffer])[] = [
 ];
 
 t.test("a peer that breaks the grammar is closed, and the others keep their service", async (t) => {
-  for (const [later, table] of [[false, breaches], [true, laterBreaches]] as const) {
+  for (const [later, table] of [
+    [false, breaches],
+    [true, laterBreaches],
+  ] as const) {
     for (const [name, bytes] of table) {
       for (const pieceBytes of [bytes.length, 3]) {
         const served = await witness.whileItIsServed(async () => {
           const peer = await (later ? greeted() : connectPeer(site.socket));
-          if (bytes.length <= 2_000 || pieceBytes > 3) for (let at = 0; at < bytes.length; at += pieceBytes) peer.socket.write(bytes.subarray(at, at + pieceBytes));
+          if (bytes.length <= 2_000 || pieceBytes > 3)
+            for (let at = 0; at < bytes.length; at += pieceBytes)
+              peer.socket.write(bytes.subarray(at, at + pieceBytes));
           else peer.socket.write(bytes);
           await peer.closed;
         });
@@ -112,7 +184,16 @@ t.test("another wire version is refused by name, and closed", async (t) => {
   const peer = await connectPeer(site.socket);
   peer.socket.write(encodeFrame(["hello", 1, wireVersion + 1, "proxy", "future", [], false]));
   await peer.closed;
-  t.match(peer.frames, [["failed", 1, { status: 400, message: `the daemon speaks wire version ${wireVersion}, this peer ${wireVersion + 1}` }]]);
+  t.match(peer.frames, [
+    [
+      "failed",
+      1,
+      {
+        status: 400,
+        message: `the daemon speaks wire version ${wireVersion}, this peer ${wireVersion + 1}`,
+      },
+    ],
+  ]);
 });
 
 t.test("numbers as wild as the grammar allows harm nobody else", async (t) => {
@@ -121,42 +202,99 @@ t.test("numbers as wild as the grammar allows harm nobody else", async (t) => {
   const tokens = tokensPerResponseMax;
   const cost = costPicoUsdMax;
   const record = {
-    requestId: "r", endpoint: "/e", provider: "p", providerType: "t", model: "", status: 999, inputTokens: tokens, outputTokens: tokens, cachedInputTokens: tokens, cacheWriteInputTokens: 0, inputCost: cost, outputCost: cost, totalCost: cost,
-    cacheHit: false, rewriteTokensSaved: tokens, rewriteCostSaved: cost, latencyMs: wild, firstByteMs: wild, keyId: "k",
+    requestId: "r",
+    endpoint: "/e",
+    provider: "p",
+    providerType: "t",
+    model: "",
+    status: 999,
+    inputTokens: tokens,
+    outputTokens: tokens,
+    cachedInputTokens: tokens,
+    cacheWriteInputTokens: 0,
+    inputCost: cost,
+    outputCost: cost,
+    totalCost: cost,
+    cacheHit: false,
+    rewriteTokensSaved: tokens,
+    rewriteCostSaved: cost,
+    latencyMs: wild,
+    firstByteMs: wild,
+    keyId: "k",
   };
   peer.socket.write(settleFrame(wild, wild, "/hostile", wild, wild, record));
   await peer.heard("settled");
-  peer.socket.write(encodeFrame(["admin", 9, "rate-limits.put", { user_path: "/x", limit_key: { period: "minute" }, max_requests: 1e300 }]));
-  t.match(await peer.heard("failed"), ["failed", 9, { status: 400 }], "a wrong admin call is answered");
+  peer.socket.write(
+    encodeFrame([
+      "admin",
+      9,
+      "rate-limits.put",
+      { user_path: "/x", limit_key: { period: "minute" }, max_requests: 1e300 },
+    ]),
+  );
+  t.match(
+    await peer.heard("failed"),
+    ["failed", 9, { status: 400 }],
+    "a wrong admin call is answered",
+  );
   peer.socket.destroy();
   t.ok((await witness.whileItIsServed(async () => {})) > 0);
-  t.equal((await ruleNow(proxy.ready, "/witness", ages)).in_flight <= 1, true, "the witness's own slot at most");
+  t.equal(
+    (await ruleNow(proxy.ready, "/witness", ages)).in_flight <= 1,
+    true,
+    "the witness's own slot at most",
+  );
 });
 
-t.test("any bytes in any pieces, and good frames with any bytes changed: the daemon lives and serves", async (t) => {
-  const good = [helloFrame("fuzz"), admitFrame(3, "/hostile"), settleFrame(1, 3, "/hostile", 5), encodeFrame(["admin", 4, "rate-limits.list", { after: null }])];
-  const bytes = fc.uint8Array({ minLength: 1, maxLength: 200 });
-  const changed = fc.tuple(fc.constantFrom(...good), fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }), fc.nat()).map(([frame, changes, end]) => {
-    const copy = Buffer.from(frame);
-    for (const [at, byte] of changes) copy[at % copy.length] = byte;
-    return end % 5 === 0 ? copy.subarray(0, end % copy.length) : copy;
-  });
-  const stream = fc.array(fc.oneof({ weight: 1, arbitrary: bytes }, { weight: 3, arbitrary: changed }), { minLength: 1, maxLength: 6 });
-  let peers = 0;
-  const served = await witness.whileItIsServed(() => fc.assert(
-    fc.asyncProperty(stream, fc.boolean(), fc.integer({ min: 1, max: 80 }), async (chunks, greets, pieceBytes) => {
-      const peer = await (greets ? greeted() : connectPeer(site.socket));
-      const all = Buffer.concat(chunks);
-      for (let at = 0; at < all.length; at += pieceBytes) peer.socket.write(all.subarray(at, at + pieceBytes));
-      peer.socket.end();
-      await peer.closed;
-      peers++;
-    }),
-    { numRuns: 300 },
-  ));
-  t.ok(served >= 1 && peers >= 300, `${served} admissions beside ${peers} peers`);
-  t.equal(daemon.child.exitCode, null);
-});
+t.test(
+  "any bytes in any pieces, and good frames with any bytes changed: the daemon lives and serves",
+  async (t) => {
+    const good = [
+      helloFrame("fuzz"),
+      admitFrame(3, "/hostile"),
+      settleFrame(1, 3, "/hostile", 5),
+      encodeFrame(["admin", 4, "rate-limits.list", { after: null }]),
+    ];
+    const bytes = fc.uint8Array({ minLength: 1, maxLength: 200 });
+    const changed = fc
+      .tuple(
+        fc.constantFrom(...good),
+        fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }),
+        fc.nat(),
+      )
+      .map(([frame, changes, end]) => {
+        const copy = Buffer.from(frame);
+        for (const [at, byte] of changes) copy[at % copy.length] = byte;
+        return end % 5 === 0 ? copy.subarray(0, end % copy.length) : copy;
+      });
+    const stream = fc.array(
+      fc.oneof({ weight: 1, arbitrary: bytes }, { weight: 3, arbitrary: changed }),
+      { minLength: 1, maxLength: 6 },
+    );
+    let peers = 0;
+    const served = await witness.whileItIsServed(() =>
+      fc.assert(
+        fc.asyncProperty(
+          stream,
+          fc.boolean(),
+          fc.integer({ min: 1, max: 80 }),
+          async (chunks, greets, pieceBytes) => {
+            const peer = await (greets ? greeted() : connectPeer(site.socket));
+            const all = Buffer.concat(chunks);
+            for (let at = 0; at < all.length; at += pieceBytes)
+              peer.socket.write(all.subarray(at, at + pieceBytes));
+            peer.socket.end();
+            await peer.closed;
+            peers++;
+          },
+        ),
+        { numRuns: 300 },
+      ),
+    );
+    t.ok(served >= 1 && peers >= 300, `${served} admissions beside ${peers} peers`);
+    t.equal(daemon.child.exitCode, null);
+  },
+);
 
 t.test("half a connection, and one that breaks off within a frame, are over at once", async (t) => {
   for (const last of [Buffer.alloc(0), helloFrame("half"), helloFrame("part").subarray(0, 9)]) {
@@ -175,42 +313,67 @@ async function pour(peer: HostilePeer, next: () => Buffer): Promise<number> {
   while (!closed && bytes < 64 * 1024 * 1024) {
     const piece = next();
     bytes += piece.length;
-    if (!peer.socket.write(piece)) await Promise.race([new Promise((resolve) => peer.socket.once("drain", resolve)), peer.closed]);
+    if (!peer.socket.write(piece))
+      await Promise.race([
+        new Promise((resolve) => peer.socket.once("drain", resolve)),
+        peer.closed,
+      ]);
   }
   await peer.closed;
   return bytes;
 }
 
-t.test("a peer that asks and never reads is closed at a bound, and what it held is free", async (t) => {
-  let id = 1;
-  const admits = (): Buffer => Buffer.concat(Array.from({ length: 500 }, () => admitFrame(++id, "/hostile")));
-  const lists = (): Buffer => Buffer.concat(Array.from({ length: 500 }, () => encodeFrame(["admin", ++id, "rate-limits.list", { after: null }])));
-  for (const [name, next] of [["admissions", admits], ["lists", lists]] as const) {
-    const before = residentBytes();
-    let poured = 0;
-    const served = await witness.whileItIsServed(async () => {
-      poured = await pour(await greeted(false), next);
-    });
-    t.ok(served > 0 && poured > 0, `${name}: closed after ${poured} bytes, ${served} others served meanwhile`);
-    const grown = residentBytes() - before;
-    t.ok(grown < 192 * 1024 * 1024, `${name}: ${Math.round(grown / 1024 / 1024)} MiB more`);
-  }
-  t.equal((await ruleNow(proxy.ready, "/hostile", 0)).in_flight, 0);
-});
+t.test(
+  "a peer that asks and never reads is closed at a bound, and what it held is free",
+  async (t) => {
+    let id = 1;
+    const admits = (): Buffer =>
+      Buffer.concat(Array.from({ length: 500 }, () => admitFrame(++id, "/hostile")));
+    const lists = (): Buffer =>
+      Buffer.concat(
+        Array.from({ length: 500 }, () =>
+          encodeFrame(["admin", ++id, "rate-limits.list", { after: null }]),
+        ),
+      );
+    for (const [name, next] of [
+      ["admissions", admits],
+      ["lists", lists],
+    ] as const) {
+      const before = residentBytes();
+      let poured = 0;
+      const served = await witness.whileItIsServed(async () => {
+        poured = await pour(await greeted(false), next);
+      });
+      t.ok(
+        served > 0 && poured > 0,
+        `${name}: closed after ${poured} bytes, ${served} others served meanwhile`,
+      );
+      const grown = residentBytes() - before;
+      t.ok(grown < 192 * 1024 * 1024, `${name}: ${Math.round(grown / 1024 / 1024)} MiB more`);
+    }
+    t.equal((await ruleNow(proxy.ready, "/hostile", 0)).in_flight, 0);
+  },
+);
 
 t.test("fifty megabytes of bombs leave memory where it was", async (t) => {
-  const attack = (): Promise<void> => Promise.all(Array.from({ length: 50 }, async () => {
-    const peer = await connectPeer(site.socket);
-    peer.socket.write(deep);
-    await peer.closed;
-  })).then(() => {});
+  const attack = (): Promise<void> =>
+    Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const peer = await connectPeer(site.socket);
+        peer.socket.write(deep);
+        await peer.closed;
+      }),
+    ).then(() => {});
   for (let i = 0; i < 4; i++) await attack();
   const before = residentBytes();
   const served = await witness.whileItIsServed(async () => {
     for (let i = 0; i < 16; i++) await attack();
   });
   const grown = residentBytes() - before;
-  t.ok(grown < 48 * 1024 * 1024, `${Math.round(grown / 1024 / 1024)} MiB more after ${16 * 50 * deep.length} bytes`);
+  t.ok(
+    grown < 48 * 1024 * 1024,
+    `${Math.round(grown / 1024 / 1024)} MiB more after ${16 * 50 * deep.length} bytes`,
+  );
   t.ok(served > 0);
 });
 
@@ -226,34 +389,43 @@ async function connectInTurn(): Promise<HostilePeer> {
   }
 }
 
-t.test(`more than ${peersMax} connections aren't taken, those that are there stay, and there is room again when they go`, async (t) => {
-  const peers: HostilePeer[] = [];
-  let closed = 0;
-  const served = await witness.whileItIsServed(async () => {
-    while (peers.length < peersMax + 50) {
-      const more = await Promise.all(Array.from({ length: 50 }, () => connectInTurn()));
-      for (const peer of more) void peer.closed.then(() => closed++);
-      peers.push(...more);
-    }
-    await Promise.any(peers.slice(-50).map(({ closed: gone }) => gone));
-  });
-  t.ok(served > 0);
-  t.ok(closed > 0, `${closed} of ${peers.length} were turned away`);
-  for (const { socket } of peers) socket.destroy();
-  await Promise.all(peers.map((peer) => peer.closed));
-  const after = await greeted();
-  after.socket.destroy();
-});
+t.test(
+  `more than ${peersMax} connections aren't taken, those that are there stay, and there is room again when they go`,
+  async (t) => {
+    const peers: HostilePeer[] = [];
+    let closed = 0;
+    const served = await witness.whileItIsServed(async () => {
+      while (peers.length < peersMax + 50) {
+        const more = await Promise.all(Array.from({ length: 50 }, () => connectInTurn()));
+        for (const peer of more) void peer.closed.then(() => closed++);
+        peers.push(...more);
+      }
+      await Promise.any(peers.slice(-50).map(({ closed: gone }) => gone));
+    });
+    t.ok(served > 0);
+    t.ok(closed > 0, `${closed} of ${peers.length} were turned away`);
+    for (const { socket } of peers) socket.destroy();
+    await Promise.all(peers.map((peer) => peer.closed));
+    const after = await greeted();
+    after.socket.destroy();
+  },
+);
 
 t.test("a peer that says nothing is closed at its deadline", async (t) => {
   await silent.closed;
   t.ok(performance.now() - silentSince >= helloDeadlineMs - 50);
 });
 
-t.test("after all of it the witness was counted to the request, and nobody holds a slot", async (t) => {
-  witness.end();
-  const rule = await until(() => ruleNow(proxy.ready, "/witness", ages), ({ in_flight: slots }) => slots === 0);
-  t.equal(rule.requests_used, rule.tokens_used, "a token for each request");
-  t.ok(rule.requests_used > 100);
-  t.equal(daemon.child.exitCode, null);
-});
+t.test(
+  "after all of it the witness was counted to the request, and nobody holds a slot",
+  async (t) => {
+    witness.end();
+    const rule = await until(
+      () => ruleNow(proxy.ready, "/witness", ages),
+      ({ in_flight: slots }) => slots === 0,
+    );
+    t.equal(rule.requests_used, rule.tokens_used, "a token for each request");
+    t.ok(rule.requests_used > 100);
+    t.equal(daemon.child.exitCode, null);
+  },
+);

@@ -3,7 +3,14 @@ import Anthropic from "@anthropic-ai/sdk";
 import t from "tap";
 import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-answers.js";
 import { message, messageEvents } from "../../support/providers/recorded-messages.js";
-import { greeting, report, signature, thought, told, wantedCalls } from "../../support/providers/scene.js";
+import {
+  greeting,
+  report,
+  signature,
+  thought,
+  told,
+  wantedCalls,
+} from "../../support/providers/scene.js";
 import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 
 const { api, url, limit, counts } = await startSdkSite(t);
@@ -12,21 +19,48 @@ const counting: typeof fetch = (...request) => {
   attempts++;
   return fetch(...request);
 };
-const sdk = (path = "/", maxRetries = 0, apiKey = masterKey) => new Anthropic({ baseURL: url, apiKey, maxRetries, fetch: counting, defaultHeaders: { "x-sluice-user-path": path } });
+const sdk = (path = "/", maxRetries = 0, apiKey = masterKey) =>
+  new Anthropic({
+    baseURL: url,
+    apiKey,
+    maxRetries,
+    fetch: counting,
+    defaultHeaders: { "x-sluice-user-path": path },
+  });
 const client = sdk();
 const model = "claude-test";
 const messages = [{ role: "user" as const, content: "hi" }];
 const asked = { model, max_tokens: 1024, messages };
-const tools = [{ name: "get_weather", input_schema: { type: "object" as const, properties: { city: { type: "string" } } } }];
+const tools = [
+  {
+    name: "get_weather",
+    input_schema: { type: "object" as const, properties: { city: { type: "string" } } },
+  },
+];
 
-t.test("a message comes whole and untouched, and is counted with what its cache read and wrote", async (t) => {
-  const added = await counts(async () => t.same(await client.messages.create({ ...asked, model: `claude/${model}`, system: "Be brief." }), message(model, "greeting")));
-  t.same(added, { requests: 1, tokens: told.total });
-  t.same(jsonOf(api.last()), { ...asked, system: "Be brief." }, "nothing but the model's name is another");
-});
+t.test(
+  "a message comes whole and untouched, and is counted with what its cache read and wrote",
+  async (t) => {
+    const added = await counts(async () =>
+      t.same(
+        await client.messages.create({ ...asked, model: `claude/${model}`, system: "Be brief." }),
+        message(model, "greeting"),
+      ),
+    );
+    t.same(added, { requests: 1, tokens: told.total });
+    t.same(
+      jsonOf(api.last()),
+      { ...asked, system: "Be brief." },
+      "nothing but the model's name is another",
+    );
+  },
+);
 
 t.test("the version and the betas that the client names pass, its key doesn't", async (t) => {
-  await client.messages.create(asked, { headers: { "anthropic-beta": "context-1m-2025-08-07" }, query: { beta: true, key: masterKey } });
+  await client.messages.create(asked, {
+    headers: { "anthropic-beta": "context-1m-2025-08-07" },
+    query: { beta: true, key: masterKey },
+  });
   const { headers, query } = api.last();
   t.equal(query, "?beta=true");
   t.match(headers, { "anthropic-beta": "context-1m-2025-08-07", "x-api-key": anthropicKey });
@@ -34,43 +68,88 @@ t.test("the version and the betas that the client names pass, its key doesn't", 
   t.notMatch(JSON.stringify(headers), new RegExp(`"${masterKey}"|Bearer`));
 });
 
-t.test("the SDK's request id is the one in the gateway's log, of answers and of errors", async (t) => {
-  const { request_id: id, response } = await client.messages.create(asked).withResponse();
-  t.equal(id, response.headers.get("x-request-id"));
-  t.match(id, /^req_/);
-  api.intercept = (_, response) => reply(response, 400, { type: "error", error: { type: "invalid_request_error", message: "no" } }, { "request-id": "req_of_the_provider" });
-  const thrown: unknown = await client.messages.create(asked, { headers: { "x-request-id": "mine" } }).catch((error: unknown) => error);
-  t.match(thrown, { status: 400, requestID: "mine" });
-});
+t.test(
+  "the SDK's request id is the one in the gateway's log, of answers and of errors",
+  async (t) => {
+    const { request_id: id, response } = await client.messages.create(asked).withResponse();
+    t.equal(id, response.headers.get("x-request-id"));
+    t.match(id, /^req_/);
+    api.intercept = (_, response) =>
+      reply(
+        response,
+        400,
+        { type: "error", error: { type: "invalid_request_error", message: "no" } },
+        { "request-id": "req_of_the_provider" },
+      );
+    const thrown: unknown = await client.messages
+      .create(asked, { headers: { "x-request-id": "mine" } })
+      .catch((error: unknown) => error);
+    t.match(thrown, { status: 400, requestID: "mine" });
+  },
+);
 
 t.test("a stream comes event by event, and the SDK's helper puts it together", async (t) => {
   const events: object[] = [];
   const added = await counts(async () => {
-    for await (const event of await client.messages.create({ ...asked, stream: true })) events.push(event);
+    for await (const event of await client.messages.create({ ...asked, stream: true }))
+      events.push(event);
     t.match(await client.messages.stream(asked).finalMessage(), message(model, "greeting"));
   });
-  t.same(events, messageEvents(model, "greeting").filter(({ type }) => type !== "ping"), "all but the pings, which the SDK keeps");
+  t.same(
+    events,
+    messageEvents(model, "greeting").filter(({ type }) => type !== "ping"),
+    "all but the pings, which the SDK keeps",
+  );
   t.same(added, { requests: 2, tokens: 2 * told.total });
 });
 
 t.test("two tools at once and their results, plain and streamed", async (t) => {
   const called = await client.messages.create({ ...asked, tools });
-  t.same([called.content, called.stop_reason], [wantedCalls("toolu").map((call) => ({ type: "tool_use", ...call })), "tool_use"]);
-  const results = called.content.map((block) => ({ type: "tool_result" as const, tool_use_id: block.type === "tool_use" ? block.id : "", content: "14" }));
-  const answer = await client.messages.create({ ...asked, tools, messages: [...messages, { role: "assistant", content: called.content }, { role: "user", content: results }] });
+  t.same(
+    [called.content, called.stop_reason],
+    [wantedCalls("toolu").map((call) => ({ type: "tool_use", ...call })), "tool_use"],
+  );
+  const results = called.content.map((block) => ({
+    type: "tool_result" as const,
+    tool_use_id: block.type === "tool_use" ? block.id : "",
+    content: "14",
+  }));
+  const answer = await client.messages.create({
+    ...asked,
+    tools,
+    messages: [
+      ...messages,
+      { role: "assistant", content: called.content },
+      { role: "user", content: results },
+    ],
+  });
   t.match(answer.content, [{ type: "text", text: report }]);
-  t.match((await client.messages.stream({ ...asked, tools }).finalMessage()).content, wantedCalls("toolu").map((call) => ({ type: "tool_use", ...call })));
+  t.match(
+    (await client.messages.stream({ ...asked, tools }).finalMessage()).content,
+    wantedCalls("toolu").map((call) => ({ type: "tool_use", ...call })),
+  );
 });
 
 t.test("thoughts come with their signature, plain and streamed", async (t) => {
-  const thoughtful = { ...asked, thinking: { type: "enabled" as const, budget_tokens: 1024 }, max_tokens: 4096 };
-  const content = [{ type: "thinking", thinking: thought, signature }, { type: "text", text: greeting }];
+  const thoughtful = {
+    ...asked,
+    thinking: { type: "enabled" as const, budget_tokens: 1024 },
+    max_tokens: 4096,
+  };
+  const content = [
+    { type: "thinking", thinking: thought, signature },
+    { type: "text", text: greeting },
+  ];
   t.same((await client.messages.create(thoughtful)).content, content);
   t.match((await client.messages.stream(thoughtful).finalMessage()).content, content);
 });
 
 t.test("tokens are counted for free", async (t) => {
-  const added = await counts(async () => t.same(await client.messages.countTokens({ model: `claude/${model}`, messages }), { input_tokens: 7 }));
+  const added = await counts(async () =>
+    t.same(await client.messages.countTokens({ model: `claude/${model}`, messages }), {
+      input_tokens: 7,
+    }),
+  );
   t.same(added, { requests: 0, tokens: 0 });
   t.match(api.last(), { path: "/messages/count_tokens" });
 });
@@ -82,36 +161,80 @@ t.test("models are listed in the client's own form, and asked for one by one", a
     t.same([type, display_name], ["model", id]);
   }
   t.same(ids, ["smart", "openai/gpt-test", "chatty/llama-test", "claude/claude-test"]);
-  t.same(await client.models.retrieve("claude/claude-test"), { type: "model", id: "claude/claude-test", display_name: "claude/claude-test", created_at: "1970-01-01T00:00:00Z" });
+  t.same(await client.models.retrieve("claude/claude-test"), {
+    type: "model",
+    id: "claude/claude-test",
+    display_name: "claude/claude-test",
+    created_at: "1970-01-01T00:00:00Z",
+  });
   await t.rejects(client.models.retrieve("nope"), Anthropic.NotFoundError);
 });
 
-t.test("a 429 is waited out by the SDK's own retries; a wait of more than a minute isn't retried at all", async (t) => {
-  await Promise.all([limit("/slow", { period_seconds: 1, max_requests: 1 }), limit("/spent", { period_seconds: ageSeconds, max_requests: 1 })]);
-  const patient = sdk("/slow", 4);
-  const before = api.calls.length;
-  attempts = 0;
-  // Three at once: two may have a window each, if one has just begun.
-  await Promise.all([patient.messages.create(asked), patient.messages.create(asked), patient.messages.stream(asked).finalMessage()]);
-  t.equal(api.calls.length, before + 3, "all are answered in the end");
-  t.ok(attempts > 3 && attempts <= 6, `after ${attempts} attempts, each when its time had come`);
-  const spent = sdk("/spent", 4);
-  await spent.messages.create(asked);
-  attempts = 0;
-  const error = await spent.messages.create(asked).catch((thrown: unknown) => thrown);
-  t.equal(attempts, 1);
-  t.type(error, Anthropic.RateLimitError);
-  t.match(error, { status: 429, type: "rate_limit_error", apiMessage: "rate limit exceeded for /spent: 1000000000s request limit of 1 reached" });
-  t.equal(api.calls.length, before + 4);
-});
+t.test(
+  "a 429 is waited out by the SDK's own retries; a wait of more than a minute isn't retried at all",
+  async (t) => {
+    await Promise.all([
+      limit("/slow", { period_seconds: 1, max_requests: 1 }),
+      limit("/spent", { period_seconds: ageSeconds, max_requests: 1 }),
+    ]);
+    const patient = sdk("/slow", 4);
+    const before = api.calls.length;
+    attempts = 0;
+    // Three at once: two may have a window each, if one has just begun.
+    await Promise.all([
+      patient.messages.create(asked),
+      patient.messages.create(asked),
+      patient.messages.stream(asked).finalMessage(),
+    ]);
+    t.equal(api.calls.length, before + 3, "all are answered in the end");
+    t.ok(attempts > 3 && attempts <= 6, `after ${attempts} attempts, each when its time had come`);
+    const spent = sdk("/spent", 4);
+    await spent.messages.create(asked);
+    attempts = 0;
+    const error = await spent.messages.create(asked).catch((thrown: unknown) => thrown);
+    t.equal(attempts, 1);
+    t.type(error, Anthropic.RateLimitError);
+    t.match(error, {
+      status: 429,
+      type: "rate_limit_error",
+      apiMessage: "rate limit exceeded for /spent: 1000000000s request limit of 1 reached",
+    });
+    t.equal(api.calls.length, before + 4);
+  },
+);
 
 t.test("what goes wrong is the SDK's own error, whoever says so", async (t) => {
   const wrongs = [
-    { run: () => sdk("/", 0, "wrong").messages.create(asked), error: Anthropic.AuthenticationError, type: "authentication_error", message: "authentication failed" },
-    { run: () => client.messages.create({ ...asked, model: "nope" }), error: Anthropic.NotFoundError, type: "not_found_error", message: 'the model "nope" does not exist: GET /v1/models lists those that do' },
-    { run: () => client.messages.create({ ...asked, messages: "hi" as never }), error: Anthropic.BadRequestError, type: "invalid_request_error", message: "messages must be an array, not a string" },
-    { run: () => client.messages.create({ ...asked, max_tokens: undefined as never }), error: Anthropic.BadRequestError, type: "invalid_request_error", message: "max_tokens: Field required" },
-    { run: () => client.messages.countTokens({ model: "llama-test", messages }), error: Anthropic.BadRequestError, type: "invalid_request_error", message: "provider chatty does not offer count_tokens" },
+    {
+      run: () => sdk("/", 0, "wrong").messages.create(asked),
+      error: Anthropic.AuthenticationError,
+      type: "authentication_error",
+      message: "authentication failed",
+    },
+    {
+      run: () => client.messages.create({ ...asked, model: "nope" }),
+      error: Anthropic.NotFoundError,
+      type: "not_found_error",
+      message: 'the model "nope" does not exist: GET /v1/models lists those that do',
+    },
+    {
+      run: () => client.messages.create({ ...asked, messages: "hi" as never }),
+      error: Anthropic.BadRequestError,
+      type: "invalid_request_error",
+      message: "messages must be an array, not a string",
+    },
+    {
+      run: () => client.messages.create({ ...asked, max_tokens: undefined as never }),
+      error: Anthropic.BadRequestError,
+      type: "invalid_request_error",
+      message: "max_tokens: Field required",
+    },
+    {
+      run: () => client.messages.countTokens({ model: "llama-test", messages }),
+      error: Anthropic.BadRequestError,
+      type: "invalid_request_error",
+      message: "provider chatty does not offer count_tokens",
+    },
   ];
   for (const { run, error, type, message: apiMessage } of wrongs) {
     const thrown = await run().catch((reason: unknown) => reason);
@@ -126,7 +249,13 @@ t.test("what goes wrong is the SDK's own error, whoever says so", async (t) => {
     { status: 403, type: "permission_error", error: Anthropic.PermissionDeniedError },
   ];
   for (const { status, type, error } of said) {
-    api.intercept = (_, response) => reply(response, status, { type: "error", error: { type, message: "so it is" } }, { "retry-after": "7" });
+    api.intercept = (_, response) =>
+      reply(
+        response,
+        status,
+        { type: "error", error: { type, message: "so it is" } },
+        { "retry-after": "7" },
+      );
     const thrown = await client.messages.create(asked).catch((reason: unknown) => reason);
     t.type(thrown, error);
     t.match(thrown, { status, type, apiMessage: "so it is" });
@@ -135,6 +264,11 @@ t.test("what goes wrong is the SDK's own error, whoever says so", async (t) => {
 });
 
 t.test("an error in the middle of a stream reaches the client as one", async (t) => {
-  api.intercept = (_, response) => void response.writeHead(200, { "content-type": "text/event-stream" }).end(`event: message_start\ndata: ${JSON.stringify(messageEvents(model, "greeting")[0])}\n\nevent: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n`);
+  api.intercept = (_, response) =>
+    void response
+      .writeHead(200, { "content-type": "text/event-stream" })
+      .end(
+        `event: message_start\ndata: ${JSON.stringify(messageEvents(model, "greeting")[0])}\n\nevent: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n`,
+      );
   await t.rejects(client.messages.stream(asked).finalMessage(), { message: /Overloaded/ });
 });

@@ -1,25 +1,50 @@
-/** The official OpenAI SDK as a client of real processes: vectors, sound, pictures, files and batches. */
+/**
+ * The official OpenAI SDK as a client of real processes: vectors, sound, pictures, files and
+ * batches.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import OpenAI, { toFile } from "openai";
 import t from "tap";
-import { digestOf, jsonOf, reply, speech, vector } from "../../support/providers/model-api-answers.js";
+import {
+  digestOf,
+  jsonOf,
+  reply,
+  speech,
+  vector,
+} from "../../support/providers/model-api-answers.js";
 import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 
 const { api, proxy, url, limit, counts } = await startSdkSite(t);
-const sdk = (path = "/", headers: Record<string, string> = {}) => new OpenAI({ baseURL: `${url}/v1`, apiKey: masterKey, maxRetries: 0, defaultHeaders: { "x-sluice-user-path": path, ...headers } });
+const sdk = (path = "/", headers: Record<string, string> = {}) =>
+  new OpenAI({
+    baseURL: `${url}/v1`,
+    apiKey: masterKey,
+    maxRetries: 0,
+    defaultHeaders: { "x-sluice-user-path": path, ...headers },
+  });
 const client = sdk();
 const model = "openai/gpt-test";
 
-t.test("vectors come as base64, which the SDK asks for, and as numbers, and are counted", async (t) => {
-  const added = await counts(async () => {
-    const first = await client.embeddings.create({ model, input: ["hi", "ho"] });
-    t.equal(jsonOf(api.last())["encoding_format"], "base64");
-    t.same(first.data.map(({ embedding }) => embedding), [vector, vector]);
-    t.same((await client.embeddings.create({ model, input: "hi", encoding_format: "float" })).data[0]!.embedding, vector);
-  });
-  t.same(added, { requests: 2, tokens: 12 });
-});
+t.test(
+  "vectors come as base64, which the SDK asks for, and as numbers, and are counted",
+  async (t) => {
+    const added = await counts(async () => {
+      const first = await client.embeddings.create({ model, input: ["hi", "ho"] });
+      t.equal(jsonOf(api.last())["encoding_format"], "base64");
+      t.same(
+        first.data.map(({ embedding }) => embedding),
+        [vector, vector],
+      );
+      t.same(
+        (await client.embeddings.create({ model, input: "hi", encoding_format: "float" })).data[0]!
+          .embedding,
+        vector,
+      );
+    });
+    t.same(added, { requests: 2, tokens: 12 });
+  },
+);
 
 t.test("speech comes byte by byte", async (t) => {
   const spoken = await client.audio.speech.create({ model, voice: "alloy", input: "x".repeat(40) });
@@ -35,11 +60,17 @@ t.test("speech that is still being made is heard already", async (t) => {
     ending = () => response.end(speech.subarray(10));
   };
   let ending = () => {};
-  const reader = (await client.audio.speech.create({ model, voice: "alloy", input: "hi" })).body!.getReader();
-  t.ok(Buffer.from((await reader.read()).value!).equals(speech.subarray(0, 10)), "before the provider has said the rest");
+  const reader = (
+    await client.audio.speech.create({ model, voice: "alloy", input: "hi" })
+  ).body!.getReader();
+  t.ok(
+    Buffer.from((await reader.read()).value!).equals(speech.subarray(0, 10)),
+    "before the provider has said the rest",
+  );
   ending();
   const rest: Uint8Array[] = [];
-  for (let next = await reader.read(); !next.done; next = await reader.read()) rest.push(next.value);
+  for (let next = await reader.read(); !next.done; next = await reader.read())
+    rest.push(next.value);
   t.ok(Buffer.concat(rest).equals(speech.subarray(10)));
 });
 
@@ -47,38 +78,65 @@ t.test("recordings are heard: as JSON, as text, as a stream, and translated", as
   const recording = () => toFile(speech, "hello.mp3", { type: "audio/mpeg" });
   const heard = `gpt-test heard hello.mp3: ${digestOf(speech)}`;
   const added = await counts(async () => {
-    t.match(await client.audio.transcriptions.create({ file: await recording(), model }), { text: heard, usage: { total_tokens: 23 } });
-    t.equal(await client.audio.transcriptions.create({ model, file: await recording(), response_format: "text" }), `${heard}\n`);
+    t.match(await client.audio.transcriptions.create({ file: await recording(), model }), {
+      text: heard,
+      usage: { total_tokens: 23 },
+    });
+    t.equal(
+      await client.audio.transcriptions.create({
+        model,
+        file: await recording(),
+        response_format: "text",
+      }),
+      `${heard}\n`,
+    );
     const deltas: string[] = [];
-    for await (const event of await client.audio.transcriptions.create({ file: await recording(), model, stream: true })) if (event.type === "transcript.text.delta") deltas.push(event.delta);
+    for await (const event of await client.audio.transcriptions.create({
+      file: await recording(),
+      model,
+      stream: true,
+    }))
+      if (event.type === "transcript.text.delta") deltas.push(event.delta);
     t.equal(deltas.join(""), `${heard} `);
-    t.equal((await client.audio.translations.create({ file: await recording(), model })).text, heard);
+    t.equal(
+      (await client.audio.translations.create({ file: await recording(), model })).text,
+      heard,
+    );
   });
-  t.equal((await client.audio.transcriptions.create({ file: await recording(), model: "smart" })).text, heard, "targets that can't hear are passed over");
+  t.equal(
+    (await client.audio.transcriptions.create({ file: await recording(), model: "smart" })).text,
+    heard,
+    "targets that can't hear are passed over",
+  );
   t.equal(added.requests, 4);
   t.ok(added.tokens >= 3 * 23, "three told their usage; the text is an estimate");
 });
 
-t.test("a long recording passes without being held in the proxy's memory, also when its form names the model last", async (t) => {
-  const recording = Buffer.alloc(24 * 1024 * 1024, speech);
-  const pid = proxy.child.pid!;
-  const file = await toFile(recording, "long.wav");
-  const peakMb = async (run: () => Promise<{ readonly text: string }>): Promise<number> => {
-    const now = memoryMb(pid, "VmRSS");
-    writeFileSync(`/proc/${pid}/clear_refs`, "5");
-    t.equal((await run()).text, `gpt-test heard long.wav: ${digestOf(recording)}`);
-    return memoryMb(pid, "VmHWM") - now;
-  };
-  await client.audio.transcriptions.create({ file, model });
-  const modelLast = await peakMb(() => client.audio.transcriptions.create({ file, model }));
-  const modelFirst = await peakMb(() => client.audio.transcriptions.create({ model, file }));
-  t.comment(`peaks: ${modelLast} and ${modelFirst} MB`);
-  t.ok(modelLast < 12, `the model last: ${modelLast} MB more than before`);
-  t.ok(modelFirst < 12, `the model first: ${modelFirst} MB more than before`);
-});
+t.test(
+  "a long recording passes without being held in the proxy's memory, also when its form names the model last",
+  async (t) => {
+    const recording = Buffer.alloc(24 * 1024 * 1024, speech);
+    const pid = proxy.child.pid!;
+    const file = await toFile(recording, "long.wav");
+    const peakMb = async (run: () => Promise<{ readonly text: string }>): Promise<number> => {
+      const now = memoryMb(pid, "VmRSS");
+      writeFileSync(`/proc/${pid}/clear_refs`, "5");
+      t.equal((await run()).text, `gpt-test heard long.wav: ${digestOf(recording)}`);
+      return memoryMb(pid, "VmHWM") - now;
+    };
+    await client.audio.transcriptions.create({ file, model });
+    const modelLast = await peakMb(() => client.audio.transcriptions.create({ file, model }));
+    const modelFirst = await peakMb(() => client.audio.transcriptions.create({ model, file }));
+    t.comment(`peaks: ${modelLast} and ${modelFirst} MB`);
+    t.ok(modelLast < 12, `the model last: ${modelLast} MB more than before`);
+    t.ok(modelFirst < 12, `the model first: ${modelFirst} MB more than before`);
+  },
+);
 
 function memoryMb(pid: number, field: "VmRSS" | "VmHWM"): number {
-  const line = readFileSync(`/proc/${pid}/status`, "utf8").split("\n").find((text) => text.startsWith(`${field}:`))!;
+  const line = readFileSync(`/proc/${pid}/status`, "utf8")
+    .split("\n")
+    .find((text) => text.startsWith(`${field}:`))!;
   return Math.round(Number(/\d+/.exec(line)![0]) / 1024);
 }
 
@@ -93,50 +151,77 @@ t.test("pictures come as they were made, and are counted", async (t) => {
 t.test("files are sent, listed, fetched, read and deleted, which counts nothing", async (t) => {
   const added = await counts(async () => {
     const lines = Buffer.from('{"custom_id":"1"}\n'.repeat(5000));
-    const file = await client.files.create({ purpose: "batch", file: await toFile(Readable.from([lines.subarray(0, 9), lines.subarray(9)]), "in.jsonl") });
+    const file = await client.files.create({
+      purpose: "batch",
+      file: await toFile(Readable.from([lines.subarray(0, 9), lines.subarray(9)]), "in.jsonl"),
+    });
     t.match(file, { bytes: lines.length, filename: "in.jsonl", purpose: "batch" });
-    t.same((await client.files.list({ purpose: "batch", limit: 3 })).data.map(({ id }) => id), [file.id]);
+    t.same(
+      (await client.files.list({ purpose: "batch", limit: 3 })).data.map(({ id }) => id),
+      [file.id],
+    );
     t.equal(api.last().query, "?purpose=batch&limit=3");
     t.same(await client.files.retrieve(file.id), file);
     const content = await client.files.content(file.id);
     t.ok(Buffer.from(await content.arrayBuffer()).equals(lines));
     t.same(await client.files.delete(file.id), { id: file.id, object: "file", deleted: true });
-    await t.rejects(client.files.content(file.id), { status: 404, type: "not_found_error", message: "404 No such object" });
+    await t.rejects(client.files.content(file.id), {
+      status: 404,
+      type: "not_found_error",
+      message: "404 No such object",
+    });
   });
   t.same(added, { requests: 0, tokens: 0 });
 });
 
-t.test("a batch counts one request of the user path and holds no slot; what becomes of it is asked for free", async (t) => {
-  await limit("/batches", { period_seconds: 0, max_requests: 1 });
-  await limit("/batches", { period_seconds: ageSeconds, max_requests: 2 });
-  const batches = sdk("/batches").batches;
-  const what = { input_file_id: "file-1", endpoint: "/v1/chat/completions" as const, completion_window: "24h" as const };
-  const added = await counts(async () => {
-    let answer = () => {};
-    const held = new Promise<void>((resolve) => {
-      api.intercept = (request, response) => {
-        request.resume();
-        answer = () => reply(response, 200, { id: "batch_0", object: "batch" });
-        resolve();
-      };
+t.test(
+  "a batch counts one request of the user path and holds no slot; what becomes of it is asked for free",
+  async (t) => {
+    await limit("/batches", { period_seconds: 0, max_requests: 1 });
+    await limit("/batches", { period_seconds: ageSeconds, max_requests: 2 });
+    const batches = sdk("/batches").batches;
+    const what = {
+      input_file_id: "file-1",
+      endpoint: "/v1/chat/completions" as const,
+      completion_window: "24h" as const,
+    };
+    const added = await counts(async () => {
+      let answer = () => {};
+      const held = new Promise<void>((resolve) => {
+        api.intercept = (request, response) => {
+          request.resume();
+          answer = () => reply(response, 200, { id: "batch_0", object: "batch" });
+          resolve();
+        };
+      });
+      const first = batches.create(what);
+      await held;
+      const batch = await batches.create({ ...what, metadata: { who: "me" } });
+      answer();
+      t.equal((await first).id, "batch_0", "two at once, though the path has one slot");
+      t.match(batch, { object: "batch", status: "validating", metadata: { who: "me" } });
+      t.equal((await batches.list()).data.length, 1);
+      t.equal((await batches.retrieve(batch.id)).id, batch.id);
+      t.equal((await batches.cancel(batch.id)).status, "cancelling");
+      await t.rejects(
+        batches.create(what),
+        { status: 429, code: "rate_limit_exceeded" },
+        "the third one is too many",
+      );
     });
-    const first = batches.create(what);
-    await held;
-    const batch = await batches.create({ ...what, metadata: { who: "me" } });
-    answer();
-    t.equal((await first).id, "batch_0", "two at once, though the path has one slot");
-    t.match(batch, { object: "batch", status: "validating", metadata: { who: "me" } });
-    t.equal((await batches.list()).data.length, 1);
-    t.equal((await batches.retrieve(batch.id)).id, batch.id);
-    t.equal((await batches.cancel(batch.id)).status, "cancelling");
-    await t.rejects(batches.create(what), { status: 429, code: "rate_limit_exceeded" }, "the third one is too many");
-  });
-  t.same(added, { requests: 2, tokens: 0 });
-});
+    t.same(added, { requests: 2, tokens: 0 });
+  },
+);
 
 t.test("who names the provider that keeps the thing is taken at its word", async (t) => {
   t.equal((await sdk("/", { "x-sluice-provider": "OpenAI" }).files.list()).data.length, 0);
   t.equal(api.last().headers["x-sluice-provider"], undefined);
-  await t.rejects(sdk("/", { "x-sluice-provider": "chatty" }).files.list(), { status: 400, message: "400 X-Sluice-Provider: provider chatty does not offer files" });
-  await t.rejects(sdk("/", { "x-sluice-provider": "nobody" }).files.list(), { status: 400, message: '400 X-Sluice-Provider: no provider "nobody" is configured' });
+  await t.rejects(sdk("/", { "x-sluice-provider": "chatty" }).files.list(), {
+    status: 400,
+    message: "400 X-Sluice-Provider: provider chatty does not offer files",
+  });
+  await t.rejects(sdk("/", { "x-sluice-provider": "nobody" }).files.list(), {
+    status: 400,
+    message: '400 X-Sluice-Provider: no provider "nobody" is configured',
+  });
 });

@@ -1,7 +1,21 @@
-/** Vercel's AI SDK as a client of real processes: by way of chat completions, of responses and of messages. */
+/**
+ * Vercel's AI SDK as a client of real processes: by way of chat completions, of responses and of
+ * messages.
+ */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
-import { APICallError, embed, experimental_generateSpeech as generateSpeech, experimental_transcribe as transcribe, generateText, jsonSchema, RetryError, stepCountIs, streamText, tool } from "ai";
+import {
+  APICallError,
+  embed,
+  experimental_generateSpeech as generateSpeech,
+  experimental_transcribe as transcribe,
+  generateText,
+  jsonSchema,
+  RetryError,
+  stepCountIs,
+  streamText,
+  tool,
+} from "ai";
 import t from "tap";
 import { digestOf, speech, vector } from "../../support/providers/model-api-answers.js";
 import { greeting, report, thought, told } from "../../support/providers/scene.js";
@@ -14,8 +28,20 @@ const counting: typeof fetch = (...request) => {
   attempts++;
   return fetch(...request);
 };
-const openai = (path = "/", apiKey = masterKey) => createOpenAI({ baseURL: `${url}/v1`, apiKey, fetch: counting, headers: { "x-sluice-user-path": path } });
-const anthropic = (path = "/") => createAnthropic({ baseURL: `${url}/v1`, apiKey: masterKey, fetch: counting, headers: { "x-sluice-user-path": path } });
+const openai = (path = "/", apiKey = masterKey) =>
+  createOpenAI({
+    baseURL: `${url}/v1`,
+    apiKey,
+    fetch: counting,
+    headers: { "x-sluice-user-path": path },
+  });
+const anthropic = (path = "/") =>
+  createAnthropic({
+    baseURL: `${url}/v1`,
+    apiKey: masterKey,
+    fetch: counting,
+    headers: { "x-sluice-user-path": path },
+  });
 const ways = [
   { name: "chat completions", path: "/chat/completions", model: openai().chat("gpt-test") },
   { name: "responses", path: "/responses", model: openai()("gpt-test") },
@@ -25,7 +51,11 @@ const prompt = "hi";
 const cities: string[] = [];
 const tools = {
   get_weather: tool({
-    inputSchema: jsonSchema<{ city: string }>({ type: "object", properties: { city: { type: "string" } }, required: ["city"] }),
+    inputSchema: jsonSchema<{ city: string }>({
+      type: "object",
+      properties: { city: { type: "string" } },
+      required: ["city"],
+    }),
     execute: ({ city }) => {
       cities.push(city);
       return { celsius: 14 };
@@ -37,7 +67,10 @@ for (const { name, path, model } of ways) {
   t.test(`${name}: a text, whole and streamed`, async (t) => {
     const added = await counts(async () => {
       const whole = await generateText({ model, prompt, maxRetries: 0 });
-      t.same([whole.text, whole.finishReason, whole.usage.totalTokens], [greeting, "stop", told.total]);
+      t.same(
+        [whole.text, whole.finishReason, whole.usage.totalTokens],
+        [greeting, "stop", told.total],
+      );
       t.equal(api.last().path, path);
       const streamed = streamText({ model, prompt, maxRetries: 0 });
       const pieces: string[] = [];
@@ -51,7 +84,13 @@ for (const { name, path, model } of ways) {
 
   t.test(`${name}: tools are called, and their results told, until there is a text`, async (t) => {
     cities.length = 0;
-    const whole = await generateText({ model, prompt, tools, stopWhen: stepCountIs(3), maxRetries: 0 });
+    const whole = await generateText({
+      model,
+      prompt,
+      tools,
+      stopWhen: stepCountIs(3),
+      maxRetries: 0,
+    });
     t.equal(whole.text, report);
     t.equal(whole.steps.length, 2);
     const streamed = streamText({ model, prompt, tools, stopWhen: stepCountIs(3), maxRetries: 0 });
@@ -61,42 +100,90 @@ for (const { name, path, model } of ways) {
 }
 
 t.test("thoughts come with the text", async (t) => {
-  const { text, reasoningText } = await generateText({ model: anthropic()("claude-test"), prompt, maxRetries: 0, providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } } });
+  const { text, reasoningText } = await generateText({
+    model: anthropic()("claude-test"),
+    prompt,
+    maxRetries: 0,
+    providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } } },
+  });
   t.same([text, reasoningText], [greeting, thought]);
 });
 
 t.test("vectors, speech and recordings", async (t) => {
-  t.same((await embed({ model: openai().embedding("openai/gpt-test"), value: "hi", maxRetries: 0 })).embedding, vector);
-  t.ok(Buffer.from((await generateSpeech({ model: openai().speech("gpt-test"), text: "hi", maxRetries: 0 })).audio.uint8Array).equals(speech));
-  const { text } = await transcribe({ model: openai().transcription("gpt-test"), audio: speech, maxRetries: 0 });
+  t.same(
+    (await embed({ model: openai().embedding("openai/gpt-test"), value: "hi", maxRetries: 0 }))
+      .embedding,
+    vector,
+  );
+  t.ok(
+    Buffer.from(
+      (await generateSpeech({ model: openai().speech("gpt-test"), text: "hi", maxRetries: 0 }))
+        .audio.uint8Array,
+    ).equals(speech),
+  );
+  const { text } = await transcribe({
+    model: openai().transcription("gpt-test"),
+    audio: speech,
+    maxRetries: 0,
+  });
   t.match(text, digestOf(speech));
 });
 
-t.test("a 429 is waited out by the SDK's own retries; of a wait of more than a minute it is told not to retry", async (t) => {
-  await Promise.all([limit("/slow", { period_seconds: 1, max_requests: 1 }), limit("/spent", { period_seconds: ageSeconds, max_requests: 1 })]);
-  const spent = openai("/spent")("gpt-test");
-  await generateText({ model: spent, prompt, maxRetries: 0 });
-  const error = await generateText({ model: spent, prompt, maxRetries: 0 }).catch((thrown: unknown) => thrown);
-  t.ok(APICallError.isInstance(error));
-  t.match(error, { statusCode: 429, message: "rate limit exceeded for /spent: 1000000000s request limit of 1 reached", responseHeaders: { "x-should-retry": "false", "retry-after": /^\d{3,}$/ } });
-  const before = api.calls.length;
-  attempts = 0;
-  // Three at once: two may have a window each, if one has just begun.
-  const slow = openai("/slow").chat("gpt-test");
-  const answers = await Promise.all([generateText({ model: slow, prompt, maxRetries: 4 }), generateText({ model: slow, prompt, maxRetries: 4 }), streamText({ model: anthropic("/slow")("claude-test"), prompt, maxRetries: 4 }).text]);
-  t.same([answers[0].text, answers[1].text, answers[2]], [greeting, greeting, greeting]);
-  t.equal(api.calls.length, before + 3, "all are answered in the end");
-  t.ok(attempts > 3 && attempts <= 6, `after ${attempts} attempts, each when its time had come`);
-});
+t.test(
+  "a 429 is waited out by the SDK's own retries; of a wait of more than a minute it is told not to retry",
+  async (t) => {
+    await Promise.all([
+      limit("/slow", { period_seconds: 1, max_requests: 1 }),
+      limit("/spent", { period_seconds: ageSeconds, max_requests: 1 }),
+    ]);
+    const spent = openai("/spent")("gpt-test");
+    await generateText({ model: spent, prompt, maxRetries: 0 });
+    const error = await generateText({ model: spent, prompt, maxRetries: 0 }).catch(
+      (thrown: unknown) => thrown,
+    );
+    t.ok(APICallError.isInstance(error));
+    t.match(error, {
+      statusCode: 429,
+      message: "rate limit exceeded for /spent: 1000000000s request limit of 1 reached",
+      responseHeaders: { "x-should-retry": "false", "retry-after": /^\d{3,}$/ },
+    });
+    const before = api.calls.length;
+    attempts = 0;
+    // Three at once: two may have a window each, if one has just begun.
+    const slow = openai("/slow").chat("gpt-test");
+    const answers = await Promise.all([
+      generateText({ model: slow, prompt, maxRetries: 4 }),
+      generateText({ model: slow, prompt, maxRetries: 4 }),
+      streamText({ model: anthropic("/slow")("claude-test"), prompt, maxRetries: 4 }).text,
+    ]);
+    t.same([answers[0].text, answers[1].text, answers[2]], [greeting, greeting, greeting]);
+    t.equal(api.calls.length, before + 3, "all are answered in the end");
+    t.ok(attempts > 3 && attempts <= 6, `after ${attempts} attempts, each when its time had come`);
+  },
+);
 
 t.test("what goes wrong is the SDK's own error", async (t) => {
   const wrongs = [
-    { model: openai("/", "wrong").chat("gpt-test"), statusCode: 401, message: "authentication failed" },
-    { model: openai()("nope"), statusCode: 404, message: 'the model "nope" does not exist: GET /v1/models lists those that do' },
-    { model: anthropic()("nope"), statusCode: 404, message: 'the model "nope" does not exist: GET /v1/models lists those that do' },
+    {
+      model: openai("/", "wrong").chat("gpt-test"),
+      statusCode: 401,
+      message: "authentication failed",
+    },
+    {
+      model: openai()("nope"),
+      statusCode: 404,
+      message: 'the model "nope" does not exist: GET /v1/models lists those that do',
+    },
+    {
+      model: anthropic()("nope"),
+      statusCode: 404,
+      message: 'the model "nope" does not exist: GET /v1/models lists those that do',
+    },
   ];
   for (const { model, statusCode, message } of wrongs) {
-    const error = await generateText({ model, prompt, maxRetries: 2 }).catch((thrown: unknown) => thrown);
+    const error = await generateText({ model, prompt, maxRetries: 2 }).catch(
+      (thrown: unknown) => thrown,
+    );
     t.ok(APICallError.isInstance(error) && !RetryError.isInstance(error), "it isn't retried");
     t.match(error, { statusCode, message });
   }

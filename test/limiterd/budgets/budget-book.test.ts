@@ -1,4 +1,7 @@
-/** The book against an oracle: a list of records and resets that is summed anew after every step, under a clock that jumps. */
+/**
+ * The book against an oracle: a list of records and resets that is summed anew after every step,
+ * under a clock that jumps.
+ */
 import fc from "fast-check";
 import t from "tap";
 import { createBudgetBook } from "../../../limiterd/budgets/budget-book.js";
@@ -13,20 +16,63 @@ const begin = Date.parse("2026-11-20T12:30:00Z");
 
 function record(userPath: string, atMs: number, totalCost: number): UsageRecord {
   return {
-    atMs, userPath, provider: "p", model: "m", estimated: false, requestId: "r", endpoint: "/v1/chat/completions", providerType: "openai", status: 200, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0,
-    cacheWriteInputTokens: 0, inputCost: totalCost, outputCost: 0, totalCost, cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 0, firstByteMs: null, keyId: "",
+    atMs,
+    userPath,
+    provider: "p",
+    model: "m",
+    estimated: false,
+    requestId: "r",
+    endpoint: "/v1/chat/completions",
+    providerType: "openai",
+    status: 200,
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    inputCost: totalCost,
+    outputCost: 0,
+    totalCost,
+    cacheHit: false,
+    rewriteTokensSaved: 0,
+    rewriteCostSaved: null,
+    latencyMs: 0,
+    firstByteMs: null,
+    keyId: "",
   };
 }
 
 type Step =
-  | { readonly kind: "spend"; readonly path: string; readonly agoMs: number; readonly micros: number }
+  | {
+      readonly kind: "spend";
+      readonly path: string;
+      readonly agoMs: number;
+      readonly micros: number;
+    }
   | { readonly kind: "clock"; readonly byMs: number }
   | { readonly kind: "reset" }
   | { readonly kind: "restart" };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant("spend" as const), path: fc.constantFrom("/", "/a", "/a/x", "/a/x/y", "/ab", "/b"), agoMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 1.5 * hourMs })), micros: fc.integer({ min: 1, max: 3_000_000 }) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("clock" as const), byMs: fc.oneof(fc.integer({ min: 0, max: hourMs }), fc.integer({ min: 0, max: 30 * hourMs }), fc.integer({ min: -2 * hourMs, max: 0 })) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("spend" as const),
+      path: fc.constantFrom("/", "/a", "/a/x", "/a/x/y", "/ab", "/b"),
+      agoMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 1.5 * hourMs })),
+      micros: fc.integer({ min: 1, max: 3_000_000 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("clock" as const),
+      byMs: fc.oneof(
+        fc.integer({ min: 0, max: hourMs }),
+        fc.integer({ min: 0, max: 30 * hourMs }),
+        fc.integer({ min: -2 * hourMs, max: 0 }),
+      ),
+    }),
+  },
   { weight: 1, arbitrary: fc.constant({ kind: "reset" as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: "restart" as const }) },
 );
@@ -52,69 +98,107 @@ function payer({ subject, perChild }: BudgetDefinition, path: string): string | 
   return segments.length > base.length ? `/${segments.slice(0, base.length + 1).join("/")}` : null;
 }
 
-t.test("every account agrees with a sum over all records, however the clock steps, after resets, and across restarts", async (t) => {
-  let compared = 0;
-  fc.assert(
-    fc.property(fc.array(step, { minLength: 1, maxLength: 60, size: "max" }), (steps) => {
-      const ports = { spentOnDays: (): null => null, lastRecordKey: () => 0 };
-      let book = createBudgetBook(ports, defaultAnchors);
-      // All of them were there before anything was spent.
-      const at = { source: "manual", nowMs: begin - 1000 * hourMs } as const;
-      for (const definition of budgets) book.put(definition, at);
-      let nowMs = begin;
-      let latestMs = begin;
-      const spent: { readonly path: string; readonly atMs: number; readonly micros: number; readonly wipedFor: Set<number> }[] = [];
-      let resetAtMs: number | null = null;
-      for (const [index, one] of steps.entries()) {
-        if (one.kind === "clock") {
-          // Never back behind what is kept: two periods before the latest.
-          nowMs = Math.max(nowMs + one.byMs, latestMs - 2 * hourMs);
-          latestMs = Math.max(latestMs, nowMs);
-        } else if (one.kind === "spend") {
-          const atMs = nowMs - one.agoMs;
-          book.charge(record(one.path, atMs, one.micros * 1_000_000), [], nowMs);
-          // It comes after a reset of its period, before which it had ended.
-          const late = periods.filter((seconds) => resetAtMs !== null && atMs < resetAtMs && resetAtMs <= nowMs && isSamePeriod(seconds, atMs, resetAtMs));
-          spent.push({ path: one.path, atMs, micros: one.micros, wipedFor: new Set(late) });
-        } else if (one.kind === "reset") {
-          for (const budget of book.budgets.values()) book.reset(budget, nowMs);
-          for (const { atMs, wipedFor } of spent) for (const seconds of periods) if (isSamePeriod(seconds, atMs, nowMs)) wipedFor.add(seconds);
-          resetAtMs = nowMs;
-        } else {
-          const next = createBudgetBook(ports, defaultAnchors);
-          for (const budget of book.budgets.values()) {
-            if (budget.resetAtMs !== null) next.restoreReset(budget.id, budget.resetAtMs);
-            const again = next.restore(budget);
-            for (const account of budget.own === null ? budget.children.values() : [budget.own]) {
-              const into = again.own ?? next.childOf(again, account.child);
-              if (account.spends.length > 0) into.spends.push(...spendsFromStored(spendsToStored(account.spends))!);
+t.test(
+  "every account agrees with a sum over all records, however the clock steps, after resets, and across restarts",
+  async (t) => {
+    let compared = 0;
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 60, size: "max" }), (steps) => {
+        const ports = { spentOnDays: (): null => null, lastRecordKey: () => 0 };
+        let book = createBudgetBook(ports, defaultAnchors);
+        // All of them were there before anything was spent.
+        const at = { source: "manual", nowMs: begin - 1000 * hourMs } as const;
+        for (const definition of budgets) book.put(definition, at);
+        let nowMs = begin;
+        let latestMs = begin;
+        const spent: {
+          readonly path: string;
+          readonly atMs: number;
+          readonly micros: number;
+          readonly wipedFor: Set<number>;
+        }[] = [];
+        let resetAtMs: number | null = null;
+        for (const [index, one] of steps.entries()) {
+          if (one.kind === "clock") {
+            // Never back behind what is kept: two periods before the latest.
+            nowMs = Math.max(nowMs + one.byMs, latestMs - 2 * hourMs);
+            latestMs = Math.max(latestMs, nowMs);
+          } else if (one.kind === "spend") {
+            const atMs = nowMs - one.agoMs;
+            book.charge(record(one.path, atMs, one.micros * 1_000_000), [], nowMs);
+            // It comes after a reset of its period, before which it had ended.
+            const late = periods.filter(
+              (seconds) =>
+                resetAtMs !== null &&
+                atMs < resetAtMs &&
+                resetAtMs <= nowMs &&
+                isSamePeriod(seconds, atMs, resetAtMs),
+            );
+            spent.push({ path: one.path, atMs, micros: one.micros, wipedFor: new Set(late) });
+          } else if (one.kind === "reset") {
+            for (const budget of book.budgets.values()) book.reset(budget, nowMs);
+            for (const { atMs, wipedFor } of spent)
+              for (const seconds of periods)
+                if (isSamePeriod(seconds, atMs, nowMs)) wipedFor.add(seconds);
+            resetAtMs = nowMs;
+          } else {
+            const next = createBudgetBook(ports, defaultAnchors);
+            for (const budget of book.budgets.values()) {
+              if (budget.resetAtMs !== null) next.restoreReset(budget.id, budget.resetAtMs);
+              const again = next.restore(budget);
+              for (const account of budget.own === null ? budget.children.values() : [budget.own]) {
+                const into = again.own ?? next.childOf(again, account.child);
+                if (account.spends.length > 0)
+                  into.spends.push(...spendsFromStored(spendsToStored(account.spends))!);
+              }
+            }
+            book = next;
+          }
+          for (const definition of budgets) {
+            const { periodSeconds } = definition;
+            for (const path of ["/a/x/y", "/ab"]) {
+              const who = payer(definition, path);
+              if (who === null) continue;
+              const counted = spent.filter(
+                (other) =>
+                  payer(definition, other.path) === who &&
+                  isSamePeriod(periodSeconds, other.atMs, nowMs) &&
+                  !other.wipedFor.has(periodSeconds),
+              );
+              const expected = counted.reduce((sum, { micros }) => sum + micros, 0);
+              const account = book
+                .match(path, [], nowMs)
+                .find(
+                  ({ budget, subject }) =>
+                    subject === who &&
+                    budget.definition.periodSeconds === definition.periodSeconds &&
+                    budget.definition.perChild === definition.perChild,
+                )!;
+              const found = Math.round(sumUsd(book.running(account, nowMs).spent) * 1e6);
+              compared++;
+              if (found !== expected)
+                throw new Error(
+                  `step ${index}: ${who} ${definition.periodSeconds} has spent ${found}, not ${expected}`,
+                );
             }
           }
-          book = next;
         }
-        for (const definition of budgets) {
-          const { periodSeconds } = definition;
-          for (const path of ["/a/x/y", "/ab"]) {
-            const who = payer(definition, path);
-            if (who === null) continue;
-            const counted = spent.filter((other) => payer(definition, other.path) === who && isSamePeriod(periodSeconds, other.atMs, nowMs) && !other.wipedFor.has(periodSeconds));
-            const expected = counted.reduce((sum, { micros }) => sum + micros, 0);
-            const account = book.match(path, [], nowMs).find(({ budget, subject }) => subject === who && budget.definition.periodSeconds === definition.periodSeconds && budget.definition.perChild === definition.perChild)!;
-            const found = Math.round(sumUsd(book.running(account, nowMs).spent) * 1e6);
-            compared++;
-            if (found !== expected) throw new Error(`step ${index}: ${who} ${definition.periodSeconds} has spent ${found}, not ${expected}`);
-          }
-        }
-      }
-    }),
-    { numRuns: 300 },
-  );
-  t.ok(compared > 10_000);
-});
+      }),
+      { numRuns: 300 },
+    );
+    t.ok(compared > 10_000);
+  },
+);
 
 t.test("a million records add up to the pico-dollar", async (t) => {
-  const book = createBudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
-  const { budget } = book.put({ scope: "user_path", subject: "/", periodSeconds: 2_592_000, amountUsd: 1, perChild: false }, { source: "manual", nowMs: begin });
+  const book = createBudgetBook(
+    { spentOnDays: () => null, lastRecordKey: () => 0 },
+    defaultAnchors,
+  );
+  const { budget } = book.put(
+    { scope: "user_path", subject: "/", periodSeconds: 2_592_000, amountUsd: 1, perChild: false },
+    { source: "manual", nowMs: begin },
+  );
   let expected = 0n;
   for (let i = 0; i < 1_000_000; i++) {
     const cost = (i * 2_654_435_761) % 37_500_001;

@@ -1,4 +1,7 @@
-/** Children that are taken out, put back, written, forgotten and reset, against a plain map of what each has counted. */
+/**
+ * Children that are taken out, put back, written, forgotten and reset, against a plain map of what
+ * each has counted.
+ */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
@@ -8,7 +11,14 @@ import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { childNames } from "./child-names.js";
 
 const now = 1_767_225_600_000;
-const template: RuleDefinition = { scope: "user_path", subject: "/users", periodSeconds: 60, maxRequests: 1000, maxTokens: null, perChild: true };
+const template: RuleDefinition = {
+  scope: "user_path",
+  subject: "/users",
+  periodSeconds: 60,
+  maxRequests: 1000,
+  maxTokens: null,
+  perChild: true,
+};
 
 interface Child {
   requests: number;
@@ -20,87 +30,103 @@ const name = fc.nat(12).map((n) => `user-${n}`);
 const step = fc.oneof(
   fc.record({ kind: fc.constantFrom("count" as const, "hold" as const), name }),
   fc.record({ kind: fc.constantFrom("release" as const, "charge" as const), which: fc.nat(100) }),
-  fc.record({ kind: fc.constantFrom("rest" as const, "write" as const, "forget" as const, "reset" as const) }),
+  fc.record({
+    kind: fc.constantFrom("rest" as const, "write" as const, "forget" as const, "reset" as const),
+  }),
 );
 
-t.test("whatever is counted, held, put back, written, forgotten and reset, each child counts what is its own", async () => {
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-      const book = createRuleBook([1, 2]);
-      const rule = book.put(template, { source: "manual", nowMs: now, lsn: 1 });
-      const model = new Map<string, Child>();
-      let held: { readonly counter: Counter; readonly version: number }[] = [];
-      const met = (child: string): { readonly counter: Counter; readonly known: Child } => {
-        const counter = book.matchPath(`/users/${child}/app`, now)[0]!;
-        if (!model.has(child)) model.set(child, { requests: 0, inFlight: 0, dirty: false });
-        return { counter, known: model.get(child)! };
-      };
-      const count = (counter: Counter, known: Child): void => {
-        charge(book, [counter], { atMs: now, requests: 1, tokens: 0 }, now);
-        known.requests++;
-        known.dirty = true;
-      };
-      for (const one of steps) {
-        switch (one.kind) {
-          case "count": {
-            const { counter, known } = met(one.name);
-            count(counter, known);
-            break;
-          }
-          case "hold": {
-            const { counter, known } = met(one.name);
-            hold([counter]);
-            held.push({ counter, version: book.version });
-            known.inFlight++;
-            break;
-          }
-          case "release":
-          case "charge": {
-            const lease = held[one.which % Math.max(1, held.length)];
-            if (lease === undefined) break;
-            const { counter } = lease;
-            if (one.kind === "charge" && lease.version === book.version) count(counter, model.get(counter.child)!);
-            if (one.kind === "charge") break;
-            held = held.filter((other) => other !== lease);
-            release([counter]);
-            model.get(counter.child)!.inFlight--;
-            break;
-          }
-          case "rest":
-            book.rest();
-            break;
-          case "write": {
-            const written = [...(book.takeDirty() ?? [])].map(({ child, window }) => [child, window.currentRequests]);
-            const expected = [...model].filter(([, { dirty }]) => dirty).map(([child, { requests }]) => [child, requests]);
-            assert.deepEqual(written.sort(), expected.sort());
-            for (const known of model.values()) known.dirty = false;
-            break;
-          }
-          case "forget": {
-            const forgotten = book.forgetIdle(now + 120_000, 1000).map(({ child }) => child);
-            const expected = [...model].filter(([, { inFlight, dirty }]) => inFlight === 0 && !dirty).map(([child]) => child);
-            assert.deepEqual(forgotten.sort(), expected.sort());
-            for (const child of expected) model.delete(child);
-            break;
-          }
-          case "reset":
-            book.reset(rule, 2);
-            // Those that are dropped are gone through; nobody is idle yet.
-            book.forgetIdle(now, 1000);
-            for (const [child, known] of model) {
-              if (known.inFlight === 0) model.delete(child);
-              known.requests = 0;
-              known.dirty = false;
+t.test(
+  "whatever is counted, held, put back, written, forgotten and reset, each child counts what is its own",
+  async () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        const book = createRuleBook([1, 2]);
+        const rule = book.put(template, { source: "manual", nowMs: now, lsn: 1 });
+        const model = new Map<string, Child>();
+        let held: { readonly counter: Counter; readonly version: number }[] = [];
+        const met = (child: string): { readonly counter: Counter; readonly known: Child } => {
+          const counter = book.matchPath(`/users/${child}/app`, now)[0]!;
+          if (!model.has(child)) model.set(child, { requests: 0, inFlight: 0, dirty: false });
+          return { counter, known: model.get(child)! };
+        };
+        const count = (counter: Counter, known: Child): void => {
+          charge(book, [counter], { atMs: now, requests: 1, tokens: 0 }, now);
+          known.requests++;
+          known.dirty = true;
+        };
+        for (const one of steps) {
+          switch (one.kind) {
+            case "count": {
+              const { counter, known } = met(one.name);
+              count(counter, known);
+              break;
             }
+            case "hold": {
+              const { counter, known } = met(one.name);
+              hold([counter]);
+              held.push({ counter, version: book.version });
+              known.inFlight++;
+              break;
+            }
+            case "release":
+            case "charge": {
+              const lease = held[one.which % Math.max(1, held.length)];
+              if (lease === undefined) break;
+              const { counter } = lease;
+              if (one.kind === "charge" && lease.version === book.version)
+                count(counter, model.get(counter.child)!);
+              if (one.kind === "charge") break;
+              held = held.filter((other) => other !== lease);
+              release([counter]);
+              model.get(counter.child)!.inFlight--;
+              break;
+            }
+            case "rest":
+              book.rest();
+              break;
+            case "write": {
+              const written = [...(book.takeDirty() ?? [])].map(({ child, window }) => [
+                child,
+                window.currentRequests,
+              ]);
+              const expected = [...model]
+                .filter(([, { dirty }]) => dirty)
+                .map(([child, { requests }]) => [child, requests]);
+              assert.deepEqual(written.sort(), expected.sort());
+              for (const known of model.values()) known.dirty = false;
+              break;
+            }
+            case "forget": {
+              const forgotten = book.forgetIdle(now + 120_000, 1000).map(({ child }) => child);
+              const expected = [...model]
+                .filter(([, { inFlight, dirty }]) => inFlight === 0 && !dirty)
+                .map(([child]) => child);
+              assert.deepEqual(forgotten.sort(), expected.sort());
+              for (const child of expected) model.delete(child);
+              break;
+            }
+            case "reset":
+              book.reset(rule, 2);
+              // Those that are dropped are gone through; nobody is idle yet.
+              book.forgetIdle(now, 1000);
+              for (const [child, known] of model) {
+                if (known.inFlight === 0) model.delete(child);
+                known.requests = 0;
+                known.dirty = false;
+              }
+          }
+          const found = childNames(rule.children).map((child) => {
+            const { window, inFlight } = rule.children.copy(child)!;
+            return [child, window.currentRequests, inFlight];
+          });
+          assert.deepEqual(
+            found.sort(),
+            [...model].map(([child, { requests, inFlight }]) => [child, requests, inFlight]).sort(),
+          );
+          assert.equal(book.childCount, model.size);
         }
-        const found = childNames(rule.children).map((child) => {
-          const { window, inFlight } = rule.children.copy(child)!;
-          return [child, window.currentRequests, inFlight];
-        });
-        assert.deepEqual(found.sort(), [...model].map(([child, { requests, inFlight }]) => [child, requests, inFlight]).sort());
-        assert.equal(book.childCount, model.size);
-      }
-    }),
-    { numRuns: 500 },
-  );
-});
+      }),
+      { numRuns: 500 },
+    );
+  },
+);

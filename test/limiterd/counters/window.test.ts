@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import t from "tap";
-import { addToWindow, estimateRequests, newWindow, rollWindow, waitForRequests, type Window } from "../../../limiterd/counters/window.js";
+import {
+  addToWindow,
+  estimateRequests,
+  newWindow,
+  rollWindow,
+  waitForRequests,
+  type Window,
+} from "../../../limiterd/counters/window.js";
 
 const minute = 60_000;
 
@@ -14,7 +21,11 @@ function counted(periodMs: number, at: readonly (readonly [ms: number, count: nu
 }
 
 /** The estimate by its definition, from all that was ever counted, in integers without an end. */
-function oracleEstimate(periodMs: number, history: readonly (readonly [number, number])[], nowMs: number): bigint {
+function oracleEstimate(
+  periodMs: number,
+  history: readonly (readonly [number, number])[],
+  nowMs: number,
+): bigint {
   const start = nowMs - (nowMs % periodMs);
   let previous = 0n;
   let current = 0n;
@@ -28,9 +39,24 @@ function oracleEstimate(periodMs: number, history: readonly (readonly [number, n
 t.test("the waits of the worked table", (t) => {
   const table = [
     { name: "10 at 0 s, cap 10, at 0 s", history: [[0, 10]], now: 0, cap: 10, wait: 61 },
-    { name: "10 at 0 s and one at 61 s, cap 10", history: [[0, 10], [61_000, 1]], now: 61_000, cap: 10, wait: 6 },
+    {
+      name: "10 at 0 s and one at 61 s, cap 10",
+      history: [
+        [0, 10],
+        [61_000, 1],
+      ],
+      now: 61_000,
+      cap: 10,
+      wait: 6,
+    },
     { name: "1 at 59 s, cap 1", history: [[59_000, 1]], now: 59_000, cap: 1, wait: 2 },
-    { name: "100 at 59 s, cap 100, at 60 s", history: [[59_000, 100]], now: 60_000, cap: 100, wait: 1 },
+    {
+      name: "100 at 59 s, cap 100, at 60 s",
+      history: [[59_000, 100]],
+      now: 60_000,
+      cap: 100,
+      wait: 1,
+    },
     { name: "30 at 0 s, cap 10", history: [[0, 30]], now: 0, cap: 10, wait: 101 },
   ] as const;
   for (const { name, history, now, cap, wait } of table) {
@@ -42,24 +68,39 @@ t.test("the waits of the worked table", (t) => {
 });
 
 const count = fc.oneof(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 2 ** 49 }));
-const periodMs = fc.oneof(fc.constantFrom(1000, 10_000, minute, 3_600_000, 86_400_000), fc.integer({ min: 1, max: 4_000_000 }).map((s) => s * 1000));
+const periodMs = fc.oneof(
+  fc.constantFrom(1000, 10_000, minute, 3_600_000, 86_400_000),
+  fc.integer({ min: 1, max: 4_000_000 }).map((s) => s * 1000),
+);
 
 t.test("the estimate is exact for any counts, periods and times", (t) => {
   fc.assert(
-    fc.property(periodMs, fc.integer({ min: 0, max: 2 ** 41 }), fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), count), { minLength: 1, maxLength: 12 }), (period, begin, steps) => {
-      let now = begin;
-      const history: [number, number][] = [];
-      const window = newWindow(period, now);
-      for (const [share, amount] of steps) {
-        now += Math.floor(share * period * 1.5);
-        rollWindow(window, period, now);
-        addToWindow(window, period, now, amount, 0);
-        history.push([now, amount]);
-        const expected = oracleEstimate(period, history, now);
-        if (expected <= BigInt(Number.MAX_SAFE_INTEGER) && BigInt(estimateRequests(window, period, now)) !== expected) return false;
-      }
-      return true;
-    }),
+    fc.property(
+      periodMs,
+      fc.integer({ min: 0, max: 2 ** 41 }),
+      fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), count), {
+        minLength: 1,
+        maxLength: 12,
+      }),
+      (period, begin, steps) => {
+        let now = begin;
+        const history: [number, number][] = [];
+        const window = newWindow(period, now);
+        for (const [share, amount] of steps) {
+          now += Math.floor(share * period * 1.5);
+          rollWindow(window, period, now);
+          addToWindow(window, period, now, amount, 0);
+          history.push([now, amount]);
+          const expected = oracleEstimate(period, history, now);
+          if (
+            expected <= BigInt(Number.MAX_SAFE_INTEGER) &&
+            BigInt(estimateRequests(window, period, now)) !== expected
+          )
+            return false;
+        }
+        return true;
+      },
+    ),
     { numRuns: 500 },
   );
   t.pass("500 histories");
@@ -68,18 +109,31 @@ t.test("the estimate is exact for any counts, periods and times", (t) => {
 
 t.test("a wait is honest: after it there is room, a second earlier there is none", (t) => {
   fc.assert(
-    fc.property(periodMs, fc.integer({ min: 0, max: 2 ** 41 }), fc.double({ min: 0, max: 1, noNaN: true }), count, count, fc.integer({ min: 1, max: 2 ** 49 }), (period, begin, share, first, second, cap) => {
-      const now = begin + Math.floor(share * period * 1.2);
-      const window = counted(period, [[begin, first], [now, second]]);
-      const room = (atMs: number): boolean => {
-        const copy = { ...window };
-        rollWindow(copy, period, atMs);
-        return estimateRequests(copy, period, atMs) < cap;
-      };
-      if (room(now)) return true;
-      const wait = waitForRequests(window, period, now, cap);
-      return wait >= 1 && room(now + wait * 1000) && (wait === 1 || !room(now + (wait - 1) * 1000));
-    }),
+    fc.property(
+      periodMs,
+      fc.integer({ min: 0, max: 2 ** 41 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      count,
+      count,
+      fc.integer({ min: 1, max: 2 ** 49 }),
+      (period, begin, share, first, second, cap) => {
+        const now = begin + Math.floor(share * period * 1.2);
+        const window = counted(period, [
+          [begin, first],
+          [now, second],
+        ]);
+        const room = (atMs: number): boolean => {
+          const copy = { ...window };
+          rollWindow(copy, period, atMs);
+          return estimateRequests(copy, period, atMs) < cap;
+        };
+        if (room(now)) return true;
+        const wait = waitForRequests(window, period, now, cap);
+        return (
+          wait >= 1 && room(now + wait * 1000) && (wait === 1 || !room(now + (wait - 1) * 1000))
+        );
+      },
+    ),
     { numRuns: 1000 },
   );
   t.pass("1000 breaches");
@@ -87,7 +141,10 @@ t.test("a wait is honest: after it there is room, a second earlier there is none
 });
 
 t.test("a clock that steps back loses no count", (t) => {
-  const within = counted(minute, [[30_000, 5], [65_000, 3]]);
+  const within = counted(minute, [
+    [30_000, 5],
+    [65_000, 3],
+  ]);
   rollWindow(within, minute, 50_000);
   t.equal(estimateRequests(within, minute, 50_000), 8, "within a period everything weighs whole");
   const far = counted(minute, [[3_600_000, 7]]);
@@ -102,6 +159,12 @@ t.test("what is added late goes to the half of its moment, or is past counting",
   addToWindow(window, minute, 119_999, 1, 10);
   addToWindow(window, minute, 120_000, 2, 20);
   addToWindow(window, minute, 59_999, 4, 40);
-  t.same(window, { startMs: 120_000, previousRequests: 1, currentRequests: 2, previousTokens: 10, currentTokens: 20 });
+  t.same(window, {
+    startMs: 120_000,
+    previousRequests: 1,
+    currentRequests: 2,
+    previousTokens: 10,
+    currentTokens: 20,
+  });
   t.end();
 });

@@ -1,83 +1,185 @@
 import t from "tap";
 import { endReunion } from "../../../limiterd/handlers/handle-message.js";
 import type { Lease, Settle, Target } from "../../../shared/wire/message.js";
-import { counts, pathRule, settleOf, startDaemon, type TestDaemon, type TestPeer } from "../daemon.js";
+import {
+  counts,
+  pathRule,
+  settleOf,
+  startDaemon,
+  type TestDaemon,
+  type TestPeer,
+} from "../daemon.js";
 
 const path = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 const pathGauge = pathRule("/team", 0, { requests: 1 });
-const ofModel = (subject: string, caps: { requests?: number; tokens?: number } = { requests: 10, tokens: 1000 }, periodSeconds = 60) => ({ ...pathRule(subject, periodSeconds, caps), scope: "model" as const });
+const ofModel = (
+  subject: string,
+  caps: { requests?: number; tokens?: number } = { requests: 10, tokens: 1000 },
+  periodSeconds = 60,
+) => ({ ...pathRule(subject, periodSeconds, caps), scope: "model" as const });
 const a = { provider: "p", model: "a" };
 const b = { provider: "p", model: "b" };
 const c = { provider: "p", model: "c" };
-const rules = [path, pathGauge, ofModel("a"), ofModel("b"), ofModel("c"), ofModel("b", { requests: 1 }, 0)];
+const rules = [
+  path,
+  pathGauge,
+  ofModel("a"),
+  ofModel("b"),
+  ofModel("c"),
+  ofModel("b", { requests: 1 }, 0),
+];
 
 /** Admitted to the first target, under the lease 2. */
 function admitted(peer: TestPeer, targets: readonly Target[] = [a, b, c], id = 2): Lease {
-  peer.say({ kind: "admit", id, userPath: "/team", credential: "vouched", targets, submission: false });
+  peer.say({
+    kind: "admit",
+    id,
+    userPath: "/team",
+    credential: "vouched",
+    targets,
+    submission: false,
+  });
   const answer = peer.heard.at(-1)!;
   if (answer.kind !== "admitted") throw new Error(JSON.stringify(answer));
-  return { lease: id, userPath: "/team", admittedAtMs: answer.admittedAtMs, lsn: answer.lsn, target: targets[answer.target]!, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn, submission: false };
+  return {
+    lease: id,
+    userPath: "/team",
+    admittedAtMs: answer.admittedAtMs,
+    lsn: answer.lsn,
+    target: targets[answer.target]!,
+    targetAtMs: answer.admittedAtMs,
+    targetLsn: answer.lsn,
+    submission: false,
+  };
 }
 
-const attemptOf = (lease: Lease, seq: number): Settle => ({ ...settleOf(lease, seq, 0), of: "attempt" });
+const attemptOf = (lease: Lease, seq: number): Settle => ({
+  ...settleOf(lease, seq, 0),
+  of: "attempt",
+});
 
-/** The attempt of `lease` failed, as settle `seq`; the lease that goes on, without a target when none had room. */
-function rerouted(peer: TestPeer, lease: Lease, targets: readonly Target[], seq = 1, id = 50 + seq): Lease {
+/**
+ * The attempt of `lease` failed, as settle `seq`; the lease that goes on, without a target when
+ * none had room.
+ */
+function rerouted(
+  peer: TestPeer,
+  lease: Lease,
+  targets: readonly Target[],
+  seq = 1,
+  id = 50 + seq,
+): Lease {
   peer.say(attemptOf(lease, seq));
   peer.say({ kind: "reroute", id, lease: lease.lease, targets });
-  const answer = peer.heard.findLast((message) => (message.kind === "admitted" || message.kind === "refused") && message.id === id)!;
+  const answer = peer.heard.findLast(
+    (message) => (message.kind === "admitted" || message.kind === "refused") && message.id === id,
+  )!;
   if (answer.kind !== "admitted") return { ...lease, target: null, targetAtMs: 0, targetLsn: 0 };
-  return { ...lease, target: targets[answer.target]!, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn };
+  return {
+    ...lease,
+    target: targets[answer.target]!,
+    targetAtMs: answer.admittedAtMs,
+    targetLsn: answer.lsn,
+  };
 }
 
 /** Requests and slots of the path's rule and of the models a, b and c: "1+1" is one of each. */
-const seen = (daemon: TestDaemon): string => [path, ofModel("a"), ofModel("b"), ofModel("c")].map((rule) => counts(daemon, rule)).map(({ requests, inFlight }) => `${requests}+${inFlight}`).join(" ");
-const tokensOf = (daemon: TestDaemon): number[] => [path, ofModel("a"), ofModel("b"), ofModel("c")].map((rule) => counts(daemon, rule).tokens);
+const seen = (daemon: TestDaemon): string =>
+  [path, ofModel("a"), ofModel("b"), ofModel("c")]
+    .map((rule) => counts(daemon, rule))
+    .map(({ requests, inFlight }) => `${requests}+${inFlight}`)
+    .join(" ");
+const tokensOf = (daemon: TestDaemon): number[] =>
+  [path, ofModel("a"), ofModel("b"), ofModel("c")].map((rule) => counts(daemon, rule).tokens);
 
-t.test("a reroute gives the failed target's slot back and charges the next one; the path is neither judged nor charged again", async (t) => {
-  const daemon = startDaemon(rules);
-  const peer = daemon.proxy("p1");
-  const first = admitted(peer);
-  t.equal(seen(daemon), "1+1 1+1 0+0 0+0");
-  const second = rerouted(peer, first, [b, c]);
-  t.equal(seen(daemon), "1+1 1+0 1+1 0+0", "the path's only slot is taken, by this very request");
-  t.match(peer.heard.at(-1), { kind: "admitted", target: 0, headers: { requests: { limit: 10, remaining: 9 }, tokens: { limit: 1000 } } });
-  const third = rerouted(peer, second, [c], 2);
-  t.equal(seen(daemon), "1+1 1+0 1+0 1+1");
-  peer.say(settleOf(third, 3, 30));
-  t.equal(seen(daemon), "1+0 1+0 1+0 1+0");
-  t.same(tokensOf(daemon), [30, 0, 0, 30], "tokens are the target's that executed it");
-  await daemon.commit();
-  t.same(peer.heard.at(-1), { kind: "settled", seq: 3 });
-});
+t.test(
+  "a reroute gives the failed target's slot back and charges the next one; the path is neither judged nor charged again",
+  async (t) => {
+    const daemon = startDaemon(rules);
+    const peer = daemon.proxy("p1");
+    const first = admitted(peer);
+    t.equal(seen(daemon), "1+1 1+1 0+0 0+0");
+    const second = rerouted(peer, first, [b, c]);
+    t.equal(seen(daemon), "1+1 1+0 1+1 0+0", "the path's only slot is taken, by this very request");
+    t.match(peer.heard.at(-1), {
+      kind: "admitted",
+      target: 0,
+      headers: { requests: { limit: 10, remaining: 9 }, tokens: { limit: 1000 } },
+    });
+    const third = rerouted(peer, second, [c], 2);
+    t.equal(seen(daemon), "1+1 1+0 1+0 1+1");
+    peer.say(settleOf(third, 3, 30));
+    t.equal(seen(daemon), "1+0 1+0 1+0 1+0");
+    t.same(tokensOf(daemon), [30, 0, 0, 30], "tokens are the target's that executed it");
+    await daemon.commit();
+    t.same(peer.heard.at(-1), { kind: "settled", seq: 3 });
+  },
+);
 
-t.test("the reroute alone gives the slot back too, and a target without room is passed over", (t) => {
-  const daemon = startDaemon(rules);
-  const [one, two] = [daemon.proxy("p1"), daemon.proxy("p2")];
-  two.say({ kind: "admit", id: 2, userPath: "/other", credential: "vouched", targets: [b], submission: false });
-  const first = admitted(one);
-  one.say({ kind: "reroute", id: 60, lease: first.lease, targets: [b, c] });
-  t.match(one.heard.at(-1), { kind: "admitted", id: 60, target: 1 });
-  t.equal(seen(daemon), "1+1 1+0 1+1 1+1");
-  t.end();
-});
+t.test(
+  "the reroute alone gives the slot back too, and a target without room is passed over",
+  (t) => {
+    const daemon = startDaemon(rules);
+    const [one, two] = [daemon.proxy("p1"), daemon.proxy("p2")];
+    two.say({
+      kind: "admit",
+      id: 2,
+      userPath: "/other",
+      credential: "vouched",
+      targets: [b],
+      submission: false,
+    });
+    const first = admitted(one);
+    one.say({ kind: "reroute", id: 60, lease: first.lease, targets: [b, c] });
+    t.match(one.heard.at(-1), { kind: "admitted", id: 60, target: 1 });
+    t.equal(seen(daemon), "1+1 1+0 1+1 1+1");
+    t.end();
+  },
+);
 
-t.test("a reroute with no target free names the wait of the one that is free first; the path's slot stays until the settle", (t) => {
-  const daemon = startDaemon([...rules, ofModel("c", { requests: 1 }, 3600)]);
-  const other = daemon.proxy("p2");
-  other.say({ kind: "admit", id: 2, userPath: "/other", credential: "vouched", targets: [b], submission: false });
-  other.say({ kind: "admit", id: 3, userPath: "/other", credential: "vouched", targets: [c], submission: false });
-  const peer = daemon.proxy("p1");
-  const left = rerouted(peer, admitted(peer), [b, c]);
-  t.match(peer.heard.at(-1), { kind: "refused", scope: "model", subject: "b", dimension: "concurrent", waitSeconds: 1 });
-  t.same([left.target, seen(daemon)], [null, "1+1 1+0 1+1 1+1"]);
-  peer.say(settleOf(left, 2, 0));
-  t.equal(seen(daemon), "1+0 1+0 1+1 1+1");
-  t.end();
-});
+t.test(
+  "a reroute with no target free names the wait of the one that is free first; the path's slot stays until the settle",
+  (t) => {
+    const daemon = startDaemon([...rules, ofModel("c", { requests: 1 }, 3600)]);
+    const other = daemon.proxy("p2");
+    other.say({
+      kind: "admit",
+      id: 2,
+      userPath: "/other",
+      credential: "vouched",
+      targets: [b],
+      submission: false,
+    });
+    other.say({
+      kind: "admit",
+      id: 3,
+      userPath: "/other",
+      credential: "vouched",
+      targets: [c],
+      submission: false,
+    });
+    const peer = daemon.proxy("p1");
+    const left = rerouted(peer, admitted(peer), [b, c]);
+    t.match(peer.heard.at(-1), {
+      kind: "refused",
+      scope: "model",
+      subject: "b",
+      dimension: "concurrent",
+      waitSeconds: 1,
+    });
+    t.same([left.target, seen(daemon)], [null, "1+1 1+0 1+1 1+1"]);
+    peer.say(settleOf(left, 2, 0));
+    t.equal(seen(daemon), "1+0 1+0 1+1 1+1");
+    t.end();
+  },
+);
 
 t.test("the headers of a reroute are those of the path and the new target", (t) => {
-  const daemon = startDaemon([pathRule("/team", 60, { requests: 100 }), ofModel("a", { requests: 3 }), ofModel("b", { requests: 50 })]);
+  const daemon = startDaemon([
+    pathRule("/team", 60, { requests: 100 }),
+    ofModel("a", { requests: 3 }),
+    ofModel("b", { requests: 50 }),
+  ]);
   const peer = daemon.proxy("p1");
   const first = admitted(peer, [a, b]);
   t.match(peer.heard.at(-1), { headers: { requests: { limit: 3, remaining: 2 } } });
@@ -86,33 +188,63 @@ t.test("the headers of a reroute are those of the path and the new target", (t) 
   t.end();
 });
 
-t.test("the headers of a reroute don't tell what a reset has cleared, nor a rule that is gone", (t) => {
-  for (const [what, remaining] of [["reset", 4], ["deleted", 49]] as const) {
-    const daemon = startDaemon([pathRule("/team", 60, { requests: 4 }), ofModel("a", { requests: 3 }), ofModel("b", { requests: 50 })]);
-    const peer = daemon.proxy("p1");
-    const first = admitted(peer, [a, b]);
-    if (what === "reset") daemon.state.book.resetAll(daemon.state.writer.closeBatch());
-    else daemon.state.book.delete(pathRule("/team", 60, {}));
-    rerouted(peer, first, [b]);
-    t.match(peer.heard.at(-1), { kind: "admitted", headers: { requests: { remaining } } }, what);
-  }
-  t.end();
-});
+t.test(
+  "the headers of a reroute don't tell what a reset has cleared, nor a rule that is gone",
+  (t) => {
+    for (const [what, remaining] of [
+      ["reset", 4],
+      ["deleted", 49],
+    ] as const) {
+      const daemon = startDaemon([
+        pathRule("/team", 60, { requests: 4 }),
+        ofModel("a", { requests: 3 }),
+        ofModel("b", { requests: 50 }),
+      ]);
+      const peer = daemon.proxy("p1");
+      const first = admitted(peer, [a, b]);
+      if (what === "reset") daemon.state.book.resetAll(daemon.state.writer.closeBatch());
+      else daemon.state.book.delete(pathRule("/team", 60, {}));
+      rerouted(peer, first, [b]);
+      t.match(peer.heard.at(-1), { kind: "admitted", headers: { requests: { remaining } } }, what);
+    }
+    t.end();
+  },
+);
 
-t.test("the headers of a reroute know the rules that were written and deleted since the admission", async (t) => {
-  const daemon = startDaemon([pathRule("/team", 60, { requests: 100 }), pathRule("/team", 3600, { requests: 4 })]);
-  const peer = daemon.proxy("p1");
-  const lease = admitted(peer);
-  t.match(peer.heard.at(-1), { headers: { requests: { limit: 4, remaining: 3 } } });
-  peer.say({ kind: "admin", id: 90, op: "rate-limits.delete", body: { scope: "user_path", subject: "/team", limit_key: { period: "hour" } } });
-  const second = rerouted(peer, lease, [b, c]);
-  t.match(peer.heard.at(-1), { headers: { requests: { limit: 100, remaining: 99 } } });
-  peer.say({ kind: "admin", id: 91, op: "rate-limits.put", body: { user_path: "/team", limit_key: { period: "day" }, max_requests: 7 } });
-  const third = rerouted(peer, second, [c], 2);
-  t.match(peer.heard.at(-1), { headers: { requests: { limit: 7, remaining: 7 } } });
-  peer.say(settleOf(third, 3, 30));
-  t.same(counts(daemon, pathRule("/team", 60, { requests: 100 })), { requests: 1, tokens: 30, inFlight: 0 });
-});
+t.test(
+  "the headers of a reroute know the rules that were written and deleted since the admission",
+  async (t) => {
+    const daemon = startDaemon([
+      pathRule("/team", 60, { requests: 100 }),
+      pathRule("/team", 3600, { requests: 4 }),
+    ]);
+    const peer = daemon.proxy("p1");
+    const lease = admitted(peer);
+    t.match(peer.heard.at(-1), { headers: { requests: { limit: 4, remaining: 3 } } });
+    peer.say({
+      kind: "admin",
+      id: 90,
+      op: "rate-limits.delete",
+      body: { scope: "user_path", subject: "/team", limit_key: { period: "hour" } },
+    });
+    const second = rerouted(peer, lease, [b, c]);
+    t.match(peer.heard.at(-1), { headers: { requests: { limit: 100, remaining: 99 } } });
+    peer.say({
+      kind: "admin",
+      id: 91,
+      op: "rate-limits.put",
+      body: { user_path: "/team", limit_key: { period: "day" }, max_requests: 7 },
+    });
+    const third = rerouted(peer, second, [c], 2);
+    t.match(peer.heard.at(-1), { headers: { requests: { limit: 7, remaining: 7 } } });
+    peer.say(settleOf(third, 3, 30));
+    t.same(counts(daemon, pathRule("/team", 60, { requests: 100 })), {
+      requests: 1,
+      tokens: 30,
+      inFlight: 0,
+    });
+  },
+);
 
 t.test("a connection that ends at any moment of a reroute frees every slot, once", (t) => {
   for (const steps of [1, 2, 3]) {
@@ -127,143 +259,212 @@ t.test("a connection that ends at any moment of a reroute frees every slot, once
   t.end();
 });
 
-t.test("limits that are disabled reroute to the next target; a lease that nobody knows closes the peer", (t) => {
-  const daemon = startDaemon([]);
-  Object.assign(daemon.state.settings, { rateLimitsEnabled: false });
-  const peer = daemon.proxy("p1");
-  rerouted(peer, admitted(peer), [b, c]);
-  t.match(peer.heard.at(-1), { kind: "admitted", target: 0, headers: null });
-  t.notOk(peer.say({ kind: "reroute", id: 70, lease: 99, targets: [b] }), "unknown");
-  t.notOk(daemon.proxy("p2").say({ kind: "reroute", id: 70, lease: 2, targets: [b] }), "another peer's");
-  t.end();
-});
+t.test(
+  "limits that are disabled reroute to the next target; a lease that nobody knows closes the peer",
+  (t) => {
+    const daemon = startDaemon([]);
+    Object.assign(daemon.state.settings, { rateLimitsEnabled: false });
+    const peer = daemon.proxy("p1");
+    rerouted(peer, admitted(peer), [b, c]);
+    t.match(peer.heard.at(-1), { kind: "admitted", target: 0, headers: null });
+    t.notOk(peer.say({ kind: "reroute", id: 70, lease: 99, targets: [b] }), "unknown");
+    t.notOk(
+      daemon.proxy("p2").say({ kind: "reroute", id: 70, lease: 2, targets: [b] }),
+      "another peer's",
+    );
+    t.end();
+  },
+);
 
-t.test("an attempt that is told again isn't counted again, and leaves the next target its slot", async (t) => {
-  const daemon = startDaemon(rules);
-  const peer = daemon.proxy("p1");
-  const first = admitted(peer);
-  const second = rerouted(peer, first, [b]);
-  peer.say(attemptOf(first, 1));
-  t.equal(seen(daemon), "1+1 1+0 1+1 0+0");
-  peer.close();
-  const again = daemon.proxy("p1", [second]);
-  again.say(attemptOf(first, 1));
-  t.equal(seen(daemon), "1+1 1+0 1+1 0+0");
-});
+t.test(
+  "an attempt that is told again isn't counted again, and leaves the next target its slot",
+  async (t) => {
+    const daemon = startDaemon(rules);
+    const peer = daemon.proxy("p1");
+    const first = admitted(peer);
+    const second = rerouted(peer, first, [b]);
+    peer.say(attemptOf(first, 1));
+    t.equal(seen(daemon), "1+1 1+0 1+1 0+0");
+    peer.close();
+    const again = daemon.proxy("p1", [second]);
+    again.say(attemptOf(first, 1));
+    t.equal(seen(daemon), "1+1 1+0 1+1 0+0");
+  },
+);
 
-t.test("attempts without an admission are counted at their targets, the request once at its path", (t) => {
-  const daemon = startDaemon(rules);
-  const peer = daemon.proxy("p1");
-  const unasked = (target: Target): Lease => ({ lease: 0, userPath: "/team", admittedAtMs: 0, lsn: 0, target, targetAtMs: 0, targetLsn: 0, submission: false });
-  peer.say(attemptOf(unasked(a), 1));
-  t.equal(seen(daemon), "0+0 1+0 0+0 0+0");
-  peer.say(settleOf(unasked(b), 2, 5));
-  t.equal(seen(daemon), "1+0 1+0 1+0 0+0");
-  t.same(tokensOf(daemon), [5, 0, 5, 0]);
-  t.end();
-});
+t.test(
+  "attempts without an admission are counted at their targets, the request once at its path",
+  (t) => {
+    const daemon = startDaemon(rules);
+    const peer = daemon.proxy("p1");
+    const unasked = (target: Target): Lease => ({
+      lease: 0,
+      userPath: "/team",
+      admittedAtMs: 0,
+      lsn: 0,
+      target,
+      targetAtMs: 0,
+      targetLsn: 0,
+      submission: false,
+    });
+    peer.say(attemptOf(unasked(a), 1));
+    t.equal(seen(daemon), "0+0 1+0 0+0 0+0");
+    peer.say(settleOf(unasked(b), 2, 5));
+    t.equal(seen(daemon), "1+0 1+0 1+0 0+0");
+    t.same(tokensOf(daemon), [5, 0, 5, 0]);
+    t.end();
+  },
+);
 
-t.test("a crash at any moment of a failover: each attempt and the request are counted once, whatever was written", async (t) => {
-  const moments = 6;
-  for (let crashAt = 0; crashAt < moments; crashAt++) {
-    for (let snapshotAt = -1; snapshotAt <= crashAt; snapshotAt++) {
-      for (const commits of [true, false]) {
-        let daemon = startDaemon(rules);
-        let peer = daemon.proxy("p1");
-        let lease: Lease | null = null;
-        const settled: Settle[] = [];
-        const settle = (what: Settle): void => {
-          settled.push(what);
-          peer.say(what);
-        };
-        const ask = (targets: readonly Target[], id: number): void => {
-          peer.say({ kind: "reroute", id, lease: 2, targets });
-          const answer = peer.heard.at(-1)!;
-          if (answer.kind !== "admitted") throw new Error(JSON.stringify(answer));
-          lease = { ...lease!, target: targets[0]!, targetAtMs: answer.admittedAtMs, targetLsn: answer.lsn };
-        };
-        const fail = (seq: number): void => {
-          settle(attemptOf(lease!, seq));
-          lease = { ...lease!, target: null, targetAtMs: 0, targetLsn: 0 };
-        };
-        const steps = [
-          () => void (lease = admitted(peer)),
-          () => fail(1),
-          () => ask([b], 61),
-          () => fail(2),
-          () => ask([c], 62),
-          () => {
-            settle(settleOf(lease!, 3, 30));
-            lease = null;
-          },
-        ];
-        for (const [at, step] of steps.entries()) {
-          step();
-          if (commits) await daemon.commit();
-          if (at === snapshotAt) await daemon.snapshot();
-          if (at !== crashAt) continue;
-          daemon = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs });
-          peer = daemon.proxy("p1", lease === null ? [] : [lease]);
-          // Twice: whoever reconnects a second time isn't counted a second time.
-          peer.close();
-          peer = daemon.proxy("p1", lease === null ? [] : [lease]);
-          const welcome = peer.heard.find(({ kind }) => kind === "welcome");
-          if (welcome?.kind !== "welcome") throw new Error("not welcomed");
-          for (const one of settled.filter(({ seq }) => seq > welcome.settledSeq)) peer.say(one);
+t.test(
+  "a crash at any moment of a failover: each attempt and the request are counted once, whatever was written",
+  async (t) => {
+    const moments = 6;
+    for (let crashAt = 0; crashAt < moments; crashAt++) {
+      for (let snapshotAt = -1; snapshotAt <= crashAt; snapshotAt++) {
+        for (const commits of [true, false]) {
+          let daemon = startDaemon(rules);
+          let peer = daemon.proxy("p1");
+          let lease: Lease | null = null;
+          const settled: Settle[] = [];
+          const settle = (what: Settle): void => {
+            settled.push(what);
+            peer.say(what);
+          };
+          const ask = (targets: readonly Target[], id: number): void => {
+            peer.say({ kind: "reroute", id, lease: 2, targets });
+            const answer = peer.heard.at(-1)!;
+            if (answer.kind !== "admitted") throw new Error(JSON.stringify(answer));
+            lease = {
+              ...lease!,
+              target: targets[0]!,
+              targetAtMs: answer.admittedAtMs,
+              targetLsn: answer.lsn,
+            };
+          };
+          const fail = (seq: number): void => {
+            settle(attemptOf(lease!, seq));
+            lease = { ...lease!, target: null, targetAtMs: 0, targetLsn: 0 };
+          };
+          const steps = [
+            () => void (lease = admitted(peer)),
+            () => fail(1),
+            () => ask([b], 61),
+            () => fail(2),
+            () => ask([c], 62),
+            () => {
+              settle(settleOf(lease!, 3, 30));
+              lease = null;
+            },
+          ];
+          for (const [at, step] of steps.entries()) {
+            step();
+            if (commits) await daemon.commit();
+            if (at === snapshotAt) await daemon.snapshot();
+            if (at !== crashAt) continue;
+            daemon = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs });
+            peer = daemon.proxy("p1", lease === null ? [] : [lease]);
+            // Twice: whoever reconnects a second time isn't counted a second time.
+            peer.close();
+            peer = daemon.proxy("p1", lease === null ? [] : [lease]);
+            const welcome = peer.heard.find(({ kind }) => kind === "welcome");
+            if (welcome?.kind !== "welcome") throw new Error("not welcomed");
+            for (const one of settled.filter(({ seq }) => seq > welcome.settledSeq)) peer.say(one);
+          }
+          const what = `crash after ${crashAt}, snapshot after ${snapshotAt}, ${commits ? "committed" : "not committed"}`;
+          t.same([seen(daemon), tokensOf(daemon)], ["1+0 1+0 1+0 1+0", [30, 0, 0, 30]], what);
+          await daemon.commit();
+          await daemon.snapshot();
+          const last = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs });
+          t.same(
+            [seen(last), tokensOf(last)],
+            ["1+0 1+0 1+0 1+0", [30, 0, 0, 30]],
+            `${what}, and a second crash`,
+          );
         }
-        const what = `crash after ${crashAt}, snapshot after ${snapshotAt}, ${commits ? "committed" : "not committed"}`;
-        t.same([seen(daemon), tokensOf(daemon)], ["1+0 1+0 1+0 1+0", [30, 0, 0, 30]], what);
-        await daemon.commit();
-        await daemon.snapshot();
-        const last = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs });
-        t.same([seen(last), tokensOf(last)], ["1+0 1+0 1+0 1+0", [30, 0, 0, 30]], `${what}, and a second crash`);
       }
     }
-  }
-});
+  },
+);
 
-t.test("after a crash a target's window is judged by the number of the reroute, the path's by that of the admission", async (t) => {
-  const daemon = startDaemon(rules);
-  const [peer, other] = [daemon.proxy("p1"), daemon.proxy("p2")];
-  const first = admitted(peer);
-  other.say({ kind: "admit", id: 2, userPath: "/other", credential: "vouched", targets: [c], submission: false });
-  await daemon.snapshot();
-  const second = rerouted(peer, first, [c]);
-  const next = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs });
-  const back = next.proxy("p1", [second]);
-  t.equal(seen(next), "1+1 1+0 0+0 2+1", "c's window was written after the admission and before the reroute");
-  endReunion(next.state);
-  back.say(attemptOf(first, 1));
-  back.say(settleOf(second, 2, 30));
-  t.equal(seen(next), "1+0 1+0 0+0 2+0");
-});
+t.test(
+  "after a crash a target's window is judged by the number of the reroute, the path's by that of the admission",
+  async (t) => {
+    const daemon = startDaemon(rules);
+    const [peer, other] = [daemon.proxy("p1"), daemon.proxy("p2")];
+    const first = admitted(peer);
+    other.say({
+      kind: "admit",
+      id: 2,
+      userPath: "/other",
+      credential: "vouched",
+      targets: [c],
+      submission: false,
+    });
+    await daemon.snapshot();
+    const second = rerouted(peer, first, [c]);
+    const next = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs });
+    const back = next.proxy("p1", [second]);
+    t.equal(
+      seen(next),
+      "1+1 1+0 0+0 2+1",
+      "c's window was written after the admission and before the reroute",
+    );
+    endReunion(next.state);
+    back.say(attemptOf(first, 1));
+    back.say(settleOf(second, 2, 30));
+    t.equal(seen(next), "1+0 1+0 0+0 2+0");
+  },
+);
 
-t.test("a withdrawn admission is counted nowhere, after a crash at any moment either", async (t) => {
-  for (const [beforeSettle, afterSettle, commits] of [[false, false, true], [true, false, true], [false, true, true], [true, true, true], [true, false, false], [false, false, false]]) {
+t.test(
+  "a withdrawn admission is counted nowhere, after a crash at any moment either",
+  async (t) => {
+    for (const [beforeSettle, afterSettle, commits] of [
+      [false, false, true],
+      [true, false, true],
+      [false, true, true],
+      [true, true, true],
+      [true, false, false],
+      [false, false, false],
+    ]) {
+      const daemon = startDaemon(rules);
+      const peer = daemon.proxy("p1");
+      const lease = admitted(peer);
+      if (beforeSettle) await daemon.snapshot();
+      const withdrawal: Settle = { ...settleOf(lease, 1, 0), of: "withdrawn" };
+      peer.say(withdrawal);
+      t.equal(seen(daemon), "0+0 0+0 0+0 0+0");
+      if (commits) await daemon.commit();
+      if (afterSettle) await daemon.snapshot();
+      const next = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs });
+      const back = next.proxy("p1");
+      if (!commits) back.say(withdrawal);
+      t.equal(
+        seen(next),
+        "0+0 0+0 0+0 0+0",
+        JSON.stringify({ beforeSettle, afterSettle, commits }),
+      );
+    }
+  },
+);
+
+t.test(
+  "a withdrawal takes nothing from a rule that was reset, or made, after the admission",
+  async (t) => {
     const daemon = startDaemon(rules);
     const peer = daemon.proxy("p1");
     const lease = admitted(peer);
-    if (beforeSettle) await daemon.snapshot();
-    const withdrawal: Settle = { ...settleOf(lease, 1, 0), of: "withdrawn" };
-    peer.say(withdrawal);
-    t.equal(seen(daemon), "0+0 0+0 0+0 0+0");
-    if (commits) await daemon.commit();
-    if (afterSettle) await daemon.snapshot();
-    const next = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs });
-    const back = next.proxy("p1");
-    if (!commits) back.say(withdrawal);
-    t.equal(seen(next), "0+0 0+0 0+0 0+0", JSON.stringify({ beforeSettle, afterSettle, commits }));
-  }
-});
-
-t.test("a withdrawal takes nothing from a rule that was reset, or made, after the admission", async (t) => {
-  const daemon = startDaemon(rules);
-  const peer = daemon.proxy("p1");
-  const lease = admitted(peer);
-  peer.say({ kind: "admin", id: 90, op: "rate-limits.reset-one", body: { scope: "user_path", subject: "/team", period: "minute" } });
-  peer.say(settleOf({ ...lease, lease: 0, lsn: 0, targetLsn: 0, target: b }, 1, 0));
-  t.equal(counts(daemon, path).requests, 1);
-  peer.say({ ...settleOf(lease, 2, 0), of: "withdrawn" });
-  t.equal(counts(daemon, path).requests, 1);
-  t.equal(counts(daemon, ofModel("a")).requests, 0);
-});
+    peer.say({
+      kind: "admin",
+      id: 90,
+      op: "rate-limits.reset-one",
+      body: { scope: "user_path", subject: "/team", period: "minute" },
+    });
+    peer.say(settleOf({ ...lease, lease: 0, lsn: 0, targetLsn: 0, target: b }, 1, 0));
+    t.equal(counts(daemon, path).requests, 1);
+    peer.say({ ...settleOf(lease, 2, 0), of: "withdrawn" });
+    t.equal(counts(daemon, path).requests, 1);
+    t.equal(counts(daemon, ofModel("a")).requests, 0);
+  },
+);

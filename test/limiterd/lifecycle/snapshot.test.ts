@@ -4,28 +4,38 @@ import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { askFor, settleOf, startDaemon } from "../daemon.js";
 import { childNames } from "../counters/child-names.js";
 
-const template: RuleDefinition = { scope: "user_path", subject: "/users", periodSeconds: 60, maxRequests: 5, maxTokens: null, perChild: true };
+const template: RuleDefinition = {
+  scope: "user_path",
+  subject: "/users",
+  periodSeconds: 60,
+  maxRequests: 5,
+  maxTokens: null,
+  perChild: true,
+};
 
-t.test("an idle child is forgotten after two periods, in memory and in the store; a busy one stays", async (t) => {
-  const daemon = startDaemon([template]);
-  const peer = daemon.proxy("p1");
-  const settled = askFor(peer, 2, "/users/idle")!;
-  peer.say(settleOf(settled, 1, 1));
-  askFor(peer, 3, "/users/busy/app");
-  await daemon.snapshot();
-  const children = (): string[] => childNames(daemon.state.book.find(template)!.children);
-  const stored = (): number => [...daemon.store.entries("windows")].length;
-  t.same(children(), ["idle", "busy"]);
-  t.equal(stored(), 2);
-  daemon.nowMs += 119_000;
-  await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
-  t.same(children(), ["idle", "busy"], "a second too early");
-  daemon.nowMs += 60_000;
-  await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
-  await daemon.commit();
-  t.same(children(), ["busy"], "its request still runs");
-  t.equal(stored(), 1);
-});
+t.test(
+  "an idle child is forgotten after two periods, in memory and in the store; a busy one stays",
+  async (t) => {
+    const daemon = startDaemon([template]);
+    const peer = daemon.proxy("p1");
+    const settled = askFor(peer, 2, "/users/idle")!;
+    peer.say(settleOf(settled, 1, 1));
+    askFor(peer, 3, "/users/busy/app");
+    await daemon.snapshot();
+    const children = (): string[] => childNames(daemon.state.book.find(template)!.children);
+    const stored = (): number => [...daemon.store.entries("windows")].length;
+    t.same(children(), ["idle", "busy"]);
+    t.equal(stored(), 2);
+    daemon.nowMs += 119_000;
+    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+    t.same(children(), ["idle", "busy"], "a second too early");
+    daemon.nowMs += 60_000;
+    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+    await daemon.commit();
+    t.same(children(), ["busy"], "its request still runs");
+    t.equal(stored(), 1);
+  },
+);
 
 t.test("a hundred thousand children come and go in bounded memory", async (t) => {
   const daemon = startDaemon([template]);

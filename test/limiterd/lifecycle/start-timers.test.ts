@@ -21,35 +21,45 @@ function wind(daemon: TestDaemon, flushIntervalMs: number): Clockwork {
     set.set(key, { ms, run });
     return () => set.delete(key);
   };
-  const timers = startTimers({ state: daemon.state, voidWindows: [] }, {
-    nowMs: () => daemon.nowMs,
-    every: add,
-    after: add,
-    onMissing: (proxies) => log.push(`${proxies} missing`),
-    closeListener() {
-      log.push(`closed with ${[...daemon.store.entries("windows")].length} windows on the disk`);
-      return Promise.resolve();
+  const timers = startTimers(
+    { state: daemon.state, voidWindows: [] },
+    {
+      nowMs: () => daemon.nowMs,
+      every: add,
+      after: add,
+      onMissing: (proxies) => log.push(`${proxies} missing`),
+      closeListener() {
+        log.push(`closed with ${[...daemon.store.entries("windows")].length} windows on the disk`);
+        return Promise.resolve();
+      },
     },
-  }, { flushIntervalMs, usageRetentionDays: 400, usageFlushMs: 10_000 });
+    { flushIntervalMs, usageRetentionDays: 400, usageFlushMs: 10_000 },
+  );
   return {
-    timers, log,
+    timers,
+    log,
     ring(ms) {
       for (const timer of [...set.values()]) if (timer.ms === ms) timer.run();
     },
-    get lengths() { return [...set.values()].map(({ ms }) => ms); },
+    get lengths() {
+      return [...set.values()].map(({ ms }) => ms);
+    },
   };
 }
 
-t.test("a snapshot is written once per interval, and with the interval 0 not until the end", async (t) => {
-  const daemon = startDaemon([minute]);
-  const { ring, lengths } = wind(daemon, 250);
-  t.same(lengths, [250, 10_000, 1000]);
-  askFor(daemon.proxy("p1"), 2, "/team");
-  ring(250);
-  await daemon.commit();
-  t.equal([...daemon.store.entries("windows")].length, 1);
-  t.same(wind(daemon, 0).lengths, [10_000, 1000]);
-});
+t.test(
+  "a snapshot is written once per interval, and with the interval 0 not until the end",
+  async (t) => {
+    const daemon = startDaemon([minute]);
+    const { ring, lengths } = wind(daemon, 250);
+    t.same(lengths, [250, 10_000, 1000]);
+    askFor(daemon.proxy("p1"), 2, "/team");
+    ring(250);
+    await daemon.commit();
+    t.equal([...daemon.store.entries("windows")].length, 1);
+    t.same(wind(daemon, 0).lengths, [10_000, 1000]);
+  },
+);
 
 t.test("a stop writes the windows before it closes the peers, and ends every timer", async (t) => {
   const daemon = startDaemon([minute]);
@@ -70,41 +80,50 @@ t.test("a daemon that stops listens to nobody any more", async (t) => {
   t.equal(daemon.state.counts.closedPeers, 0);
 });
 
-t.test("a stop gives up on a store that can't be written, and still closes the peers", async (t) => {
-  const daemon = startDaemon([minute]);
-  await daemon.commit();
-  const clockwork = wind(daemon, 1000);
-  askFor(daemon.proxy("p1"), 2, "/team");
-  daemon.store.broken = true;
-  const stopped = clockwork.timers.stop();
-  clockwork.ring(5000);
-  t.equal(await stopped, false);
-  t.same(clockwork.log, ["closed with 0 windows on the disk"]);
-});
+t.test(
+  "a stop gives up on a store that can't be written, and still closes the peers",
+  async (t) => {
+    const daemon = startDaemon([minute]);
+    await daemon.commit();
+    const clockwork = wind(daemon, 1000);
+    askFor(daemon.proxy("p1"), 2, "/team");
+    daemon.store.broken = true;
+    const stopped = clockwork.timers.stop();
+    clockwork.ring(5000);
+    t.equal(await stopped, false);
+    t.same(clockwork.log, ["closed with 0 windows on the disk"]);
+  },
+);
 
-t.test("the proxies that don't come back are told once, and nobody waits for them any longer", async (t) => {
-  const daemon = startDaemon([minute]);
-  daemon.proxy("p1");
-  await daemon.commit();
-  const next = startDaemon([minute], { store: daemon.store.crash() });
-  const clockwork = wind(next, 1000);
-  t.ok(clockwork.lengths.includes(500));
-  clockwork.ring(500);
-  t.same(clockwork.log, ["1 missing"]);
-  t.equal(next.state.awaited, null);
-});
+t.test(
+  "the proxies that don't come back are told once, and nobody waits for them any longer",
+  async (t) => {
+    const daemon = startDaemon([minute]);
+    daemon.proxy("p1");
+    await daemon.commit();
+    const next = startDaemon([minute], { store: daemon.store.crash() });
+    const clockwork = wind(next, 1000);
+    t.ok(clockwork.lengths.includes(500));
+    clockwork.ring(500);
+    t.same(clockwork.log, ["1 missing"]);
+    t.equal(next.state.awaited, null);
+  },
+);
 
-t.test("a connection that never says hello is closed after five seconds, another isn't", async (t) => {
-  const daemon = startDaemon([minute]);
-  const closed: string[] = [];
-  const { ring } = wind(daemon, 0);
-  connect(daemon.state, { send: () => {}, close: () => closed.push("silent") }, daemon.nowMs);
-  daemon.proxy("p1");
-  daemon.nowMs += 4_999;
-  ring(1000);
-  t.same(closed, []);
-  daemon.nowMs += 1;
-  ring(1000);
-  t.same(closed, ["silent"]);
-  t.equal(daemon.state.counts.closedPeers, 1);
-});
+t.test(
+  "a connection that never says hello is closed after five seconds, another isn't",
+  async (t) => {
+    const daemon = startDaemon([minute]);
+    const closed: string[] = [];
+    const { ring } = wind(daemon, 0);
+    connect(daemon.state, { send: () => {}, close: () => closed.push("silent") }, daemon.nowMs);
+    daemon.proxy("p1");
+    daemon.nowMs += 4_999;
+    ring(1000);
+    t.same(closed, []);
+    daemon.nowMs += 1;
+    ring(1000);
+    t.same(closed, ["silent"]);
+    t.equal(daemon.state.counts.closedPeers, 1);
+  },
+);

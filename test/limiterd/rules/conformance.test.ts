@@ -1,4 +1,7 @@
-/** Every worked case against the pure core: rule book, verdict, charge and list, with time as an argument. */
+/**
+ * Every worked case against the pure core: rule book, verdict, charge and list, with time as an
+ * argument.
+ */
 import t from "tap";
 import { admit } from "../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../limiterd/rules/charge.js";
@@ -7,10 +10,17 @@ import { type Counter, createRuleBook } from "../../../limiterd/rules/rule-book.
 import { refusalHeaders, successHeaders } from "../../../proxy/http/respond.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Scope } from "../../../shared/domain/rule.js";
-import { type CaseGateway, type CaseRule, limiterCases, playCase } from "../../conformance/cases.js";
+import {
+  type CaseGateway,
+  type CaseRule,
+  limiterCases,
+  playCase,
+} from "../../conformance/cases.js";
 
 for (const item of limiterCases("all")) {
-  t.test(`${item.id}: ${item.given.title}`, (t) => playCase(t, item, coreGateway(item.given.rules, item.given.clock_base * 1000)));
+  t.test(`${item.id}: ${item.given.title}`, (t) =>
+    playCase(t, item, coreGateway(item.given.rules, item.given.clock_base * 1000)),
+  );
 }
 
 function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
@@ -18,7 +28,14 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
   const book = createRuleBook();
   for (const rule of rules) {
     book.put(
-      { scope: (rule.scope ?? "user_path") as Scope, subject: rule.subject, periodSeconds: rule.period_seconds, maxRequests: rule.max_requests ?? null, maxTokens: rule.max_tokens ?? null, perChild: rule.per_child ?? false },
+      {
+        scope: (rule.scope ?? "user_path") as Scope,
+        subject: rule.subject,
+        periodSeconds: rule.period_seconds,
+        maxRequests: rule.max_requests ?? null,
+        maxTokens: rule.max_tokens ?? null,
+        perChild: rule.per_child ?? false,
+      },
       { source: "config", nowMs, lsn: 0 },
     );
   }
@@ -30,17 +47,44 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
   return {
     setClock: async (ms) => void (nowMs = ms),
     async request(request) {
-      const verdict = admit(book, { userPath: request.userPath, targets: [{ provider: request.provider, model: request.model }], submission: false }, { nowMs, tokensEnforced: true });
+      const verdict = admit(
+        book,
+        {
+          userPath: request.userPath,
+          targets: [{ provider: request.provider, model: request.model }],
+          submission: false,
+        },
+        { nowMs, tokensEnforced: true },
+      );
       if (!verdict.admitted) {
         const { breach } = verdict;
         if (breach.dimension === "budget") throw new Error("no budget was asked");
-        const body = { error: { type: "rate_limit_error", message: refusalMessage(breach), param: null, code: "rate_limit_exceeded" } };
-        return { status: 429, headers: asRecord(refusalHeaders(breach).filter((_, i, all) => all[i - (i % 2)] !== "x-should-retry")), body, upstreamCalled: false };
+        const body = {
+          error: {
+            type: "rate_limit_error",
+            message: refusalMessage(breach),
+            param: null,
+            code: "rate_limit_exceeded",
+          },
+        };
+        return {
+          status: 429,
+          headers: asRecord(
+            refusalHeaders(breach).filter((_, i, all) => all[i - (i % 2)] !== "x-should-retry"),
+          ),
+          body,
+          upstreamCalled: false,
+        };
       }
       const held = { counters: verdict.counters, tokens: request.tokens };
       if (request.keepOpenAs === null) end(held);
       else open.set(request.keepOpenAs, held);
-      return { status: 200, headers: asRecord(successHeaders(verdict.headers)), body: null, upstreamCalled: true };
+      return {
+        status: 200,
+        headers: asRecord(successHeaders(verdict.headers)),
+        body: null,
+        upstreamCalled: true,
+      };
     },
     async finish(name) {
       end(open.get(name)!);

@@ -31,8 +31,14 @@ interface OracleBreach {
 
 /** Whom a rule counts this request for: itself, a child of its path, or nobody (null). */
 export function counted(rule: OracleRule, { path, provider, model }: OracleRequest): string | null {
-  if (rule.scope === "provider") return provider.toLowerCase() === rule.subject.toLowerCase() ? rule.subject : null;
-  if (rule.scope === "model") return [model, `${provider}/${model}`].some((id) => id.toLowerCase() === rule.subject.toLowerCase()) ? rule.subject : null;
+  if (rule.scope === "provider")
+    return provider.toLowerCase() === rule.subject.toLowerCase() ? rule.subject : null;
+  if (rule.scope === "model")
+    return [model, `${provider}/${model}`].some(
+      (id) => id.toLowerCase() === rule.subject.toLowerCase(),
+    )
+      ? rule.subject
+      : null;
   const above = rule.subject === "/" ? "/" : `${rule.subject}/`;
   if (!`${path}/`.startsWith(above)) return null;
   const child = path.slice(above.length).split("/")[0]!;
@@ -43,8 +49,12 @@ export function counted(rule: OracleRule, { path, provider, model }: OracleReque
 export type Estimate<Rule> = (rule: Rule, who: string, kind: OracleKind, nowMs: number) => bigint;
 
 /** Verdicts and headers from what is counted, whoever counts it. */
-export function createJudge<Rule extends OracleRule>(unordered: readonly Rule[], estimate: Estimate<Rule>) {
-  const key = (rule: OracleRule): string => `${rule.scope}\n${rule.scope === "user_path" ? rule.subject : rule.subject.toLowerCase()}\n${String(rule.periodSeconds).padStart(10, "0")}`;
+export function createJudge<Rule extends OracleRule>(
+  unordered: readonly Rule[],
+  estimate: Estimate<Rule>,
+) {
+  const key = (rule: OracleRule): string =>
+    `${rule.scope}\n${rule.scope === "user_path" ? rule.subject : rule.subject.toLowerCase()}\n${String(rule.periodSeconds).padStart(10, "0")}`;
   const rules = [...unordered].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 
   /** Every breach of these rules, with the seconds after which it would be none. */
@@ -52,7 +62,13 @@ export function createJudge<Rule extends OracleRule>(unordered: readonly Rule[],
     return rules.flatMap((rule, place) => {
       const subject = counted(rule, of);
       if (subject === null || !scopes.includes(rule.scope)) return [];
-      const caps: readonly (readonly [OracleKind, number | null])[] = rule.periodSeconds === 0 ? [["concurrent", rule.maxRequests]] : [["requests", rule.maxRequests], ["tokens", rule.maxTokens]];
+      const caps: readonly (readonly [OracleKind, number | null])[] =
+        rule.periodSeconds === 0
+          ? [["concurrent", rule.maxRequests]]
+          : [
+              ["requests", rule.maxRequests],
+              ["tokens", rule.maxTokens],
+            ];
       return caps.flatMap(([dimension, cap]) => {
         if (cap === null || estimate(rule, subject, dimension, nowMs) < cap) return [];
         // Two periods on, nothing weighs any more; three, where the clock has stepped back by one.
@@ -67,51 +83,108 @@ export function createJudge<Rule extends OracleRule>(unordered: readonly Rule[],
     });
   }
 
-  const longest = (found: readonly OracleBreach[]): OracleBreach | null => [...found].sort((a, b) => b.wait - a.wait || a.place - b.place)[0] ?? null;
+  const longest = (found: readonly OracleBreach[]): OracleBreach | null =>
+    [...found].sort((a, b) => b.wait - a.wait || a.place - b.place)[0] ?? null;
 
-  /** The tightest rule of a kind after this request: limit, what is left, seconds to the window's end. */
-  function triple(of: OracleRequest, kind: "requests" | "tokens", nowMs: number): readonly [number, number, number] | null {
+  /**
+   * The tightest rule of a kind after this request: limit, what is left, seconds to the window's
+   * end.
+   */
+  function triple(
+    of: OracleRequest,
+    kind: "requests" | "tokens",
+    nowMs: number,
+  ): readonly [number, number, number] | null {
     const left = rules.flatMap((rule, place) => {
-      const [who, cap] = [counted(rule, of), kind === "requests" ? rule.maxRequests : rule.maxTokens];
+      const [who, cap] = [
+        counted(rule, of),
+        kind === "requests" ? rule.maxRequests : rule.maxTokens,
+      ];
       if (who === null || cap === null || rule.periodSeconds === 0) return [];
       const remaining = BigInt(cap) - estimate(rule, who, kind, nowMs);
-      return [{ place, cap, remaining: remaining < 0n ? 0 : Number(remaining), reset: rule.periodSeconds - Math.floor((nowMs % (rule.periodSeconds * 1000)) / 1000) }];
+      return [
+        {
+          place,
+          cap,
+          remaining: remaining < 0n ? 0 : Number(remaining),
+          reset: rule.periodSeconds - Math.floor((nowMs % (rule.periodSeconds * 1000)) / 1000),
+        },
+      ];
     });
     const tightest = left.sort((a, b) => a.remaining - b.remaining || a.place - b.place)[0];
     return tightest === undefined ? null : [tightest.cap, tightest.remaining, tightest.reset];
   }
 
   return {
-    /** Looks only: the target that admits, or who refuses and for how long. Path null: only the targets are asked. */
+    /**
+     * Looks only: the target that admits, or who refuses and for how long. Path null: only the
+     * targets are asked.
+     */
     ask(path: string | null, targets: readonly Omit<OracleRequest, "path">[], nowMs: number) {
-      const ofPath = path === null ? null : longest(breaches({ path, ...targets[0]! }, nowMs, ["user_path"]));
-      const ofTargets = targets.map((target) => longest(breaches({ path: "/", ...target }, nowMs, ["provider", "model"])));
+      const ofPath =
+        path === null ? null : longest(breaches({ path, ...targets[0]! }, nowMs, ["user_path"]));
+      const ofTargets = targets.map((target) =>
+        longest(breaches({ path: "/", ...target }, nowMs, ["provider", "model"])),
+      );
       const target = ofTargets.indexOf(null);
       if (target !== -1 && ofPath === null) return { target };
-      const shortest = target !== -1 ? null : (ofTargets as OracleBreach[]).sort((a, b) => a.wait - b.wait || a.place - b.place)[0]!;
+      const shortest =
+        target !== -1
+          ? null
+          : (ofTargets as OracleBreach[]).sort((a, b) => a.wait - b.wait || a.place - b.place)[0]!;
       const { place, ...breach } = longest([ofPath, shortest].filter((found) => found !== null))!;
-      return { refused: { scope: rules[place]!.scope, periodSeconds: rules[place]!.periodSeconds, ...breach } };
+      return {
+        refused: {
+          scope: rules[place]!.scope,
+          periodSeconds: rules[place]!.periodSeconds,
+          ...breach,
+        },
+      };
     },
     /** A submission: of the path's rules those that count over time are asked, and no target's. */
     submit(path: string, nowMs: number) {
-      const found = longest(breaches({ path, provider: "", model: "" }, nowMs, ["user_path"]).filter(({ dimension }) => dimension !== "concurrent"));
+      const found = longest(
+        breaches({ path, provider: "", model: "" }, nowMs, ["user_path"]).filter(
+          ({ dimension }) => dimension !== "concurrent",
+        ),
+      );
       if (found === null) return { target: 0 };
       const { place, ...breach } = found;
-      return { refused: { scope: rules[place]!.scope, periodSeconds: rules[place]!.periodSeconds, ...breach } };
+      return {
+        refused: {
+          scope: rules[place]!.scope,
+          periodSeconds: rules[place]!.periodSeconds,
+          ...breach,
+        },
+      };
     },
-    triples: (of: OracleRequest, nowMs: number) => ({ requests: triple(of, "requests", nowMs), tokens: triple(of, "tokens", nowMs) }),
+    triples: (of: OracleRequest, nowMs: number) => ({
+      requests: triple(of, "requests", nowMs),
+      tokens: triple(of, "tokens", nowMs),
+    }),
   };
 }
 
 export function createOracle(rules: readonly OracleRule[]) {
-  const log: { readonly atMs: number; readonly of: OracleRequest; readonly kind: OracleKind; readonly amount: bigint }[] = [];
+  const log: {
+    readonly atMs: number;
+    readonly of: OracleRequest;
+    readonly kind: OracleKind;
+    readonly amount: bigint;
+  }[] = [];
   const open: OracleRequest[] = [];
 
   function estimate(rule: OracleRule, who: string, kind: OracleKind, nowMs: number): bigint {
     if (kind === "concurrent") return BigInt(open.filter((of) => counted(rule, of) === who).length);
     const [period, now] = [BigInt(rule.periodSeconds) * 1000n, BigInt(nowMs)];
     const start = now - (now % period);
-    const sum = (from: bigint, to: bigint): bigint => log.filter(({ atMs, of, kind: of2 }) => of2 === kind && atMs >= from && atMs < to && counted(rule, of) === who).reduce((total, { amount }) => total + amount, 0n);
+    const sum = (from: bigint, to: bigint): bigint =>
+      log
+        .filter(
+          ({ atMs, of, kind: of2 }) =>
+            of2 === kind && atMs >= from && atMs < to && counted(rule, of) === who,
+        )
+        .reduce((total, { amount }) => total + amount, 0n);
     return (sum(start - period, start) * (start + period - now)) / period + sum(start, now + 1n);
   }
 

@@ -3,20 +3,55 @@ import { createRefusals, type Refusals } from "../../../limiterd/rules/refusals.
 import { refusalBytesMax, refusalsMax } from "../../../shared/bounds.js";
 import type { Breach, Target } from "../../../shared/wire/message.js";
 
-const breach: Breach = { scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 2, waitSeconds: 43 };
+const breach: Breach = {
+  scope: "user_path",
+  subject: "/team",
+  periodSeconds: 60,
+  dimension: "requests",
+  cap: 2,
+  waitSeconds: 43,
+};
 const gpt: Target = { provider: "openai", model: "gpt-4o" };
 
-function refuse(refusals: Refusals, admitId: number, { proxyId = "p1", atMs = admitId, targets = [gpt] as readonly Target[] } = {}): void {
-  refusals.add({ atMs, proxyId, admitId, userPath: "/team", keyId: "", targets, submission: false, breach });
+function refuse(
+  refusals: Refusals,
+  admitId: number,
+  { proxyId = "p1", atMs = admitId, targets = [gpt] as readonly Target[] } = {},
+): void {
+  refusals.add({
+    atMs,
+    proxyId,
+    admitId,
+    userPath: "/team",
+    keyId: "",
+    targets,
+    submission: false,
+    breach,
+  });
 }
 
-t.test("a refusal is found by its request id once the proxy has told it, with all that was known", async (t) => {
-  const refusals = createRefusals();
-  refuse(refusals, 7, { atMs: 5 });
-  t.equal(refusals.find("req_1"), null);
-  refusals.name("p1", 7, { requestId: "req_1", model: "smart" });
-  t.same(refusals.find("req_1"), { atMs: 5, proxyId: "p1", admitId: 7, userPath: "/team", keyId: "", targets: [gpt], targetsLeftOut: 0, submission: false, breach, requestId: "req_1", model: "smart" });
-});
+t.test(
+  "a refusal is found by its request id once the proxy has told it, with all that was known",
+  async (t) => {
+    const refusals = createRefusals();
+    refuse(refusals, 7, { atMs: 5 });
+    t.equal(refusals.find("req_1"), null);
+    refusals.name("p1", 7, { requestId: "req_1", model: "smart" });
+    t.same(refusals.find("req_1"), {
+      atMs: 5,
+      proxyId: "p1",
+      admitId: 7,
+      userPath: "/team",
+      keyId: "",
+      targets: [gpt],
+      targetsLeftOut: 0,
+      submission: false,
+      breach,
+      requestId: "req_1",
+      model: "smart",
+    });
+  },
+);
 
 t.test("ids of two proxies don't mix, and what isn't known is let be", async (t) => {
   const refusals = createRefusals();
@@ -25,17 +60,23 @@ t.test("ids of two proxies don't mix, and what isn't known is let be", async (t)
   refusals.name("p2", 1, { requestId: "b", model: "m" });
   refusals.name("p1", 1, { requestId: "a", model: "m" });
   refusals.name("p3", 9, { requestId: "c", model: "m" });
-  t.same(["a", "b", "c"].map((id) => refusals.find(id)?.atMs ?? null), [10, 20, null]);
+  t.same(
+    ["a", "b", "c"].map((id) => refusals.find(id)?.atMs ?? null),
+    [10, 20, null],
+  );
 });
 
-t.test("of refusals with one request id the latest is found, also when the earlier ones are forgotten", async (t) => {
-  const refusals = createRefusals(2);
-  for (const id of [1, 2, 3]) {
-    refuse(refusals, id);
-    refusals.name("p1", id, { requestId: "mine", model: "m" });
-    t.equal(refusals.find("mine")?.admitId, id);
-  }
-});
+t.test(
+  "of refusals with one request id the latest is found, also when the earlier ones are forgotten",
+  async (t) => {
+    const refusals = createRefusals(2);
+    for (const id of [1, 2, 3]) {
+      refuse(refusals, id);
+      refusals.name("p1", id, { requestId: "mine", model: "m" });
+      t.equal(refusals.find("mine")?.admitId, id);
+    }
+  },
+);
 
 t.test("the last ones are kept, named or not, and nothing of those before", async (t) => {
   const refusals = createRefusals();
@@ -49,27 +90,41 @@ t.test("the last ones are kept, named or not, and nothing of those before", asyn
   t.equal(refusals.find("req_300"), null, "it was gone before it was named");
   refusals.name("p1", all - (all % 3), { requestId: "late", model: "m" });
   t.equal(refusals.find("late")?.admitId, all - (all % 3));
-  const found = Array.from({ length: all }, (_, i) => i + 1).filter((id) => refusals.find(`req_${id}`) !== null);
+  const found = Array.from({ length: all }, (_, i) => i + 1).filter(
+    (id) => refusals.find(`req_${id}`) !== null,
+  );
   t.equal(found[0], 502, "the 500 oldest are gone; 501 was never named");
   t.equal(found.length, 6666, "of the 10,000 from 501 on, those that are no multiple of three");
 });
 
-t.test("asked again under the same id after a reconnect, the later refusal is the one that gets the name", async (t) => {
-  const refusals = createRefusals(2);
-  refuse(refusals, 1, { atMs: 10 });
-  refuse(refusals, 1, { atMs: 20 });
-  refuse(refusals, 2);
-  refusals.name("p1", 1, { requestId: "r", model: "m" });
-  t.equal(refusals.find("r")?.atMs, 20);
-});
+t.test(
+  "asked again under the same id after a reconnect, the later refusal is the one that gets the name",
+  async (t) => {
+    const refusals = createRefusals(2);
+    refuse(refusals, 1, { atMs: 10 });
+    refuse(refusals, 1, { atMs: 20 });
+    refuse(refusals, 2);
+    refusals.name("p1", 1, { requestId: "r", model: "m" });
+    t.equal(refusals.find("r")?.atMs, 20);
+  },
+);
 
 t.test("an entry is bounded in bytes: targets beyond it are counted, not kept", async (t) => {
   const refusals = createRefusals();
-  const targets = Array.from({ length: 64 }, (_, i) => ({ provider: "p".repeat(100), model: `${i}`.padStart(412, "m") }));
+  const targets = Array.from({ length: 64 }, (_, i) => ({
+    provider: "p".repeat(100),
+    model: `${i}`.padStart(412, "m"),
+  }));
   refuse(refusals, 1, { targets });
-  refuse(refusals, 2, { targets: [{ provider: "p", model: "m".repeat(refusalBytesMax * 2) }, gpt] });
+  refuse(refusals, 2, {
+    targets: [{ provider: "p", model: "m".repeat(refusalBytesMax * 2) }, gpt],
+  });
   refusals.name("p1", 1, { requestId: "a", model: "m" });
   refusals.name("p1", 2, { requestId: "b", model: "m" });
   t.match(refusals.find("a"), { targets: { length: 4 }, targetsLeftOut: 60 });
-  t.match(refusals.find("b"), { targets: { length: 1 }, targetsLeftOut: 1 }, "the first one always");
+  t.match(
+    refusals.find("b"),
+    { targets: { length: 1 }, targetsLeftOut: 1 },
+    "the first one always",
+  );
 });

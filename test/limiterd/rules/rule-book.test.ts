@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import t from "tap";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
-import { type Counter, createRuleBook, inOrder, type RuleBook } from "../../../limiterd/rules/rule-book.js";
+import {
+  type Counter,
+  createRuleBook,
+  inOrder,
+  type RuleBook,
+} from "../../../limiterd/rules/rule-book.js";
 import type { Forgotten } from "../../../limiterd/rules/templates.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import { childNames } from "../counters/child-names.js";
@@ -15,7 +20,19 @@ interface Caps {
   readonly perChild?: boolean;
 }
 
-const rule = (scope: Scope, subject: string, periodSeconds = 60, { requests = 10, tokens, perChild = false }: Caps = {}): RuleDefinition => ({ scope, subject, periodSeconds, maxRequests: requests, maxTokens: tokens ?? null, perChild });
+const rule = (
+  scope: Scope,
+  subject: string,
+  periodSeconds = 60,
+  { requests = 10, tokens, perChild = false }: Caps = {},
+): RuleDefinition => ({
+  scope,
+  subject,
+  periodSeconds,
+  maxRequests: requests,
+  maxTokens: tokens ?? null,
+  perChild,
+});
 
 function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
   const book = createRuleBook();
@@ -24,51 +41,97 @@ function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
 }
 
 /** Counters as `subject period`. */
-const names = (counters: readonly Counter[]): string[] => counters.map(({ subject, rule }) => `${subject} ${rule.definition.periodSeconds}`);
+const names = (counters: readonly Counter[]): string[] =>
+  counters.map(({ subject, rule }) => `${subject} ${rule.definition.periodSeconds}`);
 /** What a snapshot would write now, likewise. */
-const written = (book: RuleBook): string[] => [...(book.takeDirty() ?? [])].map(({ ruleId, child }) => `${ruleId.split("\n")[1]}${child === "" ? "" : `/${child}`} ${ruleId.split("\n")[2]}`);
+const written = (book: RuleBook): string[] =>
+  [...(book.takeDirty() ?? [])].map(
+    ({ ruleId, child }) =>
+      `${ruleId.split("\n")[1]}${child === "" ? "" : `/${child}`} ${ruleId.split("\n")[2]}`,
+  );
 /** Forgotten children likewise. */
-const gone = (forgotten: readonly Forgotten[]): string[] => forgotten.map(({ rule, child }) => `${rule.definition.subject}/${child} ${rule.definition.periodSeconds}`);
+const gone = (forgotten: readonly Forgotten[]): string[] =>
+  forgotten.map(
+    ({ rule, child }) => `${rule.definition.subject}/${child} ${rule.definition.periodSeconds}`,
+  );
 
-t.test("a path meets the rules on itself and on every path above it, in order, and no others", async (t) => {
-  const book = bookOf(rule("user_path", "/team/app", 60), rule("user_path", "/team", 3600), rule("user_path", "/team", 60), rule("user_path", "/", 86_400), rule("user_path", "/team/app/x"), rule("user_path", "/teams"), rule("user_path", "/Team"), rule("user_path", "/te"));
-  const table: readonly (readonly [path: string, met: readonly string[]])[] = [
-    ["/", ["/ 86400"]],
-    ["/other", ["/ 86400"]],
-    ["/team", ["/ 86400", "/team 60", "/team 3600"]],
-    ["/team/other", ["/ 86400", "/team 60", "/team 3600"]],
-    ["/team/app", ["/ 86400", "/team 60", "/team 3600", "/team/app 60"]],
-    ["/team/app/x/y", ["/ 86400", "/team 60", "/team 3600", "/team/app 60", "/team/app/x 60"]],
-    ["/team/app/xy", ["/ 86400", "/team 60", "/team 3600", "/team/app 60"]],
-    ["/teams", ["/ 86400", "/teams 60"]],
-    ["/Team/app", ["/ 86400", "/Team 60"]],
-  ];
-  for (const [path, met] of table) t.same(names(book.matchPath(path, now)), met, path);
-});
+t.test(
+  "a path meets the rules on itself and on every path above it, in order, and no others",
+  async (t) => {
+    const book = bookOf(
+      rule("user_path", "/team/app", 60),
+      rule("user_path", "/team", 3600),
+      rule("user_path", "/team", 60),
+      rule("user_path", "/", 86_400),
+      rule("user_path", "/team/app/x"),
+      rule("user_path", "/teams"),
+      rule("user_path", "/Team"),
+      rule("user_path", "/te"),
+    );
+    const table: readonly (readonly [path: string, met: readonly string[]])[] = [
+      ["/", ["/ 86400"]],
+      ["/other", ["/ 86400"]],
+      ["/team", ["/ 86400", "/team 60", "/team 3600"]],
+      ["/team/other", ["/ 86400", "/team 60", "/team 3600"]],
+      ["/team/app", ["/ 86400", "/team 60", "/team 3600", "/team/app 60"]],
+      ["/team/app/x/y", ["/ 86400", "/team 60", "/team 3600", "/team/app 60", "/team/app/x 60"]],
+      ["/team/app/xy", ["/ 86400", "/team 60", "/team 3600", "/team/app 60"]],
+      ["/teams", ["/ 86400", "/teams 60"]],
+      ["/Team/app", ["/ 86400", "/Team 60"]],
+    ];
+    for (const [path, met] of table) t.same(names(book.matchPath(path, now)), met, path);
+  },
+);
 
-t.test("a target meets the rules on its model, bare and qualified, and on its provider, in any case", async (t) => {
-  const book = bookOf(rule("provider", "OpenAI"), rule("model", "gpt-4o"), rule("model", "OpenAI/GPT-4o", 3600), rule("model", "openrouter/gpt-4o"), rule("model", "meta/llama-3"), rule("provider", "openai-eu"), rule("model", "zephyr"), rule("user_path", "/"));
-  const table: readonly (readonly [provider: string, model: string, met: readonly string[]])[] = [
-    ["openai", "gpt-4o", ["gpt-4o 60", "OpenAI/GPT-4o 3600", "OpenAI 60"]],
-    ["OPENAI", "GPT-4O", ["gpt-4o 60", "OpenAI/GPT-4o 3600", "OpenAI 60"]],
-    ["azure", "gpt-4o", ["gpt-4o 60"]],
-    ["openrouter", "gpt-4o", ["gpt-4o 60", "openrouter/gpt-4o 60"]],
-    ["openrouter", "meta/llama-3", ["meta/llama-3 60"]],
-    ["meta", "llama-3", ["meta/llama-3 60"]],
-    ["openai", "gpt-4o-mini", ["OpenAI 60"]],
-    ["openai", "zephyr", ["zephyr 60", "OpenAI 60"]],
-    ["anthropic", "claude", []],
-    ["openai", "", ["OpenAI 60"]],
-    ["anthropic", "", []],
-  ];
-  for (const [provider, model, met] of table) t.same(names(book.matchTarget({ provider, model }, now)), met, `${provider}/${model}`);
-});
+t.test(
+  "a target meets the rules on its model, bare and qualified, and on its provider, in any case",
+  async (t) => {
+    const book = bookOf(
+      rule("provider", "OpenAI"),
+      rule("model", "gpt-4o"),
+      rule("model", "OpenAI/GPT-4o", 3600),
+      rule("model", "openrouter/gpt-4o"),
+      rule("model", "meta/llama-3"),
+      rule("provider", "openai-eu"),
+      rule("model", "zephyr"),
+      rule("user_path", "/"),
+    );
+    const table: readonly (readonly [provider: string, model: string, met: readonly string[]])[] = [
+      ["openai", "gpt-4o", ["gpt-4o 60", "OpenAI/GPT-4o 3600", "OpenAI 60"]],
+      ["OPENAI", "GPT-4O", ["gpt-4o 60", "OpenAI/GPT-4o 3600", "OpenAI 60"]],
+      ["azure", "gpt-4o", ["gpt-4o 60"]],
+      ["openrouter", "gpt-4o", ["gpt-4o 60", "openrouter/gpt-4o 60"]],
+      ["openrouter", "meta/llama-3", ["meta/llama-3 60"]],
+      ["meta", "llama-3", ["meta/llama-3 60"]],
+      ["openai", "gpt-4o-mini", ["OpenAI 60"]],
+      ["openai", "zephyr", ["zephyr 60", "OpenAI 60"]],
+      ["anthropic", "claude", []],
+      ["openai", "", ["OpenAI 60"]],
+      ["anthropic", "", []],
+    ];
+    for (const [provider, model, met] of table)
+      t.same(names(book.matchTarget({ provider, model }, now)), met, `${provider}/${model}`);
+  },
+);
 
 t.test("the counters of a request stand in the order of all rules", async (t) => {
-  const definitions = [rule("user_path", "/team"), rule("provider", "openai"), rule("model", "gpt-4o"), rule("model", "openai/gpt-4o"), rule("user_path", "/"), rule("model", "gpt-4o", 3600)];
+  const definitions = [
+    rule("user_path", "/team"),
+    rule("provider", "openai"),
+    rule("model", "gpt-4o"),
+    rule("model", "openai/gpt-4o"),
+    rule("user_path", "/"),
+    rule("model", "gpt-4o", 3600),
+  ];
   const book = bookOf(...definitions);
-  const met = inOrder(book.matchTarget({ provider: "openai", model: "gpt-4o" }, now), book.matchPath("/team/app", now));
-  t.same(met.map((counter) => counter.rule), book.sorted());
+  const met = inOrder(
+    book.matchTarget({ provider: "openai", model: "gpt-4o" }, now),
+    book.matchPath("/team/app", now),
+  );
+  t.same(
+    met.map((counter) => counter.rule),
+    book.sorted(),
+  );
   t.equal(met.length, definitions.length);
 });
 
@@ -80,109 +143,216 @@ t.test("an empty book meets nothing", async (t) => {
 });
 
 /** Paths of few names, so that they often meet. */
-const path = fc.array(fc.constantFrom("a", "ab", "b", "A", "a.b"), { maxLength: 4 }).map((segments) => `/${segments.join("/")}`);
+const path = fc
+  .array(fc.constantFrom("a", "ab", "b", "A", "a.b"), { maxLength: 4 })
+  .map((segments) => `/${segments.join("/")}`);
 
-t.test("whatever rules there are, a path meets those that are a prefix of it by segments, templates by their child", async (t) => {
-  fc.assert(
-    fc.property(fc.array(fc.record({ subject: path, periodSeconds: fc.constantFrom(0, 60, 3600), perChild: fc.boolean() }), { maxLength: 8 }), path, (rules, asked) => {
-      const book = bookOf(...rules.map(({ subject, periodSeconds, perChild }) => rule("user_path", subject, periodSeconds, { perChild })));
-      const expected = book.sorted().flatMap(({ definition }) => {
-        const of = definition.subject === "/" ? [] : definition.subject.slice(1).split("/");
-        const to = asked === "/" ? [] : asked.slice(1).split("/");
-        const covers = of.every((segment, i) => to[i] === segment) && of.length <= to.length;
-        if (!covers || (definition.perChild && to.length === of.length)) return [];
-        return [`${definition.perChild ? `/${to.slice(0, of.length + 1).join("/")}` : definition.subject} ${definition.periodSeconds}`];
-      });
-      return JSON.stringify(names(book.matchPath(asked, now))) === JSON.stringify(expected);
-    }),
-    { numRuns: 2000 },
-  );
-  t.pass("2000 books");
-});
+t.test(
+  "whatever rules there are, a path meets those that are a prefix of it by segments, templates by their child",
+  async (t) => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.record({
+            subject: path,
+            periodSeconds: fc.constantFrom(0, 60, 3600),
+            perChild: fc.boolean(),
+          }),
+          { maxLength: 8 },
+        ),
+        path,
+        (rules, asked) => {
+          const book = bookOf(
+            ...rules.map(({ subject, periodSeconds, perChild }) =>
+              rule("user_path", subject, periodSeconds, { perChild }),
+            ),
+          );
+          const expected = book.sorted().flatMap(({ definition }) => {
+            const of = definition.subject === "/" ? [] : definition.subject.slice(1).split("/");
+            const to = asked === "/" ? [] : asked.slice(1).split("/");
+            const covers = of.every((segment, i) => to[i] === segment) && of.length <= to.length;
+            if (!covers || (definition.perChild && to.length === of.length)) return [];
+            return [
+              `${definition.perChild ? `/${to.slice(0, of.length + 1).join("/")}` : definition.subject} ${definition.periodSeconds}`,
+            ];
+          });
+          return JSON.stringify(names(book.matchPath(asked, now))) === JSON.stringify(expected);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+    t.pass("2000 books");
+  },
+);
 
-t.test("writing a rule again replaces both caps and keeps what is counted and in flight", async (t) => {
-  const book = bookOf(rule("user_path", "/team", 60, { requests: 10, tokens: 100 }));
-  const [counter] = book.matchPath("/team", now);
-  hold([counter!]);
-  charge(book, [counter!], { atMs: now, requests: 1, tokens: 30 }, now);
-  const { version } = book;
-  const written = book.put({ ...rule("user_path", "/team"), maxRequests: null, maxTokens: 5 }, { source: "config", nowMs: now + 5, lsn: 9 });
-  t.match(written, { definition: { maxRequests: null, maxTokens: 5 }, source: "config", createdAtMs: now, updatedAtMs: now + 5, sinceLsn: 1 });
-  t.equal(book.matchPath("/team", now)[0], counter, "the same counter");
-  t.match(counter, { inFlight: 1, window: { currentRequests: 1, currentTokens: 30 } });
-  t.equal(book.version, version, "what was matched before still stands");
-  t.equal(book.rules.size, 1);
-});
+t.test(
+  "writing a rule again replaces both caps and keeps what is counted and in flight",
+  async (t) => {
+    const book = bookOf(rule("user_path", "/team", 60, { requests: 10, tokens: 100 }));
+    const [counter] = book.matchPath("/team", now);
+    hold([counter!]);
+    charge(book, [counter!], { atMs: now, requests: 1, tokens: 30 }, now);
+    const { version } = book;
+    const written = book.put(
+      { ...rule("user_path", "/team"), maxRequests: null, maxTokens: 5 },
+      { source: "config", nowMs: now + 5, lsn: 9 },
+    );
+    t.match(written, {
+      definition: { maxRequests: null, maxTokens: 5 },
+      source: "config",
+      createdAtMs: now,
+      updatedAtMs: now + 5,
+      sinceLsn: 1,
+    });
+    t.equal(book.matchPath("/team", now)[0], counter, "the same counter");
+    t.match(counter, { inFlight: 1, window: { currentRequests: 1, currentTokens: 30 } });
+    t.equal(book.version, version, "what was matched before still stands");
+    t.equal(book.rules.size, 1);
+  },
+);
 
-t.test("a provider or model rule written in another case is the same rule, and is named as it was written last", async (t) => {
-  const book = bookOf(rule("provider", "openai"), rule("model", "gpt-4o"));
-  book.put(rule("provider", "OpenAI", 60, { requests: 1 }), { source: "manual", nowMs: now, lsn: 2 });
-  book.put(rule("model", "GPT-4o", 60, { requests: 1 }), { source: "manual", nowMs: now, lsn: 2 });
-  t.equal(book.rules.size, 2);
-  t.same(book.sorted().map(({ definition }) => definition.subject), ["GPT-4o", "OpenAI"]);
-  t.same(book.matchTarget({ provider: "openai", model: "gpt-4o" }, now).map(({ subject }) => subject), ["GPT-4o", "OpenAI"], "by messages too");
-});
+t.test(
+  "a provider or model rule written in another case is the same rule, and is named as it was written last",
+  async (t) => {
+    const book = bookOf(rule("provider", "openai"), rule("model", "gpt-4o"));
+    book.put(rule("provider", "OpenAI", 60, { requests: 1 }), {
+      source: "manual",
+      nowMs: now,
+      lsn: 2,
+    });
+    book.put(rule("model", "GPT-4o", 60, { requests: 1 }), {
+      source: "manual",
+      nowMs: now,
+      lsn: 2,
+    });
+    t.equal(book.rules.size, 2);
+    t.same(
+      book.sorted().map(({ definition }) => definition.subject),
+      ["GPT-4o", "OpenAI"],
+    );
+    t.same(
+      book.matchTarget({ provider: "openai", model: "gpt-4o" }, now).map(({ subject }) => subject),
+      ["GPT-4o", "OpenAI"],
+      "by messages too",
+    );
+  },
+);
 
 t.test("the same path with another period, or in another case, is another rule", async (t) => {
-  const book = bookOf(rule("user_path", "/team", 60), rule("user_path", "/team", 3600), rule("user_path", "/Team", 60), rule("user_path", "/team", 0));
+  const book = bookOf(
+    rule("user_path", "/team", 60),
+    rule("user_path", "/team", 3600),
+    rule("user_path", "/Team", 60),
+    rule("user_path", "/team", 0),
+  );
   t.equal(book.rules.size, 4);
 });
 
-t.test("a deleted rule isn't met any more, and a deletion of what isn't there says so", async (t) => {
-  const book = bookOf(rule("user_path", "/team"), rule("user_path", "/team", 3600), rule("provider", "OpenAI"));
-  const { version } = book;
-  t.equal(book.delete({ scope: "user_path", subject: "/team", periodSeconds: 300 }), null);
-  t.equal(book.delete({ scope: "user_path", subject: "/", periodSeconds: 60 }), null);
-  t.equal(book.version, version);
-  t.match(book.delete({ scope: "user_path", subject: "/team", periodSeconds: 60 }), { definition: { subject: "/team", periodSeconds: 60 } });
-  t.match(book.delete({ scope: "provider", subject: "openai", periodSeconds: 60 }), { definition: { subject: "OpenAI" } });
-  t.not(book.version, version);
-  t.same(names(book.matchPath("/team", now)), ["/team 3600"]);
-  t.same(book.matchTarget({ provider: "openai", model: "a" }, now), []);
-  t.same(book.sorted().length, 1);
-  t.equal(book.find({ scope: "provider", subject: "openai", periodSeconds: 60 }), null);
-});
+t.test(
+  "a deleted rule isn't met any more, and a deletion of what isn't there says so",
+  async (t) => {
+    const book = bookOf(
+      rule("user_path", "/team"),
+      rule("user_path", "/team", 3600),
+      rule("provider", "OpenAI"),
+    );
+    const { version } = book;
+    t.equal(book.delete({ scope: "user_path", subject: "/team", periodSeconds: 300 }), null);
+    t.equal(book.delete({ scope: "user_path", subject: "/", periodSeconds: 60 }), null);
+    t.equal(book.version, version);
+    t.match(book.delete({ scope: "user_path", subject: "/team", periodSeconds: 60 }), {
+      definition: { subject: "/team", periodSeconds: 60 },
+    });
+    t.match(book.delete({ scope: "provider", subject: "openai", periodSeconds: 60 }), {
+      definition: { subject: "OpenAI" },
+    });
+    t.not(book.version, version);
+    t.same(names(book.matchPath("/team", now)), ["/team 3600"]);
+    t.same(book.matchTarget({ provider: "openai", model: "a" }, now), []);
+    t.same(book.sorted().length, 1);
+    t.equal(book.find({ scope: "provider", subject: "openai", periodSeconds: 60 }), null);
+  },
+);
 
-t.test("a template counts each direct child on its own, deeper paths with their child, and never its own path", async (t) => {
-  const book = bookOf(rule("user_path", "/team", 60, { perChild: true }), rule("user_path", "/", 60, { perChild: true }));
-  t.same(names(book.matchPath("/team", now)), ["/team 60"], "the root's child");
-  t.same(book.matchPath("/team", now).map(({ child }) => child), ["team"]);
-  t.same(book.matchPath("/", now), []);
-  const [, app] = book.matchPath("/team/app", now);
-  t.match(app, { subject: "/team/app", child: "app" });
-  t.equal(book.matchPath("/team/app/deep/er", now)[1], app);
-  t.not(book.matchPath("/team/application", now)[1], app);
-  t.not(book.matchPath("/team/App", now)[1], app);
-  charge(book, [app!], { atMs: now, requests: 1, tokens: 0 }, now);
-  t.equal(book.matchPath("/team/other", now)[1]!.window.currentRequests, 0);
-  t.equal(book.find(rule("user_path", "/team"))!.own, null);
-});
+t.test(
+  "a template counts each direct child on its own, deeper paths with their child, and never its own path",
+  async (t) => {
+    const book = bookOf(
+      rule("user_path", "/team", 60, { perChild: true }),
+      rule("user_path", "/", 60, { perChild: true }),
+    );
+    t.same(names(book.matchPath("/team", now)), ["/team 60"], "the root's child");
+    t.same(
+      book.matchPath("/team", now).map(({ child }) => child),
+      ["team"],
+    );
+    t.same(book.matchPath("/", now), []);
+    const [, app] = book.matchPath("/team/app", now);
+    t.match(app, { subject: "/team/app", child: "app" });
+    t.equal(book.matchPath("/team/app/deep/er", now)[1], app);
+    t.not(book.matchPath("/team/application", now)[1], app);
+    t.not(book.matchPath("/team/App", now)[1], app);
+    charge(book, [app!], { atMs: now, requests: 1, tokens: 0 }, now);
+    t.equal(book.matchPath("/team/other", now)[1]!.window.currentRequests, 0);
+    t.equal(book.find(rule("user_path", "/team"))!.own, null);
+  },
+);
 
-t.test("a rule that becomes a template, or stops being one, starts anew; its age stays", async (t) => {
-  const book = bookOf(rule("user_path", "/team"));
-  const [before] = book.matchPath("/team/app", now);
-  charge(book, [before!], { atMs: now, requests: 5, tokens: 0 }, now);
-  const { version } = book;
-  const template = book.put(rule("user_path", "/team", 60, { perChild: true }), { source: "manual", nowMs: now + 9, lsn: 4 });
-  t.match(template, { createdAtMs: now, updatedAtMs: now + 9, sinceLsn: 4, own: null });
-  t.not(book.version, version, "what was matched before must be matched again");
-  t.same(book.matchPath("/team/app", now).map(({ subject, window }) => [subject, window.currentRequests]), [["/team/app", 0]]);
-  book.put(rule("user_path", "/team"), { source: "manual", nowMs: now, lsn: 5 });
-  t.same(names(book.matchPath("/team/app", now)), ["/team 60"]);
-});
+t.test(
+  "a rule that becomes a template, or stops being one, starts anew; its age stays",
+  async (t) => {
+    const book = bookOf(rule("user_path", "/team"));
+    const [before] = book.matchPath("/team/app", now);
+    charge(book, [before!], { atMs: now, requests: 5, tokens: 0 }, now);
+    const { version } = book;
+    const template = book.put(rule("user_path", "/team", 60, { perChild: true }), {
+      source: "manual",
+      nowMs: now + 9,
+      lsn: 4,
+    });
+    t.match(template, { createdAtMs: now, updatedAtMs: now + 9, sinceLsn: 4, own: null });
+    t.not(book.version, version, "what was matched before must be matched again");
+    t.same(
+      book
+        .matchPath("/team/app", now)
+        .map(({ subject, window }) => [subject, window.currentRequests]),
+      [["/team/app", 0]],
+    );
+    book.put(rule("user_path", "/team"), { source: "manual", nowMs: now, lsn: 5 });
+    t.same(names(book.matchPath("/team/app", now)), ["/team 60"]);
+  },
+);
 
 t.test("a reset clears windows and never a gauge, children included", async (t) => {
-  const book = bookOf(rule("user_path", "/team"), rule("user_path", "/team", 3600, { perChild: true }));
+  const book = bookOf(
+    rule("user_path", "/team"),
+    rule("user_path", "/team", 3600, { perChild: true }),
+  );
   const met = book.matchPath("/team/app", now);
   const idle = book.matchPath("/team/idle", now)[1]!;
   hold(met);
   charge(book, [...met, idle], { atMs: now, requests: 3, tokens: 40 }, now);
   for (const definition of book.sorted()) book.reset(definition, 7);
   t.same(book.matchPath("/team/app", now), met, "the counters are the same");
-  for (const { window, inFlight, rule } of met) t.match({ window, inFlight, sinceLsn: rule.sinceLsn }, { window: { currentRequests: 0, previousRequests: 0, currentTokens: 0, previousTokens: 0 }, inFlight: 1, sinceLsn: 7 });
-  t.same(childNames(book.find(rule("user_path", "/team", 3600))!.children), ["app"], "an idle child is forgotten");
+  for (const { window, inFlight, rule } of met)
+    t.match(
+      { window, inFlight, sinceLsn: rule.sinceLsn },
+      {
+        window: { currentRequests: 0, previousRequests: 0, currentTokens: 0, previousTokens: 0 },
+        inFlight: 1,
+        sinceLsn: 7,
+      },
+    );
+  t.same(
+    childNames(book.find(rule("user_path", "/team", 3600))!.children),
+    ["app"],
+    "an idle child is forgotten",
+  );
   release(met);
-  t.same(met.map(({ inFlight }) => inFlight), [0, 0]);
+  t.same(
+    met.map(({ inFlight }) => inFlight),
+    [0, 0],
+  );
 });
 
 t.test("what changed is handed to a snapshot once, and again after the next change", async (t) => {
@@ -196,96 +366,176 @@ t.test("what changed is handed to a snapshot once, and again after the next chan
   t.same(written(book), ["/ 60"]);
 });
 
-t.test("a child that was idle for two periods is forgotten, one that is used or in flight is not", async (t) => {
-  const book = bookOf(rule("user_path", "/team", 60, { perChild: true }), rule("user_path", "/team", 0, { perChild: true }), rule("user_path", "/team", 86_400, { perChild: true }));
-  const used = book.matchPath("/team/used", now);
-  const busy = book.matchPath("/team/busy", now);
-  const idle = book.matchPath("/team/idle", now);
-  hold(busy);
-  charge(book, [...used, ...idle], { atMs: now, requests: 1, tokens: 0 }, now);
-  written(book);
-  const forget = (nowMs: number): string[] => gone(book.forgetIdle(nowMs, 100)).sort();
-  t.same(forget(now + 1000), ["/team/idle 0", "/team/used 0"], "a gauge at zero remembers nothing");
-  t.same(forget(now + 2 * minute - 1), []);
-  charge(book, [book.childOf(book.find(rule("user_path", "/team"))!, "used", now + 2 * minute)], { atMs: now + 2 * minute, requests: 1, tokens: 0 }, now + 2 * minute);
-  t.same(forget(now + 2 * minute), ["/team/idle 60"], "what is in flight is held");
-  t.same(forget(now + 4 * minute), [], "what changed isn't written yet");
-  written(book);
-  t.same(forget(now + 4 * minute), ["/team/used 60"]);
-  release(busy);
-  t.same(forget(now + 4 * minute), ["/team/busy 0", "/team/busy 60"]);
-  t.same(forget(now + 2 * 86_400_000), ["/team/busy 86400", "/team/idle 86400", "/team/used 86400"]);
-  t.same(book.sorted().map(({ children }) => children.size), [0, 0, 0]);
-});
+t.test(
+  "a child that was idle for two periods is forgotten, one that is used or in flight is not",
+  async (t) => {
+    const book = bookOf(
+      rule("user_path", "/team", 60, { perChild: true }),
+      rule("user_path", "/team", 0, { perChild: true }),
+      rule("user_path", "/team", 86_400, { perChild: true }),
+    );
+    const used = book.matchPath("/team/used", now);
+    const busy = book.matchPath("/team/busy", now);
+    const idle = book.matchPath("/team/idle", now);
+    hold(busy);
+    charge(book, [...used, ...idle], { atMs: now, requests: 1, tokens: 0 }, now);
+    written(book);
+    const forget = (nowMs: number): string[] => gone(book.forgetIdle(nowMs, 100)).sort();
+    t.same(
+      forget(now + 1000),
+      ["/team/idle 0", "/team/used 0"],
+      "a gauge at zero remembers nothing",
+    );
+    t.same(forget(now + 2 * minute - 1), []);
+    charge(
+      book,
+      [book.childOf(book.find(rule("user_path", "/team"))!, "used", now + 2 * minute)],
+      { atMs: now + 2 * minute, requests: 1, tokens: 0 },
+      now + 2 * minute,
+    );
+    t.same(forget(now + 2 * minute), ["/team/idle 60"], "what is in flight is held");
+    t.same(forget(now + 4 * minute), [], "what changed isn't written yet");
+    written(book);
+    t.same(forget(now + 4 * minute), ["/team/used 60"]);
+    release(busy);
+    t.same(forget(now + 4 * minute), ["/team/busy 0", "/team/busy 60"]);
+    t.same(forget(now + 2 * 86_400_000), [
+      "/team/busy 86400",
+      "/team/idle 86400",
+      "/team/used 86400",
+    ]);
+    t.same(
+      book.sorted().map(({ children }) => children.size),
+      [0, 0, 0],
+    );
+  },
+);
 
-t.test("idle children are looked for a slice at a time, until all have been looked at", async (t) => {
-  const book = bookOf(rule("user_path", "/a", 60, { perChild: true }), rule("user_path", "/b", 60, { perChild: true }));
-  for (let i = 0; i < 25; i++) for (const parent of ["/a", "/b"]) book.matchPath(`${parent}/${i}`, now);
-  const found: string[] = [];
-  for (let i = 0; i < 6; i++) {
-    const slice = book.forgetIdle(now + 2 * minute, 10);
-    t.ok(slice.length <= 10);
-    found.push(...gone(slice));
-  }
-  t.equal(new Set(found).size, 50);
-});
+t.test(
+  "idle children are looked for a slice at a time, until all have been looked at",
+  async (t) => {
+    const book = bookOf(
+      rule("user_path", "/a", 60, { perChild: true }),
+      rule("user_path", "/b", 60, { perChild: true }),
+    );
+    for (let i = 0; i < 25; i++)
+      for (const parent of ["/a", "/b"]) book.matchPath(`${parent}/${i}`, now);
+    const found: string[] = [];
+    for (let i = 0; i < 6; i++) {
+      const slice = book.forgetIdle(now + 2 * minute, 10);
+      t.ok(slice.length <= 10);
+      found.push(...gone(slice));
+    }
+    t.equal(new Set(found).size, 50);
+  },
+);
 
-t.test("children of a template that is deleted are forgotten whether they were idle or not, and those of its successor stay", async (t) => {
-  const template = rule("user_path", "/team", 60, { perChild: true });
-  const book = bookOf(template);
-  for (const path of ["/team/app", "/team/other"]) charge(book, book.matchPath(path, now), { atMs: now, requests: 1, tokens: 0 }, now);
-  book.delete(template);
-  book.put(template, { source: "manual", nowMs: now, lsn: 2 });
-  charge(book, book.matchPath("/team/other", now), { atMs: now, requests: 1, tokens: 0 }, now);
-  t.equal(book.childCount, 3);
-  t.same(gone(book.forgetIdle(now, 10)), ["/team/app 60"], "what the store holds of the other is the successor's");
-  t.equal(book.childCount, 1);
-  t.equal(book.matchPath("/team/other", now)[0]!.window.currentRequests, 1);
-});
+t.test(
+  "children of a template that is deleted are forgotten whether they were idle or not, and those of its successor stay",
+  async (t) => {
+    const template = rule("user_path", "/team", 60, { perChild: true });
+    const book = bookOf(template);
+    for (const path of ["/team/app", "/team/other"])
+      charge(book, book.matchPath(path, now), { atMs: now, requests: 1, tokens: 0 }, now);
+    book.delete(template);
+    book.put(template, { source: "manual", nowMs: now, lsn: 2 });
+    charge(book, book.matchPath("/team/other", now), { atMs: now, requests: 1, tokens: 0 }, now);
+    t.equal(book.childCount, 3);
+    t.same(
+      gone(book.forgetIdle(now, 10)),
+      ["/team/app 60"],
+      "what the store holds of the other is the successor's",
+    );
+    t.equal(book.childCount, 1);
+    t.equal(book.matchPath("/team/other", now)[0]!.window.currentRequests, 1);
+  },
+);
 
-t.test("a reset of a template drops its children at once; those in flight come back when they are met or gone through, with their gauge", async (t) => {
-  const template = rule("user_path", "/team", 60, { perChild: true });
-  const book = bookOf(template);
-  const [met] = book.matchPath("/team/met", now);
-  const [passed] = book.matchPath("/team/passed", now);
-  const [idle] = book.matchPath("/team/idle", now);
-  hold([met!, passed!]);
-  for (const counter of [met!, passed!, idle!]) charge(book, [counter], { atMs: now, requests: 1, tokens: 9 }, now);
-  const { version } = book;
-  book.reset(book.find(template)!, 5);
-  t.not(book.version, version, "what was matched before must be matched again");
-  t.same([met, passed, idle].map((counter) => counter!.rule.children.holds(counter!)), [false, false, false]);
-  t.equal(book.matchPath("/team/met", now)[0], met);
-  t.match(met, { inFlight: 1, window: { currentRequests: 0, currentTokens: 0 } });
-  book.reset(book.find(template)!, 6);
-  t.same(gone(book.forgetIdle(now, 10)).sort(), ["/team/idle 60"]);
-  t.same([met, passed, idle].map((counter) => counter!.rule.children.holds(counter!)), [true, true, false], "over two resets");
-  t.match(passed, { inFlight: 1, window: { currentRequests: 0, currentTokens: 0 } });
-  release([met!, passed!]);
-  t.same([met!, passed!].map(({ inFlight }) => inFlight), [0, 0]);
-  t.equal(book.childCount, 2);
-});
+t.test(
+  "a reset of a template drops its children at once; those in flight come back when they are met or gone through, with their gauge",
+  async (t) => {
+    const template = rule("user_path", "/team", 60, { perChild: true });
+    const book = bookOf(template);
+    const [met] = book.matchPath("/team/met", now);
+    const [passed] = book.matchPath("/team/passed", now);
+    const [idle] = book.matchPath("/team/idle", now);
+    hold([met!, passed!]);
+    for (const counter of [met!, passed!, idle!])
+      charge(book, [counter], { atMs: now, requests: 1, tokens: 9 }, now);
+    const { version } = book;
+    book.reset(book.find(template)!, 5);
+    t.not(book.version, version, "what was matched before must be matched again");
+    t.same(
+      [met, passed, idle].map((counter) => counter!.rule.children.holds(counter!)),
+      [false, false, false],
+    );
+    t.equal(book.matchPath("/team/met", now)[0], met);
+    t.match(met, { inFlight: 1, window: { currentRequests: 0, currentTokens: 0 } });
+    book.reset(book.find(template)!, 6);
+    t.same(gone(book.forgetIdle(now, 10)).sort(), ["/team/idle 60"]);
+    t.same(
+      [met, passed, idle].map((counter) => counter!.rule.children.holds(counter!)),
+      [true, true, false],
+      "over two resets",
+    );
+    t.match(passed, { inFlight: 1, window: { currentRequests: 0, currentTokens: 0 } });
+    release([met!, passed!]);
+    t.same(
+      [met!, passed!].map(({ inFlight }) => inFlight),
+      [0, 0],
+    );
+    t.equal(book.childCount, 2);
+  },
+);
 
 t.test("a reset of all rules reaches each of them, whichever way it is met first", async (t) => {
-  const definitions = [rule("user_path", "/team"), rule("user_path", "/team", 3600, { perChild: true }), rule("provider", "openai"), rule("model", "gpt-4o")];
+  const definitions = [
+    rule("user_path", "/team"),
+    rule("user_path", "/team", 3600, { perChild: true }),
+    rule("provider", "openai"),
+    rule("model", "gpt-4o"),
+  ];
   const ways: Readonly<Record<string, (book: RuleBook) => unknown>> = {
-    "by a request": (book) => [book.matchPath("/team/app", now), book.matchTarget({ provider: "openai", model: "gpt-4o" }, now)],
+    "by a request": (book) => [
+      book.matchPath("/team/app", now),
+      book.matchTarget({ provider: "openai", model: "gpt-4o" }, now),
+    ],
     "by its key": (book) => definitions.map((definition) => book.find(definition)),
     "by a list": (book) => book.sorted().map((each) => book.fresh(each)),
-    "by an edit": (book) => definitions.map((definition) => book.put({ ...definition, maxRequests: 3 }, { source: "manual", nowMs: now, lsn: 9 })),
+    "by an edit": (book) =>
+      definitions.map((definition) =>
+        book.put({ ...definition, maxRequests: 3 }, { source: "manual", nowMs: now, lsn: 9 }),
+      ),
     "by a second reset": (book) => book.resetAll(7),
   };
   for (const [name, meet] of Object.entries(ways)) {
     const book = bookOf(...definitions);
-    const met = [...book.matchPath("/team/app", now), ...book.matchTarget({ provider: "openai", model: "gpt-4o" }, now)];
+    const met = [
+      ...book.matchPath("/team/app", now),
+      ...book.matchTarget({ provider: "openai", model: "gpt-4o" }, now),
+    ];
     hold(met);
     charge(book, met, { atMs: now, requests: 2, tokens: 5 }, now);
     book.resetAll(6);
     meet(book);
-    const counted = [...book.matchPath("/team/app", now), ...book.matchTarget({ provider: "openai", model: "gpt-4o" }, now)];
-    t.same(counted.map(({ window }) => window.currentRequests + window.currentTokens), [0, 0, 0, 0], name);
-    t.same(counted.map(({ inFlight }) => inFlight), [1, 1, 1, 1], `${name}: gauges stay`);
-    t.ok(counted.every(({ rule: of }) => of.sinceLsn >= 6), `${name}: what was before is void in the store`);
+    const counted = [
+      ...book.matchPath("/team/app", now),
+      ...book.matchTarget({ provider: "openai", model: "gpt-4o" }, now),
+    ];
+    t.same(
+      counted.map(({ window }) => window.currentRequests + window.currentTokens),
+      [0, 0, 0, 0],
+      name,
+    );
+    t.same(
+      counted.map(({ inFlight }) => inFlight),
+      [1, 1, 1, 1],
+      `${name}: gauges stay`,
+    );
+    t.ok(
+      counted.every(({ rule: of }) => of.sinceLsn >= 6),
+      `${name}: what was before is void in the store`,
+    );
   }
 });
 
@@ -294,30 +544,85 @@ t.test("a rule that comes after a reset of all isn't reset by it", async (t) => 
   book.resetAll(6);
   book.put(rule("user_path", "/team"), { source: "manual", nowMs: now, lsn: 8 });
   charge(book, book.matchPath("/team", now), { atMs: now, requests: 1, tokens: 0 }, now);
-  t.same(book.matchPath("/team", now).map(({ window, rule: of }) => [window.currentRequests, of.sinceLsn]), [[1, 6], [1, 8]]);
+  t.same(
+    book
+      .matchPath("/team", now)
+      .map(({ window, rule: of }) => [window.currentRequests, of.sinceLsn]),
+    [
+      [1, 6],
+      [1, 8],
+    ],
+  );
 });
 
-t.test("a request meets the same counters whatever else is in the book, by one look-up per segment", async (t) => {
-  const definitions = [rule("user_path", "/"), rule("user_path", "/team"), rule("user_path", "/team", 3600, { perChild: true }), rule("user_path", "/team/app")];
-  const beside = Array.from({ length: 100_000 }, (_, i) => (i % 4 === 0 ? rule("model", `m${i}`) : i % 4 === 1 ? rule("provider", `p${i}`) : rule("user_path", `/beside/${i}`, 60, { perChild: i % 4 === 2 })));
-  const [small, large] = [bookOf(...definitions), bookOf(...beside.slice(50_000), ...definitions, ...beside.slice(0, 50_000))];
-  t.equal(large.rules.size, 100_004);
-  for (const path of ["/", "/team", "/team/app", "/team/app/x", "/other/team"]) t.same(names(large.matchPath(path, now)), names(small.matchPath(path, now)), path);
-  const { get } = Map.prototype;
-  let looked = 0;
-  t.intercept(Map.prototype, "get", { value: function (this: Map<unknown, unknown>, key: unknown) { looked++; return get.call(this, key); } });
-  const lookUps = (book: RuleBook, path: string): number => {
-    const before = looked;
-    book.matchPath(path, now);
-    return looked - before;
-  };
-  for (const path of ["/", "/team", "/team/app", "/team/app/x/y/z"]) t.equal(lookUps(large, path), lookUps(small, path), path);
-  t.equal(lookUps(large, "/none/of/them/has/a/rule"), 7, "six segments and the root");
-});
+t.test(
+  "a request meets the same counters whatever else is in the book, by one look-up per segment",
+  async (t) => {
+    const definitions = [
+      rule("user_path", "/"),
+      rule("user_path", "/team"),
+      rule("user_path", "/team", 3600, { perChild: true }),
+      rule("user_path", "/team/app"),
+    ];
+    const beside = Array.from({ length: 100_000 }, (_, i) =>
+      i % 4 === 0
+        ? rule("model", `m${i}`)
+        : i % 4 === 1
+          ? rule("provider", `p${i}`)
+          : rule("user_path", `/beside/${i}`, 60, { perChild: i % 4 === 2 }),
+    );
+    const [small, large] = [
+      bookOf(...definitions),
+      bookOf(...beside.slice(50_000), ...definitions, ...beside.slice(0, 50_000)),
+    ];
+    t.equal(large.rules.size, 100_004);
+    for (const path of ["/", "/team", "/team/app", "/team/app/x", "/other/team"])
+      t.same(names(large.matchPath(path, now)), names(small.matchPath(path, now)), path);
+    const { get } = Map.prototype;
+    let looked = 0;
+    t.intercept(Map.prototype, "get", {
+      value: function (this: Map<unknown, unknown>, key: unknown) {
+        looked++;
+        return get.call(this, key);
+      },
+    });
+    const lookUps = (book: RuleBook, path: string): number => {
+      const before = looked;
+      book.matchPath(path, now);
+      return looked - before;
+    };
+    for (const path of ["/", "/team", "/team/app", "/team/app/x/y/z"])
+      t.equal(lookUps(large, path), lookUps(small, path), path);
+    t.equal(lookUps(large, "/none/of/them/has/a/rule"), 7, "six segments and the root");
+  },
+);
 
-t.test("a restored rule is as it was, and one with this identity is found whatever the case", async (t) => {
-  const book = createRuleBook();
-  book.restore({ definition: rule("model", "OpenAI/GPT-4o", 300, { requests: 7, tokens: 9 }), source: "config", createdAtMs: 5, updatedAtMs: 6, sinceLsn: 7 }, now);
-  t.match(book.find({ scope: "model", subject: "openai/gpt-4o", periodSeconds: 300 }), { definition: { subject: "OpenAI/GPT-4o", maxRequests: 7, maxTokens: 9 }, source: "config", createdAtMs: 5, updatedAtMs: 6, sinceLsn: 7, periodMs: 300_000 });
-  t.match(book.sorted()[0]!.own, { window: { startMs: now - (now % 300_000) }, inFlight: 0, restoredLsn: 0 });
-});
+t.test(
+  "a restored rule is as it was, and one with this identity is found whatever the case",
+  async (t) => {
+    const book = createRuleBook();
+    book.restore(
+      {
+        definition: rule("model", "OpenAI/GPT-4o", 300, { requests: 7, tokens: 9 }),
+        source: "config",
+        createdAtMs: 5,
+        updatedAtMs: 6,
+        sinceLsn: 7,
+      },
+      now,
+    );
+    t.match(book.find({ scope: "model", subject: "openai/gpt-4o", periodSeconds: 300 }), {
+      definition: { subject: "OpenAI/GPT-4o", maxRequests: 7, maxTokens: 9 },
+      source: "config",
+      createdAtMs: 5,
+      updatedAtMs: 6,
+      sinceLsn: 7,
+      periodMs: 300_000,
+    });
+    t.match(book.sorted()[0]!.own, {
+      window: { startMs: now - (now % 300_000) },
+      inFlight: 0,
+      restoredLsn: 0,
+    });
+  },
+);

@@ -1,4 +1,7 @@
-/** Per-child templates through a daemon's steps, over resets, deletions, switches and crashes (SPEC "States and transitions"). */
+/**
+ * Per-child templates through a daemon's steps, over resets, deletions, switches and crashes (SPEC
+ * "States and transitions").
+ */
 import t from "tap";
 import { examinedPerSweep, sweepChildren } from "../../../limiterd/lifecycle/snapshot.js";
 import { handleAdmin } from "../../../limiterd/handlers/admin/handle-admin.js";
@@ -6,26 +9,44 @@ import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
 import { askFor, counts, pathRule, settleOf, startDaemon, type TestDaemon } from "../daemon.js";
 
-const template: RuleDefinition = { ...pathRule("/users", 60, { requests: 2, tokens: 100 }), perChild: true };
+const template: RuleDefinition = {
+  ...pathRule("/users", 60, { requests: 2, tokens: 100 }),
+  perChild: true,
+};
 const gauges: RuleDefinition = { ...pathRule("/users", 0, { requests: 1 }), perChild: true };
 const key = { user_path: "/users", limit_key: { period: "minute" } };
 
 /** Requests, tokens and slots of one child. */
 function ofChild(daemon: TestDaemon, rule: RuleDefinition, child: string): readonly number[] {
-  const { window, inFlight } = daemon.state.book.childOf(daemon.state.book.find(rule)!, child, daemon.nowMs);
-  return [window.previousRequests + window.currentRequests, window.previousTokens + window.currentTokens, inFlight];
+  const { window, inFlight } = daemon.state.book.childOf(
+    daemon.state.book.find(rule)!,
+    child,
+    daemon.nowMs,
+  );
+  return [
+    window.previousRequests + window.currentRequests,
+    window.previousTokens + window.currentTokens,
+    inFlight,
+  ];
 }
 
 /** An admin operation; resolved once it is answered. */
 async function admin(daemon: TestDaemon, op: AdminOp, body: unknown): Promise<unknown> {
   const answered = new Promise((resolve) => {
-    handleAdmin(daemon.state, { kind: "admin", id: 1, op, body }, daemon.nowMs, { answer: resolve, fail: resolve, limitedMayHaveChanged: () => {}, inertChanged: () => {}, becameKeyed: () => {} });
+    handleAdmin(daemon.state, { kind: "admin", id: 1, op, body }, daemon.nowMs, {
+      answer: resolve,
+      fail: resolve,
+      limitedMayHaveChanged: () => {},
+      inertChanged: () => {},
+      becameKeyed: () => {},
+    });
   });
   await daemon.commit();
   return answered;
 }
 
-const windows = (daemon: TestDaemon): string[] => [...daemon.store.entries("windows")].map(({ key: stored }) => String(stored).split("\n").at(-1)!);
+const windows = (daemon: TestDaemon): string[] =>
+  [...daemon.store.entries("windows")].map(({ key: stored }) => String(stored).split("\n").at(-1)!);
 
 t.test("each direct child has windows and gauges of its own", async (t) => {
   const daemon = startDaemon([template, gauges]);
@@ -40,130 +61,230 @@ t.test("each direct child has windows and gauges of its own", async (t) => {
   t.same(ofChild(daemon, template, "bob"), [1, 0, 1]);
 });
 
-for (const [op, body] of [["rate-limits.reset-one", { user_path: "/users", period: "minute" }], ["rate-limits.reset", { confirmation: "reset" }]] as const) {
-  t.test(`${op} clears every child's windows at once; slots are released as requests end`, async (t) => {
-    const daemon = startDaemon([template]);
-    const peer = daemon.proxy("p1");
-    const running = askFor(peer, 2, "/users/ann")!;
-    for (const child of ["bob", "cid"]) peer.say(settleOf(askFor(peer, child === "bob" ? 3 : 4, `/users/${child}`)!, child === "bob" ? 1 : 2, 7));
-    await daemon.snapshot();
-    t.same(windows(daemon), ["ann", "bob", "cid"]);
-    t.same(await admin(daemon, op, body), {});
-    t.same(ofChild(daemon, template, "ann"), [0, 0, 1], "the gauge stays");
-    t.same(ofChild(daemon, template, "bob"), [0, 0, 0]);
-    peer.say(settleOf(running, 3, 5));
-    t.same(ofChild(daemon, template, "ann"), [0, 5, 0], "its tokens count now, its slot is free");
-    await daemon.snapshot();
-    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
-    const restarted = startDaemon([template], { store: daemon.store.crash(), nowMs: daemon.nowMs });
-    t.same(["ann", "bob", "cid"].map((child) => ofChild(restarted, template, child)), [[0, 5, 0], [0, 0, 0], [0, 0, 0]]);
-  });
+for (const [op, body] of [
+  ["rate-limits.reset-one", { user_path: "/users", period: "minute" }],
+  ["rate-limits.reset", { confirmation: "reset" }],
+] as const) {
+  t.test(
+    `${op} clears every child's windows at once; slots are released as requests end`,
+    async (t) => {
+      const daemon = startDaemon([template]);
+      const peer = daemon.proxy("p1");
+      const running = askFor(peer, 2, "/users/ann")!;
+      for (const child of ["bob", "cid"])
+        peer.say(
+          settleOf(
+            askFor(peer, child === "bob" ? 3 : 4, `/users/${child}`)!,
+            child === "bob" ? 1 : 2,
+            7,
+          ),
+        );
+      await daemon.snapshot();
+      t.same(windows(daemon), ["ann", "bob", "cid"]);
+      t.same(await admin(daemon, op, body), {});
+      t.same(ofChild(daemon, template, "ann"), [0, 0, 1], "the gauge stays");
+      t.same(ofChild(daemon, template, "bob"), [0, 0, 0]);
+      peer.say(settleOf(running, 3, 5));
+      t.same(ofChild(daemon, template, "ann"), [0, 5, 0], "its tokens count now, its slot is free");
+      await daemon.snapshot();
+      await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+      const restarted = startDaemon([template], {
+        store: daemon.store.crash(),
+        nowMs: daemon.nowMs,
+      });
+      t.same(
+        ["ann", "bob", "cid"].map((child) => ofChild(restarted, template, child)),
+        [
+          [0, 5, 0],
+          [0, 0, 0],
+          [0, 0, 0],
+        ],
+      );
+    },
+  );
 
-  t.test(`after ${op} a crash at any moment brings nothing back, children and other rules alike`, async (t) => {
-    const shared = pathRule("/", 60, { requests: 100, tokens: 1000 });
-    const daemon = startDaemon([template, shared]);
+  t.test(
+    `after ${op} a crash at any moment brings nothing back, children and other rules alike`,
+    async (t) => {
+      const shared = pathRule("/", 60, { requests: 100, tokens: 1000 });
+      const daemon = startDaemon([template, shared]);
+      const peer = daemon.proxy("p1");
+      peer.say(settleOf(askFor(peer, 2, "/users/ann")!, 1, 7));
+      await daemon.snapshot();
+      peer.say(settleOf(askFor(peer, 3, "/users/bob")!, 2, 8));
+      await daemon.commit();
+      await admin(daemon, op, body);
+      const kept =
+        op === "rate-limits.reset"
+          ? { requests: 0, tokens: 0, inFlight: 0 }
+          : { requests: 2, tokens: 15, inFlight: 0 };
+      const look = (name: string): void => {
+        const next = startDaemon([template, shared], {
+          store: daemon.store.crash(),
+          nowMs: daemon.nowMs,
+        });
+        t.same(
+          ["ann", "bob"].map((child) => ofChild(next, template, child)),
+          [
+            [0, 0, 0],
+            [0, 0, 0],
+          ],
+          name,
+        );
+        t.same(counts(next, shared), kept, name);
+      };
+      look("answered, its windows still in the store");
+      await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+      look("some of them removed");
+      await daemon.snapshot();
+      look("after a snapshot");
+    },
+  );
+}
+
+t.test(
+  "what is counted after a reset isn't taken away with what was before, though both have one key in the store",
+  async (t) => {
+    const daemon = startDaemon([template]);
     const peer = daemon.proxy("p1");
     peer.say(settleOf(askFor(peer, 2, "/users/ann")!, 1, 7));
     await daemon.snapshot();
-    peer.say(settleOf(askFor(peer, 3, "/users/bob")!, 2, 8));
-    await daemon.commit();
-    await admin(daemon, op, body);
-    const kept = op === "rate-limits.reset" ? { requests: 0, tokens: 0, inFlight: 0 } : { requests: 2, tokens: 15, inFlight: 0 };
-    const look = (name: string): void => {
-      const next = startDaemon([template, shared], { store: daemon.store.crash(), nowMs: daemon.nowMs });
-      t.same(["ann", "bob"].map((child) => ofChild(next, template, child)), [[0, 0, 0], [0, 0, 0]], name);
-      t.same(counts(next, shared), kept, name);
-    };
-    look("answered, its windows still in the store");
-    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
-    look("some of them removed");
+    await admin(daemon, "rate-limits.reset-one", { user_path: "/users", period: "minute" });
+    peer.say(settleOf(askFor(peer, 3, "/users/ann")!, 2, 9));
     await daemon.snapshot();
-    look("after a snapshot");
-  });
-}
+    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+    const next = startDaemon([template], { store: daemon.store.crash(), nowMs: daemon.nowMs });
+    t.same(ofChild(next, template, "ann"), [1, 9, 0]);
+  },
+);
 
-t.test("what is counted after a reset isn't taken away with what was before, though both have one key in the store", async (t) => {
-  const daemon = startDaemon([template]);
-  const peer = daemon.proxy("p1");
-  peer.say(settleOf(askFor(peer, 2, "/users/ann")!, 1, 7));
-  await daemon.snapshot();
-  await admin(daemon, "rate-limits.reset-one", { user_path: "/users", period: "minute" });
-  peer.say(settleOf(askFor(peer, 3, "/users/ann")!, 2, 9));
-  await daemon.snapshot();
-  await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
-  const next = startDaemon([template], { store: daemon.store.crash(), nowMs: daemon.nowMs });
-  t.same(ofChild(next, template, "ann"), [1, 9, 0]);
-});
+t.test(
+  "void windows that a crash left are removed in slices after the start; a child that counts again by then keeps its entry",
+  async (t) => {
+    const daemon = startDaemon([template]);
+    const peer = daemon.proxy("p1");
+    for (let i = 0; i < 1200; i++)
+      peer.say(settleOf(askFor(peer, i + 2, `/users/u${i}`)!, i + 1, 7));
+    await daemon.snapshot();
+    await admin(daemon, "rate-limits.reset-one", { user_path: "/users", period: "minute" });
+    t.equal(windows(daemon).length, 1200, "answered before they are gone");
+    const next = startDaemon([template], { store: daemon.store.crash(), nowMs: daemon.nowMs });
+    t.equal(windows(next).length, 1200);
+    const again = next.proxy("p1");
+    for (const i of [0, 1199])
+      again.say(settleOf(askFor(again, i + 2, `/users/u${i}`)!, 2000 + i, 9));
+    await next.snapshot();
+    await next.commit();
+    t.same(windows(next), ["u0", "u1199"]);
+    t.same(
+      ["u0", "u600", "u1199"].map((child) =>
+        ofChild(
+          startDaemon([template], { store: next.store.crash(), nowMs: next.nowMs }),
+          template,
+          child,
+        ),
+      ),
+      [
+        [1, 9, 0],
+        [0, 0, 0],
+        [1, 9, 0],
+      ],
+    );
+  },
+);
 
-t.test("void windows that a crash left are removed in slices after the start; a child that counts again by then keeps its entry", async (t) => {
-  const daemon = startDaemon([template]);
-  const peer = daemon.proxy("p1");
-  for (let i = 0; i < 1200; i++) peer.say(settleOf(askFor(peer, i + 2, `/users/u${i}`)!, i + 1, 7));
-  await daemon.snapshot();
-  await admin(daemon, "rate-limits.reset-one", { user_path: "/users", period: "minute" });
-  t.equal(windows(daemon).length, 1200, "answered before they are gone");
-  const next = startDaemon([template], { store: daemon.store.crash(), nowMs: daemon.nowMs });
-  t.equal(windows(next).length, 1200);
-  const again = next.proxy("p1");
-  for (const i of [0, 1199]) again.say(settleOf(askFor(again, i + 2, `/users/u${i}`)!, 2000 + i, 9));
-  await next.snapshot();
-  await next.commit();
-  t.same(windows(next), ["u0", "u1199"]);
-  t.same(["u0", "u600", "u1199"].map((child) => ofChild(startDaemon([template], { store: next.store.crash(), nowMs: next.nowMs }), template, child)), [[1, 9, 0], [0, 0, 0], [1, 9, 0]]);
-});
-
-t.test("a deleted template leaves nothing behind, and made again it begins at zero; running requests give their slots back", async (t) => {
-  const daemon = startDaemon([]);
-  daemon.state.book.put(template, { source: "manual", nowMs: daemon.nowMs, lsn: 1 });
-  const peer = daemon.proxy("p1");
-  const running = askFor(peer, 2, "/users/ann")!;
-  peer.say(settleOf(askFor(peer, 3, "/users/bob")!, 1, 7));
-  await daemon.snapshot();
-  t.same(await admin(daemon, "rate-limits.delete", key), {});
-  daemon.state.book.put(template, { source: "manual", nowMs: daemon.nowMs, lsn: daemon.state.writer.closeBatch() });
-  t.same(ofChild(daemon, template, "ann"), [0, 0, 0]);
-  peer.say(settleOf(running, 2, 5));
-  t.same(ofChild(daemon, template, "ann"), [0, 5, 0], "the slot was the old rule's");
-  await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
-  t.same(windows(daemon), ["ann"], "bob is gone, ann's entry is the new rule's");
-  await daemon.snapshot();
-  t.equal(daemon.state.book.childCount, 1);
-});
+t.test(
+  "a deleted template leaves nothing behind, and made again it begins at zero; running requests give their slots back",
+  async (t) => {
+    const daemon = startDaemon([]);
+    daemon.state.book.put(template, { source: "manual", nowMs: daemon.nowMs, lsn: 1 });
+    const peer = daemon.proxy("p1");
+    const running = askFor(peer, 2, "/users/ann")!;
+    peer.say(settleOf(askFor(peer, 3, "/users/bob")!, 1, 7));
+    await daemon.snapshot();
+    t.same(await admin(daemon, "rate-limits.delete", key), {});
+    daemon.state.book.put(template, {
+      source: "manual",
+      nowMs: daemon.nowMs,
+      lsn: daemon.state.writer.closeBatch(),
+    });
+    t.same(ofChild(daemon, template, "ann"), [0, 0, 0]);
+    peer.say(settleOf(running, 2, 5));
+    t.same(ofChild(daemon, template, "ann"), [0, 5, 0], "the slot was the old rule's");
+    await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
+    t.same(windows(daemon), ["ann"], "bob is gone, ann's entry is the new rule's");
+    await daemon.snapshot();
+    t.equal(daemon.state.book.childCount, 1);
+  },
+);
 
 t.test("a switch between shared and per child starts clean, over a crash too", async (t) => {
-  for (const [from, to] of [[{ ...template, perChild: false }, template], [template, { ...template, perChild: false }]] as const) {
+  for (const [from, to] of [
+    [{ ...template, perChild: false }, template],
+    [template, { ...template, perChild: false }],
+  ] as const) {
     const daemon = startDaemon([from]);
     const peer = daemon.proxy("p1");
     peer.say(settleOf(askFor(peer, 2, "/users/ann")!, 1, 7));
     await daemon.snapshot();
     const live = startDaemon([to], { store: daemon.store.crash(), nowMs: daemon.nowMs });
     const again = startDaemon([to], { store: live.store.crash(), nowMs: daemon.nowMs });
-    for (const next of [live, again]) t.same(to.perChild ? ofChild(next, to, "ann") : Object.values(counts(next, to)), [0, 0, 0]);
+    for (const next of [live, again])
+      t.same(to.perChild ? ofChild(next, to, "ann") : Object.values(counts(next, to)), [0, 0, 0]);
     await live.commit();
     const back = startDaemon([from], { store: live.store.crash(), nowMs: daemon.nowMs });
-    t.same(from.perChild ? ofChild(back, from, "ann") : Object.values(counts(back, from)), [0, 0, 0], "and what was before the switch doesn't come back with it");
+    t.same(
+      from.perChild ? ofChild(back, from, "ann") : Object.values(counts(back, from)),
+      [0, 0, 0],
+      "and what was before the switch doesn't come back with it",
+    );
   }
 });
 
 t.test("a child at rest is restored, read and charged like any other", async (t) => {
   const daemon = startDaemon([template]);
   const peer = daemon.proxy("p1");
-  for (let i = 0; i < 10_000; i++) peer.say(settleOf(askFor(peer, i + 2, `/users/u${i}`)!, i + 1, i % 90));
+  for (let i = 0; i < 10_000; i++)
+    peer.say(settleOf(askFor(peer, i + 2, `/users/u${i}`)!, i + 1, i % 90));
   await daemon.snapshot();
   const check = (of: TestDaemon, tokens: (i: number) => number): void => {
-    const wrong = Array.from({ length: 10_000 }, (_, i) => i).filter((i) => JSON.stringify(ofChild(of, template, `u${i}`)) !== JSON.stringify([1, tokens(i), 0]));
+    const wrong = Array.from({ length: 10_000 }, (_, i) => i).filter(
+      (i) => JSON.stringify(ofChild(of, template, `u${i}`)) !== JSON.stringify([1, tokens(i), 0]),
+    );
     t.same(wrong, []);
   };
-  for (let i = 0; i < 10_000; i += 2) peer.say({ ...settleOf({ lease: 0, userPath: `/users/u${i}`, target: null, admittedAtMs: 0, lsn: 0, targetAtMs: 0, targetLsn: 0, submission: false }, 10_001 + i, 1) });
+  for (let i = 0; i < 10_000; i += 2)
+    peer.say({
+      ...settleOf(
+        {
+          lease: 0,
+          userPath: `/users/u${i}`,
+          target: null,
+          admittedAtMs: 0,
+          lsn: 0,
+          targetAtMs: 0,
+          targetLsn: 0,
+          submission: false,
+        },
+        10_001 + i,
+        1,
+      ),
+    });
   const next = startDaemon([template], { store: daemon.store.crash(), nowMs: daemon.nowMs });
   check(next, (i) => i % 90);
   t.equal(next.state.book.childCount, 10_000);
-  const halfCharged = Array.from({ length: 10_000 }, (_, i) => i).filter((i) => ofChild(daemon, template, `u${i}`)[1] !== (i % 90) + (i % 2 === 0 ? 1 : 0));
+  const halfCharged = Array.from({ length: 10_000 }, (_, i) => i).filter(
+    (i) => ofChild(daemon, template, `u${i}`)[1] !== (i % 90) + (i % 2 === 0 ? 1 : 0),
+  );
   t.same(halfCharged, []);
 });
 
-t.test("a sweep looks at so many that all are seen within a minute, however many there are", async (t) => {
-  for (const children of [0, 1000, 1_200_000, 6_000_000]) t.ok(examinedPerSweep(children) * 60 >= children);
-  t.equal(examinedPerSweep(0), 20_000);
-  t.equal(examinedPerSweep(6_000_000), 100_000);
-});
+t.test(
+  "a sweep looks at so many that all are seen within a minute, however many there are",
+  async (t) => {
+    for (const children of [0, 1000, 1_200_000, 6_000_000])
+      t.ok(examinedPerSweep(children) * 60 >= children);
+    t.equal(examinedPerSweep(0), 20_000);
+    t.equal(examinedPerSweep(6_000_000), 100_000);
+  },
+);

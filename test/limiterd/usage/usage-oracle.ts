@@ -1,21 +1,43 @@
-/** Sums of usage as they should be: slow and obvious, sharing nothing with the real ones but the form of their keys. */
+/**
+ * Sums of usage as they should be: slow and obvious, sharing nothing with the real ones but the
+ * form of their keys.
+ */
 
-export type RollupOracle = Map<string, { readonly requests: number; readonly tokens: number; readonly cost: bigint; readonly unpriced: number }>;
+export type RollupOracle = Map<
+  string,
+  {
+    readonly requests: number;
+    readonly tokens: number;
+    readonly cost: bigint;
+    readonly unpriced: number;
+  }
+>;
 
-/** Every key under which a record counts; `target` is its provider and model, joined by a line feed. */
+/**
+ * Every key under which a record counts; `target` is its provider and model, joined by a line feed.
+ */
 export function rollupKeysOf(userPath: string, day: string, target: string): string[] {
   const segments = userPath.split("/").filter((segment) => segment !== "");
   const keys: string[] = [];
   for (let depth = 0; depth <= segments.length; depth++) {
     const path = `/${segments.slice(0, depth).join("/")}`;
     const parent = depth === 0 ? "" : `/${segments.slice(0, depth - 1).join("/")}`;
-    keys.push(`t\n${parent}\n${segments[depth - 1] ?? ""}\n${day}`, `m\n${path}\n${day}\n${target}`);
+    keys.push(
+      `t\n${parent}\n${segments[depth - 1] ?? ""}\n${day}`,
+      `m\n${path}\n${day}\n${target}`,
+    );
   }
   return keys;
 }
 
 /** What a sum of money holds, in pico-dollars. */
-export function picosOf({ microUsd, picoUsd }: { readonly microUsd: number; readonly picoUsd: number }): bigint {
+export function picosOf({
+  microUsd,
+  picoUsd,
+}: {
+  readonly microUsd: number;
+  readonly picoUsd: number;
+}): bigint {
   return BigInt(microUsd) * 1_000_000n + BigInt(picoUsd);
 }
 
@@ -32,29 +54,91 @@ interface RecordedUsage {
 }
 
 /** All that records add up to. */
-export function rollupsOf(records: readonly RecordedUsage[], labelsOf: (keyId: string) => readonly string[]): RollupOracle {
+export function rollupsOf(
+  records: readonly RecordedUsage[],
+  labelsOf: (keyId: string) => readonly string[],
+): RollupOracle {
   const sums: RollupOracle = new Map();
-  for (const { atMs, userPath, keyId, provider, model, cacheHit, inputTokens, outputTokens, totalCost } of records) {
+  for (const {
+    atMs,
+    userPath,
+    keyId,
+    provider,
+    model,
+    cacheHit,
+    inputTokens,
+    outputTokens,
+    totalCost,
+  } of records) {
     if (cacheHit) continue;
     const day = new Date(atMs).toISOString().slice(0, 10);
-    for (const key of [...rollupKeysOf(userPath, day, `${provider}\n${model}`), ...labelsOf(keyId).map((label) => `l\n${label}\n${day}`)]) {
-      const { requests, tokens, cost, unpriced } = sums.get(key) ?? { requests: 0, tokens: 0, cost: 0n, unpriced: 0 };
-      sums.set(key, { requests: requests + 1, tokens: tokens + inputTokens + outputTokens, cost: cost + BigInt(totalCost ?? 0), unpriced: unpriced + (totalCost === null ? 1 : 0) });
+    for (const key of [
+      ...rollupKeysOf(userPath, day, `${provider}\n${model}`),
+      ...labelsOf(keyId).map((label) => `l\n${label}\n${day}`),
+    ]) {
+      const { requests, tokens, cost, unpriced } = sums.get(key) ?? {
+        requests: 0,
+        tokens: 0,
+        cost: 0n,
+        unpriced: 0,
+      };
+      sums.set(key, {
+        requests: requests + 1,
+        tokens: tokens + inputTokens + outputTokens,
+        cost: cost + BigInt(totalCost ?? 0),
+        unpriced: unpriced + (totalCost === null ? 1 : 0),
+      });
     }
   }
   return sums;
 }
 
-/** What daily budgets have spent on the day of a moment, by scope, subject and whose account it is: what ended on it, and not before their last reset. Accounts that spent nothing aren't there. */
-export function accountsOf(records: readonly RecordedUsage[], budgets: readonly { readonly definition: { readonly scope: string; readonly subject: string; readonly perChild: boolean }; readonly resetAtMs: number | null }[], labelsOf: (keyId: string) => readonly string[], nowMs: number): Map<string, bigint> {
+/**
+ * What daily budgets have spent on the day of a moment, by scope, subject and whose account it is:
+ * what ended on it, and not before their last reset. Accounts that spent nothing aren't there.
+ */
+export function accountsOf(
+  records: readonly RecordedUsage[],
+  budgets: readonly {
+    readonly definition: {
+      readonly scope: string;
+      readonly subject: string;
+      readonly perChild: boolean;
+    };
+    readonly resetAtMs: number | null;
+  }[],
+  labelsOf: (keyId: string) => readonly string[],
+  nowMs: number,
+): Map<string, bigint> {
   const spent = new Map<string, bigint>();
   const dayOf = (ms: number): number => Math.floor(ms / 86_400_000);
-  for (const { definition: { scope, subject, perChild }, resetAtMs } of budgets) {
+  for (const {
+    definition: { scope, subject, perChild },
+    resetAtMs,
+  } of budgets) {
     for (const { atMs, userPath, keyId, cacheHit, totalCost } of records) {
-      if (cacheHit || !totalCost || dayOf(atMs) !== dayOf(nowMs) || (resetAtMs !== null && atMs < resetAtMs)) continue;
+      if (
+        cacheHit ||
+        !totalCost ||
+        dayOf(atMs) !== dayOf(nowMs) ||
+        (resetAtMs !== null && atMs < resetAtMs)
+      )
+        continue;
       const below = subject === "/" ? userPath.slice(1) : userPath.slice(subject.length + 1);
-      const covered = userPath === subject || userPath.startsWith(subject === "/" ? "/" : `${subject}/`);
-      const whose = scope === "label" ? (labelsOf(keyId).includes(subject) ? subject : null) : !covered ? null : !perChild ? subject : below === "" ? null : `${subject === "/" ? "" : subject}/${below.split("/")[0]}`;
+      const covered =
+        userPath === subject || userPath.startsWith(subject === "/" ? "/" : `${subject}/`);
+      const whose =
+        scope === "label"
+          ? labelsOf(keyId).includes(subject)
+            ? subject
+            : null
+          : !covered
+            ? null
+            : !perChild
+              ? subject
+              : below === ""
+                ? null
+                : `${subject === "/" ? "" : subject}/${below.split("/")[0]}`;
       if (whose === null) continue;
       const key = `${scope} ${subject} ${whose}`;
       spent.set(key, (spent.get(key) ?? 0n) + BigInt(totalCost));

@@ -1,5 +1,11 @@
 import t from "tap";
-import { authenticate, type Authentication, type Credentials, vouchedCaller, wrongToken } from "../../../proxy/auth/authenticate.js";
+import {
+  authenticate,
+  type Authentication,
+  type Credentials,
+  vouchedCaller,
+  wrongToken,
+} from "../../../proxy/auth/authenticate.js";
 import type { Area } from "../../../proxy/http/match-route.js";
 import { jwtBytesMax } from "../../../shared/bounds.js";
 
@@ -19,7 +25,11 @@ const closed: Credentials = {
 };
 const open: Credentials = { ...closed, masterKey: null, open: true };
 
-function ask(credentials: Credentials, headers: Readonly<Record<string, string>>, area: Area = "model"): Authentication {
+function ask(
+  credentials: Credentials,
+  headers: Readonly<Record<string, string>>,
+  area: Area = "model",
+): Authentication {
   return atOnce(authenticate(credentials, area, (name) => headers[name]));
 }
 
@@ -29,64 +39,100 @@ function atOnce(authentication: Authentication | Promise<Authentication>): Authe
   return authentication;
 }
 
-/** The user path, or status and message of the refusal; for whom the daemon has to judge, of what it comes to if the path is the caller's to name. */
+/**
+ * The user path, or status and message of the refusal; for whom the daemon has to judge, of what it
+ * comes to if the path is the caller's to name.
+ */
 function said(authentication: Authentication): string {
   const failure = authentication.ok ? authentication.caller.pathFailure : authentication.failure;
-  return failure === null ? (authentication as Extract<Authentication, { ok: true }>).caller.userPath : `${failure.status} ${failure.message}`;
+  return failure === null
+    ? (authentication as Extract<Authentication, { ok: true }>).caller.userPath
+    : `${failure.status} ${failure.message}`;
 }
 
 t.test("the master key opens models and admin, by either header", async (t) => {
   for (const area of ["model", "admin"] as const) {
-    for (const headers of [{ authorization: `Bearer ${key}` }, { authorization: `bearer ${key}` }, { authorization: `BEARER   ${key}  ` }, { "x-api-key": key }, { authorization: "", "x-api-key": key }]) t.equal(said(ask(closed, headers, area)), "/", `${area} ${JSON.stringify(headers)}`);
+    for (const headers of [
+      { authorization: `Bearer ${key}` },
+      { authorization: `bearer ${key}` },
+      { authorization: `BEARER   ${key}  ` },
+      { "x-api-key": key },
+      { authorization: "", "x-api-key": key },
+    ])
+      t.equal(said(ask(closed, headers, area)), "/", `${area} ${JSON.stringify(headers)}`);
   }
 });
 
-t.test("missing, malformed and wrong credentials are told apart, all wrong ones alike", async (t) => {
-  const table: readonly (readonly [headers: Readonly<Record<string, string>>, said: RegExp])[] = [
-    [{}, /^401 missing credentials$/],
-    [{ "x-api-key": "" }, /^401 missing credentials$/],
-    [{ authorization: "" }, /^401 missing credentials$/],
-    [{ authorization: " ", "x-api-key": "" }, /^401 missing credentials$/],
-    [{ authorization: "", "x-api-key": "wrong" }, /^401 authentication failed$/],
-    [{ authorization: "Bearer" }, /^401 malformed/],
-    [{ authorization: "Bearer " }, /^401 malformed/],
-    [{ authorization: "Bearer a b" }, /^401 malformed/],
-    [{ authorization: `Basic ${key}` }, /^401 malformed/],
-    [{ authorization: key }, /^401 malformed/],
-    [{ authorization: `Basic ${key}`, "x-api-key": key }, /^401 malformed/],
-    [{ authorization: "Bearer wrong" }, /^401 authentication failed$/],
-    [{ "x-api-key": "wrong" }, /^401 authentication failed$/],
-    [{ authorization: `Bearer ${key}x` }, /^401 authentication failed$/],
-    [{ authorization: `Bearer ${key.toUpperCase()}` }, /^401 authentication failed$/],
-    [{ authorization: "Bearer wrong", "x-api-key": key }, /^401 authentication failed$/],
-  ];
-  for (const [headers, expected] of table) {
-    for (const area of ["model", "admin"] as const) {
-      const authentication = ask(closed, headers, area);
-      t.match(said(authentication), expected, `${area} ${JSON.stringify(headers)}`);
-      if (!authentication.ok) t.match(authentication.failure, { type: "authentication_error", code: null, param: null, provider: null });
+t.test(
+  "missing, malformed and wrong credentials are told apart, all wrong ones alike",
+  async (t) => {
+    const table: readonly (readonly [headers: Readonly<Record<string, string>>, said: RegExp])[] = [
+      [{}, /^401 missing credentials$/],
+      [{ "x-api-key": "" }, /^401 missing credentials$/],
+      [{ authorization: "" }, /^401 missing credentials$/],
+      [{ authorization: " ", "x-api-key": "" }, /^401 missing credentials$/],
+      [{ authorization: "", "x-api-key": "wrong" }, /^401 authentication failed$/],
+      [{ authorization: "Bearer" }, /^401 malformed/],
+      [{ authorization: "Bearer " }, /^401 malformed/],
+      [{ authorization: "Bearer a b" }, /^401 malformed/],
+      [{ authorization: `Basic ${key}` }, /^401 malformed/],
+      [{ authorization: key }, /^401 malformed/],
+      [{ authorization: `Basic ${key}`, "x-api-key": key }, /^401 malformed/],
+      [{ authorization: "Bearer wrong" }, /^401 authentication failed$/],
+      [{ "x-api-key": "wrong" }, /^401 authentication failed$/],
+      [{ authorization: `Bearer ${key}x` }, /^401 authentication failed$/],
+      [{ authorization: `Bearer ${key.toUpperCase()}` }, /^401 authentication failed$/],
+      [{ authorization: "Bearer wrong", "x-api-key": key }, /^401 authentication failed$/],
+    ];
+    for (const [headers, expected] of table) {
+      for (const area of ["model", "admin"] as const) {
+        const authentication = ask(closed, headers, area);
+        t.match(said(authentication), expected, `${area} ${JSON.stringify(headers)}`);
+        if (!authentication.ok)
+          t.match(authentication.failure, {
+            type: "authentication_error",
+            code: null,
+            param: null,
+            provider: null,
+          });
+      }
     }
-  }
-});
+  },
+);
 
 t.test("a token is compared by the constant-time comparison and by nothing else", async (t) => {
   compared.length = 0;
   ask(closed, { authorization: "Bearer guess" });
   ask(closed, { "x-api-key": "guess" });
-  t.same(compared, [["guess", key], ["guess", key]]);
+  t.same(compared, [
+    ["guess", key],
+    ["guess", key],
+  ]);
 });
 
 t.test("an open gateway asks for nothing, whatever is sent", async (t) => {
   compared.length = 0;
-  for (const headers of [{}, { authorization: "Bearer anything" }, { authorization: "nonsense" }, { "x-api-key": "x" }]) t.equal(said(ask(open, headers)), "/", JSON.stringify(headers));
+  for (const headers of [
+    {},
+    { authorization: "Bearer anything" },
+    { authorization: "nonsense" },
+    { "x-api-key": "x" },
+  ])
+    t.equal(said(ask(open, headers)), "/", JSON.stringify(headers));
   t.same(compared, []);
 });
 
-t.test("admin is open with the gateway only on loopback; elsewhere it needs a master key", async (t) => {
-  t.equal(said(ask({ ...open, adminOpen: true }, {}, "admin")), "/");
-  const denied = ask(open, { authorization: `Bearer ${key}` }, "admin");
-  t.match(denied, { ok: false, failure: { status: 403, type: "permission_error", code: null, message: /master key/ } });
-});
+t.test(
+  "admin is open with the gateway only on loopback; elsewhere it needs a master key",
+  async (t) => {
+    t.equal(said(ask({ ...open, adminOpen: true }, {}, "admin")), "/");
+    const denied = ask(open, { authorization: `Bearer ${key}` }, "admin");
+    t.match(denied, {
+      ok: false,
+      failure: { status: 403, type: "permission_error", code: null, message: /master key/ },
+    });
+  },
+);
 
 t.test("the user path is the header's, normalized, and the root without one", async (t) => {
   const table: readonly (readonly [header: string, path: string])[] = [
@@ -99,45 +145,99 @@ t.test("the user path is the header's, normalized, and the root without one", as
   ];
   for (const [header, path] of table) {
     t.equal(said(ask(open, { "x-sluice-user-path": header })), path, header);
-    t.equal(said(ask(closed, { "x-sluice-user-path": header, authorization: `Bearer ${key}` })), path, header);
+    t.equal(
+      said(ask(closed, { "x-sluice-user-path": header, authorization: `Bearer ${key}` })),
+      path,
+      header,
+    );
   }
   t.equal(said(ask(open, {})), "/");
 });
 
 t.test("a path that doesn't normalize is refused by its header's name", async (t) => {
-  for (const path of ["/..", "/a:b", "/a\u0007", `/${"x".repeat(2000)}`, `/${Array(40).fill("a").join("/")}`]) {
-    const failure = { status: 400, type: "invalid_request_error", message: "invalid X-Sluice-User-Path header", code: null };
-    t.match(ask(closed, { "x-sluice-user-path": path, "x-api-key": key }), { ok: false, failure }, path.slice(0, 20));
-    t.match(ask(open, { "x-sluice-user-path": path }), { ok: true, caller: { pathFailure: failure } }, "only the daemon knows whether it is open");
+  for (const path of [
+    "/..",
+    "/a:b",
+    "/a\u0007",
+    `/${"x".repeat(2000)}`,
+    `/${Array(40).fill("a").join("/")}`,
+  ]) {
+    const failure = {
+      status: 400,
+      type: "invalid_request_error",
+      message: "invalid X-Sluice-User-Path header",
+      code: null,
+    };
+    t.match(
+      ask(closed, { "x-sluice-user-path": path, "x-api-key": key }),
+      { ok: false, failure },
+      path.slice(0, 20),
+    );
+    t.match(
+      ask(open, { "x-sluice-user-path": path }),
+      { ok: true, caller: { pathFailure: failure } },
+      "only the daemon knows whether it is open",
+    );
   }
 });
 
-t.test("a path that is given twice is refused: joined, the two would be a third that no rule covers", async (t) => {
-  const twice = (joined: string, repeated: boolean): Authentication => atOnce(authenticate(open, "model", (name) => (name === "x-sluice-user-path" ? joined : undefined), (name) => repeated && name === "x-sluice-user-path"));
-  t.equal(said(twice("/a, /b", true)), "400 invalid X-Sluice-User-Path header");
-  t.equal(said(twice("/a, /a", true)), "400 invalid X-Sluice-User-Path header");
-  t.match(twice("/a,b", false), { ok: true, caller: { userPath: "/a,b" } }, "a comma in one header is a character");
-});
+t.test(
+  "a path that is given twice is refused: joined, the two would be a third that no rule covers",
+  async (t) => {
+    const twice = (joined: string, repeated: boolean): Authentication =>
+      atOnce(
+        authenticate(
+          open,
+          "model",
+          (name) => (name === "x-sluice-user-path" ? joined : undefined),
+          (name) => repeated && name === "x-sluice-user-path",
+        ),
+      );
+    t.equal(said(twice("/a, /b", true)), "400 invalid X-Sluice-User-Path header");
+    t.equal(said(twice("/a, /a", true)), "400 invalid X-Sluice-User-Path header");
+    t.match(
+      twice("/a,b", false),
+      { ok: true, caller: { userPath: "/a,b" } },
+      "a comma in one header is a character",
+    );
+  },
+);
 
-t.test("the header may have another name, which is then the only one that is read and told", async (t) => {
-  const renamed = { ...open, userPathHeader: "x-team-path" };
-  t.equal(said(ask(renamed, { "x-team-path": "/a", "x-sluice-user-path": "/b" })), "/a");
-  t.equal(said(ask(renamed, { "x-sluice-user-path": "/b" })), "/");
-  t.equal(said(ask(renamed, { "x-team-path": "/a:b" })), "400 invalid X-Team-Path header");
-});
+t.test(
+  "the header may have another name, which is then the only one that is read and told",
+  async (t) => {
+    const renamed = { ...open, userPathHeader: "x-team-path" };
+    t.equal(said(ask(renamed, { "x-team-path": "/a", "x-sluice-user-path": "/b" })), "/a");
+    t.equal(said(ask(renamed, { "x-sluice-user-path": "/b" })), "/");
+    t.equal(said(ask(renamed, { "x-team-path": "/a:b" })), "400 invalid X-Team-Path header");
+  },
+);
 
-t.test("a wrong key is told before a wrong path: who may not call learns nothing more", async (t) => {
-  t.equal(said(ask(closed, { "x-sluice-user-path": "/..", authorization: "Bearer wrong" })), "401 authentication failed");
-});
+t.test(
+  "a wrong key is told before a wrong path: who may not call learns nothing more",
+  async (t) => {
+    t.equal(
+      said(ask(closed, { "x-sluice-user-path": "/..", authorization: "Bearer wrong" })),
+      "401 authentication failed",
+    );
+  },
+);
 
 t.test("admin has no user path, and no header can break it", async (t) => {
-  t.equal(said(ask(closed, { "x-sluice-user-path": "/..", authorization: `Bearer ${key}` }, "admin")), "/");
+  t.equal(
+    said(ask(closed, { "x-sluice-user-path": "/..", authorization: `Bearer ${key}` }, "admin")),
+    "/",
+  );
 });
 
 t.test("header bytes that are UTF-8 are read as that, others as Node gives them", async (t) => {
   const asNode = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
   t.equal(said(ask(open, { "x-sluice-user-path": asNode("/größe/日本/🙂") })), "/größe/日本/🙂");
-  t.equal(said(ask(open, { "x-sluice-user-path": "/caf\u00e9" })), "/café", "a byte that is no UTF-8");
+  t.equal(
+    said(ask(open, { "x-sluice-user-path": "/caf\u00e9" })),
+    "/café",
+    "a byte that is no UTF-8",
+  );
 });
 
 const jwtLike = "e30.e30.sig";
@@ -153,33 +253,85 @@ const byJwt: Credentials = {
 };
 
 t.test("a JWT's path is the token's, whatever header is sent", async (t) => {
-  for (const header of ["/other", "/..", "", "a:b"]) t.equal(said(ask(byJwt, { authorization: `Bearer ${jwtLike}`, "x-sluice-user-path": header })), "/from/token", header);
+  for (const header of ["/other", "/..", "", "a:b"])
+    t.equal(
+      said(ask(byJwt, { authorization: `Bearer ${jwtLike}`, "x-sluice-user-path": header })),
+      "/from/token",
+      header,
+    );
   t.equal(said(ask(byJwt, { "x-api-key": jwtLike })), "/from/token");
 });
 
-t.test("only what looks like a JWT gets to the verifier, and the master key never does", async (t) => {
-  seen.length = 0;
-  t.equal(said(ask(byJwt, { authorization: `Bearer ${key}` })), "/");
-  for (const token of ["wrong", "a.b", "a.b.c.d", "a.b.c.d.e", "..", "a b.c.d", `e30.e30.${"x".repeat(jwtBytesMax)}`, "e30.e30.sig="]) t.match(said(ask(byJwt, { "x-api-key": token })), /^401 authentication failed$/, token.slice(0, 20));
-  t.same(seen, []);
-  t.equal(said(ask(byJwt, { "x-api-key": "e30.e30." })), "/from/token", "an unsigned one is the verifier's to refuse");
-  t.equal(said(ask(closed, { "x-api-key": jwtLike })), "401 authentication failed", "and without issuers there is no verifier");
-});
+t.test(
+  "only what looks like a JWT gets to the verifier, and the master key never does",
+  async (t) => {
+    seen.length = 0;
+    t.equal(said(ask(byJwt, { authorization: `Bearer ${key}` })), "/");
+    for (const token of [
+      "wrong",
+      "a.b",
+      "a.b.c.d",
+      "a.b.c.d.e",
+      "..",
+      "a b.c.d",
+      `e30.e30.${"x".repeat(jwtBytesMax)}`,
+      "e30.e30.sig=",
+    ])
+      t.match(
+        said(ask(byJwt, { "x-api-key": token })),
+        /^401 authentication failed$/,
+        token.slice(0, 20),
+      );
+    t.same(seen, []);
+    t.equal(
+      said(ask(byJwt, { "x-api-key": "e30.e30." })),
+      "/from/token",
+      "an unsigned one is the verifier's to refuse",
+    );
+    t.equal(
+      said(ask(closed, { "x-api-key": jwtLike })),
+      "401 authentication failed",
+      "and without issuers there is no verifier",
+    );
+  },
+);
 
-t.test("with JWT issuers and no master key nobody gets in without a token, and nobody to admin", async (t) => {
-  const noMaster: Credentials = { ...byJwt, masterKey: null, adminOpen: false };
-  for (const area of ["model", "admin"] as const) {
-    t.equal(said(ask(noMaster, {}, area)), "401 missing credentials");
-    t.equal(said(ask(noMaster, { "x-api-key": key }, area)), "401 authentication failed");
-  }
-  t.equal(said(ask(noMaster, { "x-api-key": jwtLike })), "/from/token");
-  t.match(ask(noMaster, { "x-api-key": jwtLike }, "admin"), { ok: false, failure: { status: 403, type: "permission_error", code: null } });
-});
+t.test(
+  "with JWT issuers and no master key nobody gets in without a token, and nobody to admin",
+  async (t) => {
+    const noMaster: Credentials = { ...byJwt, masterKey: null, adminOpen: false };
+    for (const area of ["model", "admin"] as const) {
+      t.equal(said(ask(noMaster, {}, area)), "401 missing credentials");
+      t.equal(said(ask(noMaster, { "x-api-key": key }, area)), "401 authentication failed");
+    }
+    t.equal(said(ask(noMaster, { "x-api-key": jwtLike })), "/from/token");
+    t.match(ask(noMaster, { "x-api-key": jwtLike }, "admin"), {
+      ok: false,
+      failure: { status: 403, type: "permission_error", code: null },
+    });
+  },
+);
 
 t.test("a JWT never opens admin; a wrong one is told to be wrong there too", async (t) => {
-  t.match(ask(byJwt, { "x-api-key": jwtLike }, "admin"), { ok: false, failure: { status: 403, type: "permission_error", message: /JWT/ } });
-  const later: Credentials = { ...closed, jwt: { verify: (token) => Promise.resolve(token === jwtLike ? { ok: true as const, caller: vouchedCaller("/t") } : { ok: false as const, failure: wrongToken }) } };
-  const answer = (token: string, area: Area): Promise<Authentication> => Promise.resolve(authenticate(later, area, (name) => (name === "x-api-key" ? token : undefined)));
+  t.match(ask(byJwt, { "x-api-key": jwtLike }, "admin"), {
+    ok: false,
+    failure: { status: 403, type: "permission_error", message: /JWT/ },
+  });
+  const later: Credentials = {
+    ...closed,
+    jwt: {
+      verify: (token) =>
+        Promise.resolve(
+          token === jwtLike
+            ? { ok: true as const, caller: vouchedCaller("/t") }
+            : { ok: false as const, failure: wrongToken },
+        ),
+    },
+  };
+  const answer = (token: string, area: Area): Promise<Authentication> =>
+    Promise.resolve(
+      authenticate(later, area, (name) => (name === "x-api-key" ? token : undefined)),
+    );
   t.equal(said(await answer(jwtLike, "model")), "/t");
   t.match(said(await answer(jwtLike, "admin")), /^403 /);
   t.equal(said(await answer("e30.e30.wrong", "admin")), "401 authentication failed");
@@ -188,23 +340,68 @@ t.test("a JWT never opens admin; a wrong one is told to be wrong there too", asy
 const managed = `sk-sluice-${"k".repeat(43)}`;
 
 t.test("a managed key is the daemon's to judge, by its hash, in every mode and area", async (t) => {
-  for (const credentials of [closed, byJwt, open, { ...open, adminOpen: true }, { ...open, open: false }]) {
+  for (const credentials of [
+    closed,
+    byJwt,
+    open,
+    { ...open, adminOpen: true },
+    { ...open, open: false },
+  ]) {
     for (const area of ["model", "admin"] as const) {
       seen.length = 0;
-      t.match(ask(credentials, { authorization: `Bearer ${managed}`, "x-sluice-user-path": "/named" }, area), { ok: true, caller: { credential: `hash of ${managed}`, userPath: area === "admin" ? "/" : "/named", keyId: "", denial: { status: 401, message: "authentication failed" } } });
+      t.match(
+        ask(
+          credentials,
+          { authorization: `Bearer ${managed}`, "x-sluice-user-path": "/named" },
+          area,
+        ),
+        {
+          ok: true,
+          caller: {
+            credential: `hash of ${managed}`,
+            userPath: area === "admin" ? "/" : "/named",
+            keyId: "",
+            denial: { status: 401, message: "authentication failed" },
+          },
+        },
+      );
       t.same(seen, [], "no verifier of JWTs sees it");
     }
   }
-  t.match(ask(closed, { "x-api-key": managed, "x-sluice-user-path": "a:b" }), { ok: true, caller: { pathFailure: { status: 400 } } }, "a key may be bound to a path: then no header matters");
-  t.equal(said(ask({ ...closed, masterKey: managed }, { "x-api-key": managed })), "/", "a master key of that shape is the master key");
-  for (const near of [managed.slice(0, -1), `${managed}k`, managed.toUpperCase()]) t.equal(said(ask(closed, { "x-api-key": near })), "401 authentication failed", near);
+  t.match(
+    ask(closed, { "x-api-key": managed, "x-sluice-user-path": "a:b" }),
+    { ok: true, caller: { pathFailure: { status: 400 } } },
+    "a key may be bound to a path: then no header matters",
+  );
+  t.equal(
+    said(ask({ ...closed, masterKey: managed }, { "x-api-key": managed })),
+    "/",
+    "a master key of that shape is the master key",
+  );
+  for (const near of [managed.slice(0, -1), `${managed}k`, managed.toUpperCase()])
+    t.equal(said(ask(closed, { "x-api-key": near })), "401 authentication failed", near);
 });
 
-t.test("who shows nothing on an open gateway has the daemon's leave to get, and beyond loopback never has", async (t) => {
-  t.match(ask(open, {}), { ok: true, caller: { credential: "none", denial: { status: 401, message: "missing credentials" } } });
-  t.match(ask(open, { authorization: "nonsense" }), { ok: true, caller: { credential: "none", denial: { status: 401, message: /^malformed/ } } });
-  t.match(ask(open, { "x-api-key": "x" }), { ok: true, caller: { credential: "none", denial: { status: 401, message: "authentication failed" } } });
-  t.match(ask({ ...open, adminOpen: true }, {}, "admin"), { ok: true, caller: { credential: "none", denial: { status: 403, message: /master key/ } } });
-  t.equal(said(ask({ ...open, open: false }, {})), "401 missing credentials");
-  t.match(ask(closed, { "x-api-key": key }), { ok: true, caller: { credential: "vouched" } });
-});
+t.test(
+  "who shows nothing on an open gateway has the daemon's leave to get, and beyond loopback never has",
+  async (t) => {
+    t.match(ask(open, {}), {
+      ok: true,
+      caller: { credential: "none", denial: { status: 401, message: "missing credentials" } },
+    });
+    t.match(ask(open, { authorization: "nonsense" }), {
+      ok: true,
+      caller: { credential: "none", denial: { status: 401, message: /^malformed/ } },
+    });
+    t.match(ask(open, { "x-api-key": "x" }), {
+      ok: true,
+      caller: { credential: "none", denial: { status: 401, message: "authentication failed" } },
+    });
+    t.match(ask({ ...open, adminOpen: true }, {}, "admin"), {
+      ok: true,
+      caller: { credential: "none", denial: { status: 403, message: /master key/ } },
+    });
+    t.equal(said(ask({ ...open, open: false }, {})), "401 missing credentials");
+    t.match(ask(closed, { "x-api-key": key }), { ok: true, caller: { credential: "vouched" } });
+  },
+);

@@ -18,7 +18,10 @@ interface Told {
 }
 
 /** A daemon that gives one answer. */
-function daemon(outcome: AuthorizeOutcome, { keyed = null, reachable = true }: { keyed?: boolean | null; reachable?: boolean } = {}): Told {
+function daemon(
+  outcome: AuthorizeOutcome,
+  { keyed = null, reachable = true }: { keyed?: boolean | null; reachable?: boolean } = {},
+): Told {
   const asked: string[] = [];
   const authorize = (credential: string): Promise<AuthorizeOutcome> => {
     asked.push(credential);
@@ -29,7 +32,9 @@ function daemon(outcome: AuthorizeOutcome, { keyed = null, reachable = true }: {
 
 async function said(told: Told, caller: Caller, area: Area = "model"): Promise<string> {
   const authentication = await authorizeCaller(told.limiter, caller, area);
-  return authentication.ok ? `${authentication.caller.userPath} ${authentication.caller.keyId}`.trim() : `${authentication.failure.status} ${authentication.failure.message}`;
+  return authentication.ok
+    ? `${authentication.caller.userPath} ${authentication.caller.keyId}`.trim()
+    : `${authentication.failure.status} ${authentication.failure.message}`;
 }
 
 t.test("for whom the proxy vouches the daemon isn't asked", async (t) => {
@@ -39,57 +44,95 @@ t.test("for whom the proxy vouches the daemon isn't asked", async (t) => {
   t.same(told.asked, []);
 });
 
-t.test("a key's path is what it is bound to, else its caller's; a key that isn't known is a wrong token", async (t) => {
-  const bound: AuthorizeOutcome = { kind: "authorized", userPath: "/bound", keyId: "key_1" };
-  const free: AuthorizeOutcome = { kind: "authorized", userPath: "", keyId: "key_2" };
-  const table: readonly (readonly [outcome: AuthorizeOutcome, caller: Caller, area: Area, said: string])[] = [
-    [bound, keyCaller, "model", "/bound key_1"],
-    [bound, { ...keyCaller, pathFailure }, "model", "/bound key_1"],
-    [free, keyCaller, "model", "/header key_2"],
-    [free, { ...keyCaller, pathFailure }, "model", "400 invalid X-Sluice-User-Path header"],
-    [bound, keyCaller, "admin", "403 a managed key does not open /admin: use the master key"],
-    [free, { ...keyCaller, pathFailure }, "admin", "403 a managed key does not open /admin: use the master key"],
-    [{ kind: "denied" }, keyCaller, "model", "401 authentication failed"],
-    [{ kind: "denied" }, { ...keyCaller, pathFailure }, "model", "401 authentication failed"],
-    [{ kind: "denied" }, keyCaller, "admin", "401 authentication failed"],
-    [{ kind: "unavailable" }, keyCaller, "model", "503 the limiter daemon does not answer"],
-    [{ kind: "unavailable" }, keyCaller, "admin", "503 the limiter daemon does not answer"],
-  ];
-  for (const [outcome, caller, area, expected] of table) {
-    // Whatever is known of other keys: this one is asked for each time.
-    for (const keyed of [null, false, true]) {
-      const told = daemon(outcome, { keyed });
-      t.equal(await said(told, caller, area), expected);
-      t.same(told.asked, [keyCaller.credential]);
+t.test(
+  "a key's path is what it is bound to, else its caller's; a key that isn't known is a wrong token",
+  async (t) => {
+    const bound: AuthorizeOutcome = { kind: "authorized", userPath: "/bound", keyId: "key_1" };
+    const free: AuthorizeOutcome = { kind: "authorized", userPath: "", keyId: "key_2" };
+    const table: readonly (readonly [
+      outcome: AuthorizeOutcome,
+      caller: Caller,
+      area: Area,
+      said: string,
+    ])[] = [
+      [bound, keyCaller, "model", "/bound key_1"],
+      [bound, { ...keyCaller, pathFailure }, "model", "/bound key_1"],
+      [free, keyCaller, "model", "/header key_2"],
+      [free, { ...keyCaller, pathFailure }, "model", "400 invalid X-Sluice-User-Path header"],
+      [bound, keyCaller, "admin", "403 a managed key does not open /admin: use the master key"],
+      [
+        free,
+        { ...keyCaller, pathFailure },
+        "admin",
+        "403 a managed key does not open /admin: use the master key",
+      ],
+      [{ kind: "denied" }, keyCaller, "model", "401 authentication failed"],
+      [{ kind: "denied" }, { ...keyCaller, pathFailure }, "model", "401 authentication failed"],
+      [{ kind: "denied" }, keyCaller, "admin", "401 authentication failed"],
+      [{ kind: "unavailable" }, keyCaller, "model", "503 the limiter daemon does not answer"],
+      [{ kind: "unavailable" }, keyCaller, "admin", "503 the limiter daemon does not answer"],
+    ];
+    for (const [outcome, caller, area, expected] of table) {
+      // Whatever is known of other keys: this one is asked for each time.
+      for (const keyed of [null, false, true]) {
+        const told = daemon(outcome, { keyed });
+        t.equal(await said(told, caller, area), expected);
+        t.same(told.asked, [keyCaller.credential]);
+      }
     }
-  }
-});
+  },
+);
 
-t.test("a caller without credentials passes while there is no key, and the daemon is asked while that isn't known", async (t) => {
-  const denied: AuthorizeOutcome = { kind: "denied" };
-  const authorized: AuthorizeOutcome = { kind: "authorized", userPath: "", keyId: "" };
-  t.equal(await said(daemon(denied, { keyed: false }), nobody), "/header");
-  t.equal(await said(daemon(denied, { keyed: false, reachable: false }), nobody), "/header", "it was known before the daemon went");
-  t.equal(await said(daemon(authorized, { keyed: true }), nobody), "401 authentication failed");
-  t.equal(await said(daemon(authorized), nobody), "/header");
-  t.equal(await said(daemon(denied), nobody), "401 authentication failed");
-  t.equal(await said(daemon({ kind: "unavailable" }), nobody), "503 the limiter daemon does not answer");
-  t.equal(await said(daemon(denied, { keyed: false, reachable: false }), nobody, "admin"), "401 authentication failed", "an administrator's request may wait for the daemon: it is asked first");
-  t.equal(await said(daemon(denied, { keyed: false }), nobody, "admin"), "/header");
-  t.equal(await said(daemon(authorized, { keyed: false }), { ...nobody, pathFailure }), "400 invalid X-Sluice-User-Path header");
-});
+t.test(
+  "a caller without credentials passes while there is no key, and the daemon is asked while that isn't known",
+  async (t) => {
+    const denied: AuthorizeOutcome = { kind: "denied" };
+    const authorized: AuthorizeOutcome = { kind: "authorized", userPath: "", keyId: "" };
+    t.equal(await said(daemon(denied, { keyed: false }), nobody), "/header");
+    t.equal(
+      await said(daemon(denied, { keyed: false, reachable: false }), nobody),
+      "/header",
+      "it was known before the daemon went",
+    );
+    t.equal(await said(daemon(authorized, { keyed: true }), nobody), "401 authentication failed");
+    t.equal(await said(daemon(authorized), nobody), "/header");
+    t.equal(await said(daemon(denied), nobody), "401 authentication failed");
+    t.equal(
+      await said(daemon({ kind: "unavailable" }), nobody),
+      "503 the limiter daemon does not answer",
+    );
+    t.equal(
+      await said(daemon(denied, { keyed: false, reachable: false }), nobody, "admin"),
+      "401 authentication failed",
+      "an administrator's request may wait for the daemon: it is asked first",
+    );
+    t.equal(await said(daemon(denied, { keyed: false }), nobody, "admin"), "/header");
+    t.equal(
+      await said(daemon(authorized, { keyed: false }), { ...nobody, pathFailure }),
+      "400 invalid X-Sluice-User-Path header",
+    );
+  },
+);
 
-t.test("a request that will be admitted is judged there, unless its body would be kept for a stranger, or nothing good can come of it", async (t) => {
-  const { limiter } = daemon({ kind: "denied" });
-  const body = (length: string | null): FakeExchange => new FakeExchange({ headers: length === null ? ["Transfer-Encoding", "chunked"] : ["Content-Length", length] });
-  t.notOk(mustAuthorizeFirst(limiter, keyCaller, body("200")));
-  t.notOk(mustAuthorizeFirst(limiter, keyCaller, body(String(unauthorizedBodyBytesMax))));
-  t.ok(mustAuthorizeFirst(limiter, keyCaller, body(String(unauthorizedBodyBytesMax + 1))));
-  t.ok(mustAuthorizeFirst(limiter, keyCaller, body(null)), "a body of unknown size");
-  t.notOk(mustAuthorizeFirst(limiter, keyCaller, new FakeExchange()), "no body at all");
-  t.ok(mustAuthorizeFirst(limiter, { ...keyCaller, pathFailure }, body("200")));
-  t.notOk(mustAuthorizeFirst(limiter, vouchedCaller("/"), body(null)));
-  t.notOk(mustAuthorizeFirst(limiter, nobody, body(null)));
-  t.ok(mustAuthorizeFirst(daemon({ kind: "denied" }, { keyed: true }).limiter, nobody, body("200")));
-  t.equal(wrongToken.status, 401);
-});
+t.test(
+  "a request that will be admitted is judged there, unless its body would be kept for a stranger, or nothing good can come of it",
+  async (t) => {
+    const { limiter } = daemon({ kind: "denied" });
+    const body = (length: string | null): FakeExchange =>
+      new FakeExchange({
+        headers: length === null ? ["Transfer-Encoding", "chunked"] : ["Content-Length", length],
+      });
+    t.notOk(mustAuthorizeFirst(limiter, keyCaller, body("200")));
+    t.notOk(mustAuthorizeFirst(limiter, keyCaller, body(String(unauthorizedBodyBytesMax))));
+    t.ok(mustAuthorizeFirst(limiter, keyCaller, body(String(unauthorizedBodyBytesMax + 1))));
+    t.ok(mustAuthorizeFirst(limiter, keyCaller, body(null)), "a body of unknown size");
+    t.notOk(mustAuthorizeFirst(limiter, keyCaller, new FakeExchange()), "no body at all");
+    t.ok(mustAuthorizeFirst(limiter, { ...keyCaller, pathFailure }, body("200")));
+    t.notOk(mustAuthorizeFirst(limiter, vouchedCaller("/"), body(null)));
+    t.notOk(mustAuthorizeFirst(limiter, nobody, body(null)));
+    t.ok(
+      mustAuthorizeFirst(daemon({ kind: "denied" }, { keyed: true }).limiter, nobody, body("200")),
+    );
+    t.equal(wrongToken.status, 401);
+  },
+);

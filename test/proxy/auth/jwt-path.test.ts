@@ -9,7 +9,11 @@ const kubernetes = {
 };
 
 t.test("a path is made of claims, each of them one segment", async (t) => {
-  const table: readonly (readonly [userPath: string, claims: Record<string, unknown>, path: string | null])[] = [
+  const table: readonly (readonly [
+    userPath: string,
+    claims: Record<string, unknown>,
+    path: string | null,
+  ])[] = [
     [kubernetesDefaults.userPath, kubernetes, "/k8s/team-a/app"],
     ["/k8s/{kubernetes.io/namespace}/{sub}", kubernetes, null],
     ["/k8s/{kubernetes.io/namespace}", kubernetes, "/k8s/team-a"],
@@ -45,16 +49,34 @@ t.test("a path is made of claims, each of them one segment", async (t) => {
     ["org/team", { org: "text" }, null],
     ["a/b/c", { "a/b": { c: "inner" }, a: { b: { c: "deep" } } }, "/inner"],
   ];
-  for (const [userPath, claims, path] of table) t.equal(pathFromClaims(userPath, claims), path, `${userPath} of ${JSON.stringify(claims).slice(0, 80)}`);
+  for (const [userPath, claims, path] of table)
+    t.equal(
+      pathFromClaims(userPath, claims),
+      path,
+      `${userPath} of ${JSON.stringify(claims).slice(0, 80)}`,
+    );
 });
 
 t.test("three parts in base64url look like a JWT", async (t) => {
   for (const token of ["e30.e30.sig", "a.b.", "a-_.b.c"]) t.ok(looksLikeJwt(token), token);
-  for (const token of ["", "a", "a.b", ".b.c", "a..c", "a.b.c.d", "a.b.c=", "a.b.c ", "sk-sluice-abc"]) t.notOk(looksLikeJwt(token), token);
+  for (const token of [
+    "",
+    "a",
+    "a.b",
+    ".b.c",
+    "a..c",
+    "a.b.c.d",
+    "a.b.c=",
+    "a.b.c ",
+    "sk-sluice-abc",
+  ])
+    t.notOk(looksLikeJwt(token), token);
 });
 
 t.test("the claimed issuer is read, and nonsense has none", async (t) => {
-  const token = (payload: string): string => `e30.${Buffer.from(payload).toString("base64url")}.sig`;
+  const token = (payload: string): string =>
+    `e30.${Buffer.from(payload).toString("base64url")}.sig`;
   t.equal(claimedIssuer(token('{"iss":"me"}')), "me");
-  for (const payload of ["", "{", "[]", "null", '{"iss":1}', "{}", "\xff"]) t.equal(claimedIssuer(token(payload)), null, payload);
+  for (const payload of ["", "{", "[]", "null", '{"iss":1}', "{}", "\xff"])
+    t.equal(claimedIssuer(token(payload)), null, payload);
 });

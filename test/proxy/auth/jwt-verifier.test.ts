@@ -1,9 +1,15 @@
 import t from "tap";
 import type { Authentication } from "../../../proxy/auth/authenticate.js";
-import { createJwtVerifier, type Judgement, type JwtIssuer, type JwtVerifier } from "../../../proxy/auth/jwt-verifier.js";
+import {
+  createJwtVerifier,
+  type Judgement,
+  type JwtIssuer,
+  type JwtVerifier,
+} from "../../../proxy/auth/jwt-verifier.js";
 import { verifiedTokenMs, verifiedTokensMax } from "../../../shared/bounds.js";
 
-const tokenOf = (claims: object, mark = "x"): string => `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.${mark}`;
+const tokenOf = (claims: object, mark = "x"): string =>
+  `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.${mark}`;
 
 interface Case {
   readonly verifier: JwtVerifier;
@@ -14,19 +20,29 @@ interface Case {
 function start(judgement: (token: string) => Judgement, issuers = ["a"]): Case {
   const judged: string[] = [];
   const world = { nowMs: 1_000_000, judged };
-  const made = issuers.map((issuer): JwtIssuer => ({
-    issuer,
-    userPath: "/u/{sub}",
-    judge(token) {
-      judged.push(token);
-      return Promise.resolve(judgement(token));
-    },
-  }));
-  return Object.assign(world, { verifier: createJwtVerifier(made, { nowMs: () => world.nowMs, digest: (token) => `digest of ${token}` }) });
+  const made = issuers.map(
+    (issuer): JwtIssuer => ({
+      issuer,
+      userPath: "/u/{sub}",
+      judge(token) {
+        judged.push(token);
+        return Promise.resolve(judgement(token));
+      },
+    }),
+  );
+  return Object.assign(world, {
+    verifier: createJwtVerifier(made, {
+      nowMs: () => world.nowMs,
+      digest: (token) => `digest of ${token}`,
+    }),
+  });
 }
 
 const good = (exp: number): Judgement => ({ kind: "verified", claims: { sub: "ann", exp } });
-const said = (authentication: Authentication): string => (authentication.ok ? authentication.caller.userPath : `${authentication.failure.status} ${authentication.failure.message}`);
+const said = (authentication: Authentication): string =>
+  authentication.ok
+    ? authentication.caller.userPath
+    : `${authentication.failure.status} ${authentication.failure.message}`;
 
 t.test("a verified token is a caller on its path, and is remembered for a minute", async (t) => {
   const world = start(() => good(9_999_999));
@@ -51,27 +67,57 @@ t.test("a token is never remembered beyond its expiry", async (t) => {
   t.ok(world.verifier.verify(token) instanceof Promise);
 });
 
-t.test("wrong tokens all get the same answer and aren't remembered; the log learns why", async (t) => {
-  const wrong = start(() => ({ kind: "wrong", reason: "signature verification failed" }));
-  for (const token of [tokenOf({ iss: "a" }), tokenOf({ iss: "a" })]) t.equal(said(await wrong.verifier.verify(token)), "401 authentication failed");
-  t.equal(wrong.judged.length, 2);
-  for (const token of [tokenOf({ iss: "b" }), tokenOf({}), "e30.e30.x", "a.b.c"]) t.equal(said(await wrong.verifier.verify(token)), "401 authentication failed");
-  t.equal(wrong.judged.length, 2, "an unknown issuer isn't judged");
-  t.match(await wrong.verifier.verify(tokenOf({ iss: "a" })), { note: "JWT refused: signature verification failed" });
-  t.match(await wrong.verifier.verify(tokenOf({ iss: "b" })), { note: "JWT refused: no configured issuer" });
-  const noPath = start(() => ({ kind: "verified", claims: { exp: 9_999_999 } }));
-  t.match(await noPath.verifier.verify(tokenOf({ iss: "a" })), { ok: false, failure: { status: 401, message: "authentication failed" }, note: "JWT refused: its claims give no user path for /u/{sub}" });
-});
+t.test(
+  "wrong tokens all get the same answer and aren't remembered; the log learns why",
+  async (t) => {
+    const wrong = start(() => ({ kind: "wrong", reason: "signature verification failed" }));
+    for (const token of [tokenOf({ iss: "a" }), tokenOf({ iss: "a" })])
+      t.equal(said(await wrong.verifier.verify(token)), "401 authentication failed");
+    t.equal(wrong.judged.length, 2);
+    for (const token of [tokenOf({ iss: "b" }), tokenOf({}), "e30.e30.x", "a.b.c"])
+      t.equal(said(await wrong.verifier.verify(token)), "401 authentication failed");
+    t.equal(wrong.judged.length, 2, "an unknown issuer isn't judged");
+    t.match(await wrong.verifier.verify(tokenOf({ iss: "a" })), {
+      note: "JWT refused: signature verification failed",
+    });
+    t.match(await wrong.verifier.verify(tokenOf({ iss: "b" })), {
+      note: "JWT refused: no configured issuer",
+    });
+    const noPath = start(() => ({ kind: "verified", claims: { exp: 9_999_999 } }));
+    t.match(await noPath.verifier.verify(tokenOf({ iss: "a" })), {
+      ok: false,
+      failure: { status: 401, message: "authentication failed" },
+      note: "JWT refused: its claims give no user path for /u/{sub}",
+    });
+  },
+);
 
-t.test("an issuer with two audiences is asked for both; a missing key set is a 503 only if nobody verifies", async (t) => {
-  const both = start((token) => (token.endsWith("x") && both.judged.length === 1 ? { kind: "wrong", reason: "aud" } : good(9_999_999)), ["a", "a"]);
-  t.equal(said(await both.verifier.verify(tokenOf({ iss: "a" }))), "/u/ann");
-  t.equal(both.judged.length, 2);
-  const away = start(() => ({ kind: "unavailable", reason: "no keys" }), ["a"]);
-  t.match(await away.verifier.verify(tokenOf({ iss: "a" })), { ok: false, failure: { status: 503, type: "internal_error" }, note: "no keys" });
-  const half = start(() => (half.judged.length === 1 ? { kind: "unavailable", reason: "no keys" } : good(9_999_999)), ["a", "a"]);
-  t.equal(said(await half.verifier.verify(tokenOf({ iss: "a" }))), "/u/ann");
-});
+t.test(
+  "an issuer with two audiences is asked for both; a missing key set is a 503 only if nobody verifies",
+  async (t) => {
+    const both = start(
+      (token) =>
+        token.endsWith("x") && both.judged.length === 1
+          ? { kind: "wrong", reason: "aud" }
+          : good(9_999_999),
+      ["a", "a"],
+    );
+    t.equal(said(await both.verifier.verify(tokenOf({ iss: "a" }))), "/u/ann");
+    t.equal(both.judged.length, 2);
+    const away = start(() => ({ kind: "unavailable", reason: "no keys" }), ["a"]);
+    t.match(await away.verifier.verify(tokenOf({ iss: "a" })), {
+      ok: false,
+      failure: { status: 503, type: "internal_error" },
+      note: "no keys",
+    });
+    const half = start(
+      () =>
+        half.judged.length === 1 ? { kind: "unavailable", reason: "no keys" } : good(9_999_999),
+      ["a", "a"],
+    );
+    t.equal(said(await half.verifier.verify(tokenOf({ iss: "a" }))), "/u/ann");
+  },
+);
 
 t.test("what is remembered is bounded: the longest unused is forgotten", async (t) => {
   const world = start(() => good(9_999_999));

@@ -1,5 +1,9 @@
 import t from "tap";
-import { createKeySource, type KeySource, type KeySourceAges } from "../../../proxy/auth/key-source.js";
+import {
+  createKeySource,
+  type KeySource,
+  type KeySourceAges,
+} from "../../../proxy/auth/key-source.js";
 
 interface World {
   nowMonoMs: number;
@@ -16,23 +20,30 @@ interface Keys {
   readonly text: string;
 }
 
-function start(ages: Partial<KeySourceAges>, text: string | Error): { readonly world: World; readonly source: KeySource<Keys> } {
+function start(
+  ages: Partial<KeySourceAges>,
+  text: string | Error,
+): { readonly world: World; readonly source: KeySource<Keys> } {
   const world: World = { nowMonoMs: 0, text, loads: 0, events: [], hold: false, release: () => {} };
-  const source = createKeySource<Keys>({ freshMs: 600_000, waitForFresh: false, cooldownMs: 10_000, ...ages }, {
-    async load() {
-      world.loads++;
-      if (world.hold) await new Promise<void>((resolve) => (world.release = resolve));
-      if (world.text instanceof Error) throw world.text;
-      return world.text;
+  const source = createKeySource<Keys>(
+    { freshMs: 600_000, waitForFresh: false, cooldownMs: 10_000, ...ages },
+    {
+      async load() {
+        world.loads++;
+        if (world.hold) await new Promise<void>((resolve) => (world.release = resolve));
+        if (world.text instanceof Error) throw world.text;
+        return world.text;
+      },
+      parse(given) {
+        if (given === "broken") throw new Error("no key set");
+        return { text: given };
+      },
+      monoMs: () => world.nowMonoMs,
+      onLoaded: (first) => world.events.push(first ? "loaded" : "changed"),
+      onFailed: (reason, keptOld) =>
+        world.events.push(`failed ${reason}${keptOld ? ", kept" : ""}`),
     },
-    parse(given) {
-      if (given === "broken") throw new Error("no key set");
-      return { text: given };
-    },
-    monoMs: () => world.nowMonoMs,
-    onLoaded: (first) => world.events.push(first ? "loaded" : "changed"),
-    onFailed: (reason, keptOld) => world.events.push(`failed ${reason}${keptOld ? ", kept" : ""}`),
-  });
+  );
   return { world, source };
 }
 
@@ -42,7 +53,10 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 t.test("keys are loaded at the start, once for all who wait", async (t) => {
   const { world, source } = start({}, "a");
   const asked = await Promise.all([source.current(), source.current(), source.current()]);
-  t.same(asked.map((keys) => keys?.text), ["a", "a", "a"]);
+  t.same(
+    asked.map((keys) => keys?.text),
+    ["a", "a", "a"],
+  );
   t.same([world.loads, world.events], [1, ["loaded"]]);
 });
 
@@ -62,19 +76,26 @@ t.test("old keys are loaded again in the background, or waited for", async (t) =
   }
 });
 
-t.test("an unknown key makes them be loaded at once, then not again before the cooldown has passed", async (t) => {
-  const { world, source } = start({}, "a");
-  const old = (await source.current())!;
-  world.text = "b";
-  const newer = await source.newer(old);
-  t.equal(newer?.text, "b");
-  t.equal((await source.newer(old))?.text, "b", "who comes with the old ones gets the new ones without a load");
-  t.equal(await source.newer(newer!), null);
-  t.equal(world.loads, 2);
-  world.nowMonoMs = 10_000;
-  t.equal(await source.newer(newer!), null, "the same text is the same keys");
-  t.equal(world.loads, 3);
-});
+t.test(
+  "an unknown key makes them be loaded at once, then not again before the cooldown has passed",
+  async (t) => {
+    const { world, source } = start({}, "a");
+    const old = (await source.current())!;
+    world.text = "b";
+    const newer = await source.newer(old);
+    t.equal(newer?.text, "b");
+    t.equal(
+      (await source.newer(old))?.text,
+      "b",
+      "who comes with the old ones gets the new ones without a load",
+    );
+    t.equal(await source.newer(newer!), null);
+    t.equal(world.loads, 2);
+    world.nowMonoMs = 10_000;
+    t.equal(await source.newer(newer!), null, "the same text is the same keys");
+    t.equal(world.loads, 3);
+  },
+);
 
 t.test("tokens that ask for unknown keys at the same time share one load", async (t) => {
   const { world, source } = start({}, "a");
@@ -83,14 +104,20 @@ t.test("tokens that ask for unknown keys at the same time share one load", async
   world.text = "b";
   const asked = [source.newer(old), source.newer(old), source.newer(old)];
   world.release();
-  t.same((await Promise.all(asked)).map((keys) => keys?.text), ["b", "b", "b"]);
+  t.same(
+    (await Promise.all(asked)).map((keys) => keys?.text),
+    ["b", "b", "b"],
+  );
   t.equal(world.loads, 2);
 });
 
 t.test("keys that were loaded once stay in use when loading fails", async (t) => {
   const { world, source } = start({}, "a");
   await source.current();
-  for (const [wrong, at] of [[new Error("gone"), 600_000], ["broken", 620_000]] as const) {
+  for (const [wrong, at] of [
+    [new Error("gone"), 600_000],
+    ["broken", 620_000],
+  ] as const) {
     world.text = wrong;
     world.nowMonoMs = at;
     await source.current();
@@ -101,12 +128,15 @@ t.test("keys that were loaded once stay in use when loading fails", async (t) =>
   t.equal(world.loads, 3, "and a failure isn't tried again at once");
 });
 
-t.test("without any keys there are none, and loading is tried again, but not by every request", async (t) => {
-  const { world, source } = start({}, new Error("refused"));
-  t.equal(await source.current(), null);
-  t.equal(await source.current(), null);
-  t.same([world.loads, world.events], [1, ["failed refused"]]);
-  world.text = "a";
-  world.nowMonoMs = 10_000;
-  t.equal((await source.current())?.text, "a");
-});
+t.test(
+  "without any keys there are none, and loading is tried again, but not by every request",
+  async (t) => {
+    const { world, source } = start({}, new Error("refused"));
+    t.equal(await source.current(), null);
+    t.equal(await source.current(), null);
+    t.same([world.loads, world.events], [1, ["failed refused"]]);
+    world.text = "a";
+    world.nowMonoMs = 10_000;
+    t.equal((await source.current())?.text, "a");
+  },
+);

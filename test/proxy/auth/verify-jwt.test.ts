@@ -9,18 +9,36 @@ import t, { type Test } from "tap";
 import type { Judgement, JwtIssuer } from "../../../proxy/auth/jwt-verifier.js";
 import { createJwtIssuers, digestToken } from "../../../proxy/auth/verify-jwt.js";
 import type { JwtIssuerConfig } from "../../../shared/config/config.js";
-import { publicKeyAlgorithms, secretAlgorithms } from "../../../shared/config/settings/jwt-settings.js";
+import {
+  publicKeyAlgorithms,
+  secretAlgorithms,
+} from "../../../shared/config/settings/jwt-settings.js";
 import { createLog } from "../../../shared/log.js";
 import { keySet, makeSigner, type Signer, signWithSecret } from "../../support/jwt-signer.js";
 
 const nowMs = Date.now();
 const now = Math.floor(nowMs / 1000);
-const base = { issuer: "https://issuer.test", audience: ["sluice", "gateway"], userPath: "/u/{sub}" };
+const base = {
+  issuer: "https://issuer.test",
+  audience: ["sluice", "gateway"],
+  userPath: "/u/{sub}",
+};
 const claims = { iss: base.issuer, aud: "sluice", sub: "ann" };
 const log = createLog("proxy", "silent");
 
-async function issuerOf(config: Partial<JwtIssuerConfig> & Pick<JwtIssuerConfig, "keys">): Promise<JwtIssuer> {
-  const [issuer] = await createJwtIssuers([{ ...base, algorithms: config.keys.kind === "secret" ? secretAlgorithms : publicKeyAlgorithms, ...config }], log);
+async function issuerOf(
+  config: Partial<JwtIssuerConfig> & Pick<JwtIssuerConfig, "keys">,
+): Promise<JwtIssuer> {
+  const [issuer] = await createJwtIssuers(
+    [
+      {
+        ...base,
+        algorithms: config.keys.kind === "secret" ? secretAlgorithms : publicKeyAlgorithms,
+        ...config,
+      },
+    ],
+    log,
+  );
   return issuer!;
 }
 
@@ -32,7 +50,8 @@ function fileOf(t: Test, text: string): { readonly path: string; write(text: str
   return { path, write: (other) => writeFileSync(path, other) };
 }
 
-const said = (judgement: Judgement): string => (judgement.kind === "verified" ? `verified ${judgement.claims["sub"]}` : judgement.kind);
+const said = (judgement: Judgement): string =>
+  judgement.kind === "verified" ? `verified ${judgement.claims["sub"]}` : judgement.kind;
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 const es = await makeSigner("es");
@@ -42,14 +61,28 @@ t.test("signature, algorithm, issuer, audience, expiry and not-before are judged
   const issuer = await issuerOf({ keys: { kind: "file", path: fileOf(t, keySet(es, rs)).path } });
   const stranger = await makeSigner("es");
   const [header = "", , signature = ""] = (await es.sign(claims)).split(".");
-  const publicPem = createPublicKey({ key: es.jwk as JsonWebKeyInput["key"], format: "jwk" }).export({ type: "spki", format: "pem" }).toString();
+  const publicPem = createPublicKey({ key: es.jwk as JsonWebKeyInput["key"], format: "jwk" })
+    .export({ type: "spki", format: "pem" })
+    .toString();
   const cases: readonly (readonly [name: string, token: string, said: string])[] = [
     ["good", await es.sign(claims), "verified ann"],
     ["another of the keys", await rs.sign(claims), "verified ann"],
-    ["one audience of several", await es.sign({ ...claims, aud: ["x", "gateway"] }), "verified ann"],
+    [
+      "one audience of several",
+      await es.sign({ ...claims, aud: ["x", "gateway"] }),
+      "verified ann",
+    ],
     ["expired within the tolerance", await es.sign({ ...claims, exp: now - 5 }), "verified ann"],
-    ["not yet valid within the tolerance", await es.sign({ ...claims, nbf: now + 5 }), "verified ann"],
-    ["without a key id, one key of its kind", await es.sign(claims, { kid: undefined }), "verified ann"],
+    [
+      "not yet valid within the tolerance",
+      await es.sign({ ...claims, nbf: now + 5 }),
+      "verified ann",
+    ],
+    [
+      "without a key id, one key of its kind",
+      await es.sign(claims, { kid: undefined }),
+      "verified ann",
+    ],
     ["expired", await es.sign({ ...claims, exp: now - 60 }), "wrong"],
     ["without an expiry", await es.sign({ ...claims, exp: undefined }), "wrong"],
     ["an expiry that is no number", await es.sign({ ...claims, exp: "never" }), "wrong"],
@@ -59,15 +92,36 @@ t.test("signature, algorithm, issuer, audience, expiry and not-before are judged
     ["no audience", await es.sign({ ...claims, aud: undefined }), "wrong"],
     ["another's key with the same id", await stranger.sign(claims), "wrong"],
     ["an unknown key id", await es.sign(claims, { kid: "nope" }), "wrong"],
-    ["other claims under the signature", `${header}.${encoded({ ...claims, sub: "root", exp: now + 3600 })}.${signature}`, "wrong"],
-    ["a tampered signature", `${header}.${encoded({ ...claims, exp: now + 3600 })}.${signature.slice(0, -4)}AAAA`, "wrong"],
-    ["alg none", `${encoded({ alg: "none" })}.${encoded({ ...claims, exp: now + 3600 })}.`, "wrong"],
-    ["alg None with a signature", `${encoded({ alg: "None" })}.${encoded({ ...claims, exp: now + 3600 })}.${signature}`, "wrong"],
+    [
+      "other claims under the signature",
+      `${header}.${encoded({ ...claims, sub: "root", exp: now + 3600 })}.${signature}`,
+      "wrong",
+    ],
+    [
+      "a tampered signature",
+      `${header}.${encoded({ ...claims, exp: now + 3600 })}.${signature.slice(0, -4)}AAAA`,
+      "wrong",
+    ],
+    [
+      "alg none",
+      `${encoded({ alg: "none" })}.${encoded({ ...claims, exp: now + 3600 })}.`,
+      "wrong",
+    ],
+    [
+      "alg None with a signature",
+      `${encoded({ alg: "None" })}.${encoded({ ...claims, exp: now + 3600 })}.${signature}`,
+      "wrong",
+    ],
     ["the public key as an HMAC secret", await signWithSecret(publicPem, claims), "wrong"],
-    ["a critical header that nobody knows", `${encoded({ alg: "ES256", kid: "es", crit: ["x"], x: 1 })}.${encoded(claims)}.${signature}`, "wrong"],
+    [
+      "a critical header that nobody knows",
+      `${encoded({ alg: "ES256", kid: "es", crit: ["x"], x: 1 })}.${encoded(claims)}.${signature}`,
+      "wrong",
+    ],
     ["no JSON", "e30.e30.e30", "wrong"],
   ];
-  for (const [name, token, expected] of cases) t.equal(said(await issuer.judge(token, nowMs)), expected, name);
+  for (const [name, token, expected] of cases)
+    t.equal(said(await issuer.judge(token, nowMs)), expected, name);
 });
 
 t.test("only the configured algorithms are taken", async (t) => {
@@ -83,34 +137,66 @@ t.test("a shared secret takes its own signatures and no others", async (t) => {
   t.equal(said(await issuer.judge(await signWithSecret(secret, claims), nowMs)), "verified ann");
   t.equal(said(await issuer.judge(await signWithSecret(`${secret}x`, claims), nowMs)), "wrong");
   t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "wrong");
-  t.equal(said(await issuer.judge(`${encoded({ alg: "none" })}.${encoded({ ...claims, exp: now + 3600 })}.`, nowMs)), "wrong");
+  t.equal(
+    said(
+      await issuer.judge(
+        `${encoded({ alg: "none" })}.${encoded({ ...claims, exp: now + 3600 })}.`,
+        nowMs,
+      ),
+    ),
+    "wrong",
+  );
 });
 
 t.test("without a key id each of several keys is tried", async (t) => {
   const other = await makeSigner("es2");
-  const issuer = await issuerOf({ keys: { kind: "file", path: fileOf(t, keySet(es, other)).path } });
-  for (const signer of [es, other]) t.equal(said(await issuer.judge(await signer.sign(claims, { kid: undefined }), nowMs)), "verified ann");
+  const issuer = await issuerOf({
+    keys: { kind: "file", path: fileOf(t, keySet(es, other)).path },
+  });
+  for (const signer of [es, other])
+    t.equal(
+      said(await issuer.judge(await signer.sign(claims, { kid: undefined }), nowMs)),
+      "verified ann",
+    );
   const stranger = await makeSigner("es3");
-  t.equal(said(await issuer.judge(await stranger.sign(claims, { kid: undefined }), nowMs)), "wrong");
-  t.equal(said(await issuer.judge(await other.sign({ ...claims, exp: now - 60 }, { kid: undefined }), nowMs)), "wrong", "and the other checks hold for it");
+  t.equal(
+    said(await issuer.judge(await stranger.sign(claims, { kid: undefined }), nowMs)),
+    "wrong",
+  );
+  t.equal(
+    said(
+      await issuer.judge(await other.sign({ ...claims, exp: now - 60 }, { kid: undefined }), nowMs),
+    ),
+    "wrong",
+    "and the other checks hold for it",
+  );
 });
 
-t.test("a file is read again for a key that isn't in it yet; one that isn't there is unavailable", async (t) => {
-  const next = await makeSigner("next");
-  const file = fileOf(t, keySet(es));
-  const issuer = await issuerOf({ keys: { kind: "file", path: file.path } });
-  t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "verified ann");
-  file.write(keySet(es, next));
-  t.equal(said(await issuer.judge(await next.sign(claims), nowMs)), "verified ann");
-  const missing = await issuerOf({ keys: { kind: "file", path: join(tmpdir(), "sluice-no-such-file", "jwks.json") } });
-  t.equal(said(await missing.judge(await es.sign(claims), nowMs)), "unavailable");
-  const broken = await issuerOf({ keys: { kind: "file", path: fileOf(t, '{"keys":5}').path } });
-  t.equal(said(await broken.judge(await es.sign(claims), nowMs)), "unavailable");
-});
+t.test(
+  "a file is read again for a key that isn't in it yet; one that isn't there is unavailable",
+  async (t) => {
+    const next = await makeSigner("next");
+    const file = fileOf(t, keySet(es));
+    const issuer = await issuerOf({ keys: { kind: "file", path: file.path } });
+    t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "verified ann");
+    file.write(keySet(es, next));
+    t.equal(said(await issuer.judge(await next.sign(claims), nowMs)), "verified ann");
+    const missing = await issuerOf({
+      keys: { kind: "file", path: join(tmpdir(), "sluice-no-such-file", "jwks.json") },
+    });
+    t.equal(said(await missing.judge(await es.sign(claims), nowMs)), "unavailable");
+    const broken = await issuerOf({ keys: { kind: "file", path: fileOf(t, '{"keys":5}').path } });
+    t.equal(said(await broken.judge(await es.sign(claims), nowMs)), "unavailable");
+  },
+);
 
 interface KeyServer {
   readonly url: string;
-  answer: (path: string) => { readonly status: number; readonly body: string; readonly location?: string };
+  answer: (path: string) => {
+    readonly status: number;
+    readonly body: string;
+    readonly location?: string;
+  };
   asked: number;
 }
 
@@ -118,28 +204,41 @@ async function startKeyServer(t: Test, signer: Signer): Promise<KeyServer> {
   const server = createServer((request, response) => {
     keyServer.asked++;
     const { status, body, location } = keyServer.answer(request.url ?? "");
-    response.writeHead(status, { "content-type": "application/json", ...(location === undefined ? {} : { location }) }).end(body);
+    response
+      .writeHead(status, {
+        "content-type": "application/json",
+        ...(location === undefined ? {} : { location }),
+      })
+      .end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => new Promise<void>((resolve) => void server.close(() => resolve())));
-  const keyServer: KeyServer = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`, answer: () => ({ status: 200, body: keySet(signer) }), asked: 0 };
+  const keyServer: KeyServer = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`,
+    answer: () => ({ status: 200, body: keySet(signer) }),
+    asked: 0,
+  };
   return keyServer;
 }
 
-t.test("keys at an address rotate, at most one load at a wish; an outage keeps the old ones", async (t) => {
-  const server = await startKeyServer(t, es);
-  const issuer = await issuerOf({ keys: { kind: "url", url: server.url } });
-  t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "verified ann");
-  t.equal(server.asked, 1);
-  const next = await makeSigner("next");
-  server.answer = () => ({ status: 200, body: keySet(next) });
-  t.equal(said(await issuer.judge(await next.sign(claims), nowMs)), "verified ann", "rotated in");
-  t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "wrong", "rotated out");
-  server.answer = () => ({ status: 500, body: "" });
-  for (const kid of ["x", "y", "z"]) t.equal(said(await issuer.judge(await next.sign(claims, { kid }), nowMs)), "wrong");
-  t.equal(server.asked, 2, "unknown keys don't make it ask again and again");
-  t.equal(said(await issuer.judge(await next.sign(claims), nowMs)), "verified ann");
-});
+t.test(
+  "keys at an address rotate, at most one load at a wish; an outage keeps the old ones",
+  async (t) => {
+    const server = await startKeyServer(t, es);
+    const issuer = await issuerOf({ keys: { kind: "url", url: server.url } });
+    t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "verified ann");
+    t.equal(server.asked, 1);
+    const next = await makeSigner("next");
+    server.answer = () => ({ status: 200, body: keySet(next) });
+    t.equal(said(await issuer.judge(await next.sign(claims), nowMs)), "verified ann", "rotated in");
+    t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "wrong", "rotated out");
+    server.answer = () => ({ status: 500, body: "" });
+    for (const kid of ["x", "y", "z"])
+      t.equal(said(await issuer.judge(await next.sign(claims, { kid }), nowMs)), "wrong");
+    t.equal(server.asked, 2, "unknown keys don't make it ask again and again");
+    t.equal(said(await issuer.judge(await next.sign(claims), nowMs)), "verified ann");
+  },
+);
 
 t.test("an address that doesn't give a key set leaves the issuer unavailable", async (t) => {
   const answers: readonly KeyServer["answer"][] = [
@@ -147,7 +246,10 @@ t.test("an address that doesn't give a key set leaves the issuer unavailable", a
     () => ({ status: 200, body: "<html>" }),
     () => ({ status: 200, body: "{}" }),
     () => ({ status: 200, body: `{"keys":[],"pad":"${"x".repeat(1024 * 1024)}"}` }),
-    (path) => (path === "/jwks" ? { status: 302, body: "", location: "/moved" } : { status: 200, body: keySet(es) }),
+    (path) =>
+      path === "/jwks"
+        ? { status: 302, body: "", location: "/moved" }
+        : { status: 200, body: keySet(es) },
   ];
   const token = await es.sign(claims);
   for (const [index, answer] of answers.entries()) {

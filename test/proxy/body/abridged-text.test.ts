@@ -11,56 +11,105 @@ const isContent = (before: string): boolean => /"content":"$/.test(before);
 
 function abridged(text: string, cuts: readonly number[] = [], max = bytesMax): AbridgedText {
   const bytes = Buffer.from(text);
-  const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  const places = [
+    0,
+    ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b),
+    bytes.length,
+  ];
   const event = new AbridgedText(max, isContent);
   for (const [i, end] of places.slice(1).entries()) event.append(bytes.subarray(places[i], end));
   return event;
 }
 
 /** The slow reckoning: a string's bytes as it is written, without its quotes. */
-function expected(value: unknown, key = ""): { readonly value: unknown; readonly textBytes: number } {
+function expected(
+  value: unknown,
+  key = "",
+): { readonly value: unknown; readonly textBytes: number } {
   if (typeof value === "string") {
     const bytes = Buffer.byteLength(JSON.stringify(value)) - 2;
-    return bytes <= stringBytesMax ? { value, textBytes: 0 } : { value: "", textBytes: key === "content" ? bytes : 0 };
+    return bytes <= stringBytesMax
+      ? { value, textBytes: 0 }
+      : { value: "", textBytes: key === "content" ? bytes : 0 };
   }
   if (typeof value !== "object" || value === null) return { value, textBytes: 0 };
-  const entries = Object.entries(value).map(([name, inner]) => [name, expected(inner, name)] as const);
+  const entries = Object.entries(value).map(
+    ([name, inner]) => [name, expected(inner, name)] as const,
+  );
   const textBytes = entries.reduce((sum, [, inner]) => sum + inner.textBytes, 0);
-  return { value: Array.isArray(value) ? entries.map(([, inner]) => inner.value) : Object.fromEntries(entries.map(([name, inner]) => [name, inner.value])), textBytes };
+  return {
+    value: Array.isArray(value)
+      ? entries.map(([, inner]) => inner.value)
+      : Object.fromEntries(entries.map(([name, inner]) => [name, inner.value])),
+    textBytes,
+  };
 }
 
-const text = fc.oneof(fc.string({ unit: "binary", maxLength: 40 }), fc.string({ unit: fc.constantFrom("\\", '"', "a"), maxLength: 60 }));
-const member = fc.oneof(text, fc.nat(), fc.constant(null), fc.array(text, { maxLength: 2 }), fc.record({ content: text }));
+const text = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.string({ unit: fc.constantFrom("\\", '"', "a"), maxLength: 60 }),
+);
+const member = fc.oneof(
+  text,
+  fc.nat(),
+  fc.constant(null),
+  fc.array(text, { maxLength: 2 }),
+  fc.record({ content: text }),
+);
 
 t.test("long strings stand empty, all else as it was, however the bytes are cut", async () => {
   fc.assert(
-    fc.property(fc.record({ content: text, b64: text, inner: member, usage: fc.record({ total_tokens: fc.nat() }) }), fc.array(fc.nat(), { maxLength: 12 }), (value, cuts) => {
-      const event = abridged(JSON.stringify(value), cuts);
-      const { value: left, textBytes } = expected(value);
-      assert.deepEqual(JSON.parse(Buffer.from(event.text(), "latin1").toString()), left);
-      assert.deepEqual([event.textBytes, event.headless], [textBytes, false]);
-    }),
+    fc.property(
+      fc.record({
+        content: text,
+        b64: text,
+        inner: member,
+        usage: fc.record({ total_tokens: fc.nat() }),
+      }),
+      fc.array(fc.nat(), { maxLength: 12 }),
+      (value, cuts) => {
+        const event = abridged(JSON.stringify(value), cuts);
+        const { value: left, textBytes } = expected(value);
+        assert.deepEqual(JSON.parse(Buffer.from(event.text(), "latin1").toString()), left);
+        assert.deepEqual([event.textBytes, event.headless], [textBytes, false]);
+      },
+    ),
     { numRuns: 3000 },
   );
 });
 
 t.test("it doesn't matter where a text with escapes at its bounds is cut", async () => {
   const long = "x".repeat(stringBytesMax);
-  for (const content of [long, `${long}x`, `${long}\\`, `${"\\".repeat(40)}`, `"${long}"`, `\\"${long}\\\\"`, "é".repeat(20)]) {
+  for (const content of [
+    long,
+    `${long}x`,
+    `${long}\\`,
+    `${"\\".repeat(40)}`,
+    `"${long}"`,
+    `\\"${long}\\\\"`,
+    "é".repeat(20),
+  ]) {
     const value = { content, tail: "\\", end: '"' };
     const { value: left, textBytes } = expected(value);
     const length = Buffer.byteLength(JSON.stringify(value));
     for (let first = 0; first <= length; first++) {
       for (let second = first; second <= length; second++) {
         const event = abridged(JSON.stringify(value), [first, second]);
-        assert.deepEqual([JSON.parse(event.text()), event.textBytes], [left, textBytes], `${content} ${first} ${second}`);
+        assert.deepEqual(
+          [JSON.parse(event.text()), event.textBytes],
+          [left, textBytes],
+          `${content} ${first} ${second}`,
+        );
       }
     }
   }
 });
 
 t.test("what is too large without its strings, too, is kept from its end", async (t) => {
-  const value = JSON.stringify({ list: Array.from({ length: 5000 }, (_, i) => i), usage: { total_tokens: 7 } });
+  const value = JSON.stringify({
+    list: Array.from({ length: 5000 }, (_, i) => i),
+    usage: { total_tokens: 7 },
+  });
   for (const cuts of [[], [1, 2, 3], Array.from({ length: 200 }, (_, i) => i * 37)]) {
     const event = abridged(value, cuts);
     t.ok(event.headless);

@@ -11,7 +11,10 @@ function scan(...pieces: readonly (string | Buffer)[]): ModelScan {
 t.test("the model is the top-level one, as it is meant, wherever it stands", async (t) => {
   const table = [
     ['{"model":"gpt-4o","messages":[]}', "gpt-4o"],
-    [' {\n "messages" : [{"model":"no","content":"\\"model\\":\\"no\\""}] , "model" : "yes" }', "yes"],
+    [
+      ' {\n "messages" : [{"model":"no","content":"\\"model\\":\\"no\\""}] , "model" : "yes" }',
+      "yes",
+    ],
     ['{"a":{"model":"no"},"b":["model","no"],"model":"yes"}', "yes"],
     ['{"mod\\u0065l":"y\\u0065s"}', "yes"],
     ['{"model":"日本"}', "日本"],
@@ -40,18 +43,42 @@ t.test("it is over as soon as nothing more can be found", async (t) => {
 });
 
 t.test("whatever the object and however it is cut, what JSON.parse finds is found", async (t) => {
-  const object = fc.record({ before: fc.dictionary(fc.string(), fc.jsonValue()), model: fc.string({ unit: "grapheme", maxLength: 40 }), after: fc.jsonValue() });
-  t.doesNotThrow(() => fc.assert(
-    fc.property(object, fc.array(fc.nat(), { maxLength: 6 }), ({ before, model, after }, cuts) => {
-      delete before["model"];
-      const bytes = Buffer.from(JSON.stringify({ ...before, model, after }));
-      const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
-      return scan(...places.slice(1).map((end, i) => bytes.subarray(places[i], end))).model === model.trim();
-    }),
-    { seed: 11 },
-  ));
+  const object = fc.record({
+    before: fc.dictionary(fc.string(), fc.jsonValue()),
+    model: fc.string({ unit: "grapheme", maxLength: 40 }),
+    after: fc.jsonValue(),
+  });
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(
+        object,
+        fc.array(fc.nat(), { maxLength: 6 }),
+        ({ before, model, after }, cuts) => {
+          delete before["model"];
+          const bytes = Buffer.from(JSON.stringify({ ...before, model, after }));
+          const places = [
+            0,
+            ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b),
+            bytes.length,
+          ];
+          return (
+            scan(...places.slice(1).map((end, i) => bytes.subarray(places[i], end))).model ===
+            model.trim()
+          );
+        },
+      ),
+      { seed: 11 },
+    ),
+  );
 });
 
 t.test("any bytes are read without harm", async (t) => {
-  t.doesNotThrow(() => fc.assert(fc.property(fc.array(fc.uint8Array(), { maxLength: 5 }), (pieces) => typeof scan(...pieces.map((piece) => Buffer.from(piece))).model === "string")));
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(
+        fc.array(fc.uint8Array(), { maxLength: 5 }),
+        (pieces) => typeof scan(...pieces.map((piece) => Buffer.from(piece))).model === "string",
+      ),
+    ),
+  );
 });

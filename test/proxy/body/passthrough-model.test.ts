@@ -1,22 +1,26 @@
 import t from "tap";
 import { modelInPath, operationAt, usableModel } from "../../../proxy/body/passthrough-model.js";
 
-t.test("a call that Sluice has itself is known by the end of its path, and only as a POST", async (t) => {
-  const table = [
-    ["POST", "/v1/chat/completions", "chat_completions"],
-    ["POST", "/openai/deployments/d/chat/completions", "chat_completions"],
-    ["POST", "/v1/responses", "responses"],
-    ["POST", "/v1/messages", "messages"],
-    ["POST", "/v1/embeddings", "embeddings"],
-    ["GET", "/v1/chat/completions", null],
-    ["POST", "/v1/responses/resp_1/cancel", null],
-    ["POST", "/v1/messages/count_tokens", null],
-    ["POST", "/v1/threads/t/messages/m", null],
-    ["POST", "/v1/threads/t/messages", null],
-    ["POST", "/v1/files", null],
-  ] as const;
-  for (const [method, path, operation] of table) t.equal(operationAt(method, path), operation, `${method} ${path}`);
-});
+t.test(
+  "a call that Sluice has itself is known by the end of its path, and only as a POST",
+  async (t) => {
+    const table = [
+      ["POST", "/v1/chat/completions", "chat_completions"],
+      ["POST", "/openai/deployments/d/chat/completions", "chat_completions"],
+      ["POST", "/v1/responses", "responses"],
+      ["POST", "/v1/messages", "messages"],
+      ["POST", "/v1/embeddings", "embeddings"],
+      ["GET", "/v1/chat/completions", null],
+      ["POST", "/v1/responses/resp_1/cancel", null],
+      ["POST", "/v1/messages/count_tokens", null],
+      ["POST", "/v1/threads/t/messages/m", null],
+      ["POST", "/v1/threads/t/messages", null],
+      ["POST", "/v1/files", null],
+    ] as const;
+    for (const [method, path, operation] of table)
+      t.equal(operationAt(method, path), operation, `${method} ${path}`);
+  },
+);
 
 t.test("a model is found in the paths of Gemini and Azure", async (t) => {
   const table = [

@@ -3,7 +3,10 @@ import { PeekedBody } from "../../../proxy/body/peeked-body.js";
 import { peekedBodyBytesMax } from "../../../shared/bounds.js";
 
 /** Pieces that tell how far they were asked for; one more than there are is their end. */
-function pieces(...texts: readonly string[]): { readonly coming: AsyncIterable<Buffer>; readonly asked: () => number } {
+function pieces(...texts: readonly string[]): {
+  readonly coming: AsyncIterable<Buffer>;
+  readonly asked: () => number;
+} {
   let asked = 0;
   return {
     asked: () => asked,
@@ -27,29 +30,33 @@ async function whole(body: PeekedBody): Promise<string> {
 
 const json = "application/json; charset=utf-8";
 
-t.test("the model is found with as little reading as it takes, and then all of the body goes on", async (t) => {
-  const form = (name: string, value: string): string => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
-  const multipart = "multipart/form-data; boundary=b";
-  const table = [
-    ["JSON, at once", json, "", ['{"model":"m",', '"x":1}'], "m", 1],
-    ["JSON, in pieces", json, "", ['{"mo', 'del":"', 'm"', ',"x":1}'], "m", 3],
-    ["JSON without one", json, "", ["{", "}"], "", 2],
-    ["JSON of a kind", "application/merge-patch+json", "", ['{"model":"m"}'], "m", 1],
-    ["a form", multipart, "", [form("model", "m"), form("file", "x"), "--b--"], "m", 2],
-    ["a form without one", multipart, "", [form("file", "x"), "--b--", "\r\n"], "", 2],
-    ["compressed", json, "gzip", ["\u001f\u008b", "x"], "", 0],
-    ["anything else", "application/octet-stream", "", ['{"model":"m"}'], "", 0],
-    ["no type", "", "", ['{"model":"m"}'], "", 0],
-  ] as const;
-  for (const [name, type, encoding, texts, model, asked] of table) {
-    const source = pieces(...texts);
-    const body = new PeekedBody(source.coming, null);
-    t.equal(await body.model(type, encoding), model, name);
-    t.equal(source.asked(), asked, `${name}: pieces read`);
-    t.equal(await whole(body), texts.join(""));
-    t.equal(body.bytes, Buffer.byteLength(texts.join("")));
-  }
-});
+t.test(
+  "the model is found with as little reading as it takes, and then all of the body goes on",
+  async (t) => {
+    const form = (name: string, value: string): string =>
+      `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+    const multipart = "multipart/form-data; boundary=b";
+    const table = [
+      ["JSON, at once", json, "", ['{"model":"m",', '"x":1}'], "m", 1],
+      ["JSON, in pieces", json, "", ['{"mo', 'del":"', 'm"', ',"x":1}'], "m", 3],
+      ["JSON without one", json, "", ["{", "}"], "", 2],
+      ["JSON of a kind", "application/merge-patch+json", "", ['{"model":"m"}'], "m", 1],
+      ["a form", multipart, "", [form("model", "m"), form("file", "x"), "--b--"], "m", 2],
+      ["a form without one", multipart, "", [form("file", "x"), "--b--", "\r\n"], "", 2],
+      ["compressed", json, "gzip", ["\u001f\u008b", "x"], "", 0],
+      ["anything else", "application/octet-stream", "", ['{"model":"m"}'], "", 0],
+      ["no type", "", "", ['{"model":"m"}'], "", 0],
+    ] as const;
+    for (const [name, type, encoding, texts, model, asked] of table) {
+      const source = pieces(...texts);
+      const body = new PeekedBody(source.coming, null);
+      t.equal(await body.model(type, encoding), model, name);
+      t.equal(source.asked(), asked, `${name}: pieces read`);
+      t.equal(await whole(body), texts.join(""));
+      t.equal(body.bytes, Buffer.byteLength(texts.join("")));
+    }
+  },
+);
 
 t.test("no more than the bound is read ahead", async (t) => {
   const half = "x".repeat(peekedBodyBytesMax / 2);
@@ -60,18 +67,21 @@ t.test("no more than the bound is read ahead", async (t) => {
   t.equal((await whole(body)).length, 3 * half.length + 27);
 });
 
-t.test("a body that is there to its announced end is read to it, and can go on as one", async (t) => {
-  for (const texts of [['{"model":"m"}'], ['{"mod', 'el":"m"}']]) {
-    const text = texts.join("");
-    const source = pieces(...texts);
-    const body = new PeekedBody(source.coming, text.length);
-    t.equal(body.whole, null, "nothing was read");
-    t.equal(await body.model(json, ""), "m");
-    t.equal(source.asked(), texts.length + 1, "the end too");
-    t.equal(body.whole?.toString(), text);
-    t.equal(await whole(body), text);
-  }
-});
+t.test(
+  "a body that is there to its announced end is read to it, and can go on as one",
+  async (t) => {
+    for (const texts of [['{"model":"m"}'], ['{"mod', 'el":"m"}']]) {
+      const text = texts.join("");
+      const source = pieces(...texts);
+      const body = new PeekedBody(source.coming, text.length);
+      t.equal(body.whole, null, "nothing was read");
+      t.equal(await body.model(json, ""), "m");
+      t.equal(source.asked(), texts.length + 1, "the end too");
+      t.equal(body.whole?.toString(), text);
+      t.equal(await whole(body), text);
+    }
+  },
+);
 
 t.test("a body of which more may come goes on in pieces", async (t) => {
   const body = new PeekedBody(pieces('{"model":"m"', "}").coming, 13);

@@ -1,19 +1,36 @@
 import t from "tap";
 import { composeTranslations } from "../../../proxy/dialects/compose-translations.js";
-import type { AnswerContext, JsonObject, Translation } from "../../../proxy/dialects/translation/translation.js";
+import type {
+  AnswerContext,
+  JsonObject,
+  Translation,
+} from "../../../proxy/dialects/translation/translation.js";
 import { responsesToChat } from "../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
 import { invalid } from "../../../shared/error-code.js";
 
-/** Wraps what it is given, so that a result shows who was asked in which order and was told what. Refuses a field named after itself. */
+/**
+ * Wraps what it is given, so that a result shows who was asked in which order and was told what.
+ * Refuses a field named after itself.
+ */
 function wrapping(name: string): Translation {
-  const told = ({ request, model, requestId, nowSeconds }: AnswerContext) => `${name} for ${model} ${requestId} ${nowSeconds} ${JSON.stringify(request)}`;
+  const told = ({ request, model, requestId, nowSeconds }: AnswerContext) =>
+    `${name} for ${model} ${requestId} ${nowSeconds} ${JSON.stringify(request)}`;
   return {
-    request: (body, { maxTokensDefault }) => (name in body ? { ok: false, failure: invalid(`${name} can't be said`, name) } : { ok: true, body: { [`from_${name}`]: body, maxTokensDefault } }),
+    request: (body, { maxTokensDefault }) =>
+      name in body
+        ? { ok: false, failure: invalid(`${name} can't be said`, name) }
+        : { ok: true, body: { [`from_${name}`]: body, maxTokensDefault } },
     answer: (body, context) => ({ [told(context)]: body }),
     asEvents: () => [{ event: name, data: "whole" }],
     events(context) {
       return {
-        push: (event, data) => (data === "skip" ? [] : [{ event: `${name}(${event})`, data: `${name}(${data})` }, { event: null, data: `${told(context)}` }].slice(0, data.startsWith("twice") ? 2 : 1)),
+        push: (event, data) =>
+          data === "skip"
+            ? []
+            : [
+                { event: `${name}(${event})`, data: `${name}(${data})` },
+                { event: null, data: `${told(context)}` },
+              ].slice(0, data.startsWith("twice") ? 2 : 1),
         end: () => [{ event: null, data: `end of ${name}` }],
         refuse: (message) => [{ event: null, data: message }],
         usage: name,
@@ -27,50 +44,107 @@ const composed = composeTranslations(wrapping("outer"), wrapping("inner"));
 const context: AnswerContext = { model: "m", nowSeconds: 7, requestId: "r", request: { q: 1 } };
 
 t.test("a request goes through the outer translation, then the inner one", async (t) => {
-  t.strictSame(composed.request({ q: 1 }, { maxTokensDefault: 5 }), { ok: true, body: { from_inner: { from_outer: { q: 1 }, maxTokensDefault: 5 }, maxTokensDefault: 5 } });
+  t.strictSame(composed.request({ q: 1 }, { maxTokensDefault: 5 }), {
+    ok: true,
+    body: { from_inner: { from_outer: { q: 1 }, maxTokensDefault: 5 }, maxTokensDefault: 5 },
+  });
 });
 
-t.test("what either refuses is refused; what the middle dialect can't pass on is told as such", async (t) => {
-  t.strictSame(composed.request({ outer: 1 }, { maxTokensDefault: 5 }), { ok: false, failure: invalid("outer can't be said", "outer") });
-  const picky: Translation = { ...wrapping("inner"), request: () => ({ ok: false, failure: invalid("verbosity can't be said", "verbosity") }) };
-  t.strictSame(composeTranslations(wrapping("outer"), picky).request({ q: 1 }, { maxTokensDefault: 5 }), { ok: false, failure: invalid("as it would be passed on to this provider: verbosity can't be said", "verbosity") });
-});
+t.test(
+  "what either refuses is refused; what the middle dialect can't pass on is told as such",
+  async (t) => {
+    t.strictSame(composed.request({ outer: 1 }, { maxTokensDefault: 5 }), {
+      ok: false,
+      failure: invalid("outer can't be said", "outer"),
+    });
+    const picky: Translation = {
+      ...wrapping("inner"),
+      request: () => ({ ok: false, failure: invalid("verbosity can't be said", "verbosity") }),
+    };
+    t.strictSame(
+      composeTranslations(wrapping("outer"), picky).request({ q: 1 }, { maxTokensDefault: 5 }),
+      {
+        ok: false,
+        failure: invalid(
+          "as it would be passed on to this provider: verbosity can't be said",
+          "verbosity",
+        ),
+      },
+    );
+  },
+);
 
-t.test("an answer goes through the inner translation, which is told of the middle request, then the outer one", async (t) => {
-  const answer = composed.answer({ a: 1 }, context);
-  const [outer] = Object.keys(answer);
-  t.equal(outer, 'outer for m r 7 {"q":1}');
-  const [inner] = Object.keys(answer[outer!] as JsonObject);
-  t.match(inner, /^inner for m r 7 \{"from_outer":\{"q":1\}/);
-  t.strictSame((answer[outer!] as JsonObject)[inner!], { a: 1 });
-});
+t.test(
+  "an answer goes through the inner translation, which is told of the middle request, then the outer one",
+  async (t) => {
+    const answer = composed.answer({ a: 1 }, context);
+    const [outer] = Object.keys(answer);
+    t.equal(outer, 'outer for m r 7 {"q":1}');
+    const [inner] = Object.keys(answer[outer!] as JsonObject);
+    t.match(inner, /^inner for m r 7 \{"from_outer":\{"q":1\}/);
+    t.strictSame((answer[outer!] as JsonObject)[inner!], { a: 1 });
+  },
+);
 
 t.test("events are piped, and both ends are told in order", async (t) => {
   const events = composed.events(context);
   t.strictSame(events.push("x", "skip"), []);
-  t.strictSame(events.push("x", "once"), [{ event: "outer(inner(x))", data: "outer(inner(once))" }]);
+  t.strictSame(events.push("x", "once"), [
+    { event: "outer(inner(x))", data: "outer(inner(once))" },
+  ]);
   t.equal(events.push(null, "twice").length, 2);
   t.strictSame(events.refuse("no"), [{ event: "outer(null)", data: "outer(no)" }]);
-  t.strictSame(events.end(), [{ event: "outer(null)", data: "outer(end of inner)" }, { event: null, data: "end of outer" }]);
+  t.strictSame(events.end(), [
+    { event: "outer(null)", data: "outer(end of inner)" },
+    { event: null, data: "end of outer" },
+  ]);
   t.equal(events.usage, "inner", "as the provider told it");
-  t.strictSame(composed.asEvents({}), [{ event: "inner", data: "whole" }], "and so are those that a whole answer would have had");
+  t.strictSame(
+    composed.asEvents({}),
+    [{ event: "inner", data: "whole" }],
+    "and so are those that a whole answer would have had",
+  );
 });
 
-/** Chat completions in capitals: a provider's dialect that differs from chat in one thing, so that a whole composition can be read. */
+/**
+ * Chat completions in capitals: a provider's dialect that differs from chat in one thing, so that a
+ * whole composition can be read.
+ */
 const capitals: Translation = {
   request: (body) => ({ ok: true, body: { BODY: body } }),
   answer: (body) => body["CHAT"] as JsonObject,
   asEvents: () => [],
-  events: () => ({ push: (event, data) => [{ event, data: data.toLowerCase() }], end: () => [{ event: null, data: "[DONE]" }], refuse: () => [], usage: null, failed: false }),
+  events: () => ({
+    push: (event, data) => [{ event, data: data.toLowerCase() }],
+    end: () => [{ event: null, data: "[DONE]" }],
+    refuse: () => [],
+    usage: null,
+    failed: false,
+  }),
 };
 
-t.test("responses come from a provider of a third dialect, by way of chat completions", async (t) => {
-  const throughChat = composeTranslations(responsesToChat, capitals);
-  const request = { model: "m", input: "hi" };
-  t.strictSame(throughChat.request(request, { maxTokensDefault: 5 }), { ok: true, body: { BODY: { model: "m", messages: [{ role: "user", content: "hi" }] } } });
-  t.match(throughChat.answer({ CHAT: { choices: [{ message: { content: "hello" } }] } }, { ...context, request }), { object: "response", output: [{ content: [{ text: "hello" }] }] });
-  const events = throughChat.events({ ...context, request });
-  const types = [...events.push(null, '{"CHOICES":[{"DELTA":{"CONTENT":"HELLO"},"FINISH_REASON":"STOP"}]}'), ...events.end()].map(({ event }) => event);
-  t.equal(types.at(-1), "response.completed");
-  t.equal(types.filter((type) => type === "response.output_text.delta").length, 1);
-});
+t.test(
+  "responses come from a provider of a third dialect, by way of chat completions",
+  async (t) => {
+    const throughChat = composeTranslations(responsesToChat, capitals);
+    const request = { model: "m", input: "hi" };
+    t.strictSame(throughChat.request(request, { maxTokensDefault: 5 }), {
+      ok: true,
+      body: { BODY: { model: "m", messages: [{ role: "user", content: "hi" }] } },
+    });
+    t.match(
+      throughChat.answer(
+        { CHAT: { choices: [{ message: { content: "hello" } }] } },
+        { ...context, request },
+      ),
+      { object: "response", output: [{ content: [{ text: "hello" }] }] },
+    );
+    const events = throughChat.events({ ...context, request });
+    const types = [
+      ...events.push(null, '{"CHOICES":[{"DELTA":{"CONTENT":"HELLO"},"FINISH_REASON":"STOP"}]}'),
+      ...events.end(),
+    ].map(({ event }) => event);
+    t.equal(types.at(-1), "response.completed");
+    t.equal(types.filter((type) => type === "response.output_text.delta").length, 1);
+  },
+);

@@ -15,10 +15,17 @@ function rowsBelow(part: string, heading: string): readonly string[] {
   const partAt = page.indexOf(`\n## ${part}\n`);
   const at = page.indexOf(`\n### ${heading}\n`, partAt);
   const next = page.indexOf("\n#", at + 1);
-  return page.slice(at, next).split("\n").filter((line) => line.startsWith("| `"));
+  return page
+    .slice(at, next)
+    .split("\n")
+    .filter((line) => line.startsWith("| `"));
 }
 
-const rows = (table: FieldTable): readonly string[] => [...table].map(([field, rule]) => `| \`${field}\` | ${rule.how === "refused" ? `refused: ${rule.must}` : rule.how} | ${rule.note} |`);
+const rows = (table: FieldTable): readonly string[] =>
+  [...table].map(
+    ([field, rule]) =>
+      `| \`${field}\` | ${rule.how === "refused" ? `refused: ${rule.must}` : rule.how} | ${rule.note} |`,
+  );
 
 const fromChat: Readonly<Record<string, FieldTable>> = {
   "The request": chat.chatRequestFields,
@@ -50,8 +57,10 @@ const fromMessages: Readonly<Record<string, FieldTable>> = {
 };
 
 t.test("the page has every field of every table, with its fate", async (t) => {
-  for (const [heading, table] of Object.entries(fromChat)) t.same(rowsBelow("A chat completion, of an Anthropic provider", heading), rows(table), heading);
-  for (const [heading, table] of Object.entries(fromMessages)) t.same(rowsBelow("Messages, of a chat provider", heading), rows(table), heading);
+  for (const [heading, table] of Object.entries(fromChat))
+    t.same(rowsBelow("A chat completion, of an Anthropic provider", heading), rows(table), heading);
+  for (const [heading, table] of Object.entries(fromMessages))
+    t.same(rowsBelow("Messages, of a chat provider", heading), rows(table), heading);
 });
 
 t.test("no table is missing from the page", async (t) => {
@@ -60,5 +69,6 @@ t.test("no table is missing from the page", async (t) => {
 });
 
 t.test("the page has every reason why an answer ends", async (t) => {
-  for (const [reason, becomes] of [...finishReasons, ...stopReasons]) t.ok(page.includes(`| \`${reason}\` | \`${becomes}\` |`), reason);
+  for (const [reason, becomes] of [...finishReasons, ...stopReasons])
+    t.ok(page.includes(`| \`${reason}\` | \`${becomes}\` |`), reason);
 });

@@ -1,9 +1,23 @@
 /** Requests, answers and streams in both dialects, as complete as real ones are. */
-import type { AnswerContext, ClientEvent, JsonObject } from "../../../proxy/dialects/translation/translation.js";
+import type {
+  AnswerContext,
+  ClientEvent,
+  JsonObject,
+} from "../../../proxy/dialects/translation/translation.js";
 
-export const context: AnswerContext = { model: "smart", nowSeconds: 1_795_000_000, requestId: "req-7", request: {} };
+export const context: AnswerContext = {
+  model: "smart",
+  nowSeconds: 1_795_000_000,
+  requestId: "req-7",
+  request: {},
+};
 
-const weatherSchema = { type: "object", properties: { city: { type: "string", description: "A city" } }, required: ["city"], additionalProperties: false };
+const weatherSchema = {
+  type: "object",
+  properties: { city: { type: "string", description: "A city" } },
+  required: ["city"],
+  additionalProperties: false,
+};
 
 export const chatRequest: JsonObject = {
   model: "smart",
@@ -14,9 +28,15 @@ export const chatRequest: JsonObject = {
       role: "user",
       content: [
         { type: "text", text: "What is the weather in these two?" },
-        { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=", detail: "high" } },
+        {
+          type: "image_url",
+          image_url: { url: "data:image/png;base64,iVBORw0KGgo=", detail: "high" },
+        },
         { type: "image_url", image_url: { url: "https://example.com/oslo.jpg" } },
-        { type: "file", file: { filename: "cities.pdf", file_data: "data:application/pdf;base64,JVBERi0=" } },
+        {
+          type: "file",
+          file: { filename: "cities.pdf", file_data: "data:application/pdf;base64,JVBERi0=" },
+        },
       ],
     },
     {
@@ -25,12 +45,27 @@ export const chatRequest: JsonObject = {
       refusal: null,
       annotations: [],
       tool_calls: [
-        { id: "call_1", type: "function", function: { name: "get_weather", arguments: '{"city":"Oslo"}' } },
-        { id: "call_2", type: "function", function: { name: "get_weather", arguments: '{"city":"Bergen"}' } },
+        {
+          id: "call_1",
+          type: "function",
+          function: { name: "get_weather", arguments: '{"city":"Oslo"}' },
+        },
+        {
+          id: "call_2",
+          type: "function",
+          function: { name: "get_weather", arguments: '{"city":"Bergen"}' },
+        },
       ],
     },
     { role: "tool", tool_call_id: "call_1", content: "4 degrees" },
-    { role: "tool", tool_call_id: "call_2", content: [{ type: "text", text: "6 degrees" }, { type: "text", text: "rain" }] },
+    {
+      role: "tool",
+      tool_call_id: "call_2",
+      content: [
+        { type: "text", text: "6 degrees" },
+        { type: "text", text: "rain" },
+      ],
+    },
     { role: "user", content: "And tomorrow?" },
   ],
   max_completion_tokens: 2048,
@@ -39,10 +74,23 @@ export const chatRequest: JsonObject = {
   stop: ["END", "STOP"],
   stream: true,
   stream_options: { include_usage: true },
-  tools: [{ type: "function", function: { name: "get_weather", description: "The weather of a city", parameters: weatherSchema, strict: true } }],
+  tools: [
+    {
+      type: "function",
+      function: {
+        name: "get_weather",
+        description: "The weather of a city",
+        parameters: weatherSchema,
+        strict: true,
+      },
+    },
+  ],
   tool_choice: "required",
   parallel_tool_calls: false,
-  response_format: { type: "json_schema", json_schema: { name: "weather", strict: true, schema: weatherSchema } },
+  response_format: {
+    type: "json_schema",
+    json_schema: { name: "weather", strict: true, schema: weatherSchema },
+  },
   reasoning_effort: "high",
   user: "u-1",
   service_tier: "default",
@@ -58,15 +106,25 @@ export const chatRequest: JsonObject = {
 export const chatRequestAsMessages: JsonObject = {
   model: "smart",
   max_tokens: 2048,
-  system: [{ type: "text", text: "You are a weather service." }, { type: "text", text: "Answer in Celsius." }],
+  system: [
+    { type: "text", text: "You are a weather service." },
+    { type: "text", text: "Answer in Celsius." },
+  ],
   messages: [
     {
       role: "user",
       content: [
         { type: "text", text: "What is the weather in these two?" },
-        { type: "image", source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" } },
+        {
+          type: "image",
+          source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" },
+        },
         { type: "image", source: { type: "url", url: "https://example.com/oslo.jpg" } },
-        { type: "document", source: { type: "base64", media_type: "application/pdf", data: "JVBERi0=" }, title: "cities.pdf" },
+        {
+          type: "document",
+          source: { type: "base64", media_type: "application/pdf", data: "JVBERi0=" },
+          title: "cities.pdf",
+        },
       ],
     },
     {
@@ -81,7 +139,14 @@ export const chatRequestAsMessages: JsonObject = {
       role: "user",
       content: [
         { type: "tool_result", tool_use_id: "call_1", content: "4 degrees" },
-        { type: "tool_result", tool_use_id: "call_2", content: [{ type: "text", text: "6 degrees" }, { type: "text", text: "rain" }] },
+        {
+          type: "tool_result",
+          tool_use_id: "call_2",
+          content: [
+            { type: "text", text: "6 degrees" },
+            { type: "text", text: "rain" },
+          ],
+        },
         { type: "text", text: "And tomorrow?" },
       ],
     },
@@ -90,7 +155,14 @@ export const chatRequestAsMessages: JsonObject = {
   top_p: 0.9,
   stop_sequences: ["END", "STOP"],
   stream: true,
-  tools: [{ name: "get_weather", description: "The weather of a city", input_schema: weatherSchema, strict: true }],
+  tools: [
+    {
+      name: "get_weather",
+      description: "The weather of a city",
+      input_schema: weatherSchema,
+      strict: true,
+    },
+  ],
   tool_choice: { type: "any", disable_parallel_tool_use: true },
   thinking: { type: "adaptive" },
   output_config: { effort: "high", format: { type: "json_schema", schema: weatherSchema } },
@@ -114,15 +186,36 @@ export const messagesRequest: JsonObject = {
         { type: "thinking", thinking: "A picture.", signature: "EqoBCkgIARABGAI=" },
         { type: "redacted_thinking", data: "EmwKAhgBEgy=" },
         { type: "text", text: "Reading it.", citations: null },
-        { type: "tool_use", id: "toolu_01", name: "read", input: { path: "shot.png" }, caller: { type: "direct" } },
+        {
+          type: "tool_use",
+          id: "toolu_01",
+          name: "read",
+          input: { path: "shot.png" },
+          caller: { type: "direct" },
+        },
         { type: "tool_use", id: "toolu_02", name: "read", input: {} },
       ],
     },
     {
       role: "user",
       content: [
-        { type: "tool_result", tool_use_id: "toolu_01", content: [{ type: "text", text: "640 x 480" }, { type: "image", source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" } }] },
-        { type: "tool_result", tool_use_id: "toolu_02", content: "path is missing", is_error: true },
+        {
+          type: "tool_result",
+          tool_use_id: "toolu_01",
+          content: [
+            { type: "text", text: "640 x 480" },
+            {
+              type: "image",
+              source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" },
+            },
+          ],
+        },
+        {
+          type: "tool_result",
+          tool_use_id: "toolu_02",
+          content: "path is missing",
+          is_error: true,
+        },
         { type: "text", text: "What is on it?", cache_control: { type: "ephemeral", ttl: "1h" } },
       ],
     },
@@ -131,7 +224,14 @@ export const messagesRequest: JsonObject = {
   temperature: 1,
   stop_sequences: ["END"],
   stream: true,
-  tools: [{ name: "read", description: "Reads a file", input_schema: { type: "object", properties: { path: { type: "string" } } }, cache_control: { type: "ephemeral" } }],
+  tools: [
+    {
+      name: "read",
+      description: "Reads a file",
+      input_schema: { type: "object", properties: { path: { type: "string" } } },
+      cache_control: { type: "ephemeral" },
+    },
+  ],
   tool_choice: { type: "auto", disable_parallel_tool_use: true },
   thinking: { type: "enabled", budget_tokens: 10_000 },
   metadata: { user_id: "u-2" },
@@ -141,13 +241,23 @@ export const messagesRequest: JsonObject = {
 export const messagesRequestAsChat: JsonObject = {
   model: "smart",
   messages: [
-    { role: "system", content: [{ type: "text", text: "You are an agent." }, { type: "text", text: "The tools are below." }] },
+    {
+      role: "system",
+      content: [
+        { type: "text", text: "You are an agent." },
+        { type: "text", text: "The tools are below." },
+      ],
+    },
     { role: "user", content: "Read shot.png" },
     {
       role: "assistant",
       content: "Reading it.",
       tool_calls: [
-        { id: "toolu_01", type: "function", function: { name: "read", arguments: '{"path":"shot.png"}' } },
+        {
+          id: "toolu_01",
+          type: "function",
+          function: { name: "read", arguments: '{"path":"shot.png"}' },
+        },
         { id: "toolu_02", type: "function", function: { name: "read", arguments: "{}" } },
       ],
     },
@@ -168,7 +278,16 @@ export const messagesRequestAsChat: JsonObject = {
   stop: ["END"],
   stream: true,
   stream_options: { include_usage: true },
-  tools: [{ type: "function", function: { name: "read", description: "Reads a file", parameters: { type: "object", properties: { path: { type: "string" } } } } }],
+  tools: [
+    {
+      type: "function",
+      function: {
+        name: "read",
+        description: "Reads a file",
+        parameters: { type: "object", properties: { path: { type: "string" } } },
+      },
+    },
+  ],
   tool_choice: "auto",
   parallel_tool_calls: false,
   reasoning_effort: "medium",
@@ -185,7 +304,13 @@ export const messagesAnswer: JsonObject = {
     { type: "redacted_thinking", data: "EmwKAhgBEgy=" },
     { type: "text", text: "I'll look at ", citations: null },
     { type: "text", text: "both.", citations: null },
-    { type: "tool_use", id: "toolu_01", name: "get_weather", input: { city: "Oslo" }, caller: { type: "direct" } },
+    {
+      type: "tool_use",
+      id: "toolu_01",
+      name: "get_weather",
+      input: { city: "Oslo" },
+      caller: { type: "direct" },
+    },
     { type: "tool_use", id: "toolu_02", name: "now", input: {}, caller: { type: "direct" } },
   ],
   stop_reason: "tool_use",
@@ -211,7 +336,13 @@ const thinkingBlocks = [
   { type: "thinking", thinking: "Two cities.", signature: "EqoBCkgIARABGAI=" },
   { type: "redacted_thinking", data: "EmwKAhgBEgy=" },
 ];
-const chatUsage = { prompt_tokens: 1000, completion_tokens: 200, total_tokens: 1200, prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 }, completion_tokens_details: { reasoning_tokens: 150 } };
+const chatUsage = {
+  prompt_tokens: 1000,
+  completion_tokens: 200,
+  total_tokens: 1200,
+  prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 },
+  completion_tokens_details: { reasoning_tokens: 150 },
+};
 
 export const messagesAnswerAsChat: JsonObject = {
   id: "msg_01XFDUDYJgAACzvnptvVoYEL",
@@ -228,7 +359,11 @@ export const messagesAnswerAsChat: JsonObject = {
         reasoning_content: "Two cities.",
         thinking_blocks: thinkingBlocks,
         tool_calls: [
-          { id: "toolu_01", type: "function", function: { name: "get_weather", arguments: '{"city":"Oslo"}' } },
+          {
+            id: "toolu_01",
+            type: "function",
+            function: { name: "get_weather", arguments: '{"city":"Oslo"}' },
+          },
           { id: "toolu_02", type: "function", function: { name: "now", arguments: "{}" } },
         ],
       },
@@ -242,29 +377,87 @@ export const messagesAnswerAsChat: JsonObject = {
 
 /** The same answer as Anthropic streams it. */
 export const messagesEvents: readonly ClientEvent[] = [
-  { type: "message_start", message: { id: "msg_01XFDUDYJgAACzvnptvVoYEL", type: "message", role: "assistant", model: "claude-opus-5-5", content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 100, cache_creation_input_tokens: 300, cache_read_input_tokens: 600, output_tokens: 1, service_tier: "standard" } } },
-  { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "", signature: "" } },
+  {
+    type: "message_start",
+    message: {
+      id: "msg_01XFDUDYJgAACzvnptvVoYEL",
+      type: "message",
+      role: "assistant",
+      model: "claude-opus-5-5",
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: {
+        input_tokens: 100,
+        cache_creation_input_tokens: 300,
+        cache_read_input_tokens: 600,
+        output_tokens: 1,
+        service_tier: "standard",
+      },
+    },
+  },
+  {
+    type: "content_block_start",
+    index: 0,
+    content_block: { type: "thinking", thinking: "", signature: "" },
+  },
   { type: "ping" },
   { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "Two " } },
   { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "cities." } },
-  { type: "content_block_delta", index: 0, delta: { type: "signature_delta", signature: "EqoBCkgIARABGAI=" } },
+  {
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "signature_delta", signature: "EqoBCkgIARABGAI=" },
+  },
   { type: "content_block_stop", index: 0 },
-  { type: "content_block_start", index: 1, content_block: { type: "redacted_thinking", data: "EmwKAhgBEgy=" } },
+  {
+    type: "content_block_start",
+    index: 1,
+    content_block: { type: "redacted_thinking", data: "EmwKAhgBEgy=" },
+  },
   { type: "content_block_stop", index: 1 },
   { type: "content_block_start", index: 2, content_block: { type: "text", text: "" } },
   { type: "content_block_delta", index: 2, delta: { type: "text_delta", text: "I'll look " } },
-  { type: "content_block_delta", index: 2, delta: { type: "citations_delta", citation: { type: "char_location" } } },
+  {
+    type: "content_block_delta",
+    index: 2,
+    delta: { type: "citations_delta", citation: { type: "char_location" } },
+  },
   { type: "content_block_delta", index: 2, delta: { type: "text_delta", text: "at both." } },
   { type: "content_block_stop", index: 2 },
-  { type: "content_block_start", index: 3, content_block: { type: "tool_use", id: "toolu_01", name: "get_weather", input: {} } },
+  {
+    type: "content_block_start",
+    index: 3,
+    content_block: { type: "tool_use", id: "toolu_01", name: "get_weather", input: {} },
+  },
   { type: "content_block_delta", index: 3, delta: { type: "input_json_delta", partial_json: "" } },
-  { type: "content_block_delta", index: 3, delta: { type: "input_json_delta", partial_json: '{"city"' } },
-  { type: "content_block_delta", index: 3, delta: { type: "input_json_delta", partial_json: ':"Oslo"}' } },
+  {
+    type: "content_block_delta",
+    index: 3,
+    delta: { type: "input_json_delta", partial_json: '{"city"' },
+  },
+  {
+    type: "content_block_delta",
+    index: 3,
+    delta: { type: "input_json_delta", partial_json: ':"Oslo"}' },
+  },
   { type: "content_block_stop", index: 3 },
-  { type: "content_block_start", index: 4, content_block: { type: "tool_use", id: "toolu_02", name: "now", input: {} } },
+  {
+    type: "content_block_start",
+    index: 4,
+    content_block: { type: "tool_use", id: "toolu_02", name: "now", input: {} },
+  },
   { type: "content_block_delta", index: 4, delta: { type: "input_json_delta", partial_json: "" } },
   { type: "content_block_stop", index: 4 },
-  { type: "message_delta", delta: { stop_reason: "tool_use", stop_sequence: null }, usage: { input_tokens: null, output_tokens: 200, output_tokens_details: { thinking_tokens: 150 } } },
+  {
+    type: "message_delta",
+    delta: { stop_reason: "tool_use", stop_sequence: null },
+    usage: {
+      input_tokens: null,
+      output_tokens: 200,
+      output_tokens_details: { thinking_tokens: 150 },
+    },
+  },
   { type: "message_stop" },
 ].map((event) => ({ event: event.type, data: JSON.stringify(event) }));
 
@@ -283,7 +476,11 @@ export const chatAnswer: JsonObject = {
         annotations: [],
         reasoning_content: "Two cities.",
         tool_calls: [
-          { id: "call_1", type: "function", function: { name: "get_weather", arguments: '{"city":"Oslo"}' } },
+          {
+            id: "call_1",
+            type: "function",
+            function: { name: "get_weather", arguments: '{"city":"Oslo"}' },
+          },
           { id: "call_2", type: "function", function: { name: "now", arguments: "" } },
         ],
       },
@@ -291,7 +488,13 @@ export const chatAnswer: JsonObject = {
       finish_reason: "tool_calls",
     },
   ],
-  usage: { prompt_tokens: 1000, completion_tokens: 200, total_tokens: 1200, prompt_tokens_details: { cached_tokens: 600, audio_tokens: 0 }, completion_tokens_details: { reasoning_tokens: 150, audio_tokens: 0 } },
+  usage: {
+    prompt_tokens: 1000,
+    completion_tokens: 200,
+    total_tokens: 1200,
+    prompt_tokens_details: { cached_tokens: 600, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 150, audio_tokens: 0 },
+  },
   service_tier: "default",
   system_fingerprint: null,
 };
@@ -310,7 +513,14 @@ export const chatAnswerAsMessages: JsonObject = {
   stop_reason: "tool_use",
   stop_sequence: null,
   stop_details: null,
-  usage: { input_tokens: 400, output_tokens: 200, cache_read_input_tokens: 600, cache_creation_input_tokens: 0, output_tokens_details: { thinking_tokens: 150 }, service_tier: "standard" },
+  usage: {
+    input_tokens: 400,
+    output_tokens: 200,
+    cache_read_input_tokens: 600,
+    cache_creation_input_tokens: 0,
+    output_tokens_details: { thinking_tokens: 150 },
+    service_tier: "standard",
+  },
 };
 
 const chunk = (delta: object, finish: string | null = null): JsonObject => ({
@@ -332,10 +542,25 @@ export const chatEvents: readonly ClientEvent[] = [
   chunk({ reasoning_content: "cities." }),
   chunk({ content: "I'll " }),
   chunk({ content: "look." }),
-  chunk({ tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: "get_weather", arguments: "" } }] }),
+  chunk({
+    tool_calls: [
+      {
+        index: 0,
+        id: "call_1",
+        type: "function",
+        function: { name: "get_weather", arguments: "" },
+      },
+    ],
+  }),
   chunk({ tool_calls: [{ index: 0, function: { arguments: '{"city"' } }] }),
   chunk({ tool_calls: [{ index: 0, function: { arguments: ':"Oslo"}' } }] }),
-  chunk({ tool_calls: [{ index: 1, id: "call_2", type: "function", function: { name: "now", arguments: "" } }] }),
+  chunk({
+    tool_calls: [
+      { index: 1, id: "call_2", type: "function", function: { name: "now", arguments: "" } },
+    ],
+  }),
   chunk({}, "tool_calls"),
   { ...chunk({}), choices: [], usage: chatAnswer["usage"] },
-].map((event): ClientEvent => ({ event: null, data: JSON.stringify(event) })).concat({ event: null, data: "[DONE]" });
+]
+  .map((event): ClientEvent => ({ event: null, data: JSON.stringify(event) }))
+  .concat({ event: null, data: "[DONE]" });

@@ -29,14 +29,42 @@ interface Script {
 const eventCharsMax = 20_000;
 
 /** What is charged for a provider's answer that its client gets in another dialect. */
-async function chargedFor({ operation, translation, said, ends = "whole", standIn = false }: Script): Promise<Forwarded & { /** What the client got. */ readonly body: string }> {
+async function chargedFor({
+  operation,
+  translation,
+  said,
+  ends = "whole",
+  standIn = false,
+}: Script): Promise<Forwarded & { /** What the client got. */ readonly body: string }> {
   const exchange = new FakeExchange({ path: `/v1/${operation}` });
   let sink: UpstreamSink | null = null;
-  const upstream = { send: (_: unknown, to: UpstreamSink) => ((sink = to), { pause() {}, resume() {}, abort() {} }), redact: (text: string) => text, close: () => Promise.resolve() };
+  const upstream = {
+    send: (_: unknown, to: UpstreamSink) => ((sink = to), { pause() {}, resume() {}, abort() {} }),
+    redact: (text: string) => text,
+    close: () => Promise.resolve(),
+  };
   const isStream = Array.isArray(said);
-  const translator = translation === null ? null : createAnswerTranslator(translation, { ...context, request: { stream: isStream } }, eventCharsMax);
+  const translator =
+    translation === null
+      ? null
+      : createAnswerTranslator(
+          translation,
+          { ...context, request: { stream: isStream } },
+          eventCharsMax,
+        );
   const request = { method: "POST" as const, path: "/x", headers: [], body: Buffer.from("{}") };
-  const promise = forward(exchange, { upstream: translator === null ? upstream : translatedUpstream(upstream, translator), provider: "p", request, headers: [], operation, translator, hideUsageChunk: false, promptBytes: () => promptBytes, standIn, monoMs: () => 1 });
+  const promise = forward(exchange, {
+    upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
+    provider: "p",
+    request,
+    headers: [],
+    operation,
+    translator,
+    hideUsageChunk: false,
+    promptBytes: () => promptBytes,
+    standIn,
+    monoMs: () => 1,
+  });
   sink!.onHead(200, ["content-type", isStream ? "text/event-stream" : "application/json"]);
   for (const one of isStream ? (said as readonly (object | string)[]) : [said]) {
     const text = typeof one === "string" ? one : JSON.stringify(one);
@@ -50,147 +78,409 @@ async function chargedFor({ operation, translation, said, ends = "whole", standI
   return { ...forwarded, body: exchange.body.toString() };
 }
 
-const whole = (usage?: unknown): object => ({ id: "c", choices: [{ index: 0, message: { role: "assistant", content: "12345678" }, finish_reason: "stop" }], usage });
+const whole = (usage?: unknown): object => ({
+  id: "c",
+  choices: [
+    { index: 0, message: { role: "assistant", content: "12345678" }, finish_reason: "stop" },
+  ],
+  usage,
+});
 const chunks = (usage?: unknown): object[] => [
-  { choices: [{ index: 0, delta: { role: "assistant", content: "12345678" }, finish_reason: null }] },
+  {
+    choices: [{ index: 0, delta: { role: "assistant", content: "12345678" }, finish_reason: null }],
+  },
   { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
   ...(usage === undefined ? [] : [{ choices: [], usage }]),
 ];
-const told = { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 }, cost: 0.25 };
-const clients = [{ operation: "messages", translation: messagesToChat }, { operation: "responses", translation: responsesToChat }] as const;
+const told = {
+  prompt_tokens: 10,
+  completion_tokens: 5,
+  prompt_tokens_details: { cached_tokens: 4 },
+  cost: 0.25,
+};
+const clients = [
+  { operation: "messages", translation: messagesToChat },
+  { operation: "responses", translation: responsesToChat },
+] as const;
 
-t.test("what a provider tells is charged, with the cost that it names, whatever the client's dialect has words for", async (t) => {
-  for (const client of clients) {
-    for (const said of [whole(told), chunks(told)]) {
-      const { usage, estimated } = await chargedFor({ ...client, said });
-      t.match(usage, { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4, reportedCost: 250_000_000_000 }, client.operation);
-      t.equal(estimated, false);
+t.test(
+  "what a provider tells is charged, with the cost that it names, whatever the client's dialect has words for",
+  async (t) => {
+    for (const client of clients) {
+      for (const said of [whole(told), chunks(told)]) {
+        const { usage, estimated } = await chargedFor({ ...client, said });
+        t.match(
+          usage,
+          { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4, reportedCost: 250_000_000_000 },
+          client.operation,
+        );
+        t.equal(estimated, false);
+      }
     }
-  }
-});
+  },
+);
 
-t.test("a provider that tells no usage, or nonsense, is charged with an estimate, not with the zeros that a client of Anthropic's is shown", async (t) => {
-  for (const client of clients) {
-    for (const said of [whole(), chunks(), chunks(null)]) {
-      const { usage, estimated, note } = await chargedFor({ ...client, said });
-      t.equal(usage!.inputTokens, promptBytes / 4, client.operation);
-      t.ok(usage!.outputTokens >= 2);
-      t.same([estimated, note], [true, null]);
+t.test(
+  "a provider that tells no usage, or nonsense, is charged with an estimate, not with the zeros that a client of Anthropic's is shown",
+  async (t) => {
+    for (const client of clients) {
+      for (const said of [whole(), chunks(), chunks(null)]) {
+        const { usage, estimated, note } = await chargedFor({ ...client, said });
+        t.equal(usage!.inputTokens, promptBytes / 4, client.operation);
+        t.ok(usage!.outputTokens >= 2);
+        t.same([estimated, note], [true, null]);
+      }
+      for (const said of [whole({ prompt_tokens: -5 }), chunks({ prompt_tokens: -5 })]) {
+        t.match(
+          await chargedFor({ ...client, said }),
+          {
+            usage: { inputTokens: promptBytes / 4 },
+            estimated: true,
+            note: /^usage not charged: prompt_tokens/,
+          },
+          client.operation,
+        );
+      }
     }
-    for (const said of [whole({ prompt_tokens: -5 }), chunks({ prompt_tokens: -5 })]) {
-      t.match(await chargedFor({ ...client, said }), { usage: { inputTokens: promptBytes / 4 }, estimated: true, note: /^usage not charged: prompt_tokens/ }, client.operation);
-    }
-  }
-});
+  },
+);
 
 t.test("a client that leaves a translated stream is charged with what was seen", async (t) => {
   for (const client of clients) {
-    t.match(await chargedFor({ ...client, said: chunks().slice(0, 1), ends: "left" }), { usage: { inputTokens: promptBytes / 4, outputTokens: 2 }, estimated: true, outcome: "client_gone" }, client.operation);
+    t.match(
+      await chargedFor({ ...client, said: chunks().slice(0, 1), ends: "left" }),
+      {
+        usage: { inputTokens: promptBytes / 4, outputTokens: 2 },
+        estimated: true,
+        outcome: "client_gone",
+      },
+      client.operation,
+    );
   }
 });
 
 const begun = [
-  { type: "message_start", message: { id: "m", role: "assistant", usage: { input_tokens: 100, cache_read_input_tokens: 600, output_tokens: 1 } } },
+  {
+    type: "message_start",
+    message: {
+      id: "m",
+      role: "assistant",
+      usage: { input_tokens: 100, cache_read_input_tokens: 600, output_tokens: 1 },
+    },
+  },
   { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
   { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "12345678" } },
 ];
 
-t.test("of a cut stream of Anthropic's the input is known from its start; the output is guessed", async (t) => {
-  const throughChat = composeTranslations(responsesToChat, chatToMessages);
-  for (const client of [{ operation: "chat_completions", translation: chatToMessages }, { operation: "responses", translation: throughChat }] as const) {
-    t.match(await chargedFor({ ...client, said: begun, ends: "left" }), { usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 2, totalTokens: 702 }, estimated: true }, client.operation);
-  }
-});
+t.test(
+  "of a cut stream of Anthropic's the input is known from its start; the output is guessed",
+  async (t) => {
+    const throughChat = composeTranslations(responsesToChat, chatToMessages);
+    for (const client of [
+      { operation: "chat_completions", translation: chatToMessages },
+      { operation: "responses", translation: throughChat },
+    ] as const) {
+      t.match(
+        await chargedFor({ ...client, said: begun, ends: "left" }),
+        {
+          usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 2, totalTokens: 702 },
+          estimated: true,
+        },
+        client.operation,
+      );
+    }
+  },
+);
 
 const cached = { input_tokens: 100, cache_read_input_tokens: 600, output_tokens: 5 };
 const toldOfIt = { inputTokens: 700, cachedInputTokens: 600, outputTokens: 5 };
-const video = { id: "m", type: "message", role: "assistant", content: [{ type: "video" }], stop_reason: "end_turn" };
-const guessed = (bytes: number): object => ({ inputTokens: promptBytes / 4, outputTokens: Math.ceil((promptBytes + bytes) / 4) - promptBytes / 4 });
+const video = {
+  id: "m",
+  type: "message",
+  role: "assistant",
+  content: [{ type: "video" }],
+  stop_reason: "end_turn",
+};
+const guessed = (bytes: number): object => ({
+  inputTokens: promptBytes / 4,
+  outputTokens: Math.ceil((promptBytes + bytes) / 4) - promptBytes / 4,
+});
 const toChat = { operation: "chat_completions", translation: chatToMessages } as const;
 
-t.test("an answer that can't be translated is a 502, and charged: with what it told, else with an estimate. No other target is asked to work at it again", async (t) => {
-  const table: readonly (readonly [what: string, said: object | string, usage: object, estimated: boolean])[] = [
-    ["a block that chat completions have no place for", { ...video, usage: cached }, toldOfIt, false],
-    ["the same, without usage", video, guessed(JSON.stringify(video).length), true],
-    ["the same, with nonsense for a usage", { ...video, usage: { input_tokens: -1 } }, guessed(JSON.stringify({ ...video, usage: { input_tokens: -1 } }).length), true],
-    ["another dialect", whole({ prompt_tokens: 10, completion_tokens: 5 }), { inputTokens: 10, outputTokens: 5 }, false],
-    ["two answers in one", `{}{"id":"m","usage":${JSON.stringify(cached)}}`, toldOfIt, false],
-    ["what is JSON in Python alone", '{"content":[NaN]}', guessed(17), true],
-    ["a list", JSON.stringify([{ ...video, usage: cached }]), toldOfIt, false],
-  ];
-  for (const [what, said, usage, estimated] of table) {
-    for (const standIn of [false, true]) {
-      const forwarded = await chargedFor({ ...toChat, said, standIn });
-      t.match(forwarded, { status: 502, outcome: "upstream_error", usage, estimated, executed: true, failed: null, note: /./ }, what);
+t.test(
+  "an answer that can't be translated is a 502, and charged: with what it told, else with an estimate. No other target is asked to work at it again",
+  async (t) => {
+    const table: readonly (readonly [
+      what: string,
+      said: object | string,
+      usage: object,
+      estimated: boolean,
+    ])[] = [
+      [
+        "a block that chat completions have no place for",
+        { ...video, usage: cached },
+        toldOfIt,
+        false,
+      ],
+      ["the same, without usage", video, guessed(JSON.stringify(video).length), true],
+      [
+        "the same, with nonsense for a usage",
+        { ...video, usage: { input_tokens: -1 } },
+        guessed(JSON.stringify({ ...video, usage: { input_tokens: -1 } }).length),
+        true,
+      ],
+      [
+        "another dialect",
+        whole({ prompt_tokens: 10, completion_tokens: 5 }),
+        { inputTokens: 10, outputTokens: 5 },
+        false,
+      ],
+      ["two answers in one", `{}{"id":"m","usage":${JSON.stringify(cached)}}`, toldOfIt, false],
+      ["what is JSON in Python alone", '{"content":[NaN]}', guessed(17), true],
+      ["a list", JSON.stringify([{ ...video, usage: cached }]), toldOfIt, false],
+    ];
+    for (const [what, said, usage, estimated] of table) {
+      for (const standIn of [false, true]) {
+        const forwarded = await chargedFor({ ...toChat, said, standIn });
+        t.match(
+          forwarded,
+          {
+            status: 502,
+            outcome: "upstream_error",
+            usage,
+            estimated,
+            executed: true,
+            failed: null,
+            note: /./,
+          },
+          what,
+        );
+      }
     }
-  }
-});
+  },
+);
 
 t.test("what is no answer at all is another target's to give, and isn't charged", async (t) => {
-  for (const said of ["<html>12345678</html>", '{"content":[{"type":"text","text":"hi', "", " ", "null", JSON.stringify("text")]) {
-    t.match(await chargedFor({ ...toChat, said, standIn: true }), { status: 502, outcome: "upstream_error", usage: null, estimated: false, failed: { status: 502, answered: true } }, said);
+  for (const said of [
+    "<html>12345678</html>",
+    '{"content":[{"type":"text","text":"hi',
+    "",
+    " ",
+    "null",
+    JSON.stringify("text"),
+  ]) {
+    t.match(
+      await chargedFor({ ...toChat, said, standIn: true }),
+      {
+        status: 502,
+        outcome: "upstream_error",
+        usage: null,
+        estimated: false,
+        failed: { status: 502, answered: true },
+      },
+      said,
+    );
   }
 });
 
-t.test("an answer that ends in a failure, for which the client's dialect has no word, is another target's to give", async (t) => {
-  const failed = { choices: [{ index: 0, message: { role: "assistant", content: "12" }, finish_reason: "error" }], usage: told };
-  t.match(await chargedFor({ operation: "messages", translation: messagesToChat, said: failed, standIn: true }), { status: 502, usage: null, failed: { status: 502, why: "the provider ended its answer with an error" } });
-});
+t.test(
+  "an answer that ends in a failure, for which the client's dialect has no word, is another target's to give",
+  async (t) => {
+    const failed = {
+      choices: [
+        { index: 0, message: { role: "assistant", content: "12" }, finish_reason: "error" },
+      ],
+      usage: told,
+    };
+    t.match(
+      await chargedFor({
+        operation: "messages",
+        translation: messagesToChat,
+        said: failed,
+        standIn: true,
+      }),
+      {
+        status: 502,
+        usage: null,
+        failed: { status: 502, why: "the provider ended its answer with an error" },
+      },
+    );
+  },
+);
 
 t.test("an error in the place of an answer stays uncharged", async (t) => {
-  const said = { type: "error", error: { type: "overloaded_error", message: "busy" }, usage: cached };
-  t.match(await chargedFor({ ...toChat, said }), { usage: null, estimated: false, outcome: "upstream_error", failed: {} });
-  t.match(await chargedFor({ ...toChat, said: [said], standIn: true }), { usage: null, estimated: false, outcome: "upstream_error", failed: {} }, "at the beginning of a stream");
+  const said = {
+    type: "error",
+    error: { type: "overloaded_error", message: "busy" },
+    usage: cached,
+  };
+  t.match(await chargedFor({ ...toChat, said }), {
+    usage: null,
+    estimated: false,
+    outcome: "upstream_error",
+    failed: {},
+  });
+  t.match(
+    await chargedFor({ ...toChat, said: [said], standIn: true }),
+    { usage: null, estimated: false, outcome: "upstream_error", failed: {} },
+    "at the beginning of a stream",
+  );
 });
 
-t.test("a stream that can't be translated is charged with what was seen, wherever that happens", async (t) => {
-  const first: readonly (readonly [what: string, said: object | string])[] = [["no JSON", "{"], ["a shape of another dialect", { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } }]];
-  for (const [what, one] of first) {
-    for (const standIn of [false, true]) t.match(await chargedFor({ ...toChat, said: [one, ...begun], standIn }), { status: standIn ? 502 : 200, outcome: "upstream_error", usage: guessed(0), estimated: true, failed: null }, what);
-  }
-  t.match(await chargedFor({ ...toChat, said: [...begun, "{", ...begun] }), { status: 200, outcome: "upstream_error", usage: { inputTokens: 700, outputTokens: 2 }, estimated: true });
-  t.match(await chargedFor({ ...toChat, said: [...begun, { type: "message_delta", delta: {}, usage: { output_tokens: 90 } }, "{"] }), { usage: { inputTokens: 700, outputTokens: 90 }, estimated: true });
-});
-
-t.test("an event that is too large to be translated ends the stream in an error of the client's dialect, and its text is charged", async (t) => {
-  const message = `an event of the provider's stream is larger than ${eventCharsMax} characters`;
-  const delta = (value: object): object => ({ choices: [{ index: 0, delta: value, finish_reason: null }] });
-  const long = "x".repeat(eventCharsMax);
-  const first = delta({ role: "assistant", content: "12345678" });
-  const throughChat = composeTranslations(responsesToChat, chatToMessages);
-  const anthropicLong = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: long } };
-  const table: readonly (readonly [client: Pick<Script, "operation" | "translation">, said: readonly object[], error: RegExp, text: boolean])[] = [
-    [toChat, [...begun, anthropicLong], /data: \{"error":\{"type":"provider_error","message":"an event of.*\}\n\n$/, true],
-    [{ operation: "responses", translation: throughChat }, [...begun, anthropicLong], /event: response.failed\ndata: .*"message":"an event of.*\}\n\n$/, true],
-    [clients[0], [first, delta({ content: long })], /event: error\ndata: \{"type":"error","error":\{"type":"api_error","message":"an event of.*\}\n\n$/, true],
-    [clients[1], [first, delta({ content: long })], /event: response.failed\ndata: .*"message":"an event of.*\}\n\n$/, true],
-    [clients[0], [first, delta({ images: [{ image_url: { url: long } }] })], /event: error\n/, false],
-  ];
-  for (const [client, said, error, text] of table) {
-    const { body, usage, status, outcome, estimated, note } = await chargedFor({ ...client, said });
-    t.equal(note, message);
-    t.same([status, outcome, estimated], [200, "upstream_error", true], client.operation);
-    t.match(body, error);
-    t.ok(body.includes(message) && body.includes("12345678"));
-    t.equal(usage!.outputTokens > eventCharsMax / 5, text, "as text; a picture isn't");
-    const atOnce = await chargedFor({ ...client, said: said.slice(-1), standIn: true });
-    t.match(atOnce, { status: 502, outcome: "upstream_error", estimated: true, failed: null, usage: { inputTokens: promptBytes / 4 } });
-    t.ok(atOnce.body.includes(message), atOnce.body.slice(0, 200));
-  }
-});
-
-t.test("a stream that is empty, or breaks off before it says anything, is another target's to answer, and isn't charged", async (t) => {
-  for (const translation of [chatToMessages, composeTranslations(responsesToChat, chatToMessages)]) {
-    for (const said of [[], [{ type: "ping" }]]) {
-      for (const ends of ["whole", "broken"] as const) t.match(await chargedFor({ operation: "chat_completions", translation, said, ends, standIn: true }), { usage: null, failed: {} });
+t.test(
+  "a stream that can't be translated is charged with what was seen, wherever that happens",
+  async (t) => {
+    const first: readonly (readonly [what: string, said: object | string])[] = [
+      ["no JSON", "{"],
+      [
+        "a shape of another dialect",
+        { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } },
+      ],
+    ];
+    for (const [what, one] of first) {
+      for (const standIn of [false, true])
+        t.match(
+          await chargedFor({ ...toChat, said: [one, ...begun], standIn }),
+          {
+            status: standIn ? 502 : 200,
+            outcome: "upstream_error",
+            usage: guessed(0),
+            estimated: true,
+            failed: null,
+          },
+          what,
+        );
     }
-  }
-});
+    t.match(await chargedFor({ ...toChat, said: [...begun, "{", ...begun] }), {
+      status: 200,
+      outcome: "upstream_error",
+      usage: { inputTokens: 700, outputTokens: 2 },
+      estimated: true,
+    });
+    t.match(
+      await chargedFor({
+        ...toChat,
+        said: [...begun, { type: "message_delta", delta: {}, usage: { output_tokens: 90 } }, "{"],
+      }),
+      { usage: { inputTokens: 700, outputTokens: 90 }, estimated: true },
+    );
+  },
+);
 
-t.test("a client that leaves, or a provider that breaks off, in the middle of a whole answer is told apart", async (t) => {
-  t.match(await chargedFor({ ...toChat, said: "12345678", ends: "left" }), { status: 499, usage: guessed(8), estimated: true });
-  t.match(await chargedFor({ ...toChat, said: "12345678", ends: "broken" }), { status: 502, usage: null, failed: {} });
-});
+t.test(
+  "an event that is too large to be translated ends the stream in an error of the client's dialect, and its text is charged",
+  async (t) => {
+    const message = `an event of the provider's stream is larger than ${eventCharsMax} characters`;
+    const delta = (value: object): object => ({
+      choices: [{ index: 0, delta: value, finish_reason: null }],
+    });
+    const long = "x".repeat(eventCharsMax);
+    const first = delta({ role: "assistant", content: "12345678" });
+    const throughChat = composeTranslations(responsesToChat, chatToMessages);
+    const anthropicLong = {
+      type: "content_block_delta",
+      index: 0,
+      delta: { type: "text_delta", text: long },
+    };
+    const table: readonly (readonly [
+      client: Pick<Script, "operation" | "translation">,
+      said: readonly object[],
+      error: RegExp,
+      text: boolean,
+    ])[] = [
+      [
+        toChat,
+        [...begun, anthropicLong],
+        /data: \{"error":\{"type":"provider_error","message":"an event of.*\}\n\n$/,
+        true,
+      ],
+      [
+        { operation: "responses", translation: throughChat },
+        [...begun, anthropicLong],
+        /event: response.failed\ndata: .*"message":"an event of.*\}\n\n$/,
+        true,
+      ],
+      [
+        clients[0],
+        [first, delta({ content: long })],
+        /event: error\ndata: \{"type":"error","error":\{"type":"api_error","message":"an event of.*\}\n\n$/,
+        true,
+      ],
+      [
+        clients[1],
+        [first, delta({ content: long })],
+        /event: response.failed\ndata: .*"message":"an event of.*\}\n\n$/,
+        true,
+      ],
+      [
+        clients[0],
+        [first, delta({ images: [{ image_url: { url: long } }] })],
+        /event: error\n/,
+        false,
+      ],
+    ];
+    for (const [client, said, error, text] of table) {
+      const { body, usage, status, outcome, estimated, note } = await chargedFor({
+        ...client,
+        said,
+      });
+      t.equal(note, message);
+      t.same([status, outcome, estimated], [200, "upstream_error", true], client.operation);
+      t.match(body, error);
+      t.ok(body.includes(message) && body.includes("12345678"));
+      t.equal(usage!.outputTokens > eventCharsMax / 5, text, "as text; a picture isn't");
+      const atOnce = await chargedFor({ ...client, said: said.slice(-1), standIn: true });
+      t.match(atOnce, {
+        status: 502,
+        outcome: "upstream_error",
+        estimated: true,
+        failed: null,
+        usage: { inputTokens: promptBytes / 4 },
+      });
+      t.ok(atOnce.body.includes(message), atOnce.body.slice(0, 200));
+    }
+  },
+);
+
+t.test(
+  "a stream that is empty, or breaks off before it says anything, is another target's to answer, and isn't charged",
+  async (t) => {
+    for (const translation of [
+      chatToMessages,
+      composeTranslations(responsesToChat, chatToMessages),
+    ]) {
+      for (const said of [[], [{ type: "ping" }]]) {
+        for (const ends of ["whole", "broken"] as const)
+          t.match(
+            await chargedFor({
+              operation: "chat_completions",
+              translation,
+              said,
+              ends,
+              standIn: true,
+            }),
+            { usage: null, failed: {} },
+          );
+      }
+    }
+  },
+);
+
+t.test(
+  "a client that leaves, or a provider that breaks off, in the middle of a whole answer is told apart",
+  async (t) => {
+    t.match(await chargedFor({ ...toChat, said: "12345678", ends: "left" }), {
+      status: 499,
+      usage: guessed(8),
+      estimated: true,
+    });
+    t.match(await chargedFor({ ...toChat, said: "12345678", ends: "broken" }), {
+      status: 502,
+      usage: null,
+      failed: {},
+    });
+  },
+);
 
 /** The events of one answer of Anthropic's, and of a chat provider, that tell these usages. */
 const messagesTelling = (first: object, last: object): object[] => [
@@ -201,26 +491,87 @@ const messagesTelling = (first: object, last: object): object[] => [
   { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: last },
   { type: "message_stop" },
 ];
-const chunksTelling = (...usages: (object | null)[]): object[] => usages.map((usage, i) => ({ id: "c", choices: [{ index: 0, delta: { content: "1234" }, finish_reason: i === usages.length - 1 ? "stop" : null }], usage }));
+const chunksTelling = (...usages: (object | null)[]): object[] =>
+  usages.map((usage, i) => ({
+    id: "c",
+    choices: [
+      {
+        index: 0,
+        delta: { content: "1234" },
+        finish_reason: i === usages.length - 1 ? "stop" : null,
+      },
+    ],
+    usage,
+  }));
 
 t.test("a stream is charged the same, whether it is translated or not", async (t) => {
   const start = { input_tokens: 100, cache_read_input_tokens: 600, output_tokens: 1 };
-  const ends = [{ output_tokens: 20 }, { input_tokens: 100, output_tokens: 20 }, { input_tokens: null, cache_read_input_tokens: null, output_tokens: 20 }, { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 20 }];
+  const ends = [
+    { output_tokens: 20 },
+    { input_tokens: 100, output_tokens: 20 },
+    { input_tokens: null, cache_read_input_tokens: null, output_tokens: 20 },
+    { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 20 },
+  ];
   const native = { translation: null, operation: "messages" } as const;
   for (const last of ends) {
-    for (const client of [native, toChat, { operation: "responses", translation: composeTranslations(responsesToChat, chatToMessages) } as const]) {
-      t.match(await chargedFor({ ...client, said: messagesTelling(start, last) }), { usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 20 }, estimated: false }, `${client.operation}: ${JSON.stringify(last)}`);
+    for (const client of [
+      native,
+      toChat,
+      {
+        operation: "responses",
+        translation: composeTranslations(responsesToChat, chatToMessages),
+      } as const,
+    ]) {
+      t.match(
+        await chargedFor({ ...client, said: messagesTelling(start, last) }),
+        { usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 20 }, estimated: false },
+        `${client.operation}: ${JSON.stringify(last)}`,
+      );
     }
   }
-  const running = [{ prompt_tokens: 10, completion_tokens: 1, total_tokens: 11, prompt_tokens_details: { cached_tokens: 4 } }, { prompt_tokens: 10, completion_tokens: 2, total_tokens: 15 }, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }];
-  for (const client of [{ translation: null, operation: "chat_completions" } as const, ...clients]) {
-    t.match(await chargedFor({ ...client, said: chunksTelling(null, ...running) }), { usage: { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 }, estimated: false }, client.operation);
+  const running = [
+    {
+      prompt_tokens: 10,
+      completion_tokens: 1,
+      total_tokens: 11,
+      prompt_tokens_details: { cached_tokens: 4 },
+    },
+    { prompt_tokens: 10, completion_tokens: 2, total_tokens: 15 },
+    { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+  ];
+  for (const client of [
+    { translation: null, operation: "chat_completions" } as const,
+    ...clients,
+  ]) {
+    t.match(
+      await chargedFor({ ...client, said: chunksTelling(null, ...running) }),
+      { usage: { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 }, estimated: false },
+      client.operation,
+    );
   }
 });
 
-t.test("a cut stream with running usage isn't charged twice for the text that the usage holds already", async (t) => {
-  const running = [5, 10, 20].map((tokens) => ({ prompt_tokens: 10, completion_tokens: tokens, total_tokens: 10 + tokens }));
-  for (const client of [{ translation: null, operation: "chat_completions" } as const, ...clients]) {
-    t.match(await chargedFor({ ...client, said: chunksTelling(...running, null).slice(0, 3), ends: "left" }), { usage: { inputTokens: 10, outputTokens: 20 }, estimated: true, outcome: "client_gone" }, client.operation);
-  }
-});
+t.test(
+  "a cut stream with running usage isn't charged twice for the text that the usage holds already",
+  async (t) => {
+    const running = [5, 10, 20].map((tokens) => ({
+      prompt_tokens: 10,
+      completion_tokens: tokens,
+      total_tokens: 10 + tokens,
+    }));
+    for (const client of [
+      { translation: null, operation: "chat_completions" } as const,
+      ...clients,
+    ]) {
+      t.match(
+        await chargedFor({
+          ...client,
+          said: chunksTelling(...running, null).slice(0, 3),
+          ends: "left",
+        }),
+        { usage: { inputTokens: 10, outputTokens: 20 }, estimated: true, outcome: "client_gone" },
+        client.operation,
+      );
+    }
+  },
+);

@@ -12,39 +12,83 @@ virtual_models:
 `;
 
 function count(fake: FakeGateway, body: string, headers: readonly string[] = []): Promise<Served> {
-  return served((exchange, record) => countTokens(fake.gateway, exchange, caller, record), { path: "/v1/messages/count_tokens", headers, body });
+  return served((exchange, record) => countTokens(fake.gateway, exchange, caller, record), {
+    path: "/v1/messages/count_tokens",
+    headers,
+    body,
+  });
 }
 
-t.test("the first target that can count does, with nothing admitted or settled; only the model's name is changed", async (t) => {
-  for (const name of ["claude/opus", "smart"]) {
-    const fake = fakeGateway(yaml);
-    fake.answers.set("claude", { status: 200, body: '{"input_tokens":14}' });
-    const { status, body, exchange, record } = await count(fake, `{ "messages": [], "model": "${name}" , "big": 12345678901234567890}`, ["content-type", "application/json", "anthropic-version", "2026-10-21"]);
-    t.same([status, body], [200, { input_tokens: 14 }], name);
-    t.same(fake.sent, [{ what: "claude POST /messages/count_tokens", headers: ["content-type", "application/json", "anthropic-version", "2026-10-21"], body: '{ "messages": [], "model": "opus" , "big": 12345678901234567890}' }]);
-    t.equal(exchange.sent("x-sluice-target"), "claude/opus");
-    t.match(record, { status: 200, model: name, target: { provider: "claude", model: "opus" } });
-    t.same([fake.admitted, fake.settled], [[], []]);
-  }
-});
+t.test(
+  "the first target that can count does, with nothing admitted or settled; only the model's name is changed",
+  async (t) => {
+    for (const name of ["claude/opus", "smart"]) {
+      const fake = fakeGateway(yaml);
+      fake.answers.set("claude", { status: 200, body: '{"input_tokens":14}' });
+      const { status, body, exchange, record } = await count(
+        fake,
+        `{ "messages": [], "model": "${name}" , "big": 12345678901234567890}`,
+        ["content-type", "application/json", "anthropic-version", "2026-10-21"],
+      );
+      t.same([status, body], [200, { input_tokens: 14 }], name);
+      t.same(fake.sent, [
+        {
+          what: "claude POST /messages/count_tokens",
+          headers: ["content-type", "application/json", "anthropic-version", "2026-10-21"],
+          body: '{ "messages": [], "model": "opus" , "big": 12345678901234567890}',
+        },
+      ]);
+      t.equal(exchange.sent("x-sluice-target"), "claude/opus");
+      t.match(record, { status: 200, model: name, target: { provider: "claude", model: "opus" } });
+      t.same([fake.admitted, fake.settled], [[], []]);
+    }
+  },
+);
 
-t.test("what can't be counted is refused in Anthropic's shape, and reaches no provider", async (t) => {
-  const table = [
-    ['{"model":"llama","messages":[]}', 400, "provider chatty does not offer count_tokens"],
-    ['{"model":"nope","messages":[]}', 404, 'the model "nope" does not exist: GET /v1/models lists those that do'],
-    ['{"model":"opus"}', 400, "messages is required"],
-    ["{", 400, /^the body must be a JSON object: /],
-    [`{"model":"opus","messages":[]${" ".repeat(2000)}}`, 413, "the body is larger than 2000 bytes"],
-  ] as const;
-  const fake = fakeGateway(yaml);
-  for (const [body, status, message] of table) t.match(await count(fake, body), { status, body: { type: "error", error: { message } }, record: { outcome: "refused" } });
-  t.same(fake.sent, []);
-});
+t.test(
+  "what can't be counted is refused in Anthropic's shape, and reaches no provider",
+  async (t) => {
+    const table = [
+      ['{"model":"llama","messages":[]}', 400, "provider chatty does not offer count_tokens"],
+      [
+        '{"model":"nope","messages":[]}',
+        404,
+        'the model "nope" does not exist: GET /v1/models lists those that do',
+      ],
+      ['{"model":"opus"}', 400, "messages is required"],
+      ["{", 400, /^the body must be a JSON object: /],
+      [
+        `{"model":"opus","messages":[]${" ".repeat(2000)}}`,
+        413,
+        "the body is larger than 2000 bytes",
+      ],
+    ] as const;
+    const fake = fakeGateway(yaml);
+    for (const [body, status, message] of table)
+      t.match(await count(fake, body), {
+        status,
+        body: { type: "error", error: { message } },
+        record: { outcome: "refused" },
+      });
+    t.same(fake.sent, []);
+  },
+);
 
 t.test("what the provider says is wrong is said to the client", async (t) => {
   const fake = fakeGateway(yaml);
-  fake.answers.set("claude", { status: 429, body: '{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}' });
-  t.match(await count(fake, '{"model":"opus","messages":[]}'), { status: 429, body: { type: "error", error: { type: "rate_limit_error", message: "slow down" } }, record: { outcome: "upstream_error" } });
+  fake.answers.set("claude", {
+    status: 429,
+    body: '{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}',
+  });
+  t.match(await count(fake, '{"model":"opus","messages":[]}'), {
+    status: 429,
+    body: { type: "error", error: { type: "rate_limit_error", message: "slow down" } },
+    record: { outcome: "upstream_error" },
+  });
   fake.answers.set("claude", { kind: "silent", reason: "no response for 5 ms" });
-  t.match(await count(fake, '{"model":"opus","messages":[]}'), { status: 504, body: { error: { type: "timeout_error" } }, record: { note: "no response for 5 ms" } });
+  t.match(await count(fake, '{"model":"opus","messages":[]}'), {
+    status: 504,
+    body: { error: { type: "timeout_error" } },
+    record: { note: "no response for 5 ms" },
+  });
 });

@@ -11,11 +11,22 @@ const claude = providerConfig({ name: "claude", type: "anthropic", maxTokensDefa
 const openai = providerConfig({ name: "openai" });
 const vectors = providerConfig({ name: "vectors", operations: new Set(["embeddings"]) });
 
-async function read(operation: JsonOperation, body: string, { bodyBytesMax = 10_000, gone = false }: { bodyBytesMax?: number; gone?: boolean } = {}) {
+async function read(
+  operation: JsonOperation,
+  body: string,
+  { bodyBytesMax = 10_000, gone = false }: { bodyBytesMax?: number; gone?: boolean } = {},
+) {
   const exchange = new FakeExchange();
   exchange.sentPieces = [Buffer.from(body)];
   exchange.gone = gone;
-  return readJsonCall(operation, { exchange, bodyBytesMax, uploadBytesMax: 0, isUtf8: () => true, newSpool: () => Promise.reject(new Error("no disk")), nowMs: () => 1_761_000_000_500 });
+  return readJsonCall(operation, {
+    exchange,
+    bodyBytesMax,
+    uploadBytesMax: 0,
+    isUtf8: () => true,
+    newSpool: () => Promise.reject(new Error("no disk")),
+    nowMs: () => 1_761_000_000_500,
+  });
 }
 
 async function callOf(operation: JsonOperation, body: string): Promise<ModelCall> {
@@ -30,7 +41,8 @@ function sentTo(call: ModelCall, provider: ProviderConfig, model: string) {
   return { ...rest, text: (body as Buffer).toString() };
 }
 
-const chat = '{ "model": "x" , "messages": [{"role":"user","content":"hi"}],"seed":12345678901234567890}';
+const chat =
+  '{ "model": "x" , "messages": [{"role":"user","content":"hi"}],"seed":12345678901234567890}';
 
 t.test("to its own dialect the bytes go as they came, but for the model's name", async (t) => {
   const table = [
@@ -45,103 +57,226 @@ t.test("to its own dialect the bytes go as they came, but for the model's name",
     const call = await callOf(operation, body);
     t.match(call, { operation, model: "x", repeatable: true, promptBytes: body.length });
     t.equal(call.problemAt(provider), null);
-    t.same(sentTo(call, provider, "y"), { operation, text: body.replace('"x"', '"y"'), savedBytes: 0, hideUsageChunk: false, translator: null });
+    t.same(sentTo(call, provider, "y"), {
+      operation,
+      text: body.replace('"x"', '"y"'),
+      savedBytes: 0,
+      hideUsageChunk: false,
+      translator: null,
+    });
     t.equal(call.requestTo(provider, "x", []).body, call.body, "the very same bytes");
   }
 });
 
-t.test("the usage of a streamed chat is asked for, and kept from a client who didn't ask", async (t) => {
-  const streamed = chat.replace("}]", '}],"stream":true');
-  const call = await callOf("chat_completions", streamed);
-  t.match(sentTo(call, chatty, "x"), { text: /"stream_options":\{"include_usage":true\}/, hideUsageChunk: true });
-  t.match(sentTo(call, { ...chatty, takesStreamOptions: false }, "x"), { text: streamed, hideUsageChunk: false });
-  const asked = await callOf("chat_completions", streamed.replace("true", 'true,"stream_options":{"include_usage":true}'));
-  t.equal(sentTo(asked, chatty, "x").hideUsageChunk, false);
-  t.notMatch(sentTo(await callOf("responses", '{"model":"x","stream":true}'), openai, "x").text, /stream_options/);
-});
+t.test(
+  "the usage of a streamed chat is asked for, and kept from a client who didn't ask",
+  async (t) => {
+    const streamed = chat.replace("}]", '}],"stream":true');
+    const call = await callOf("chat_completions", streamed);
+    t.match(sentTo(call, chatty, "x"), {
+      text: /"stream_options":\{"include_usage":true\}/,
+      hideUsageChunk: true,
+    });
+    t.match(sentTo(call, { ...chatty, takesStreamOptions: false }, "x"), {
+      text: streamed,
+      hideUsageChunk: false,
+    });
+    const asked = await callOf(
+      "chat_completions",
+      streamed.replace("true", 'true,"stream_options":{"include_usage":true}'),
+    );
+    t.equal(sentTo(asked, chatty, "x").hideUsageChunk, false);
+    t.notMatch(
+      sentTo(await callOf("responses", '{"model":"x","stream":true}'), openai, "x").text,
+      /stream_options/,
+    );
+  },
+);
 
 t.test("to another dialect it is translated, under the target's model", async (t) => {
   const call = await callOf("chat_completions", chat.replace(',"seed":12345678901234567890', ""));
   t.equal(call.problemAt(claude), null);
   const sent = sentTo(call, claude, "opus");
   t.equal(sent.operation, "messages");
-  t.same(JSON.parse(sent.text), { model: "opus", messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }], max_tokens: 777 });
-  sent.translator!.keep(Buffer.from('{"id":"msg_1","type":"message","role":"assistant","model":"opus","content":[{"type":"text","text":"ho"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}'));
-  t.match(JSON.parse(sent.translator!.whole().bytes.toString()), { object: "chat.completion", created: 1_761_000_000, model: "x", choices: [{ message: { content: "ho" }, finish_reason: "stop" }], usage: { total_tokens: 5 } }, "the answer is told under the name that the client knows");
+  t.same(JSON.parse(sent.text), {
+    model: "opus",
+    messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }],
+    max_tokens: 777,
+  });
+  sent.translator!.keep(
+    Buffer.from(
+      '{"id":"msg_1","type":"message","role":"assistant","model":"opus","content":[{"type":"text","text":"ho"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}',
+    ),
+  );
+  t.match(
+    JSON.parse(sent.translator!.whole().bytes.toString()),
+    {
+      object: "chat.completion",
+      created: 1_761_000_000,
+      model: "x",
+      choices: [{ message: { content: "ho" }, finish_reason: "stop" }],
+      usage: { total_tokens: 5 },
+    },
+    "the answer is told under the name that the client knows",
+  );
 });
 
-t.test("no number of a tool's is rounded on its way into another dialect and back, nor one of a schema", async (t) => {
-  const input = '{"id":1750000000000000001,"sum":0.12345678901234567890}';
-  const quoted = JSON.stringify(input);
-  const schema = '{"type":"object","properties":{"id":{"type":"integer","maximum":9223372036854775807}}}';
-  const chatTool = `"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]`;
-  const requests = {
-    chat_completions: `{"model":"x","messages":[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":${quoted}}}]},{"role":"tool","tool_call_id":"1","content":"a"}],${chatTool}}`,
-    messages: `{"model":"x","max_tokens":5,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":${input}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"a"}]}],"tools":[{"name":"f","input_schema":${schema}}]}`,
-    responses: `{"model":"x","input":[{"type":"function_call","call_id":"1","name":"f","arguments":${quoted}},{"type":"function_call_output","call_id":"1","output":"a"}],"tools":[{"type":"function","name":"f","parameters":${schema}}]}`,
-  };
-  const answers = {
-    chatty: `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":${quoted}}}]},"finish_reason":"tool_calls"}]}`,
-    claude: `{"id":"m","type":"message","role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":${input}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`,
-  };
-  const events = {
-    chatty: [`{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":${input}}}]},"finish_reason":"tool_calls"}]}`, "[DONE]"],
-    claude: ['{"type":"message_start","message":{"id":"m"}}', `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"f","input":${input}}}`, '{"type":"content_block_stop","index":0}', '{"type":"message_delta","delta":{"stop_reason":"tool_use"}}', '{"type":"message_stop"}'],
-  };
-  for (const [operation, provider] of [["chat_completions", claude], ["messages", chatty], ["responses", chatty], ["responses", claude]] as const) {
-    const call = await callOf(operation, requests[operation]);
-    const at = `${operation} at ${provider.name}`;
-    const { text, translator } = sentTo(call, provider, "y");
-    t.ok(text.includes(provider === claude ? input : quoted), at);
-    t.ok(text.includes(schema), at);
-    const name = provider === claude ? "claude" : "chatty";
-    translator!.keep(Buffer.from(answers[name]));
-    const answer = translator!.whole().bytes.toString();
-    t.ok(answer.includes(operation === "messages" ? input : quoted), `the answer, ${at}`);
-    if (operation === "responses") t.ok(answer.includes(schema), "which repeats the tools");
-    const streamed = sentTo(call, provider, "y").translator!;
-    const told = Buffer.concat(events[name].map((event) => streamed.push(Buffer.from(`data: ${event}\n\n`)) ?? Buffer.alloc(0))).toString();
-    t.ok(told.includes(quoted), `the stream, ${at}`);
-    if (operation === "responses") t.equal(told.split(schema).length, 4, "of which three events repeat the tools");
-  }
-});
+t.test(
+  "no number of a tool's is rounded on its way into another dialect and back, nor one of a schema",
+  async (t) => {
+    const input = '{"id":1750000000000000001,"sum":0.12345678901234567890}';
+    const quoted = JSON.stringify(input);
+    const schema =
+      '{"type":"object","properties":{"id":{"type":"integer","maximum":9223372036854775807}}}';
+    const chatTool = `"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]`;
+    const requests = {
+      chat_completions: `{"model":"x","messages":[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":${quoted}}}]},{"role":"tool","tool_call_id":"1","content":"a"}],${chatTool}}`,
+      messages: `{"model":"x","max_tokens":5,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":${input}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"a"}]}],"tools":[{"name":"f","input_schema":${schema}}]}`,
+      responses: `{"model":"x","input":[{"type":"function_call","call_id":"1","name":"f","arguments":${quoted}},{"type":"function_call_output","call_id":"1","output":"a"}],"tools":[{"type":"function","name":"f","parameters":${schema}}]}`,
+    };
+    const answers = {
+      chatty: `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":${quoted}}}]},"finish_reason":"tool_calls"}]}`,
+      claude: `{"id":"m","type":"message","role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":${input}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`,
+    };
+    const events = {
+      chatty: [
+        `{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":${input}}}]},"finish_reason":"tool_calls"}]}`,
+        "[DONE]",
+      ],
+      claude: [
+        '{"type":"message_start","message":{"id":"m"}}',
+        `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"f","input":${input}}}`,
+        '{"type":"content_block_stop","index":0}',
+        '{"type":"message_delta","delta":{"stop_reason":"tool_use"}}',
+        '{"type":"message_stop"}',
+      ],
+    };
+    for (const [operation, provider] of [
+      ["chat_completions", claude],
+      ["messages", chatty],
+      ["responses", chatty],
+      ["responses", claude],
+    ] as const) {
+      const call = await callOf(operation, requests[operation]);
+      const at = `${operation} at ${provider.name}`;
+      const { text, translator } = sentTo(call, provider, "y");
+      t.ok(text.includes(provider === claude ? input : quoted), at);
+      t.ok(text.includes(schema), at);
+      const name = provider === claude ? "claude" : "chatty";
+      translator!.keep(Buffer.from(answers[name]));
+      const answer = translator!.whole().bytes.toString();
+      t.ok(answer.includes(operation === "messages" ? input : quoted), `the answer, ${at}`);
+      if (operation === "responses") t.ok(answer.includes(schema), "which repeats the tools");
+      const streamed = sentTo(call, provider, "y").translator!;
+      const told = Buffer.concat(
+        events[name].map(
+          (event) => streamed.push(Buffer.from(`data: ${event}\n\n`)) ?? Buffer.alloc(0),
+        ),
+      ).toString();
+      t.ok(told.includes(quoted), `the stream, ${at}`);
+      if (operation === "responses")
+        t.equal(told.split(schema).length, 4, "of which three events repeat the tools");
+    }
+  },
+);
 
 t.test("what Gemini has signed goes back to Gemini, and to nobody else", async (t) => {
-  const call = await callOf("responses", '{"model":"x","input":[{"type":"function_call","call_id":"1__signed__cw","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1__signed__cw","output":"a"}]}');
+  const call = await callOf(
+    "responses",
+    '{"model":"x","input":[{"type":"function_call","call_id":"1__signed__cw","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1__signed__cw","output":"a"}]}',
+  );
   const toolCall = { id: "1", type: "function", function: { name: "f", arguments: "{}" } };
-  const sent = (provider: ProviderConfig) => (JSON.parse(sentTo(call, provider, "y").text) as { messages: { tool_calls?: object[] }[] }).messages[0]!.tool_calls;
+  const sent = (provider: ProviderConfig) =>
+    (JSON.parse(sentTo(call, provider, "y").text) as { messages: { tool_calls?: object[] }[] })
+      .messages[0]!.tool_calls;
   t.same(sent(chatty), [toolCall]);
-  t.same(sent({ ...chatty, name: "gemini", type: "gemini" }), [{ ...toolCall, extra_content: { google: { thought_signature: "s" } } }]);
-  t.match(JSON.parse(sentTo(call, claude, "y").text), { messages: [{ content: [{ type: "tool_use", id: "1" }] }, { content: [{ tool_use_id: "1" }] }] });
+  t.same(sent({ ...chatty, name: "gemini", type: "gemini" }), [
+    { ...toolCall, extra_content: { google: { thought_signature: "s" } } },
+  ]);
+  t.match(JSON.parse(sentTo(call, claude, "y").text), {
+    messages: [{ content: [{ type: "tool_use", id: "1" }] }, { content: [{ tool_use_id: "1" }] }],
+  });
 });
 
 t.test("the stream options of a translated stream go to who takes them", async (t) => {
-  const call = await callOf("messages", '{"model":"x","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"hi"}]}');
-  t.match(JSON.parse(sentTo(call, chatty, "llama").text), { model: "llama", stream: true, stream_options: { include_usage: true } });
-  t.equal((JSON.parse(sentTo(call, { ...chatty, name: "old", takesStreamOptions: false }, "llama").text) as Record<string, unknown>)["stream_options"], undefined);
+  const call = await callOf(
+    "messages",
+    '{"model":"x","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"hi"}]}',
+  );
+  t.match(JSON.parse(sentTo(call, chatty, "llama").text), {
+    model: "llama",
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  t.equal(
+    (
+      JSON.parse(
+        sentTo(call, { ...chatty, name: "old", takesStreamOptions: false }, "llama").text,
+      ) as Record<string, unknown>
+    )["stream_options"],
+    undefined,
+  );
 });
 
-t.test("a provider that offers neither it nor anything to translate it to can't be asked; one whose dialect can't say it says what", async (t) => {
-  const call = await callOf("chat_completions", chat.replace('"seed"', '"n":2,"seed"'));
-  t.match(call.problemAt(vectors), { status: 400, message: "provider vectors does not offer chat_completions", param: "model" });
-  t.match(call.problemAt(claude), { status: 400, param: "n" });
-  t.equal(call.problemAt(chatty), null);
-  t.match((await callOf("embeddings", '{"model":"x","input":"hi"}')).problemAt(claude), { message: "provider claude does not offer embeddings" });
-});
+t.test(
+  "a provider that offers neither it nor anything to translate it to can't be asked; one whose dialect can't say it says what",
+  async (t) => {
+    const call = await callOf("chat_completions", chat.replace('"seed"', '"n":2,"seed"'));
+    t.match(call.problemAt(vectors), {
+      status: 400,
+      message: "provider vectors does not offer chat_completions",
+      param: "model",
+    });
+    t.match(call.problemAt(claude), { status: 400, param: "n" });
+    t.equal(call.problemAt(chatty), null);
+    t.match((await callOf("embeddings", '{"model":"x","input":"hi"}')).problemAt(claude), {
+      message: "provider claude does not offer embeddings",
+    });
+  },
+);
 
-t.test("a body that is no call isn't one; too large is a 413, and a client that left is told nothing", async (t) => {
-  t.match(await read("responses", "[]"), { ok: false, failure: { status: 400, param: "body" } });
-  t.match(await read("images", '{"model":"x"}'), { ok: false, failure: { status: 400, param: "prompt", message: "prompt is required" } });
-  t.match(await read("chat_completions", chat, { bodyBytesMax: 10 }), { ok: false, failure: { status: 413, code: "request_too_large", message: "the body is larger than 10 bytes" } });
-  t.same(await read("chat_completions", chat, { gone: true }), { ok: false, failure: null });
-});
+t.test(
+  "a body that is no call isn't one; too large is a 413, and a client that left is told nothing",
+  async (t) => {
+    t.match(await read("responses", "[]"), { ok: false, failure: { status: 400, param: "body" } });
+    t.match(await read("images", '{"model":"x"}'), {
+      ok: false,
+      failure: { status: 400, param: "prompt", message: "prompt is required" },
+    });
+    t.match(await read("chat_completions", chat, { bodyBytesMax: 10 }), {
+      ok: false,
+      failure: {
+        status: 413,
+        code: "request_too_large",
+        message: "the body is larger than 10 bytes",
+      },
+    });
+    t.same(await read("chat_completions", chat, { gone: true }), { ok: false, failure: null });
+  },
+);
 
 t.test("a body in a content coding is refused by its name", async (t) => {
-  for (const [coding, status] of [["gzip", 415], ["identity", 200], ["Identity ", 200], ["br, gzip", 415]] as const) {
+  for (const [coding, status] of [
+    ["gzip", 415],
+    ["identity", 200],
+    ["Identity ", 200],
+    ["br, gzip", 415],
+  ] as const) {
     const exchange = new FakeExchange({ headers: ["Content-Encoding", coding] });
     exchange.sentPieces = [Buffer.from(chat)];
-    const result = await readJsonCall("chat_completions", { exchange, bodyBytesMax: 10_000, uploadBytesMax: 0, isUtf8: () => true, newSpool: () => Promise.reject(new Error("no disk")), nowMs: () => 0 });
+    const result = await readJsonCall("chat_completions", {
+      exchange,
+      bodyBytesMax: 10_000,
+      uploadBytesMax: 0,
+      isUtf8: () => true,
+      newSpool: () => Promise.reject(new Error("no disk")),
+      nowMs: () => 0,
+    });
     t.equal(result.ok ? 200 : result.failure?.status, status, coding);
-    if (!result.ok) t.match(result.failure, { type: "invalid_request_error", message: `the body must be plain JSON: content-encoding ${JSON.stringify(coding)} is not taken` });
+    if (!result.ok)
+      t.match(result.failure, {
+        type: "invalid_request_error",
+        message: `the body must be plain JSON: content-encoding ${JSON.stringify(coding)} is not taken`,
+      });
   }
 });

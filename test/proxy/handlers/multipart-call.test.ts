@@ -8,8 +8,10 @@ import { FakeExchange } from "../fake-exchange.js";
 import { bytesOf } from "../fake-gateway.js";
 
 const provider = providerConfig({ name: "one" });
-const field = (name: string, value: string): string => `--B\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
-const file = (bytes: number): string => `--B\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\n${"x".repeat(bytes)}\r\n`;
+const field = (name: string, value: string): string =>
+  `--B\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const file = (bytes: number): string =>
+  `--B\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\n${"x".repeat(bytes)}\r\n`;
 const end = "--B--\r\n";
 
 /** A spool in memory that tells what is done with it. */
@@ -39,21 +41,45 @@ interface Reading {
 }
 
 /** A form in pieces of 64 KiB, as sockets bring them. */
-async function read(form: string, { contentType = "multipart/form-data; boundary=B", length, uploadBytesMax = 10_000_000, gone = false }: { contentType?: string; length?: number; uploadBytesMax?: number; gone?: boolean } = {}): Promise<Reading> {
+async function read(
+  form: string,
+  {
+    contentType = "multipart/form-data; boundary=B",
+    length,
+    uploadBytesMax = 10_000_000,
+    gone = false,
+  }: { contentType?: string; length?: number; uploadBytesMax?: number; gone?: boolean } = {},
+): Promise<Reading> {
   const bytes = Buffer.from(form);
-  const headers = ["content-type", contentType, ...(length === undefined ? [] : ["content-length", String(length)])];
+  const headers = [
+    "content-type",
+    contentType,
+    ...(length === undefined ? [] : ["content-length", String(length)]),
+  ];
   const exchange = new FakeExchange({ headers });
   exchange.gone = gone;
   let taken = 0;
-  for (let at = 0; at < bytes.length; at += 65_536) exchange.sentPieces.push(bytes.subarray(at, at + 65_536));
+  for (let at = 0; at < bytes.length; at += 65_536)
+    exchange.sentPieces.push(bytes.subarray(at, at + 65_536));
   const pieces = exchange.sentPieces;
-  exchange.sentPieces = new Proxy(pieces, { get: (target, key) => (typeof key === "string" && /^\d+$/.test(key) && taken++, Reflect.get(target, key) as unknown) });
+  exchange.sentPieces = new Proxy(pieces, {
+    get: (target, key) => (
+      typeof key === "string" && /^\d+$/.test(key) && taken++, Reflect.get(target, key) as unknown
+    ),
+  });
   const spools: FakeSpool[] = [];
   const newSpool = (): Promise<Spool> => {
     spools.push(new FakeSpool());
     return Promise.resolve(spools.at(-1)!);
   };
-  const result = await readMultipartCall("transcriptions", { exchange, bodyBytesMax: 0, uploadBytesMax, newSpool, isUtf8: () => true, nowMs: () => 0 });
+  const result = await readMultipartCall("transcriptions", {
+    exchange,
+    bodyBytesMax: 0,
+    uploadBytesMax,
+    newSpool,
+    isUtf8: () => true,
+    nowMs: () => 0,
+  });
   return { result, spools, taken: () => taken };
 }
 
@@ -63,97 +89,237 @@ function callOf({ result }: Reading): ModelCall {
 }
 
 /** What goes to a provider under another model's name, and the length that is told. */
-async function sentAs(call: ModelCall, model: string): Promise<{ readonly text: string; readonly bytes: number | null }> {
+async function sentAs(
+  call: ModelCall,
+  model: string,
+): Promise<{ readonly text: string; readonly bytes: number | null }> {
   const { body } = call.requestTo(provider, model, []);
   if (body === null || Buffer.isBuffer(body)) throw new Error("a form passes in pieces");
   return { text: (await bytesOf(body)).toString(), bytes: body.bytes };
 }
 
-t.test("a small form is whole in memory, can be sent as often as needed, and only its model is changed", async (t) => {
-  const form = `${file(1000)}${field("model", "whisper")}${field("language", "uk")}${end}`;
-  const reading = await read(form, { length: form.length });
-  const call = callOf(reading);
-  t.match(call, { operation: "transcriptions", model: "whisper", promptBytes: 0, repeatable: true });
-  for (const model of ["whisper", "w", "größer-3"]) {
-    const expected = form.replace("whisper", model);
-    t.same(await sentAs(call, model), { text: expected, bytes: Buffer.byteLength(expected) }, model);
-  }
-  t.same(reading.spools, []);
-});
+t.test(
+  "a small form is whole in memory, can be sent as often as needed, and only its model is changed",
+  async (t) => {
+    const form = `${file(1000)}${field("model", "whisper")}${field("language", "uk")}${end}`;
+    const reading = await read(form, { length: form.length });
+    const call = callOf(reading);
+    t.match(call, {
+      operation: "transcriptions",
+      model: "whisper",
+      promptBytes: 0,
+      repeatable: true,
+    });
+    for (const model of ["whisper", "w", "größer-3"]) {
+      const expected = form.replace("whisper", model);
+      t.same(
+        await sentAs(call, model),
+        { text: expected, bytes: Buffer.byteLength(expected) },
+        model,
+      );
+    }
+    t.same(reading.spools, []);
+  },
+);
 
-t.test("a large one whose model comes first is read no further than memory goes, and passes once", async (t) => {
-  const form = `${field("model", "whisper")}${file(2_000_000)}${end}`;
-  const reading = await read(form);
-  const call = callOf(reading);
-  t.equal(call.repeatable, false);
-  t.equal(reading.taken(), heldUploadBytesMax / 65_536, "the rest is still to come");
-  t.same(await sentAs(call, "other"), { text: form.replace("whisper", "other"), bytes: null });
-  t.same(reading.spools, []);
-});
+t.test(
+  "a large one whose model comes first is read no further than memory goes, and passes once",
+  async (t) => {
+    const form = `${field("model", "whisper")}${file(2_000_000)}${end}`;
+    const reading = await read(form);
+    const call = callOf(reading);
+    t.equal(call.repeatable, false);
+    t.equal(reading.taken(), heldUploadBytesMax / 65_536, "the rest is still to come");
+    t.same(await sentAs(call, "other"), { text: form.replace("whisper", "other"), bytes: null });
+    t.same(reading.spools, []);
+  },
+);
 
-t.test("a large one whose model comes last waits on disk, can be sent again, and leaves the disk when it is closed", async (t) => {
-  const form = `${file(2_000_000)}${field("model", "whisper")}${end}`;
-  const reading = await read(form, { length: form.length });
-  const call = callOf(reading);
-  t.equal(call.repeatable, true);
-  const { spools } = reading;
-  t.same(spools.map(({ pieces }) => Buffer.concat(pieces).length), [form.length - heldUploadBytesMax]);
-  for (const model of ["other", "whisper"]) t.same(await sentAs(call, model), { text: form.replace("whisper", model), bytes: form.length + model.length - 7 });
-  t.equal(spools[0]!.closed, 0);
-  call.close();
-  t.equal(spools[0]!.closed, 1);
-});
+t.test(
+  "a large one whose model comes last waits on disk, can be sent again, and leaves the disk when it is closed",
+  async (t) => {
+    const form = `${file(2_000_000)}${field("model", "whisper")}${end}`;
+    const reading = await read(form, { length: form.length });
+    const call = callOf(reading);
+    t.equal(call.repeatable, true);
+    const { spools } = reading;
+    t.same(
+      spools.map(({ pieces }) => Buffer.concat(pieces).length),
+      [form.length - heldUploadBytesMax],
+    );
+    for (const model of ["other", "whisper"])
+      t.same(await sentAs(call, model), {
+        text: form.replace("whisper", model),
+        bytes: form.length + model.length - 7,
+      });
+    t.equal(spools[0]!.closed, 0);
+    call.close();
+    t.equal(spools[0]!.closed, 1);
+  },
+);
 
-t.test("what is no form with a model is refused by name, and nothing of it stays on disk", async (t) => {
-  const table = [
-    { what: "no form", form: "{}", contentType: "application/json", message: /^the body must be a multipart form/, param: "body" },
-    { what: "no boundary", form: end, contentType: "multipart/form-data", message: /^the body must be a multipart form/, param: "body" },
-    { what: "nothing", form: "", message: /ends within a part$/, param: "body" },
-    { what: "no end", form: `${field("model", "whisper")}${file(10)}`, message: /ends within a part$/, param: "body" },
-    { what: "no end, on disk", form: file(500_000), message: /ends within a part$/, param: "body", spooled: true },
-    { what: "no model", form: `${file(10)}${end}`, message: /^model is required$/, param: "model" },
-    { what: "no model, on disk", form: `${file(500_000)}${end}`, message: /^model is required$/, param: "model", spooled: true },
-    { what: "a blank model", form: `${field("model", " ")}${end}`, message: /^model must not be empty$/, param: "model" },
-    { what: "two models", form: `${field("model", "a")}${field("model", "b")}${end}`, message: /^model is given more than once$/, param: "model" },
-    { what: "a long model", form: `${field("model", "m".repeat(513))}${end}`, message: /^model must be at most 512 bytes$/, param: "model" },
-    { what: "an endless model", form: `${field("model", "m".repeat(5000))}${end}`, message: /^the body is not a readable form: model must be at most/, param: "body" },
-  ];
-  for (const { what, form, contentType, message, param, spooled = false } of table) {
-    const { result, spools } = await read(form, contentType === undefined ? {} : { contentType });
-    t.match(result, { ok: false, failure: { status: 400, message, param } }, what);
-    t.same(spools.map(({ closed }) => closed), spooled ? [1] : [], what);
-  }
-});
+t.test(
+  "what is no form with a model is refused by name, and nothing of it stays on disk",
+  async (t) => {
+    const table = [
+      {
+        what: "no form",
+        form: "{}",
+        contentType: "application/json",
+        message: /^the body must be a multipart form/,
+        param: "body",
+      },
+      {
+        what: "no boundary",
+        form: end,
+        contentType: "multipart/form-data",
+        message: /^the body must be a multipart form/,
+        param: "body",
+      },
+      { what: "nothing", form: "", message: /ends within a part$/, param: "body" },
+      {
+        what: "no end",
+        form: `${field("model", "whisper")}${file(10)}`,
+        message: /ends within a part$/,
+        param: "body",
+      },
+      {
+        what: "no end, on disk",
+        form: file(500_000),
+        message: /ends within a part$/,
+        param: "body",
+        spooled: true,
+      },
+      {
+        what: "no model",
+        form: `${file(10)}${end}`,
+        message: /^model is required$/,
+        param: "model",
+      },
+      {
+        what: "no model, on disk",
+        form: `${file(500_000)}${end}`,
+        message: /^model is required$/,
+        param: "model",
+        spooled: true,
+      },
+      {
+        what: "a blank model",
+        form: `${field("model", " ")}${end}`,
+        message: /^model must not be empty$/,
+        param: "model",
+      },
+      {
+        what: "two models",
+        form: `${field("model", "a")}${field("model", "b")}${end}`,
+        message: /^model is given more than once$/,
+        param: "model",
+      },
+      {
+        what: "a long model",
+        form: `${field("model", "m".repeat(513))}${end}`,
+        message: /^model must be at most 512 bytes$/,
+        param: "model",
+      },
+      {
+        what: "an endless model",
+        form: `${field("model", "m".repeat(5000))}${end}`,
+        message: /^the body is not a readable form: model must be at most/,
+        param: "body",
+      },
+    ];
+    for (const { what, form, contentType, message, param, spooled = false } of table) {
+      const { result, spools } = await read(form, contentType === undefined ? {} : { contentType });
+      t.match(result, { ok: false, failure: { status: 400, message, param } }, what);
+      t.same(
+        spools.map(({ closed }) => closed),
+        spooled ? [1] : [],
+        what,
+      );
+    }
+  },
+);
 
-t.test("a large one that has another model behind what was read is refused before that one leaves", async (t) => {
-  const last = `${field("model", "dear")}${end}`;
-  const boundless = `--B\r\nx: ${"y".repeat(20_000)}`;
-  for (const [rest, message] of [[last, "model is given more than once"], [`${boundless}\r\n\r\n\r\n${last}`, "the body is not a readable form: the headers of a part are larger than 16384 bytes"]] as const) {
-    const call = callOf(await read(`${field("model", "cheap")}${file(2_000_000)}${rest}`));
-    await t.rejects(sentAs(call, "cheap"), new UploadRefused(message));
-  }
-});
+t.test(
+  "a large one that has another model behind what was read is refused before that one leaves",
+  async (t) => {
+    const last = `${field("model", "dear")}${end}`;
+    const boundless = `--B\r\nx: ${"y".repeat(20_000)}`;
+    for (const [rest, message] of [
+      [last, "model is given more than once"],
+      [
+        `${boundless}\r\n\r\n\r\n${last}`,
+        "the body is not a readable form: the headers of a part are larger than 16384 bytes",
+      ],
+    ] as const) {
+      const call = callOf(await read(`${field("model", "cheap")}${file(2_000_000)}${rest}`));
+      await t.rejects(sentAs(call, "cheap"), new UploadRefused(message));
+    }
+  },
+);
 
-t.test("one that turns out too large while it is read is a 413; a client that leaves meanwhile is gone", async (t) => {
-  const large = await read(file(500_000), { uploadBytesMax: 400_000 });
-  t.match(large.result, { ok: false, failure: { status: 413, code: "request_too_large", message: "the body is larger than 400000 bytes" } });
-  t.same(large.spools.map(({ closed }) => closed), [1]);
-  const left = await read(file(500_000), { gone: true });
-  t.same(left.result, { ok: false, failure: null });
-  t.same(left.spools.map(({ closed }) => closed), [1]);
-});
+t.test(
+  "one that turns out too large while it is read is a 413; a client that leaves meanwhile is gone",
+  async (t) => {
+    const large = await read(file(500_000), { uploadBytesMax: 400_000 });
+    t.match(large.result, {
+      ok: false,
+      failure: {
+        status: 413,
+        code: "request_too_large",
+        message: "the body is larger than 400000 bytes",
+      },
+    });
+    t.same(
+      large.spools.map(({ closed }) => closed),
+      [1],
+    );
+    const left = await read(file(500_000), { gone: true });
+    t.same(left.result, { ok: false, failure: null });
+    t.same(
+      left.spools.map(({ closed }) => closed),
+      [1],
+    );
+  },
+);
 
 t.test("a disk that takes nothing is no fault of the client's", async (t) => {
-  const exchange = new FakeExchange({ headers: ["content-type", "multipart/form-data; boundary=B"] });
+  const exchange = new FakeExchange({
+    headers: ["content-type", "multipart/form-data; boundary=B"],
+  });
   exchange.sentPieces = [Buffer.from(file(500_000))];
-  const newSpool = (): Promise<Spool> => Promise.reject(new SpoolFailed("the upload can't be kept on disk (ENOSPC)"));
-  const source = { exchange, bodyBytesMax: 0, uploadBytesMax: 10_000_000, isUtf8: () => true, nowMs: () => 0 };
-  t.match(await readMultipartCall("transcriptions", { ...source, newSpool }), { ok: false, failure: { status: 503, type: "internal_error", message: "the upload can't be kept on disk (ENOSPC)" } });
-  await t.rejects(readMultipartCall("transcriptions", { ...source, newSpool: () => Promise.reject(new TypeError("ours")) }), TypeError, "a mistake of our own isn't hidden");
+  const newSpool = (): Promise<Spool> =>
+    Promise.reject(new SpoolFailed("the upload can't be kept on disk (ENOSPC)"));
+  const source = {
+    exchange,
+    bodyBytesMax: 0,
+    uploadBytesMax: 10_000_000,
+    isUtf8: () => true,
+    nowMs: () => 0,
+  };
+  t.match(await readMultipartCall("transcriptions", { ...source, newSpool }), {
+    ok: false,
+    failure: {
+      status: 503,
+      type: "internal_error",
+      message: "the upload can't be kept on disk (ENOSPC)",
+    },
+  });
+  await t.rejects(
+    readMultipartCall("transcriptions", {
+      ...source,
+      newSpool: () => Promise.reject(new TypeError("ours")),
+    }),
+    TypeError,
+    "a mistake of our own isn't hidden",
+  );
 });
 
 t.test("a provider that doesn't transcribe can't be asked", async (t) => {
   const call = callOf(await read(`${field("model", "whisper")}${end}`));
   t.equal(call.problemAt(provider), null);
-  t.match(call.problemAt(providerConfig({ name: "chatty", operations: new Set(["chat_completions"]) })), { status: 400, message: "provider chatty does not offer transcriptions", param: "model" });
+  t.match(
+    call.problemAt(providerConfig({ name: "chatty", operations: new Set(["chat_completions"]) })),
+    { status: 400, message: "provider chatty does not offer transcriptions", param: "model" },
+  );
 });

@@ -11,39 +11,88 @@ virtual_models:
 `);
 const anthropic = ["anthropic-version", "2023-06-01"];
 
-const list = (of: FakeGateway, headers: readonly string[] = []): Promise<Served> => served((exchange, record) => replyModels(of.gateway, exchange, record), { method: "GET", path: "/v1/models", headers });
-const one = (id: string, headers: readonly string[] = []): Promise<Served> => served((exchange, record) => replyModel(fake.gateway, exchange, record), { method: "GET", path: `/v1/models/${id}`, headers });
+const list = (of: FakeGateway, headers: readonly string[] = []): Promise<Served> =>
+  served((exchange, record) => replyModels(of.gateway, exchange, record), {
+    method: "GET",
+    path: "/v1/models",
+    headers,
+  });
+const one = (id: string, headers: readonly string[] = []): Promise<Served> =>
+  served((exchange, record) => replyModel(fake.gateway, exchange, record), {
+    method: "GET",
+    path: `/v1/models/${id}`,
+    headers,
+  });
 
 t.test("the list comes in the dialect of who asks", async (t) => {
   const ids = ["smart", "one/gpt", "one/meta/llama"];
   const owners = ["sluice", "one", "one"];
-  t.same((await list(fake)).body, { object: "list", data: ids.map((id, i) => ({ id, object: "model", created: 0, owned_by: owners[i] })) });
-  t.same((await list(fake, anthropic)).body, { data: ids.map((id) => ({ type: "model", id, display_name: id, created_at: "1970-01-01T00:00:00Z" })), has_more: false, first_id: "smart", last_id: "one/meta/llama" });
+  t.same((await list(fake)).body, {
+    object: "list",
+    data: ids.map((id, i) => ({ id, object: "model", created: 0, owned_by: owners[i] })),
+  });
+  t.same((await list(fake, anthropic)).body, {
+    data: ids.map((id) => ({
+      type: "model",
+      id,
+      display_name: id,
+      created_at: "1970-01-01T00:00:00Z",
+    })),
+    has_more: false,
+    first_id: "smart",
+    last_id: "one/meta/llama",
+  });
 });
 
 t.test("an empty list has neither first nor last", async (t) => {
-  const none = fakeGateway('providers: { any: { type: openai, base_url: "http://127.0.0.1:1/v1", models: ["*"] } }');
+  const none = fakeGateway(
+    'providers: { any: { type: openai, base_url: "http://127.0.0.1:1/v1", models: ["*"] } }',
+  );
   t.same((await list(none)).body, { object: "list", data: [] });
-  t.same((await list(none, anthropic)).body, { data: [], has_more: false, first_id: null, last_id: null });
+  t.same((await list(none, anthropic)).body, {
+    data: [],
+    has_more: false,
+    first_id: null,
+    last_id: null,
+  });
 });
 
-t.test("one model is told as it was named, with slashes as they are or in percent form", async (t) => {
-  const table = [
-    ["smart", "smart", "sluice"],
-    ["one/gpt", "one/gpt", "one"],
-    ["one%2Fmeta%2Fllama", "one/meta/llama", "one"],
-    ["whatever", "whatever", "any"],
-    ["gr%C3%B6%C3%9Fe", "größe", "any"],
-  ] as const;
-  for (const [id, named, owner] of table) {
-    const { status, body, record } = await one(id);
-    t.same([status, body], [200, { id: named, object: "model", created: 0, owned_by: owner }]);
-    t.match(record, { status: 200, outcome: "answered" });
-    t.match((await one(id, anthropic)).body, { type: "model", id: named, display_name: named });
-  }
-});
+t.test(
+  "one model is told as it was named, with slashes as they are or in percent form",
+  async (t) => {
+    const table = [
+      ["smart", "smart", "sluice"],
+      ["one/gpt", "one/gpt", "one"],
+      ["one%2Fmeta%2Fllama", "one/meta/llama", "one"],
+      ["whatever", "whatever", "any"],
+      ["gr%C3%B6%C3%9Fe", "größe", "any"],
+    ] as const;
+    for (const [id, named, owner] of table) {
+      const { status, body, record } = await one(id);
+      t.same([status, body], [200, { id: named, object: "model", created: 0, owned_by: owner }]);
+      t.match(record, { status: 200, outcome: "answered" });
+      t.match((await one(id, anthropic)).body, { type: "model", id: named, display_name: named });
+    }
+  },
+);
 
 t.test("one that can't be named is a 404, and so is a broken percent form", async (t) => {
-  for (const id of ["one/", "%20", "%zz", "x".repeat(600)]) t.match(await one(id), { status: 404, body: { error: { code: "model_not_found", param: "model" } }, record: { outcome: "refused" } }, id);
-  t.match((await one("one/", anthropic)).body, { type: "error", error: { type: "not_found_error", message: /^the model "one\/" does not exist/ } }, "in the dialect of who asks");
+  for (const id of ["one/", "%20", "%zz", "x".repeat(600)])
+    t.match(
+      await one(id),
+      {
+        status: 404,
+        body: { error: { code: "model_not_found", param: "model" } },
+        record: { outcome: "refused" },
+      },
+      id,
+    );
+  t.match(
+    (await one("one/", anthropic)).body,
+    {
+      type: "error",
+      error: { type: "not_found_error", message: /^the model "one\/" does not exist/ },
+    },
+    "in the dialect of who asks",
+  );
 });

@@ -1,5 +1,9 @@
 import t from "tap";
-import { storedRequest, type StoredOperation, submitBatch } from "../../../proxy/handlers/stored-request.js";
+import {
+  storedRequest,
+  type StoredOperation,
+  submitBatch,
+} from "../../../proxy/handlers/stored-request.js";
 import { caller, type FakeGateway, fakeGateway, type Served, served } from "../fake-gateway.js";
 
 const yaml = `
@@ -15,132 +19,311 @@ const batch = '{"input_file_id":"file-1","endpoint":"/v1/embeddings","completion
 
 function ask(fake: FakeGateway, asked: Parameters<typeof served>[1]): Promise<Served> {
   const operation = (asked.path.split("/")[2] ?? "") as StoredOperation;
-  return served((exchange, record) => storedRequest(fake.gateway, exchange, operation, caller, record), asked);
+  return served(
+    (exchange, record) => storedRequest(fake.gateway, exchange, operation, caller, record),
+    asked,
+  );
 }
 
-const submit = (fake: FakeGateway, asked: Omit<Parameters<typeof served>[1], "path">): Promise<Served> => served((exchange, record) => submitBatch(fake.gateway, exchange, caller, record), { path: "/v1/batches", ...asked });
+const submit = (
+  fake: FakeGateway,
+  asked: Omit<Parameters<typeof served>[1], "path">,
+): Promise<Served> =>
+  served((exchange, record) => submitBatch(fake.gateway, exchange, caller, record), {
+    path: "/v1/batches",
+    ...asked,
+  });
 const places = (fake: FakeGateway): string[] => fake.sent.map(({ what }) => what);
 
-t.test("what has no id goes to the first provider that offers it, what has one to each until it is found", async (t) => {
-  const table = [
-    { asked: { method: "GET", path: "/v1/files", query: "limit=2&after=file-1" }, found: "one", sent: ["one GET /files?limit=2&after=file-1"] },
-    { asked: { path: "/v1/files", headers: form, body: "--B--" }, found: "one", sent: ["one POST /files"] },
-    { asked: { method: "GET", path: "/v1/files/file-9/content" }, found: "two", sent: ["one GET /files/file-9/content", "two GET /files/file-9/content"] },
-    { asked: { method: "GET", path: "/v1/files/file-9", query: "x=1" }, found: "deployed", sent: ["one GET /files/file-9?x=1", "two GET /files/file-9?x=1", "deployed GET /files/file-9?x=1&api-version=2024-10-21"] },
-    { asked: { method: "DELETE", path: "/v1/responses/resp_1" }, found: "two", sent: ["one DELETE /responses/resp_1", "two DELETE /responses/resp_1"] },
-    { asked: { path: "/v1/batches/batch_1/cancel" }, found: "two", sent: ["one POST /batches/batch_1/cancel", "two POST /batches/batch_1/cancel"] },
-  ] as const;
-  for (const { asked, found, sent } of table) {
-    const fake = fakeGateway(yaml);
-    for (const name of ["one", "two", "deployed"]) fake.answers.set(name, name === found ? { status: 200, body: `{"from":"${name}"}` } : { status: 404, body: '{"error":{"message":"none"}}' });
-    const { status, body, exchange, record } = await ask(fake, asked);
-    t.same([status, body], [200, { from: found }]);
-    t.same(places(fake), sent);
-    t.equal(exchange.sent("x-sluice-target"), `${found}/-`);
-    t.match(record, { status: 200, outcome: "complete", target: { provider: found, model: "" } });
-    t.same([fake.admitted, fake.settled], [[], []], "it is free");
-  }
-});
+t.test(
+  "what has no id goes to the first provider that offers it, what has one to each until it is found",
+  async (t) => {
+    const table = [
+      {
+        asked: { method: "GET", path: "/v1/files", query: "limit=2&after=file-1" },
+        found: "one",
+        sent: ["one GET /files?limit=2&after=file-1"],
+      },
+      {
+        asked: { path: "/v1/files", headers: form, body: "--B--" },
+        found: "one",
+        sent: ["one POST /files"],
+      },
+      {
+        asked: { method: "GET", path: "/v1/files/file-9/content" },
+        found: "two",
+        sent: ["one GET /files/file-9/content", "two GET /files/file-9/content"],
+      },
+      {
+        asked: { method: "GET", path: "/v1/files/file-9", query: "x=1" },
+        found: "deployed",
+        sent: [
+          "one GET /files/file-9?x=1",
+          "two GET /files/file-9?x=1",
+          "deployed GET /files/file-9?x=1&api-version=2024-10-21",
+        ],
+      },
+      {
+        asked: { method: "DELETE", path: "/v1/responses/resp_1" },
+        found: "two",
+        sent: ["one DELETE /responses/resp_1", "two DELETE /responses/resp_1"],
+      },
+      {
+        asked: { path: "/v1/batches/batch_1/cancel" },
+        found: "two",
+        sent: ["one POST /batches/batch_1/cancel", "two POST /batches/batch_1/cancel"],
+      },
+    ] as const;
+    for (const { asked, found, sent } of table) {
+      const fake = fakeGateway(yaml);
+      for (const name of ["one", "two", "deployed"])
+        fake.answers.set(
+          name,
+          name === found
+            ? { status: 200, body: `{"from":"${name}"}` }
+            : { status: 404, body: '{"error":{"message":"none"}}' },
+        );
+      const { status, body, exchange, record } = await ask(fake, asked);
+      t.same([status, body], [200, { from: found }]);
+      t.same(places(fake), sent);
+      t.equal(exchange.sent("x-sluice-target"), `${found}/-`);
+      t.match(record, { status: 200, outcome: "complete", target: { provider: found, model: "" } });
+      t.same([fake.admitted, fake.settled], [[], []], "it is free");
+    }
+  },
+);
 
 t.test("a stored response may be asked for as a stream, which passes as it is", async (t) => {
   const fake = fakeGateway(yaml);
-  const events = 'event: response.completed\ndata: {"type":"response.completed","response":{"usage":{"total_tokens":9}}}\n\n';
+  const events =
+    'event: response.completed\ndata: {"type":"response.completed","response":{"usage":{"total_tokens":9}}}\n\n';
   fake.answers.set("one", { status: 404, body: "{}" });
   fake.answers.set("two", { status: 200, body: events, type: "text/event-stream" });
-  const { status, body, exchange } = await ask(fake, { method: "GET", path: "/v1/responses/resp_1", query: "stream=true" });
+  const { status, body, exchange } = await ask(fake, {
+    method: "GET",
+    path: "/v1/responses/resp_1",
+    query: "stream=true",
+  });
   t.same([status, body, exchange.ended], [200, events, "end"]);
-  t.same(places(fake), ["one GET /responses/resp_1?stream=true", "two GET /responses/resp_1?stream=true"]);
+  t.same(places(fake), [
+    "one GET /responses/resp_1?stream=true",
+    "two GET /responses/resp_1?stream=true",
+  ]);
   t.same(fake.settled, []);
 });
 
-t.test("nobody has it: that is what the last one says; one that fails ends no search, and is what is told when nothing is found", async (t) => {
-  const none = fakeGateway(yaml);
-  for (const name of ["one", "two"]) none.answers.set(name, { status: 404, body: `{"error":{"message":"not at ${name}"}}` });
-  t.match(await ask(none, { method: "GET", path: "/v1/batches/b" }), { status: 404, body: { error: { message: "not at two", provider: "two" } } });
-  for (const answer of [{ status: 500, body: "{}" }, { status: 401, body: "{}" }, { kind: "unreachable", reason: "ECONNREFUSED" }] as const) {
-    const fails = fakeGateway(yaml);
-    for (const [failing, other] of [["one", "two"], ["two", "one"]] as const) {
-      fails.answers.set(failing, answer);
-      fails.answers.set(other, { status: 404, body: '{"error":{"message":"none"}}' });
-      const { status, body } = await ask(fails, { method: "GET", path: "/v1/batches/b" });
-      t.equal(status, "kind" in answer ? 502 : answer.status);
-      t.match(body, { error: { provider: failing } }, "it may be there");
-      fails.answers.set(other, { status: 200, body: "{}" });
-      t.match(await ask(fails, { method: "GET", path: "/v1/batches/b" }), { status: 200, exchange: { ended: "reply" }, record: { target: { provider: other } } });
+t.test(
+  "nobody has it: that is what the last one says; one that fails ends no search, and is what is told when nothing is found",
+  async (t) => {
+    const none = fakeGateway(yaml);
+    for (const name of ["one", "two"])
+      none.answers.set(name, { status: 404, body: `{"error":{"message":"not at ${name}"}}` });
+    t.match(await ask(none, { method: "GET", path: "/v1/batches/b" }), {
+      status: 404,
+      body: { error: { message: "not at two", provider: "two" } },
+    });
+    for (const answer of [
+      { status: 500, body: "{}" },
+      { status: 401, body: "{}" },
+      { kind: "unreachable", reason: "ECONNREFUSED" },
+    ] as const) {
+      const fails = fakeGateway(yaml);
+      for (const [failing, other] of [
+        ["one", "two"],
+        ["two", "one"],
+      ] as const) {
+        fails.answers.set(failing, answer);
+        fails.answers.set(other, { status: 404, body: '{"error":{"message":"none"}}' });
+        const { status, body } = await ask(fails, { method: "GET", path: "/v1/batches/b" });
+        t.equal(status, "kind" in answer ? 502 : answer.status);
+        t.match(body, { error: { provider: failing } }, "it may be there");
+        fails.answers.set(other, { status: 200, body: "{}" });
+        t.match(await ask(fails, { method: "GET", path: "/v1/batches/b" }), {
+          status: 200,
+          exchange: { ended: "reply" },
+          record: { target: { provider: other } },
+        });
+      }
     }
-  }
-});
+  },
+);
 
-t.test("the provider that the caller names is the only one, in any case; another header of it doesn't leave", async (t) => {
-  const fake = fakeGateway(yaml);
-  fake.answers.set("two", { status: 404, body: "{}" });
-  const named = (name: string) => ({ method: "GET", path: "/v1/files/file-1", headers: ["X-Sluice-Provider", name] });
-  t.equal((await ask(fake, named(" TWO "))).status, 404);
-  t.same(places(fake), ["two GET /files/file-1"]);
-  t.same(fake.sent[0]!.headers, []);
-  t.match(await ask(fake, named("chatty")), { status: 400, body: { error: { message: "X-Sluice-Provider: provider chatty does not offer files" } } });
-  t.match(await ask(fake, named("six")), { status: 400, body: { error: { message: 'X-Sluice-Provider: no provider "six" is configured' } } });
-  const nobody = fakeGateway('providers: { chatty: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [x], operations: [chat_completions] } }');
-  t.match(await ask(nobody, { method: "GET", path: "/v1/files" }), { status: 400, body: { error: { message: "no configured provider offers files" } } });
-});
+t.test(
+  "the provider that the caller names is the only one, in any case; another header of it doesn't leave",
+  async (t) => {
+    const fake = fakeGateway(yaml);
+    fake.answers.set("two", { status: 404, body: "{}" });
+    const named = (name: string) => ({
+      method: "GET",
+      path: "/v1/files/file-1",
+      headers: ["X-Sluice-Provider", name],
+    });
+    t.equal((await ask(fake, named(" TWO "))).status, 404);
+    t.same(places(fake), ["two GET /files/file-1"]);
+    t.same(fake.sent[0]!.headers, []);
+    t.match(await ask(fake, named("chatty")), {
+      status: 400,
+      body: { error: { message: "X-Sluice-Provider: provider chatty does not offer files" } },
+    });
+    t.match(await ask(fake, named("six")), {
+      status: 400,
+      body: { error: { message: 'X-Sluice-Provider: no provider "six" is configured' } },
+    });
+    const nobody = fakeGateway(
+      'providers: { chatty: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [x], operations: [chat_completions] } }',
+    );
+    t.match(await ask(nobody, { method: "GET", path: "/v1/files" }), {
+      status: 400,
+      body: { error: { message: "no configured provider offers files" } },
+    });
+  },
+);
 
 t.test("an upload passes as it comes, with its length where it is told", async (t) => {
   const pieces = [Buffer.from("--B\r\n"), Buffer.from("é".repeat(20)), Buffer.from("\r\n--B--")];
   const fake = fakeGateway(yaml);
-  t.equal((await ask(fake, { path: "/v1/files", headers: [...form, "Content-Length", "51"], body: pieces })).status, 200);
-  t.match(fake.sent, [{ what: "one POST /files", body: Buffer.concat(pieces).toString(), headers: form }]);
+  t.equal(
+    (
+      await ask(fake, {
+        path: "/v1/files",
+        headers: [...form, "Content-Length", "51"],
+        body: pieces,
+      })
+    ).status,
+    200,
+  );
+  t.match(fake.sent, [
+    { what: "one POST /files", body: Buffer.concat(pieces).toString(), headers: form },
+  ]);
 });
 
-t.test("an upload that is no form, or too large, is refused: by its own word before anything is sent, else as it turns out", async (t) => {
-  const fake = fakeGateway(yaml);
-  t.match(await ask(fake, { path: "/v1/files", headers: ["content-type", "application/json"], body: "{}" }), { status: 400, body: { error: { param: "body", message: /^the body must be a multipart form/ } } });
-  const large = [Buffer.alloc(2000), Buffer.alloc(2000)];
-  const tooLarge = { status: 413, body: { error: { code: "request_too_large", message: "the body is larger than 3000 bytes" } } };
-  t.match(await ask(fake, { path: "/v1/files", headers: [...form, "content-length", "4000"], body: large }), tooLarge);
-  t.same(fake.sent, []);
-  t.match(await ask(fake, { path: "/v1/files", headers: form, body: large }), tooLarge);
-});
+t.test(
+  "an upload that is no form, or too large, is refused: by its own word before anything is sent, else as it turns out",
+  async (t) => {
+    const fake = fakeGateway(yaml);
+    t.match(
+      await ask(fake, {
+        path: "/v1/files",
+        headers: ["content-type", "application/json"],
+        body: "{}",
+      }),
+      {
+        status: 400,
+        body: { error: { param: "body", message: /^the body must be a multipart form/ } },
+      },
+    );
+    const large = [Buffer.alloc(2000), Buffer.alloc(2000)];
+    const tooLarge = {
+      status: 413,
+      body: { error: { code: "request_too_large", message: "the body is larger than 3000 bytes" } },
+    };
+    t.match(
+      await ask(fake, {
+        path: "/v1/files",
+        headers: [...form, "content-length", "4000"],
+        body: large,
+      }),
+      tooLarge,
+    );
+    t.same(fake.sent, []);
+    t.match(await ask(fake, { path: "/v1/files", headers: form, body: large }), tooLarge);
+  },
+);
 
-t.test("a batch is admitted as a submission, sent as it is, and settled without tokens", async (t) => {
-  const fake = fakeGateway(yaml);
-  fake.answers.set("one", { status: 200, body: '{"id":"batch_1","error":{"message":"its own"},"usage":{"total_tokens":9}}' });
-  const { status, body, exchange, record } = await submit(fake, { headers: ["content-type", "text/plain"], body: batch });
-  t.same([status, body], [200, { id: "batch_1", error: { message: "its own" }, usage: { total_tokens: 9 } }]);
-  t.match(fake.sent, [{ what: "one POST /batches", body: batch, headers: ["content-type", "application/json"] }]);
-  t.same(fake.admitted, [{ targets: [{ provider: "one", model: "" }], submission: true }]);
-  t.match(fake.settled, [{ tokens: 0, estimated: false, record: { endpoint: "/v1/batches", status: 200, provider: "one", model: "", inputTokens: 0, outputTokens: 0, totalCost: 0 } }]);
-  t.match(record, { outcome: "complete", target: { provider: "one", model: "" } });
-  t.equal(exchange.ended, "reply");
-});
+t.test(
+  "a batch is admitted as a submission, sent as it is, and settled without tokens",
+  async (t) => {
+    const fake = fakeGateway(yaml);
+    fake.answers.set("one", {
+      status: 200,
+      body: '{"id":"batch_1","error":{"message":"its own"},"usage":{"total_tokens":9}}',
+    });
+    const { status, body, exchange, record } = await submit(fake, {
+      headers: ["content-type", "text/plain"],
+      body: batch,
+    });
+    t.same(
+      [status, body],
+      [200, { id: "batch_1", error: { message: "its own" }, usage: { total_tokens: 9 } }],
+    );
+    t.match(fake.sent, [
+      { what: "one POST /batches", body: batch, headers: ["content-type", "application/json"] },
+    ]);
+    t.same(fake.admitted, [{ targets: [{ provider: "one", model: "" }], submission: true }]);
+    t.match(fake.settled, [
+      {
+        tokens: 0,
+        estimated: false,
+        record: {
+          endpoint: "/v1/batches",
+          status: 200,
+          provider: "one",
+          model: "",
+          inputTokens: 0,
+          outputTokens: 0,
+          totalCost: 0,
+        },
+      },
+    ]);
+    t.match(record, { outcome: "complete", target: { provider: "one", model: "" } });
+    t.equal(exchange.ended, "reply");
+  },
+);
 
-t.test("a batch that is refused, or fails, is told so; what isn't one is never asked for", async (t) => {
-  const fake = fakeGateway(yaml);
-  fake.verdict = { kind: "refused", id: 1, key: null, breach: { scope: "user_path", subject: "/team", periodSeconds: 60, dimension: "requests", cap: 1, waitSeconds: 7 } };
-  const refused = await submit(fake, { body: batch });
-  t.same([refused.status, refused.exchange.sent("retry-after"), fake.sent], [429, "7", []]);
-  fake.verdict = null;
-  fake.answers.set("one", { status: 503, body: "{}" });
-  t.equal((await submit(fake, { body: batch })).status, 503);
-  t.equal(fake.settled.length, 1);
-  const wrong = [
-    ["", 'the body must be a JSON object: it is not valid JSON', "body"],
-    ["{", 'the body must be a JSON object: it is not valid JSON', "body"],
-    ["[]", "the body must be a JSON object, not an array", "body"],
-    ["{}", "input_file_id is required", "input_file_id"],
-    ['{"input_file_id":"f","endpoint":null}', "endpoint is required", "endpoint"],
-    ['{"input_file_id":"f","endpoint":"e","completion_window":24}', "completion_window must be a string, not a number", "completion_window"],
-  ] as const;
-  for (const [body, message, param] of wrong) t.match(await submit(fake, { body }), { status: 400, body: { error: { message, param } } });
-  t.match(await submit(fake, { body: batch.padEnd(2001) }), { status: 413, body: { error: { message: "the body is larger than 2000 bytes" } } });
-  t.equal(fake.admitted.length, 1);
-});
+t.test(
+  "a batch that is refused, or fails, is told so; what isn't one is never asked for",
+  async (t) => {
+    const fake = fakeGateway(yaml);
+    fake.verdict = {
+      kind: "refused",
+      id: 1,
+      key: null,
+      breach: {
+        scope: "user_path",
+        subject: "/team",
+        periodSeconds: 60,
+        dimension: "requests",
+        cap: 1,
+        waitSeconds: 7,
+      },
+    };
+    const refused = await submit(fake, { body: batch });
+    t.same([refused.status, refused.exchange.sent("retry-after"), fake.sent], [429, "7", []]);
+    fake.verdict = null;
+    fake.answers.set("one", { status: 503, body: "{}" });
+    t.equal((await submit(fake, { body: batch })).status, 503);
+    t.equal(fake.settled.length, 1);
+    const wrong = [
+      ["", "the body must be a JSON object: it is not valid JSON", "body"],
+      ["{", "the body must be a JSON object: it is not valid JSON", "body"],
+      ["[]", "the body must be a JSON object, not an array", "body"],
+      ["{}", "input_file_id is required", "input_file_id"],
+      ['{"input_file_id":"f","endpoint":null}', "endpoint is required", "endpoint"],
+      [
+        '{"input_file_id":"f","endpoint":"e","completion_window":24}',
+        "completion_window must be a string, not a number",
+        "completion_window",
+      ],
+    ] as const;
+    for (const [body, message, param] of wrong)
+      t.match(await submit(fake, { body }), { status: 400, body: { error: { message, param } } });
+    t.match(await submit(fake, { body: batch.padEnd(2001) }), {
+      status: 413,
+      body: { error: { message: "the body is larger than 2000 bytes" } },
+    });
+    t.equal(fake.admitted.length, 1);
+  },
+);
 
 t.test("a client that has left before its batch was read is asked for nothing", async (t) => {
   const fake = fakeGateway(yaml);
-  const { record } = await served((exchange, at) => {
-    exchange.leave();
-    return submitBatch(fake.gateway, exchange, caller, at);
-  }, { path: "/v1/batches" });
+  const { record } = await served(
+    (exchange, at) => {
+      exchange.leave();
+      return submitBatch(fake.gateway, exchange, caller, at);
+    },
+    { path: "/v1/batches" },
+  );
   t.match(record, { status: 499, outcome: "client_gone" });
   t.same([fake.sent, fake.admitted], [[], []]);
 });

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { forwardRequestHeaders, forwardResponseHeaders, headerOf, passResponseHeaders, sayJson } from "../../../proxy/http/copy-headers.js";
+import {
+  forwardRequestHeaders,
+  forwardResponseHeaders,
+  headerOf,
+  passResponseHeaders,
+  sayJson,
+} from "../../../proxy/http/copy-headers.js";
 
 const userPathHeader = "x-team-path";
 
@@ -14,12 +20,92 @@ function title(name: string): string {
   return name.replace(/(^|-)[a-z]/g, (letters) => letters.toUpperCase());
 }
 
-const hopByHop = ["connection", "keep-alive", "proxy-authorization", "proxy-connection", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"];
-const ownToRequests = ["host", "content-length", "expect", "accept-encoding", "authorization", "x-api-key", "api-key", "x-goog-api-key", "openai-organization", "OpenAI-Project", "cookie", "x-forwarded-for", "x-forwarded-proto", "forwarded", "x-request-id", "x-sluice-user-path", "x-sluice-anything", userPathHeader];
-const ownToResponses = ["content-length", "set-cookie", "x-request-id", "x-ratelimit-limit-requests", "x-ratelimit-reset-tokens", "anthropic-ratelimit-tokens-remaining", "openai-organization", "openai-project", "anthropic-organization-id", "alt-svc", "strict-transport-security", "server", "date", "via", "x-sluice-target"];
+const hopByHop = [
+  "connection",
+  "keep-alive",
+  "proxy-authorization",
+  "proxy-connection",
+  "proxy-authenticate",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+const ownToRequests = [
+  "host",
+  "content-length",
+  "expect",
+  "accept-encoding",
+  "authorization",
+  "x-api-key",
+  "api-key",
+  "x-goog-api-key",
+  "openai-organization",
+  "OpenAI-Project",
+  "cookie",
+  "x-forwarded-for",
+  "x-forwarded-proto",
+  "forwarded",
+  "x-request-id",
+  "x-sluice-user-path",
+  "x-sluice-anything",
+  userPathHeader,
+];
+const ownToResponses = [
+  "content-length",
+  "set-cookie",
+  "x-request-id",
+  "x-ratelimit-limit-requests",
+  "x-ratelimit-reset-tokens",
+  "anthropic-ratelimit-tokens-remaining",
+  "openai-organization",
+  "openai-project",
+  "anthropic-organization-id",
+  "alt-svc",
+  "strict-transport-security",
+  "server",
+  "date",
+  "via",
+  "x-sluice-target",
+];
 // Names that share their first letter, their length or their beginning with a dropped one.
-const keptInRequests = ["accept", "Content-Type", "User-Agent", "X-Stainless-Lang", "OpenAI-Beta", "x-api-keys", "x-api-key2", "hosts", "ted", "x-forwarded", "x-sluice", "cookie2", "expects", "api-version", "date", "server", "x-team-path2", "x-team-pat"];
-const keptInResponses = ["Content-Type", "retry-after", "retry-after-ms", "openai-processing-ms", "content-encoding", "dated", "servers", "x-ratelimit", "x-request-ids", "vias", "cf-ray", "x-should-retry", "alt-svc2", "tea", "cookie"];
+const keptInRequests = [
+  "accept",
+  "Content-Type",
+  "User-Agent",
+  "X-Stainless-Lang",
+  "OpenAI-Beta",
+  "x-api-keys",
+  "x-api-key2",
+  "hosts",
+  "ted",
+  "x-forwarded",
+  "x-sluice",
+  "cookie2",
+  "expects",
+  "api-version",
+  "date",
+  "server",
+  "x-team-path2",
+  "x-team-pat",
+];
+const keptInResponses = [
+  "Content-Type",
+  "retry-after",
+  "retry-after-ms",
+  "openai-processing-ms",
+  "content-encoding",
+  "dated",
+  "servers",
+  "x-ratelimit",
+  "x-request-ids",
+  "vias",
+  "cf-ray",
+  "x-should-retry",
+  "alt-svc2",
+  "tea",
+  "cookie",
+];
 
 t.test("a request keeps what the provider needs, as it was written and in its order", async (t) => {
   for (const spell of [(name: string) => name, title, (name: string) => name.toUpperCase()]) {
@@ -28,11 +114,19 @@ t.test("a request keeps what the provider needs, as it was written and in its or
   }
 });
 
-t.test("a request loses what belongs to the connection, to Sluice, or to the caller alone", async (t) => {
-  for (const name of [...hopByHop, ...ownToRequests]) {
-    for (const spelled of [name, title(name), name.toUpperCase()]) t.same(forwardRequestHeaders(["a", "1", spelled, "close", "b", "2"], userPathHeader), ["a", "1", "b", "2"], spelled);
-  }
-});
+t.test(
+  "a request loses what belongs to the connection, to Sluice, or to the caller alone",
+  async (t) => {
+    for (const name of [...hopByHop, ...ownToRequests]) {
+      for (const spelled of [name, title(name), name.toUpperCase()])
+        t.same(
+          forwardRequestHeaders(["a", "1", spelled, "close", "b", "2"], userPathHeader),
+          ["a", "1", "b", "2"],
+          spelled,
+        );
+    }
+  },
+);
 
 t.test("a response keeps what the client needs, as it was written and in its order", async (t) => {
   for (const spell of [(name: string) => name, title, (name: string) => name.toUpperCase()]) {
@@ -42,26 +136,65 @@ t.test("a response keeps what the client needs, as it was written and in its ord
   }
 });
 
-t.test("a response loses what belongs to the connection or speaks of the provider's own site", async (t) => {
-  for (const name of [...hopByHop, ...ownToResponses]) {
-    for (const spelled of [name, title(name), name.toUpperCase()]) {
-      const flat = ["a", "1", spelled, "close", "b", "2"];
-      t.same(forwardResponseHeaders(flat), ["a", "1", "b", "2"], spelled);
-      t.same(forwardResponseHeaders(flat.map((text) => Buffer.from(text))), ["a", "1", "b", "2"], `${spelled} in bytes`);
+t.test(
+  "a response loses what belongs to the connection or speaks of the provider's own site",
+  async (t) => {
+    for (const name of [...hopByHop, ...ownToResponses]) {
+      for (const spelled of [name, title(name), name.toUpperCase()]) {
+        const flat = ["a", "1", spelled, "close", "b", "2"];
+        t.same(forwardResponseHeaders(flat), ["a", "1", "b", "2"], spelled);
+        t.same(
+          forwardResponseHeaders(flat.map((text) => Buffer.from(text))),
+          ["a", "1", "b", "2"],
+          `${spelled} in bytes`,
+        );
+      }
     }
-  }
-});
+  },
+);
 
 t.test("what passes as it is has the provider's limits, or ours where it tells none", async (t) => {
   const ours = ["x-ratelimit-limit-requests", "10"];
-  t.same(passResponseHeaders(["a", "1", "Set-Cookie", "c", "Connection", "x-hop", "X-Hop", "1", "X-Sluice-Target", "t"], ours), ["a", "1", ...ours]);
-  t.same(passResponseHeaders(["X-RateLimit-Remaining-Tokens", "7", "a", "1"], ours), ["X-RateLimit-Remaining-Tokens", "7", "a", "1"]);
-  t.same(passResponseHeaders(["anthropic-ratelimit-tokens-remaining", "7", "Anthropic-Organization-Id", "o"], ours), ["anthropic-ratelimit-tokens-remaining", "7", ...ours]);
+  t.same(
+    passResponseHeaders(
+      ["a", "1", "Set-Cookie", "c", "Connection", "x-hop", "X-Hop", "1", "X-Sluice-Target", "t"],
+      ours,
+    ),
+    ["a", "1", ...ours],
+  );
+  t.same(passResponseHeaders(["X-RateLimit-Remaining-Tokens", "7", "a", "1"], ours), [
+    "X-RateLimit-Remaining-Tokens",
+    "7",
+    "a",
+    "1",
+  ]);
+  t.same(
+    passResponseHeaders(
+      ["anthropic-ratelimit-tokens-remaining", "7", "Anthropic-Organization-Id", "o"],
+      ours,
+    ),
+    ["anthropic-ratelimit-tokens-remaining", "7", ...ours],
+  );
   t.equal(headerOf([Buffer.from("Content-Length"), Buffer.from("7")], "content-length"), "7");
 });
 
 t.test("what a Connection header names goes with it, wherever it stands", async (t) => {
-  const flat = ["X-Hop", "1", "Keep", "2", "Connection", "keep-alive, x-hop , OTHER", "other", "3", "connection", "third", "Third", "4", "x-hop", "5"];
+  const flat = [
+    "X-Hop",
+    "1",
+    "Keep",
+    "2",
+    "Connection",
+    "keep-alive, x-hop , OTHER",
+    "other",
+    "3",
+    "connection",
+    "third",
+    "Third",
+    "4",
+    "x-hop",
+    "5",
+  ];
   t.same(forwardRequestHeaders(flat, userPathHeader), ["Keep", "2"]);
   t.same(forwardResponseHeaders(flat), ["Keep", "2"]);
   t.same(forwardResponseHeaders(flat.map((text) => Buffer.from(text))), ["Keep", "2"]);
@@ -73,35 +206,70 @@ t.test("a name of the same length as Connection names nothing", async (t) => {
 });
 
 t.test("repeated headers and the bytes of values pass unchanged", async (t) => {
-  t.same(forwardRequestHeaders(["a", "1", "A", "2", "a", ""], userPathHeader), ["a", "1", "A", "2", "a", ""]);
+  t.same(forwardRequestHeaders(["a", "1", "A", "2", "a", ""], userPathHeader), [
+    "a",
+    "1",
+    "A",
+    "2",
+    "a",
+    "",
+  ]);
   t.same(forwardResponseHeaders([Buffer.from("a"), Buffer.from([0x63, 0xe9])]), ["a", "c\xe9"]);
 });
 
 t.test("names in bytes and in text are judged alike", async () => {
   const name = fc.oneof(
-    fc.constantFrom(...hopByHop, ...ownToResponses, ...keptInResponses).chain((known) => fc.array(fc.boolean(), { minLength: known.length, maxLength: known.length }).map((upper) => [...known].map((letter, i) => (upper[i] === true ? letter.toUpperCase() : letter)).join(""))),
+    fc
+      .constantFrom(...hopByHop, ...ownToResponses, ...keptInResponses)
+      .chain((known) =>
+        fc
+          .array(fc.boolean(), { minLength: known.length, maxLength: known.length })
+          .map((upper) =>
+            [...known]
+              .map((letter, i) => (upper[i] === true ? letter.toUpperCase() : letter))
+              .join(""),
+          ),
+      ),
     fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,26}$/),
   );
   fc.assert(
     fc.property(fc.array(name, { maxLength: 6 }), (names) => {
       const flat = headers(names);
-      assert.deepEqual(forwardResponseHeaders(flat.map((text) => Buffer.from(text))), forwardResponseHeaders(flat));
+      assert.deepEqual(
+        forwardResponseHeaders(flat.map((text) => Buffer.from(text))),
+        forwardResponseHeaders(flat),
+      );
     }),
     { numRuns: 3000 },
   );
 });
 
-t.test("a body that was read as JSON is called that, unless its client does in words of its own", async (t) => {
-  const table = [
-    { said: ["Content-Type", "application/json; charset=utf-8"], sent: ["Content-Type", "application/json; charset=utf-8"] },
-    { said: ["content-type", "application/vnd.api+json"], sent: ["content-type", "application/vnd.api+json"] },
-    { said: [], sent: ["content-type", "application/json"] },
-    { said: ["Content-Type", "application/x-www-form-urlencoded"], sent: ["content-type", "application/json"] },
-    { said: ["content-type", "text/plain", "Content-Type", "text/html"], sent: ["content-type", "application/json"] },
-  ];
-  for (const { said, sent } of table) {
-    const flat = ["accept", "*/*", ...said];
-    sayJson(flat, said[1]);
-    t.same(flat, ["accept", "*/*", ...sent], String(said[1]));
-  }
-});
+t.test(
+  "a body that was read as JSON is called that, unless its client does in words of its own",
+  async (t) => {
+    const table = [
+      {
+        said: ["Content-Type", "application/json; charset=utf-8"],
+        sent: ["Content-Type", "application/json; charset=utf-8"],
+      },
+      {
+        said: ["content-type", "application/vnd.api+json"],
+        sent: ["content-type", "application/vnd.api+json"],
+      },
+      { said: [], sent: ["content-type", "application/json"] },
+      {
+        said: ["Content-Type", "application/x-www-form-urlencoded"],
+        sent: ["content-type", "application/json"],
+      },
+      {
+        said: ["content-type", "text/plain", "Content-Type", "text/html"],
+        sent: ["content-type", "application/json"],
+      },
+    ];
+    for (const { said, sent } of table) {
+      const flat = ["accept", "*/*", ...said];
+      sayJson(flat, said[1]);
+      t.same(flat, ["accept", "*/*", ...sent], String(said[1]));
+    }
+  },
+);

@@ -18,18 +18,31 @@ interface Listening {
 }
 
 /** A listener whose requests are answered by `handle`, or else handed to the test. */
-async function listening(t: Test, { handle, stalledClientMs = 60_000, patience }: { handle?: (exchange: Exchange) => void; stalledClientMs?: number; patience?: { headersMs: number; requestMs: number; everyMs: number } } = {}): Promise<Listening> {
+async function listening(
+  t: Test,
+  {
+    handle,
+    stalledClientMs = 60_000,
+    patience,
+  }: {
+    handle?: (exchange: Exchange) => void;
+    stalledClientMs?: number;
+    patience?: { headersMs: number; requestMs: number; everyMs: number };
+  } = {},
+): Promise<Listening> {
   const arrived: Exchange[] = [];
   const waiting: ((exchange: Exchange) => void)[] = [];
   const listener = await listenHttp({
     listen: { host: "127.0.0.1", port: 0 },
     stalledClientMs,
     ...(patience === undefined ? {} : { patience }),
-    handle: handle ?? ((exchange) => {
-      const wanted = waiting.shift();
-      if (wanted === undefined) arrived.push(exchange);
-      else wanted(exchange);
-    }),
+    handle:
+      handle ??
+      ((exchange) => {
+        const wanted = waiting.shift();
+        if (wanted === undefined) arrived.push(exchange);
+        else wanted(exchange);
+      }),
   });
   t.teardown(() => listener.close(0));
   return {
@@ -38,7 +51,9 @@ async function listening(t: Test, { handle, stalledClientMs = 60_000, patience }
     port: Number(new URL(listener.url).port),
     next: () => {
       const exchange = arrived.shift();
-      return exchange === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(exchange);
+      return exchange === undefined
+        ? new Promise((resolve) => waiting.push(resolve))
+        : Promise.resolve(exchange);
     },
   };
 }
@@ -93,78 +108,169 @@ async function tellBody(exchange: Exchange, bytesMax: number): Promise<void> {
 
 t.test("a request comes as it was sent, and its reply goes as it is given", async (t) => {
   const { url, next } = await listening(t);
-  const asked = fetch(`${url}/v1/models?after=a%20b`, { method: "PUT", headers: { "X-Custom": "Value", accept: "a" }, body: "größe 🙂" });
+  const asked = fetch(`${url}/v1/models?after=a%20b`, {
+    method: "PUT",
+    headers: { "X-Custom": "Value", accept: "a" },
+    body: "größe 🙂",
+  });
   const exchange = await next();
-  t.same([exchange.method, exchange.path, exchange.header("x-custom"), exchange.header("absent"), exchange.begun, exchange.gone], ["PUT", "/v1/models", "Value", undefined, false, false]);
+  t.same(
+    [
+      exchange.method,
+      exchange.path,
+      exchange.header("x-custom"),
+      exchange.header("absent"),
+      exchange.begun,
+      exchange.gone,
+    ],
+    ["PUT", "/v1/models", "Value", undefined, false, false],
+  );
   t.ok(exchange.rawHeaders.includes("X-Custom") || exchange.rawHeaders.includes("x-custom"));
   t.same(await exchange.readBody(1000), { ok: true, bytes: Buffer.from("größe 🙂") });
-  exchange.reply(201, ["content-type", "text/plain; charset=utf-8", "X-One", "1"], "schön 🙂", "utf8");
+  exchange.reply(
+    201,
+    ["content-type", "text/plain; charset=utf-8", "X-One", "1"],
+    "schön 🙂",
+    "utf8",
+  );
   const response = await asked;
-  t.same([response.status, response.headers.get("x-one"), response.headers.get("content-length"), await response.text()], [201, "1", "11", "schön 🙂"]);
+  t.same(
+    [
+      response.status,
+      response.headers.get("x-one"),
+      response.headers.get("content-length"),
+      await response.text(),
+    ],
+    [201, "1", "11", "schön 🙂"],
+  );
   t.equal(exchange.begun, true);
 });
 
 t.test("a Latin-1 reply is one byte for each character", async (t) => {
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
-  const { url } = await listening(t, { handle: (exchange) => exchange.reply(200, text, bytes.toString("latin1"), "latin1") });
+  const { url } = await listening(t, {
+    handle: (exchange) => exchange.reply(200, text, bytes.toString("latin1"), "latin1"),
+  });
   t.ok(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(bytes));
 });
 
 t.test("headers that are repeated are joined as HTTP says", async (t) => {
   const { port, next } = await listening(t);
-  new RawClient(t, port).send("GET /a?b?c HTTP/1.1", "Host: a", "X-Tag: 1", "x-tag: 2", "Set-Cookie: a=1", "Set-Cookie: b=2");
+  new RawClient(t, port).send(
+    "GET /a?b?c HTTP/1.1",
+    "Host: a",
+    "X-Tag: 1",
+    "x-tag: 2",
+    "Set-Cookie: a=1",
+    "Set-Cookie: b=2",
+  );
   const exchange = await next();
-  t.same([exchange.path, exchange.header("x-tag"), exchange.header("set-cookie")], ["/a", "1, 2", "a=1, b=2"]);
-  t.same(exchange.rawHeaders, ["Host", "a", "X-Tag", "1", "x-tag", "2", "Set-Cookie", "a=1", "Set-Cookie", "b=2"]);
+  t.same(
+    [exchange.path, exchange.header("x-tag"), exchange.header("set-cookie")],
+    ["/a", "1, 2", "a=1, b=2"],
+  );
+  t.same(exchange.rawHeaders, [
+    "Host",
+    "a",
+    "X-Tag",
+    "1",
+    "x-tag",
+    "2",
+    "Set-Cookie",
+    "a=1",
+    "Set-Cookie",
+    "b=2",
+  ]);
   exchange.cut();
 });
 
-t.test("the caller's request id is kept when it is sane, else another is made, unlike any other", async (t) => {
-  const { port, next } = await listening(t);
-  const idOf = async (...headers: readonly string[]): Promise<string> => {
-    const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a", ...headers);
-    const exchange = await next();
-    client.socket.destroy();
-    return exchange.id;
-  };
-  for (const sane of ["abc", "req-1", "A.b_c:d/e+f=g@h", "x".repeat(requestIdCharsMax), "0"]) t.equal(await idOf(`X-Request-ID: ${sane}`), sane);
-  const made = new Set<string>();
-  for (const other of [[], ["X-Request-ID:"], ["X-Request-ID: a b"], [`X-Request-ID: ${"x".repeat(requestIdCharsMax + 1)}`], ["X-Request-ID: <script>"], ['X-Request-ID: a"b'], ["X-Request-ID: caf\u00e9"], ["X-Request-ID: a", "X-Request-ID: b"], ["X-Request-ID: a,b"]]) {
-    const id = await idOf(...other);
-    t.match(id, /^req_[\w-]{22}$/, JSON.stringify(other));
-    made.add(id);
-  }
-  t.equal(made.size, 9);
-});
+t.test(
+  "the caller's request id is kept when it is sane, else another is made, unlike any other",
+  async (t) => {
+    const { port, next } = await listening(t);
+    const idOf = async (...headers: readonly string[]): Promise<string> => {
+      const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a", ...headers);
+      const exchange = await next();
+      client.socket.destroy();
+      return exchange.id;
+    };
+    for (const sane of ["abc", "req-1", "A.b_c:d/e+f=g@h", "x".repeat(requestIdCharsMax), "0"])
+      t.equal(await idOf(`X-Request-ID: ${sane}`), sane);
+    const made = new Set<string>();
+    for (const other of [
+      [],
+      ["X-Request-ID:"],
+      ["X-Request-ID: a b"],
+      [`X-Request-ID: ${"x".repeat(requestIdCharsMax + 1)}`],
+      ["X-Request-ID: <script>"],
+      ['X-Request-ID: a"b'],
+      ["X-Request-ID: caf\u00e9"],
+      ["X-Request-ID: a", "X-Request-ID: b"],
+      ["X-Request-ID: a,b"],
+    ]) {
+      const id = await idOf(...other);
+      t.match(id, /^req_[\w-]{22}$/, JSON.stringify(other));
+      made.add(id);
+    }
+    t.equal(made.size, 9);
+  },
+);
 
-t.test("a body of just the bound is read, in one piece, in many, and without a length", async (t) => {
-  const { url, port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
-  t.equal(await (await fetch(url, { method: "POST", body: "x".repeat(1000) })).text(), "read 1000");
-  t.equal(await (await fetch(url, { method: "POST", body: "" })).text(), "read 0");
-  t.equal(await (await fetch(url)).text(), "read 0", "no body at all");
-  const chunks = new RawClient(t, port).send("POST / HTTP/1.1", "Host: a", "Connection: close", "Transfer-Encoding: chunked");
-  for (let i = 0; i < 10; i++) chunks.socket.write(`64\r\n${"x".repeat(100)}\r\n`);
-  chunks.socket.write("0\r\n\r\n");
-  t.match(await chunks.response(), /read 1000$/);
-});
+t.test(
+  "a body of just the bound is read, in one piece, in many, and without a length",
+  async (t) => {
+    const { url, port } = await listening(t, {
+      handle: (exchange) => void tellBody(exchange, 1000),
+    });
+    t.equal(
+      await (await fetch(url, { method: "POST", body: "x".repeat(1000) })).text(),
+      "read 1000",
+    );
+    t.equal(await (await fetch(url, { method: "POST", body: "" })).text(), "read 0");
+    t.equal(await (await fetch(url)).text(), "read 0", "no body at all");
+    const chunks = new RawClient(t, port).send(
+      "POST / HTTP/1.1",
+      "Host: a",
+      "Connection: close",
+      "Transfer-Encoding: chunked",
+    );
+    for (let i = 0; i < 10; i++) chunks.socket.write(`64\r\n${"x".repeat(100)}\r\n`);
+    chunks.socket.write("0\r\n\r\n");
+    t.match(await chunks.response(), /read 1000$/);
+  },
+);
 
-t.test("a body that says it is too large is refused before it is read, and the connection ends with the answer", async (t) => {
-  const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
-  const client = new RawClient(t, port).send("POST / HTTP/1.1", "Host: a", "Content-Length: 1001");
-  const response = await client.response();
-  t.match(response, /^HTTP\/1\.1 413 /);
-  t.match(response, /\r\nconnection: close\r\n/i);
-  t.match(response, /too_large$/);
-});
+t.test(
+  "a body that says it is too large is refused before it is read, and the connection ends with the answer",
+  async (t) => {
+    const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
+    const client = new RawClient(t, port).send(
+      "POST / HTTP/1.1",
+      "Host: a",
+      "Content-Length: 1001",
+    );
+    const response = await client.response();
+    t.match(response, /^HTTP\/1\.1 413 /);
+    t.match(response, /\r\nconnection: close\r\n/i);
+    t.match(response, /too_large$/);
+  },
+);
 
-t.test("a body that turns out too large is refused as soon as it is, and the connection ends with the answer", async (t) => {
-  const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
-  const client = new RawClient(t, port).send("POST / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked");
-  for (let i = 0; i < 11; i++) client.socket.write(`64\r\n${"x".repeat(100)}\r\n`);
-  const response = await client.response();
-  t.match(response, /^HTTP\/1\.1 413 /);
-  t.match(response, /\r\nconnection: close\r\n/i);
-});
+t.test(
+  "a body that turns out too large is refused as soon as it is, and the connection ends with the answer",
+  async (t) => {
+    const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
+    const client = new RawClient(t, port).send(
+      "POST / HTTP/1.1",
+      "Host: a",
+      "Transfer-Encoding: chunked",
+    );
+    for (let i = 0; i < 11; i++) client.socket.write(`64\r\n${"x".repeat(100)}\r\n`);
+    const response = await client.response();
+    t.match(response, /^HTTP\/1\.1 413 /);
+    t.match(response, /\r\nconnection: close\r\n/i);
+  },
+);
 
 t.test("a client that writes all of a large body before it reads gets its 413 too", async (t) => {
   const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
@@ -172,22 +278,35 @@ t.test("a client that writes all of a large body before it reads gets its 413 to
   client.socket.pause();
   const bytes = 20_000_000;
   client.send("POST / HTTP/1.1", "Host: a", "Connection: close", `Content-Length: ${bytes}`);
-  const written = await new Promise<string>((resolve) => client.socket.write(Buffer.alloc(bytes), (error) => resolve((error as NodeJS.ErrnoException | null)?.code ?? "written")));
+  const written = await new Promise<string>((resolve) =>
+    client.socket.write(Buffer.alloc(bytes), (error) =>
+      resolve((error as NodeJS.ErrnoException | null)?.code ?? "written"),
+    ),
+  );
   t.equal(written, "written", "as clients do that don't read while they write: Python's, for one");
   client.socket.resume();
   t.match(await client.response(), /^HTTP\/1\.1 413 /);
 });
 
 t.test("HEAD gets the headers of the answer and no body", async (t) => {
-  const { url } = await listening(t, { handle: (exchange) => exchange.reply(200, text, "hello", "utf8") });
+  const { url } = await listening(t, {
+    handle: (exchange) => exchange.reply(200, text, "hello", "utf8"),
+  });
   const response = await fetch(url, { method: "HEAD" });
-  t.same([response.status, response.headers.get("content-length"), await response.text()], [200, "5", ""]);
+  t.same(
+    [response.status, response.headers.get("content-length"), await response.text()],
+    [200, "5", ""],
+  );
 });
 
 t.test("headers beyond the bound are refused, and the handler never hears of it", async (t) => {
   let handled = 0;
   const { port } = await listening(t, { handle: () => void handled++ });
-  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a", `X-Large: ${"x".repeat(17 * 1024)}`);
+  const client = new RawClient(t, port).send(
+    "GET / HTTP/1.1",
+    "Host: a",
+    `X-Large: ${"x".repeat(17 * 1024)}`,
+  );
   t.match(await client.response(), /^HTTP\/1\.1 431 /);
   t.equal(handled, 0);
 });
@@ -199,45 +318,73 @@ t.test("what isn't HTTP is refused and closed", async (t) => {
   t.match(await client.response(), /^HTTP\/1\.1 400 /);
 });
 
-t.test("every response carries a request id and an envelope, those too that no handler made", async (t) => {
-  let handled = 0;
-  const { port } = await listening(t, { handle: (exchange) => exchange.reply(200, ["connection", "close"], String(++handled), "utf8") });
-  const table = [
-    ["headers too large", `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${"x".repeat(17 * 1024)}\r\n\r\n`, 431],
-    ["no HTTP", "garbage\r\n\r\n", 400],
-    ["no host", "GET /health HTTP/1.1\r\n\r\n", 400],
-    ["no host, and a body", "POST /v1/embeddings HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", 400],
-    ["another expectation", "POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nExpect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}", 417],
-    ["a proxy is asked for", "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n", 501],
-  ] as const;
-  for (const [name, request, status] of table) {
-    const client = new RawClient(t, port);
-    client.socket.write(request);
-    const response = await client.response();
-    t.ok(response.startsWith(`HTTP/1.1 ${status} `), name);
-    t.match(response, /\r\nx-request-id: \S+\r\n/i, name);
-    t.match(response, /\r\n\r\n\{"error":\{"type":"invalid_request_error","message":"[^"]+","code":null,"param":(?:null|"Host")\}\}$/, name);
-  }
-  t.equal(handled, 0);
-  const old = new RawClient(t, port);
-  old.socket.write("GET / HTTP/1.0\r\n\r\n");
-  t.match(await old.response(), /^HTTP\/1\.1 200 [^]*1$/, "HTTP/1.0 may do without a host");
-});
+t.test(
+  "every response carries a request id and an envelope, those too that no handler made",
+  async (t) => {
+    let handled = 0;
+    const { port } = await listening(t, {
+      handle: (exchange) => exchange.reply(200, ["connection", "close"], String(++handled), "utf8"),
+    });
+    const table = [
+      [
+        "headers too large",
+        `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${"x".repeat(17 * 1024)}\r\n\r\n`,
+        431,
+      ],
+      ["no HTTP", "garbage\r\n\r\n", 400],
+      ["no host", "GET /health HTTP/1.1\r\n\r\n", 400],
+      ["no host, and a body", "POST /v1/embeddings HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", 400],
+      [
+        "another expectation",
+        "POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nExpect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}",
+        417,
+      ],
+      [
+        "a proxy is asked for",
+        "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n",
+        501,
+      ],
+    ] as const;
+    for (const [name, request, status] of table) {
+      const client = new RawClient(t, port);
+      client.socket.write(request);
+      const response = await client.response();
+      t.ok(response.startsWith(`HTTP/1.1 ${status} `), name);
+      t.match(response, /\r\nx-request-id: \S+\r\n/i, name);
+      t.match(
+        response,
+        /\r\n\r\n\{"error":\{"type":"invalid_request_error","message":"[^"]+","code":null,"param":(?:null|"Host")\}\}$/,
+        name,
+      );
+    }
+    t.equal(handled, 0);
+    const old = new RawClient(t, port);
+    old.socket.write("GET / HTTP/1.0\r\n\r\n");
+    t.match(await old.response(), /^HTTP\/1\.1 200 [^]*1$/, "HTTP/1.0 may do without a host");
+  },
+);
 
-t.test("a client that is refused and never closes its half of the connection holds no socket", async (t) => {
-  const server = net.createServer({ allowHalfOpen: true });
-  t.teardown(() => void server.close());
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const client = net.connect({ port: (server.address() as net.AddressInfo).port, host: "127.0.0.1", allowHalfOpen: true });
-  t.teardown(() => void client.destroy());
-  const [served] = (await once(server, "connection")) as [net.Socket];
-  const closed = once(served, "close");
-  refuseUnreadable(new Error("what Node's parser says"), served);
-  const [answer] = (await once(client, "data")) as [Buffer];
-  t.match(answer.toString(), /^HTTP\/1\.1 400 /);
-  await closed;
-  t.equal(client.writableEnded, false);
-});
+t.test(
+  "a client that is refused and never closes its half of the connection holds no socket",
+  async (t) => {
+    const server = net.createServer({ allowHalfOpen: true });
+    t.teardown(() => void server.close());
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const client = net.connect({
+      port: (server.address() as net.AddressInfo).port,
+      host: "127.0.0.1",
+      allowHalfOpen: true,
+    });
+    t.teardown(() => void client.destroy());
+    const [served] = (await once(server, "connection")) as [net.Socket];
+    const closed = once(served, "close");
+    refuseUnreadable(new Error("what Node's parser says"), served);
+    const [answer] = (await once(client, "data")) as [Buffer];
+    t.match(answer.toString(), /^HTTP\/1\.1 400 /);
+    await closed;
+    t.equal(client.writableEnded, false);
+  },
+);
 
 t.test("requests of one client share its connection until the listener closes", async (t) => {
   const { listener, port, next } = await listening(t);
@@ -279,39 +426,48 @@ t.test("a request in flight is let end at a close, its connection with it", asyn
   t.match(client.received, /one[^]*two/);
 });
 
-t.test("a request that comes on an open connection after a close is answered and told that it is the last", async (t) => {
-  const { listener, port, next } = await listening(t);
-  const client = new RawClient(t, port).send("GET /first HTTP/1.1", "Host: a");
-  const first = await next();
-  const closing = listener.close(60_000);
-  client.send("GET /second HTTP/1.1", "Host: a");
-  const second = await next();
-  first.reply(200, text, "first", "utf8");
-  second.reply(200, text, "second", "utf8");
-  await closing;
-  t.match(await client.response(), /first[^]*connection: close[^]*second/i);
-});
+t.test(
+  "a request that comes on an open connection after a close is answered and told that it is the last",
+  async (t) => {
+    const { listener, port, next } = await listening(t);
+    const client = new RawClient(t, port).send("GET /first HTTP/1.1", "Host: a");
+    const first = await next();
+    const closing = listener.close(60_000);
+    client.send("GET /second HTTP/1.1", "Host: a");
+    const second = await next();
+    first.reply(200, text, "first", "utf8");
+    second.reply(200, text, "second", "utf8");
+    await closing;
+    t.match(await client.response(), /first[^]*connection: close[^]*second/i);
+  },
+);
 
-t.test("a request that outlasts the grace of a close is cut, and the close is over when that request knows", async (t) => {
-  const { listener, port, next } = await listening(t);
-  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
-  const exchange = await next();
-  let told = 0;
-  const gone = new Promise<void>((resolve) => exchange.onGone(() => (told++, resolve())));
-  exchange.begin(200, text);
-  exchange.write(Buffer.from("one"));
-  await listener.close(20);
-  t.equal(told, 1, "so that it is settled before the proxy leaves");
-  await gone;
-  await client.until(() => client.closed);
-  t.equal(exchange.gone, true);
-});
+t.test(
+  "a request that outlasts the grace of a close is cut, and the close is over when that request knows",
+  async (t) => {
+    const { listener, port, next } = await listening(t);
+    const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+    const exchange = await next();
+    let told = 0;
+    const gone = new Promise<void>((resolve) => exchange.onGone(() => (told++, resolve())));
+    exchange.begin(200, text);
+    exchange.write(Buffer.from("one"));
+    await listener.close(20);
+    t.equal(told, 1, "so that it is settled before the proxy leaves");
+    await gone;
+    await client.until(() => client.closed);
+    t.equal(exchange.gone, true);
+  },
+);
 
 t.test("a client that leaves is told of once, wherever the request stands", async (t) => {
   const { port, next } = await listening(t);
   const stages: readonly (readonly [name: string, run: (exchange: Exchange) => void])[] = [
     ["before the answer", () => {}],
-    ["in the middle of it", (exchange) => (exchange.begin(200, text), void exchange.write(Buffer.from("one")))],
+    [
+      "in the middle of it",
+      (exchange) => (exchange.begin(200, text), void exchange.write(Buffer.from("one"))),
+    ],
     ["after the head", (exchange) => exchange.begin(200, text)],
   ];
   for (const [name, run] of stages) {
@@ -338,7 +494,8 @@ t.test("what is written to a client that has left does no harm", async (t) => {
   exchange.begin(200, text);
   client.socket.destroy();
   await gone;
-  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const timers = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
   const before = timers();
   exchange.write(Buffer.from("one"));
   exchange.end();
@@ -378,21 +535,24 @@ t.test("a client that leaves in the middle of its body gives a body that is gone
   t.same(await body, { ok: false, reason: "gone" });
 });
 
-t.test("a stream's head doesn't wait for its first byte, and its pieces don't wait for each other", async (t) => {
-  const { port, next } = await listening(t);
-  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
-  const exchange = await next();
-  exchange.begin(200, ["content-type", "text/event-stream", "X-One", "1"]);
-  t.equal(exchange.begun, true);
-  await client.until(() => /\r\nX-One: 1\r\n[^]*\r\n\r\n$/.test(client.received));
-  t.match(client.received, /transfer-encoding: chunked/i);
-  for (const piece of ["one", "two"]) {
-    exchange.write(Buffer.from(piece));
-    await client.until(() => client.received.includes(piece));
-  }
-  exchange.end();
-  await client.until(() => client.received.endsWith("0\r\n\r\n"));
-});
+t.test(
+  "a stream's head doesn't wait for its first byte, and its pieces don't wait for each other",
+  async (t) => {
+    const { port, next } = await listening(t);
+    const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+    const exchange = await next();
+    exchange.begin(200, ["content-type", "text/event-stream", "X-One", "1"]);
+    t.equal(exchange.begun, true);
+    await client.until(() => /\r\nX-One: 1\r\n[^]*\r\n\r\n$/.test(client.received));
+    t.match(client.received, /transfer-encoding: chunked/i);
+    for (const piece of ["one", "two"]) {
+      exchange.write(Buffer.from(piece));
+      await client.until(() => client.received.includes(piece));
+    }
+    exchange.end();
+    await client.until(() => client.received.endsWith("0\r\n\r\n"));
+  },
+);
 
 t.test("a response that is cut is seen as cut", async (t) => {
   const { url, next } = await listening(t);
@@ -405,58 +565,80 @@ t.test("a response that is cut is seen as cut", async (t) => {
   await t.rejects(response.text());
 });
 
-t.test("a client that reads slowly is waited for, and told of once when it has caught up", async (t) => {
-  const { port, next } = await listening(t);
-  const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
-  client.socket.pause();
-  const exchange = await next();
-  exchange.begin(200, text);
-  const piece = Buffer.alloc(1024 * 1024, "x");
-  let drains = 0;
-  for (let round = 1; round <= 2; round++) {
-    client.socket.pause();
-    while (exchange.write(piece));
-    const drained = new Promise<void>((resolve) => exchange.onDrain(() => (drains++, resolve())));
-    exchange.onDrain(() => (drains += 100));
-    client.socket.resume();
-    await drained;
-    t.equal(drains, round, "once each time");
-  }
-  exchange.end();
-  await client.until(() => client.received.endsWith("0\r\n\r\n"));
-});
-
-/** Whether the server has cut the connection within two seconds of real time, though the client reads nothing. */
-async function isCut(exchange: Exchange): Promise<boolean> {
-  const deadlineMs = performance.now() + 2000;
-  while (!exchange.gone && performance.now() < deadlineMs) await new Promise((resolve) => setImmediate(resolve));
-  return exchange.gone;
-}
-
-t.test("a client that stops reading is cut after its time, whether its response is whole by then or not", async (t) => {
-  const large = Buffer.alloc(32 * 1024 * 1024, "x");
-  const responses: readonly (readonly [name: string, respond: (exchange: Exchange) => void])[] = [
-    ["a stream that goes on", (exchange) => (exchange.begin(200, text), void exchange.write(large))],
-    ["a stream that has ended", (exchange) => (exchange.begin(200, text), void exchange.write(large), exchange.end())],
-    ["a whole reply", (exchange) => exchange.reply(200, text, large.toString("latin1"), "latin1")],
-  ];
-  for (const [name, respond] of responses) {
-    const { port, next } = await listening(t, { stalledClientMs: 50 });
+t.test(
+  "a client that reads slowly is waited for, and told of once when it has caught up",
+  async (t) => {
+    const { port, next } = await listening(t);
     const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
     client.socket.pause();
     const exchange = await next();
-    exchange.onGone(() => {});
-    respond(exchange);
-    t.ok(await isCut(exchange), name);
-    client.socket.destroy();
-  }
-});
+    exchange.begin(200, text);
+    const piece = Buffer.alloc(1024 * 1024, "x");
+    let drains = 0;
+    for (let round = 1; round <= 2; round++) {
+      client.socket.pause();
+      while (exchange.write(piece));
+      const drained = new Promise<void>((resolve) => exchange.onDrain(() => (drains++, resolve())));
+      exchange.onDrain(() => (drains += 100));
+      client.socket.resume();
+      await drained;
+      t.equal(drains, round, "once each time");
+    }
+    exchange.end();
+    await client.until(() => client.received.endsWith("0\r\n\r\n"));
+  },
+);
+
+/**
+ * Whether the server has cut the connection within two seconds of real time, though the client
+ * reads nothing.
+ */
+async function isCut(exchange: Exchange): Promise<boolean> {
+  const deadlineMs = performance.now() + 2000;
+  while (!exchange.gone && performance.now() < deadlineMs)
+    await new Promise((resolve) => setImmediate(resolve));
+  return exchange.gone;
+}
+
+t.test(
+  "a client that stops reading is cut after its time, whether its response is whole by then or not",
+  async (t) => {
+    const large = Buffer.alloc(32 * 1024 * 1024, "x");
+    const responses: readonly (readonly [name: string, respond: (exchange: Exchange) => void])[] = [
+      [
+        "a stream that goes on",
+        (exchange) => (exchange.begin(200, text), void exchange.write(large)),
+      ],
+      [
+        "a stream that has ended",
+        (exchange) => (exchange.begin(200, text), void exchange.write(large), exchange.end()),
+      ],
+      [
+        "a whole reply",
+        (exchange) => exchange.reply(200, text, large.toString("latin1"), "latin1"),
+      ],
+    ];
+    for (const [name, respond] of responses) {
+      const { port, next } = await listening(t, { stalledClientMs: 50 });
+      const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
+      client.socket.pause();
+      const exchange = await next();
+      exchange.onGone(() => {});
+      respond(exchange);
+      t.ok(await isCut(exchange), name);
+      client.socket.destroy();
+    }
+  },
+);
 
 t.test("a header that came more than once is known as such, in whatever case", async (t) => {
   const { port, next } = await listening(t);
   new RawClient(t, port).send("GET / HTTP/1.1", "Host: a", "X-Tag: 1", "x-tag: 2", "X-One: a, b");
   const exchange = await next();
-  t.same([exchange.isRepeated("x-tag"), exchange.isRepeated("x-one"), exchange.isRepeated("absent")], [true, false, false]);
+  t.same(
+    [exchange.isRepeated("x-tag"), exchange.isRepeated("x-one"), exchange.isRepeated("absent")],
+    [true, false, false],
+  );
   exchange.cut();
 });
 
@@ -465,50 +647,74 @@ t.test("a client that pipelines and leaves is gone for every one of its requests
   const client = new RawClient(t, port);
   client.socket.write("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(3));
   const exchanges = [await next(), await next(), await next()];
-  const gone = exchanges.map((exchange) => new Promise<void>((resolve) => exchange.onGone(resolve)));
+  const gone = exchanges.map(
+    (exchange) => new Promise<void>((resolve) => exchange.onGone(resolve)),
+  );
   exchanges[1]!.begin(200, text);
   client.socket.destroy();
   await Promise.all(gone);
   t.ok(exchanges.every((exchange) => exchange.gone));
 });
 
-t.test("a client that sends its header or its body too slowly is told so, whether or not anybody reads it", async (t) => {
-  const { port, next } = await listening(t, { patience: { headersMs: 50, requestMs: 100, everyMs: 20 } });
-  const slowHeader = new RawClient(t, port);
-  slowHeader.socket.write("GET / HTTP/1.1\r\nHost: a\r\nX-A: ");
-  t.match(await slowHeader.response(), /^HTTP\/1\.1 408 Request Timeout\r\n[^]*the request did not come in time/);
-  const slowBody = new RawClient(t, port);
-  slowBody.socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nsome");
-  const exchange = await next();
-  const read = (async () => {
-    for await (const piece of exchange.readPieces(1000)) t.equal(piece.toString(), "some");
-  })();
-  await t.rejects(read, { name: "UploadGone" });
-  t.match(await slowBody.response(), /^HTTP\/1\.1 408 /);
-  const answered = new RawClient(t, port);
-  answered.socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nsome");
-  const other = await next();
-  other.begin(200, text);
-  other.write(Buffer.from("half an answer"));
-  t.notMatch(await answered.response(), /408/, "nothing is put into an answer that has begun");
-});
+t.test(
+  "a client that sends its header or its body too slowly is told so, whether or not anybody reads it",
+  async (t) => {
+    const { port, next } = await listening(t, {
+      patience: { headersMs: 50, requestMs: 100, everyMs: 20 },
+    });
+    const slowHeader = new RawClient(t, port);
+    slowHeader.socket.write("GET / HTTP/1.1\r\nHost: a\r\nX-A: ");
+    t.match(
+      await slowHeader.response(),
+      /^HTTP\/1\.1 408 Request Timeout\r\n[^]*the request did not come in time/,
+    );
+    const slowBody = new RawClient(t, port);
+    slowBody.socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nsome");
+    const exchange = await next();
+    const read = (async () => {
+      for await (const piece of exchange.readPieces(1000)) t.equal(piece.toString(), "some");
+    })();
+    await t.rejects(read, { name: "UploadGone" });
+    t.match(await slowBody.response(), /^HTTP\/1\.1 408 /);
+    const answered = new RawClient(t, port);
+    answered.socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nsome");
+    const other = await next();
+    other.begin(200, text);
+    other.write(Buffer.from("half an answer"));
+    t.notMatch(await answered.response(), /408/, "nothing is put into an answer that has begun");
+  },
+);
 
-t.test("a body that is refused while it is read in pieces is thrown away, and its answer doesn't wait", async (t) => {
-  const { port, next } = await listening(t);
-  const client = new RawClient(t, port).send("POST / HTTP/1.1", "Host: a", "Content-Length: 8", "", "in-pieces".slice(0, 4));
-  const exchange = await next();
-  for await (const piece of exchange.readPieces(1000)) {
-    t.ok(piece.length > 0);
-    break;
-  }
-  const asked = performance.now();
-  exchange.reply(429, text, "no", "utf8");
-  await client.until(() => client.received.endsWith("no"));
-  t.ok(performance.now() - asked < 450, "it isn't waited for");
-});
+t.test(
+  "a body that is refused while it is read in pieces is thrown away, and its answer doesn't wait",
+  async (t) => {
+    const { port, next } = await listening(t);
+    const client = new RawClient(t, port).send(
+      "POST / HTTP/1.1",
+      "Host: a",
+      "Content-Length: 8",
+      "",
+      "in-pieces".slice(0, 4),
+    );
+    const exchange = await next();
+    for await (const piece of exchange.readPieces(1000)) {
+      t.ok(piece.length > 0);
+      break;
+    }
+    const asked = performance.now();
+    exchange.reply(429, text, "no", "utf8");
+    await client.until(() => client.received.endsWith("no"));
+    t.ok(performance.now() - asked < 450, "it isn't waited for");
+  },
+);
 
 /** The head of a WebSocket's handshake. */
-const handshake = ["GET /v1/realtime?model=m HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket"];
+const handshake = [
+  "GET /v1/realtime?model=m HTTP/1.1",
+  "Host: a",
+  "Connection: Upgrade",
+  "Upgrade: websocket",
+];
 
 t.test("a handshake that is refused gets a plain answer, and its connection ends", async (t) => {
   const { port, next } = await listening(t);
@@ -520,42 +726,51 @@ t.test("a handshake that is refused gets a plain answer, and its connection ends
   t.match(await client.response(), /^HTTP\/1\.1 429 [^]*connection: close[^]*\r\n\r\nno$/i);
 });
 
-t.test("a client that leaves before its tunnel is open is told of, and an error of its socket is nobody's", async (t) => {
-  const { port, next } = await listening(t);
-  for (const leave of [(socket: net.Socket) => void socket.end(), (socket: net.Socket) => void socket.resetAndDestroy()]) {
-    const client = new RawClient(t, port).send(...handshake);
-    const exchange = await next();
-    const gone = new Promise<void>((resolve) => exchange.onGone(resolve));
-    leave(client.socket);
-    await gone;
-    t.ok(exchange.gone);
-    exchange.reply(200, text, "too late", "utf8");
-  }
-});
+t.test(
+  "a client that leaves before its tunnel is open is told of, and an error of its socket is nobody's",
+  async (t) => {
+    const { port, next } = await listening(t);
+    for (const leave of [
+      (socket: net.Socket) => void socket.end(),
+      (socket: net.Socket) => void socket.resetAndDestroy(),
+    ]) {
+      const client = new RawClient(t, port).send(...handshake);
+      const exchange = await next();
+      const gone = new Promise<void>((resolve) => exchange.onGone(resolve));
+      leave(client.socket);
+      await gone;
+      t.ok(exchange.gone);
+      exchange.reply(200, text, "too late", "utf8");
+    }
+  },
+);
 
-t.test("what comes before a tunnel is open isn't lost, and not more of it is taken than a bound", async (t) => {
-  const { port, next } = await listening(t);
-  const client = new RawClient(t, port);
-  client.socket.write(`${handshake.join("\r\n")}\r\n\r\nearly `);
-  const exchange = await next();
-  client.socket.write("later ");
-  const flood = Buffer.alloc(8 * 1024 * 1024, "x");
-  client.socket.write(flood);
-  const { socket } = exchange.webSocket!;
-  while (!socket.isPaused()) await new Promise((resolve) => setImmediate(resolve));
-  t.ok(client.socket.writableLength > 0, "the rest waits with the client");
-  exchange.webSocket!.takeOver();
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  socket.on("data", (piece: Buffer) => {
-    pieces.push(piece);
-    bytes += piece.length;
-    if (bytes >= flood.length + 12) socket.end("good bye");
-  });
-  socket.resume();
-  t.equal(await client.response(), "good bye");
-  t.equal(Buffer.concat(pieces).toString("latin1", 0, 16), "early later xxxx");
-});
+t.test(
+  "what comes before a tunnel is open isn't lost, and not more of it is taken than a bound",
+  async (t) => {
+    const { port, next } = await listening(t);
+    const client = new RawClient(t, port);
+    client.socket.write(`${handshake.join("\r\n")}\r\n\r\nearly `);
+    const exchange = await next();
+    client.socket.write("later ");
+    const flood = Buffer.alloc(8 * 1024 * 1024, "x");
+    client.socket.write(flood);
+    const { socket } = exchange.webSocket!;
+    while (!socket.isPaused()) await new Promise((resolve) => setImmediate(resolve));
+    t.ok(client.socket.writableLength > 0, "the rest waits with the client");
+    exchange.webSocket!.takeOver();
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    socket.on("data", (piece: Buffer) => {
+      pieces.push(piece);
+      bytes += piece.length;
+      if (bytes >= flood.length + 12) socket.end("good bye");
+    });
+    socket.resume();
+    t.equal(await client.response(), "good bye");
+    t.equal(Buffer.concat(pieces).toString("latin1", 0, 16), "early later xxxx");
+  },
+);
 
 t.test("tunnels are cut with everything else when a stop has waited long enough", async (t) => {
   const { listener, port, next } = await listening(t);
@@ -568,13 +783,20 @@ t.test("tunnels are cut with everything else when a stop has waited long enough"
 
 t.test("an address that is taken is refused with the operating system's reason", async (t) => {
   const { port } = await listening(t);
-  await t.rejects(listenHttp({ listen: { host: "127.0.0.1", port }, stalledClientMs: 1000, handle: () => {} }), { code: "EADDRINUSE" });
+  await t.rejects(
+    listenHttp({ listen: { host: "127.0.0.1", port }, stalledClientMs: 1000, handle: () => {} }),
+    { code: "EADDRINUSE" },
+  );
 });
 
 t.test("the listener says where it listens, on IPv6 in brackets", async (t) => {
   const { url } = await listening(t);
   t.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
-  const six = await listenHttp({ listen: { host: "::1", port: 0 }, stalledClientMs: 1000, handle: () => {} }).catch(() => null);
+  const six = await listenHttp({
+    listen: { host: "::1", port: 0 },
+    stalledClientMs: 1000,
+    handle: () => {},
+  }).catch(() => null);
   if (six === null) return t.comment("this machine has no IPv6");
   t.match(six.url, /^http:\/\/\[::1\]:\d+$/);
   await six.close(0);

@@ -1,7 +1,12 @@
 import t from "tap";
 import { matchRoute } from "../../../proxy/http/match-route.js";
 
-const endpoints: readonly (readonly [method: string, path: string, endpoint: string, area: string])[] = [
+const endpoints: readonly (readonly [
+  method: string,
+  path: string,
+  endpoint: string,
+  area: string,
+])[] = [
   ["POST", "/v1/chat/completions", "chat_completions", "model"],
   ["POST", "/v1/responses", "responses", "model"],
   ["POST", "/v1/messages", "messages", "model"],
@@ -10,8 +15,12 @@ const endpoints: readonly (readonly [method: string, path: string, endpoint: str
   ["POST", "/v1/images/generations", "images", "model"],
   ["GET", "/v1/models", "models", "model"],
   ["GET", "/v1/realtime", "realtime", "model"],
-  ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => [method, "/p/openai/v1/anything", "passthrough", "model"] as const),
-  ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method) => [method, "/p/openai", "passthrough", "model"] as const),
+  ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map(
+    (method) => [method, "/p/openai/v1/anything", "passthrough", "model"] as const,
+  ),
+  ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map(
+    (method) => [method, "/p/openai", "passthrough", "model"] as const,
+  ),
   ["GET", "/admin/rate-limits", "rate-limits", "admin"],
   ["PUT", "/admin/rate-limits", "rate-limits", "admin"],
   ["DELETE", "/admin/rate-limits", "rate-limits", "admin"],
@@ -28,27 +37,65 @@ const endpoints: readonly (readonly [method: string, path: string, endpoint: str
 ];
 
 t.test("each endpoint has its method, path and kind of credentials", async (t) => {
-  for (const [method, path, endpoint, area] of endpoints) t.same(matchRoute(method, path), { kind: "endpoint", endpoint, area }, `${method} ${path}`);
+  for (const [method, path, endpoint, area] of endpoints)
+    t.same(matchRoute(method, path), { kind: "endpoint", endpoint, area }, `${method} ${path}`);
 });
 
 t.test("a known path with another method names those that it allows", async (t) => {
   const paths = [...new Set(endpoints.map(([, path]) => path))];
   for (const path of paths) {
     const allowed = endpoints.filter(([, of]) => of === path).map(([method]) => method);
-    for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "get", "", "constructor", "toString", "__proto__"]) {
+    for (const method of [
+      "GET",
+      "HEAD",
+      "POST",
+      "PUT",
+      "PATCH",
+      "DELETE",
+      "OPTIONS",
+      "CONNECT",
+      "get",
+      "",
+      "constructor",
+      "toString",
+      "__proto__",
+    ]) {
       if (allowed.includes(method)) continue;
       const match = matchRoute(method, path);
       t.equal(match.kind, "wrong-method", `${method} ${path}`);
-      if (match.kind === "wrong-method") t.same(match.allow.split(", ").sort(), [...allowed].sort(), `${method} ${path}`);
+      if (match.kind === "wrong-method")
+        t.same(match.allow.split(", ").sort(), [...allowed].sort(), `${method} ${path}`);
     }
   }
 });
 
 t.test("an unknown path fails in the shape of the area that it lies in", async (t) => {
   const table: readonly (readonly [path: string, area: string])[] = [
-    ["/", "model"], ["", "model"], ["/v1", "model"], ["/v1/nope", "model"], ["/v1/chat/completions/", "model"], ["/v1/chat/completions/x", "model"], ["/V1/models", "model"], ["//v1/models", "model"],
-    ["/health/", "model"], ["/healthy", "model"], ["/constructor", "model"], ["__proto__", "model"], ["*", "model"], ["/administrator", "model"], ["/p", "model"], ["/p/", "model"], ["/p//x", "model"], ["/px/openai", "model"],
-    ["/admin", "admin"], ["/admin/", "admin"], ["/admin/rate-limits/", "admin"], ["/admin/rate-limits/reset-all", "admin"], ["/admin/nope", "admin"],
+    ["/", "model"],
+    ["", "model"],
+    ["/v1", "model"],
+    ["/v1/nope", "model"],
+    ["/v1/chat/completions/", "model"],
+    ["/v1/chat/completions/x", "model"],
+    ["/V1/models", "model"],
+    ["//v1/models", "model"],
+    ["/health/", "model"],
+    ["/healthy", "model"],
+    ["/constructor", "model"],
+    ["__proto__", "model"],
+    ["*", "model"],
+    ["/administrator", "model"],
+    ["/p", "model"],
+    ["/p/", "model"],
+    ["/p//x", "model"],
+    ["/px/openai", "model"],
+    ["/admin", "admin"],
+    ["/admin/", "admin"],
+    ["/admin/rate-limits/", "admin"],
+    ["/admin/rate-limits/reset-all", "admin"],
+    ["/admin/nope", "admin"],
   ];
-  for (const [path, area] of table) for (const method of ["GET", "POST"]) t.same(matchRoute(method, path), { kind: "unknown", area }, `${method} ${path}`);
+  for (const [path, area] of table)
+    for (const method of ["GET", "POST"])
+      t.same(matchRoute(method, path), { kind: "unknown", area }, `${method} ${path}`);
 });

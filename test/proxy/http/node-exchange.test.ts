@@ -1,4 +1,7 @@
-/** Bodies that are read in pieces. What else an exchange does on sockets stands in `http-listener.test.ts`. */
+/**
+ * Bodies that are read in pieces. What else an exchange does on sockets stands in
+ * `http-listener.test.ts`.
+ */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
@@ -18,7 +21,11 @@ interface Upload {
 /** A request whose head has come; `length` null: in chunks. */
 async function begin(t: Test, length: number | null): Promise<Upload> {
   const arrived = new Promise<Exchange>((resolve) => (take = resolve));
-  const listener = await listenHttp({ listen: { host: "127.0.0.1", port: 0 }, stalledClientMs: 60_000, handle: (exchange) => take(exchange) });
+  const listener = await listenHttp({
+    listen: { host: "127.0.0.1", port: 0 },
+    stalledClientMs: 60_000,
+    handle: (exchange) => take(exchange),
+  });
   t.teardown(() => listener.close(0));
   const socket = connect(Number(new URL(listener.url).port), "127.0.0.1");
   socket.on("error", () => {});
@@ -29,12 +36,15 @@ async function begin(t: Test, length: number | null): Promise<Upload> {
     changed();
   });
   const closed = once(socket, "close");
-  socket.write(`POST /x HTTP/1.1\r\nhost: x\r\n${length === null ? "transfer-encoding: chunked" : `content-length: ${length}`}\r\n\r\n`);
+  socket.write(
+    `POST /x HTTP/1.1\r\nhost: x\r\n${length === null ? "transfer-encoding: chunked" : `content-length: ${length}`}\r\n\r\n`,
+  );
   return {
     exchange: await arrived,
     socket,
     async received(wanted) {
-      while (!text.includes(wanted) && !socket.destroyed) await Promise.race([closed, new Promise<void>((resolve) => (changed = resolve))]);
+      while (!text.includes(wanted) && !socket.destroyed)
+        await Promise.race([closed, new Promise<void>((resolve) => (changed = resolve))]);
       return text;
     },
   };
@@ -48,42 +58,58 @@ async function whole(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-const chunked = (bytes: Buffer): Buffer => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
+const chunked = (bytes: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 
-t.test("pieces are handed on while the rest is still to come, and the connection serves on", async (t) => {
-  const { exchange, socket, received } = await begin(t, 6);
-  const pieces = exchange.readPieces(bytesMax)[Symbol.asyncIterator]();
-  for (const piece of ["ab", "cd", "ef"]) {
-    socket.write(piece);
-    t.equal((await pieces.next()).value?.toString(), piece);
-  }
-  t.equal((await pieces.next()).done, true);
-  exchange.reply(200, [], "ok", "latin1");
-  t.notMatch(await received("ok"), /connection: close/i);
-  take = (next) => next.reply(200, [], "again", "latin1");
-  socket.write("GET /y HTTP/1.1\r\nhost: x\r\n\r\n");
-  t.match(await received("again"), /again/);
-});
+t.test(
+  "pieces are handed on while the rest is still to come, and the connection serves on",
+  async (t) => {
+    const { exchange, socket, received } = await begin(t, 6);
+    const pieces = exchange.readPieces(bytesMax)[Symbol.asyncIterator]();
+    for (const piece of ["ab", "cd", "ef"]) {
+      socket.write(piece);
+      t.equal((await pieces.next()).value?.toString(), piece);
+    }
+    t.equal((await pieces.next()).done, true);
+    exchange.reply(200, [], "ok", "latin1");
+    t.notMatch(await received("ok"), /connection: close/i);
+    take = (next) => next.reply(200, [], "again", "latin1");
+    socket.write("GET /y HTTP/1.1\r\nhost: x\r\n\r\n");
+    t.match(await received("again"), /again/);
+  },
+);
 
 t.test("a body of no told length is read to its end", async (t) => {
   const { exchange, socket } = await begin(t, null);
   const bytes = Buffer.alloc(bytesMax, 7);
-  socket.write(Buffer.concat([chunked(bytes.subarray(0, 10)), chunked(bytes.subarray(10)), Buffer.from("0\r\n\r\n")]));
+  socket.write(
+    Buffer.concat([
+      chunked(bytes.subarray(0, 10)),
+      chunked(bytes.subarray(10)),
+      Buffer.from("0\r\n\r\n"),
+    ]),
+  );
   t.ok((await whole(exchange.readPieces(bytesMax))).equals(bytes));
 });
 
-t.test("beyond the bound it is too large: at once by its own word, else when it is; the client hears so, and the connection ends", async (t) => {
-  for (const length of [bytesMax + 1, null]) {
-    const { exchange, socket, received } = await begin(t, length);
-    const bytes = Buffer.alloc(bytesMax + 1);
-    socket.write(length === null ? chunked(bytes) : bytes.subarray(0, 10));
-    await t.rejects(whole(exchange.readPieces(bytesMax)), new UploadTooLarge(`the body is larger than ${bytesMax} bytes`));
-    exchange.reply(413, [], "too large", "latin1");
-    socket.write(length === null ? Buffer.from("0\r\n\r\n") : bytes.subarray(10));
-    t.match(await received("too large"), /^HTTP\/1\.1 413 [^]*connection: close/i);
-    if (!socket.destroyed) await once(socket, "close");
-  }
-});
+t.test(
+  "beyond the bound it is too large: at once by its own word, else when it is; the client hears so, and the connection ends",
+  async (t) => {
+    for (const length of [bytesMax + 1, null]) {
+      const { exchange, socket, received } = await begin(t, length);
+      const bytes = Buffer.alloc(bytesMax + 1);
+      socket.write(length === null ? chunked(bytes) : bytes.subarray(0, 10));
+      await t.rejects(
+        whole(exchange.readPieces(bytesMax)),
+        new UploadTooLarge(`the body is larger than ${bytesMax} bytes`),
+      );
+      exchange.reply(413, [], "too large", "latin1");
+      socket.write(length === null ? Buffer.from("0\r\n\r\n") : bytes.subarray(10));
+      t.match(await received("too large"), /^HTTP\/1\.1 413 [^]*connection: close/i);
+      if (!socket.destroyed) await once(socket, "close");
+    }
+  },
+);
 
 t.test("a client that leaves before the end is gone", async (t) => {
   const { exchange, socket } = await begin(t, 1000);
@@ -96,22 +122,25 @@ t.test("a client that leaves before the end is gone", async (t) => {
   t.equal(exchange.gone, true);
 });
 
-t.test("who stops reading may answer all the same, whole or as a stream, and the connection ends after it", async (t) => {
-  for (const streamed of [false, true]) {
-    const { exchange, socket, received } = await begin(t, 1_000_000);
-    const pieces = exchange.readPieces(2_000_000)[Symbol.asyncIterator]();
-    socket.write(Buffer.alloc(1000));
-    await pieces.next();
-    await pieces.return?.();
-    if (streamed) {
-      exchange.begin(200, []);
-      exchange.write(Buffer.from("enough"));
-      exchange.end();
-    } else exchange.reply(401, [], "enough", "latin1");
-    t.match(await received("enough"), /connection: close/i, streamed ? "a stream" : "whole");
-    if (!socket.destroyed) await once(socket, "close");
-  }
-});
+t.test(
+  "who stops reading may answer all the same, whole or as a stream, and the connection ends after it",
+  async (t) => {
+    for (const streamed of [false, true]) {
+      const { exchange, socket, received } = await begin(t, 1_000_000);
+      const pieces = exchange.readPieces(2_000_000)[Symbol.asyncIterator]();
+      socket.write(Buffer.alloc(1000));
+      await pieces.next();
+      await pieces.return?.();
+      if (streamed) {
+        exchange.begin(200, []);
+        exchange.write(Buffer.from("enough"));
+        exchange.end();
+      } else exchange.reply(401, [], "enough", "latin1");
+      t.match(await received("enough"), /connection: close/i, streamed ? "a stream" : "whole");
+      if (!socket.destroyed) await once(socket, "close");
+    }
+  },
+);
 
 t.test("a body that nobody began to read leaves the connection as it is", async (t) => {
   const { exchange, socket, received } = await begin(t, 3);

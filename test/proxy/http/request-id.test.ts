@@ -4,7 +4,8 @@ import { createRequestIds } from "../../../proxy/http/request-id.js";
 t.test("a sane id is the caller's own; anything else gets a new one", async (t) => {
   const idOf = createRequestIds();
   for (const given of ["a", "job-7:3/x+y=z@_.", "x".repeat(128)]) t.equal(idOf(given), given);
-  for (const given of [undefined, "", "x".repeat(129), "a b", "a\nb", 'a"b', "ü", ["a"]]) t.match(idOf(given), /^req_[\w-]{22}$/, JSON.stringify(given));
+  for (const given of [undefined, "", "x".repeat(129), "a b", "a\nb", 'a"b', "ü", ["a"]])
+    t.match(idOf(given), /^req_[\w-]{22}$/, JSON.stringify(given));
 });
 
 t.test("new ids never repeat, within a process or between two", async (t) => {

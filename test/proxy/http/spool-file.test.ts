@@ -21,16 +21,20 @@ function openSpools(): string[] {
   return links.filter((link) => link.includes("sluice-upload-"));
 }
 
-t.test("what was written is read in order, as often as needed, also in two readings at once", async (t) => {
-  const spool = await createSpoolFile();
-  t.teardown(() => spool.close());
-  t.equal((await contentOf(spool)).length, 0, "nothing at first");
-  const pieces = Array.from({ length: 20 }, (_, i) => Buffer.alloc(10_007 + i, i));
-  for (const piece of pieces) await spool.write(piece);
-  const whole = Buffer.concat(pieces);
-  for (const content of await Promise.all([contentOf(spool), contentOf(spool)])) t.ok(content.equals(whole));
-  t.ok((await contentOf(spool)).equals(whole));
-});
+t.test(
+  "what was written is read in order, as often as needed, also in two readings at once",
+  async (t) => {
+    const spool = await createSpoolFile();
+    t.teardown(() => spool.close());
+    t.equal((await contentOf(spool)).length, 0, "nothing at first");
+    const pieces = Array.from({ length: 20 }, (_, i) => Buffer.alloc(10_007 + i, i));
+    for (const piece of pieces) await spool.write(piece);
+    const whole = Buffer.concat(pieces);
+    for (const content of await Promise.all([contentOf(spool), contentOf(spool)]))
+      t.ok(content.equals(whole));
+    t.ok((await contentOf(spool)).equals(whole));
+  },
+);
 
 t.test("it has no name while it is used, and is gone once it is closed", async (t) => {
   const spool = await createSpoolFile();
@@ -46,7 +50,12 @@ t.test("it has no name while it is used, and is gone once it is closed", async (
 
 t.test("a directory that takes no file is told as such", async (t) => {
   const before = process.env["TMPDIR"];
-  t.teardown(() => (before === undefined ? delete process.env["TMPDIR"] : (process.env["TMPDIR"] = before)));
+  t.teardown(() =>
+    before === undefined ? delete process.env["TMPDIR"] : (process.env["TMPDIR"] = before),
+  );
   process.env["TMPDIR"] = "/nowhere/at/all";
-  await t.rejects(createSpoolFile(), { name: "SpoolFailed", message: "the upload can't be kept on disk (ENOENT)" });
+  await t.rejects(createSpoolFile(), {
+    name: "SpoolFailed",
+    message: "the upload can't be kept on disk (ENOENT)",
+  });
 });

@@ -1,60 +1,160 @@
 import t from "tap";
-import { handshakeHeaders, headerWithProtocolKey, isForeignPage, isHandshake, switchedHeaders } from "../../../proxy/http/web-socket-handshake.js";
+import {
+  handshakeHeaders,
+  headerWithProtocolKey,
+  isForeignPage,
+  isHandshake,
+  switchedHeaders,
+} from "../../../proxy/http/web-socket-handshake.js";
 
-const from = (headers: Readonly<Record<string, string>>) => (name: string): string | undefined => headers[name];
+const from =
+  (headers: Readonly<Record<string, string>>) =>
+  (name: string): string | undefined =>
+    headers[name];
 
-t.test("a handshake is a GET for a WebSocket, without a body, at one of the places that have them", async (t) => {
-  const asked = { upgrade: "websocket" };
-  const table: readonly (readonly [method: string, url: string, headers: Readonly<Record<string, string>>, is: boolean])[] = [
-    ["GET", "/v1/realtime?model=m", asked, true],
-    ["GET", "/v1/realtime", { upgrade: " WebSocket " }, true],
-    ["GET", "/p/openai/v1/realtime", { ...asked, "content-length": "0" }, true],
-    ["POST", "/v1/realtime", asked, false],
-    ["GET", "/v1/realtimes", asked, false],
-    ["GET", "/v1/models", asked, false],
-    ["GET", "/p", asked, false],
-    ["GET", "/v1/realtime", {}, false],
-    ["GET", "/v1/realtime", { upgrade: "h2c" }, false],
-    ["GET", "/v1/realtime", { upgrade: "websocket, h2c" }, false],
-    ["GET", "/v1/realtime", { ...asked, "content-length": "5" }, false],
-    ["GET", "/v1/realtime", { ...asked, "transfer-encoding": "chunked" }, false],
-  ];
-  for (const [method, url, headers, is] of table) t.equal(isHandshake(method, url, from(headers)), is, `${method} ${url} ${JSON.stringify(headers)}`);
-});
+t.test(
+  "a handshake is a GET for a WebSocket, without a body, at one of the places that have them",
+  async (t) => {
+    const asked = { upgrade: "websocket" };
+    const table: readonly (readonly [
+      method: string,
+      url: string,
+      headers: Readonly<Record<string, string>>,
+      is: boolean,
+    ])[] = [
+      ["GET", "/v1/realtime?model=m", asked, true],
+      ["GET", "/v1/realtime", { upgrade: " WebSocket " }, true],
+      ["GET", "/p/openai/v1/realtime", { ...asked, "content-length": "0" }, true],
+      ["POST", "/v1/realtime", asked, false],
+      ["GET", "/v1/realtimes", asked, false],
+      ["GET", "/v1/models", asked, false],
+      ["GET", "/p", asked, false],
+      ["GET", "/v1/realtime", {}, false],
+      ["GET", "/v1/realtime", { upgrade: "h2c" }, false],
+      ["GET", "/v1/realtime", { upgrade: "websocket, h2c" }, false],
+      ["GET", "/v1/realtime", { ...asked, "content-length": "5" }, false],
+      ["GET", "/v1/realtime", { ...asked, "transfer-encoding": "chunked" }, false],
+    ];
+    for (const [method, url, headers, is] of table)
+      t.equal(
+        isHandshake(method, url, from(headers)),
+        is,
+        `${method} ${url} ${JSON.stringify(headers)}`,
+      );
+  },
+);
 
 t.test("a key among the subprotocols is an authorization where there is no other", async (t) => {
   const table = [
-    [{ "sec-websocket-protocol": "realtime, openai-insecure-api-key.sk-1.2_3, openai-beta.realtime-v1" }, "Bearer sk-1.2_3"],
-    [{ "sec-websocket-protocol": "realtime,openai-insecure-api-key.a", authorization: "Bearer b" }, "Bearer b"],
-    [{ "sec-websocket-protocol": "realtime,openai-insecure-api-key.a", "x-api-key": "b" }, undefined],
-    [{ "sec-websocket-protocol": "realtime,openai-insecure-api-key.a", authorization: "", "x-api-key": " " }, "Bearer a"],
+    [
+      {
+        "sec-websocket-protocol":
+          "realtime, openai-insecure-api-key.sk-1.2_3, openai-beta.realtime-v1",
+      },
+      "Bearer sk-1.2_3",
+    ],
+    [
+      { "sec-websocket-protocol": "realtime,openai-insecure-api-key.a", authorization: "Bearer b" },
+      "Bearer b",
+    ],
+    [
+      { "sec-websocket-protocol": "realtime,openai-insecure-api-key.a", "x-api-key": "b" },
+      undefined,
+    ],
+    [
+      {
+        "sec-websocket-protocol": "realtime,openai-insecure-api-key.a",
+        authorization: "",
+        "x-api-key": " ",
+      },
+      "Bearer a",
+    ],
     [{ "sec-websocket-protocol": "realtime" }, undefined],
     [{}, undefined],
   ] as const;
-  for (const [headers, authorization] of table) t.equal(headerWithProtocolKey(from(headers))("authorization"), authorization);
-  t.equal(headerWithProtocolKey(from({ "x-other": "1", "sec-websocket-protocol": "openai-insecure-api-key.a" }))("x-other"), "1");
+  for (const [headers, authorization] of table)
+    t.equal(headerWithProtocolKey(from(headers))("authorization"), authorization);
+  t.equal(
+    headerWithProtocolKey(
+      from({ "x-other": "1", "sec-websocket-protocol": "openai-insecure-api-key.a" }),
+    )("x-other"),
+    "1",
+  );
 });
 
 t.test("the provider is asked with neither credentials nor extensions", async (t) => {
   const asked = [
-    "Host", "a", "Connection", "Upgrade, X-Hop", "X-Hop", "1", "Upgrade", "websocket", "Authorization", "Bearer caller", "Cookie", "c=1", "X-Path", "/team",
-    "Sec-WebSocket-Key", "abc", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Extensions", "permessage-deflate",
-    "Sec-WebSocket-Protocol", "realtime, openai-insecure-api-key.caller", "sec-websocket-protocol", "OpenAI-Insecure-API-Key.caller, openai-beta.realtime-v1", "OpenAI-Beta", "realtime=v1",
+    "Host",
+    "a",
+    "Connection",
+    "Upgrade, X-Hop",
+    "X-Hop",
+    "1",
+    "Upgrade",
+    "websocket",
+    "Authorization",
+    "Bearer caller",
+    "Cookie",
+    "c=1",
+    "X-Path",
+    "/team",
+    "Sec-WebSocket-Key",
+    "abc",
+    "Sec-WebSocket-Version",
+    "13",
+    "Sec-WebSocket-Extensions",
+    "permessage-deflate",
+    "Sec-WebSocket-Protocol",
+    "realtime, openai-insecure-api-key.caller",
+    "sec-websocket-protocol",
+    "OpenAI-Insecure-API-Key.caller, openai-beta.realtime-v1",
+    "OpenAI-Beta",
+    "realtime=v1",
   ];
-  t.same(handshakeHeaders(asked, "x-path"), ["Sec-WebSocket-Key", "abc", "Sec-WebSocket-Version", "13", "OpenAI-Beta", "realtime=v1", "sec-websocket-protocol", "realtime, openai-beta.realtime-v1"]);
-  t.same(handshakeHeaders(["Sec-WebSocket-Protocol", "openai-insecure-api-key.caller"], "x-path"), [], "with nothing left, nothing is offered");
+  t.same(handshakeHeaders(asked, "x-path"), [
+    "Sec-WebSocket-Key",
+    "abc",
+    "Sec-WebSocket-Version",
+    "13",
+    "OpenAI-Beta",
+    "realtime=v1",
+    "sec-websocket-protocol",
+    "realtime, openai-beta.realtime-v1",
+  ]);
+  t.same(
+    handshakeHeaders(["Sec-WebSocket-Protocol", "openai-insecure-api-key.caller"], "x-path"),
+    [],
+    "with nothing left, nothing is offered",
+  );
 });
 
-t.test("the client is told a subprotocol only if the provider had been offered it, and never an extension", async (t) => {
-  const asked = ["Sec-WebSocket-Protocol", "realtime, openai-insecure-api-key.caller"];
-  const head = ["upgrade", "websocket", "connection", "Upgrade", "sec-websocket-accept", "xyz"];
-  const table = [
-    ["realtime", [...head, "sec-websocket-protocol", "realtime"]],
-    ["openai-insecure-api-key.caller", head],
-    ["other", head],
-  ] as const;
-  for (const [chosen, expected] of table) t.same(switchedHeaders(["sec-websocket-accept", "xyz", "Sec-WebSocket-Extensions", "permessage-deflate", "Sec-WebSocket-Protocol", chosen], asked), expected);
-});
+t.test(
+  "the client is told a subprotocol only if the provider had been offered it, and never an extension",
+  async (t) => {
+    const asked = ["Sec-WebSocket-Protocol", "realtime, openai-insecure-api-key.caller"];
+    const head = ["upgrade", "websocket", "connection", "Upgrade", "sec-websocket-accept", "xyz"];
+    const table = [
+      ["realtime", [...head, "sec-websocket-protocol", "realtime"]],
+      ["openai-insecure-api-key.caller", head],
+      ["other", head],
+    ] as const;
+    for (const [chosen, expected] of table)
+      t.same(
+        switchedHeaders(
+          [
+            "sec-websocket-accept",
+            "xyz",
+            "Sec-WebSocket-Extensions",
+            "permessage-deflate",
+            "Sec-WebSocket-Protocol",
+            chosen,
+          ],
+          asked,
+        ),
+        expected,
+      );
+  },
+);
 
 t.test("a page is foreign unless it is this host's, or of this machine", async (t) => {
   const host = "sluice.example:8080";
@@ -70,5 +170,10 @@ t.test("a page is foreign unless it is this host's, or of this machine", async (
     ["null", true],
     ["", true],
   ] as const;
-  for (const [origin, is] of table) t.equal(isForeignPage(from({ host, ...(origin === undefined ? {} : { origin }) })), is, String(origin));
+  for (const [origin, is] of table)
+    t.equal(
+      isForeignPage(from({ host, ...(origin === undefined ? {} : { origin }) })),
+      is,
+      String(origin),
+    );
 });

@@ -14,7 +14,10 @@ interface Asked {
 class Provider implements Upstream {
   readonly asked: Asked[] = [];
 
-  send(request: UpstreamRequest, sink: UpstreamSink): { pause(): void; resume(): void; abort(): void } {
+  send(
+    request: UpstreamRequest,
+    sink: UpstreamSink,
+  ): { pause(): void; resume(): void; abort(): void } {
     const call: Asked = { request, sink, aborted: false };
     this.asked.push(call);
     return { pause: () => {}, resume: () => {}, abort: () => void (call.aborted = true) };
@@ -41,7 +44,8 @@ class Provider implements Upstream {
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const list = (...ids: readonly string[]): string => JSON.stringify({ object: "list", data: ids.map((id) => ({ id, object: "model" })) });
+const list = (...ids: readonly string[]): string =>
+  JSON.stringify({ object: "list", data: ids.map((id) => ({ id, object: "model" })) });
 
 interface Bench {
   readonly catalog: ModelCatalog;
@@ -57,14 +61,23 @@ function bench(models: Readonly<Record<string, readonly string[] | null>>): Benc
   const providers = Object.fromEntries(Object.keys(models).map((name) => [name, new Provider()]));
   const timers: { ms: number; run: () => void }[] = [];
   const told: string[] = [];
-  const config = { providers: Object.entries(models).map(([name, of]) => ({ name, models: of }) as ProviderConfig), virtualModels: [] } as unknown as Config;
+  const config = {
+    providers: Object.entries(models).map(([name, of]) => ({ name, models: of }) as ProviderConfig),
+    virtualModels: [],
+  } as unknown as Config;
   const catalog = createModelCatalog(config, {
     upstreams: new Map(Object.entries(providers)),
     schedule: (ms, run) => void timers.push({ ms, run }),
     onLearned: (provider, count) => void told.push(`${provider} ${count}`),
     onFailed: (provider, reason) => void told.push(`${provider}: ${reason}`),
   });
-  return { catalog, providers, timers, told, ids: () => listModels(catalog.current()).map(({ id }) => id) };
+  return {
+    catalog,
+    providers,
+    timers,
+    told,
+    ids: () => listModels(catalog.current()).map(({ id }) => id),
+  };
 }
 
 /** Whether a promise is resolved by now. */
@@ -78,61 +91,89 @@ async function isResolved(promise: Promise<unknown>): Promise<boolean> {
 t.test("what is configured is known at once, and nobody is asked for it", async (t) => {
   const { catalog, providers, timers, ids } = bench({ openai: ["gpt-4o", "o3"], local: ["*"] });
   t.same(ids(), ["openai/gpt-4o", "openai/o3"]);
-  t.same([providers["openai"]!.asked.length, providers["local"]!.asked.length, timers.length], [0, 0, 0]);
+  t.same(
+    [providers["openai"]!.asked.length, providers["local"]!.asked.length, timers.length],
+    [0, 0, 0],
+  );
   t.ok(await isResolved(catalog.firstLearned()));
 });
 
-t.test("a provider without a list is asked at the start, and its models are there once it has answered", async (t) => {
-  const { catalog, providers, told, ids } = bench({ openai: null, local: ["llama"] });
-  const openai = providers["openai"]!;
-  t.match(openai.asked[0]!.request, { method: "GET", path: "/models", body: null });
-  t.same(ids(), ["local/llama"]);
-  const before = catalog.current();
-  t.equal(resolveModel(before, "gpt-4o"), null);
-  await openai.answer(200, list("gpt-4o", "o3"));
-  t.same(ids(), ["openai/gpt-4o", "openai/o3", "local/llama"]);
-  t.match(resolveModel(catalog.current(), "gpt-4o"), { targets: [{ provider: "openai", model: "gpt-4o" }] });
-  t.equal(resolveModel(before, "gpt-4o"), null, "a catalog in use doesn't change");
-  t.same(told, ["openai 2"]);
-});
+t.test(
+  "a provider without a list is asked at the start, and its models are there once it has answered",
+  async (t) => {
+    const { catalog, providers, told, ids } = bench({ openai: null, local: ["llama"] });
+    const openai = providers["openai"]!;
+    t.match(openai.asked[0]!.request, { method: "GET", path: "/models", body: null });
+    t.same(ids(), ["local/llama"]);
+    const before = catalog.current();
+    t.equal(resolveModel(before, "gpt-4o"), null);
+    await openai.answer(200, list("gpt-4o", "o3"));
+    t.same(ids(), ["openai/gpt-4o", "openai/o3", "local/llama"]);
+    t.match(resolveModel(catalog.current(), "gpt-4o"), {
+      targets: [{ provider: "openai", model: "gpt-4o" }],
+    });
+    t.equal(resolveModel(before, "gpt-4o"), null, "a catalog in use doesn't change");
+    t.same(told, ["openai 2"]);
+  },
+);
 
-t.test("every shape of a list that providers give is read, and what is no model in it left out", async (t) => {
-  const table: readonly (readonly [body: string, ids: readonly string[]])[] = [
-    [list(), []],
-    ['[{"id":"a"},{"id":"b"}]', ["p/a", "p/b"]],
-    ['{"data":[{"id":"a"},{"id":""},{"id":5},null,"b",{"name":"c"},{"id":"d/e"}]}', ["p/a", "p/d/e"]],
-    ['{"data":[{"id":"a"},{"id":"a"}]}', ["p/a"]],
-    [`{"data":[{"id":"a"},{"id":"${"x".repeat(600)}"}]}`, ["p/a"]],
-    ['{"data":[{"id":"größe"}]}', ["p/größe"]],
-  ];
-  for (const [body, expected] of table) {
-    const { providers, ids } = bench({ p: null });
-    await providers["p"]!.answer(200, body);
-    t.same(ids(), expected, body.slice(0, 60));
-  }
-});
+t.test(
+  "every shape of a list that providers give is read, and what is no model in it left out",
+  async (t) => {
+    const table: readonly (readonly [body: string, ids: readonly string[]])[] = [
+      [list(), []],
+      ['[{"id":"a"},{"id":"b"}]', ["p/a", "p/b"]],
+      [
+        '{"data":[{"id":"a"},{"id":""},{"id":5},null,"b",{"name":"c"},{"id":"d/e"}]}',
+        ["p/a", "p/d/e"],
+      ],
+      ['{"data":[{"id":"a"},{"id":"a"}]}', ["p/a"]],
+      [`{"data":[{"id":"a"},{"id":"${"x".repeat(600)}"}]}`, ["p/a"]],
+      ['{"data":[{"id":"größe"}]}', ["p/größe"]],
+    ];
+    for (const [body, expected] of table) {
+      const { providers, ids } = bench({ p: null });
+      await providers["p"]!.answer(200, body);
+      t.same(ids(), expected, body.slice(0, 60));
+    }
+  },
+);
 
 t.test("an answer that is no list is told, and asked for again sooner", async (t) => {
-  const table: readonly (readonly [answer: (provider: Provider) => Promise<void>, told: string])[] = [
-    [(provider) => provider.answer(401, "{}"), "p: GET /models answered 401"],
-    [(provider) => provider.answer(500, "oops"), "p: GET /models answered 500"],
-    [(provider) => provider.answer(204, "   "), "p: GET /models answered 204"],
-    [(provider) => provider.answer(200, "<html>"), "p: GET /models did not answer with JSON"],
-    [(provider) => provider.answer(200, '{"models":[]}'), "p: GET /models did not answer with a list"],
-    [(provider) => provider.answer(200, "null"), "p: GET /models did not answer with a list"],
-    [(provider) => provider.answer(200, '{"data":{}}'), "p: GET /models did not answer with a list"],
-    [(provider) => provider.fail("ECONNREFUSED"), "p: ECONNREFUSED"],
-  ];
+  const table: readonly (readonly [answer: (provider: Provider) => Promise<void>, told: string])[] =
+    [
+      [(provider) => provider.answer(401, "{}"), "p: GET /models answered 401"],
+      [(provider) => provider.answer(500, "oops"), "p: GET /models answered 500"],
+      [(provider) => provider.answer(204, "   "), "p: GET /models answered 204"],
+      [(provider) => provider.answer(200, "<html>"), "p: GET /models did not answer with JSON"],
+      [
+        (provider) => provider.answer(200, '{"models":[]}'),
+        "p: GET /models did not answer with a list",
+      ],
+      [(provider) => provider.answer(200, "null"), "p: GET /models did not answer with a list"],
+      [
+        (provider) => provider.answer(200, '{"data":{}}'),
+        "p: GET /models did not answer with a list",
+      ],
+      [(provider) => provider.fail("ECONNREFUSED"), "p: ECONNREFUSED"],
+    ];
   for (const [answer, expected] of table) {
     const { providers, told, timers } = bench({ p: null });
     timers.length = 0;
     await answer(providers["p"]!);
     t.same(told, [expected]);
-    t.same(timers.map(({ ms }) => ms), [30_000]);
+    t.same(
+      timers.map(({ ms }) => ms),
+      [30_000],
+    );
     timers[0]!.run();
     t.equal(providers["p"]!.asked.length, 2);
     await providers["p"]!.answer(200, list("a"));
-    t.same(timers.map(({ ms }) => ms), [30_000, 600_000], "a good answer is asked for again later");
+    t.same(
+      timers.map(({ ms }) => ms),
+      [30_000, 600_000],
+      "a good answer is asked for again later",
+    );
   }
 });
 
@@ -140,7 +181,8 @@ t.test("a list that grows without end is cut off", async (t) => {
   const { providers, told } = bench({ p: null });
   const { asked } = providers["p"]!;
   asked[0]!.sink.onHead(200, []);
-  for (let i = 0; i < 10 && !asked[0]!.aborted; i++) asked[0]!.sink.onData(Buffer.alloc(1024 * 1024, 0x20));
+  for (let i = 0; i < 10 && !asked[0]!.aborted; i++)
+    asked[0]!.sink.onData(Buffer.alloc(1024 * 1024, 0x20));
   await settled();
   t.equal(asked[0]!.aborted, true);
   t.match(told, [/^p: its list of models is larger than 8388608 bytes$/]);
@@ -159,24 +201,27 @@ t.test("a list that is learned again replaces the one before, a failure leaves i
   t.same(told, ["p 2", "p: ETIMEDOUT"], "only the first success is told");
 });
 
-t.test("an unknown name waits until every provider has answered once, but no longer than three seconds", async (t) => {
-  const both = bench({ a: null, b: null });
-  const waits = both.catalog.firstLearned();
-  await both.providers["a"]!.answer(200, list("x"));
-  t.notOk(await isResolved(waits));
-  await both.providers["b"]!.fail("ECONNREFUSED");
-  t.ok(await isResolved(waits), "a failure is an answer too");
-  t.ok(await isResolved(both.catalog.firstLearned()), "and from then on nobody waits");
-  const slow = bench({ a: null });
-  const waiting = slow.catalog.firstLearned();
-  const [limit] = slow.timers;
-  t.equal(limit!.ms, 3_000);
-  limit!.run();
-  t.ok(await isResolved(waiting));
-  await slow.providers["a"]!.answer(200, list("x"));
-  t.same(slow.ids(), ["a/x"], "what comes later is learned all the same");
-  t.ok(await isResolved(slow.catalog.firstLearned()));
-});
+t.test(
+  "an unknown name waits until every provider has answered once, but no longer than three seconds",
+  async (t) => {
+    const both = bench({ a: null, b: null });
+    const waits = both.catalog.firstLearned();
+    await both.providers["a"]!.answer(200, list("x"));
+    t.notOk(await isResolved(waits));
+    await both.providers["b"]!.fail("ECONNREFUSED");
+    t.ok(await isResolved(waits), "a failure is an answer too");
+    t.ok(await isResolved(both.catalog.firstLearned()), "and from then on nobody waits");
+    const slow = bench({ a: null });
+    const waiting = slow.catalog.firstLearned();
+    const [limit] = slow.timers;
+    t.equal(limit!.ms, 3_000);
+    limit!.run();
+    t.ok(await isResolved(waiting));
+    await slow.providers["a"]!.answer(200, list("x"));
+    t.same(slow.ids(), ["a/x"], "what comes later is learned all the same");
+    t.ok(await isResolved(slow.catalog.firstLearned()));
+  },
+);
 
 t.test("after a stop nobody is asked again, and nobody waits", async (t) => {
   const { catalog, providers, timers } = bench({ a: null });

@@ -1,4 +1,7 @@
-/** The price list against the package that it comes from: what our integers make of a price, the package's own arithmetic makes too. */
+/**
+ * The price list against the package that it comes from: what our integers make of a price, the
+ * package's own arithmetic makes too.
+ */
 import { calcPrice, waitForUpdate } from "@pydantic/genai-prices";
 import t from "tap";
 import { loadPriceList } from "../../../proxy/routing/price-list.js";
@@ -9,55 +12,136 @@ const list = await loadPriceList();
 const nowMs = Date.UTC(2026, 10, 21, 12);
 
 /** Their prices are the operator's to give: they run at home, or the list leaves them out. */
-const unlisted: ReadonlySet<string> = new Set(["ollama", "vllm", "deepinfra", "nvidia", "sambanova"]);
+const unlisted: ReadonlySet<string> = new Set([
+  "ollama",
+  "vllm",
+  "deepinfra",
+  "nvidia",
+  "sambanova",
+]);
 
-t.test("every preset is found in the list by its address, and by its name behind a relay", async (t) => {
-  for (const { name, baseUrl } of presets) {
-    if (unlisted.has(name)) {
-      t.equal(list.providerId(baseUrl ?? "", name), null, name);
-      continue;
+t.test(
+  "every preset is found in the list by its address, and by its name behind a relay",
+  async (t) => {
+    for (const { name, baseUrl } of presets) {
+      if (unlisted.has(name)) {
+        t.equal(list.providerId(baseUrl ?? "", name), null, name);
+        continue;
+      }
+      const id = list.providerId(baseUrl ?? "", baseUrl === null ? name : "mine");
+      t.type(id, "string", name);
+      t.equal(list.providerId("http://127.0.0.1:9/v1", name), id, name);
     }
-    const id = list.providerId(baseUrl ?? "", baseUrl === null ? name : "mine");
-    t.type(id, "string", name);
-    t.equal(list.providerId("http://127.0.0.1:9/v1", name), id, name);
-  }
-  for (const [baseUrl, name] of [["http://127.0.0.1:9/v1", "local"], ["http://127.0.0.1:9/v1", "my-openai-mock"], ["https://example.com/?https://api.openai.com", "x"], ["", "simulator"]] as const) t.equal(list.providerId(baseUrl, name), null, `${name} ${baseUrl}`);
-});
+    for (const [baseUrl, name] of [
+      ["http://127.0.0.1:9/v1", "local"],
+      ["http://127.0.0.1:9/v1", "my-openai-mock"],
+      ["https://example.com/?https://api.openai.com", "x"],
+      ["", "simulator"],
+    ] as const)
+      t.equal(list.providerId(baseUrl, name), null, `${name} ${baseUrl}`);
+  },
+);
 
 t.test("models are priced by their ids; unknown ones aren't", async (t) => {
-  const rates = (provider: string, model: string): unknown => list.price(provider, model, nowMs)?.rates;
-  t.same(rates("openai", "gpt-4o"), { input: 2_500_000, output: 10_000_000, cachedInput: 1_250_000, cacheWrite: null });
-  t.same(rates("openai", "gpt-4o-2024-11-20"), rates("openai", "gpt-4o"), "a dated one is the same model");
-  t.same(rates("anthropic", "claude-sonnet-4-20250514"), { input: 3_000_000, output: 15_000_000, cachedInput: 300_000, cacheWrite: 3_750_000 });
-  t.match(list.price("google", "gemini-2.5-pro", nowMs), { rates: { input: 1_250_000 }, tiers: [{ aboveInputTokens: 200_000, rates: { input: 2_500_000, output: 15_000_000, cachedInput: 250_000 } }] });
-  for (const [provider, model] of [["openai", "gpt-nope"], ["nobody", "gpt-4o"], ["groq", "whisper-large-v3"], ["openai", ""]] as const) t.equal(list.price(provider, model, nowMs), null, `${provider}/${model}`);
+  const rates = (provider: string, model: string): unknown =>
+    list.price(provider, model, nowMs)?.rates;
+  t.same(rates("openai", "gpt-4o"), {
+    input: 2_500_000,
+    output: 10_000_000,
+    cachedInput: 1_250_000,
+    cacheWrite: null,
+  });
+  t.same(
+    rates("openai", "gpt-4o-2024-11-20"),
+    rates("openai", "gpt-4o"),
+    "a dated one is the same model",
+  );
+  t.same(rates("anthropic", "claude-sonnet-4-20250514"), {
+    input: 3_000_000,
+    output: 15_000_000,
+    cachedInput: 300_000,
+    cacheWrite: 3_750_000,
+  });
+  t.match(list.price("google", "gemini-2.5-pro", nowMs), {
+    rates: { input: 1_250_000 },
+    tiers: [
+      {
+        aboveInputTokens: 200_000,
+        rates: { input: 2_500_000, output: 15_000_000, cachedInput: 250_000 },
+      },
+    ],
+  });
+  for (const [provider, model] of [
+    ["openai", "gpt-nope"],
+    ["nobody", "gpt-4o"],
+    ["groq", "whisper-large-v3"],
+    ["openai", ""],
+  ] as const)
+    t.equal(list.price(provider, model, nowMs), null, `${provider}/${model}`);
 });
 
 t.test("a price that changes by the hour is that of the time", async (t) => {
-  const at = (hour: number): unknown => list.price("deepseek", "deepseek-chat", Date.UTC(2026, 10, 21, hour))?.rates;
+  const at = (hour: number): unknown =>
+    list.price("deepseek", "deepseek-chat", Date.UTC(2026, 10, 21, hour))?.rates;
   t.not(JSON.stringify(at(12)), JSON.stringify(at(20)));
 });
 
-/** The units that usage tells us about. Models that are sold by others too come out cheaper here, which `docs/usage.md` says. */
-const ours = new Set(["input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "requests_kcount", "web_searches_kcount", "storage_searches_kcount", "cache_write_1h_mtok"]);
+/**
+ * The units that usage tells us about. Models that are sold by others too come out cheaper here,
+ * which `docs/usage.md` says.
+ */
+const ours = new Set([
+  "input_mtok",
+  "output_mtok",
+  "cache_read_mtok",
+  "cache_write_mtok",
+  "requests_kcount",
+  "web_searches_kcount",
+  "storage_searches_kcount",
+  "cache_write_1h_mtok",
+]);
 
-t.test("costs agree with the package's own arithmetic, over every model of the presets", async (t) => {
-  const providers = (await waitForUpdate()) ?? [];
-  const ids = new Set(presets.map(({ baseUrl, name }) => list.providerId(baseUrl ?? "", name)));
-  let compared = 0;
-  for (const { id: providerId, models } of providers.filter(({ id }) => ids.has(id))) {
-    for (const { id } of models) {
-      for (const input_tokens of [1000, 250_000]) {
-        const tokens = { input_tokens, output_tokens: 321, cache_read_tokens: 400, cache_write_tokens: 37 };
-        const theirs = calcPrice(tokens, id, { providerId, timestamp: new Date(nowMs) });
-        if (theirs === null || Object.keys(theirs.model_price).some((key) => !ours.has(key)) || theirs.model_price["output_mtok"] === undefined) continue;
-        const costs = priceUsage({ inputTokens: input_tokens, outputTokens: 321, totalTokens: input_tokens + 321, cachedInputTokens: 400, cacheWriteInputTokens: 37, reportedCost: null }, list.price(providerId, id, nowMs));
-        const difference = Math.abs((costs?.totalCost ?? NaN) / 1e12 - theirs.total_price);
-        // A few cache writes cost an endless fraction, cut here to six decimals per million.
-        if (!(difference <= 1e-10)) t.fail(`${providerId}/${id}: ${costs?.totalCost} against ${theirs.total_price}`);
-        compared++;
+t.test(
+  "costs agree with the package's own arithmetic, over every model of the presets",
+  async (t) => {
+    const providers = (await waitForUpdate()) ?? [];
+    const ids = new Set(presets.map(({ baseUrl, name }) => list.providerId(baseUrl ?? "", name)));
+    let compared = 0;
+    for (const { id: providerId, models } of providers.filter(({ id }) => ids.has(id))) {
+      for (const { id } of models) {
+        for (const input_tokens of [1000, 250_000]) {
+          const tokens = {
+            input_tokens,
+            output_tokens: 321,
+            cache_read_tokens: 400,
+            cache_write_tokens: 37,
+          };
+          const theirs = calcPrice(tokens, id, { providerId, timestamp: new Date(nowMs) });
+          if (
+            theirs === null ||
+            Object.keys(theirs.model_price).some((key) => !ours.has(key)) ||
+            theirs.model_price["output_mtok"] === undefined
+          )
+            continue;
+          const costs = priceUsage(
+            {
+              inputTokens: input_tokens,
+              outputTokens: 321,
+              totalTokens: input_tokens + 321,
+              cachedInputTokens: 400,
+              cacheWriteInputTokens: 37,
+              reportedCost: null,
+            },
+            list.price(providerId, id, nowMs),
+          );
+          const difference = Math.abs((costs?.totalCost ?? NaN) / 1e12 - theirs.total_price);
+          // A few cache writes cost an endless fraction, cut here to six decimals per million.
+          if (!(difference <= 1e-10))
+            t.fail(`${providerId}/${id}: ${costs?.totalCost} against ${theirs.total_price}`);
+          compared++;
+        }
       }
     }
-  }
-  t.ok(compared > 1000, `${compared} compared`);
-});
+    t.ok(compared > 1000, `${compared} compared`);
+  },
+);

@@ -6,7 +6,11 @@ import { pricedTargetsMax } from "../../../shared/bounds.js";
 import type { Price } from "../../../shared/domain/price.js";
 import { accepted } from "../../shared/config/build-sample.js";
 
-const priced = (input: number): Price => ({ rates: { input, output: null, cachedInput: null, cacheWrite: null }, tiers: [], perRequest: 0 });
+const priced = (input: number): Price => ({
+  rates: { input, output: null, cachedInput: null, cacheWrite: null },
+  tiers: [],
+  perRequest: 0,
+});
 
 /** A list that knows `cheap` (1) and `dear` (9) of OpenAI, and counts how often it is asked. */
 function makeList(): PriceList & { asked: number } {
@@ -33,21 +37,34 @@ prices:
   local/Big-1: { input: 5, output: 5 }
 `);
 
-t.test("the operator's price wins, for a model before its provider; else the list's; else there is none", async (t) => {
-  const { priceOf } = createPriceTable(config, { list: makeList(), nowMs: () => 0 });
-  const table: readonly (readonly [provider: string, model: string, input: number | undefined])[] = [
-    ["openai", "dear", 4_000_000],
-    ["openai", "DEAR", 4_000_000],
-    ["openai", "cheap", 1],
-    ["openai", "unknown", undefined],
-    ["local", "anything", 0],
-    ["local", "cheap", 0],
-    ["local", "big-1", 5_000_000],
-    ["sim", "cheap", undefined],
-    ["nobody", "cheap", undefined],
-  ];
-  for (const again of [false, true]) for (const [provider, model, input] of table) t.equal(priceOf({ provider, model })?.rates.input ?? undefined, input, `${provider}/${model} ${again ? "again" : ""}`);
-});
+t.test(
+  "the operator's price wins, for a model before its provider; else the list's; else there is none",
+  async (t) => {
+    const { priceOf } = createPriceTable(config, { list: makeList(), nowMs: () => 0 });
+    const table: readonly (readonly [
+      provider: string,
+      model: string,
+      input: number | undefined,
+    ])[] = [
+      ["openai", "dear", 4_000_000],
+      ["openai", "DEAR", 4_000_000],
+      ["openai", "cheap", 1],
+      ["openai", "unknown", undefined],
+      ["local", "anything", 0],
+      ["local", "cheap", 0],
+      ["local", "big-1", 5_000_000],
+      ["sim", "cheap", undefined],
+      ["nobody", "cheap", undefined],
+    ];
+    for (const again of [false, true])
+      for (const [provider, model, input] of table)
+        t.equal(
+          priceOf({ provider, model })?.rates.input ?? undefined,
+          input,
+          `${provider}/${model} ${again ? "again" : ""}`,
+        );
+  },
+);
 
 t.test("the list is asked once per target and minute", async (t) => {
   const list = makeList();
@@ -73,18 +90,39 @@ t.test("names that callers make up don't fill the memory", async (t) => {
   t.equal(list.asked, pricedTargetsMax + 2, "one more and they are forgotten");
 });
 
-t.test("without a list only the operator's prices are there; a simulator alone needs none", async (t) => {
-  const { priceOf, costOf } = createPriceTable(config, { list: null, nowMs: () => 0 });
-  t.equal(priceOf({ provider: "openai", model: "cheap" }), null);
-  t.equal(costOf({ provider: "openai", model: "cheap" }), null);
-  t.equal(costOf({ provider: "openai", model: "dear" }), 4);
-  t.ok(needsPriceList(config));
-  t.notOk(needsPriceList(accepted(null).config));
-});
+t.test(
+  "without a list only the operator's prices are there; a simulator alone needs none",
+  async (t) => {
+    const { priceOf, costOf } = createPriceTable(config, { list: null, nowMs: () => 0 });
+    t.equal(priceOf({ provider: "openai", model: "cheap" }), null);
+    t.equal(costOf({ provider: "openai", model: "cheap" }), null);
+    t.equal(costOf({ provider: "openai", model: "dear" }), 4);
+    t.ok(needsPriceList(config));
+    t.notOk(needsPriceList(accepted(null).config));
+  },
+);
 
-t.test("the strategy cost takes the cheapest first, equals as written, unpriced last", async (t) => {
-  const { costOf } = createPriceTable(config, { list: makeList(), nowMs: () => 0 });
-  const targets = [["openai", "unknown"], ["local", "big-1"], ["openai", "dear"], ["sim", "x"], ["local", "a"], ["local", "b"]].map(([provider = "", model = ""]) => ({ provider, model, weight: 1 }));
-  const order = createTargetOrder(costOf).order({ kind: "virtual", source: "smart", strategy: "cost", targets });
-  t.same(order.map(({ provider, model }) => `${provider}/${model}`), ["local/a", "local/b", "openai/dear", "local/big-1", "openai/unknown", "sim/x"]);
-});
+t.test(
+  "the strategy cost takes the cheapest first, equals as written, unpriced last",
+  async (t) => {
+    const { costOf } = createPriceTable(config, { list: makeList(), nowMs: () => 0 });
+    const targets = [
+      ["openai", "unknown"],
+      ["local", "big-1"],
+      ["openai", "dear"],
+      ["sim", "x"],
+      ["local", "a"],
+      ["local", "b"],
+    ].map(([provider = "", model = ""]) => ({ provider, model, weight: 1 }));
+    const order = createTargetOrder(costOf).order({
+      kind: "virtual",
+      source: "smart",
+      strategy: "cost",
+      targets,
+    });
+    t.same(
+      order.map(({ provider, model }) => `${provider}/${model}`),
+      ["local/a", "local/b", "openai/dear", "local/big-1", "openai/unknown", "sim/x"],
+    );
+  },
+);

@@ -1,5 +1,10 @@
 import t from "tap";
-import { buildCatalog, type Catalog, listModels, resolveModel } from "../../../proxy/routing/resolve-model.js";
+import {
+  buildCatalog,
+  type Catalog,
+  listModels,
+  resolveModel,
+} from "../../../proxy/routing/resolve-model.js";
 import { subjectBytesMax } from "../../../shared/bounds.js";
 import type { ProviderConfig, VirtualModelConfig } from "../../../shared/config/config.js";
 import { providerConfig } from "../../support/provider-config.js";
@@ -8,21 +13,35 @@ function provider(name: string, models: readonly string[] | null): ProviderConfi
   return providerConfig({ name, models });
 }
 
-const smart: VirtualModelConfig = { source: "Smart", strategy: "failover", targets: [{ provider: "openai", model: "gpt-4o", weight: 1 }] };
+const smart: VirtualModelConfig = {
+  source: "Smart",
+  strategy: "failover",
+  targets: [{ provider: "openai", model: "gpt-4o", weight: 1 }],
+};
 const shouting: VirtualModelConfig = { ...smart, source: "SMART", strategy: "cost" };
 const shadowing: VirtualModelConfig = { ...smart, source: "openai/gpt-4o-mini" };
 
 const catalog = buildCatalog(
-  [provider("openai", ["gpt-4o", "gpt-4o-mini", "both"]), provider("OpenRouter", null), provider("later", ["both", "meta/llama-3"])],
+  [
+    provider("openai", ["gpt-4o", "gpt-4o-mini", "both"]),
+    provider("OpenRouter", null),
+    provider("later", ["both", "meta/llama-3"]),
+  ],
   [smart, shouting, shadowing],
-  new Map([["OpenRouter", ["openai/gpt-4o", "learned", "", "x".repeat(subjectBytesMax + 1)]], ["openai", ["not-asked"]], ["gone", ["of-gone"]]]),
+  new Map([
+    ["OpenRouter", ["openai/gpt-4o", "learned", "", "x".repeat(subjectBytesMax + 1)]],
+    ["openai", ["not-asked"]],
+    ["gone", ["of-gone"]],
+  ]),
 );
 
 /** `provider/model`, `virtual source`, or null. */
 function resolved(from: Catalog, name: string): string | null {
   const route = resolveModel(from, name);
   if (route === null) return null;
-  return route.kind === "virtual" ? `virtual ${route.source}` : route.targets.map((target) => `${target.provider} ${target.model}`).join();
+  return route.kind === "virtual"
+    ? `virtual ${route.source}`
+    : route.targets.map((target) => `${target.provider} ${target.model}`).join();
 }
 
 t.test("a name is resolved in the order of the contract", async (t) => {
@@ -54,11 +73,16 @@ t.test("a name is resolved in the order of the contract", async (t) => {
     ["__proto__", null, "a name that plain objects have"],
     ["*", null, "the wild card itself"],
   ];
-  for (const [name, expected, why] of cases) t.equal(resolved(catalog, name), expected, `${JSON.stringify(name)}: ${why}`);
+  for (const [name, expected, why] of cases)
+    t.equal(resolved(catalog, name), expected, `${JSON.stringify(name)}: ${why}`);
 });
 
 t.test("a provider that takes any id takes what nobody lists", async (t) => {
-  const open = buildCatalog([provider("openai", ["gpt-4o"]), provider("local", ["listed", "*"]), provider("other", ["*"])], [], new Map());
+  const open = buildCatalog(
+    [provider("openai", ["gpt-4o"]), provider("local", ["listed", "*"]), provider("other", ["*"])],
+    [],
+    new Map(),
+  );
   t.equal(resolved(open, "gpt-4o"), "openai gpt-4o");
   t.equal(resolved(open, "anything"), "local anything");
   t.equal(resolved(open, "unknown/anything"), "local unknown/anything");
@@ -80,9 +104,22 @@ t.test("a virtual route carries its targets and its strategy", async (t) => {
 t.test("virtual models are listed first, then each provider's known ids", async (t) => {
   t.same(
     listModels(catalog).map(({ id, owned_by: ownedBy }) => `${id} ${ownedBy}`),
-    ["Smart sluice", "SMART sluice", "openai/gpt-4o-mini sluice", "openai/gpt-4o openai", "openai/gpt-4o-mini openai", "openai/both openai", "OpenRouter/openai/gpt-4o OpenRouter", "OpenRouter/learned OpenRouter", "later/both later", "later/meta/llama-3 later"],
+    [
+      "Smart sluice",
+      "SMART sluice",
+      "openai/gpt-4o-mini sluice",
+      "openai/gpt-4o openai",
+      "openai/gpt-4o-mini openai",
+      "openai/both openai",
+      "OpenRouter/openai/gpt-4o OpenRouter",
+      "OpenRouter/learned OpenRouter",
+      "later/both later",
+      "later/meta/llama-3 later",
+    ],
   );
-  t.same(listModels(buildCatalog([provider("local", ["*", "a", "a"])], [], new Map())), [{ id: "local/a", object: "model", created: 0, owned_by: "local" }]);
+  t.same(listModels(buildCatalog([provider("local", ["*", "a", "a"])], [], new Map())), [
+    { id: "local/a", object: "model", created: 0, owned_by: "local" },
+  ]);
 });
 
 t.test("every listed name resolves", async (t) => {

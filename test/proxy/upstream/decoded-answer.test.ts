@@ -16,7 +16,14 @@ class Answering extends EventEmitter {
   constructor(coding: string, status = 200) {
     super();
     this.answer = new DecodedAnswer(this, coding, this);
-    this.answer.onHead(status, ["Content-Encoding", coding, "content-type", "text/plain", "content-length", "9"]);
+    this.answer.onHead(status, [
+      "Content-Encoding",
+      coding,
+      "content-type",
+      "text/plain",
+      "content-length",
+      "9",
+    ]);
   }
 
   onHead(status: number, headers: readonly (Buffer | string)[]): void {
@@ -63,18 +70,22 @@ const codings: readonly (readonly [coding: string, bytes: Buffer])[] = [
   ["br", brotliCompressSync(text)],
 ];
 
-t.test("a compressed answer is given as it was, without the headers that are wrong now, whatever its pieces", async (t) => {
-  for (const [coding, bytes] of codings) {
-    for (const size of [1, 10, bytes.length]) {
-      const answering = new Answering(coding);
-      t.same(answering.headers, ["content-type", "text/plain"]);
-      for (let at = 0; at < bytes.length; at += size) answering.answer.onData(bytes.subarray(at, at + size));
-      answering.answer.onEnd();
-      await once(answering, "over");
-      t.same([answering.calls, answering.text], [["head 200", "end"], text], coding);
+t.test(
+  "a compressed answer is given as it was, without the headers that are wrong now, whatever its pieces",
+  async (t) => {
+    for (const [coding, bytes] of codings) {
+      for (const size of [1, 10, bytes.length]) {
+        const answering = new Answering(coding);
+        t.same(answering.headers, ["content-type", "text/plain"]);
+        for (let at = 0; at < bytes.length; at += size)
+          answering.answer.onData(bytes.subarray(at, at + size));
+        answering.answer.onEnd();
+        await once(answering, "over");
+        t.same([answering.calls, answering.text], [["head 200", "end"], text], coding);
+      }
     }
-  }
-});
+  },
+);
 
 t.test("what a stream has said so far goes on before it has ended", async (t) => {
   const gzip = createGzip();
@@ -95,7 +106,12 @@ t.test("an answer without a body ends at once", async (t) => {
 });
 
 t.test("what isn't what it says, or breaks off, is a failure", async (t) => {
-  const table: readonly (readonly [coding: string, bytes: Buffer])[] = [["gzip", Buffer.from("no gzip")], ["br", Buffer.alloc(100, 0xff)], ["gzip", codings[0]![1].subarray(0, -20)], ["deflate", codings[2]![1].subarray(0, 20)]];
+  const table: readonly (readonly [coding: string, bytes: Buffer])[] = [
+    ["gzip", Buffer.from("no gzip")],
+    ["br", Buffer.alloc(100, 0xff)],
+    ["gzip", codings[0]![1].subarray(0, -20)],
+    ["deflate", codings[2]![1].subarray(0, 20)],
+  ];
   for (const [coding, bytes] of table) {
     const answering = new Answering(coding);
     answering.answer.onData(bytes);
@@ -115,32 +131,56 @@ t.test("a failure of the provider's is passed on, and nothing after it", async (
   t.same([answering.calls, answering.text], [["head 200", "failure broken"], ""]);
 });
 
-t.test("a coding that can't be read is named: a success can't be passed on, an error keeps its status", async (t) => {
-  const success = new Answering("zstd");
-  t.same(success.calls, ["abort", "head 200", "failure untranslatable"]);
-  t.same([success.headers, success.failure!.reason], [[], 'its content-encoding "zstd" can\'t be read']);
-  const error = new Answering("gzip, br", 429);
-  error.answer.onData(Buffer.from("x"));
-  error.answer.onEnd();
-  t.same(error.calls, ["abort", "head 429", "end"]);
-  t.match(JSON.parse(error.text), { error: { message: 'the provider answered 429, with a content-encoding that can\'t be read: "gzip, br"' } });
-});
+t.test(
+  "a coding that can't be read is named: a success can't be passed on, an error keeps its status",
+  async (t) => {
+    const success = new Answering("zstd");
+    t.same(success.calls, ["abort", "head 200", "failure untranslatable"]);
+    t.same(
+      [success.headers, success.failure!.reason],
+      [[], 'its content-encoding "zstd" can\'t be read'],
+    );
+    const error = new Answering("gzip, br", 429);
+    error.answer.onData(Buffer.from("x"));
+    error.answer.onEnd();
+    t.same(error.calls, ["abort", "head 429", "end"]);
+    t.match(JSON.parse(error.text), {
+      error: {
+        message:
+          'the provider answered 429, with a content-encoding that can\'t be read: "gzip, br"',
+      },
+    });
+  },
+);
 
-t.test("whoever doesn't take it is sent no more, and nothing piles up, however small the bytes are that become many", async (t) => {
-  const bytes = gzipSync(Buffer.alloc(64 * 1024 * 1024));
-  const answering = new Answering("gzip");
-  answering.answer.pause();
-  for (let at = 0; at < bytes.length && !answering.full; at += 1024) answering.answer.onData(bytes.subarray(at, at + 1024));
-  t.ok(answering.full, "it says so");
-  t.equal(answering.pieces.length, 0);
-  answering.answer.resume();
-  await once(answering, "full");
-  t.notOk(answering.full);
-  t.ok(answering.text.length > 0);
-  answering.answer.stop();
-});
+t.test(
+  "whoever doesn't take it is sent no more, and nothing piles up, however small the bytes are that become many",
+  async (t) => {
+    const bytes = gzipSync(Buffer.alloc(64 * 1024 * 1024));
+    const answering = new Answering("gzip");
+    answering.answer.pause();
+    for (let at = 0; at < bytes.length && !answering.full; at += 1024)
+      answering.answer.onData(bytes.subarray(at, at + 1024));
+    t.ok(answering.full, "it says so");
+    t.equal(answering.pieces.length, 0);
+    answering.answer.resume();
+    await once(answering, "full");
+    t.notOk(answering.full);
+    t.ok(answering.text.length > 0);
+    answering.answer.stop();
+  },
+);
 
 t.test("a coding is told from the headers, and identity is none", async (t) => {
   const headers = (...flat: string[]): Buffer[] => flat.map((one) => Buffer.from(one));
-  for (const [flat, coding] of [[[], ""], [["content-type", "x"], ""], [["a", "b", "Content-Encoding", " GZip "], "gzip"], [["content-encoding", "identity"], ""], [["content-encoding", ""], ""], [["content-language", "gzip"], ""], [["content-encoding", "gzip, br"], "gzip, br"]] as const) t.equal(codingOf(headers(...flat)), coding, flat.join());
+  for (const [flat, coding] of [
+    [[], ""],
+    [["content-type", "x"], ""],
+    [["a", "b", "Content-Encoding", " GZip "], "gzip"],
+    [["content-encoding", "identity"], ""],
+    [["content-encoding", ""], ""],
+    [["content-language", "gzip"], ""],
+    [["content-encoding", "gzip, br"], "gzip, br"],
+  ] as const)
+    t.equal(codingOf(headers(...flat)), coding, flat.join());
 });

@@ -1,11 +1,24 @@
 import t from "tap";
-import { failoverReason, isMoreUseful, type TargetFailure } from "../../../proxy/upstream/failover-reason.js";
+import {
+  failoverReason,
+  isMoreUseful,
+  type TargetFailure,
+} from "../../../proxy/upstream/failover-reason.js";
 import { mapUpstreamError } from "../../../proxy/upstream/upstream-error.js";
 
 /** What an upstream answered, as the client would be told of it. */
-const reasonOf = (status: number, body: unknown): string | null => failoverReason(mapUpstreamError("p", status, Buffer.from(typeof body === "string" ? body : JSON.stringify(body))));
+const reasonOf = (status: number, body: unknown): string | null =>
+  failoverReason(
+    mapUpstreamError(
+      "p",
+      status,
+      Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+    ),
+  );
 
-const error = (message: string, code: unknown = null): unknown => ({ error: { message, type: "invalid_request_error", param: null, code } });
+const error = (message: string, code: unknown = null): unknown => ({
+  error: { message, type: "invalid_request_error", param: null, code },
+});
 
 t.test("another target answers for a server error, too many requests and a timeout", async (t) => {
   const table: readonly (readonly [status: number, body: unknown, why: string])[] = [
@@ -22,77 +35,285 @@ t.test("another target answers for a server error, too many requests and a timeo
     [200, error("odd"), "502"],
     [200, error("slow down", 429), "429"],
   ];
-  for (const [status, body, why] of table) t.equal(reasonOf(status, body), why, `${status} ${JSON.stringify(body)}`);
+  for (const [status, body, why] of table)
+    t.equal(reasonOf(status, body), why, `${status} ${JSON.stringify(body)}`);
 });
 
-t.test("another target answers for a model that is missing, unavailable or retired, as each provider says it", async (t) => {
-  const table: readonly (readonly [provider: string, status: number, body: unknown, why: string])[] = [
-    ["OpenAI", 404, error("The model `gpt-9` does not exist or you do not have access to it.", "model_not_found"), "404 model_not_found"],
-    ["OpenAI, retired", 404, error("The model `text-davinci-003` has been deprecated, learn more here: https://platform.openai.com/docs/deprecations", "model_not_found"), "404 model_not_found"],
-    ["OpenAI, not for this project", 403, error("Project `proj_x` does not have access to model `gpt-4o-mini`", "model_not_found"), "403 model_not_found"],
-    ["Anthropic", 404, { type: "error", error: { type: "not_found_error", message: "model: claude-9" } }, "404"],
-    ["Groq", 400, error("The model `qwen-qwq-32b` has been decommissioned and is no longer supported. Please refer to https://console.groq.com/docs/deprecations", "model_decommissioned"), "400 model_decommissioned"],
-    ["Gemini", 404, [{ error: { code: 404, message: "models/gemini-pro is not found for API version v1beta, or is not supported for generateContent.", status: "NOT_FOUND" } }], "404"],
-    ["Gemini, retired", 400, { error: { message: "This model models/gemini-3-pro-preview is no longer available. Please update your code to use a newer model" } }, "400 model"],
-    ["vLLM", 404, { object: "error", message: "The model `x` does not exist.", type: "NotFoundError", param: null, code: 404 }, "404"],
-    ["Ollama", 404, error('model "llama9" not found, try pulling it first'), "404"],
-    ["OpenRouter", 404, { error: { message: "No endpoints found for stepfun/step-3.5-flash:free.", code: 404 }, user_id: "u" }, "404"],
-    ["OpenRouter, no such id", 400, { error: { message: "deepseek-chat is not a valid model ID", code: 400 }, user_id: "u" }, "400 model"],
-    ["Azure", 404, { error: { code: "DeploymentNotFound", message: "The API deployment for this resource does not exist." } }, "404 DeploymentNotFound"],
-    ["DeepSeek", 400, { error: { message: "Model Not Exist", type: "invalid_request_error", param: null, code: "invalid_request_error" } }, "400 model"],
-    ["Mistral", 400, { object: "error", message: "Invalid model: mistral-medium-9", type: "invalid_model", param: null, code: "1500" }, "400 model"],
-    ["Perplexity", 400, { error: { message: "Invalid model 'sonar-9'. Permitted models can be found in the documentation", type: "invalid_model", code: 400 } }, "400 model"],
-    ["GitHub", 404, { error: { code: "unknown_model", message: "Unknown model: /gpt-9" } }, "404 unknown_model"],
-    ["GitHub, unavailable", 400, { error: { code: "unavailable_model", message: "Unavailable model: o4-mini" } }, "400 unavailable_model"],
-    ["Bedrock", 400, { message: "The provided model identifier is invalid." }, "400 model"],
-    ["LiteLLM", 400, error("400: {'error': 'Invalid model name passed in model=gpt-9'}", 400), "400 model"],
-    ["gone", 410, "", "410"],
-    ["a path that isn't there", 404, "404 page not found", "404"],
-    ["inside a 200", 200, { error: { message: "The model `x` does not exist", code: "model_not_found", status: 400 } }, "400 model_not_found"],
-  ];
-  for (const [provider, status, body, why] of table) t.equal(reasonOf(status, body), why, provider);
-});
+t.test(
+  "another target answers for a model that is missing, unavailable or retired, as each provider says it",
+  async (t) => {
+    const table: readonly (readonly [
+      provider: string,
+      status: number,
+      body: unknown,
+      why: string,
+    ])[] = [
+      [
+        "OpenAI",
+        404,
+        error(
+          "The model `gpt-9` does not exist or you do not have access to it.",
+          "model_not_found",
+        ),
+        "404 model_not_found",
+      ],
+      [
+        "OpenAI, retired",
+        404,
+        error(
+          "The model `text-davinci-003` has been deprecated, learn more here: https://platform.openai.com/docs/deprecations",
+          "model_not_found",
+        ),
+        "404 model_not_found",
+      ],
+      [
+        "OpenAI, not for this project",
+        403,
+        error("Project `proj_x` does not have access to model `gpt-4o-mini`", "model_not_found"),
+        "403 model_not_found",
+      ],
+      [
+        "Anthropic",
+        404,
+        { type: "error", error: { type: "not_found_error", message: "model: claude-9" } },
+        "404",
+      ],
+      [
+        "Groq",
+        400,
+        error(
+          "The model `qwen-qwq-32b` has been decommissioned and is no longer supported. Please refer to https://console.groq.com/docs/deprecations",
+          "model_decommissioned",
+        ),
+        "400 model_decommissioned",
+      ],
+      [
+        "Gemini",
+        404,
+        [
+          {
+            error: {
+              code: 404,
+              message:
+                "models/gemini-pro is not found for API version v1beta, or is not supported for generateContent.",
+              status: "NOT_FOUND",
+            },
+          },
+        ],
+        "404",
+      ],
+      [
+        "Gemini, retired",
+        400,
+        {
+          error: {
+            message:
+              "This model models/gemini-3-pro-preview is no longer available. Please update your code to use a newer model",
+          },
+        },
+        "400 model",
+      ],
+      [
+        "vLLM",
+        404,
+        {
+          object: "error",
+          message: "The model `x` does not exist.",
+          type: "NotFoundError",
+          param: null,
+          code: 404,
+        },
+        "404",
+      ],
+      ["Ollama", 404, error('model "llama9" not found, try pulling it first'), "404"],
+      [
+        "OpenRouter",
+        404,
+        {
+          error: { message: "No endpoints found for stepfun/step-3.5-flash:free.", code: 404 },
+          user_id: "u",
+        },
+        "404",
+      ],
+      [
+        "OpenRouter, no such id",
+        400,
+        { error: { message: "deepseek-chat is not a valid model ID", code: 400 }, user_id: "u" },
+        "400 model",
+      ],
+      [
+        "Azure",
+        404,
+        {
+          error: {
+            code: "DeploymentNotFound",
+            message: "The API deployment for this resource does not exist.",
+          },
+        },
+        "404 DeploymentNotFound",
+      ],
+      [
+        "DeepSeek",
+        400,
+        {
+          error: {
+            message: "Model Not Exist",
+            type: "invalid_request_error",
+            param: null,
+            code: "invalid_request_error",
+          },
+        },
+        "400 model",
+      ],
+      [
+        "Mistral",
+        400,
+        {
+          object: "error",
+          message: "Invalid model: mistral-medium-9",
+          type: "invalid_model",
+          param: null,
+          code: "1500",
+        },
+        "400 model",
+      ],
+      [
+        "Perplexity",
+        400,
+        {
+          error: {
+            message: "Invalid model 'sonar-9'. Permitted models can be found in the documentation",
+            type: "invalid_model",
+            code: 400,
+          },
+        },
+        "400 model",
+      ],
+      [
+        "GitHub",
+        404,
+        { error: { code: "unknown_model", message: "Unknown model: /gpt-9" } },
+        "404 unknown_model",
+      ],
+      [
+        "GitHub, unavailable",
+        400,
+        { error: { code: "unavailable_model", message: "Unavailable model: o4-mini" } },
+        "400 unavailable_model",
+      ],
+      ["Bedrock", 400, { message: "The provided model identifier is invalid." }, "400 model"],
+      [
+        "LiteLLM",
+        400,
+        error("400: {'error': 'Invalid model name passed in model=gpt-9'}", 400),
+        "400 model",
+      ],
+      ["gone", 410, "", "410"],
+      ["a path that isn't there", 404, "404 page not found", "404"],
+      [
+        "inside a 200",
+        200,
+        {
+          error: { message: "The model `x` does not exist", code: "model_not_found", status: 400 },
+        },
+        "400 model_not_found",
+      ],
+    ];
+    for (const [provider, status, body, why] of table)
+      t.equal(reasonOf(status, body), why, provider);
+  },
+);
 
 t.test("what another target would refuse as well is told at once", async (t) => {
   const table: readonly (readonly [status: number, body: unknown])[] = [
     [400, error("Invalid type for 'messages[0].content'")],
-    [400, error("This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.", "context_length_exceeded")],
-    [400, error("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "unsupported_parameter")],
-    [400, error("The response was filtered due to the prompt triggering content management policy.", "content_filter")],
-    [400, error("Unsupported value: 'temperature' does not support 0.2 with this model.", "unsupported_value")],
+    [
+      400,
+      error(
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+        "context_length_exceeded",
+      ),
+    ],
+    [
+      400,
+      error(
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        "unsupported_parameter",
+      ),
+    ],
+    [
+      400,
+      error(
+        "The response was filtered due to the prompt triggering content management policy.",
+        "content_filter",
+      ),
+    ],
+    [
+      400,
+      error(
+        "Unsupported value: 'temperature' does not support 0.2 with this model.",
+        "unsupported_value",
+      ),
+    ],
     [401, error("Incorrect API key provided", "invalid_api_key")],
     [401, error("The model does not exist", "model_not_found")],
     [402, error("Insufficient Balance")],
-    [403, error("Country, region, or territory not supported", "unsupported_country_region_territory")],
+    [
+      403,
+      error("Country, region, or territory not supported", "unsupported_country_region_territory"),
+    ],
     [403, error("The model was not found for your key")],
     [409, error("conflict")],
     [413, error("too large")],
-    [422, { detail: [{ type: "extra_forbidden", loc: ["body", "store"], msg: "Extra inputs are not permitted" }] }],
+    [
+      422,
+      {
+        detail: [
+          {
+            type: "extra_forbidden",
+            loc: ["body", "store"],
+            msg: "Extra inputs are not permitted",
+          },
+        ],
+      },
+    ],
     [200, error("bad messages", 400)],
     [200, error("no key", 401)],
   ];
-  for (const [status, body] of table) t.equal(reasonOf(status, body), null, `${status} ${JSON.stringify(body)}`);
+  for (const [status, body] of table)
+    t.equal(reasonOf(status, body), null, `${status} ${JSON.stringify(body)}`);
 });
 
-t.test("when all have failed the client is told of what a target said first, of what passes, of the shortest wait among 429s, else of the last", async (t) => {
-  const told = (...failures: readonly (number | "unreachable" | readonly [429, string])[]): number => {
-    const all = failures.map((one): TargetFailure => {
-      if (one === "unreachable") return { why: "", status: 502, answered: false, retryAfter: "" };
-      return typeof one === "number" ? { why: "", status: one, answered: true, retryAfter: "" } : { why: "", status: one[0], answered: true, retryAfter: one[1] };
-    });
-    return all.reduce((best, later, at) => (isMoreUseful(later, all[best]!) ? at : best), 0);
-  };
-  t.equal(told(500, 503), 1);
-  t.equal(told(404, 404), 1);
-  t.equal(told(503, 404), 0, "a retry may help");
-  t.equal(told(404, 429), 1);
-  t.equal(told(429, 502), 1);
-  t.equal(told(502, [429, "9"]), 1);
-  t.equal(told([429, "30"], [429, "5"], [429, "60"]), 1);
-  t.equal(told([429, "30"], [429, ""]), 0);
-  t.equal(told(503, "unreachable"), 0, "what a target said, maybe with a wait, before that one can't be reached");
-  t.equal(told("unreachable", [429, "5"], "unreachable"), 1);
-  t.equal(told(404, "unreachable"), 0);
-  t.equal(told("unreachable", "unreachable"), 1);
-  t.equal(told([429, ""], [429, "Wed, 21 Oct 2026 07:28:00 GMT"]), 1);
-});
+t.test(
+  "when all have failed the client is told of what a target said first, of what passes, of the shortest wait among 429s, else of the last",
+  async (t) => {
+    const told = (
+      ...failures: readonly (number | "unreachable" | readonly [429, string])[]
+    ): number => {
+      const all = failures.map((one): TargetFailure => {
+        if (one === "unreachable") return { why: "", status: 502, answered: false, retryAfter: "" };
+        return typeof one === "number"
+          ? { why: "", status: one, answered: true, retryAfter: "" }
+          : { why: "", status: one[0], answered: true, retryAfter: one[1] };
+      });
+      return all.reduce((best, later, at) => (isMoreUseful(later, all[best]!) ? at : best), 0);
+    };
+    t.equal(told(500, 503), 1);
+    t.equal(told(404, 404), 1);
+    t.equal(told(503, 404), 0, "a retry may help");
+    t.equal(told(404, 429), 1);
+    t.equal(told(429, 502), 1);
+    t.equal(told(502, [429, "9"]), 1);
+    t.equal(told([429, "30"], [429, "5"], [429, "60"]), 1);
+    t.equal(told([429, "30"], [429, ""]), 0);
+    t.equal(
+      told(503, "unreachable"),
+      0,
+      "what a target said, maybe with a wait, before that one can't be reached",
+    );
+    t.equal(told("unreachable", [429, "5"], "unreachable"), 1);
+    t.equal(told(404, "unreachable"), 0);
+    t.equal(told("unreachable", "unreachable"), 1);
+    t.equal(told([429, ""], [429, "Wed, 21 Oct 2026 07:28:00 GMT"]), 1);
+  },
+);

@@ -1,8 +1,19 @@
 import fc from "fast-check";
 import t from "tap";
 import { type Forwarded, forward, type ForwardRequest } from "../../../proxy/upstream/forward.js";
-import type { Upstream, UpstreamFailure, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
-import { heldHeadBytesMax, heldHeadMs, heldResponseBytesMax, readableResponseBytesMax, tokensPerResponseMax } from "../../../shared/bounds.js";
+import type {
+  Upstream,
+  UpstreamFailure,
+  UpstreamRequest,
+  UpstreamSink,
+} from "../../../proxy/upstream/upstream.js";
+import {
+  heldHeadBytesMax,
+  heldHeadMs,
+  heldResponseBytesMax,
+  readableResponseBytesMax,
+  tokensPerResponseMax,
+} from "../../../shared/bounds.js";
 import { chunk, completion, usageChunk } from "../../support/providers/scripted-upstream.js";
 import { FakeExchange } from "../fake-exchange.js";
 
@@ -87,68 +98,184 @@ class Forwarding {
   }
 }
 
-const bodyOf = ({ exchange }: Forwarding): { error: Record<string, unknown> } => JSON.parse(exchange.body.toString()) as { error: Record<string, unknown> };
+const bodyOf = ({ exchange }: Forwarding): { error: Record<string, unknown> } =>
+  JSON.parse(exchange.body.toString()) as { error: Record<string, unknown> };
 const guess = (contentBytes: number): number => Math.ceil((promptBytes + contentBytes) / 4);
 
-t.test("a plain answer is held until it is whole, then given as it came, with its usage charged", async (t) => {
-  const forwarding = new Forwarding();
-  const body = completion(30, "größe 日本 🙂");
-  forwarding.head(200, [...json, "OpenAI-Processing-Ms", "12", "x-ratelimit-limit-requests", "9999"]).data(Buffer.from(body).subarray(0, 100), Buffer.from(body).subarray(100));
-  t.same(forwarding.exchange.calls, []);
-  forwarding.end();
-  t.ok(await forwarding.isOver());
-  t.same(forwarding.exchange.calls, [], "and until its settle has left");
-  t.match(await forwarding.finished(), { status: 200, usage: { totalTokens: 30 }, estimated: false, outcome: "complete", firstByteMonoMs: 77, note: null });
-  t.same(forwarding.exchange.calls, ["reply"]);
-  t.equal(forwarding.exchange.body.toString(), body, "byte for byte");
-  t.same([forwarding.exchange.status, forwarding.exchange.sent("openai-processing-ms"), forwarding.exchange.sent("x-request-id"), forwarding.exchange.sent("x-ratelimit-limit-requests")], [200, "12", "req_test", "10"]);
-  t.equal(forwarding.exchange.headers.filter((name) => name === "x-ratelimit-limit-requests").length, 1);
-});
+t.test(
+  "a plain answer is held until it is whole, then given as it came, with its usage charged",
+  async (t) => {
+    const forwarding = new Forwarding();
+    const body = completion(30, "größe 日本 🙂");
+    forwarding
+      .head(200, [...json, "OpenAI-Processing-Ms", "12", "x-ratelimit-limit-requests", "9999"])
+      .data(Buffer.from(body).subarray(0, 100), Buffer.from(body).subarray(100));
+    t.same(forwarding.exchange.calls, []);
+    forwarding.end();
+    t.ok(await forwarding.isOver());
+    t.same(forwarding.exchange.calls, [], "and until its settle has left");
+    t.match(await forwarding.finished(), {
+      status: 200,
+      usage: { totalTokens: 30 },
+      estimated: false,
+      outcome: "complete",
+      firstByteMonoMs: 77,
+      note: null,
+    });
+    t.same(forwarding.exchange.calls, ["reply"]);
+    t.equal(forwarding.exchange.body.toString(), body, "byte for byte");
+    t.same(
+      [
+        forwarding.exchange.status,
+        forwarding.exchange.sent("openai-processing-ms"),
+        forwarding.exchange.sent("x-request-id"),
+        forwarding.exchange.sent("x-ratelimit-limit-requests"),
+      ],
+      [200, "12", "req_test", "10"],
+    );
+    t.equal(
+      forwarding.exchange.headers.filter((name) => name === "x-ratelimit-limit-requests").length,
+      1,
+    );
+  },
+);
 
 t.test("an answer without usage is charged with a guess, and says so", async (t) => {
   const body = completion(null);
   const plain = new Forwarding().head(200).data(body).end();
-  t.match(await plain.finished(), { usage: { totalTokens: guess(body.length) }, estimated: true, outcome: "complete" });
-  const text = new Forwarding({ operation: "transcriptions" }).head(200, ["content-type", "text/plain"]).data("what was said").end();
-  t.match(await text.finished(), { usage: { totalTokens: guess(13) }, estimated: true, outcome: "complete" });
+  t.match(await plain.finished(), {
+    usage: { totalTokens: guess(body.length) },
+    estimated: true,
+    outcome: "complete",
+  });
+  const text = new Forwarding({ operation: "transcriptions" })
+    .head(200, ["content-type", "text/plain"])
+    .data("what was said")
+    .end();
+  t.match(await text.finished(), {
+    usage: { totalTokens: guess(13) },
+    estimated: true,
+    outcome: "complete",
+  });
   t.equal(text.exchange.body.toString(), "what was said");
   const empty = new Forwarding({ operation: "transcriptions" }).head(200, []).end();
-  t.match(await empty.finished(), { usage: { totalTokens: guess(0) }, estimated: true, status: 200 });
+  t.match(await empty.finished(), {
+    usage: { totalTokens: guess(0) },
+    estimated: true,
+    status: 200,
+  });
 });
 
-t.test("where JSON is asked for, what isn't any is no answer: it costs nothing, and another target may give one", async (t) => {
-  const table: readonly (readonly [text: string, given: string])[] = [
-    ["", "an empty body"], [" \n", "an empty body"], ["<!doctype html><p>usage", "a page of HTML or XML"], ["upstream is fine", "a body that is no JSON object"],
-    ['{"usage":', "a body that is no JSON object"], ["[]", "a body that is no JSON object"], ["null", "a body that is no JSON object"], ['"text"', "a body that is no JSON object"],
-  ];
-  for (const [text, given] of table) {
-    const forwarding = new Forwarding().head(200, ["content-type", "text/html"]).data(...(text === "" ? [] : [text])).end();
-    t.match(await forwarding.finished(), { status: 502, usage: null, estimated: false, outcome: "upstream_error", note: `200 with ${given}`, failed: { why: `200 with ${given}`, status: 502, answered: true } }, text);
-    t.match(bodyOf(forwarding).error, { type: "provider_error", code: "provider_unavailable", message: `provider openai answered 200 with ${given}`, provider: "openai" });
-  }
-  for (const text of ["{}", '{"logprob":NaN}\n', '\ufeff{"choices":[]}', '[{"embedding":[1]}]', ' {"error":null,"choices":[]} ']) {
-    const forwarding = new Forwarding().head(200, ["content-type", "text/plain"]).data(text).end();
-    t.match(await forwarding.finished(), { status: 200, outcome: "complete", failed: null }, text);
-    t.equal(forwarding.exchange.body.toString(), text, "any JSON passes untouched, and what Python and .NET make of it");
-  }
-  const deleted = new Forwarding({ operation: "responses", request: { method: "DELETE", path: "/responses/r", headers: [], body: null } }).head(204, []).end();
-  t.match(await deleted.finished(), { status: 204, outcome: "complete" });
-  const mislabelled = new Forwarding().head(200, ["content-type", "application/octet-stream"]).data(completion(30)).end();
-  t.match(await mislabelled.finished(), { usage: { totalTokens: 30 }, estimated: false }, "whatever its head calls it");
-  const picture = new Forwarding({ operation: "images" }).head(200, ["content-type", "image/png"]).data(Buffer.from([0x89, 0x50])).end();
-  t.match(await picture.finished(), { status: 200, outcome: "complete" });
-});
+t.test(
+  "where JSON is asked for, what isn't any is no answer: it costs nothing, and another target may give one",
+  async (t) => {
+    const table: readonly (readonly [text: string, given: string])[] = [
+      ["", "an empty body"],
+      [" \n", "an empty body"],
+      ["<!doctype html><p>usage", "a page of HTML or XML"],
+      ["upstream is fine", "a body that is no JSON object"],
+      ['{"usage":', "a body that is no JSON object"],
+      ["[]", "a body that is no JSON object"],
+      ["null", "a body that is no JSON object"],
+      ['"text"', "a body that is no JSON object"],
+    ];
+    for (const [text, given] of table) {
+      const forwarding = new Forwarding()
+        .head(200, ["content-type", "text/html"])
+        .data(...(text === "" ? [] : [text]))
+        .end();
+      t.match(
+        await forwarding.finished(),
+        {
+          status: 502,
+          usage: null,
+          estimated: false,
+          outcome: "upstream_error",
+          note: `200 with ${given}`,
+          failed: { why: `200 with ${given}`, status: 502, answered: true },
+        },
+        text,
+      );
+      t.match(bodyOf(forwarding).error, {
+        type: "provider_error",
+        code: "provider_unavailable",
+        message: `provider openai answered 200 with ${given}`,
+        provider: "openai",
+      });
+    }
+    for (const text of [
+      "{}",
+      '{"logprob":NaN}\n',
+      '\ufeff{"choices":[]}',
+      '[{"embedding":[1]}]',
+      ' {"error":null,"choices":[]} ',
+    ]) {
+      const forwarding = new Forwarding()
+        .head(200, ["content-type", "text/plain"])
+        .data(text)
+        .end();
+      t.match(
+        await forwarding.finished(),
+        { status: 200, outcome: "complete", failed: null },
+        text,
+      );
+      t.equal(
+        forwarding.exchange.body.toString(),
+        text,
+        "any JSON passes untouched, and what Python and .NET make of it",
+      );
+    }
+    const deleted = new Forwarding({
+      operation: "responses",
+      request: { method: "DELETE", path: "/responses/r", headers: [], body: null },
+    })
+      .head(204, [])
+      .end();
+    t.match(await deleted.finished(), { status: 204, outcome: "complete" });
+    const mislabelled = new Forwarding()
+      .head(200, ["content-type", "application/octet-stream"])
+      .data(completion(30))
+      .end();
+    t.match(
+      await mislabelled.finished(),
+      { usage: { totalTokens: 30 }, estimated: false },
+      "whatever its head calls it",
+    );
+    const picture = new Forwarding({ operation: "images" })
+      .head(200, ["content-type", "image/png"])
+      .data(Buffer.from([0x89, 0x50]))
+      .end();
+    t.match(await picture.finished(), { status: 200, outcome: "complete" });
+  },
+);
 
 t.test("absurd usage isn't charged: a guess is, and the log line says why", async (t) => {
-  for (const usage of [{ total_tokens: -5 }, { total_tokens: tokensPerResponseMax + 1 }, { total_tokens: "many" }, { prompt_tokens: 1.5 }]) {
+  for (const usage of [
+    { total_tokens: -5 },
+    { total_tokens: tokensPerResponseMax + 1 },
+    { total_tokens: "many" },
+    { prompt_tokens: 1.5 },
+  ]) {
     const body = JSON.stringify({ choices: [], usage });
     const forwarding = new Forwarding().head(200).data(body).end();
-    t.match(await forwarding.finished(), { usage: { totalTokens: guess(body.length) }, estimated: true, outcome: "complete", note: /^usage not charged: / }, JSON.stringify(usage));
+    t.match(
+      await forwarding.finished(),
+      {
+        usage: { totalTokens: guess(body.length) },
+        estimated: true,
+        outcome: "complete",
+        note: /^usage not charged: /,
+      },
+      JSON.stringify(usage),
+    );
   }
 });
 
 t.test("what a header means doesn't hang on its case", async (t) => {
-  const plain = new Forwarding().head(200, ["Content-Type", "Application/JSON"]).data(completion(30)).end();
+  const plain = new Forwarding()
+    .head(200, ["Content-Type", "Application/JSON"])
+    .data(completion(30))
+    .end();
   t.match(await plain.finished(), { usage: { totalTokens: 30 }, estimated: false });
   const stream = new Forwarding().head(200, ["CONTENT-TYPE", "Text/Event-Stream"]);
   t.same(stream.exchange.calls, ["begin"]);
@@ -156,170 +283,353 @@ t.test("what a header means doesn't hang on its case", async (t) => {
   await stream.finished();
 });
 
-t.test("a stream begins at its head and passes piece by piece, the last of it after the settle", async (t) => {
-  const forwarding = new Forwarding();
-  forwarding.head(200, eventStream);
-  t.same(forwarding.exchange.calls, ["begin"]);
-  t.same([forwarding.exchange.status, forwarding.exchange.sent("x-ratelimit-limit-requests"), forwarding.exchange.sent("x-request-id")], [200, "10", "req_test"]);
-  const events = [chunk("hel"), chunk("lo"), chunk("", "stop"), usageChunk(12), done];
-  for (const event of events) forwarding.data(event);
-  t.equal(forwarding.exchange.body.toString(), events.join(""));
-  forwarding.end();
-  await forwarding.isOver();
-  t.equal(forwarding.exchange.ended, null, "not ended before the settle has left");
-  t.match(await forwarding.finished(), { status: 200, usage: { totalTokens: 12 }, estimated: false, outcome: "complete", firstByteMonoMs: 77 });
-  t.equal(forwarding.exchange.ended, "end");
-  t.equal(forwarding.exchange.body.toString(), events.join(""));
-});
+t.test(
+  "a stream begins at its head and passes piece by piece, the last of it after the settle",
+  async (t) => {
+    const forwarding = new Forwarding();
+    forwarding.head(200, eventStream);
+    t.same(forwarding.exchange.calls, ["begin"]);
+    t.same(
+      [
+        forwarding.exchange.status,
+        forwarding.exchange.sent("x-ratelimit-limit-requests"),
+        forwarding.exchange.sent("x-request-id"),
+      ],
+      [200, "10", "req_test"],
+    );
+    const events = [chunk("hel"), chunk("lo"), chunk("", "stop"), usageChunk(12), done];
+    for (const event of events) forwarding.data(event);
+    t.equal(forwarding.exchange.body.toString(), events.join(""));
+    forwarding.end();
+    await forwarding.isOver();
+    t.equal(forwarding.exchange.ended, null, "not ended before the settle has left");
+    t.match(await forwarding.finished(), {
+      status: 200,
+      usage: { totalTokens: 12 },
+      estimated: false,
+      outcome: "complete",
+      firstByteMonoMs: 77,
+    });
+    t.equal(forwarding.exchange.ended, "end");
+    t.equal(forwarding.exchange.body.toString(), events.join(""));
+  },
+);
 
-t.test("the usage chunk that only Sluice asked for is charged and kept from the client", async (t) => {
-  const forwarding = new Forwarding({ hideUsageChunk: true }).head(200, eventStream).data(chunk("a"), chunk("", "stop"), usageChunk(12), done).end();
-  t.match(await forwarding.finished(), { usage: { totalTokens: 12 }, estimated: false });
-  t.equal(forwarding.exchange.body.toString(), chunk("a") + chunk("", "stop") + done);
-});
+t.test(
+  "the usage chunk that only Sluice asked for is charged and kept from the client",
+  async (t) => {
+    const forwarding = new Forwarding({ hideUsageChunk: true })
+      .head(200, eventStream)
+      .data(chunk("a"), chunk("", "stop"), usageChunk(12), done)
+      .end();
+    t.match(await forwarding.finished(), { usage: { totalTokens: 12 }, estimated: false });
+    t.equal(forwarding.exchange.body.toString(), chunk("a") + chunk("", "stop") + done);
+  },
+);
 
 t.test("what a stream left open goes out at its end", async (t) => {
-  const forwarding = new Forwarding({ hideUsageChunk: true }).head(200, eventStream).data(chunk("", "stop"), "data: [DONE]").end();
+  const forwarding = new Forwarding({ hideUsageChunk: true })
+    .head(200, eventStream)
+    .data(chunk("", "stop"), "data: [DONE]")
+    .end();
   await forwarding.finished();
   t.equal(forwarding.exchange.body.toString(), `${chunk("", "stop")}data: [DONE]`);
 });
 
 t.test("a stream without usage is charged with a guess from what was seen", async (t) => {
-  const forwarding = new Forwarding().head(200, eventStream).data(chunk("12345678"), chunk("", "stop"), done).end();
-  t.match(await forwarding.finished(), { usage: { totalTokens: guess(8) }, estimated: true, outcome: "complete" });
+  const forwarding = new Forwarding()
+    .head(200, eventStream)
+    .data(chunk("12345678"), chunk("", "stop"), done)
+    .end();
+  t.match(await forwarding.finished(), {
+    usage: { totalTokens: guess(8) },
+    estimated: true,
+    outcome: "complete",
+  });
 });
 
 t.test("an error inside a stream is told in the outcome; what was seen is charged", async (t) => {
   const failed = 'data: {"error":{"message":"overloaded"}}\n\n';
   const forwarding = new Forwarding().head(200, eventStream).data(chunk("1234"), failed).end();
-  t.match(await forwarding.finished(), { status: 200, outcome: "upstream_error", usage: { totalTokens: guess(4) }, estimated: true });
+  t.match(await forwarding.finished(), {
+    status: 200,
+    outcome: "upstream_error",
+    usage: { totalTokens: guess(4) },
+    estimated: true,
+  });
   t.equal(forwarding.exchange.body.toString(), chunk("1234") + failed);
 });
 
-t.test("a client that reads slowly pauses the provider, and lets it go on when it has caught up", async (t) => {
-  const forwarding = new Forwarding().head(200, eventStream);
-  forwarding.data(chunk("a"));
-  t.equal(forwarding.paused, false);
-  forwarding.exchange.reads = false;
-  forwarding.data(chunk("b"));
-  t.equal(forwarding.paused, true);
-  forwarding.exchange.drain();
-  t.equal(forwarding.paused, false);
-  forwarding.exchange.reads = false;
-  forwarding.data(chunk("c"));
-  t.equal(forwarding.paused, true, "and again");
-  forwarding.exchange.drain();
-  forwarding.data(done).end();
-  t.match(await forwarding.finished(), { outcome: "complete" });
-});
+t.test(
+  "a client that reads slowly pauses the provider, and lets it go on when it has caught up",
+  async (t) => {
+    const forwarding = new Forwarding().head(200, eventStream);
+    forwarding.data(chunk("a"));
+    t.equal(forwarding.paused, false);
+    forwarding.exchange.reads = false;
+    forwarding.data(chunk("b"));
+    t.equal(forwarding.paused, true);
+    forwarding.exchange.drain();
+    t.equal(forwarding.paused, false);
+    forwarding.exchange.reads = false;
+    forwarding.data(chunk("c"));
+    t.equal(forwarding.paused, true, "and again");
+    forwarding.exchange.drain();
+    forwarding.data(done).end();
+    t.match(await forwarding.finished(), { outcome: "complete" });
+  },
+);
 
-t.test("a plain answer above the held bytes goes out as it comes, paused by a slow client, and its usage is still read", async (t) => {
-  const body = Buffer.from(JSON.stringify({ choices: [], data: "x".repeat(heldResponseBytesMax + 300_000), usage: { total_tokens: 42 } }));
-  const forwarding = new Forwarding().head(200, [...json, "content-length", String(body.length)]);
-  forwarding.data(body.subarray(0, heldResponseBytesMax));
-  t.same(forwarding.exchange.calls, [], "just the bound is still held");
-  forwarding.exchange.reads = false;
-  forwarding.data(body.subarray(heldResponseBytesMax, heldResponseBytesMax + 1));
-  t.equal(forwarding.exchange.calls[0], "begin");
-  t.equal(forwarding.exchange.body.length, heldResponseBytesMax + 1, "all that was held is out");
-  t.equal(forwarding.paused, true);
-  t.equal(forwarding.exchange.sent("content-length"), undefined);
-  forwarding.exchange.drain();
-  t.equal(forwarding.paused, false);
-  forwarding.data(body.subarray(heldResponseBytesMax + 1)).end();
-  t.match(await forwarding.finished(), { usage: { totalTokens: 42 }, estimated: false, outcome: "complete" });
-  t.ok(forwarding.exchange.body.equals(body));
-  t.equal(forwarding.exchange.ended, "end");
-});
+t.test(
+  "a plain answer above the held bytes goes out as it comes, paused by a slow client, and its usage is still read",
+  async (t) => {
+    const body = Buffer.from(
+      JSON.stringify({
+        choices: [],
+        data: "x".repeat(heldResponseBytesMax + 300_000),
+        usage: { total_tokens: 42 },
+      }),
+    );
+    const forwarding = new Forwarding().head(200, [...json, "content-length", String(body.length)]);
+    forwarding.data(body.subarray(0, heldResponseBytesMax));
+    t.same(forwarding.exchange.calls, [], "just the bound is still held");
+    forwarding.exchange.reads = false;
+    forwarding.data(body.subarray(heldResponseBytesMax, heldResponseBytesMax + 1));
+    t.equal(forwarding.exchange.calls[0], "begin");
+    t.equal(forwarding.exchange.body.length, heldResponseBytesMax + 1, "all that was held is out");
+    t.equal(forwarding.paused, true);
+    t.equal(forwarding.exchange.sent("content-length"), undefined);
+    forwarding.exchange.drain();
+    t.equal(forwarding.paused, false);
+    forwarding.data(body.subarray(heldResponseBytesMax + 1)).end();
+    t.match(await forwarding.finished(), {
+      usage: { totalTokens: 42 },
+      estimated: false,
+      outcome: "complete",
+    });
+    t.ok(forwarding.exchange.body.equals(body));
+    t.equal(forwarding.exchange.ended, "end");
+  },
+);
 
-t.test("sound is heard while it is made, and charged for what was said; an error in its place is held as any", async (t) => {
-  const forwarding = new Forwarding({ operation: "speech" }).head(200, ["content-type", "audio/mpeg"]);
-  t.same(forwarding.exchange.calls, [], "as long as there is nothing to hear, another target may answer");
-  forwarding.data(Buffer.from([0xff, 0xfb]));
-  t.same(forwarding.exchange.calls, ["begin", "write"]);
-  forwarding.data(Buffer.alloc(4000, 0xff)).end();
-  t.match(await forwarding.finished(), { usage: { inputTokens: promptBytes / 4, outputTokens: 0 }, estimated: true, outcome: "complete" });
-  t.equal(forwarding.exchange.body.length, 4002);
-  const failing = new Forwarding({ operation: "speech" }).head(500, ["content-type", "application/octet-stream"]).data("no").end();
-  t.match(await failing.finished(), { status: 500, usage: null, outcome: "upstream_error" });
-});
+t.test(
+  "sound is heard while it is made, and charged for what was said; an error in its place is held as any",
+  async (t) => {
+    const forwarding = new Forwarding({ operation: "speech" }).head(200, [
+      "content-type",
+      "audio/mpeg",
+    ]);
+    t.same(
+      forwarding.exchange.calls,
+      [],
+      "as long as there is nothing to hear, another target may answer",
+    );
+    forwarding.data(Buffer.from([0xff, 0xfb]));
+    t.same(forwarding.exchange.calls, ["begin", "write"]);
+    forwarding.data(Buffer.alloc(4000, 0xff)).end();
+    t.match(await forwarding.finished(), {
+      usage: { inputTokens: promptBytes / 4, outputTokens: 0 },
+      estimated: true,
+      outcome: "complete",
+    });
+    t.equal(forwarding.exchange.body.length, 4002);
+    const failing = new Forwarding({ operation: "speech" })
+      .head(500, ["content-type", "application/octet-stream"])
+      .data("no")
+      .end();
+    t.match(await failing.finished(), { status: 500, usage: null, outcome: "upstream_error" });
+  },
+);
 
-t.test("an answer too large to be read passes whole, and the log line says that its usage is unknown", async (t) => {
-  const forwarding = new Forwarding().head(200);
-  const piece = Buffer.alloc(4 * 1024 * 1024, 0x20);
-  const pieces = readableResponseBytesMax / piece.length + 1;
-  for (let i = 0; i < pieces; i++) forwarding.data(piece);
-  forwarding.data('{"usage":{"total_tokens":5}}').end();
-  const forwarded = await forwarding.finished();
-  t.equal(forwarding.exchange.body.length, pieces * piece.length + 28);
-  t.match(forwarded, { outcome: "complete", status: 200 });
-  t.match(forwarded.note, /^usage unknown: the answer is larger than/);
-  const atOnce = new Forwarding().head(200).data(Buffer.alloc(readableResponseBytesMax + 1, 0x20)).end();
-  t.match(await atOnce.finished(), { outcome: "complete", note: /^usage unknown/ });
-  t.equal(atOnce.exchange.body.length, readableResponseBytesMax + 1, "and so does one that comes in one piece, as a translated one does");
-});
+t.test(
+  "an answer too large to be read passes whole, and the log line says that its usage is unknown",
+  async (t) => {
+    const forwarding = new Forwarding().head(200);
+    const piece = Buffer.alloc(4 * 1024 * 1024, 0x20);
+    const pieces = readableResponseBytesMax / piece.length + 1;
+    for (let i = 0; i < pieces; i++) forwarding.data(piece);
+    forwarding.data('{"usage":{"total_tokens":5}}').end();
+    const forwarded = await forwarding.finished();
+    t.equal(forwarding.exchange.body.length, pieces * piece.length + 28);
+    t.match(forwarded, { outcome: "complete", status: 200 });
+    t.match(forwarded.note, /^usage unknown: the answer is larger than/);
+    const atOnce = new Forwarding()
+      .head(200)
+      .data(Buffer.alloc(readableResponseBytesMax + 1, 0x20))
+      .end();
+    t.match(await atOnce.finished(), { outcome: "complete", note: /^usage unknown/ });
+    t.equal(
+      atOnce.exchange.body.length,
+      readableResponseBytesMax + 1,
+      "and so does one that comes in one piece, as a translated one does",
+    );
+  },
+);
 
-t.test("an upstream's error is told in our envelope, with its status, its words and its Retry-After, and costs nothing", async (t) => {
-  const table: readonly (readonly [status: number, body: string, answered: number, error: object])[] = [
-    [400, '{"error":{"message":"bad temperature","param":"temperature","code":"invalid"}}', 400, { type: "invalid_request_error", message: "bad temperature", param: "temperature", code: "invalid", provider: "openai" }],
-    [401, '{"error":{"message":"wrong key sk-secret"}}', 401, { type: "authentication_error", message: "wrong key [redacted]" }],
-    [404, "{}", 404, { type: "not_found_error", code: null }],
-    [429, '{"error":{"message":"slow down"}}', 429, { type: "rate_limit_error", message: "slow down" }],
-    [500, "<html>oops</html>", 500, { type: "provider_error", provider: "openai" }],
-    [302, "", 502, { type: "provider_error" }],
-  ];
-  for (const [status, body, answered, error] of table) {
-    const forwarding = new Forwarding().head(status, [...json, "retry-after", "7", "Retry-After-Ms", "6500", "x-should-retry", "true", "x-other", "1"]).data(body).end();
-    t.match(await forwarding.finished(), { status: answered, usage: null, estimated: false, outcome: "upstream_error" }, `${status}`);
-    t.match(bodyOf(forwarding).error, error);
-    t.same([forwarding.exchange.status, forwarding.exchange.sent("retry-after"), forwarding.exchange.sent("x-ratelimit-limit-requests"), forwarding.exchange.sent("x-request-id")], [answered, "7", "10", "req_test"]);
-    t.same([forwarding.exchange.sent("retry-after-ms"), forwarding.exchange.sent("x-should-retry"), forwarding.exchange.sent("x-other")], ["6500", "true", undefined]);
-    t.equal(forwarding.exchange.headers.filter((name) => name.toLowerCase() === "x-request-id").length, 1);
-  }
-});
+t.test(
+  "an upstream's error is told in our envelope, with its status, its words and its Retry-After, and costs nothing",
+  async (t) => {
+    const table: readonly (readonly [
+      status: number,
+      body: string,
+      answered: number,
+      error: object,
+    ])[] = [
+      [
+        400,
+        '{"error":{"message":"bad temperature","param":"temperature","code":"invalid"}}',
+        400,
+        {
+          type: "invalid_request_error",
+          message: "bad temperature",
+          param: "temperature",
+          code: "invalid",
+          provider: "openai",
+        },
+      ],
+      [
+        401,
+        '{"error":{"message":"wrong key sk-secret"}}',
+        401,
+        { type: "authentication_error", message: "wrong key [redacted]" },
+      ],
+      [404, "{}", 404, { type: "not_found_error", code: null }],
+      [
+        429,
+        '{"error":{"message":"slow down"}}',
+        429,
+        { type: "rate_limit_error", message: "slow down" },
+      ],
+      [500, "<html>oops</html>", 500, { type: "provider_error", provider: "openai" }],
+      [302, "", 502, { type: "provider_error" }],
+    ];
+    for (const [status, body, answered, error] of table) {
+      const forwarding = new Forwarding()
+        .head(status, [
+          ...json,
+          "retry-after",
+          "7",
+          "Retry-After-Ms",
+          "6500",
+          "x-should-retry",
+          "true",
+          "x-other",
+          "1",
+        ])
+        .data(body)
+        .end();
+      t.match(
+        await forwarding.finished(),
+        { status: answered, usage: null, estimated: false, outcome: "upstream_error" },
+        `${status}`,
+      );
+      t.match(bodyOf(forwarding).error, error);
+      t.same(
+        [
+          forwarding.exchange.status,
+          forwarding.exchange.sent("retry-after"),
+          forwarding.exchange.sent("x-ratelimit-limit-requests"),
+          forwarding.exchange.sent("x-request-id"),
+        ],
+        [answered, "7", "10", "req_test"],
+      );
+      t.same(
+        [
+          forwarding.exchange.sent("retry-after-ms"),
+          forwarding.exchange.sent("x-should-retry"),
+          forwarding.exchange.sent("x-other"),
+        ],
+        ["6500", "true", undefined],
+      );
+      t.equal(
+        forwarding.exchange.headers.filter((name) => name.toLowerCase() === "x-request-id").length,
+        1,
+      );
+    }
+  },
+);
 
-t.test("an error inside a 200 is an upstream error too, with the status that it names", async (t) => {
-  const named = new Forwarding().head(200).data('{"error":{"message":"too many","code":429}}').end();
-  t.match(await named.finished(), { status: 429, usage: null, outcome: "upstream_error" });
-  t.match(bodyOf(named).error, { type: "rate_limit_error", message: "too many", provider: "openai" });
-  const text = new Forwarding().head(200).data('{"error":"odd"}').end();
-  t.match(await text.finished(), { status: 502, usage: null, outcome: "upstream_error" });
-  t.match(bodyOf(text).error, { message: "odd" });
-  const bare = new Forwarding().head(200).data('{"error":{"message":"odd"}}').end();
-  t.match(await bare.finished(), { status: 502, outcome: "upstream_error" });
-  const none = new Forwarding().head(200).data('{"error":null,"choices":[{}],"usage":{"total_tokens":3}}').end();
-  t.match(await none.finished(), { status: 200, usage: { totalTokens: 3 }, outcome: "complete" });
-});
+t.test(
+  "an error inside a 200 is an upstream error too, with the status that it names",
+  async (t) => {
+    const named = new Forwarding()
+      .head(200)
+      .data('{"error":{"message":"too many","code":429}}')
+      .end();
+    t.match(await named.finished(), { status: 429, usage: null, outcome: "upstream_error" });
+    t.match(bodyOf(named).error, {
+      type: "rate_limit_error",
+      message: "too many",
+      provider: "openai",
+    });
+    const text = new Forwarding().head(200).data('{"error":"odd"}').end();
+    t.match(await text.finished(), { status: 502, usage: null, outcome: "upstream_error" });
+    t.match(bodyOf(text).error, { message: "odd" });
+    const bare = new Forwarding().head(200).data('{"error":{"message":"odd"}}').end();
+    t.match(await bare.finished(), { status: 502, outcome: "upstream_error" });
+    const none = new Forwarding()
+      .head(200)
+      .data('{"error":null,"choices":[{}],"usage":{"total_tokens":3}}')
+      .end();
+    t.match(await none.finished(), { status: 200, usage: { totalTokens: 3 }, outcome: "complete" });
+  },
+);
 
 t.test("an error page without an end isn't read to it", async (t) => {
   const forwarding = new Forwarding().head(500, ["content-type", "text/html"]);
   const piece = Buffer.alloc(64 * 1024, "x");
-  for (let bytes = 0; bytes <= heldResponseBytesMax && !forwarding.aborted; bytes += piece.length) forwarding.data(piece);
+  for (let bytes = 0; bytes <= heldResponseBytesMax && !forwarding.aborted; bytes += piece.length)
+    forwarding.data(piece);
   t.equal(forwarding.aborted, true);
   t.match(await forwarding.finished(), { status: 500, usage: null, outcome: "upstream_error" });
   t.equal(forwarding.exchange.ended, "reply");
   t.ok(forwarding.exchange.body.length < 10_000);
 });
 
-const azuresFirst = 'data: {"id":"","choices":[],"prompt_filter_results":[{"prompt_index":0}],"usage":null}\n\n';
+const azuresFirst =
+  'data: {"id":"","choices":[],"prompt_filter_results":[{"prompt_index":0}],"usage":null}\n\n';
 
-t.test("with another target to go to, a stream's head waits until an answer begins, which waits for nothing", async (t) => {
-  const beginnings = [chunk("a"), 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n', 'event: message_start\ndata: {"type":"message_start","message":{"content":[]}}\n\n', 'data: {"type":"response.created","response":{"error":null}}\n\n', 'data: {"choices":[],"usage":{"total_tokens":1}}\n\n', "data: x\r\n\r\n"];
-  for (const beginning of beginnings) {
-    const forwarding = new Forwarding({ standIn: true }).head(200, eventStream).data(": PROCESSING\n\n", "event: ping\ndata: {\"type\": \"ping\"}\n\n", azuresFirst.slice(0, 9), azuresFirst.slice(9));
-    t.same(forwarding.exchange.calls, []);
-    forwarding.data(beginning.slice(0, 3));
-    t.same(forwarding.exchange.calls, []);
-    forwarding.data(beginning.slice(3));
-    t.equal(forwarding.exchange.calls[0], "begin", beginning);
-    forwarding.data(done).end();
-    t.match(await forwarding.finished(), { outcome: "complete", failed: null });
-    t.equal(forwarding.exchange.body.toString(), `: PROCESSING\n\nevent: ping\ndata: {"type": "ping"}\n\n${azuresFirst}${beginning}${done}`);
-  }
-  const open = new Forwarding({ standIn: true }).head(200, eventStream).data("data: x").end();
-  t.match(await open.finished(), { outcome: "complete", failed: null });
-  t.equal(open.exchange.body.toString(), "data: x", "an answer may begin in a line without an end");
-});
+t.test(
+  "with another target to go to, a stream's head waits until an answer begins, which waits for nothing",
+  async (t) => {
+    const beginnings = [
+      chunk("a"),
+      'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n',
+      'event: message_start\ndata: {"type":"message_start","message":{"content":[]}}\n\n',
+      'data: {"type":"response.created","response":{"error":null}}\n\n',
+      'data: {"choices":[],"usage":{"total_tokens":1}}\n\n',
+      "data: x\r\n\r\n",
+    ];
+    for (const beginning of beginnings) {
+      const forwarding = new Forwarding({ standIn: true })
+        .head(200, eventStream)
+        .data(
+          ": PROCESSING\n\n",
+          'event: ping\ndata: {"type": "ping"}\n\n',
+          azuresFirst.slice(0, 9),
+          azuresFirst.slice(9),
+        );
+      t.same(forwarding.exchange.calls, []);
+      forwarding.data(beginning.slice(0, 3));
+      t.same(forwarding.exchange.calls, []);
+      forwarding.data(beginning.slice(3));
+      t.equal(forwarding.exchange.calls[0], "begin", beginning);
+      forwarding.data(done).end();
+      t.match(await forwarding.finished(), { outcome: "complete", failed: null });
+      t.equal(
+        forwarding.exchange.body.toString(),
+        `: PROCESSING\n\nevent: ping\ndata: {"type": "ping"}\n\n${azuresFirst}${beginning}${done}`,
+      );
+    }
+    const open = new Forwarding({ standIn: true }).head(200, eventStream).data("data: x").end();
+    t.match(await open.finished(), { outcome: "complete", failed: null });
+    t.equal(
+      open.exchange.body.toString(),
+      "data: x",
+      "an answer may begin in a line without an end",
+    );
+  },
+);
 
 t.test("a head isn't held beyond a size, nor beyond a time when something comes", async (t) => {
   const comment = `:${"x".repeat(1022)}\n`;
@@ -330,7 +640,9 @@ t.test("a head isn't held beyond a size, nor beyond a time when something comes"
   t.equal(long.exchange.calls[0], "begin");
   t.equal(long.exchange.body.length, heldHeadBytesMax + comment.length);
   let now = 0;
-  const slow = new Forwarding({ standIn: true, monoMs: () => now }).head(200, eventStream).data(": a\n\n");
+  const slow = new Forwarding({ standIn: true, monoMs: () => now })
+    .head(200, eventStream)
+    .data(": a\n\n");
   now = heldHeadMs;
   t.same(slow.exchange.calls, []);
   slow.data(": b\n\n");
@@ -339,128 +651,345 @@ t.test("a head isn't held beyond a size, nor beyond a time when something comes"
   t.equal(alone.exchange.body.toString(), ": a\n\n", "without another target nothing is held");
 });
 
-t.test("what fails before anything is out could be answered by another target, and says why", async (t) => {
-  const overloaded = 'data: {"error":{"message":"overloaded sk-secret","code":503}}\n\n';
-  const table: readonly (readonly [what: string, fails: (forwarding: Forwarding) => void, why: string | null, status: number])[] = [
-    ["no connection", (it) => void it.fail("unreachable", "ECONNREFUSED"), "ECONNREFUSED", 502],
-    ["silence", (it) => void it.fail("silent", "no response for 400 ms"), "no response for 400 ms", 504],
-    ["a plain answer that breaks off", (it) => void it.head(200).data('{"cho').fail("broken"), "ECONNRESET", 502],
-    ["a plain answer that stops", (it) => void it.head(200).data('{"cho').fail("silent", "nothing for 400 ms"), "nothing for 400 ms", 504],
-    ["a server error", (it) => void it.head(503).data("{}").end(), "503", 503],
-    ["too many requests", (it) => void it.head(429, [...json, "retry-after", "7"]).data("{}").end(), "429", 429],
-    ["an error inside a 200", (it) => void it.head(200).data('{"error":{"message":"odd"}}').end(), "502", 502],
-    ["a stream that breaks off before its first byte", (it) => void it.head(200, eventStream).fail("broken"), "ECONNRESET", 502],
-    ["a stream that is silent", (it) => void it.head(200, eventStream).fail("silent", "nothing for 400 ms"), "nothing for 400 ms", 504],
-    ["an empty stream", (it) => void it.head(200, eventStream).end(), "an empty stream", 502],
-    ["a stream that begins with an error", (it) => void it.head(200, eventStream).data(overloaded), "503", 503],
-    ["a stream that begins with an error as a text", (it) => void it.head(200, eventStream).data('data: {"error":"overloaded"}\n\n'), "502", 502],
-    ["a comment before the error", (it) => void it.head(200, eventStream).data(": OPENROUTER PROCESSING\n\n").data(overloaded), "503", 503],
-    ["a filter's word before the error, in pieces", (it) => void it.head(200, eventStream).data(azuresFirst, overloaded.slice(0, 20), overloaded.slice(20)), "503", 503],
-    ["an error without its blank line", (it) => void it.head(200, eventStream).data(overloaded.trim()).end(), "503", 503],
-    ["a comment, and no more", (it) => void it.head(200, eventStream).data(": waiting\n\n").fail("broken"), "ECONNRESET", 502],
-    ["a filter's word, and an end", (it) => void it.head(200, eventStream).data(azuresFirst, done).end(), "an empty stream", 502],
-    ["a page instead of an answer", (it) => void it.head(200, ["content-type", "text/html"]).data("<html>").end(), "200 with a page of HTML or XML", 502],
-    ["a wrong request", (it) => void it.head(400).data("{}").end(), null, 400],
-    ["a wrong key", (it) => void it.head(401).data("{}").end(), null, 401],
-  ];
-  for (const [what, fails, why, status] of table) {
-    const forwarding = new Forwarding({ standIn: true });
-    fails(forwarding);
-    t.ok(await forwarding.isOver(), what);
-    t.same(forwarding.exchange.calls, [], what);
-    const { failed, usage } = forwarding.forwarded!;
-    t.match({ failed, usage }, { failed: why === null ? null : { why, status, retryAfter: status === 429 ? "7" : "" }, usage: null }, what);
-    await forwarding.finished();
-    t.equal(forwarding.exchange.status, status, `${what}: or the client is told`);
-    t.notMatch(forwarding.exchange.body.toString(), /sk-secret/);
-  }
-});
+t.test(
+  "what fails before anything is out could be answered by another target, and says why",
+  async (t) => {
+    const overloaded = 'data: {"error":{"message":"overloaded sk-secret","code":503}}\n\n';
+    const table: readonly (readonly [
+      what: string,
+      fails: (forwarding: Forwarding) => void,
+      why: string | null,
+      status: number,
+    ])[] = [
+      ["no connection", (it) => void it.fail("unreachable", "ECONNREFUSED"), "ECONNREFUSED", 502],
+      [
+        "silence",
+        (it) => void it.fail("silent", "no response for 400 ms"),
+        "no response for 400 ms",
+        504,
+      ],
+      [
+        "a plain answer that breaks off",
+        (it) => void it.head(200).data('{"cho').fail("broken"),
+        "ECONNRESET",
+        502,
+      ],
+      [
+        "a plain answer that stops",
+        (it) => void it.head(200).data('{"cho').fail("silent", "nothing for 400 ms"),
+        "nothing for 400 ms",
+        504,
+      ],
+      ["a server error", (it) => void it.head(503).data("{}").end(), "503", 503],
+      [
+        "too many requests",
+        (it) =>
+          void it
+            .head(429, [...json, "retry-after", "7"])
+            .data("{}")
+            .end(),
+        "429",
+        429,
+      ],
+      [
+        "an error inside a 200",
+        (it) => void it.head(200).data('{"error":{"message":"odd"}}').end(),
+        "502",
+        502,
+      ],
+      [
+        "a stream that breaks off before its first byte",
+        (it) => void it.head(200, eventStream).fail("broken"),
+        "ECONNRESET",
+        502,
+      ],
+      [
+        "a stream that is silent",
+        (it) => void it.head(200, eventStream).fail("silent", "nothing for 400 ms"),
+        "nothing for 400 ms",
+        504,
+      ],
+      ["an empty stream", (it) => void it.head(200, eventStream).end(), "an empty stream", 502],
+      [
+        "a stream that begins with an error",
+        (it) => void it.head(200, eventStream).data(overloaded),
+        "503",
+        503,
+      ],
+      [
+        "a stream that begins with an error as a text",
+        (it) => void it.head(200, eventStream).data('data: {"error":"overloaded"}\n\n'),
+        "502",
+        502,
+      ],
+      [
+        "a comment before the error",
+        (it) => void it.head(200, eventStream).data(": OPENROUTER PROCESSING\n\n").data(overloaded),
+        "503",
+        503,
+      ],
+      [
+        "a filter's word before the error, in pieces",
+        (it) =>
+          void it
+            .head(200, eventStream)
+            .data(azuresFirst, overloaded.slice(0, 20), overloaded.slice(20)),
+        "503",
+        503,
+      ],
+      [
+        "an error without its blank line",
+        (it) => void it.head(200, eventStream).data(overloaded.trim()).end(),
+        "503",
+        503,
+      ],
+      [
+        "a comment, and no more",
+        (it) => void it.head(200, eventStream).data(": waiting\n\n").fail("broken"),
+        "ECONNRESET",
+        502,
+      ],
+      [
+        "a filter's word, and an end",
+        (it) => void it.head(200, eventStream).data(azuresFirst, done).end(),
+        "an empty stream",
+        502,
+      ],
+      [
+        "a page instead of an answer",
+        (it) => void it.head(200, ["content-type", "text/html"]).data("<html>").end(),
+        "200 with a page of HTML or XML",
+        502,
+      ],
+      ["a wrong request", (it) => void it.head(400).data("{}").end(), null, 400],
+      ["a wrong key", (it) => void it.head(401).data("{}").end(), null, 401],
+    ];
+    for (const [what, fails, why, status] of table) {
+      const forwarding = new Forwarding({ standIn: true });
+      fails(forwarding);
+      t.ok(await forwarding.isOver(), what);
+      t.same(forwarding.exchange.calls, [], what);
+      const { failed, usage } = forwarding.forwarded!;
+      t.match(
+        { failed, usage },
+        {
+          failed: why === null ? null : { why, status, retryAfter: status === 429 ? "7" : "" },
+          usage: null,
+        },
+        what,
+      );
+      await forwarding.finished();
+      t.equal(forwarding.exchange.status, status, `${what}: or the client is told`);
+      t.notMatch(forwarding.exchange.body.toString(), /sk-secret/);
+    }
+  },
+);
 
-t.test("after its first byte a failure is the client's, and so is the client's own leaving", async (t) => {
-  const table: readonly ((forwarding: Forwarding) => void)[] = [
-    (it) => void it.head(200, eventStream).data(chunk("a")).fail("broken"),
-    (it) => void it.head(200, eventStream).data(chunk("a"), 'data: {"error":{"message":"x"}}\n\n').end(),
-    (it) => void it.head(200).data("x".repeat(heldResponseBytesMax + 1)).fail("broken"),
-    (it) => it.exchange.leave(),
-    (it) => (it.head(200, eventStream), it.exchange.leave()),
-  ];
-  for (const fails of table) {
-    const forwarding = new Forwarding({ standIn: true });
-    fails(forwarding);
-    t.equal((await forwarding.finished()).failed, null);
-  }
-});
+t.test(
+  "after its first byte a failure is the client's, and so is the client's own leaving",
+  async (t) => {
+    const table: readonly ((forwarding: Forwarding) => void)[] = [
+      (it) => void it.head(200, eventStream).data(chunk("a")).fail("broken"),
+      (it) =>
+        void it
+          .head(200, eventStream)
+          .data(chunk("a"), 'data: {"error":{"message":"x"}}\n\n')
+          .end(),
+      (it) =>
+        void it
+          .head(200)
+          .data("x".repeat(heldResponseBytesMax + 1))
+          .fail("broken"),
+      (it) => it.exchange.leave(),
+      (it) => (it.head(200, eventStream), it.exchange.leave()),
+    ];
+    for (const fails of table) {
+      const forwarding = new Forwarding({ standIn: true });
+      fails(forwarding);
+      t.equal((await forwarding.finished()).failed, null);
+    }
+  },
+);
 
-t.test("a provider that can't be reached or breaks off is a 502, one that is silent a 504", async (t) => {
-  const table = [
-    ["unreachable", 502, "provider_unavailable", /^provider openai can't be reached \(ECONNREFUSED\)$/],
-    ["broken", 502, "provider_unavailable", /^provider openai broke off its answer \(ECONNREFUSED\)$/],
-    ["silent", 504, null, /^provider openai was silent past its deadline$/],
-  ] as const;
-  for (const [kind, status, code, message] of table) {
-    const forwarding = new Forwarding().fail(kind, "ECONNREFUSED");
-    t.match(await forwarding.finished(), { status, usage: null, estimated: false, executed: false, outcome: "upstream_error", note: "ECONNREFUSED", firstByteMonoMs: null }, kind);
-    t.match(bodyOf(forwarding).error, { type: "provider_error", code, provider: "openai", message });
-    t.equal(forwarding.exchange.sent("x-ratelimit-limit-requests"), "10");
-  }
-});
+t.test(
+  "a provider that can't be reached or breaks off is a 502, one that is silent a 504",
+  async (t) => {
+    const table = [
+      [
+        "unreachable",
+        502,
+        "provider_unavailable",
+        /^provider openai can't be reached \(ECONNREFUSED\)$/,
+      ],
+      [
+        "broken",
+        502,
+        "provider_unavailable",
+        /^provider openai broke off its answer \(ECONNREFUSED\)$/,
+      ],
+      ["silent", 504, null, /^provider openai was silent past its deadline$/],
+    ] as const;
+    for (const [kind, status, code, message] of table) {
+      const forwarding = new Forwarding().fail(kind, "ECONNREFUSED");
+      t.match(
+        await forwarding.finished(),
+        {
+          status,
+          usage: null,
+          estimated: false,
+          executed: false,
+          outcome: "upstream_error",
+          note: "ECONNREFUSED",
+          firstByteMonoMs: null,
+        },
+        kind,
+      );
+      t.match(bodyOf(forwarding).error, {
+        type: "provider_error",
+        code,
+        provider: "openai",
+        message,
+      });
+      t.equal(forwarding.exchange.sent("x-ratelimit-limit-requests"), "10");
+    }
+  },
+);
 
-t.test("a plain answer that is cut while it is held is an error; the client sees no half of it", async (t) => {
-  const forwarding = new Forwarding().head(200).data('{"choices":[').fail("broken");
-  t.match(await forwarding.finished(), { status: 502, usage: null, executed: true, outcome: "upstream_cut", note: "ECONNRESET" });
-  t.match(bodyOf(forwarding).error, { code: "provider_unavailable" });
-});
+t.test(
+  "a plain answer that is cut while it is held is an error; the client sees no half of it",
+  async (t) => {
+    const forwarding = new Forwarding().head(200).data('{"choices":[').fail("broken");
+    t.match(await forwarding.finished(), {
+      status: 502,
+      usage: null,
+      executed: true,
+      outcome: "upstream_cut",
+      note: "ECONNRESET",
+    });
+    t.match(bodyOf(forwarding).error, { code: "provider_unavailable" });
+  },
+);
 
-t.test("a stream that is cut is cut for the client too, and charged with what was seen", async (t) => {
-  const seen = new Forwarding().head(200, eventStream).data(chunk("12345678")).fail("broken");
-  t.match(await seen.finished(), { status: 200, usage: { totalTokens: guess(8) }, estimated: true, outcome: "upstream_cut", note: "ECONNRESET" });
-  t.equal(seen.exchange.ended, "cut");
-  const counted = new Forwarding().head(200, eventStream).data(chunk("12345678"), usageChunk(9)).fail("silent", "nothing for 400 ms");
-  t.match(await counted.finished(), { usage: { totalTokens: 9 }, estimated: true, outcome: "upstream_cut" }, "its last usage may have been an interim one");
-});
+t.test(
+  "a stream that is cut is cut for the client too, and charged with what was seen",
+  async (t) => {
+    const seen = new Forwarding().head(200, eventStream).data(chunk("12345678")).fail("broken");
+    t.match(await seen.finished(), {
+      status: 200,
+      usage: { totalTokens: guess(8) },
+      estimated: true,
+      outcome: "upstream_cut",
+      note: "ECONNRESET",
+    });
+    t.equal(seen.exchange.ended, "cut");
+    const counted = new Forwarding()
+      .head(200, eventStream)
+      .data(chunk("12345678"), usageChunk(9))
+      .fail("silent", "nothing for 400 ms");
+    t.match(
+      await counted.finished(),
+      { usage: { totalTokens: 9 }, estimated: true, outcome: "upstream_cut" },
+      "its last usage may have been an interim one",
+    );
+  },
+);
 
 t.test("a large plain answer that is cut after it began is cut for the client too", async (t) => {
-  const forwarding = new Forwarding().head(200).data(Buffer.alloc(heldResponseBytesMax + 4)).fail("broken");
-  t.match(await forwarding.finished(), { status: 200, usage: { totalTokens: guess(heldResponseBytesMax + 4) }, estimated: true, outcome: "upstream_cut" });
+  const forwarding = new Forwarding()
+    .head(200)
+    .data(Buffer.alloc(heldResponseBytesMax + 4))
+    .fail("broken");
+  t.match(await forwarding.finished(), {
+    status: 200,
+    usage: { totalTokens: guess(heldResponseBytesMax + 4) },
+    estimated: true,
+    outcome: "upstream_cut",
+  });
   t.equal(forwarding.exchange.ended, "cut");
 });
 
-t.test("a client that leaves before the head ends the upstream and is charged nothing", async (t) => {
-  const forwarding = new Forwarding();
-  forwarding.exchange.leave();
-  t.equal(forwarding.aborted, true);
-  t.match(await forwarding.finished(), { status: 499, usage: null, estimated: true, executed: true, outcome: "client_gone", firstByteMonoMs: null });
-  t.same(forwarding.exchange.calls, []);
-});
+t.test(
+  "a client that leaves before the head ends the upstream and is charged nothing",
+  async (t) => {
+    const forwarding = new Forwarding();
+    forwarding.exchange.leave();
+    t.equal(forwarding.aborted, true);
+    t.match(await forwarding.finished(), {
+      status: 499,
+      usage: null,
+      estimated: true,
+      executed: true,
+      outcome: "client_gone",
+      firstByteMonoMs: null,
+    });
+    t.same(forwarding.exchange.calls, []);
+  },
+);
 
-t.test("a client that leaves in the middle ends the upstream and is charged with what was seen", async (t) => {
-  const stream = new Forwarding().head(200, eventStream).data(chunk("12345678"));
-  stream.exchange.leave();
-  t.equal(stream.aborted, true);
-  t.match(await stream.finished(), { status: 499, usage: { totalTokens: guess(8) }, estimated: true, outcome: "client_gone" });
-  const counted = new Forwarding().head(200, eventStream).data(usageChunk(9));
-  counted.exchange.leave();
-  t.match(await counted.finished(), { usage: { totalTokens: 9 }, estimated: true, outcome: "client_gone" });
-  const plain = new Forwarding().head(200).data("1234");
-  plain.exchange.leave();
-  t.match(await plain.finished(), { usage: { totalTokens: guess(4) }, estimated: true, outcome: "client_gone" });
-  const failing = new Forwarding().head(500).data("1234");
-  failing.exchange.leave();
-  t.match(await failing.finished(), { usage: null, estimated: false, outcome: "client_gone" });
-});
+t.test(
+  "a client that leaves in the middle ends the upstream and is charged with what was seen",
+  async (t) => {
+    const stream = new Forwarding().head(200, eventStream).data(chunk("12345678"));
+    stream.exchange.leave();
+    t.equal(stream.aborted, true);
+    t.match(await stream.finished(), {
+      status: 499,
+      usage: { totalTokens: guess(8) },
+      estimated: true,
+      outcome: "client_gone",
+    });
+    const counted = new Forwarding().head(200, eventStream).data(usageChunk(9));
+    counted.exchange.leave();
+    t.match(await counted.finished(), {
+      usage: { totalTokens: 9 },
+      estimated: true,
+      outcome: "client_gone",
+    });
+    const plain = new Forwarding().head(200).data("1234");
+    plain.exchange.leave();
+    t.match(await plain.finished(), {
+      usage: { totalTokens: guess(4) },
+      estimated: true,
+      outcome: "client_gone",
+    });
+    const failing = new Forwarding().head(500).data("1234");
+    failing.exchange.leave();
+    t.match(await failing.finished(), { usage: null, estimated: false, outcome: "client_gone" });
+  },
+);
 
 t.test("of a stream that told its usage at the start, what came after it is guessed", async (t) => {
   const stream = [
     'data: {"type":"message_start","message":{"usage":{"input_tokens":100,"cache_read_input_tokens":600,"output_tokens":1}}}\n\n',
     'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"12345678"}}\n\n',
   ];
-  const seen = { usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 3, totalTokens: 703 }, estimated: true };
+  const seen = {
+    usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 3, totalTokens: 703 },
+    estimated: true,
+  };
   const left = new Forwarding({ operation: "messages" }).head(200, eventStream).data(...stream);
   left.exchange.leave();
   t.match(await left.finished(), { ...seen, outcome: "client_gone" });
-  t.match(await new Forwarding({ operation: "messages" }).head(200, eventStream).data(...stream).fail("broken").finished(), { ...seen, outcome: "upstream_cut" });
-  const failed = new Forwarding({ operation: "messages" }).head(200, eventStream).data(...stream, 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"x"}}\n\n').end();
-  t.match(await failed.finished(), { ...seen, outcome: "upstream_error" }, "an error event cuts it as well");
+  t.match(
+    await new Forwarding({ operation: "messages" })
+      .head(200, eventStream)
+      .data(...stream)
+      .fail("broken")
+      .finished(),
+    { ...seen, outcome: "upstream_cut" },
+  );
+  const failed = new Forwarding({ operation: "messages" })
+    .head(200, eventStream)
+    .data(
+      ...stream,
+      'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"x"}}\n\n',
+    )
+    .end();
+  t.match(
+    await failed.finished(),
+    { ...seen, outcome: "upstream_error" },
+    "an error event cuts it as well",
+  );
 });
 
 t.test("a client that leaves while it is paused ends the upstream all the same", async (t) => {
@@ -483,102 +1012,182 @@ t.test("a client that leaves between the end and the last byte changes nothing",
 });
 
 t.test("the request goes to the provider as it was made", async (t) => {
-  const request: UpstreamRequest = { method: "POST", path: "/chat/completions", headers: ["a", "b"], body: Buffer.from("body") };
+  const request: UpstreamRequest = {
+    method: "POST",
+    path: "/chat/completions",
+    headers: ["a", "b"],
+    body: Buffer.from("body"),
+  };
   const forwarding = new Forwarding({ request });
   t.equal(forwarding.request, request);
   forwarding.exchange.leave();
 });
 
-/** What a request is charged with adds up and stays in its bounds; what wasn't executed is charged with nothing. */
+/**
+ * What a request is charged with adds up and stays in its bounds; what wasn't executed is charged
+ * with nothing.
+ */
 function isSane({ usage, executed }: Forwarded): boolean {
   if (usage === null) return true;
-  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteInputTokens } = usage;
-  return executed && [inputTokens, outputTokens, totalTokens].every((tokens) => Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= tokensPerResponseMax) && inputTokens + outputTokens === totalTokens && cachedInputTokens + cacheWriteInputTokens <= inputTokens;
+  const { inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteInputTokens } =
+    usage;
+  return (
+    executed &&
+    [inputTokens, outputTokens, totalTokens].every(
+      (tokens) => Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= tokensPerResponseMax,
+    ) &&
+    inputTokens + outputTokens === totalTokens &&
+    cachedInputTokens + cacheWriteInputTokens <= inputTokens
+  );
 }
 
-t.test("a stream that is cut at any byte, by either side, is charged with what was seen and marked", async (t) => {
-  const stream = Buffer.from(`${chunk("Größe 大きい")}: a comment\r\n\r\n${chunk("more \\" + '"quoted"')}${chunk("", "stop")}${usageChunk(50)}${done}`);
-  const usageAt = stream.indexOf(usageChunk(50)) + usageChunk(50).length;
-  for (const side of ["client", "provider"] as const) {
-    let least = 0;
-    for (let cut = 0; cut <= stream.length; cut++) {
-      const forwarding = new Forwarding({ hideUsageChunk: true }).head(200, eventStream);
-      // In two pieces, so that the cut lies in the middle of what was already being read.
-      for (const piece of [stream.subarray(0, cut >> 1), stream.subarray(cut >> 1, cut)]) if (piece.length > 0) forwarding.data(piece);
-      if (side === "client") forwarding.exchange.leave();
-      else forwarding.fail("broken");
-      const forwarded = await forwarding.finished();
-      const { usage, estimated, executed, outcome } = forwarded;
-      if (!isSane(forwarded) || !estimated || !executed || outcome !== (side === "client" ? "client_gone" : "upstream_cut")) t.fail(`${side} at ${cut}: ${JSON.stringify(forwarded)}`);
-      if (cut >= usageAt) {
-        if (usage!.totalTokens !== 50) t.fail(`${side} at ${cut}: the usage that was told isn't taken`);
-      } else if (usage!.inputTokens !== promptBytes / 4 || usage!.outputTokens < least) t.fail(`${side} at ${cut}: ${JSON.stringify(usage)} after ${least}`);
-      else least = usage!.outputTokens;
+t.test(
+  "a stream that is cut at any byte, by either side, is charged with what was seen and marked",
+  async (t) => {
+    const stream = Buffer.from(
+      `${chunk("Größe 大きい")}: a comment\r\n\r\n${chunk("more \\" + '"quoted"')}${chunk("", "stop")}${usageChunk(50)}${done}`,
+    );
+    const usageAt = stream.indexOf(usageChunk(50)) + usageChunk(50).length;
+    for (const side of ["client", "provider"] as const) {
+      let least = 0;
+      for (let cut = 0; cut <= stream.length; cut++) {
+        const forwarding = new Forwarding({ hideUsageChunk: true }).head(200, eventStream);
+        // In two pieces, so that the cut lies in the middle of what was already being read.
+        for (const piece of [stream.subarray(0, cut >> 1), stream.subarray(cut >> 1, cut)])
+          if (piece.length > 0) forwarding.data(piece);
+        if (side === "client") forwarding.exchange.leave();
+        else forwarding.fail("broken");
+        const forwarded = await forwarding.finished();
+        const { usage, estimated, executed, outcome } = forwarded;
+        if (
+          !isSane(forwarded) ||
+          !estimated ||
+          !executed ||
+          outcome !== (side === "client" ? "client_gone" : "upstream_cut")
+        )
+          t.fail(`${side} at ${cut}: ${JSON.stringify(forwarded)}`);
+        if (cut >= usageAt) {
+          if (usage!.totalTokens !== 50)
+            t.fail(`${side} at ${cut}: the usage that was told isn't taken`);
+        } else if (usage!.inputTokens !== promptBytes / 4 || usage!.outputTokens < least)
+          t.fail(`${side} at ${cut}: ${JSON.stringify(usage)} after ${least}`);
+        else least = usage!.outputTokens;
+      }
+      t.ok(least > 5, `${side}: the words that were seen count`);
     }
-    t.ok(least > 5, `${side}: the words that were seen count`);
-  }
-});
+  },
+);
 
-const body = fc.oneof(fc.constantFrom(chunk("abc"), chunk("", "stop"), usageChunk(7), done, completion(5), "data: {", '{"error":{"message":"x"}}', ""), fc.string(), fc.nat(2 * heldResponseBytesMax).map((bytes) => "x".repeat(bytes)));
+const body = fc.oneof(
+  fc.constantFrom(
+    chunk("abc"),
+    chunk("", "stop"),
+    usageChunk(7),
+    done,
+    completion(5),
+    "data: {",
+    '{"error":{"message":"x"}}',
+    "",
+  ),
+  fc.string(),
+  fc.nat(2 * heldResponseBytesMax).map((bytes) => "x".repeat(bytes)),
+);
 const script = fc.record({
-  head: fc.option(fc.record({ status: fc.constantFrom(200, 200, 200, 201, 302, 400, 429, 500), headers: fc.constantFrom(json, eventStream, ["content-type", "text/plain"], []) }), { freq: 8 }),
-  pieces: fc.array(fc.record({ text: body, slow: fc.boolean(), drain: fc.boolean() }), { maxLength: 6 }),
-  ending: fc.constantFrom("end" as const, "end" as const, "broken" as const, "silent" as const, "none" as const),
+  head: fc.option(
+    fc.record({
+      status: fc.constantFrom(200, 200, 200, 201, 302, 400, 429, 500),
+      headers: fc.constantFrom(json, eventStream, ["content-type", "text/plain"], []),
+    }),
+    { freq: 8 },
+  ),
+  pieces: fc.array(fc.record({ text: body, slow: fc.boolean(), drain: fc.boolean() }), {
+    maxLength: 6,
+  }),
+  ending: fc.constantFrom(
+    "end" as const,
+    "end" as const,
+    "broken" as const,
+    "silent" as const,
+    "none" as const,
+  ),
   leavesAt: fc.option(fc.nat(9)),
   hideUsageChunk: fc.boolean(),
   standIn: fc.boolean(),
 });
 
-t.test("whatever comes in which order, a request ends once, with one response or none, and everything is let go", async (t) => {
-  const outcomes = new Map<string, number>();
-  await fc.assert(
-    fc.asyncProperty(script, async ({ head, pieces, ending, leavesAt, hideUsageChunk, standIn }) => {
-      const forwarding = new Forwarding({ hideUsageChunk, standIn });
-      const { exchange } = forwarding;
-      const ends = ending === "end" ? () => void (head !== null ? forwarding.end() : forwarding.fail("broken")) : ending === "none" ? () => {} : () => void forwarding.fail(ending);
-      const steps: (() => void)[] = [
-        ...(head === null ? [] : [() => void forwarding.head(head.status, head.headers)]),
-        ...(head === null ? [] : pieces.map(({ text, slow, drain }) => () => {
-          if (slow) exchange.reads = false;
-          forwarding.data(text);
-          if (drain) exchange.drain();
-        })),
-        ends,
-      ];
-      for (const [at, step] of steps.entries()) {
-        if (leavesAt === at) exchange.leave();
-        if (forwarding.aborted) break;
-        step();
-        if (forwarding.paused && exchange.reads) return false;
-      }
-      const untilEnd = [...exchange.calls];
-      if (!(await forwarding.isOver())) {
-        exchange.leave();
-        if (!forwarding.aborted || !(await forwarding.isOver())) return false;
-      }
-      if (JSON.stringify(exchange.calls) !== JSON.stringify(untilEnd)) return false;
-      const forwarded = forwarding.forwarded!;
-      forwarded.finish();
-      outcomes.set(forwarded.outcome, (outcomes.get(forwarded.outcome) ?? 0) + 1);
-      exchange.drain();
-      const left = exchange.gone && forwarded.outcome === "client_gone";
-      const status = left ? 499 : exchange.status;
-      return (
-        (left ? exchange.ended === null && forwarding.aborted : exchange.ended !== null) &&
-        forwarded.status === status &&
-        isSane(forwarded) &&
-        (forwarded.firstByteMonoMs === null) === (head === null || (leavesAt === 0))
-      );
-    }),
-    { numRuns: 1500, includeErrorInReport: true },
-  );
-  t.same([...outcomes.keys()].sort(), ["client_gone", "complete", "upstream_cut", "upstream_error"], "every outcome came up");
-});
+t.test(
+  "whatever comes in which order, a request ends once, with one response or none, and everything is let go",
+  async (t) => {
+    const outcomes = new Map<string, number>();
+    await fc.assert(
+      fc.asyncProperty(
+        script,
+        async ({ head, pieces, ending, leavesAt, hideUsageChunk, standIn }) => {
+          const forwarding = new Forwarding({ hideUsageChunk, standIn });
+          const { exchange } = forwarding;
+          const ends =
+            ending === "end"
+              ? () => void (head !== null ? forwarding.end() : forwarding.fail("broken"))
+              : ending === "none"
+                ? () => {}
+                : () => void forwarding.fail(ending);
+          const steps: (() => void)[] = [
+            ...(head === null ? [] : [() => void forwarding.head(head.status, head.headers)]),
+            ...(head === null
+              ? []
+              : pieces.map(({ text, slow, drain }) => () => {
+                  if (slow) exchange.reads = false;
+                  forwarding.data(text);
+                  if (drain) exchange.drain();
+                })),
+            ends,
+          ];
+          for (const [at, step] of steps.entries()) {
+            if (leavesAt === at) exchange.leave();
+            if (forwarding.aborted) break;
+            step();
+            if (forwarding.paused && exchange.reads) return false;
+          }
+          const untilEnd = [...exchange.calls];
+          if (!(await forwarding.isOver())) {
+            exchange.leave();
+            if (!forwarding.aborted || !(await forwarding.isOver())) return false;
+          }
+          if (JSON.stringify(exchange.calls) !== JSON.stringify(untilEnd)) return false;
+          const forwarded = forwarding.forwarded!;
+          forwarded.finish();
+          outcomes.set(forwarded.outcome, (outcomes.get(forwarded.outcome) ?? 0) + 1);
+          exchange.drain();
+          const left = exchange.gone && forwarded.outcome === "client_gone";
+          const status = left ? 499 : exchange.status;
+          return (
+            (left ? exchange.ended === null && forwarding.aborted : exchange.ended !== null) &&
+            forwarded.status === status &&
+            isSane(forwarded) &&
+            (forwarded.firstByteMonoMs === null) === (head === null || leavesAt === 0)
+          );
+        },
+      ),
+      { numRuns: 1500, includeErrorInReport: true },
+    );
+    t.same(
+      [...outcomes.keys()].sort(),
+      ["client_gone", "complete", "upstream_cut", "upstream_error"],
+      "every outcome came up",
+    );
+  },
+);
 
 t.test("a body that turns out wrong on its way is its client's fault", async (t) => {
-  for (const [kind, status] of [["too_large", 413], ["refused", 400]] as const) {
+  for (const [kind, status] of [
+    ["too_large", 413],
+    ["refused", 400],
+  ] as const) {
     const forwarding = new Forwarding().fail(kind, "model is given more than once");
     t.match(await forwarding.finished(), { status, usage: null, executed: false });
-    t.match(bodyOf(forwarding).error, { type: "invalid_request_error", message: "model is given more than once" });
+    t.match(bodyOf(forwarding).error, {
+      type: "invalid_request_error",
+      message: "model is given more than once",
+    });
   }
 });

@@ -1,41 +1,51 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { lookEveryMs, patienceFor, SilenceWatch, type Watched } from "../../../proxy/upstream/silence-watch.js";
+import {
+  lookEveryMs,
+  patienceFor,
+  SilenceWatch,
+  type Watched,
+} from "../../../proxy/upstream/silence-watch.js";
 
 function watched(patience: number, onSilent: () => void = () => {}): Watched {
   return { looks: 0, patience, place: -1, onSilent };
 }
 
-t.test("who gives no sign of life is told once, when its patience is up, and who gives one begins anew", async (t) => {
-  const watch = new SilenceWatch();
-  const silent: string[] = [];
-  const a = watched(3, () => silent.push("a"));
-  const b = watched(3, () => silent.push("b"));
-  const endless = watched(Infinity, () => silent.push("endless"));
-  for (const each of [a, b, endless]) watch.add(each);
-  watch.look();
-  watch.look();
-  b.looks = 0;
-  t.same(silent, []);
-  watch.look();
-  t.same([silent, watch.size], [["a"], 2]);
-  watch.look();
-  watch.look();
-  watch.look();
-  t.same([silent, watch.size], [["a", "b"], 1]);
-});
+t.test(
+  "who gives no sign of life is told once, when its patience is up, and who gives one begins anew",
+  async (t) => {
+    const watch = new SilenceWatch();
+    const silent: string[] = [];
+    const a = watched(3, () => silent.push("a"));
+    const b = watched(3, () => silent.push("b"));
+    const endless = watched(Infinity, () => silent.push("endless"));
+    for (const each of [a, b, endless]) watch.add(each);
+    watch.look();
+    watch.look();
+    b.looks = 0;
+    t.same(silent, []);
+    watch.look();
+    t.same([silent, watch.size], [["a"], 2]);
+    watch.look();
+    watch.look();
+    watch.look();
+    t.same([silent, watch.size], [["a", "b"], 1]);
+  },
+);
 
 t.test("whoever is told may end others, or begin new ones, in the same breath", async (t) => {
   const watch = new SilenceWatch();
   const told: string[] = [];
   const other = watched(1, () => told.push("other"));
   const late = watched(1, () => told.push("late"));
-  watch.add(watched(1, () => {
-    told.push("first");
-    watch.remove(other);
-    watch.add(late);
-  }));
+  watch.add(
+    watched(1, () => {
+      told.push("first");
+      watch.remove(other);
+      watch.add(late);
+    }),
+  );
   watch.add(other);
   watch.look();
   t.equal(told[0], "first");
@@ -45,23 +55,25 @@ t.test("whoever is told may end others, or begin new ones, in the same breath", 
 });
 
 t.test("in any order of comings and goings, it watches exactly those that are there", async () => {
-  fc.assert(fc.property(fc.array(fc.nat(9), { maxLength: 60 }), (turns) => {
-    const watch = new SilenceWatch();
-    const looked = new Map<number, Watched>();
-    const all = Array.from({ length: 10 }, () => watched(Infinity));
-    for (const turn of turns) {
-      if (looked.delete(turn)) watch.remove(all[turn]!);
-      else {
-        looked.set(turn, all[turn]!);
-        watch.add(all[turn]!);
+  fc.assert(
+    fc.property(fc.array(fc.nat(9), { maxLength: 60 }), (turns) => {
+      const watch = new SilenceWatch();
+      const looked = new Map<number, Watched>();
+      const all = Array.from({ length: 10 }, () => watched(Infinity));
+      for (const turn of turns) {
+        if (looked.delete(turn)) watch.remove(all[turn]!);
+        else {
+          looked.set(turn, all[turn]!);
+          watch.add(all[turn]!);
+        }
+        watch.remove(watched(1));
+        const before = all.map(({ looks }) => looks);
+        watch.look();
+        all.forEach(({ looks }, i) => assert.equal(looks - before[i]!, looked.has(i) ? 1 : 0));
+        assert.equal(watch.size, looked.size);
       }
-      watch.remove(watched(1));
-      const before = all.map(({ looks }) => looks);
-      watch.look();
-      all.forEach(({ looks }, i) => assert.equal(looks - before[i]!, looked.has(i) ? 1 : 0));
-      assert.equal(watch.size, looked.size);
-    }
-  }));
+    }),
+  );
 });
 
 t.test("a deadline is never shortened, and stretched by two looks at most", async (t) => {

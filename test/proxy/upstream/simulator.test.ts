@@ -9,8 +9,17 @@ interface Answer {
   readonly object: string;
   readonly created: number;
   readonly model: string;
-  readonly choices: readonly { readonly index: number; readonly message?: { readonly role: string; readonly content: string }; readonly delta?: { readonly role?: string; readonly content?: string }; readonly finish_reason: string | null }[];
-  readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly total_tokens: number } | null;
+  readonly choices: readonly {
+    readonly index: number;
+    readonly message?: { readonly role: string; readonly content: string };
+    readonly delta?: { readonly role?: string; readonly content?: string };
+    readonly finish_reason: string | null;
+  }[];
+  readonly usage?: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly total_tokens: number;
+  } | null;
 }
 
 function plainOf(chat: SimulatedChat): Answer {
@@ -29,7 +38,14 @@ function chunksOf(chat: SimulatedChat): readonly Answer[] {
 }
 
 function ask(content: unknown, more: object = {}): object {
-  return { model: "sim-fast", messages: [{ role: "system", content: "Be brief." }, { role: "user", content }], ...more };
+  return {
+    model: "sim-fast",
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content },
+    ],
+    ...more,
+  };
 }
 
 const notice = "This is the Sluice simulator: no model was called.";
@@ -42,7 +58,14 @@ t.test("the answer says what it is and repeats the last user message", async (t)
     created: 1_700_000_000,
     model: "sim-fast",
     object: "chat.completion",
-    choices: [{ index: 0, message: { role: "assistant", content: `${notice} You said: Hello there`, refusal: null }, logprobs: null, finish_reason: "stop" }],
+    choices: [
+      {
+        index: 0,
+        message: { role: "assistant", content: `${notice} You said: Hello there`, refusal: null },
+        logprobs: null,
+        finish_reason: "stop",
+      },
+    ],
     usage: { prompt_tokens: 6, completion_tokens: 18, total_tokens: 24 },
   });
 });
@@ -52,14 +75,35 @@ t.test("the events are the same answer, word by word", async (t) => {
   const chunks = chunksOf(chat);
   t.same(chunks[0]?.choices[0]?.delta, { role: "assistant", content: "" });
   t.equal(chunks.map((chunk) => chunk.choices[0]?.delta?.content ?? "").join(""), contentOf(chat));
-  t.same(chunks.slice(1, 4).map((chunk) => chunk.choices[0]?.delta?.content), ["This", " is", " the"]);
-  t.same(chunks.map((chunk) => chunk.choices[0]?.finish_reason), [...chunks.slice(1).map(() => null), "stop"]);
-  t.ok(chunks.every(({ id, object, created, model }) => id === plainOf(chat).id && object === "chat.completion.chunk" && created === 1 && model === "sim-fast"));
-  t.ok(chunks.every((chunk) => !("usage" in chunk)), "nobody asked for usage");
+  t.same(
+    chunks.slice(1, 4).map((chunk) => chunk.choices[0]?.delta?.content),
+    ["This", " is", " the"],
+  );
+  t.same(
+    chunks.map((chunk) => chunk.choices[0]?.finish_reason),
+    [...chunks.slice(1).map(() => null), "stop"],
+  );
+  t.ok(
+    chunks.every(
+      ({ id, object, created, model }) =>
+        id === plainOf(chat).id &&
+        object === "chat.completion.chunk" &&
+        created === 1 &&
+        model === "sim-fast",
+    ),
+  );
+  t.ok(
+    chunks.every((chunk) => !("usage" in chunk)),
+    "nobody asked for usage",
+  );
 });
 
 t.test("a usage chunk comes last when it was asked for", async (t) => {
-  const chat = simulateChat(ask("Hello", { stream_options: { include_usage: true } }), "sim-fast", 1);
+  const chat = simulateChat(
+    ask("Hello", { stream_options: { include_usage: true } }),
+    "sim-fast",
+    1,
+  );
   const chunks = chunksOf(chat);
   t.same(chunks.at(-1)?.choices, []);
   t.same(chunks.at(-1)?.usage, plainOf(chat).usage);
@@ -71,54 +115,118 @@ t.test("a usage chunk comes last when it was asked for", async (t) => {
 });
 
 t.test("the answer ends where the request's limit on tokens is", async (t) => {
-  for (const limit of [{ max_tokens: 3 }, { max_completion_tokens: 3 }, { max_completion_tokens: 3, max_tokens: 1 }]) {
+  for (const limit of [
+    { max_tokens: 3 },
+    { max_completion_tokens: 3 },
+    { max_completion_tokens: 3, max_tokens: 1 },
+  ]) {
     const chat = simulateChat(ask("Hello", limit), "sim-fast", 1);
     t.equal(contentOf(chat), notice.slice(0, 12), JSON.stringify(limit));
     t.equal(plainOf(chat).choices[0]?.finish_reason, "length");
     t.equal(plainOf(chat).usage?.completion_tokens, 3);
     t.equal(chunksOf(chat).at(-1)?.choices[0]?.finish_reason, "length");
   }
-  for (const limit of [{ max_tokens: 1000 }, { max_tokens: 0 }, { max_tokens: -1 }, { max_tokens: 1.5 }, { max_tokens: "3" }, { max_tokens: null }]) {
-    t.equal(plainOf(simulateChat(ask("Hello", limit), "sim-fast", 1)).choices[0]?.finish_reason, "stop", JSON.stringify(limit));
+  for (const limit of [
+    { max_tokens: 1000 },
+    { max_tokens: 0 },
+    { max_tokens: -1 },
+    { max_tokens: 1.5 },
+    { max_tokens: "3" },
+    { max_tokens: null },
+  ]) {
+    t.equal(
+      plainOf(simulateChat(ask("Hello", limit), "sim-fast", 1)).choices[0]?.finish_reason,
+      "stop",
+      JSON.stringify(limit),
+    );
   }
 });
 
 t.test("a long message is repeated in part, and no character is cut in half", async (t) => {
-  t.equal(contentOf(simulateChat(ask("x".repeat(500)), "m", 1)), `${notice} You said: ${"x".repeat(500)}`);
-  t.equal(contentOf(simulateChat(ask("x".repeat(501)), "m", 1)), `${notice} You said: ${"x".repeat(500)}…`);
-  t.equal(contentOf(simulateChat(ask(`${"x".repeat(499)}🎉`), "m", 1)), `${notice} You said: ${"x".repeat(499)}…`);
+  t.equal(
+    contentOf(simulateChat(ask("x".repeat(500)), "m", 1)),
+    `${notice} You said: ${"x".repeat(500)}`,
+  );
+  t.equal(
+    contentOf(simulateChat(ask("x".repeat(501)), "m", 1)),
+    `${notice} You said: ${"x".repeat(500)}…`,
+  );
+  t.equal(
+    contentOf(simulateChat(ask(`${"x".repeat(499)}🎉`), "m", 1)),
+    `${notice} You said: ${"x".repeat(499)}…`,
+  );
 });
 
 t.test("the text parts of a message are read, and other parts are left out", async (t) => {
-  const content = [{ type: "text", text: "one" }, { type: "image_url", image_url: { url: "data:" } }, { type: "text", text: "two" }];
+  const content = [
+    { type: "text", text: "one" },
+    { type: "image_url", image_url: { url: "data:" } },
+    { type: "text", text: "two" },
+  ];
   t.equal(contentOf(simulateChat(ask(content), "m", 1)), `${notice} You said: one\ntwo`);
 });
 
 t.test("the last user message is meant, whatever follows it", async (t) => {
-  const messages = [{ role: "user", content: "first" }, { role: "user", content: "second" }, { role: "assistant", content: "third" }];
+  const messages = [
+    { role: "user", content: "first" },
+    { role: "user", content: "second" },
+    { role: "assistant", content: "third" },
+  ];
   t.equal(contentOf(simulateChat({ messages }, "m", 1)), `${notice} You said: second`);
-  t.equal(contentOf(simulateChat({ messages: [{ role: "system", content: "x" }] }, "m", 1)), `${notice} There was no user message.`);
+  t.equal(
+    contentOf(simulateChat({ messages: [{ role: "system", content: "x" }] }, "m", 1)),
+    `${notice} There was no user message.`,
+  );
 });
 
 t.test("the same request has the same id, another one another", async (t) => {
-  const id = (body: unknown, model = "m", created = 1): string => plainOf(simulateChat(body, model, created)).id;
+  const id = (body: unknown, model = "m", created = 1): string =>
+    plainOf(simulateChat(body, model, created)).id;
   t.equal(id(ask("a")), id(ask("a"), "m", 2));
   t.equal(new Set([id(ask("a")), id(ask("b")), id(ask("a"), "n"), id({})]).size, 4);
 });
 
 t.test("sim-slow pauses longer than any other model", async (t) => {
-  t.same(["sim-fast", "sim-slow", "other"].map((model) => simulateChat({}, model, 1).pauseMs), [15, 250, 15]);
+  t.same(
+    ["sim-fast", "sim-slow", "other"].map((model) => simulateChat({}, model, 1).pauseMs),
+    [15, 250, 15],
+  );
 });
 
 t.test("any body gets a whole answer", async () => {
   fc.assert(
-    fc.property(fc.oneof(fc.jsonValue(), fc.record({ messages: fc.array(fc.record({ role: fc.constantFrom("user", "system"), content: fc.oneof(fc.string({ unit: "binary" }), fc.jsonValue()) }, { requiredKeys: [] })), max_tokens: fc.jsonValue() }, { requiredKeys: [] })), (body) => {
-      const chat = simulateChat(body, "m", 1);
-      assert.equal(chunksOf(chat).map((chunk) => chunk.choices[0]?.delta?.content ?? "").join(""), contentOf(chat));
-      const usage = plainOf(chat).usage!;
-      assert.equal(usage.total_tokens, usage.prompt_tokens + usage.completion_tokens);
-      assert.ok(notice.startsWith(contentOf(chat).slice(0, notice.length)));
-    }),
+    fc.property(
+      fc.oneof(
+        fc.jsonValue(),
+        fc.record(
+          {
+            messages: fc.array(
+              fc.record(
+                {
+                  role: fc.constantFrom("user", "system"),
+                  content: fc.oneof(fc.string({ unit: "binary" }), fc.jsonValue()),
+                },
+                { requiredKeys: [] },
+              ),
+            ),
+            max_tokens: fc.jsonValue(),
+          },
+          { requiredKeys: [] },
+        ),
+      ),
+      (body) => {
+        const chat = simulateChat(body, "m", 1);
+        assert.equal(
+          chunksOf(chat)
+            .map((chunk) => chunk.choices[0]?.delta?.content ?? "")
+            .join(""),
+          contentOf(chat),
+        );
+        const usage = plainOf(chat).usage!;
+        assert.equal(usage.total_tokens, usage.prompt_tokens + usage.completion_tokens);
+        assert.ok(notice.startsWith(contentOf(chat).slice(0, notice.length)));
+      },
+    ),
     { numRuns: 500 },
   );
 });

@@ -5,96 +5,250 @@ import { errorInsideSuccess, mapUpstreamError } from "../../../proxy/upstream/up
 import type { Failure } from "../../../shared/error-code.js";
 
 function mapped(status: number, body: unknown): Failure {
-  return mapUpstreamError("openai", status, Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
+  return mapUpstreamError(
+    "openai",
+    status,
+    Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+  );
 }
 
 t.test("OpenAI's error passes with its status, message, code and param", async (t) => {
-  const body = { error: { message: "The model `x` does not exist", type: "invalid_request_error", param: "model", code: "model_not_found" } };
-  t.same(mapped(404, body), { status: 404, type: "not_found_error", message: "The model `x` does not exist", code: "model_not_found", param: "model", provider: "openai" });
+  const body = {
+    error: {
+      message: "The model `x` does not exist",
+      type: "invalid_request_error",
+      param: "model",
+      code: "model_not_found",
+    },
+  };
+  t.same(mapped(404, body), {
+    status: 404,
+    type: "not_found_error",
+    message: "The model `x` does not exist",
+    code: "model_not_found",
+    param: "model",
+    provider: "openai",
+  });
 });
 
 t.test("the type follows from the status", async (t) => {
-  const types: readonly (readonly [number, string])[] = [[400, "invalid_request_error"], [401, "authentication_error"], [402, "invalid_request_error"], [403, "authentication_error"], [404, "not_found_error"], [422, "invalid_request_error"], [429, "rate_limit_error"], [500, "provider_error"], [503, "provider_error"], [529, "provider_error"]];
-  for (const [status, type] of types) t.same([mapped(status, {}).status, mapped(status, {}).type], [status, type]);
+  const types: readonly (readonly [number, string])[] = [
+    [400, "invalid_request_error"],
+    [401, "authentication_error"],
+    [402, "invalid_request_error"],
+    [403, "authentication_error"],
+    [404, "not_found_error"],
+    [422, "invalid_request_error"],
+    [429, "rate_limit_error"],
+    [500, "provider_error"],
+    [503, "provider_error"],
+    [529, "provider_error"],
+  ];
+  for (const [status, type] of types)
+    t.same([mapped(status, {}).status, mapped(status, {}).type], [status, type]);
 });
 
 t.test("every shape of error gives its message", async (t) => {
   const cases: readonly (readonly [unknown, Partial<Failure>])[] = [
     [{ error: "overloaded" }, { message: "overloaded", code: null, param: null }],
-    [{ error: "overloaded", code: "busy" }, { message: "overloaded", code: "busy" }],
+    [
+      { error: "overloaded", code: "busy" },
+      { message: "overloaded", code: "busy" },
+    ],
     [{ message: "overloaded" }, { message: "overloaded" }],
     [{ error: "", message: "overloaded" }, { message: "overloaded" }],
     [{ error: "overloaded", message: "less" }, { message: "overloaded" }],
     [{ detail: "Not Found" }, { message: "Not Found", param: null }],
     [{ detail: { message: "Not Found", code: 7 } }, { message: "Not Found" }],
-    [{ detail: [{ loc: ["body", "messages", 0, "role"], msg: "Field required", type: "missing" }, { loc: ["body", "n"], msg: "too large" }] }, { message: "messages[0].role: Field required; n: too large", param: "messages[0].role" }],
+    [
+      {
+        detail: [
+          { loc: ["body", "messages", 0, "role"], msg: "Field required", type: "missing" },
+          { loc: ["body", "n"], msg: "too large" },
+        ],
+      },
+      { message: "messages[0].role: Field required; n: too large", param: "messages[0].role" },
+    ],
     [{ detail: [{ msg: "bad" }, "worse", 7, null, {}] }, { message: "bad; worse", param: null }],
-    [{ detail: Array.from({ length: 9 }, (_, i) => ({ loc: ["query", `p${i}`], msg: "x" })) }, { message: "query.p0: x; query.p1: x; query.p2: x; query.p3: x; query.p4: x; and 4 more" }],
-    [{ object: "error", message: { detail: [{ type: "extra_forbidden", loc: ["body", "foo"], msg: "Extra inputs are not permitted" }] }, type: "invalid_request_error", param: null, code: null }, { message: "foo: Extra inputs are not permitted", param: "foo", code: null }],
+    [
+      { detail: Array.from({ length: 9 }, (_, i) => ({ loc: ["query", `p${i}`], msg: "x" })) },
+      { message: "query.p0: x; query.p1: x; query.p2: x; query.p3: x; query.p4: x; and 4 more" },
+    ],
+    [
+      {
+        object: "error",
+        message: {
+          detail: [
+            {
+              type: "extra_forbidden",
+              loc: ["body", "foo"],
+              msg: "Extra inputs are not permitted",
+            },
+          ],
+        },
+        type: "invalid_request_error",
+        param: null,
+        code: null,
+      },
+      { message: "foo: Extra inputs are not permitted", param: "foo", code: null },
+    ],
     [{ error: { message: { detail: "deep" } } }, { message: "deep" }],
-    [{ object: "error", message: "bad", code: 40001, param: "n" }, { message: "bad", code: "40001", param: "n" }],
-    [[{ error: { code: 400, message: "API key not valid", status: "INVALID_ARGUMENT" } }], { message: "API key not valid", code: "400" }],
-    [{ error: { message: "x", code: null, param: null } }, { message: "x", code: null, param: null }],
-    [{ error: { message: "x", code: { deep: 1 }, param: ["a"] } }, { message: "x", code: null, param: null }],
+    [
+      { object: "error", message: "bad", code: 40001, param: "n" },
+      { message: "bad", code: "40001", param: "n" },
+    ],
+    [
+      [{ error: { code: 400, message: "API key not valid", status: "INVALID_ARGUMENT" } }],
+      { message: "API key not valid", code: "400" },
+    ],
+    [
+      { error: { message: "x", code: null, param: null } },
+      { message: "x", code: null, param: null },
+    ],
+    [
+      { error: { message: "x", code: { deep: 1 }, param: ["a"] } },
+      { message: "x", code: null, param: null },
+    ],
     [{ error: null, message: "x" }, { message: "x" }],
     ["upstream connect error\n", { message: "upstream connect error" }],
     ['"just text"', { message: "just text" }],
   ];
-  for (const [body, expected] of cases) t.match(mapped(400, body), { status: 400, provider: "openai", ...expected }, JSON.stringify(body));
+  for (const [body, expected] of cases)
+    t.match(
+      mapped(400, body),
+      { status: 400, provider: "openai", ...expected },
+      JSON.stringify(body),
+    );
 });
 
 t.test("a body that says nothing readable gives a sentence with the status", async (t) => {
-  for (const body of ["", " \n", "<html><body>Bad Gateway</body></html>", "\n <!doctype html>", "{}", "[]", "[1,2]", "null", '{"error":{}}', '{"error":""}', '{"error":{"message":"\\u0000 "}}']) {
-    t.same(mapped(502, body), { status: 502, type: "provider_error", message: "openai answered 502 Bad Gateway", code: null, param: null, provider: "openai" }, body);
+  for (const body of [
+    "",
+    " \n",
+    "<html><body>Bad Gateway</body></html>",
+    "\n <!doctype html>",
+    "{}",
+    "[]",
+    "[1,2]",
+    "null",
+    '{"error":{}}',
+    '{"error":""}',
+    '{"error":{"message":"\\u0000 "}}',
+  ]) {
+    t.same(
+      mapped(502, body),
+      {
+        status: 502,
+        type: "provider_error",
+        message: "openai answered 502 Bad Gateway",
+        code: null,
+        param: null,
+        provider: "openai",
+      },
+      body,
+    );
   }
   t.equal(mapped(599, "").message, "openai answered 599");
 });
 
 t.test("control characters are removed and lines are joined", async (t) => {
-  t.equal(mapped(400, { error: { message: "\u0000a\r\n\tb\u001b[31mc\u007f\u0085d " } }).message, "a b[31mc d");
+  t.equal(
+    mapped(400, { error: { message: "\u0000a\r\n\tb\u001b[31mc\u007f\u0085d " } }).message,
+    "a b[31mc d",
+  );
 });
 
 t.test("messages are cut at 4 KiB, between characters", async (t) => {
   t.equal(mapped(400, { error: { message: "x".repeat(4096) } }).message, "x".repeat(4096));
-  t.equal(mapped(400, { error: { message: "x".repeat(100_000), code: "y".repeat(5000) } }).message, "x".repeat(4096));
+  t.equal(
+    mapped(400, { error: { message: "x".repeat(100_000), code: "y".repeat(5000) } }).message,
+    "x".repeat(4096),
+  );
   t.equal(mapped(400, { error: { message: "x", code: "y".repeat(5000) } }).code, "y".repeat(4096));
   t.equal(mapped(400, { error: { message: `${"x".repeat(4095)}é` } }).message, "x".repeat(4095));
   t.equal(mapped(400, { error: { message: `${"x".repeat(4093)}🎉` } }).message, "x".repeat(4093));
-  t.equal(mapped(400, { error: { message: `${"x".repeat(4092)}🎉` } }).message, `${"x".repeat(4092)}🎉`);
+  t.equal(
+    mapped(400, { error: { message: `${"x".repeat(4092)}🎉` } }).message,
+    `${"x".repeat(4092)}🎉`,
+  );
 });
 
-t.test("an error under a status that isn't one has the status that it names, else 502", async (t) => {
-  const cases: readonly (readonly [number, unknown, number, string])[] = [
-    [200, { error: { message: "slow down", code: 429 } }, 429, "slow down"],
-    [200, { error: { message: "gone", status: 404, code: "model_gone" } }, 404, "gone"],
-    [200, { error: { message: "x", code: 200 } }, 502, "x"],
-    [200, { error: { message: "x", code: 600 } }, 502, "x"],
-    [200, { error: { message: "x", code: 429.5 } }, 502, "x"],
-    [200, { error: { message: "x", code: "429" } }, 502, "x"],
-    [200, { error: {} }, 502, "openai answered 200 with an error inside"],
-    [200, { error: "overloaded" }, 502, "overloaded"],
-    [200, { object: "error", message: "too long", code: 400 }, 400, "too long"],
-    [302, "", 502, "openai answered 302 Found, which is no answer to a model request"],
-    [304, "", 502, "openai answered 304, which is no answer to a model request"],
-    [500, { error: { message: "x", code: 429 } }, 500, "x"],
-  ];
-  for (const [status, body, expected, message] of cases) t.same([mapped(status, body).status, mapped(status, body).message], [expected, message], JSON.stringify(body));
-  t.equal(mapped(200, { error: { message: "slow down", code: 429 } }).type, "rate_limit_error");
-});
+t.test(
+  "an error under a status that isn't one has the status that it names, else 502",
+  async (t) => {
+    const cases: readonly (readonly [number, unknown, number, string])[] = [
+      [200, { error: { message: "slow down", code: 429 } }, 429, "slow down"],
+      [200, { error: { message: "gone", status: 404, code: "model_gone" } }, 404, "gone"],
+      [200, { error: { message: "x", code: 200 } }, 502, "x"],
+      [200, { error: { message: "x", code: 600 } }, 502, "x"],
+      [200, { error: { message: "x", code: 429.5 } }, 502, "x"],
+      [200, { error: { message: "x", code: "429" } }, 502, "x"],
+      [200, { error: {} }, 502, "openai answered 200 with an error inside"],
+      [200, { error: "overloaded" }, 502, "overloaded"],
+      [200, { object: "error", message: "too long", code: 400 }, 400, "too long"],
+      [302, "", 502, "openai answered 302 Found, which is no answer to a model request"],
+      [304, "", 502, "openai answered 304, which is no answer to a model request"],
+      [500, { error: { message: "x", code: 429 } }, 500, "x"],
+    ];
+    for (const [status, body, expected, message] of cases)
+      t.same(
+        [mapped(status, body).status, mapped(status, body).message],
+        [expected, message],
+        JSON.stringify(body),
+      );
+    t.equal(mapped(200, { error: { message: "slow down", code: 429 } }).type, "rate_limit_error");
+  },
+);
 
 t.test("an error in the place of an answer is an error, whatever the status", async (t) => {
-  for (const value of [{ error: {} }, { error: { message: "x" } }, { id: "1", choices: [], error: { code: 429 } }, { choices: null, error: {} }, { error: "text" }, { error: "text", data: [], content: [], text: "" }, { object: "error", message: "x" }]) t.equal(errorInsideSuccess(value), true, JSON.stringify(value));
-  for (const value of [{ error: null }, { error: "" }, { error: " " }, { error: [] }, { error: "x", content: [{ type: "text" }] }, { error: "x", data: [{}] }, { error: "", text: "said" }, { object: "response", error: { message: "x" } }, { object: "list", message: "x" }, {}, null, undefined, [], [{ error: {} }], "error", { choices: [{}], error: { message: "x" } }, { choices: [{ error: {} }] }]) t.equal(errorInsideSuccess(value), false, JSON.stringify(value));
+  for (const value of [
+    { error: {} },
+    { error: { message: "x" } },
+    { id: "1", choices: [], error: { code: 429 } },
+    { choices: null, error: {} },
+    { error: "text" },
+    { error: "text", data: [], content: [], text: "" },
+    { object: "error", message: "x" },
+  ])
+    t.equal(errorInsideSuccess(value), true, JSON.stringify(value));
+  for (const value of [
+    { error: null },
+    { error: "" },
+    { error: " " },
+    { error: [] },
+    { error: "x", content: [{ type: "text" }] },
+    { error: "x", data: [{}] },
+    { error: "", text: "said" },
+    { object: "response", error: { message: "x" } },
+    { object: "list", message: "x" },
+    {},
+    null,
+    undefined,
+    [],
+    [{ error: {} }],
+    "error",
+    { choices: [{}], error: { message: "x" } },
+    { choices: [{ error: {} }] },
+  ])
+    t.equal(errorInsideSuccess(value), false, JSON.stringify(value));
 });
 
 t.test("whatever an upstream sends, the failure is whole, bounded and printable", async () => {
   // Around the bound, so that it falls into characters of every length.
-  const long = fc.tuple(fc.integer({ min: 4080, max: 4100 }), fc.string({ unit: "binary", maxLength: 8 }), fc.nat(5000)).map(([before, text, after]) => "x".repeat(before) + text + "y".repeat(after));
+  const long = fc
+    .tuple(
+      fc.integer({ min: 4080, max: 4100 }),
+      fc.string({ unit: "binary", maxLength: 8 }),
+      fc.nat(5000),
+    )
+    .map(([before, text, after]) => "x".repeat(before) + text + "y".repeat(after));
   const body = fc.oneof(
     fc.uint8Array().map((bytes) => Buffer.from(bytes)),
     fc.string({ unit: "binary" }).map((text) => Buffer.from(text)),
     fc.jsonValue().map((value) => Buffer.from(JSON.stringify({ error: value }))),
-    long.map((message) => Buffer.from(JSON.stringify({ error: { message, code: message, param: message } }))),
+    long.map((message) =>
+      Buffer.from(JSON.stringify({ error: { message, code: message, param: message } })),
+    ),
   );
   fc.assert(
     fc.property(fc.integer({ min: 200, max: 599 }), body, (status, bytes) => {

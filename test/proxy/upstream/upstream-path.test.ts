@@ -5,32 +5,76 @@ import { providerConfig } from "../../support/provider-config.js";
 t.test("operations are where OpenAI and Anthropic have them", async (t) => {
   const provider = providerConfig({ name: "a" });
   t.same(
-    (["chat_completions", "responses", "messages", "count_tokens", "embeddings", "speech", "transcriptions", "translations", "images", "files", "batches", "realtime"] as const).map((operation) => upstreamPath(provider, operation, "m")),
-    ["/chat/completions", "/responses", "/messages", "/messages/count_tokens", "/embeddings", "/audio/speech", "/audio/transcriptions", "/audio/translations", "/images/generations", "/files", "/batches", "/realtime"],
+    (
+      [
+        "chat_completions",
+        "responses",
+        "messages",
+        "count_tokens",
+        "embeddings",
+        "speech",
+        "transcriptions",
+        "translations",
+        "images",
+        "files",
+        "batches",
+        "realtime",
+      ] as const
+    ).map((operation) => upstreamPath(provider, operation, "m")),
+    [
+      "/chat/completions",
+      "/responses",
+      "/messages",
+      "/messages/count_tokens",
+      "/embeddings",
+      "/audio/speech",
+      "/audio/transcriptions",
+      "/audio/translations",
+      "/images/generations",
+      "/files",
+      "/batches",
+      "/realtime",
+    ],
   );
 });
 
-t.test("Azure's dated API has the models' operations below the deployment, and names its version", async (t) => {
-  const dated = providerConfig({ name: "azure", type: "azure", apiVersion: "2024-10-21" });
-  t.equal(upstreamPath(dated, "chat_completions", "my gpt/4"), "/deployments/my%20gpt%2F4/chat/completions?api-version=2024-10-21");
-  t.equal(upstreamPath(dated, "files", ""), "/files?api-version=2024-10-21");
-  t.equal(upstreamPath(providerConfig({ name: "azure", type: "azure" }), "chat_completions", "gpt"), "/chat/completions");
-});
+t.test(
+  "Azure's dated API has the models' operations below the deployment, and names its version",
+  async (t) => {
+    const dated = providerConfig({ name: "azure", type: "azure", apiVersion: "2024-10-21" });
+    t.equal(
+      upstreamPath(dated, "chat_completions", "my gpt/4"),
+      "/deployments/my%20gpt%2F4/chat/completions?api-version=2024-10-21",
+    );
+    t.equal(upstreamPath(dated, "files", ""), "/files?api-version=2024-10-21");
+    t.equal(
+      upstreamPath(providerConfig({ name: "azure", type: "azure" }), "chat_completions", "gpt"),
+      "/chat/completions",
+    );
+  },
+);
 
-t.test("the client's query goes on, without credentials and without another version than the provider's", async (t) => {
-  const plain = providerConfig({ name: "a", type: "anthropic" });
-  const dated = providerConfig({ name: "azure", type: "azure", apiVersion: "2024-10-21" });
-  const table = [
-    ["", "", "?api-version=2024-10-21"],
-    ["beta=true", "?beta=true", "?beta=true&api-version=2024-10-21"],
-    ["beta=true&key=sk-1&api_key=sk-2&Access_Token=t&x=%26&", "?beta=true&x=%26", "?beta=true&x=%26&api-version=2024-10-21"],
-    ["%6bey=sk-1&authorization=Bearer+a", "", "?api-version=2024-10-21"],
-    ["api-version=preview&a=b?c", "?api-version=preview&a=b?c", "?a=b?c&api-version=2024-10-21"],
-    ["Api-Version=preview&a=b", "?Api-Version=preview&a=b", "?a=b&api-version=2024-10-21"],
-    ["a=1#b&c=2", "?c=2", "?c=2&api-version=2024-10-21"],
-  ] as const;
-  for (const [query, atPlain, atDated] of table) {
-    t.equal(upstreamPath(plain, "messages", "m", query), `/messages${atPlain}`, query);
-    t.equal(upstreamPath(dated, "files", "", query), `/files${atDated}`, query);
-  }
-});
+t.test(
+  "the client's query goes on, without credentials and without another version than the provider's",
+  async (t) => {
+    const plain = providerConfig({ name: "a", type: "anthropic" });
+    const dated = providerConfig({ name: "azure", type: "azure", apiVersion: "2024-10-21" });
+    const table = [
+      ["", "", "?api-version=2024-10-21"],
+      ["beta=true", "?beta=true", "?beta=true&api-version=2024-10-21"],
+      [
+        "beta=true&key=sk-1&api_key=sk-2&Access_Token=t&x=%26&",
+        "?beta=true&x=%26",
+        "?beta=true&x=%26&api-version=2024-10-21",
+      ],
+      ["%6bey=sk-1&authorization=Bearer+a", "", "?api-version=2024-10-21"],
+      ["api-version=preview&a=b?c", "?api-version=preview&a=b?c", "?a=b?c&api-version=2024-10-21"],
+      ["Api-Version=preview&a=b", "?Api-Version=preview&a=b", "?a=b&api-version=2024-10-21"],
+      ["a=1#b&c=2", "?c=2", "?c=2&api-version=2024-10-21"],
+    ] as const;
+    for (const [query, atPlain, atDated] of table) {
+      t.equal(upstreamPath(plain, "messages", "m", query), `/messages${atPlain}`, query);
+      t.equal(upstreamPath(dated, "files", "", query), `/files${atDated}`, query);
+    }
+  },
+);

@@ -7,30 +7,55 @@ const seen = (operation: Operation) => ({ operation, promptBytes: () => 400, con
 
 t.test("usage that was told is charged as it was told", async (t) => {
   for (const operation of ["chat_completions", "embeddings", "images"] as const) {
-    t.match(countUsage(readUsage({ prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }), seen(operation)), { usage: { totalTokens: 5 }, estimated: false, note: null });
+    t.match(
+      countUsage(
+        readUsage({ prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }),
+        seen(operation),
+      ),
+      { usage: { totalTokens: 5 }, estimated: false, note: null },
+    );
   }
 });
 
-t.test("without it, or with nonsense in its place, prompt and text are estimated; vectors, pictures and sound are no text", async (t) => {
-  const table: readonly (readonly [Operation, input: number, output: number])[] = [
-    ["chat_completions", 100, 1000],
-    ["responses", 100, 1000],
-    ["messages", 100, 1000],
-    ["transcriptions", 100, 1000],
-    ["embeddings", 100, 0],
-    ["images", 100, 0],
-    ["speech", 100, 0],
-  ];
-  for (const [operation, inputTokens, outputTokens] of table) {
-    t.match(countUsage(absentUsage, seen(operation)), { usage: { inputTokens, outputTokens }, estimated: true, note: null }, operation);
-    t.match(countUsage(readUsage({ total_tokens: -1 }), seen(operation)), { usage: { inputTokens, outputTokens }, estimated: true, note: /^usage not charged: total_tokens must be/ }, operation);
-  }
-});
+t.test(
+  "without it, or with nonsense in its place, prompt and text are estimated; vectors, pictures and sound are no text",
+  async (t) => {
+    const table: readonly (readonly [Operation, input: number, output: number])[] = [
+      ["chat_completions", 100, 1000],
+      ["responses", 100, 1000],
+      ["messages", 100, 1000],
+      ["transcriptions", 100, 1000],
+      ["embeddings", 100, 0],
+      ["images", 100, 0],
+      ["speech", 100, 0],
+    ];
+    for (const [operation, inputTokens, outputTokens] of table) {
+      t.match(
+        countUsage(absentUsage, seen(operation)),
+        { usage: { inputTokens, outputTokens }, estimated: true, note: null },
+        operation,
+      );
+      t.match(
+        countUsage(readUsage({ total_tokens: -1 }), seen(operation)),
+        {
+          usage: { inputTokens, outputTokens },
+          estimated: true,
+          note: /^usage not charged: total_tokens must be/,
+        },
+        operation,
+      );
+    }
+  },
+);
 
 t.test("what providers keep for callers is charged nothing, whatever it says", async (t) => {
   for (const operation of ["files", "batches"] as const) {
     t.equal(isWithoutModel(operation), true);
-    t.same(countUsage(readUsage({ total_tokens: 9 }), seen(operation)), { usage: null, estimated: false, note: null });
+    t.same(countUsage(readUsage({ total_tokens: 9 }), seen(operation)), {
+      usage: null,
+      estimated: false,
+      note: null,
+    });
   }
   t.equal(isWithoutModel("responses"), false);
 });

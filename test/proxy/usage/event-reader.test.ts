@@ -12,16 +12,49 @@ function read(operation: Operation, ...events: readonly object[]): EventReader {
 t.test("the text of every dialect is counted, once", async (t) => {
   const cases: readonly (readonly [Operation, object, number])[] = [
     ["chat_completions", { choices: [{ delta: { content: "1234" } }] }, 4],
-    ["chat_completions", { choices: [{ delta: { reasoning_content: "12", tool_calls: [{ function: { arguments: "345" } }] } }] }, 5],
+    [
+      "chat_completions",
+      {
+        choices: [
+          { delta: { reasoning_content: "12", tool_calls: [{ function: { arguments: "345" } }] } },
+        ],
+      },
+      5,
+    ],
     ["chat_completions", { choices: [{ delta: { refusal: "no" } }] }, 2],
-    ["messages", { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "1234" } }, 4],
-    ["messages", { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "12345" } }, 5],
-    ["messages", { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: "{}" } }, 2],
-    ["messages", { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }, 0],
+    [
+      "messages",
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "1234" } },
+      4,
+    ],
+    [
+      "messages",
+      {
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "thinking_delta", thinking: "12345" },
+      },
+      5,
+    ],
+    [
+      "messages",
+      {
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "input_json_delta", partial_json: "{}" },
+      },
+      2,
+    ],
+    [
+      "messages",
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      0,
+    ],
     ["responses", { type: "response.output_text.delta", delta: "1234" }, 4],
     ["responses", { type: "response.output_text.done", text: "1234" }, 0],
   ];
-  for (const [operation, event, chars] of cases) t.equal(read(operation, event).contentChars, chars, JSON.stringify(event));
+  for (const [operation, event, chars] of cases)
+    t.equal(read(operation, event).contentChars, chars, JSON.stringify(event));
 });
 
 t.test("an error is seen in every dialect", async (t) => {
@@ -29,23 +62,52 @@ t.test("an error is seen in every dialect", async (t) => {
     ["chat_completions", { error: { message: "x" } }],
     ["messages", { type: "error", error: { type: "overloaded_error", message: "x" } }],
     ["responses", { type: "error", message: "x" }],
-    ...(["chat_completions", "messages", "responses"] as const).flatMap((operation) => [[operation, { error: "overloaded" }], [operation, { object: "error", message: "x" }]] as const),
+    ...(["chat_completions", "messages", "responses"] as const).flatMap(
+      (operation) =>
+        [
+          [operation, { error: "overloaded" }],
+          [operation, { object: "error", message: "x" }],
+        ] as const,
+    ),
     ["responses", { type: "response.failed", response: { error: { message: "x" } } }],
   ];
-  for (const [operation, event] of cases) t.equal(read(operation, event).errorSeen, true, JSON.stringify(event));
+  for (const [operation, event] of cases)
+    t.equal(read(operation, event).errorSeen, true, JSON.stringify(event));
   const others: readonly (readonly [Operation, object])[] = [
-    ["chat_completions", { error: null, choices: [{ delta: { content: 'he said "error": "x"' } }] }],
-    ["messages", { type: "content_block_delta", error: "", delta: { type: "text_delta", text: '{"error":"x"}' } }],
+    [
+      "chat_completions",
+      { error: null, choices: [{ delta: { content: 'he said "error": "x"' } }] },
+    ],
+    [
+      "messages",
+      {
+        type: "content_block_delta",
+        error: "",
+        delta: { type: "text_delta", text: '{"error":"x"}' },
+      },
+    ],
     ["responses", { type: "response.created", response: { object: "response", error: null } }],
     ["responses", { type: "response.output_text.delta", delta: '{"object":"error"}' }],
   ];
-  for (const [operation, event] of others) t.equal(read(operation, event).errorSeen, false, JSON.stringify(event));
+  for (const [operation, event] of others)
+    t.equal(read(operation, event).errorSeen, false, JSON.stringify(event));
 });
 
 t.test("what came after the last usage is told apart", async (t) => {
-  const delta = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "12345678" } };
-  const start = { type: "message_start", message: { usage: { input_tokens: 100, output_tokens: 1 } } };
-  const end = { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 7 } };
+  const delta = {
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "text_delta", text: "12345678" },
+  };
+  const start = {
+    type: "message_start",
+    message: { usage: { input_tokens: 100, output_tokens: 1 } },
+  };
+  const end = {
+    type: "message_delta",
+    delta: { stop_reason: "end_turn" },
+    usage: { output_tokens: 7 },
+  };
   t.equal(read("messages", delta).contentCharsSinceUsage, 8);
   t.equal(read("messages", start, delta, delta).contentCharsSinceUsage, 16);
   t.equal(read("messages", start, delta, end).contentCharsSinceUsage, 0);

@@ -4,75 +4,233 @@ import t from "tap";
 import { priceUsage } from "../../../proxy/usage/price-usage.js";
 import type { Usage } from "../../../proxy/usage/read-usage.js";
 import { costPicoUsdMax, tokensPerResponseMax } from "../../../shared/bounds.js";
-import { blendedUsdPerMillion, type Price, rateFromUsdPerMillion } from "../../../shared/domain/price.js";
+import {
+  blendedUsdPerMillion,
+  type Price,
+  rateFromUsdPerMillion,
+} from "../../../shared/domain/price.js";
 
 const none = { cachedInput: null, cacheWrite: null };
-const plain: Price = { rates: { input: 2_500_000, output: 10_000_000, cachedInput: 1_250_000, cacheWrite: 3_125_000 }, tiers: [], perRequest: 0 };
-const tiered: Price = { rates: { input: 1_250_000, output: 10_000_000, ...none }, perRequest: 0, tiers: [{ aboveInputTokens: 200_000, rates: { input: 2_500_000, output: 15_000_000, ...none } }, { aboveInputTokens: 500_000, rates: { input: 5_000_000, output: 20_000_000, ...none } }] };
+const plain: Price = {
+  rates: { input: 2_500_000, output: 10_000_000, cachedInput: 1_250_000, cacheWrite: 3_125_000 },
+  tiers: [],
+  perRequest: 0,
+};
+const tiered: Price = {
+  rates: { input: 1_250_000, output: 10_000_000, ...none },
+  perRequest: 0,
+  tiers: [
+    { aboveInputTokens: 200_000, rates: { input: 2_500_000, output: 15_000_000, ...none } },
+    { aboveInputTokens: 500_000, rates: { input: 5_000_000, output: 20_000_000, ...none } },
+  ],
+};
 
 function usage(inputTokens: number, outputTokens: number, more: Partial<Usage> = {}): Usage {
-  return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, cachedInputTokens: 0, cacheWriteInputTokens: 0, reportedCost: null, ...more };
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens: inputTokens + outputTokens,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    reportedCost: null,
+    ...more,
+  };
 }
 
 t.test("tokens are priced by their kind, tier and fee", async (t) => {
-  const cases: readonly (readonly [name: string, Usage, Price, input: number, output: number, total: number])[] = [
+  const cases: readonly (readonly [
+    name: string,
+    Usage,
+    Price,
+    input: number,
+    output: number,
+    total: number,
+  ])[] = [
     ["plain", usage(1000, 100), plain, 2_500_000_000, 1_000_000_000, 3_500_000_000],
-    ["cached", usage(1000, 0, { cachedInputTokens: 400 }), plain, 600 * 2_500_000 + 400 * 1_250_000, 0, 2_000_000_000],
-    ["cache write", usage(1000, 0, { cachedInputTokens: 400, cacheWriteInputTokens: 500 }), plain, 100 * 2_500_000 + 400 * 1_250_000 + 500 * 3_125_000, 0, 2_312_500_000],
-    ["cached tokens without a rate cost what input costs", usage(10, 0, { cachedInputTokens: 4, cacheWriteInputTokens: 3 }), tiered, 12_500_000, 0, 12_500_000],
-    ["at the edge of a tier", usage(200_000, 1), tiered, 250_000_000_000, 10_000_000, 250_010_000_000],
-    ["above it", usage(200_001, 1), tiered, 200_001 * 2_500_000, 15_000_000, 200_001 * 2_500_000 + 15_000_000],
-    ["the highest tier", usage(600_000, 2), tiered, 3_000_000_000_000, 40_000_000, 3_000_040_000_000],
-    ["a fee", usage(1, 1), { ...plain, perRequest: 5_000_000_000 }, 2_500_000, 10_000_000, 5_012_500_000],
-    ["an explicit 0 is a price", usage(5, 5), { rates: { input: 0, output: 0, ...none }, tiers: [], perRequest: 0 }, 0, 0, 0],
+    [
+      "cached",
+      usage(1000, 0, { cachedInputTokens: 400 }),
+      plain,
+      600 * 2_500_000 + 400 * 1_250_000,
+      0,
+      2_000_000_000,
+    ],
+    [
+      "cache write",
+      usage(1000, 0, { cachedInputTokens: 400, cacheWriteInputTokens: 500 }),
+      plain,
+      100 * 2_500_000 + 400 * 1_250_000 + 500 * 3_125_000,
+      0,
+      2_312_500_000,
+    ],
+    [
+      "cached tokens without a rate cost what input costs",
+      usage(10, 0, { cachedInputTokens: 4, cacheWriteInputTokens: 3 }),
+      tiered,
+      12_500_000,
+      0,
+      12_500_000,
+    ],
+    [
+      "at the edge of a tier",
+      usage(200_000, 1),
+      tiered,
+      250_000_000_000,
+      10_000_000,
+      250_010_000_000,
+    ],
+    [
+      "above it",
+      usage(200_001, 1),
+      tiered,
+      200_001 * 2_500_000,
+      15_000_000,
+      200_001 * 2_500_000 + 15_000_000,
+    ],
+    [
+      "the highest tier",
+      usage(600_000, 2),
+      tiered,
+      3_000_000_000_000,
+      40_000_000,
+      3_000_040_000_000,
+    ],
+    [
+      "a fee",
+      usage(1, 1),
+      { ...plain, perRequest: 5_000_000_000 },
+      2_500_000,
+      10_000_000,
+      5_012_500_000,
+    ],
+    [
+      "an explicit 0 is a price",
+      usage(5, 5),
+      { rates: { input: 0, output: 0, ...none }, tiers: [], perRequest: 0 },
+      0,
+      0,
+      0,
+    ],
     ["nothing used", usage(0, 0), plain, 0, 0, 0],
-    ["a kind without a rate that wasn't used", usage(8, 0), { rates: { input: 20_000, output: null, ...none }, tiers: [], perRequest: 0 }, 160_000, 0, 160_000],
+    [
+      "a kind without a rate that wasn't used",
+      usage(8, 0),
+      { rates: { input: 20_000, output: null, ...none }, tiers: [], perRequest: 0 },
+      160_000,
+      0,
+      160_000,
+    ],
   ];
-  for (const [name, used, price, inputCost, outputCost, totalCost] of cases) t.same(priceUsage(used, price), { inputCost, outputCost, totalCost, source: "price" }, name);
+  for (const [name, used, price, inputCost, outputCost, totalCost] of cases)
+    t.same(priceUsage(used, price), { inputCost, outputCost, totalCost, source: "price" }, name);
 });
 
 t.test("what has no price is unpriced, never 0", async (t) => {
   t.equal(priceUsage(usage(10, 5), null), null);
   t.equal(priceUsage(usage(0, 0), null), null);
-  t.equal(priceUsage(usage(10, 5), { ...plain, rates: { ...plain.rates, output: null } }), null, "output without a rate");
-  t.equal(priceUsage(usage(10, 0, { cachedInputTokens: 10 }), { ...plain, rates: { input: null, output: 1, ...none } }), null, "cached input without any rate");
-  t.equal(priceUsage(usage(tokensPerResponseMax, tokensPerResponseMax), plain), null, "more than one response can cost");
+  t.equal(
+    priceUsage(usage(10, 5), { ...plain, rates: { ...plain.rates, output: null } }),
+    null,
+    "output without a rate",
+  );
+  t.equal(
+    priceUsage(usage(10, 0, { cachedInputTokens: 10 }), {
+      ...plain,
+      rates: { input: null, output: 1, ...none },
+    }),
+    null,
+    "cached input without any rate",
+  );
+  t.equal(
+    priceUsage(usage(tokensPerResponseMax, tokensPerResponseMax), plain),
+    null,
+    "more than one response can cost",
+  );
 });
 
 t.test("a reported cost wins, with halves that make up the whole", async (t) => {
-  t.same(priceUsage(usage(1000, 100, { reportedCost: 700 }), plain), { inputCost: 500, outputCost: 200, totalCost: 700, source: "reported" }, "split as the price would");
-  t.same(priceUsage(usage(30, 10, { reportedCost: 1000 }), null), { inputCost: 750, outputCost: 250, totalCost: 1000, source: "reported" }, "split by tokens");
-  t.same(priceUsage(usage(30, 10, { reportedCost: 0 }), plain), { inputCost: 0, outputCost: 0, totalCost: 0, source: "reported" }, "told to be free");
-  t.same(priceUsage(usage(0, 0, { reportedCost: 9 }), plain), { inputCost: 9, outputCost: 0, totalCost: 9, source: "reported" }, "no tokens, such as a search");
+  t.same(
+    priceUsage(usage(1000, 100, { reportedCost: 700 }), plain),
+    { inputCost: 500, outputCost: 200, totalCost: 700, source: "reported" },
+    "split as the price would",
+  );
+  t.same(
+    priceUsage(usage(30, 10, { reportedCost: 1000 }), null),
+    { inputCost: 750, outputCost: 250, totalCost: 1000, source: "reported" },
+    "split by tokens",
+  );
+  t.same(
+    priceUsage(usage(30, 10, { reportedCost: 0 }), plain),
+    { inputCost: 0, outputCost: 0, totalCost: 0, source: "reported" },
+    "told to be free",
+  );
+  t.same(
+    priceUsage(usage(0, 0, { reportedCost: 9 }), plain),
+    { inputCost: 9, outputCost: 0, totalCost: 9, source: "reported" },
+    "no tokens, such as a search",
+  );
 });
 
 const rate = fc.option(fc.integer({ min: 0, max: 1_000_000_000_000 }), { nil: null });
 t.test("costs are exact integers in their bounds, or null", async () => {
   const rates = fc.record({ input: rate, output: rate, cachedInput: rate, cacheWrite: rate });
-  const used = fc.tuple(fc.nat(2_000_000), fc.nat(2_000_000), fc.nat(), fc.nat(), fc.option(fc.integer({ min: 0, max: costPicoUsdMax }), { nil: null }));
-  fc.assert(fc.property(rates, used, (ofRates, [input, output, a, b, reportedCost]) => {
-    const cachedInputTokens = a % (input + 1);
-    const cacheWriteInputTokens = b % (input - cachedInputTokens + 1);
-    const costs = priceUsage(usage(input, output, { cachedInputTokens, cacheWriteInputTokens, reportedCost }), { rates: ofRates, tiers: [], perRequest: 0 });
-    const times = (tokens: number, by: number | null): bigint | null => (tokens === 0 ? 0n : by === null ? null : BigInt(tokens) * BigInt(by));
-    const parts = [times(input - cachedInputTokens - cacheWriteInputTokens, ofRates.input), times(cachedInputTokens, ofRates.cachedInput ?? ofRates.input), times(cacheWriteInputTokens, ofRates.cacheWrite ?? ofRates.input), times(output, ofRates.output)];
-    const exact = parts.some((part) => part === null) ? null : parts.reduce<bigint>((sum, part) => sum + part!, 0n);
-    if (reportedCost !== null) {
-      assert.equal(costs?.totalCost, reportedCost);
-      assert.equal(costs.inputCost + costs.outputCost, reportedCost);
-      assert.ok(costs.inputCost >= 0 && costs.outputCost >= 0);
-    } else if (exact === null || exact > BigInt(costPicoUsdMax)) assert.equal(costs, null);
-    else assert.equal(BigInt(costs!.totalCost), exact);
-  }));
+  const used = fc.tuple(
+    fc.nat(2_000_000),
+    fc.nat(2_000_000),
+    fc.nat(),
+    fc.nat(),
+    fc.option(fc.integer({ min: 0, max: costPicoUsdMax }), { nil: null }),
+  );
+  fc.assert(
+    fc.property(rates, used, (ofRates, [input, output, a, b, reportedCost]) => {
+      const cachedInputTokens = a % (input + 1);
+      const cacheWriteInputTokens = b % (input - cachedInputTokens + 1);
+      const costs = priceUsage(
+        usage(input, output, { cachedInputTokens, cacheWriteInputTokens, reportedCost }),
+        { rates: ofRates, tiers: [], perRequest: 0 },
+      );
+      const times = (tokens: number, by: number | null): bigint | null =>
+        tokens === 0 ? 0n : by === null ? null : BigInt(tokens) * BigInt(by);
+      const parts = [
+        times(input - cachedInputTokens - cacheWriteInputTokens, ofRates.input),
+        times(cachedInputTokens, ofRates.cachedInput ?? ofRates.input),
+        times(cacheWriteInputTokens, ofRates.cacheWrite ?? ofRates.input),
+        times(output, ofRates.output),
+      ];
+      const exact = parts.some((part) => part === null)
+        ? null
+        : parts.reduce<bigint>((sum, part) => sum + part!, 0n);
+      if (reportedCost !== null) {
+        assert.equal(costs?.totalCost, reportedCost);
+        assert.equal(costs.inputCost + costs.outputCost, reportedCost);
+        assert.ok(costs.inputCost >= 0 && costs.outputCost >= 0);
+      } else if (exact === null || exact > BigInt(costPicoUsdMax)) assert.equal(costs, null);
+      else assert.equal(BigInt(costs!.totalCost), exact);
+    }),
+  );
 });
 
-t.test("a price per million tokens is an integer rate, and one too fine to be one is refused rather than rounded to nothing", async (t) => {
-  for (const [usd, expected] of [[0, 0], [0.0375, 37_500], [2.5, 2_500_000], [0.000001, 1], [1_000_000, 1e12]] as const) t.equal(rateFromUsdPerMillion(usd), expected, `${usd}`);
-  for (const usd of [-1, 0.0000001, 1.0000001, NaN, Infinity, 1_000_001]) t.equal(rateFromUsdPerMillion(usd), undefined, `${usd}`);
-});
+t.test(
+  "a price per million tokens is an integer rate, and one too fine to be one is refused rather than rounded to nothing",
+  async (t) => {
+    for (const [usd, expected] of [
+      [0, 0],
+      [0.0375, 37_500],
+      [2.5, 2_500_000],
+      [0.000001, 1],
+      [1_000_000, 1e12],
+    ] as const)
+      t.equal(rateFromUsdPerMillion(usd), expected, `${usd}`);
+    for (const usd of [-1, 0.0000001, 1.0000001, NaN, Infinity, 1_000_001])
+      t.equal(rateFromUsdPerMillion(usd), undefined, `${usd}`);
+  },
+);
 
 t.test("the blended figure is three parts input and one part output", async (t) => {
   t.equal(blendedUsdPerMillion(plain), (3 * 2.5 + 10) / 4);
-  t.equal(blendedUsdPerMillion({ ...plain, rates: { input: 20_000, output: null, ...none } }), 0.015);
+  t.equal(
+    blendedUsdPerMillion({ ...plain, rates: { input: 20_000, output: null, ...none } }),
+    0.015,
+  );
   t.equal(blendedUsdPerMillion({ ...plain, rates: { input: null, output: 1, ...none } }), null);
 });

@@ -3,37 +3,128 @@ import { SessionUsage } from "../../../proxy/usage/session-usage.js";
 import { tokensPerResponseMax } from "../../../shared/bounds.js";
 
 const created = { type: "response.created", response: { usage: null } };
-const done = (usage: unknown) => ({ type: "response.done", response: { status: "completed", usage } });
+const done = (usage: unknown) => ({
+  type: "response.done",
+  response: { status: "completed", usage },
+});
 const text = (delta: string) => ({ type: "response.output_text.delta", delta });
-const tokens = (input: number, output: number, cached = 0) => ({ total_tokens: input + output, input_tokens: input, output_tokens: output, input_token_details: { cached_tokens: cached } });
+const tokens = (input: number, output: number, cached = 0) => ({
+  total_tokens: input + output,
+  input_tokens: input,
+  output_tokens: output,
+  input_token_details: { cached_tokens: cached },
+});
 
 function after(...events: readonly unknown[]) {
   const usage = new SessionUsage();
-  for (const event of events) usage.onMessage(Buffer.from(typeof event === "string" ? event : JSON.stringify(event)));
+  for (const event of events)
+    usage.onMessage(Buffer.from(typeof event === "string" ? event : JSON.stringify(event)));
   return { responding: usage.responding, ...usage.charge() };
 }
 
 t.test("the usage of a session is the sum of its responses", async (t) => {
-  const table: readonly (readonly [name: string, events: readonly unknown[], expected: object])[] = [
-    ["nothing", [], { usage: null, estimated: false, note: null, responding: false }],
-    ["one response", [created, text("hello"), done(tokens(10, 5))], { usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 0 }, estimated: false, note: null }],
-    ["two, with cached input", [created, done(tokens(10, 5, 4)), created, done(tokens(20, 1, 6))], { usage: { inputTokens: 30, outputTokens: 6, totalTokens: 36, cachedInputTokens: 10 } }],
-    ["two at once", [created, created, done(tokens(1, 1)), done(tokens(2, 2))], { usage: { totalTokens: 6 }, estimated: false, responding: false }],
-    ["one that is cut", [created, text("x".repeat(40)), { type: "response.output_audio_transcript.delta", delta: "é".repeat(20) }], { usage: { inputTokens: 0, outputTokens: 20, totalTokens: 20 }, estimated: true, responding: true }],
-    ["sound isn't text", [created, { type: "response.output_audio.delta", delta: "A".repeat(4000) }], { usage: { totalTokens: 0 }, estimated: true }],
-    ["what the user says isn't the answer", [created, { type: "conversation.item.input_audio_transcription.delta", delta: "x".repeat(4000) }], { usage: { totalTokens: 0 } }],
-    ["one without usage", [created, text("x".repeat(8)), done(null), created, done(tokens(1, 1))], { usage: { totalTokens: 4 }, estimated: true }],
-    ["nonsense", [created, text("x".repeat(8)), done({ input_tokens: -1, output_tokens: 5 })], { usage: { totalTokens: 2 }, estimated: true, note: /usage not charged: prompt_tokens must be/ }],
-    ["more than a record takes", [created, done(tokens(tokensPerResponseMax, 0)), created, done(tokens(1, 0))], { usage: { totalTokens: tokensPerResponseMax }, note: /beyond 1000000000 in one session/ }],
-    ["names within texts", [{ type: "session.updated", session: { instructions: '"response.done" and "response.created"' } }, { type: "error", error: { event: created } }], { usage: null, responding: false }],
-    ["what is no event", ['"response.done"', '["response.done"]', '{"type":"response.done"', '{"a":"response.created"}'], { usage: null, responding: false }],
-  ];
+  const table: readonly (readonly [name: string, events: readonly unknown[], expected: object])[] =
+    [
+      ["nothing", [], { usage: null, estimated: false, note: null, responding: false }],
+      [
+        "one response",
+        [created, text("hello"), done(tokens(10, 5))],
+        {
+          usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 0 },
+          estimated: false,
+          note: null,
+        },
+      ],
+      [
+        "two, with cached input",
+        [created, done(tokens(10, 5, 4)), created, done(tokens(20, 1, 6))],
+        { usage: { inputTokens: 30, outputTokens: 6, totalTokens: 36, cachedInputTokens: 10 } },
+      ],
+      [
+        "two at once",
+        [created, created, done(tokens(1, 1)), done(tokens(2, 2))],
+        { usage: { totalTokens: 6 }, estimated: false, responding: false },
+      ],
+      [
+        "one that is cut",
+        [
+          created,
+          text("x".repeat(40)),
+          { type: "response.output_audio_transcript.delta", delta: "é".repeat(20) },
+        ],
+        {
+          usage: { inputTokens: 0, outputTokens: 20, totalTokens: 20 },
+          estimated: true,
+          responding: true,
+        },
+      ],
+      [
+        "sound isn't text",
+        [created, { type: "response.output_audio.delta", delta: "A".repeat(4000) }],
+        { usage: { totalTokens: 0 }, estimated: true },
+      ],
+      [
+        "what the user says isn't the answer",
+        [
+          created,
+          { type: "conversation.item.input_audio_transcription.delta", delta: "x".repeat(4000) },
+        ],
+        { usage: { totalTokens: 0 } },
+      ],
+      [
+        "one without usage",
+        [created, text("x".repeat(8)), done(null), created, done(tokens(1, 1))],
+        { usage: { totalTokens: 4 }, estimated: true },
+      ],
+      [
+        "nonsense",
+        [created, text("x".repeat(8)), done({ input_tokens: -1, output_tokens: 5 })],
+        {
+          usage: { totalTokens: 2 },
+          estimated: true,
+          note: /usage not charged: prompt_tokens must be/,
+        },
+      ],
+      [
+        "more than a record takes",
+        [created, done(tokens(tokensPerResponseMax, 0)), created, done(tokens(1, 0))],
+        { usage: { totalTokens: tokensPerResponseMax }, note: /beyond 1000000000 in one session/ },
+      ],
+      [
+        "names within texts",
+        [
+          {
+            type: "session.updated",
+            session: { instructions: '"response.done" and "response.created"' },
+          },
+          { type: "error", error: { event: created } },
+        ],
+        { usage: null, responding: false },
+      ],
+      [
+        "what is no event",
+        [
+          '"response.done"',
+          '["response.done"]',
+          '{"type":"response.done"',
+          '{"a":"response.created"}',
+        ],
+        { usage: null, responding: false },
+      ],
+    ];
   for (const [name, events, expected] of table) t.match(after(...events), expected, name);
 });
 
-t.test("the text of a message that was too large counts, and what couldn't be read is told", async (t) => {
-  const usage = new SessionUsage();
-  usage.onMessage(Buffer.from(JSON.stringify(created)));
-  usage.onMessage(Buffer.from(JSON.stringify(text(""))), 4000);
-  t.match(usage.charge(2), { usage: { outputTokens: 1000 }, estimated: true, note: /^too large to be read: 2 messages/ });
-});
+t.test(
+  "the text of a message that was too large counts, and what couldn't be read is told",
+  async (t) => {
+    const usage = new SessionUsage();
+    usage.onMessage(Buffer.from(JSON.stringify(created)));
+    usage.onMessage(Buffer.from(JSON.stringify(text(""))), 4000);
+    t.match(usage.charge(2), {
+      usage: { outputTokens: 1000 },
+      estimated: true,
+      note: /^too large to be read: 2 messages/,
+    });
+  },
+);

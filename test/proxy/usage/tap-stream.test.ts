@@ -5,18 +5,31 @@ import { createStreamTap, type StreamTap } from "../../../proxy/usage/tap-stream
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 
 /** A chunk as OpenAI writes it when usage is asked for. */
-function chunk(delta: object, finishReason: string | null = null, usage: object | null = null): string {
+function chunk(
+  delta: object,
+  finishReason: string | null = null,
+  usage: object | null = null,
+): string {
   return `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }], usage })}\n\n`;
 }
 
 const usageEvent = `data: ${JSON.stringify({ id: "chatcmpl-1", choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } })}\n\n`;
 const doneEvent = "data: [DONE]\n\n";
-const noDetails = { cachedInputTokens: 0, cacheWriteInputTokens: 0, reportedCost: null, note: null };
+const noDetails = {
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+  reportedCost: null,
+  note: null,
+};
 const seven = { kind: "usage", inputTokens: 3, outputTokens: 4, totalTokens: 7, ...noDetails };
 
 /** What went out, read as Latin-1, so that a cut inside of a character does no harm. */
 function output(out: Buffer | readonly Buffer[] | null): string {
-  return out === null ? "" : Buffer.isBuffer(out) ? out.toString("latin1") : Buffer.concat(out).toString("latin1");
+  return out === null
+    ? ""
+    : Buffer.isBuffer(out)
+      ? out.toString("latin1")
+      : Buffer.concat(out).toString("latin1");
 }
 
 /** Pushes the pieces, ends the tap, and returns what went out for each. */
@@ -27,7 +40,16 @@ function run(tap: StreamTap, pieces: readonly (string | Buffer)[]): string[] {
 t.test("bytes pass at once, as the very same Buffers", async (t) => {
   for (const hideUsageChunk of [false, true]) {
     const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk });
-    for (const piece of ["d", "a", "ta: {", '"choices"', ":[]}\n", "\n", "data: x\r\n\r\n: ping\n\ndata: y", ""]) {
+    for (const piece of [
+      "d",
+      "a",
+      "ta: {",
+      '"choices"',
+      ":[]}\n",
+      "\n",
+      "data: x\r\n\r\n: ping\n\ndata: y",
+      "",
+    ]) {
       const bytes = Buffer.from(piece);
       t.equal(tap.push(bytes), bytes, JSON.stringify(piece));
     }
@@ -37,7 +59,13 @@ t.test("bytes pass at once, as the very same Buffers", async (t) => {
 
 t.test("without hiding everything passes at once to the end", async (t) => {
   const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
-  for (const piece of [chunk({ content: "a" }), chunk({}, "stop"), usageEvent.slice(0, 30), usageEvent.slice(30), doneEvent]) {
+  for (const piece of [
+    chunk({ content: "a" }),
+    chunk({}, "stop"),
+    usageEvent.slice(0, 30),
+    usageEvent.slice(30),
+    doneEvent,
+  ]) {
     const bytes = Buffer.from(piece);
     t.equal(tap.push(bytes), bytes);
   }
@@ -47,40 +75,118 @@ t.test("without hiding everything passes at once to the end", async (t) => {
   t.equal(tap.errorSeen, false);
 });
 
-t.test("after a finish_reason events go out when they are whole, and the usage chunk doesn't", async (t) => {
-  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
-  const finish = chunk({}, "stop");
-  const pieces = [chunk({ content: "a" }), finish.slice(0, 40), finish.slice(40), ": pi", "ng\n", "\n", usageEvent.slice(0, 50), usageEvent.slice(50), "data: [DO", "NE]\n\n"];
-  t.same(run(tap, pieces), [chunk({ content: "a" }), finish.slice(0, 40), finish.slice(40), "", "", ": ping\n\n", "", "", "", doneEvent, ""]);
-  t.same(tap.usage, seven);
-  t.equal(tap.done, true);
-});
+t.test(
+  "after a finish_reason events go out when they are whole, and the usage chunk doesn't",
+  async (t) => {
+    const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
+    const finish = chunk({}, "stop");
+    const pieces = [
+      chunk({ content: "a" }),
+      finish.slice(0, 40),
+      finish.slice(40),
+      ": pi",
+      "ng\n",
+      "\n",
+      usageEvent.slice(0, 50),
+      usageEvent.slice(50),
+      "data: [DO",
+      "NE]\n\n",
+    ];
+    t.same(run(tap, pieces), [
+      chunk({ content: "a" }),
+      finish.slice(0, 40),
+      finish.slice(40),
+      "",
+      "",
+      ": ping\n\n",
+      "",
+      "",
+      "",
+      doneEvent,
+      "",
+    ]);
+    t.same(tap.usage, seven);
+    t.equal(tap.done, true);
+  },
+);
 
-t.test("a whole event that comes in one piece after a finish_reason is the very same Buffer", async (t) => {
-  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
-  tap.push(Buffer.from(chunk({}, "stop")));
-  const event = Buffer.from(chunk({}, null) + doneEvent);
-  t.equal(tap.push(event), event);
-});
+t.test(
+  "a whole event that comes in one piece after a finish_reason is the very same Buffer",
+  async (t) => {
+    const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
+    tap.push(Buffer.from(chunk({}, "stop")));
+    const event = Buffer.from(chunk({}, null) + doneEvent);
+    t.equal(tap.push(event), event);
+  },
+);
 
 t.test("the usage chunk is cut out of the middle of a piece", async (t) => {
   const head = chunk({ content: "a" }) + chunk({}, "stop");
-  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head + usageEvent + doneEvent]), [head + doneEvent, ""]);
-  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head + usageEvent]), [head, ""]);
-  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head, usageEvent]), [head, "", ""]);
-  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head + usageEvent + "data: [", "DONE]\n\n"]), [head, doneEvent, ""]);
+  t.same(
+    run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+      head + usageEvent + doneEvent,
+    ]),
+    [head + doneEvent, ""],
+  );
+  t.same(
+    run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+      head + usageEvent,
+    ]),
+    [head, ""],
+  );
+  t.same(
+    run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+      head,
+      usageEvent,
+    ]),
+    [head, "", ""],
+  );
+  t.same(
+    run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+      head + usageEvent + "data: [",
+      "DONE]\n\n",
+    ]),
+    [head, doneEvent, ""],
+  );
 });
 
-t.test("what the upstream left open goes out at the end, unless it is the usage chunk", async (t) => {
-  const head = chunk({}, "stop");
-  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head, "data: [DONE]"]), [head, "", "data: [DONE]"]);
-  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head, "data: [DONE]\n"]), [head, "", "data: [DONE]\n"]);
-  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head, usageEvent.slice(0, 40)]), [head, "", usageEvent.slice(0, 40)]);
-  t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [head, usageEvent.trimEnd()]), [head, "", ""]);
-  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
-  t.same(run(tap, [head, usageEvent.trimEnd()]), [head, usageEvent.trimEnd(), ""]);
-  t.same(tap.usage, seven);
-});
+t.test(
+  "what the upstream left open goes out at the end, unless it is the usage chunk",
+  async (t) => {
+    const head = chunk({}, "stop");
+    t.same(
+      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+        head,
+        "data: [DONE]",
+      ]),
+      [head, "", "data: [DONE]"],
+    );
+    t.same(
+      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+        head,
+        "data: [DONE]\n",
+      ]),
+      [head, "", "data: [DONE]\n"],
+    );
+    t.same(
+      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+        head,
+        usageEvent.slice(0, 40),
+      ]),
+      [head, "", usageEvent.slice(0, 40)],
+    );
+    t.same(
+      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+        head,
+        usageEvent.trimEnd(),
+      ]),
+      [head, "", ""],
+    );
+    const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
+    t.same(run(tap, [head, usageEvent.trimEnd()]), [head, usageEvent.trimEnd(), ""]);
+    t.same(tap.usage, seven);
+  },
+);
 
 t.test("only a chunk with empty choices and a usage object is kept from the client", async (t) => {
   const kept = [
@@ -105,35 +211,120 @@ t.test("only a chunk with empty choices and a usage object is kept from the clie
     'data: {"choices":[],\ndata: "usage":{"total_tokens":7}}\n\n',
     'data: {"choices":[],"usage":{},"error":null}\n\n',
   ];
-  for (const event of kept) t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [chunk({}, "stop"), event]).join(""), chunk({}, "stop") + event, event);
-  for (const event of hidden) t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [chunk({}, "stop"), event]).join(""), chunk({}, "stop"), event);
-  for (const event of hidden) t.same(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [chunk({}), event]).join(""), chunk({}) + event, `before a finish_reason: ${event}`);
+  for (const event of kept)
+    t.same(
+      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+        chunk({}, "stop"),
+        event,
+      ]).join(""),
+      chunk({}, "stop") + event,
+      event,
+    );
+  for (const event of hidden)
+    t.same(
+      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+        chunk({}, "stop"),
+        event,
+      ]).join(""),
+      chunk({}, "stop"),
+      event,
+    );
+  for (const event of hidden)
+    t.same(
+      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+        chunk({}),
+        event,
+      ]).join(""),
+      chunk({}) + event,
+      `before a finish_reason: ${event}`,
+    );
 });
 
 t.test("a finish_reason is a key with a text that isn't empty", async (t) => {
   const finishing = ['{"finish_reason":"stop"}', '{"finish_reason" : "length"}'];
-  const going = ['{"finish_reason":null}', '{"finish_reason":""}', '{"content":"\\"finish_reason\\":\\"stop\\""}', '{"content":"finish_reason"}'];
-  for (const data of finishing) t.equal(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [`data: ${data}\n\n`, "data: x"])[1], "", data);
-  for (const data of going) t.equal(run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [`data: ${data}\n\n`, "data: x"])[1], "data: x", data);
+  const going = [
+    '{"finish_reason":null}',
+    '{"finish_reason":""}',
+    '{"content":"\\"finish_reason\\":\\"stop\\""}',
+    '{"content":"finish_reason"}',
+  ];
+  for (const data of finishing)
+    t.equal(
+      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+        `data: ${data}\n\n`,
+        "data: x",
+      ])[1],
+      "",
+      data,
+    );
+  for (const data of going)
+    t.equal(
+      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+        `data: ${data}\n\n`,
+        "data: x",
+      ])[1],
+      "data: x",
+      data,
+    );
 });
 
 t.test("the last usage wins, and events without one don't take it back", async (t) => {
   const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
   t.same(tap.usage, { kind: "absent" });
   tap.push(Buffer.from(chunk({ content: "a" }, null, { prompt_tokens: 3, completion_tokens: 1 })));
-  t.same(tap.usage, { kind: "usage", inputTokens: 3, outputTokens: 1, totalTokens: 4, ...noDetails });
-  tap.push(Buffer.from(chunk({ content: "a" }, null, { prompt_tokens: 3, completion_tokens: 2 }) + chunk({}, "stop", {}) + doneEvent));
-  t.same(tap.usage, { kind: "usage", inputTokens: 3, outputTokens: 2, totalTokens: 5, ...noDetails });
+  t.same(tap.usage, {
+    kind: "usage",
+    inputTokens: 3,
+    outputTokens: 1,
+    totalTokens: 4,
+    ...noDetails,
+  });
+  tap.push(
+    Buffer.from(
+      chunk({ content: "a" }, null, { prompt_tokens: 3, completion_tokens: 2 }) +
+        chunk({}, "stop", {}) +
+        doneEvent,
+    ),
+  );
+  t.same(tap.usage, {
+    kind: "usage",
+    inputTokens: 3,
+    outputTokens: 2,
+    totalTokens: 5,
+    ...noDetails,
+  });
   tap.push(Buffer.from(chunk({}, null, { total_tokens: -1 })));
-  t.match(tap.usage, { kind: "usage", totalTokens: 5 }, "a total that makes no sense doesn't take the counts back");
+  t.match(
+    tap.usage,
+    { kind: "usage", totalTokens: 5 },
+    "a total that makes no sense doesn't take the counts back",
+  );
   tap.push(Buffer.from(chunk({}, null, { prompt_tokens: -1 })));
   t.equal(tap.usage.kind, "absurd");
 });
 
 t.test("an error is seen when it is an object or a text at the top", async (t) => {
-  const errors = ['data: {"error":{}}\n\n', 'data: {"error" : {"message":"overloaded"}}\n\n', 'event: error\ndata: {"error":{"message":"x"}}\n\n', 'data: {"error":{"message":"cut off"}}', 'data: {"error": "overloaded", "error_type": "x"}\n\n', 'data: {"object": "error","message":"x"}\n\n'];
-  const others = ['data: {"error":null}\n\n', 'data: {"error": ""}\n\n', 'data: {"choices":[{"error":{}}]}\n\n', 'data: {"choices":[{"delta":{"error":"text"}}]}\n\n', 'data: {"choices":[{"delta":{"content":"{\\"error\\":\\"text\\"}"}}]}\n\n', 'data: {"content":"\\"error\\":{"}\n\n', 'data: ["error",{"error":{}}]\n\n'];
-  for (const [events, expected] of [[errors, true], [others, false]] as const) {
+  const errors = [
+    'data: {"error":{}}\n\n',
+    'data: {"error" : {"message":"overloaded"}}\n\n',
+    'event: error\ndata: {"error":{"message":"x"}}\n\n',
+    'data: {"error":{"message":"cut off"}}',
+    'data: {"error": "overloaded", "error_type": "x"}\n\n',
+    'data: {"object": "error","message":"x"}\n\n',
+  ];
+  const others = [
+    'data: {"error":null}\n\n',
+    'data: {"error": ""}\n\n',
+    'data: {"choices":[{"error":{}}]}\n\n',
+    'data: {"choices":[{"delta":{"error":"text"}}]}\n\n',
+    'data: {"choices":[{"delta":{"content":"{\\"error\\":\\"text\\"}"}}]}\n\n',
+    'data: {"content":"\\"error\\":{"}\n\n',
+    'data: ["error",{"error":{}}]\n\n',
+  ];
+  for (const [events, expected] of [
+    [errors, true],
+    [others, false],
+  ] as const) {
     for (const event of events) {
       const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
       run(tap, [event]);
@@ -163,7 +354,14 @@ t.test("the text of deltas is counted as it stands in the stream", async (t) => 
 });
 
 t.test("events that aren't JSON, or not what they seem, pass without harm", async (t) => {
-  for (const text of ['data: {"usage":{"total_tokens":1}\n\n', 'data: {"content":"never ends\n\n', "data: [DONE] not\n\n", "data: null\n\n", '\u0000\n\n"error":{\n\n', "data\n\n"]) {
+  for (const text of [
+    'data: {"usage":{"total_tokens":1}\n\n',
+    'data: {"content":"never ends\n\n',
+    "data: [DONE] not\n\n",
+    "data: null\n\n",
+    '\u0000\n\n"error":{\n\n',
+    "data\n\n",
+  ]) {
     const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
     t.equal(run(tap, [text]).join(""), text);
     t.same([tap.usage.kind, tap.done, tap.errorSeen], ["absent", false, false], text);
@@ -172,72 +370,167 @@ t.test("events that aren't JSON, or not what they seem, pass without harm", asyn
 
 t.test("a broken event doesn't hide what the next one says", async (t) => {
   const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
-  run(tap, ['data: {"padding":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","content":"never ends\n\n', 'data: {"usage":{"total_tokens":7}}\n\n']);
-  t.same(tap.usage, { kind: "usage", inputTokens: 7, outputTokens: 0, totalTokens: 7, ...noDetails });
+  run(tap, [
+    'data: {"padding":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","content":"never ends\n\n',
+    'data: {"usage":{"total_tokens":7}}\n\n',
+  ]);
+  t.same(tap.usage, {
+    kind: "usage",
+    inputTokens: 7,
+    outputTokens: 0,
+    totalTokens: 7,
+    ...noDetails,
+  });
 });
 
 const large = `data: {"choices":[{"delta":{"content":"${"x".repeat(streamEventBytesMax)}"},"finish_reason":null}],"usage":null}\n\n`;
 
-t.test("an event that is too large passes at once, and what follows is read and hidden as ever, whatever the pieces", async (t) => {
-  const head = chunk({}, "stop");
-  for (const pieces of [[head + large + usageEvent], [head, large, usageEvent], [head, large.slice(0, 100), large.slice(100, 2000), large.slice(2000), usageEvent], [head + large.slice(0, -1), "\n", usageEvent], [large + head, usageEvent], [large.slice(0, -1), "\n" + head + usageEvent]]) {
-    for (const hideUsageChunk of [true, false]) {
-      const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk });
-      const all = pieces.join("");
-      t.ok(run(tap, pieces).join("") === (hideUsageChunk ? all.replace(usageEvent, "") : all), "only the usage chunk is kept back");
-      t.match(tap.usage, seven);
-      t.same([tap.contentChars, tap.note], [streamEventBytesMax, null]);
-    }
-  }
-});
-
-t.test("the text of an event that is too large counts, also as far as it came, and pictures don't", async (t) => {
-  const cases = [["chat_completions", "content", true], ["chat_completions", "url", false], ["messages", "partial_json", true], ["responses", "delta", true], ["images", "b64_json", false]] as const;
-  for (const [operation, key, counts] of cases) {
-    const tap = createStreamTap({ operation, hideUsageChunk: false, eventBytesMax: 1024 });
-    tap.push(Buffer.from(`data: {"${key}":"`));
-    for (let i = 0; i < 10; i++) tap.push(Buffer.alloc(1000, "x"));
-    t.equal(tap.contentChars, counts ? 10_000 : 0, `${operation} ${key}, open`);
-    tap.push(Buffer.from('"}\n\n'));
-    t.equal(tap.contentChars, counts ? 10_000 : 0, `${operation} ${key}`);
-  }
-});
-
-t.test("usage, errors and the reason to finish are read in events that are too large, cut at every byte", async (t) => {
-  const b64 = "A".repeat(1500);
-  const counts = { input_tokens: 20, output_tokens: 30, total_tokens: 50 };
-  const fifty = { kind: "usage", totalTokens: 50 };
-  const list = Array.from({ length: 120 }, (_, i) => ({ logprob: -i }));
-  const cases: readonly (readonly [name: string, operation: "responses" | "images" | "chat_completions", event: object, expected: object])[] = [
-    ["a response with a picture", "responses", { type: "response.completed", response: { output: [{ result: b64 }], usage: counts, user: null, metadata: {} } }, { usage: fifty, note: null }],
-    ["usage before the picture", "images", { usage: counts, b64_json: b64 }, { usage: fifty, note: null }],
-    ["usage behind it", "images", { b64_json: b64, usage: counts }, { usage: fifty, note: null }],
-    ["a failed response", "responses", { response: { output: [{ result: b64 }], error: { message: b64 }, usage: counts } }, { usage: fifty, errorSeen: true }],
-    ["a response with many small things", "responses", { type: "response.completed", response: { output: list, usage: counts, metadata: {} } }, { usage: fifty, note: null }],
-    ["the same, at the top", "images", { list, usage: counts }, { usage: fifty, note: null }],
-    ["many small things behind the usage", "images", { usage: counts, list }, { usage: { kind: "absent" }, note: /^an event of its stream is too large to be read: more than 1024 bytes/ }],
-    ["a name that only looks like it", "responses", { response: { list, tools: [{ properties: { usage: counts } }] } }, { usage: { kind: "absent" }, note: /too large/ }],
-  ];
-  for (const [name, operation, event, expected] of cases) {
-    for (const [frame, text] of [["one line", `data: ${JSON.stringify(event)}\n\n`], ["two", `event: x\r\ndata: ${JSON.stringify(event)}\r\n\r\n`]] as const) {
-      const bytes = Buffer.from(text);
-      for (let cut = 0; cut <= bytes.length; cut++) {
-        const tap = createStreamTap({ operation, hideUsageChunk: false, eventBytesMax: 1024 });
-        run(tap, [bytes.subarray(0, cut), bytes.subarray(cut)]);
-        if (cut % 997 === 0) t.match({ usage: tap.usage, note: tap.note, errorSeen: tap.errorSeen }, expected, `${name}, ${frame}, ${cut}`);
-        else assert.equal(tap.usage.kind, (expected as { usage: { kind: string } }).usage.kind, `${name}, ${frame}, ${cut}`);
+t.test(
+  "an event that is too large passes at once, and what follows is read and hidden as ever, whatever the pieces",
+  async (t) => {
+    const head = chunk({}, "stop");
+    for (const pieces of [
+      [head + large + usageEvent],
+      [head, large, usageEvent],
+      [head, large.slice(0, 100), large.slice(100, 2000), large.slice(2000), usageEvent],
+      [head + large.slice(0, -1), "\n", usageEvent],
+      [large + head, usageEvent],
+      [large.slice(0, -1), "\n" + head + usageEvent],
+    ]) {
+      for (const hideUsageChunk of [true, false]) {
+        const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk });
+        const all = pieces.join("");
+        t.ok(
+          run(tap, pieces).join("") === (hideUsageChunk ? all.replace(usageEvent, "") : all),
+          "only the usage chunk is kept back",
+        );
+        t.match(tap.usage, seven);
+        t.same([tap.contentChars, tap.note], [streamEventBytesMax, null]);
       }
     }
-  }
-});
+  },
+);
 
-t.test("a usage that comes behind an event that couldn't be read takes the note back", async (t) => {
-  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false, eventBytesMax: 1024 });
-  tap.push(Buffer.from(`data: {"list":[${"1,".repeat(3000)}1]}\n\n`));
-  t.match(tap.note, /too large/);
-  tap.push(Buffer.from(usageEvent));
-  t.equal(tap.note, null);
-});
+t.test(
+  "the text of an event that is too large counts, also as far as it came, and pictures don't",
+  async (t) => {
+    const cases = [
+      ["chat_completions", "content", true],
+      ["chat_completions", "url", false],
+      ["messages", "partial_json", true],
+      ["responses", "delta", true],
+      ["images", "b64_json", false],
+    ] as const;
+    for (const [operation, key, counts] of cases) {
+      const tap = createStreamTap({ operation, hideUsageChunk: false, eventBytesMax: 1024 });
+      tap.push(Buffer.from(`data: {"${key}":"`));
+      for (let i = 0; i < 10; i++) tap.push(Buffer.alloc(1000, "x"));
+      t.equal(tap.contentChars, counts ? 10_000 : 0, `${operation} ${key}, open`);
+      tap.push(Buffer.from('"}\n\n'));
+      t.equal(tap.contentChars, counts ? 10_000 : 0, `${operation} ${key}`);
+    }
+  },
+);
+
+t.test(
+  "usage, errors and the reason to finish are read in events that are too large, cut at every byte",
+  async (t) => {
+    const b64 = "A".repeat(1500);
+    const counts = { input_tokens: 20, output_tokens: 30, total_tokens: 50 };
+    const fifty = { kind: "usage", totalTokens: 50 };
+    const list = Array.from({ length: 120 }, (_, i) => ({ logprob: -i }));
+    const cases: readonly (readonly [
+      name: string,
+      operation: "responses" | "images" | "chat_completions",
+      event: object,
+      expected: object,
+    ])[] = [
+      [
+        "a response with a picture",
+        "responses",
+        {
+          type: "response.completed",
+          response: { output: [{ result: b64 }], usage: counts, user: null, metadata: {} },
+        },
+        { usage: fifty, note: null },
+      ],
+      [
+        "usage before the picture",
+        "images",
+        { usage: counts, b64_json: b64 },
+        { usage: fifty, note: null },
+      ],
+      ["usage behind it", "images", { b64_json: b64, usage: counts }, { usage: fifty, note: null }],
+      [
+        "a failed response",
+        "responses",
+        { response: { output: [{ result: b64 }], error: { message: b64 }, usage: counts } },
+        { usage: fifty, errorSeen: true },
+      ],
+      [
+        "a response with many small things",
+        "responses",
+        { type: "response.completed", response: { output: list, usage: counts, metadata: {} } },
+        { usage: fifty, note: null },
+      ],
+      ["the same, at the top", "images", { list, usage: counts }, { usage: fifty, note: null }],
+      [
+        "many small things behind the usage",
+        "images",
+        { usage: counts, list },
+        {
+          usage: { kind: "absent" },
+          note: /^an event of its stream is too large to be read: more than 1024 bytes/,
+        },
+      ],
+      [
+        "a name that only looks like it",
+        "responses",
+        { response: { list, tools: [{ properties: { usage: counts } }] } },
+        { usage: { kind: "absent" }, note: /too large/ },
+      ],
+    ];
+    for (const [name, operation, event, expected] of cases) {
+      for (const [frame, text] of [
+        ["one line", `data: ${JSON.stringify(event)}\n\n`],
+        ["two", `event: x\r\ndata: ${JSON.stringify(event)}\r\n\r\n`],
+      ] as const) {
+        const bytes = Buffer.from(text);
+        for (let cut = 0; cut <= bytes.length; cut++) {
+          const tap = createStreamTap({ operation, hideUsageChunk: false, eventBytesMax: 1024 });
+          run(tap, [bytes.subarray(0, cut), bytes.subarray(cut)]);
+          if (cut % 997 === 0)
+            t.match(
+              { usage: tap.usage, note: tap.note, errorSeen: tap.errorSeen },
+              expected,
+              `${name}, ${frame}, ${cut}`,
+            );
+          else
+            assert.equal(
+              tap.usage.kind,
+              (expected as { usage: { kind: string } }).usage.kind,
+              `${name}, ${frame}, ${cut}`,
+            );
+        }
+      }
+    }
+  },
+);
+
+t.test(
+  "a usage that comes behind an event that couldn't be read takes the note back",
+  async (t) => {
+    const tap = createStreamTap({
+      operation: "chat_completions",
+      hideUsageChunk: false,
+      eventBytesMax: 1024,
+    });
+    tap.push(Buffer.from(`data: {"list":[${"1,".repeat(3000)}1]}\n\n`));
+    t.match(tap.note, /too large/);
+    tap.push(Buffer.from(usageEvent));
+    t.equal(tap.note, null);
+  },
+);
 
 t.test("what is held goes out as soon as it is too large", async (t) => {
   const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
@@ -266,7 +559,8 @@ t.test("it doesn't matter where a stream is cut, in two places or in every place
     assert.deepEqual([tap.usage.kind, tap.done], ["usage", true]);
   };
   for (let first = 0; first <= bytes.length; first++) {
-    for (let second = first; second <= bytes.length; second++) check([bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)]);
+    for (let second = first; second <= bytes.length; second++)
+      check([bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)]);
   }
   check([...bytes].map((byte) => Buffer.from([byte])));
 });
@@ -281,63 +575,199 @@ interface EventSpec {
 
 const space = fc.constantFrom("", " ");
 const event: fc.Arbitrary<EventSpec> = fc.oneof(
-  fc.tuple(fc.string({ unit: "binary", maxLength: 8 }), space).map(([content, s]) => ({ lines: [`data:${s}${JSON.stringify({ choices: [{ delta: { content }, finish_reason: null }], usage: null })}`] })),
-  fc.tuple(space, space).map(([s, u]) => ({ lines: [`data:${s}{"choices":[{"delta":{},"finish_reason"${u}:${s}"stop"}],"usage":null}`], finishes: true })),
-  fc.tuple(fc.nat(1000), space, space).map(([usage, s, u]) => ({ lines: [`data:${s}{"choices":${u}[${s}],${u}"usage"${s}:${u}{"total_tokens":${usage}}}`], usage, usageOnly: true })),
-  fc.nat(1000).map((usage) => ({ lines: ["event: chunk", `data: {"choices":[{"delta":{}}],`, `data: "usage":{"total_tokens":${usage}}}`], usage })),
-  fc.nat(1000).map((usage) => ({ lines: [": note", `data: {"choices":[],`, `data: "usage":{"total_tokens":${usage}}}`, "id: 1"], usage, usageOnly: true })),
-  fc.constantFrom<readonly string[]>([": ping"], ["data: [DONE]"], ["data"], ["\rdata: x"], ["event: x", "retry: 3"], ['data: {"error":{"message":"x"}}'], []).map((lines) => ({ lines })),
+  fc.tuple(fc.string({ unit: "binary", maxLength: 8 }), space).map(([content, s]) => ({
+    lines: [
+      `data:${s}${JSON.stringify({ choices: [{ delta: { content }, finish_reason: null }], usage: null })}`,
+    ],
+  })),
+  fc.tuple(space, space).map(([s, u]) => ({
+    lines: [`data:${s}{"choices":[{"delta":{},"finish_reason"${u}:${s}"stop"}],"usage":null}`],
+    finishes: true,
+  })),
+  fc.tuple(fc.nat(1000), space, space).map(([usage, s, u]) => ({
+    lines: [`data:${s}{"choices":${u}[${s}],${u}"usage"${s}:${u}{"total_tokens":${usage}}}`],
+    usage,
+    usageOnly: true,
+  })),
+  fc.nat(1000).map((usage) => ({
+    lines: [
+      "event: chunk",
+      `data: {"choices":[{"delta":{}}],`,
+      `data: "usage":{"total_tokens":${usage}}}`,
+    ],
+    usage,
+  })),
+  fc.nat(1000).map((usage) => ({
+    lines: [": note", `data: {"choices":[],`, `data: "usage":{"total_tokens":${usage}}}`, "id: 1"],
+    usage,
+    usageOnly: true,
+  })),
+  fc
+    .constantFrom<readonly string[]>(
+      [": ping"],
+      ["data: [DONE]"],
+      ["data"],
+      ["\rdata: x"],
+      ["event: x", "retry: 3"],
+      ['data: {"error":{"message":"x"}}'],
+      [],
+    )
+    .map((lines) => ({ lines })),
 );
 const lineEnd = fc.constantFrom("\n", "\r\n");
-/** Bounds that some of the events outgrow, as they come or by a long text; they may hold one usage chunk, so that it can be hidden. */
+/**
+ * Bounds that some of the events outgrow, as they come or by a long text; they may hold one usage
+ * chunk, so that it can be hidden.
+ */
 const bound = fc.constantFrom(streamEventBytesMax, 1024);
 const longEvent: fc.Arbitrary<EventSpec> = fc.oneof(
-  fc.integer({ min: 900, max: 2500 }).map((length) => ({ lines: [`data: {"choices":[{"delta":{"content":"${"x".repeat(length)}"},"finish_reason":null}]}`] })),
-  fc.tuple(fc.integer({ min: 1100, max: 2500 }), fc.nat(1000)).map(([length, usage]) => ({ lines: ["event: image", `data: {"b64_json":"${"A".repeat(length)}","usage":{"total_tokens":${usage}}}`], usage })),
-  fc.integer({ min: 900, max: 2500 }).map((length) => ({ lines: [`data: {"choices":[{"delta":{"content":"${"x".repeat(length)}"},"finish_reason":"stop"}]}`], finishes: true })),
+  fc.integer({ min: 900, max: 2500 }).map((length) => ({
+    lines: [
+      `data: {"choices":[{"delta":{"content":"${"x".repeat(length)}"},"finish_reason":null}]}`,
+    ],
+  })),
+  fc.tuple(fc.integer({ min: 1100, max: 2500 }), fc.nat(1000)).map(([length, usage]) => ({
+    lines: [
+      "event: image",
+      `data: {"b64_json":"${"A".repeat(length)}","usage":{"total_tokens":${usage}}}`,
+    ],
+    usage,
+  })),
+  fc.integer({ min: 900, max: 2500 }).map((length) => ({
+    lines: [
+      `data: {"choices":[{"delta":{"content":"${"x".repeat(length)}"},"finish_reason":"stop"}]}`,
+    ],
+    finishes: true,
+  })),
 );
 
-t.test("whatever the events and the cuts, exactly the usage chunks after a finish_reason are missing", async () => {
-  const stream = fc.array(fc.tuple(fc.oneof({ weight: 4, arbitrary: event }, { weight: 1, arbitrary: longEvent }), fc.array(lineEnd, { minLength: 6, maxLength: 6 })), { maxLength: 8 });
-  fc.assert(
-    fc.property(stream, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }), fc.boolean(), fc.boolean(), bound, (events, at, hideUsageChunk, openEnd, eventBytesMax) => {
-      const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk, eventBytesMax });
-      let input = "";
-      let expected = "";
-      let finished = false;
-      let usage: number | null = null;
-      events.forEach(([spec, ends], i) => {
-        let text = spec.lines.map((line, at) => line + ends[at]!).join("");
-        // The last event may lack its blank line.
-        if (!openEnd || i < events.length - 1) text += ends[5]!;
-        input += text;
-        if (!(hideUsageChunk && finished && spec.usageOnly === true)) expected += text;
-        if (spec.finishes === true) finished = true;
-        // A 0 doesn't take back what was told.
-        if (spec.usage !== undefined) usage = spec.usage === 0 ? (usage ?? 0) : spec.usage;
-      });
-      const bytes = Buffer.from(input);
-      const cuts = [0, ...at.map((share) => Math.floor(share * bytes.length)).sort((a, b) => a - b), bytes.length];
-      const pieces = cuts.slice(1).map((cut, i) => bytes.subarray(cuts[i], cut));
-      assert.equal(run(tap, pieces).join(""), Buffer.from(expected).toString("latin1"));
-      assert.deepEqual(tap.usage, usage === null ? { kind: "absent" } : { kind: "usage", inputTokens: usage, outputTokens: 0, totalTokens: usage, ...noDetails });
-    }),
-    { numRuns: 5000 },
-  );
-});
+t.test(
+  "whatever the events and the cuts, exactly the usage chunks after a finish_reason are missing",
+  async () => {
+    const stream = fc.array(
+      fc.tuple(
+        fc.oneof({ weight: 4, arbitrary: event }, { weight: 1, arbitrary: longEvent }),
+        fc.array(lineEnd, { minLength: 6, maxLength: 6 }),
+      ),
+      { maxLength: 8 },
+    );
+    fc.assert(
+      fc.property(
+        stream,
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }),
+        fc.boolean(),
+        fc.boolean(),
+        bound,
+        (events, at, hideUsageChunk, openEnd, eventBytesMax) => {
+          const tap = createStreamTap({
+            operation: "chat_completions",
+            hideUsageChunk,
+            eventBytesMax,
+          });
+          let input = "";
+          let expected = "";
+          let finished = false;
+          let usage: number | null = null;
+          events.forEach(([spec, ends], i) => {
+            let text = spec.lines.map((line, at) => line + ends[at]!).join("");
+            // The last event may lack its blank line.
+            if (!openEnd || i < events.length - 1) text += ends[5]!;
+            input += text;
+            if (!(hideUsageChunk && finished && spec.usageOnly === true)) expected += text;
+            if (spec.finishes === true) finished = true;
+            // A 0 doesn't take back what was told.
+            if (spec.usage !== undefined) usage = spec.usage === 0 ? (usage ?? 0) : spec.usage;
+          });
+          const bytes = Buffer.from(input);
+          const cuts = [
+            0,
+            ...at.map((share) => Math.floor(share * bytes.length)).sort((a, b) => a - b),
+            bytes.length,
+          ];
+          const pieces = cuts.slice(1).map((cut, i) => bytes.subarray(cuts[i], cut));
+          assert.equal(run(tap, pieces).join(""), Buffer.from(expected).toString("latin1"));
+          assert.deepEqual(
+            tap.usage,
+            usage === null
+              ? { kind: "absent" }
+              : {
+                  kind: "usage",
+                  inputTokens: usage,
+                  outputTokens: 0,
+                  totalTokens: usage,
+                  ...noDetails,
+                },
+          );
+        },
+      ),
+      { numRuns: 5000 },
+    );
+  },
+);
 
-t.test("the split comes from wherever a stream has it: Groq, the Responses API, and Anthropic's two parts", async (t) => {
-  const last = (...events: object[]): unknown => {
-    const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
-    for (const event of events) tap.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
-    return tap.usage;
-  };
-  const counts = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, prompt_tokens_details: { cached_tokens: 4 } };
-  const split = { inputTokens: 10, outputTokens: 2, totalTokens: 12, cachedInputTokens: 4 };
-  t.match(last({ choices: [], usage: counts }), split);
-  t.match(last({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }], x_groq: { id: "req_1", usage: counts } }), split, "Groq");
-  t.match(last({ type: "response.completed", response: { usage: { input_tokens: 10, output_tokens: 2, input_tokens_details: { cached_tokens: 4 } } } }), split, "Responses");
-  const start = { type: "message_start", message: { usage: { input_tokens: 3, cache_read_input_tokens: 100, cache_creation_input_tokens: 20, output_tokens: 1 } } };
-  t.match(last(start, { type: "message_delta", usage: { output_tokens: 50 } }), { inputTokens: 123, outputTokens: 50, totalTokens: 173, cachedInputTokens: 100, cacheWriteInputTokens: 20 }, "Anthropic");
-  t.match(last(start, { type: "message_delta", usage: { input_tokens: 3, cache_read_input_tokens: 90, output_tokens: 5 } }), { inputTokens: 113, outputTokens: 5, cacheWriteInputTokens: 20 }, "what a later one leaves out is as it was");
-});
+t.test(
+  "the split comes from wherever a stream has it: Groq, the Responses API, and Anthropic's two parts",
+  async (t) => {
+    const last = (...events: object[]): unknown => {
+      const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
+      for (const event of events) tap.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+      return tap.usage;
+    };
+    const counts = {
+      prompt_tokens: 10,
+      completion_tokens: 2,
+      total_tokens: 12,
+      prompt_tokens_details: { cached_tokens: 4 },
+    };
+    const split = { inputTokens: 10, outputTokens: 2, totalTokens: 12, cachedInputTokens: 4 };
+    t.match(last({ choices: [], usage: counts }), split);
+    t.match(
+      last({
+        choices: [{ index: 0, delta: {}, finish_reason: "stop" }],
+        x_groq: { id: "req_1", usage: counts },
+      }),
+      split,
+      "Groq",
+    );
+    t.match(
+      last({
+        type: "response.completed",
+        response: {
+          usage: { input_tokens: 10, output_tokens: 2, input_tokens_details: { cached_tokens: 4 } },
+        },
+      }),
+      split,
+      "Responses",
+    );
+    const start = {
+      type: "message_start",
+      message: {
+        usage: {
+          input_tokens: 3,
+          cache_read_input_tokens: 100,
+          cache_creation_input_tokens: 20,
+          output_tokens: 1,
+        },
+      },
+    };
+    t.match(
+      last(start, { type: "message_delta", usage: { output_tokens: 50 } }),
+      {
+        inputTokens: 123,
+        outputTokens: 50,
+        totalTokens: 173,
+        cachedInputTokens: 100,
+        cacheWriteInputTokens: 20,
+      },
+      "Anthropic",
+    );
+    t.match(
+      last(start, {
+        type: "message_delta",
+        usage: { input_tokens: 3, cache_read_input_tokens: 90, output_tokens: 5 },
+      }),
+      { inputTokens: 113, outputTokens: 5, cacheWriteInputTokens: 20 },
+      "what a later one leaves out is as it was",
+    );
+  },
+);

@@ -5,57 +5,180 @@ import { subjectBytesMax } from "../../../shared/bounds.js";
 import type { Price } from "../../../shared/domain/price.js";
 import { flawOf } from "../../../shared/wire/execution.js";
 
-const price: Price = { rates: { input: 2, output: 10, cachedInput: 1, cacheWrite: null }, tiers: [], perRequest: 7 };
-const usage = { inputTokens: 100, outputTokens: 20, totalTokens: 120, cachedInputTokens: 40, cacheWriteInputTokens: 10, reportedCost: null };
+const price: Price = {
+  rates: { input: 2, output: 10, cachedInput: 1, cacheWrite: null },
+  tiers: [],
+  perRequest: 7,
+};
+const usage = {
+  inputTokens: 100,
+  outputTokens: 20,
+  totalTokens: 120,
+  cachedInputTokens: 40,
+  cacheWriteInputTokens: 10,
+  reportedCost: null,
+};
 
 function ended(changes: Partial<Forwarded> = {}): Forwarded {
-  return { status: 200, usage, estimated: false, executed: true, outcome: "complete", firstByteMonoMs: 1012.4, note: null, failed: null, finish: () => {}, ...changes };
+  return {
+    status: 200,
+    usage,
+    estimated: false,
+    executed: true,
+    outcome: "complete",
+    firstByteMonoMs: 1012.4,
+    note: null,
+    failed: null,
+    finish: () => {},
+    ...changes,
+  };
 }
 
-const what: Executed = { requestId: "req_1", endpoint: "/v1/chat/completions", target: { provider: "main", model: "gpt-4o" }, providerType: "openai", keyId: "", startedMonoMs: 1000, endedMonoMs: 1500.6, savedBytes: 0, price };
+const what: Executed = {
+  requestId: "req_1",
+  endpoint: "/v1/chat/completions",
+  target: { provider: "main", model: "gpt-4o" },
+  providerType: "openai",
+  keyId: "",
+  startedMonoMs: 1000,
+  endedMonoMs: 1500.6,
+  savedBytes: 0,
+  price,
+};
 
 t.test("a record tells tokens, costs and times of what was executed", async (t) => {
   t.same(usageRecord(ended(), what), {
-    requestId: "req_1", endpoint: "/v1/chat/completions", provider: "main", providerType: "openai", model: "gpt-4o", status: 200,
-    inputTokens: 100, outputTokens: 20, cachedInputTokens: 40, cacheWriteInputTokens: 10,
-    inputCost: 60 * 2 + 40 * 1, outputCost: 200, totalCost: 60 * 2 + 40 + 200 + 7,
-    cacheHit: false, rewriteTokensSaved: 0, rewriteCostSaved: null, latencyMs: 501, firstByteMs: 12, keyId: "",
+    requestId: "req_1",
+    endpoint: "/v1/chat/completions",
+    provider: "main",
+    providerType: "openai",
+    model: "gpt-4o",
+    status: 200,
+    inputTokens: 100,
+    outputTokens: 20,
+    cachedInputTokens: 40,
+    cacheWriteInputTokens: 10,
+    inputCost: 60 * 2 + 40 * 1,
+    outputCost: 200,
+    totalCost: 60 * 2 + 40 + 200 + 7,
+    cacheHit: false,
+    rewriteTokensSaved: 0,
+    rewriteCostSaved: null,
+    latencyMs: 501,
+    firstByteMs: 12,
+    keyId: "",
   });
 });
 
-t.test("without a price it is unpriced, which is not 0; the provider's own figure counts all the same", async (t) => {
-  t.match(usageRecord(ended(), { ...what, price: null }), { inputTokens: 100, inputCost: null, outputCost: null, totalCost: null });
-  t.match(usageRecord(ended({ usage: { ...usage, reportedCost: 120 } }), { ...what, price: null }), { inputCost: 100, outputCost: 20, totalCost: 120 });
-  t.match(usageRecord(ended({ usage: { ...usage, reportedCost: 0 } }), what), { inputCost: 0, outputCost: 0, totalCost: 0 }, "a free answer is priced at 0");
-});
+t.test(
+  "without a price it is unpriced, which is not 0; the provider's own figure counts all the same",
+  async (t) => {
+    t.match(usageRecord(ended(), { ...what, price: null }), {
+      inputTokens: 100,
+      inputCost: null,
+      outputCost: null,
+      totalCost: null,
+    });
+    t.match(
+      usageRecord(ended({ usage: { ...usage, reportedCost: 120 } }), { ...what, price: null }),
+      { inputCost: 100, outputCost: 20, totalCost: 120 },
+    );
+    t.match(
+      usageRecord(ended({ usage: { ...usage, reportedCost: 0 } }), what),
+      { inputCost: 0, outputCost: 0, totalCost: 0 },
+      "a free answer is priced at 0",
+    );
+  },
+);
 
 t.test("an error used nothing and cost nothing, with or without a price", async (t) => {
-  for (const given of [price, null]) t.match(usageRecord(ended({ status: 429, outcome: "upstream_error", usage: null }), { ...what, price: given }), { status: 429, inputTokens: 0, outputTokens: 0, inputCost: 0, outputCost: 0, totalCost: 0 });
+  for (const given of [price, null])
+    t.match(
+      usageRecord(ended({ status: 429, outcome: "upstream_error", usage: null }), {
+        ...what,
+        price: given,
+      }),
+      { status: 429, inputTokens: 0, outputTokens: 0, inputCost: 0, outputCost: 0, totalCost: 0 },
+    );
 });
 
 t.test("an estimate is priced like any usage", async (t) => {
-  t.match(usageRecord(ended({ status: 499, outcome: "client_gone", estimated: true, firstByteMonoMs: null }), what), { status: 499, totalCost: 367, firstByteMs: null });
+  t.match(
+    usageRecord(
+      ended({ status: 499, outcome: "client_gone", estimated: true, firstByteMonoMs: null }),
+      what,
+    ),
+    { status: 499, totalCost: 367, firstByteMs: null },
+  );
 });
 
 t.test("what no provider worked on has no record", async (t) => {
-  t.equal(usageRecord(ended({ executed: false, status: 502, outcome: "upstream_error", usage: null }), what), null);
+  t.equal(
+    usageRecord(
+      ended({ executed: false, status: 502, outcome: "upstream_error", usage: null }),
+      what,
+    ),
+    null,
+  );
 });
 
-t.test("a record names no model where the request named none, and no more of a path than it takes", async (t) => {
-  const path = `/p/main/${"x".repeat(2 * subjectBytesMax)}`;
-  const record = usageRecord(ended(), { ...what, target: { provider: "main", model: "" }, endpoint: path })!;
-  t.match(record, { provider: "main", model: "", endpoint: path.slice(0, subjectBytesMax) });
-  t.equal(flawOf(record), null);
-});
+t.test(
+  "a record names no model where the request named none, and no more of a path than it takes",
+  async (t) => {
+    const path = `/p/main/${"x".repeat(2 * subjectBytesMax)}`;
+    const record = usageRecord(ended(), {
+      ...what,
+      target: { provider: "main", model: "" },
+      endpoint: path,
+    })!;
+    t.match(record, { provider: "main", model: "", endpoint: path.slice(0, subjectBytesMax) });
+    t.equal(flawOf(record), null);
+  },
+);
 
-t.test("what rewriters took out is told in tokens at four bytes each, and priced as input", async (t) => {
-  t.match(usageRecord(ended(), { ...what, savedBytes: 403 }), { rewriteTokensSaved: 100, rewriteCostSaved: 200 });
-  t.match(usageRecord(ended(), { ...what, savedBytes: 403, price: null }), { rewriteTokensSaved: 100, rewriteCostSaved: null });
-  t.match(usageRecord(ended(), { ...what, savedBytes: 3 }), { rewriteTokensSaved: 0, rewriteCostSaved: null });
-  t.match(usageRecord(ended(), { ...what, savedBytes: 40, price: { ...price, tiers: [{ aboveInputTokens: 99, rates: { ...price.rates, input: 5 } }] } }), { rewriteTokensSaved: 10, rewriteCostSaved: 50 }, "in the tier of the rest");
-  t.match(usageRecord(ended({ usage: null, status: 500 }), { ...what, savedBytes: 403 }), { rewriteTokensSaved: 0, rewriteCostSaved: null }, "an error would have cost nothing either");
-});
+t.test(
+  "what rewriters took out is told in tokens at four bytes each, and priced as input",
+  async (t) => {
+    t.match(usageRecord(ended(), { ...what, savedBytes: 403 }), {
+      rewriteTokensSaved: 100,
+      rewriteCostSaved: 200,
+    });
+    t.match(usageRecord(ended(), { ...what, savedBytes: 403, price: null }), {
+      rewriteTokensSaved: 100,
+      rewriteCostSaved: null,
+    });
+    t.match(usageRecord(ended(), { ...what, savedBytes: 3 }), {
+      rewriteTokensSaved: 0,
+      rewriteCostSaved: null,
+    });
+    t.match(
+      usageRecord(ended(), {
+        ...what,
+        savedBytes: 40,
+        price: { ...price, tiers: [{ aboveInputTokens: 99, rates: { ...price.rates, input: 5 } }] },
+      }),
+      { rewriteTokensSaved: 10, rewriteCostSaved: 50 },
+      "in the tier of the rest",
+    );
+    t.match(
+      usageRecord(ended({ usage: null, status: 500 }), { ...what, savedBytes: 403 }),
+      { rewriteTokensSaved: 0, rewriteCostSaved: null },
+      "an error would have cost nothing either",
+    );
+  },
+);
 
 t.test("an answer from the cache tells what it had used, at no cost", async (t) => {
-  t.match(cachedRecord(usage, what), { requestId: "req_1", status: 200, inputTokens: 100, cachedInputTokens: 40, inputCost: 0, outputCost: 0, totalCost: 0, cacheHit: true, latencyMs: 501, firstByteMs: null });
+  t.match(cachedRecord(usage, what), {
+    requestId: "req_1",
+    status: 200,
+    inputTokens: 100,
+    cachedInputTokens: 40,
+    inputCost: 0,
+    outputCost: 0,
+    totalCost: 0,
+    cacheHit: true,
+    latencyMs: 501,
+    firstByteMs: null,
+  });
 });

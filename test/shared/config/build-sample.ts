@@ -1,4 +1,7 @@
-/** Builds a configuration from a text, for the tests beside this file. An unprivileged user in /work, unless a test says otherwise. */
+/**
+ * Builds a configuration from a text, for the tests beside this file. An unprivileged user in
+ * /work, unless a test says otherwise.
+ */
 import { buildConfig, type ConfigSources } from "../../../shared/config/build/build-config.js";
 import { type Problem, problemLine } from "../../../shared/config/problems.js";
 import type { Config } from "../../../shared/config/config.js";
@@ -9,13 +12,26 @@ type Others = Partial<Omit<ConfigSources, "file">>;
 export const samplePath = "/srv/sluice.yaml";
 
 function build(text: string | null, others: Others): ReturnType<typeof buildConfig> {
-  return buildConfig({ file: text === null ? null : { path: samplePath, text }, flags: {}, env: {}, cwd: "/srv", uid: 1000, ...others });
+  return buildConfig({
+    file: text === null ? null : { path: samplePath, text },
+    flags: {},
+    env: {},
+    cwd: "/srv",
+    uid: 1000,
+    ...others,
+  });
 }
 
 /** The configuration and its warnings; a problem fails the test with its text. */
-export function accepted(text: string | null, others: Others = {}): { readonly config: Config; readonly warnings: readonly string[] } {
+export function accepted(
+  text: string | null,
+  others: Others = {},
+): { readonly config: Config; readonly warnings: readonly string[] } {
   const result = build(text, others);
-  if (!result.ok) throw new Error(`the configuration was refused:\n${result.problems.map(problemLine).join("\n")}`);
+  if (!result.ok)
+    throw new Error(
+      `the configuration was refused:\n${result.problems.map(problemLine).join("\n")}`,
+    );
   return result;
 }
 

@@ -17,9 +17,13 @@ t.test("a slip of a name finds the name that was meant", async (t) => {
   }
 });
 
-t.test("another word finds nothing, and neither does a very short or a very long one", async (t) => {
-  for (const name of ["timeout", "p", "", "max_latency", "x".repeat(100_000)]) t.equal(closestName(name, known), null, name.slice(0, 20));
-});
+t.test(
+  "another word finds nothing, and neither does a very short or a very long one",
+  async (t) => {
+    for (const name of ["timeout", "p", "", "max_latency", "x".repeat(100_000)])
+      t.equal(closestName(name, known), null, name.slice(0, 20));
+  },
+);
 
 t.test("the hint names the close one, else all that would do", async (t) => {
   t.equal(nameHint("prot", ["host", "port"]), "; did you mean port?");

@@ -7,91 +7,207 @@ import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { ask, pathRule, startDaemon } from "../../limiterd/daemon.js";
 
-const provider = (name: string, models: readonly string[] | null): ProviderConfig => providerConfig({ name, models });
-const rule = (scope: Scope, subject: string): RuleDefinition => ({ scope, subject, periodSeconds: 60, maxRequests: 1, maxTokens: null, perChild: false });
-const virtual = { source: "smart", strategy: "failover", targets: [{ provider: "openai", model: "o3", weight: 1 }] } as const;
-
-t.test("a provider rule does nothing without that provider, a model rule when nothing routes to the model; names compare without case", async (t) => {
-  const listed = createInertReason({ usageEnabled: true, providers: [provider("openai", ["gpt-4o", "meta/llama-3"]), provider("azure", [])], virtualModels: [virtual] });
-  const learning = createInertReason({ usageEnabled: true, providers: [provider("openai", ["gpt-4o"]), provider("groq", null)], virtualModels: [] });
-  const anything = createInertReason({ usageEnabled: true, providers: [provider("local", ["x", "*"])], virtualModels: [] });
-  const aliased = createInertReason({ usageEnabled: true, providers: [provider("openai", null)], virtualModels: [virtual, { ...virtual, source: "O3" }] });
-  const nobody = createInertReason({ usageEnabled: true, providers: [], virtualModels: [] });
-  const table: readonly (readonly [name: string, reason: (of: RuleDefinition) => string | null, scope: Scope, subject: string, inert: boolean])[] = [
-    ["a configured provider", listed, "provider", "OpenAI", false],
-    ["another", listed, "provider", "opnai", true],
-    ["a provider that lists nothing", listed, "provider", "azure", false],
-    ["a listed model", listed, "model", "GPT-4o", false],
-    ["the same, qualified", listed, "model", "OPENAI/gpt-4o", false],
-    ["another provider's", listed, "model", "azure/gpt-4o", true],
-    ["a listed id with a slash", listed, "model", "meta/llama-3", false],
-    ["the same, qualified", listed, "model", "openai/meta/llama-3", false],
-    ["a virtual model's target", listed, "model", "o3", false],
-    ["the same, qualified", listed, "model", "openai/O3", false],
-    ["a virtual model's name is no model", listed, "model", "smart", true],
-    ["a misspelt model", listed, "model", "gpt-4oo", true],
-    ["any path", listed, "user_path", "/nobody", false],
-    ["whatever a provider may yet list", learning, "model", "llama-9", false],
-    ["the same, as a qualified id", learning, "model", "groq/llama-9", false],
-    ["a provider is known at once", learning, "provider", "grok", true],
-    ["whatever a provider takes", anything, "model", "y", false],
-    ["a virtual model's name, whatever a provider may list", aliased, "model", "Smart", true],
-    ["one that is its target's too", aliased, "model", "o3", false],
-    ["no provider at all", nobody, "model", "gpt-4o", true],
-  ];
-  for (const [name, reason, scope, subject, inert] of table) t.equal(reason(rule(scope, subject)) !== null, inert, `${name}: ${scope} ${subject}`);
-  t.match(listed(rule("provider", "Opnai")), "no provider Opnai is configured");
-  t.match(aliased(rule("model", "Smart")), /^Smart is a virtual model, and rules count the model that is executed/);
+const provider = (name: string, models: readonly string[] | null): ProviderConfig =>
+  providerConfig({ name, models });
+const rule = (scope: Scope, subject: string): RuleDefinition => ({
+  scope,
+  subject,
+  periodSeconds: 60,
+  maxRequests: 1,
+  maxTokens: null,
+  perChild: false,
 });
+const virtual = {
+  source: "smart",
+  strategy: "failover",
+  targets: [{ provider: "openai", model: "o3", weight: 1 }],
+} as const;
 
-t.test("a token rule does nothing while usage is off, a rule with a request cap too says so", async (t) => {
-  const off = createInertReason({ usageEnabled: false, providers: [], virtualModels: [] });
-  t.match(off(pathRule("/a", 60, { tokens: 1 })), /usage tracking/);
-  t.match(off(pathRule("/a", 60, { tokens: 1, requests: 1 })), /token limits need/);
-  t.equal(off(pathRule("/a", 60, { requests: 1 })), null);
-});
+t.test(
+  "a provider rule does nothing without that provider, a model rule when nothing routes to the model; names compare without case",
+  async (t) => {
+    const listed = createInertReason({
+      usageEnabled: true,
+      providers: [provider("openai", ["gpt-4o", "meta/llama-3"]), provider("azure", [])],
+      virtualModels: [virtual],
+    });
+    const learning = createInertReason({
+      usageEnabled: true,
+      providers: [provider("openai", ["gpt-4o"]), provider("groq", null)],
+      virtualModels: [],
+    });
+    const anything = createInertReason({
+      usageEnabled: true,
+      providers: [provider("local", ["x", "*"])],
+      virtualModels: [],
+    });
+    const aliased = createInertReason({
+      usageEnabled: true,
+      providers: [provider("openai", null)],
+      virtualModels: [virtual, { ...virtual, source: "O3" }],
+    });
+    const nobody = createInertReason({ usageEnabled: true, providers: [], virtualModels: [] });
+    const table: readonly (readonly [
+      name: string,
+      reason: (of: RuleDefinition) => string | null,
+      scope: Scope,
+      subject: string,
+      inert: boolean,
+    ])[] = [
+      ["a configured provider", listed, "provider", "OpenAI", false],
+      ["another", listed, "provider", "opnai", true],
+      ["a provider that lists nothing", listed, "provider", "azure", false],
+      ["a listed model", listed, "model", "GPT-4o", false],
+      ["the same, qualified", listed, "model", "OPENAI/gpt-4o", false],
+      ["another provider's", listed, "model", "azure/gpt-4o", true],
+      ["a listed id with a slash", listed, "model", "meta/llama-3", false],
+      ["the same, qualified", listed, "model", "openai/meta/llama-3", false],
+      ["a virtual model's target", listed, "model", "o3", false],
+      ["the same, qualified", listed, "model", "openai/O3", false],
+      ["a virtual model's name is no model", listed, "model", "smart", true],
+      ["a misspelt model", listed, "model", "gpt-4oo", true],
+      ["any path", listed, "user_path", "/nobody", false],
+      ["whatever a provider may yet list", learning, "model", "llama-9", false],
+      ["the same, as a qualified id", learning, "model", "groq/llama-9", false],
+      ["a provider is known at once", learning, "provider", "grok", true],
+      ["whatever a provider takes", anything, "model", "y", false],
+      ["a virtual model's name, whatever a provider may list", aliased, "model", "Smart", true],
+      ["one that is its target's too", aliased, "model", "o3", false],
+      ["no provider at all", nobody, "model", "gpt-4o", true],
+    ];
+    for (const [name, reason, scope, subject, inert] of table)
+      t.equal(reason(rule(scope, subject)) !== null, inert, `${name}: ${scope} ${subject}`);
+    t.match(listed(rule("provider", "Opnai")), "no provider Opnai is configured");
+    t.match(
+      aliased(rule("model", "Smart")),
+      /^Smart is a virtual model, and rules count the model that is executed/,
+    );
+  },
+);
 
-t.test("every budget does nothing while usage is off: counted as they come and go; the log and every proxy are told", async (t) => {
-  const reason = "budgets need usage tracking, which is off";
-  const daily: BudgetDefinition = { scope: "user_path", subject: "/a", periodSeconds: 86_400, amountUsd: 1, perChild: false };
-  const first = startDaemon([], { usageEnabled: false, budgets: [daily] });
-  const peer = first.proxy("p1");
-  t.match(peer.heard[0], { kind: "welcome", inertRules: 0, inertBudgets: 1 });
-  const label = { scope: "label", subject: "research", budget_key: { period: "monthly" } };
-  await ask(first, "budgets.put", { ...label, amount: 5 });
-  t.match(peer.heard.at(-1), { name: "inert_budgets", value: 2 });
-  t.same(first.inertTold, [`budget label research monthly: ${reason}`]);
-  await ask(first, "budgets.put", { ...label, amount: 6 });
-  t.match(await ask(first, "status", null), { inert_rules: 0, inert_budgets: 2, inert: [`budget label research monthly: ${reason}`, `budget user_path /a daily: ${reason}`] });
+t.test(
+  "a token rule does nothing while usage is off, a rule with a request cap too says so",
+  async (t) => {
+    const off = createInertReason({ usageEnabled: false, providers: [], virtualModels: [] });
+    t.match(off(pathRule("/a", 60, { tokens: 1 })), /usage tracking/);
+    t.match(off(pathRule("/a", 60, { tokens: 1, requests: 1 })), /token limits need/);
+    t.equal(off(pathRule("/a", 60, { requests: 1 })), null);
+  },
+);
 
-  const told: Inert[] = [];
-  const store = first.store.crash();
-  const ports = { store, schedule: () => {}, onStoreState: () => {}, onInert: (inert: Inert) => void told.push(inert), onUnreadable: () => {}, onDroppedRecord: () => {}, turn: () => Promise.resolve() };
-  await startState(ports, { settings: first.state.settings, rules: [], budgets: [daily], hashKey: [1, 2], nowMs: first.nowMs });
-  t.same(told, [{ kind: "budget", name: `label research monthly: ${reason}` }, { kind: "budget", name: `user_path /a daily: ${reason}` }], "at the start too, those of the API as well as those of the configuration");
+t.test(
+  "every budget does nothing while usage is off: counted as they come and go; the log and every proxy are told",
+  async (t) => {
+    const reason = "budgets need usage tracking, which is off";
+    const daily: BudgetDefinition = {
+      scope: "user_path",
+      subject: "/a",
+      periodSeconds: 86_400,
+      amountUsd: 1,
+      perChild: false,
+    };
+    const first = startDaemon([], { usageEnabled: false, budgets: [daily] });
+    const peer = first.proxy("p1");
+    t.match(peer.heard[0], { kind: "welcome", inertRules: 0, inertBudgets: 1 });
+    const label = { scope: "label", subject: "research", budget_key: { period: "monthly" } };
+    await ask(first, "budgets.put", { ...label, amount: 5 });
+    t.match(peer.heard.at(-1), { name: "inert_budgets", value: 2 });
+    t.same(first.inertTold, [`budget label research monthly: ${reason}`]);
+    await ask(first, "budgets.put", { ...label, amount: 6 });
+    t.match(await ask(first, "status", null), {
+      inert_rules: 0,
+      inert_budgets: 2,
+      inert: [`budget label research monthly: ${reason}`, `budget user_path /a daily: ${reason}`],
+    });
 
-  await ask(first, "budgets.delete", label);
-  t.match(peer.heard.at(-1), { name: "inert_budgets", value: 1 });
-  t.match(await ask(startDaemon([], { budgets: [daily] }), "status", null), { inert_budgets: 0, inert: [] }, "with usage on none is");
-});
+    const told: Inert[] = [];
+    const store = first.store.crash();
+    const ports = {
+      store,
+      schedule: () => {},
+      onStoreState: () => {},
+      onInert: (inert: Inert) => void told.push(inert),
+      onUnreadable: () => {},
+      onDroppedRecord: () => {},
+      turn: () => Promise.resolve(),
+    };
+    await startState(ports, {
+      settings: first.state.settings,
+      rules: [],
+      budgets: [daily],
+      hashKey: [1, 2],
+      nowMs: first.nowMs,
+    });
+    t.same(
+      told,
+      [
+        { kind: "budget", name: `label research monthly: ${reason}` },
+        { kind: "budget", name: `user_path /a daily: ${reason}` },
+      ],
+      "at the start too, those of the API as well as those of the configuration",
+    );
 
-t.test("inert rules are counted as they come and go; the log and every proxy are told", async (t) => {
-  const daemon = startDaemon([pathRule("/a", 60, { tokens: 1 })], { usageEnabled: false, providers: [provider("openai", ["gpt-4o"])] });
-  const peer = daemon.proxy("p1");
-  t.match(peer.heard[0], { kind: "welcome", inertRules: 1 });
-  let id = 10;
-  const admin = async (op: "rate-limits.put" | "rate-limits.delete" | "status", body: unknown): Promise<unknown> => {
-    const from = peer.heard.length;
-    peer.say({ kind: "admin", id: ++id, op, body });
-    await daemon.commit();
-    return peer.heard.slice(from);
-  };
-  const typo = { scope: "provider", subject: "opnai", limit_key: { period: "minute" } };
-  t.match(await admin("rate-limits.put", { ...typo, max_requests: 1 }), [{ name: "inert_rules", value: 2 }, { kind: "answer", body: { inert: "no provider opnai is configured" } }]);
-  t.same(daemon.inertTold, ["rule provider opnai minute: no provider opnai is configured"]);
-  t.match(await admin("rate-limits.put", { ...typo, max_requests: 2 }), [{ kind: "answer" }], "an edit doesn't count it twice");
-  t.match(await admin("rate-limits.put", { user_path: "/a", limit_key: { period: "minute" }, max_requests: 5 }), [{ name: "inert_rules", value: 1 }, { kind: "answer", body: {} }], "the token cap is gone");
-  t.match(await admin("status", null), [{ body: { inert_rules: 1, inert: ["provider opnai minute: no provider opnai is configured"] } }]);
-  t.match(await admin("rate-limits.delete", typo), [{ name: "inert_rules", value: 0 }, { kind: "answer" }]);
-  t.match(await admin("status", null), [{ body: { inert_rules: 0, inert: [] } }]);
-});
+    await ask(first, "budgets.delete", label);
+    t.match(peer.heard.at(-1), { name: "inert_budgets", value: 1 });
+    t.match(
+      await ask(startDaemon([], { budgets: [daily] }), "status", null),
+      { inert_budgets: 0, inert: [] },
+      "with usage on none is",
+    );
+  },
+);
+
+t.test(
+  "inert rules are counted as they come and go; the log and every proxy are told",
+  async (t) => {
+    const daemon = startDaemon([pathRule("/a", 60, { tokens: 1 })], {
+      usageEnabled: false,
+      providers: [provider("openai", ["gpt-4o"])],
+    });
+    const peer = daemon.proxy("p1");
+    t.match(peer.heard[0], { kind: "welcome", inertRules: 1 });
+    let id = 10;
+    const admin = async (
+      op: "rate-limits.put" | "rate-limits.delete" | "status",
+      body: unknown,
+    ): Promise<unknown> => {
+      const from = peer.heard.length;
+      peer.say({ kind: "admin", id: ++id, op, body });
+      await daemon.commit();
+      return peer.heard.slice(from);
+    };
+    const typo = { scope: "provider", subject: "opnai", limit_key: { period: "minute" } };
+    t.match(await admin("rate-limits.put", { ...typo, max_requests: 1 }), [
+      { name: "inert_rules", value: 2 },
+      { kind: "answer", body: { inert: "no provider opnai is configured" } },
+    ]);
+    t.same(daemon.inertTold, ["rule provider opnai minute: no provider opnai is configured"]);
+    t.match(
+      await admin("rate-limits.put", { ...typo, max_requests: 2 }),
+      [{ kind: "answer" }],
+      "an edit doesn't count it twice",
+    );
+    t.match(
+      await admin("rate-limits.put", {
+        user_path: "/a",
+        limit_key: { period: "minute" },
+        max_requests: 5,
+      }),
+      [
+        { name: "inert_rules", value: 1 },
+        { kind: "answer", body: {} },
+      ],
+      "the token cap is gone",
+    );
+    t.match(await admin("status", null), [
+      {
+        body: { inert_rules: 1, inert: ["provider opnai minute: no provider opnai is configured"] },
+      },
+    ]);
+    t.match(await admin("rate-limits.delete", typo), [
+      { name: "inert_rules", value: 0 },
+      { kind: "answer" },
+    ]);
+    t.match(await admin("status", null), [{ body: { inert_rules: 0, inert: [] } }]);
+  },
+);

@@ -7,10 +7,19 @@ import { searchOrder } from "../../../shared/config/file/read-config-file.js";
 t.test("the file is looked for in the order of the contract", async (t) => {
   const system = { path: "/etc/sluice/sluice.yaml", namedBy: null };
   for (const [search, expected] of [
-    [{ file: "/a.yaml", env: { SLUICE_CONFIG: "/b.yaml" }, cwd: "/w" }, [{ path: "/a.yaml", namedBy: "--config" }]],
+    [
+      { file: "/a.yaml", env: { SLUICE_CONFIG: "/b.yaml" }, cwd: "/w" },
+      [{ path: "/a.yaml", namedBy: "--config" }],
+    ],
     [{ file: "a.yaml", env: {}, cwd: "/w" }, [{ path: "/w/a.yaml", namedBy: "--config" }]],
-    [{ env: { SLUICE_CONFIG: "b.yaml" }, cwd: "/w" }, [{ path: "/w/b.yaml", namedBy: "SLUICE_CONFIG" }]],
-    [{ env: { SLUICE_CONFIG: " " }, cwd: "/w" }, [{ path: "/w/sluice.yaml", namedBy: null }, system]],
+    [
+      { env: { SLUICE_CONFIG: "b.yaml" }, cwd: "/w" },
+      [{ path: "/w/b.yaml", namedBy: "SLUICE_CONFIG" }],
+    ],
+    [
+      { env: { SLUICE_CONFIG: " " }, cwd: "/w" },
+      [{ path: "/w/sluice.yaml", namedBy: null }, system],
+    ],
     [{ file: undefined, env: {}, cwd: "/w" }, [{ path: "/w/sluice.yaml", namedBy: null }, system]],
   ] as const) {
     t.same(searchOrder(search), expected, JSON.stringify(search));
@@ -18,7 +27,11 @@ t.test("the file is looked for in the order of the contract", async (t) => {
 });
 
 t.test("the file that is found is read, and the configuration says which it was", async (t) => {
-  const cwd = t.testdir({ "sluice.yaml": "server: { port: 1 }\n", "other.yaml": "server: { port: 2 }\n", "third.yaml": "server: { port: 3 }\n" });
+  const cwd = t.testdir({
+    "sluice.yaml": "server: { port: 1 }\n",
+    "other.yaml": "server: { port: 2 }\n",
+    "third.yaml": "server: { port: 3 }\n",
+  });
   for (const [input, name, port] of [
     [{ env: {} }, "sluice.yaml", 1],
     [{ env: { SLUICE_CONFIG: "other.yaml" } }, "other.yaml", 2],
@@ -32,27 +45,52 @@ t.test("the file that is found is read, and the configuration says which it was"
   }
 });
 
-const failed = (file: string, message: string): object => ({ ok: false, file, problems: [{ kind: "file", place: file, message }] });
+const failed = (file: string, message: string): object => ({
+  ok: false,
+  file,
+  problems: [{ kind: "file", place: file, message }],
+});
 
 t.test("a file that was named and doesn't exist is a problem that says who named it", async (t) => {
   const cwd = t.testdir({ file: "" });
-  t.same(loadConfig({ file: "nope.yaml", env: {}, cwd, uid: 1 }), failed(join(cwd, "nope.yaml"), "--config names a file that doesn't exist"));
-  t.same(loadConfig({ file: "file/nope.yaml", env: {}, cwd, uid: 1 }), failed(join(cwd, "file/nope.yaml"), "--config names a file that doesn't exist"));
-  t.same(loadConfig({ env: { SLUICE_CONFIG: "nope.yaml" }, cwd, uid: 1 }), failed(join(cwd, "nope.yaml"), "SLUICE_CONFIG names a file that doesn't exist"));
+  t.same(
+    loadConfig({ file: "nope.yaml", env: {}, cwd, uid: 1 }),
+    failed(join(cwd, "nope.yaml"), "--config names a file that doesn't exist"),
+  );
+  t.same(
+    loadConfig({ file: "file/nope.yaml", env: {}, cwd, uid: 1 }),
+    failed(join(cwd, "file/nope.yaml"), "--config names a file that doesn't exist"),
+  );
+  t.same(
+    loadConfig({ env: { SLUICE_CONFIG: "nope.yaml" }, cwd, uid: 1 }),
+    failed(join(cwd, "nope.yaml"), "SLUICE_CONFIG names a file that doesn't exist"),
+  );
 });
 
 t.test("a file that exists and can't be read is a problem, never skipped", async (t) => {
   const cwd = t.testdir({ "binary.yaml": Buffer.from([0x61, 0xff, 0xfe]), "locked.yaml": "" });
   mkdirSync(join(cwd, "sluice.yaml"));
-  t.same(loadConfig({ env: {}, cwd, uid: 1 }), failed(join(cwd, "sluice.yaml"), "the file can't be read: it is a directory"));
-  t.same(loadConfig({ file: "binary.yaml", env: {}, cwd, uid: 1 }), failed(join(cwd, "binary.yaml"), "the file isn't UTF-8 text"));
+  t.same(
+    loadConfig({ env: {}, cwd, uid: 1 }),
+    failed(join(cwd, "sluice.yaml"), "the file can't be read: it is a directory"),
+  );
+  t.same(
+    loadConfig({ file: "binary.yaml", env: {}, cwd, uid: 1 }),
+    failed(join(cwd, "binary.yaml"), "the file isn't UTF-8 text"),
+  );
   // Root reads everything, so permissions can only be tried as somebody else.
   if (process.getuid?.() === 0) return;
   chmodSync(join(cwd, "locked.yaml"), 0);
-  t.same(loadConfig({ file: "locked.yaml", env: {}, cwd, uid: 1 }), failed(join(cwd, "locked.yaml"), "the file can't be read: permission denied"));
+  t.same(
+    loadConfig({ file: "locked.yaml", env: {}, cwd, uid: 1 }),
+    failed(join(cwd, "locked.yaml"), "the file can't be read: permission denied"),
+  );
 });
 
 t.test("problems in a file come back with its name", async (t) => {
   const cwd = t.testdir({ "sluice.yaml": "server: { port: x }\n" });
-  t.same(loadConfig({ env: {}, cwd, uid: 1 }), failed(join(cwd, "sluice.yaml"), 'server.port must be an integer from 0 to 65535, not "x"'));
+  t.same(
+    loadConfig({ env: {}, cwd, uid: 1 }),
+    failed(join(cwd, "sluice.yaml"), 'server.port must be an integer from 0 to 65535, not "x"'),
+  );
 });

@@ -1,83 +1,184 @@
 import { createHash } from "node:crypto";
 import t from "tap";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
-import { keyId, keyNumber, looksLikeManagedKey, parseKeyIssue, redactKey, redactKeys } from "../../../shared/domain/managed-key.js";
+import {
+  keyId,
+  keyNumber,
+  looksLikeManagedKey,
+  parseKeyIssue,
+  redactKey,
+  redactKeys,
+} from "../../../shared/domain/managed-key.js";
 import { parseTimestamp } from "../../../shared/time.js";
 
 const nowMs = Date.parse("2026-01-01T00:00:00Z");
 
-t.test("a new key has the contract's shape, its own 32 bytes, and is known by its SHA-256", async (t) => {
-  const keys = Array.from({ length: 100 }, newKey);
-  for (const { value, hash, redacted } of keys) {
-    t.match(value, /^sk-sluice-[A-Za-z0-9_-]{43}$/);
-    t.ok(looksLikeManagedKey(value));
-    t.equal(Buffer.from(value.slice("sk-sluice-".length), "base64url").length, 32);
-    t.equal(hash, createHash("sha256").update(value).digest("base64url"));
-    t.equal(hashKey(value), hash);
-    t.equal(redacted, `${value.slice(0, 14)}…`);
-  }
-  t.equal(new Set(keys.map(({ value }) => value)).size, 100);
-});
+t.test(
+  "a new key has the contract's shape, its own 32 bytes, and is known by its SHA-256",
+  async (t) => {
+    const keys = Array.from({ length: 100 }, newKey);
+    for (const { value, hash, redacted } of keys) {
+      t.match(value, /^sk-sluice-[A-Za-z0-9_-]{43}$/);
+      t.ok(looksLikeManagedKey(value));
+      t.equal(Buffer.from(value.slice("sk-sluice-".length), "base64url").length, 32);
+      t.equal(hash, createHash("sha256").update(value).digest("base64url"));
+      t.equal(hashKey(value), hash);
+      t.equal(redacted, `${value.slice(0, 14)}…`);
+    }
+    t.equal(new Set(keys.map(({ value }) => value)).size, 100);
+  },
+);
 
 t.test("whatever else a token is, it isn't a managed key", async (t) => {
   const { value } = newKey();
-  for (const token of ["", "sk-sluice-", value.slice(0, -1), `${value}x`, `${value}\n`, ` ${value}`, value.toUpperCase(), value.replace("sk-sluice-", "sk-"), `${value.slice(0, -1)}=`, `${value.slice(0, -1)}+`]) t.notOk(looksLikeManagedKey(token), token);
+  for (const token of [
+    "",
+    "sk-sluice-",
+    value.slice(0, -1),
+    `${value}x`,
+    `${value}\n`,
+    ` ${value}`,
+    value.toUpperCase(),
+    value.replace("sk-sluice-", "sk-"),
+    `${value.slice(0, -1)}=`,
+    `${value.slice(0, -1)}+`,
+  ])
+    t.notOk(looksLikeManagedKey(token), token);
 });
 
 t.test("a key in a text for the log is cut to what may be shown", async (t) => {
   const { value } = newKey();
-  t.equal(redactKeys(`/admin/auth-keys/${value}/deactivate?${value}`), `/admin/auth-keys/${redactKey(value)}/deactivate?${redactKey(value)}`);
+  t.equal(
+    redactKeys(`/admin/auth-keys/${value}/deactivate?${value}`),
+    `/admin/auth-keys/${redactKey(value)}/deactivate?${redactKey(value)}`,
+  );
   t.equal(redactKeys("/v1/sk-sluice-models"), "/v1/sk-sluice-models");
 });
 
 t.test("an id is key_ and a number from 1", async (t) => {
   t.equal(keyNumber(keyId(7)), 7);
-  for (const id of ["", "key_", "key_0", "key_07", "key_-1", "key_1.5", "key_7 ", "7", "KEY_7", `key_${"9".repeat(16)}`, "key_99999999999999999"]) t.equal(keyNumber(id), null, id);
+  for (const id of [
+    "",
+    "key_",
+    "key_0",
+    "key_07",
+    "key_-1",
+    "key_1.5",
+    "key_7 ",
+    "7",
+    "KEY_7",
+    `key_${"9".repeat(16)}`,
+    "key_99999999999999999",
+  ])
+    t.equal(keyNumber(id), null, id);
 });
 
 t.test("what a key is issued with is normalized", async (t) => {
-  t.same(parseKeyIssue({}, nowMs), { ok: true, value: { name: null, userPath: null, labels: [], expiresAtMs: null } });
-  t.same(parseKeyIssue({ name: null, user_path: null, labels: null, expires_at: null }, nowMs), { ok: true, value: { name: null, userPath: null, labels: [], expiresAtMs: null } });
-  t.same(parseKeyIssue({ name: " CI ", user_path: "team//app/", labels: ["b", " a ", "b"], expires_at: "2030-01-31T12:00:00.999+02:00" }, nowMs), { ok: true, value: { name: "CI", userPath: "/team/app", labels: ["b", "a"], expiresAtMs: Date.parse("2030-01-31T10:00:00Z") } });
+  t.same(parseKeyIssue({}, nowMs), {
+    ok: true,
+    value: { name: null, userPath: null, labels: [], expiresAtMs: null },
+  });
+  t.same(parseKeyIssue({ name: null, user_path: null, labels: null, expires_at: null }, nowMs), {
+    ok: true,
+    value: { name: null, userPath: null, labels: [], expiresAtMs: null },
+  });
+  t.same(
+    parseKeyIssue(
+      {
+        name: " CI ",
+        user_path: "team//app/",
+        labels: ["b", " a ", "b"],
+        expires_at: "2030-01-31T12:00:00.999+02:00",
+      },
+      nowMs,
+    ),
+    {
+      ok: true,
+      value: {
+        name: "CI",
+        userPath: "/team/app",
+        labels: ["b", "a"],
+        expiresAtMs: Date.parse("2030-01-31T10:00:00Z"),
+      },
+    },
+  );
 });
 
-t.test("each wrong field is refused by its name, with what was given and what is expected", async (t) => {
-  const table: readonly (readonly [body: unknown, param: string, message: RegExp])[] = [
-    [null, "body", /must be a JSON object, not null/],
-    [[], "body", /must be a JSON object, not \[\]/],
-    ["x", "body", /must be a JSON object/],
-    [{ path: "/a" }, "path", /unknown field path: expected name, user_path, labels, expires_at/],
-    [{ key_hash: "x" }, "key_hash", /unknown field key_hash/],
-    [{ value: "x" }, "value", /unknown field value/],
-    [{ name: "" }, "name", /name must be a text that isn't blank, not ""/],
-    [{ name: 5 }, "name", /name must be a text that isn't blank, not 5/],
-    [{ name: "x".repeat(129) }, "name", /name must be at most 128 bytes, not 129/],
-    [{ name: "a\u0007b" }, "name", /name must not hold control characters/],
-    [{ user_path: "" }, "user_path", /user_path must be a path such as \/team\/app, or be left out .*, not ""/],
-    [{ user_path: 5 }, "user_path", /not 5/],
-    [{ user_path: "/a/../b" }, "user_path", /must not hold the segment \.\., as "\/a\/\.\.\/b" does/],
-    [{ labels: "a" }, "labels", /labels must be an array of at most 8 texts, not "a"/],
-    [{ labels: Array(9).fill("a") }, "labels", /not one of 9/],
-    [{ labels: ["a", ""] }, "labels[1]", /labels\[1\] must be a text that isn't blank, not ""/],
-    [{ labels: ["a", ["b"]] }, "labels[1]", /not \["b"\]/],
-    [{ labels: ["a\nb"] }, "labels[0]", /control characters/],
-    [{ labels: ["x".repeat(65)] }, "labels[0]", /at most 64 bytes, not 65/],
-    [{ expires_at: 5 }, "expires_at", /must be an RFC 3339 timestamp such as .*, not 5/],
-    [{ expires_at: "tomorrow" }, "expires_at", /not "tomorrow"/],
-    [{ expires_at: "2030-01-31" }, "expires_at", /not "2030-01-31"/],
-    [{ expires_at: "2030-01-31T12:00:00" }, "expires_at", /RFC 3339/],
-    [{ expires_at: "2026-01-01T00:00:00Z" }, "expires_at", /must be in the future, not "2026-01-01T00:00:00Z"/],
-  ];
-  for (const [body, param, message] of table) {
-    const checked = parseKeyIssue(body, nowMs);
-    t.match(checked, { ok: false, failure: { status: 400, type: "invalid_request_error", code: null, param, message } }, JSON.stringify(body));
-  }
-});
+t.test(
+  "each wrong field is refused by its name, with what was given and what is expected",
+  async (t) => {
+    const table: readonly (readonly [body: unknown, param: string, message: RegExp])[] = [
+      [null, "body", /must be a JSON object, not null/],
+      [[], "body", /must be a JSON object, not \[\]/],
+      ["x", "body", /must be a JSON object/],
+      [{ path: "/a" }, "path", /unknown field path: expected name, user_path, labels, expires_at/],
+      [{ key_hash: "x" }, "key_hash", /unknown field key_hash/],
+      [{ value: "x" }, "value", /unknown field value/],
+      [{ name: "" }, "name", /name must be a text that isn't blank, not ""/],
+      [{ name: 5 }, "name", /name must be a text that isn't blank, not 5/],
+      [{ name: "x".repeat(129) }, "name", /name must be at most 128 bytes, not 129/],
+      [{ name: "a\u0007b" }, "name", /name must not hold control characters/],
+      [
+        { user_path: "" },
+        "user_path",
+        /user_path must be a path such as \/team\/app, or be left out .*, not ""/,
+      ],
+      [{ user_path: 5 }, "user_path", /not 5/],
+      [
+        { user_path: "/a/../b" },
+        "user_path",
+        /must not hold the segment \.\., as "\/a\/\.\.\/b" does/,
+      ],
+      [{ labels: "a" }, "labels", /labels must be an array of at most 8 texts, not "a"/],
+      [{ labels: Array(9).fill("a") }, "labels", /not one of 9/],
+      [{ labels: ["a", ""] }, "labels[1]", /labels\[1\] must be a text that isn't blank, not ""/],
+      [{ labels: ["a", ["b"]] }, "labels[1]", /not \["b"\]/],
+      [{ labels: ["a\nb"] }, "labels[0]", /control characters/],
+      [{ labels: ["x".repeat(65)] }, "labels[0]", /at most 64 bytes, not 65/],
+      [{ expires_at: 5 }, "expires_at", /must be an RFC 3339 timestamp such as .*, not 5/],
+      [{ expires_at: "tomorrow" }, "expires_at", /not "tomorrow"/],
+      [{ expires_at: "2030-01-31" }, "expires_at", /not "2030-01-31"/],
+      [{ expires_at: "2030-01-31T12:00:00" }, "expires_at", /RFC 3339/],
+      [
+        { expires_at: "2026-01-01T00:00:00Z" },
+        "expires_at",
+        /must be in the future, not "2026-01-01T00:00:00Z"/,
+      ],
+    ];
+    for (const [body, param, message] of table) {
+      const checked = parseKeyIssue(body, nowMs);
+      t.match(
+        checked,
+        {
+          ok: false,
+          failure: { status: 400, type: "invalid_request_error", code: null, param, message },
+        },
+        JSON.stringify(body),
+      );
+    }
+  },
+);
 
 t.test("a timestamp is RFC 3339 with its offset, on a day that there is", async (t) => {
   t.equal(parseTimestamp("2028-02-29T23:59:59Z"), Date.parse("2028-02-29T23:59:59Z"));
   t.equal(parseTimestamp(" 2026-01-01t00:00:00z "), nowMs);
   t.equal(parseTimestamp("2026-01-01T05:30:00.123456789+05:30"), nowMs);
   t.equal(parseTimestamp("9999-12-31T23:59:59Z"), Date.parse("9999-12-31T23:59:59Z"));
-  for (const text of ["2026-02-30T00:00:00Z", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-01-00T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01T00:60:00Z", "2026-01-01T00:00:60Z", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00+24:00", "1969-12-31T23:59:59Z", "26-01-01T00:00:00Z", "2026-01-01T00:00:00.Z", ""]) t.equal(parseTimestamp(text), null, text);
+  for (const text of [
+    "2026-02-30T00:00:00Z",
+    "2026-02-29T00:00:00Z",
+    "2026-13-01T00:00:00Z",
+    "2026-00-01T00:00:00Z",
+    "2026-01-00T00:00:00Z",
+    "2026-01-01T24:00:00Z",
+    "2026-01-01T00:60:00Z",
+    "2026-01-01T00:00:60Z",
+    "2026-01-01 00:00:00Z",
+    "2026-01-01T00:00:00+24:00",
+    "1969-12-31T23:59:59Z",
+    "26-01-01T00:00:00Z",
+    "2026-01-01T00:00:00.Z",
+    "",
+  ])
+    t.equal(parseTimestamp(text), null, text);
 });

@@ -2,7 +2,18 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import { costPicoUsdMax } from "../../../shared/bounds.js";
-import { addCost, addSum, compareSums, costUsd, emptySum, isPicoUsd, type MoneySum, picoFromUsd, sumFromUsd, sumUsd } from "../../../shared/domain/money.js";
+import {
+  addCost,
+  addSum,
+  compareSums,
+  costUsd,
+  emptySum,
+  isPicoUsd,
+  type MoneySum,
+  picoFromUsd,
+  sumFromUsd,
+  sumUsd,
+} from "../../../shared/domain/money.js";
 
 const cost = fc.integer({ min: 0, max: costPicoUsdMax });
 const sumOf = (costs: readonly number[]): MoneySum => {
@@ -10,88 +21,123 @@ const sumOf = (costs: readonly number[]): MoneySum => {
   for (const one of costs) addCost(sum, one);
   return sum;
 };
-const asBigInt = ({ microUsd, picoUsd }: MoneySum): bigint => BigInt(microUsd) * 1_000_000n + BigInt(picoUsd);
+const asBigInt = ({ microUsd, picoUsd }: MoneySum): bigint =>
+  BigInt(microUsd) * 1_000_000n + BigInt(picoUsd);
 
-t.test("a million costs sum to what an independent BigInt sum says, to the pico-dollar, and the dollars to the micro-dollar", async (t) => {
-  // Odd counts at $0.0375 per million tokens: each is half a nano-dollar off whole ones, always to the same side.
-  let state = 12345;
-  const ours = emptySum();
-  const floating = { usd: 0 };
-  let exact = 0n;
-  for (let i = 0; i < 1_000_000; i++) {
-    state = (state * 48_271) % 2_147_483_647;
-    const one = i % 2 === 0 ? 37_500 * ((state % 1000) * 2 + 1) : state * 4_000;
-    addCost(ours, one);
-    floating.usd += one / 1e12;
-    exact += BigInt(one);
-  }
-  t.equal(asBigInt(ours), exact);
-  const micros = (exact + 500_000n) / 1_000_000n;
-  t.equal(sumUsd(ours), Number(micros) / 1e6);
-  t.equal(JSON.stringify(sumUsd(ours)), `${micros / 1_000_000n}.${String(micros % 1_000_000n).padStart(6, "0")}`.replace(/0+$/, ""));
-  t.not(floating.usd, sumUsd(ours), "a sum of floating point numbers would not have done");
-});
+t.test(
+  "a million costs sum to what an independent BigInt sum says, to the pico-dollar, and the dollars to the micro-dollar",
+  async (t) => {
+    // Odd counts at $0.0375 per million tokens: each is half a nano-dollar off whole ones, always
+    // to the same side.
+    let state = 12345;
+    const ours = emptySum();
+    const floating = { usd: 0 };
+    let exact = 0n;
+    for (let i = 0; i < 1_000_000; i++) {
+      state = (state * 48_271) % 2_147_483_647;
+      const one = i % 2 === 0 ? 37_500 * ((state % 1000) * 2 + 1) : state * 4_000;
+      addCost(ours, one);
+      floating.usd += one / 1e12;
+      exact += BigInt(one);
+    }
+    t.equal(asBigInt(ours), exact);
+    const micros = (exact + 500_000n) / 1_000_000n;
+    t.equal(sumUsd(ours), Number(micros) / 1e6);
+    t.equal(
+      JSON.stringify(sumUsd(ours)),
+      `${micros / 1_000_000n}.${String(micros % 1_000_000n).padStart(6, "0")}`.replace(/0+$/, ""),
+    );
+    t.not(floating.usd, sumUsd(ours), "a sum of floating point numbers would not have done");
+  },
+);
 
 t.test("sums agree with BigInt for any costs in any order, and sums of sums too", async () => {
-  fc.assert(fc.property(fc.array(cost, { maxLength: 60 }), fc.nat(), (costs, cut) => {
-    const exact = costs.reduce((sum, one) => sum + BigInt(one), 0n);
-    assert.equal(asBigInt(sumOf(costs)), exact);
-    assert.deepEqual(sumOf([...costs].reverse()), sumOf(costs));
-    const at = cut % (costs.length + 1);
-    const parts = sumOf(costs.slice(0, at));
-    addSum(parts, sumOf(costs.slice(at)));
-    assert.deepEqual(parts, sumOf(costs));
-    assert.ok(parts.picoUsd < 1_000_000 && parts.picoUsd >= 0);
-  }));
+  fc.assert(
+    fc.property(fc.array(cost, { maxLength: 60 }), fc.nat(), (costs, cut) => {
+      const exact = costs.reduce((sum, one) => sum + BigInt(one), 0n);
+      assert.equal(asBigInt(sumOf(costs)), exact);
+      assert.deepEqual(sumOf([...costs].reverse()), sumOf(costs));
+      const at = cut % (costs.length + 1);
+      const parts = sumOf(costs.slice(0, at));
+      addSum(parts, sumOf(costs.slice(at)));
+      assert.deepEqual(parts, sumOf(costs));
+      assert.ok(parts.picoUsd < 1_000_000 && parts.picoUsd >= 0);
+    }),
+  );
 });
 
 t.test("sums compare as their amounts do", async () => {
-  fc.assert(fc.property(fc.array(cost, { maxLength: 5 }), fc.array(cost, { maxLength: 5 }), (a, b) => {
-    const [left, right] = [sumOf(a), sumOf(b)];
-    assert.equal(Math.sign(compareSums(left, right)), asBigInt(left) > asBigInt(right) ? 1 : asBigInt(left) < asBigInt(right) ? -1 : 0);
-  }));
+  fc.assert(
+    fc.property(fc.array(cost, { maxLength: 5 }), fc.array(cost, { maxLength: 5 }), (a, b) => {
+      const [left, right] = [sumOf(a), sumOf(b)];
+      assert.equal(
+        Math.sign(compareSums(left, right)),
+        asBigInt(left) > asBigInt(right) ? 1 : asBigInt(left) < asBigInt(right) ? -1 : 0,
+      );
+    }),
+  );
 });
 
-t.test("dollars are rounded half up to the micro-dollar, once, and print without noise", async (t) => {
-  const table: readonly (readonly [pico: number, usd: string])[] = [
-    [0, "0"],
-    [1, "0"],
-    [499_999, "0"],
-    [500_000, "0.000001"],
-    [1_499_999, "0.000001"],
-    [300_000_000_000, "0.3"],
-    [123_456_789_000_000, "123.456789"],
-  ];
-  for (const [pico, usd] of table) t.equal(JSON.stringify(sumUsd(sumOf([pico]))), usd, `${pico}`);
-  t.equal(JSON.stringify(sumUsd({ microUsd: 999_999_999_999_999, picoUsd: 0 })), "999999999.999999", "just under a billion");
-  t.equal(costUsd(37_500), 3.75e-8);
-});
+t.test(
+  "dollars are rounded half up to the micro-dollar, once, and print without noise",
+  async (t) => {
+    const table: readonly (readonly [pico: number, usd: string])[] = [
+      [0, "0"],
+      [1, "0"],
+      [499_999, "0"],
+      [500_000, "0.000001"],
+      [1_499_999, "0.000001"],
+      [300_000_000_000, "0.3"],
+      [123_456_789_000_000, "123.456789"],
+    ];
+    for (const [pico, usd] of table) t.equal(JSON.stringify(sumUsd(sumOf([pico]))), usd, `${pico}`);
+    t.equal(
+      JSON.stringify(sumUsd({ microUsd: 999_999_999_999_999, picoUsd: 0 })),
+      "999999999.999999",
+      "just under a billion",
+    );
+    t.equal(costUsd(37_500), 3.75e-8);
+  },
+);
 
-t.test("a reported number of dollars becomes the cost that it names; nonsense becomes none", async (t) => {
-  const table: readonly (readonly [usd: unknown, pico: number | null])[] = [
-    [0, 0],
-    [0.00014, 140_000_000],
-    [0.1 + 0.2, 300_000_000_000],
-    [0.95, 950_000_000_000],
-    [1e-13, 0],
-    [5e-13, 1],
-    [9000, costPicoUsdMax],
-    [9000.01, null],
-    [-0.01, null],
-    [NaN, null],
-    [Infinity, null],
-    ["0.1", null],
-    [null, null],
-  ];
-  for (const [usd, pico] of table) t.equal(picoFromUsd(usd), pico, String(usd));
-  t.same(sumFromUsd(1_000_000.5), { microUsd: 1_000_000_500_000, picoUsd: 0 });
-  for (const usd of [-1, NaN, Infinity, 1e10, "1"]) t.equal(sumFromUsd(usd), null, String(usd));
-});
+t.test(
+  "a reported number of dollars becomes the cost that it names; nonsense becomes none",
+  async (t) => {
+    const table: readonly (readonly [usd: unknown, pico: number | null])[] = [
+      [0, 0],
+      [0.00014, 140_000_000],
+      [0.1 + 0.2, 300_000_000_000],
+      [0.95, 950_000_000_000],
+      [1e-13, 0],
+      [5e-13, 1],
+      [9000, costPicoUsdMax],
+      [9000.01, null],
+      [-0.01, null],
+      [NaN, null],
+      [Infinity, null],
+      ["0.1", null],
+      [null, null],
+    ];
+    for (const [usd, pico] of table) t.equal(picoFromUsd(usd), pico, String(usd));
+    t.same(sumFromUsd(1_000_000.5), { microUsd: 1_000_000_500_000, picoUsd: 0 });
+    for (const usd of [-1, NaN, Infinity, 1e10, "1"]) t.equal(sumFromUsd(usd), null, String(usd));
+  },
+);
 
-t.test("what is no cost is never added, and a sum that outgrows its integers is a failed assertion", async (t) => {
-  for (const wrong of [-1, 0.5, NaN, costPicoUsdMax + 1]) {
-    t.notOk(isPicoUsd(wrong));
-    t.throws(() => addCost(emptySum(), wrong), /assertion failed/, `${wrong}`);
-  }
-  t.throws(() => addSum({ microUsd: Number.MAX_SAFE_INTEGER, picoUsd: 999_999 }, { microUsd: 0, picoUsd: 1 }), /assertion failed/);
-});
+t.test(
+  "what is no cost is never added, and a sum that outgrows its integers is a failed assertion",
+  async (t) => {
+    for (const wrong of [-1, 0.5, NaN, costPicoUsdMax + 1]) {
+      t.notOk(isPicoUsd(wrong));
+      t.throws(() => addCost(emptySum(), wrong), /assertion failed/, `${wrong}`);
+    }
+    t.throws(
+      () =>
+        addSum(
+          { microUsd: Number.MAX_SAFE_INTEGER, picoUsd: 999_999 },
+          { microUsd: 0, picoUsd: 1 },
+        ),
+      /assertion failed/,
+    );
+  },
+);

@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import t from "tap";
 import { userPathBytesMax, userPathSegmentsMax } from "../../../shared/bounds.js";
-import { isNormalUserPath, normalizeUserPath, utf8Bytes } from "../../../shared/domain/user-path.js";
+import {
+  isNormalUserPath,
+  normalizeUserPath,
+  utf8Bytes,
+} from "../../../shared/domain/user-path.js";
 
 t.test("a path is trimmed, led by a slash and freed of empty segments; case is kept", async (t) => {
   const table: readonly (readonly [raw: string, path: string])[] = [
@@ -21,7 +25,8 @@ t.test("a path is trimmed, led by a slash and freed of empty segments; case is k
     ["/größe/日本/🙂", "/größe/日本/🙂"],
     ["/a%2Fb/*?#\\", "/a%2Fb/*?#\\"],
   ];
-  for (const [raw, path] of table) t.same(normalizeUserPath(raw), { ok: true, path }, JSON.stringify(raw));
+  for (const [raw, path] of table)
+    t.same(normalizeUserPath(raw), { ok: true, path }, JSON.stringify(raw));
 });
 
 t.test("a dot segment, a colon and a control character are errors that say so", async (t) => {
@@ -39,47 +44,99 @@ t.test("a dot segment, a colon and a control character are errors that say so", 
     ["/a\nb", /control/],
     ["/a\u007f", /control/],
   ];
-  for (const [raw, reason] of table) t.match(normalizeUserPath(raw), { ok: false, reason }, JSON.stringify(raw));
+  for (const [raw, reason] of table)
+    t.match(normalizeUserPath(raw), { ok: false, reason }, JSON.stringify(raw));
 });
 
 t.test("the control characters beyond ASCII are control characters too", async (t) => {
-  for (const raw of ["/a\u0080", "/a\u0085b", "/a\u009fb"]) t.match(normalizeUserPath(raw), { ok: false, reason: /control/ }, JSON.stringify(raw));
+  for (const raw of ["/a\u0080", "/a\u0085b", "/a\u009fb"])
+    t.match(normalizeUserPath(raw), { ok: false, reason: /control/ }, JSON.stringify(raw));
 });
 
 t.test("at most 32 segments and 1,024 bytes, both counted after normalizing", async (t) => {
-  const segments = (count: number, segment = "a"): string => `/${Array<string>(count).fill(segment).join("/")}`;
+  const segments = (count: number, segment = "a"): string =>
+    `/${Array<string>(count).fill(segment).join("/")}`;
   t.equal(normalizeUserPath(segments(userPathSegmentsMax)).ok, true);
-  t.match(normalizeUserPath(segments(userPathSegmentsMax + 1)), { ok: false, reason: /32 segments/ });
-  t.equal(normalizeUserPath(segments(userPathSegmentsMax, "/ a /")).ok, true, "empty segments aren't counted");
-  const long = (bytes: number, letter: string): string => `/${letter.repeat((bytes - 1) / Buffer.byteLength(letter))}`;
+  t.match(normalizeUserPath(segments(userPathSegmentsMax + 1)), {
+    ok: false,
+    reason: /32 segments/,
+  });
+  t.equal(
+    normalizeUserPath(segments(userPathSegmentsMax, "/ a /")).ok,
+    true,
+    "empty segments aren't counted",
+  );
+  const long = (bytes: number, letter: string): string =>
+    `/${letter.repeat((bytes - 1) / Buffer.byteLength(letter))}`;
   for (const letter of ["a", "é", "🙂"]) {
-    const bytes = letter === "a" ? userPathBytesMax : letter === "é" ? userPathBytesMax - 1 : userPathBytesMax - 3;
+    const bytes =
+      letter === "a"
+        ? userPathBytesMax
+        : letter === "é"
+          ? userPathBytesMax - 1
+          : userPathBytesMax - 3;
     t.equal(normalizeUserPath(long(bytes, letter)).ok, true, `${letter}: ${bytes}`);
-    t.match(normalizeUserPath(long(bytes + Buffer.byteLength(letter), letter)), { ok: false, reason: /1024 bytes/ }, `${letter}: one more`);
+    t.match(
+      normalizeUserPath(long(bytes + Buffer.byteLength(letter), letter)),
+      { ok: false, reason: /1024 bytes/ },
+      `${letter}: one more`,
+    );
   }
   t.equal(normalizeUserPath(` ${"/".repeat(3000)}a `).ok, true, "slashes aren't counted");
-  t.equal(normalizeUserPath(segments(16, "b".repeat(63))).ok, true, "the longest path that the quick look takes");
+  t.equal(
+    normalizeUserPath(segments(16, "b".repeat(63))).ok,
+    true,
+    "the longest path that the quick look takes",
+  );
 });
 
 /** Texts that are likely to be near a path, and any others. */
 const nearPath = fc.oneof(
   fc.string({ unit: "binary" }),
-  fc.string({ unit: fc.constantFrom("/", "/", ".", "..", " ", "a", "B", "-", "_", ":", "é", "\t", "\u0000", "\u00a0", "\ufeff") }),
-  fc.array(fc.stringMatching(/^[\w.-]{1,70}$/), { maxLength: 36 }).map((segments) => `/${segments.join("/")}`),
+  fc.string({
+    unit: fc.constantFrom(
+      "/",
+      "/",
+      ".",
+      "..",
+      " ",
+      "a",
+      "B",
+      "-",
+      "_",
+      ":",
+      "é",
+      "\t",
+      "\u0000",
+      "\u00a0",
+      "\ufeff",
+    ),
+  }),
+  fc
+    .array(fc.stringMatching(/^[\w.-]{1,70}$/), { maxLength: 36 })
+    .map((segments) => `/${segments.join("/")}`),
 );
 
-t.test("normalizing twice is normalizing once, and only what is normal passes for it", async (t) => {
-  fc.assert(
-    fc.property(nearPath, (raw) => {
-      const once = normalizeUserPath(raw);
-      if (!once.ok) return !isNormalUserPath(raw);
-      const twice = normalizeUserPath(once.path);
-      return twice.ok && twice.path === once.path && isNormalUserPath(once.path) && isNormalUserPath(raw) === (raw === once.path);
-    }),
-    { numRuns: 3000 },
-  );
-  t.pass("3000 texts");
-});
+t.test(
+  "normalizing twice is normalizing once, and only what is normal passes for it",
+  async (t) => {
+    fc.assert(
+      fc.property(nearPath, (raw) => {
+        const once = normalizeUserPath(raw);
+        if (!once.ok) return !isNormalUserPath(raw);
+        const twice = normalizeUserPath(once.path);
+        return (
+          twice.ok &&
+          twice.path === once.path &&
+          isNormalUserPath(once.path) &&
+          isNormalUserPath(raw) === (raw === once.path)
+        );
+      }),
+      { numRuns: 3000 },
+    );
+    t.pass("3000 texts");
+  },
+);
 
 t.test("a normal path holds to every rule that is written", async (t) => {
   fc.assert(
@@ -92,7 +149,14 @@ t.test("a normal path holds to every rule that is written", async (t) => {
         path.startsWith("/") &&
         segments.length <= userPathSegmentsMax &&
         Buffer.byteLength(path) <= userPathBytesMax &&
-        segments.every((segment) => segment !== "" && segment === segment.trim() && segment !== "." && segment !== ".." && !segment.includes(":"))
+        segments.every(
+          (segment) =>
+            segment !== "" &&
+            segment === segment.trim() &&
+            segment !== "." &&
+            segment !== ".." &&
+            !segment.includes(":"),
+        )
       );
     }),
     { numRuns: 3000 },
@@ -101,8 +165,23 @@ t.test("a normal path holds to every rule that is written", async (t) => {
 });
 
 t.test("the bytes of a text are counted as UTF-8 writes them", async (t) => {
-  fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => utf8Bytes(text) === Buffer.byteLength(text)), { numRuns: 2000 });
+  fc.assert(
+    fc.property(
+      fc.string({ unit: "binary" }),
+      (text) => utf8Bytes(text) === Buffer.byteLength(text),
+    ),
+    { numRuns: 2000 },
+  );
   t.equal(utf8Bytes("aé日🙂"), 1 + 2 + 3 + 4);
-  fc.assert(fc.property(fc.string({ unit: fc.constantFrom("a", "é", "日", "\ud83d", "\ude42") }), (text) => utf8Bytes(text) === Buffer.byteLength(text)), { numRuns: 500 });
-  t.notOk(normalizeUserPath(`/${"\ud800\uffff".repeat(200)}`).ok, "halves of surrogate pairs, of which each has as many bytes as a whole character");
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom("a", "é", "日", "\ud83d", "\ude42") }),
+      (text) => utf8Bytes(text) === Buffer.byteLength(text),
+    ),
+    { numRuns: 500 },
+  );
+  t.notOk(
+    normalizeUserPath(`/${"\ud800\uffff".repeat(200)}`).ok,
+    "halves of surrogate pairs, of which each has as many bytes as a whole character",
+  );
 });

@@ -14,7 +14,10 @@ const directoryOf = (t: Owner): string => {
 
 /** The error of a conversation that must fail. */
 const troubleOf = async (conversation: Promise<unknown>): Promise<DaemonError> => {
-  const error = await conversation.then(() => new Error("it didn't fail"), (reason: unknown) => reason);
+  const error = await conversation.then(
+    () => new Error("it didn't fail"),
+    (reason: unknown) => reason,
+  );
   if (error instanceof DaemonError) return error;
   throw error;
 };
@@ -31,27 +34,42 @@ t.test("an answer comes back as it was given", async (t) => {
 t.test("a refusal comes back as the failure that the daemon gave", async (t) => {
   const daemon = await startFakeDaemon(t);
   const client = await connectDaemon({ socketPath: daemon.socket });
-  const answer = await client.call("rate-limits.delete", { subject: "/team", limit_key: { period: "minute" } });
-  t.match(answer, { ok: false, failure: { status: 404, code: "rate_limit_not_found", param: null } });
+  const answer = await client.call("rate-limits.delete", {
+    subject: "/team",
+    limit_key: { period: "minute" },
+  });
+  t.match(answer, {
+    ok: false,
+    failure: { status: 404, code: "rate_limit_not_found", param: null },
+  });
   client.close();
 });
 
 t.test("calls may overlap, and each gets its own answer", async (t) => {
   const daemon = await startFakeDaemon(t);
   const client = await connectDaemon({ socketPath: daemon.socket });
-  const answers = await Promise.all([client.call("status", null), client.call("rate-limits.list", { after: null })]);
+  const answers = await Promise.all([
+    client.call("status", null),
+    client.call("rate-limits.list", { after: null }),
+  ]);
   t.match(answers, [{ body: { pid: 42 } }, { body: { rate_limits: [] } }]);
   client.close();
 });
 
-t.test("without a socket, and with a stale one, the error says how to start a daemon", async (t) => {
-  const directory = directoryOf(t);
-  const absent = join(directory, "absent.sock");
-  t.match(await troubleOf(connectDaemon({ socketPath: absent })), { trouble: "absent", message: `no daemon listens on ${absent}: start it with \`sluice up\`` });
-  const stale = join(directory, "stale.sock");
-  await leaveStaleSocket(stale);
-  t.match(await troubleOf(connectDaemon({ socketPath: stale })), { trouble: "absent" });
-});
+t.test(
+  "without a socket, and with a stale one, the error says how to start a daemon",
+  async (t) => {
+    const directory = directoryOf(t);
+    const absent = join(directory, "absent.sock");
+    t.match(await troubleOf(connectDaemon({ socketPath: absent })), {
+      trouble: "absent",
+      message: `no daemon listens on ${absent}: start it with \`sluice up\``,
+    });
+    const stale = join(directory, "stale.sock");
+    await leaveStaleSocket(stale);
+    t.match(await troubleOf(connectDaemon({ socketPath: stale })), { trouble: "absent" });
+  },
+);
 
 /** Binds a socket and moves it away, so that closing it can't remove it. */
 async function leaveStaleSocket(path: string): Promise<void> {
@@ -65,32 +83,65 @@ t.test("a path that isn't a socket, or too long to be one, is told with its name
   const file = join(directoryOf(t), "file");
   writeFileSync(file, "");
   for (const socketPath of [file, `/tmp/${"x".repeat(120)}`]) {
-    t.match(await troubleOf(connectDaemon({ socketPath })), { name: "DaemonError", message: new RegExp(socketPath) });
+    t.match(await troubleOf(connectDaemon({ socketPath })), {
+      name: "DaemonError",
+      message: new RegExp(socketPath),
+    });
   }
 });
 
 t.test("a daemon that misbehaves is told apart by how", async (t) => {
   const table: readonly { readonly options: FakeDaemonOptions; readonly error: object }[] = [
-    { options: { onHello: "refuse" }, error: { trouble: "refused", message: /refuses this command line .*wire version \d+\): this daemon speaks wire version 999$/ } },
-    { options: { onHello: "hang-up" }, error: { trouble: "lost", message: /hung up without an answer/ } },
-    { options: { onHello: "garbage" }, error: { trouble: "broken", message: /isn't a daemon of sluice/ } },
-    { options: { onHello: "silence" }, error: { trouble: "silent", message: /didn't answer within 50 ms/ } },
+    {
+      options: { onHello: "refuse" },
+      error: {
+        trouble: "refused",
+        message:
+          /refuses this command line .*wire version \d+\): this daemon speaks wire version 999$/,
+      },
+    },
+    {
+      options: { onHello: "hang-up" },
+      error: { trouble: "lost", message: /hung up without an answer/ },
+    },
+    {
+      options: { onHello: "garbage" },
+      error: { trouble: "broken", message: /isn't a daemon of sluice/ },
+    },
+    {
+      options: { onHello: "silence" },
+      error: { trouble: "silent", message: /didn't answer within 50 ms/ },
+    },
   ];
   for (const { options, error } of table) {
     const daemon = await startFakeDaemon(t, options);
-    t.match(await troubleOf(connectDaemon({ socketPath: daemon.socket, deadlineMs: 50 })), error, JSON.stringify(options));
+    t.match(
+      await troubleOf(connectDaemon({ socketPath: daemon.socket, deadlineMs: 50 })),
+      error,
+      JSON.stringify(options),
+    );
   }
 });
 
-t.test("a call that isn't answered ends at its deadline, or when the daemon hangs up", async (t) => {
-  for (const [onAdmin, trouble] of [["silence", "silent"], ["hang-up", "lost"]] as const) {
-    const daemon = await startFakeDaemon(t, { onAdmin });
-    const client = await connectDaemon({ socketPath: daemon.socket, deadlineMs: 50 });
-    const { message } = await troubleOf(client.call("status", null));
-    t.notMatch(message, /may have been made/, "a question has no effect");
-    client.close();
-    const changing = await connectDaemon({ socketPath: daemon.socket, deadlineMs: 50 });
-    t.match(await troubleOf(changing.call("rate-limits.reset", {})), { trouble, message: /; the change may have been made, or may still be$/ }, onAdmin);
-    changing.close();
-  }
-});
+t.test(
+  "a call that isn't answered ends at its deadline, or when the daemon hangs up",
+  async (t) => {
+    for (const [onAdmin, trouble] of [
+      ["silence", "silent"],
+      ["hang-up", "lost"],
+    ] as const) {
+      const daemon = await startFakeDaemon(t, { onAdmin });
+      const client = await connectDaemon({ socketPath: daemon.socket, deadlineMs: 50 });
+      const { message } = await troubleOf(client.call("status", null));
+      t.notMatch(message, /may have been made/, "a question has no effect");
+      client.close();
+      const changing = await connectDaemon({ socketPath: daemon.socket, deadlineMs: 50 });
+      t.match(
+        await troubleOf(changing.call("rate-limits.reset", {})),
+        { trouble, message: /; the change may have been made, or may still be$/ },
+        onAdmin,
+      );
+      changing.close();
+    }
+  },
+);

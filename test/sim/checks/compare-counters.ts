@@ -1,7 +1,8 @@
 /**
  * Compares the daemon's counters with the truth, and says from the truth what its verdicts must be.
- * Where a window can't be known exactly (after a clock step, or while a request is doubtful) a verdict is
- * derived from the window itself; that the window lies where it may has been checked before.
+ * Where a window can't be known exactly (after a clock step, or while a request is doubtful) a
+ * verdict is derived from the window itself; that the window lies where it may has been checked
+ * before.
  */
 import { copyCounter, type Counter, type Rule } from "../../../limiterd/counters/counter.js";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
@@ -11,7 +12,10 @@ import type { OracleKind } from "../../limiterd/rules/oracle.js";
 import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
 import { childNames } from "../../limiterd/counters/child-names.js";
 
-/** So long a period that no step of the clock leaves it: it counts everything since its rule was made. */
+/**
+ * So long a period that no step of the clock leaves it: it counts everything since its rule was
+ * made.
+ */
 export const ledgerSeconds = 3_153_600_000;
 
 const nothing: Cell = { requests: 0, doubtful: 0, overdrawn: 0, tokens: 0 };
@@ -25,7 +29,10 @@ function counterOf(rule: Rule, who: string): Counter | undefined {
   return rule.own === null ? childOf(rule, who.slice(who.lastIndexOf("/") + 1)) : rule.own;
 }
 
-/** A copy of a child's counter. One that was dropped by a reset while its requests run will come back with its gauge and a cleared window. */
+/**
+ * A copy of a child's counter. One that was dropped by a reset while its requests run will come
+ * back with its gauge and a cleared window.
+ */
 function childOf(rule: Rule, name: string): Counter | undefined {
   const known = rule.children.copy(name);
   if (known !== undefined) return known;
@@ -37,7 +44,12 @@ function childOf(rule: Rule, name: string): Counter | undefined {
 }
 
 function allNames({ children, former }: Rule): Set<string> {
-  return new Set([...childNames(children), ...former.flatMap((dropped) => childNames(dropped).filter((name) => dropped.busy(name) !== null))]);
+  return new Set([
+    ...childNames(children),
+    ...former.flatMap((dropped) =>
+      childNames(dropped).filter((name) => dropped.busy(name) !== null),
+    ),
+  ]);
 }
 
 export interface CompareOptions {
@@ -47,24 +59,41 @@ export interface CompareOptions {
 }
 
 /** The first difference, or null. */
-export function counterDifference(truth: Truth, book: RuleBook, options: CompareOptions): string | null {
-  if (book.rules.size !== truth.generations.size) return `the daemon has ${book.rules.size} rules, not ${truth.generations.size}`;
+export function counterDifference(
+  truth: Truth,
+  book: RuleBook,
+  options: CompareOptions,
+): string | null {
+  if (book.rules.size !== truth.generations.size)
+    return `the daemon has ${book.rules.size} rules, not ${truth.generations.size}`;
   for (const [id, generation] of truth.generations) {
     const known = book.rules.get(id);
     const rule = known === undefined ? undefined : book.fresh(known);
     const name = id.replaceAll("\n", " ");
     if (rule === undefined) return `the daemon has no rule ${name}`;
     const { maxRequests, maxTokens, perChild } = generation.definition;
-    if (rule.definition.maxRequests !== maxRequests || rule.definition.maxTokens !== maxTokens || rule.definition.perChild !== perChild) return `rule ${name} is ${JSON.stringify(rule.definition)}`;
-    const windows = rule.periodMs > 0 && (!options.clockStepped || generation.definition.periodSeconds >= ledgerSeconds / 2);
-    const found = slotDifference(generation, rule) ?? (windows ? windowDifference(generation, rule, options.nowMs) : null);
+    if (
+      rule.definition.maxRequests !== maxRequests ||
+      rule.definition.maxTokens !== maxTokens ||
+      rule.definition.perChild !== perChild
+    )
+      return `rule ${name} is ${JSON.stringify(rule.definition)}`;
+    const windows =
+      rule.periodMs > 0 &&
+      (!options.clockStepped || generation.definition.periodSeconds >= ledgerSeconds / 2);
+    const found =
+      slotDifference(generation, rule) ??
+      (windows ? windowDifference(generation, rule, options.nowMs) : null);
     if (found !== null) return `rule ${name}: ${found}`;
   }
   return null;
 }
 
 /** Looks at each counter of a rule until one differs. */
-function firstDifference(rule: Rule, look: (who: string, counter: Counter) => string | null): string | null {
+function firstDifference(
+  rule: Rule,
+  look: (who: string, counter: Counter) => string | null,
+): string | null {
   if (rule.own !== null) return look("", rule.own);
   for (const name of allNames(rule)) {
     const counter = childOf(rule, name)!;
@@ -75,8 +104,14 @@ function firstDifference(rule: Rule, look: (who: string, counter: Counter) => st
 }
 
 function slotDifference({ slots }: Generation, rule: Rule): string | null {
-  for (const [who, held] of slots) if (held > 0 && counterOf(rule, who) === undefined) return `${who} is forgotten with ${held} in flight`;
-  return firstDifference(rule, (who, { inFlight }) => (inFlight === (slots.get(who) ?? 0) ? null : `${who} has ${inFlight} in flight, but ${slots.get(who) ?? 0} leases are held`));
+  for (const [who, held] of slots)
+    if (held > 0 && counterOf(rule, who) === undefined)
+      return `${who} is forgotten with ${held} in flight`;
+  return firstDifference(rule, (who, { inFlight }) =>
+    inFlight === (slots.get(who) ?? 0)
+      ? null
+      : `${who} has ${inFlight} in flight, but ${slots.get(who) ?? 0} leases are held`,
+  );
 }
 
 function windowDifference(generation: Generation, rule: Rule, nowMs: number): string | null {
@@ -86,44 +121,78 @@ function windowDifference(generation: Generation, rule: Rule, nowMs: number): st
     for (const [who, { requests, overdrawn, tokens }] of generation.cells.get(period) ?? []) {
       if (requests <= overdrawn && tokens === 0) continue;
       const counter = counterOf(rule, who);
-      if (counter === undefined || counter.window.startMs / periodMs < period) return `${who} counts nothing for period ${period}, not ${requests} requests and ${tokens} tokens`;
+      if (counter === undefined || counter.window.startMs / periodMs < period)
+        return `${who} counts nothing for period ${period}, not ${requests} requests and ${tokens} tokens`;
     }
   }
   return firstDifference(rule, (who, { window }) => {
-    if (window.startMs % periodMs !== 0) return `${who} has a window that begins at ${window.startMs}`;
+    if (window.startMs % periodMs !== 0)
+      return `${who} has a window that begins at ${window.startMs}`;
     const period = window.startMs / periodMs;
     const found =
-      cellDifference(cellAt(generation, who, period), window.currentRequests, window.currentTokens) ??
-      cellDifference(cellAt(generation, who, period - 1), window.previousRequests, window.previousTokens);
+      cellDifference(
+        cellAt(generation, who, period),
+        window.currentRequests,
+        window.currentTokens,
+      ) ??
+      cellDifference(
+        cellAt(generation, who, period - 1),
+        window.previousRequests,
+        window.previousTokens,
+      );
     return found === null ? null : `${who} in the window of ${window.startMs}: ${found}`;
   });
 }
 
-function cellDifference({ requests, doubtful, overdrawn, tokens }: Cell, requestsCounted: number, tokensCounted: number): string | null {
-  if (requestsCounted < requests - overdrawn || requestsCounted > requests + doubtful) return `${requestsCounted} requests, not ${doubtful + overdrawn === 0 ? requests : `${requests - overdrawn} to ${requests + doubtful}`}`;
+function cellDifference(
+  { requests, doubtful, overdrawn, tokens }: Cell,
+  requestsCounted: number,
+  tokensCounted: number,
+): string | null {
+  if (requestsCounted < requests - overdrawn || requestsCounted > requests + doubtful)
+    return `${requestsCounted} requests, not ${doubtful + overdrawn === 0 ? requests : `${requests - overdrawn} to ${requests + doubtful}`}`;
   return tokensCounted === tokens ? null : `${tokensCounted} tokens, not ${tokens}`;
 }
 
-/** What a rule counts for somebody now or later, if nothing else happens; for the oracle's judge. */
-export function estimateFrom(truth: Truth, book: RuleBook, { nowMs, clockStepped }: CompareOptions) {
+/**
+ * What a rule counts for somebody now or later, if nothing else happens; for the oracle's judge.
+ */
+export function estimateFrom(
+  truth: Truth,
+  book: RuleBook,
+  { nowMs, clockStepped }: CompareOptions,
+) {
   return (definition: RuleDefinition, whom: string, kind: OracleKind, atMs: number): bigint => {
     const who = definition.perChild ? whom : "";
     const generation = truth.generations.get(ruleId(definition))!;
     if (kind === "concurrent") return BigInt(generation.slots.get(who) ?? 0);
     const [periodMs, now] = [definition.periodSeconds * 1000, periodOf(definition, nowMs)];
-    const exact = !clockStepped && isKnown(cellAt(generation, who, now)) && isKnown(cellAt(generation, who, now - 1));
+    const exact =
+      !clockStepped &&
+      isKnown(cellAt(generation, who, now)) &&
+      isKnown(cellAt(generation, who, now - 1));
     const counter = counterOf(book.fresh(book.rules.get(ruleId(definition))!), who);
     if (exact || counter === undefined) {
       const period = periodOf(definition, atMs);
-      return weighed(cellAt(generation, who, period - 1)[kind], cellAt(generation, who, period)[kind], (period + 1) * periodMs - atMs, periodMs);
+      return weighed(
+        cellAt(generation, who, period - 1)[kind],
+        cellAt(generation, who, period)[kind],
+        (period + 1) * periodMs - atMs,
+        periodMs,
+      );
     }
     const { window } = counter;
     // A step back by more than a period has moved the window with it.
     const startMs = nowMs - window.startMs < -periodMs ? now * periodMs : window.startMs;
-    const [previous, current] = kind === "requests" ? [window.previousRequests, window.currentRequests] : [window.previousTokens, window.currentTokens];
+    const [previous, current] =
+      kind === "requests"
+        ? [window.previousRequests, window.currentRequests]
+        : [window.previousTokens, window.currentTokens];
     const ageMs = atMs - startMs;
     if (ageMs >= 2 * periodMs) return 0n;
-    return ageMs >= periodMs ? weighed(current, 0, 2 * periodMs - ageMs, periodMs) : weighed(previous, current, Math.min(periodMs, periodMs - ageMs), periodMs);
+    return ageMs >= periodMs
+      ? weighed(current, 0, 2 * periodMs - ageMs, periodMs)
+      : weighed(previous, current, Math.min(periodMs, periodMs - ageMs), periodMs);
   };
 }
 
@@ -141,7 +210,8 @@ export function isExact(truth: Truth, nowMs: number, clockStepped: boolean): boo
   for (const { cells, definition } of truth.generations.values()) {
     if (definition.periodSeconds === 0) continue;
     const now = periodOf(definition, nowMs);
-    for (const period of [now - 1, now]) for (const cell of cells.get(period)?.values() ?? []) if (!isKnown(cell)) return false;
+    for (const period of [now - 1, now])
+      for (const cell of cells.get(period)?.values() ?? []) if (!isKnown(cell)) return false;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 /**
- * Compares what the daemon says was used and spent, and what of it is on the disk, with the records on
- * the disk, added up slowly. For moments at which every record is there: after a start, and at rest.
+ * Compares what the daemon says was used and spent, and what of it is on the disk, with the records
+ * on the disk, added up slowly. For moments at which every record is there: after a start, and at
+ * rest.
  */
 import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import type { DaemonState } from "../../../limiterd/state.js";
@@ -22,19 +23,33 @@ export function recordsOn(disk: Disk): UsageRecord[] {
   return disk.entries("usage").flatMap(({ value }) => recordsFromStored(value)!);
 }
 
-/** The first difference between the daemon's memory and the records, or null. A clock that has stepped back may have been in a period of an account that nothing else knows of. */
-export function usageDifference(disk: Disk, { usage, budgets }: DaemonState, { nowMs, clockStepped }: { readonly nowMs: number; readonly clockStepped: boolean }): string | null {
+/**
+ * The first difference between the daemon's memory and the records, or null. A clock that has
+ * stepped back may have been in a period of an account that nothing else knows of.
+ */
+export function usageDifference(
+  disk: Disk,
+  { usage, budgets }: DaemonState,
+  { nowMs, clockStepped }: { readonly nowMs: number; readonly clockStepped: boolean },
+): string | null {
   const records = recordsOn(disk);
   const ids = new Set(records.map(({ requestId }) => requestId));
   if (ids.size !== records.length) return `${records.length} records of ${ids.size} requests`;
   const expected = rollupsOf(records, noLabels);
   for (const [key, { requests, tokens, cost }] of expected) {
     const sum = usage.rollups.find(key);
-    const found = sum === undefined ? "nothing" : `${sum.requests} requests, ${sum.inputTokens + sum.outputTokens} tokens, ${picosOf(sum.totalCost)} pico-dollars`;
+    const found =
+      sum === undefined
+        ? "nothing"
+        : `${sum.requests} requests, ${sum.inputTokens + sum.outputTokens} tokens, ${picosOf(sum.totalCost)} pico-dollars`;
     const right = `${requests} requests, ${tokens} tokens, ${cost} pico-dollars`;
-    if (found !== right) return `the sum ${JSON.stringify(key)} is ${found}, its records are ${right}`;
+    if (found !== right)
+      return `the sum ${JSON.stringify(key)} is ${found}, its records are ${right}`;
   }
-  const more = [...usage.rollups.unstored(), ...disk.entries("rollups").map(({ key }) => String(key))].find((key) => !expected.has(key));
+  const more = [
+    ...usage.rollups.unstored(),
+    ...disk.entries("rollups").map(({ key }) => String(key)),
+  ].find((key) => !expected.has(key));
   if (more !== undefined) return `the sum ${JSON.stringify(more)} is of no record`;
   if (clockStepped) return null;
   const owed = accountsOf(records, budgets.sorted(), noLabels, nowMs);
@@ -42,17 +57,24 @@ export function usageDifference(disk: Disk, { usage, budgets }: DaemonState, { n
     const { scope, subject } = account.budget.definition;
     const spent = picosOf(budgets.running(account, nowMs).spent);
     const right = owed.get(`${scope} ${subject} ${account.subject}`) ?? 0n;
-    if (spent !== right) return `${account.subject} has spent ${spent} pico-dollars of the budget of ${subject}, its records are ${right}`;
+    if (spent !== right)
+      return `${account.subject} has spent ${spent} pico-dollars of the budget of ${subject}, its records are ${right}`;
   }
   return null;
 }
 
-/** After a stop that has written everything: the sums are on the disk without a record being added to them. */
+/**
+ * After a stop that has written everything: the sums are on the disk without a record being added
+ * to them.
+ */
 export function unwrittenSum(disk: Disk): string | null {
-  const stored = new Map(disk.entries("rollups").map(({ key, value }) => [String(key), rollupFromStored(value)!]));
+  const stored = new Map(
+    disk.entries("rollups").map(({ key, value }) => [String(key), rollupFromStored(value)!]),
+  );
   for (const [key, { requests, cost }] of rollupsOf(recordsOn(disk), noLabels)) {
     const sum = stored.get(key);
-    if (sum?.requests !== requests || picosOf(sum.totalCost) !== cost) return `the stop didn't write the sum ${JSON.stringify(key)}`;
+    if (sum?.requests !== requests || picosOf(sum.totalCost) !== cost)
+      return `the stop didn't write the sum ${JSON.stringify(key)}`;
   }
   return null;
 }

@@ -1,8 +1,8 @@
 /**
- * What is left of the truth when the daemon dies (docs/architecture.md, "What is on disk"): settles that
- * are on the disk stay, the others have never been; a request is certain if a snapshot or its settle's
- * journal entry holds it, otherwise doubtful until its proxy tells of it again. The same goes for each
- * attempt at a target.
+ * What is left of the truth when the daemon dies (docs/architecture.md, "What is on disk"): settles
+ * that are on the disk stay, the others have never been; a request is certain if a snapshot or its
+ * settle's journal entry holds it, otherwise doubtful until its proxy tells of it again. The same
+ * goes for each attempt at a target.
  */
 import type { SettledPart } from "../../../shared/wire/message.js";
 import type { CountedRequest, CountedTokens } from "./truth.js";
@@ -21,14 +21,20 @@ export interface WitnessedRequest extends CountedRequest {
   countedTick: number;
   /** Told again, or withdrawn, after this life's first snapshot had begun. */
   late: boolean;
-  /** A snapshot was written without it, and the daemon died before another held it: nothing can tell any more that it is missing (a known gap). */
+  /**
+   * A snapshot was written without it, and the daemon died before another held it: nothing can tell
+   * any more that it is missing (a known gap).
+   */
   lost: boolean;
   /** The settle that ended it, or 0. */
   seq: number;
   /** What it was before it was withdrawn, and when that was. */
   wasCertain: boolean;
   withdrawnTick: number;
-  /** The daemon had chosen this target in an answer that came too late, and no settle names it: its withdrawal is in memory alone. */
+  /**
+   * The daemon had chosen this target in an answer that came too late, and no settle names it: its
+   * withdrawal is in memory alone.
+   */
   unnamed: boolean;
 }
 
@@ -56,9 +62,17 @@ export interface DeathOf {
 }
 
 /** What is left, with each request marked as certain or not. */
-export function survivors(requests: readonly WitnessedRequest[], charges: readonly WitnessedCharge[], death: DeathOf): Toll {
+export function survivors(
+  requests: readonly WitnessedRequest[],
+  charges: readonly WitnessedCharge[],
+  death: DeathOf,
+): Toll {
   const { life, hasSnapshots, coveredTick, durable } = death;
-  const toll: Toll = { requests: [], charges: charges.filter(({ proxyId, seq }) => seq <= durable(proxyId)), gone: [] };
+  const toll: Toll = {
+    requests: [],
+    charges: charges.filter(({ proxyId, seq }) => seq <= durable(proxyId)),
+    gone: [],
+  };
   for (const request of requests) {
     const journaled = request.seq !== 0 && request.seq <= durable(request.proxyId);
     if (request.unasked && !journaled) {
@@ -78,7 +92,11 @@ export function survivors(requests: readonly WitnessedRequest[], charges: readon
 }
 
 /** False: it is in no window, for good. */
-function survivesWithdrawn(request: WitnessedRequest, journaled: boolean, { coveredTick }: DeathOf): boolean {
+function survivesWithdrawn(
+  request: WitnessedRequest,
+  journaled: boolean,
+  { coveredTick }: DeathOf,
+): boolean {
   const covered = request.withdrawnTick <= coveredTick;
   if (request.unnamed) {
     if (covered) return false;

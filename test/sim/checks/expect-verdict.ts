@@ -1,4 +1,7 @@
-/** What the daemon must answer to an admission or a reroute, from the truth alone: which target, which headers, or who refuses and for how long. */
+/**
+ * What the daemon must answer to an admission or a reroute, from the truth alone: which target,
+ * which headers, or who refuses and for how long.
+ */
 import { isDeepStrictEqual } from "node:util";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { Admitted, Refused, SuccessHeaders, Target } from "../../../shared/wire/message.js";
@@ -30,7 +33,10 @@ export function createExpectation(truth: Truth) {
   function judge() {
     if (judged.version !== truth.version) {
       const definitions = [...truth.generations.values()].map(({ definition }) => definition);
-      judged = { version: truth.version, judge: createJudge(definitions, (...args) => estimate(...args)) };
+      judged = {
+        version: truth.version,
+        judge: createJudge(definitions, (...args) => estimate(...args)),
+      };
     }
     return judged.judge;
   }
@@ -38,23 +44,38 @@ export function createExpectation(truth: Truth) {
   return (book: RuleBook, { path, targets, submission, ...options }: Asked): ExpectedVerdict => {
     const { nowMs, clockStepped } = options;
     estimate = estimateFrom(truth, book, options);
-    const expected = submission && path !== null ? judge().submit(path, nowMs) : judge().ask(path, targets, nowMs);
+    const expected =
+      submission && path !== null ? judge().submit(path, nowMs) : judge().ask(path, targets, nowMs);
     return {
       exact: isExact(truth, nowMs, clockStepped),
       verdict(answer) {
-        if (answer.kind === "admitted") return answer.target === expected.target ? null : `goes to target ${answer.target}, but ${JSON.stringify(expected)}`;
+        if (answer.kind === "admitted")
+          return answer.target === expected.target
+            ? null
+            : `goes to target ${answer.target}, but ${JSON.stringify(expected)}`;
         const { kind: _, id: __, key: ___, waitSeconds, ...breach } = answer;
-        return isDeepStrictEqual({ ...breach, wait: waitSeconds }, expected.refused) ? null : `is refused with ${JSON.stringify(answer)}, but ${JSON.stringify(expected)}`;
+        return isDeepStrictEqual({ ...breach, wait: waitSeconds }, expected.refused)
+          ? null
+          : `is refused with ${JSON.stringify(answer)}, but ${JSON.stringify(expected)}`;
       },
       headers({ headers, target }, counted) {
         const told = { requests: triple(headers?.requests), tokens: triple(headers?.tokens) };
-        const right = judge().triples(submission ? { path: counted, provider: "", model: "" } : { path: counted, ...targets[target]! }, nowMs);
-        return isDeepStrictEqual(told, right) ? null : `has the headers ${JSON.stringify(told)}, not ${JSON.stringify(right)}`;
+        const right = judge().triples(
+          submission
+            ? { path: counted, provider: "", model: "" }
+            : { path: counted, ...targets[target]! },
+          nowMs,
+        );
+        return isDeepStrictEqual(told, right)
+          ? null
+          : `has the headers ${JSON.stringify(told)}, not ${JSON.stringify(right)}`;
       },
     };
   };
 }
 
-function triple(told: SuccessHeaders["requests"] | undefined): readonly [number, number, number] | null {
+function triple(
+  told: SuccessHeaders["requests"] | undefined,
+): readonly [number, number, number] | null {
   return told ? [told.limit, told.remaining, told.resetSeconds] : null;
 }

@@ -1,11 +1,23 @@
 /**
  * What each lease is counted for: its request at the path, and each attempt at a target, from the
- * admission, the reroute or the settle that the daemon has handled. What becomes doubtful at a crash is
- * decided in `crash-toll.ts`, what windows make of it in `truth.ts`.
+ * admission, the reroute or the settle that the daemon has handled. What becomes doubtful at a
+ * crash is decided in `crash-toll.ts`, what windows make of it in `truth.ts`.
  */
-import type { Admit, Admitted, Lease, Reroute, Settle, Target } from "../../../shared/wire/message.js";
+import type {
+  Admit,
+  Admitted,
+  Lease,
+  Reroute,
+  Settle,
+  Target,
+} from "../../../shared/wire/message.js";
 import { unlimitedLsn } from "../../../shared/wire/unlimited-lsn.js";
-import { type DeathOf, survivors, type WitnessedCharge, type WitnessedRequest } from "./crash-toll.js";
+import {
+  type DeathOf,
+  survivors,
+  type WitnessedCharge,
+  type WitnessedRequest,
+} from "./crash-toll.js";
 import { describeTarget } from "../describe-message.js";
 import type { Truth } from "./truth.js";
 import type { World } from "../world.js";
@@ -60,13 +72,32 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
   const known = new Map<string, WitnessedRequest>();
   const submissions = new WeakSet<WitnessedRequest>();
 
-  const keyOf = (proxyId: string, lease: number, lsn: number, target: Target | null): string => `${proxyId} ${lease} ${lsn} ${target === null ? "path" : describeTarget(target)}`;
+  const keyOf = (proxyId: string, lease: number, lsn: number, target: Target | null): string =>
+    `${proxyId} ${lease} ${lsn} ${target === null ? "path" : describeTarget(target)}`;
 
-  function count(fields: Pick<WitnessedRequest, "of" | "proxyId" | "lease" | "lsn" | "atMs" | "unasked">, { tick, life }: Moment): WitnessedRequest {
-    const request: WitnessedRequest = { ...fields, tick, life, countedLife: life, countedTick: tick, certain: true, withdrawn: false, late: false, lost: false, seq: 0, wasCertain: true, withdrawnTick: 0, unnamed: false };
+  function count(
+    fields: Pick<WitnessedRequest, "of" | "proxyId" | "lease" | "lsn" | "atMs" | "unasked">,
+    { tick, life }: Moment,
+  ): WitnessedRequest {
+    const request: WitnessedRequest = {
+      ...fields,
+      tick,
+      life,
+      countedLife: life,
+      countedTick: tick,
+      certain: true,
+      withdrawn: false,
+      late: false,
+      lost: false,
+      seq: 0,
+      wasCertain: true,
+      withdrawnTick: 0,
+      unnamed: false,
+    };
     requests.push(request);
     truth.addRequest(request);
-    if (!request.unasked) known.set(keyOf(request.proxyId, request.lease, request.lsn, request.of.target), request);
+    if (!request.unasked)
+      known.set(keyOf(request.proxyId, request.lease, request.lsn, request.of.target), request);
     return request;
   }
 
@@ -90,24 +121,51 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
   /** A request of an earlier life is told of again: it must be counted now, if it wasn't. */
   function tellAgain(request: WitnessedRequest, { life, tick, late }: Moment): void {
     if (request.life === life || request.certain || request.lost) return;
-    truth.restate(request, () => Object.assign(request, { certain: true, countedLife: life, countedTick: tick, late }));
+    truth.restate(request, () =>
+      Object.assign(request, { certain: true, countedLife: life, countedTick: tick, late }),
+    );
     world.count("request told again after a crash");
   }
 
-  function withdraw(request: WitnessedRequest, { life, tick, late }: Moment, unnamed: boolean): void {
+  function withdraw(
+    request: WitnessedRequest,
+    { life, tick, late }: Moment,
+    unnamed: boolean,
+  ): void {
     const lateNow = late && request.life !== life && !request.certain;
-    truth.restate(request, () => Object.assign(request, { withdrawn: true, wasCertain: request.certain, certain: !request.lost, withdrawnTick: tick, unnamed, late: request.late || lateNow }));
+    truth.restate(request, () =>
+      Object.assign(request, {
+        withdrawn: true,
+        wasCertain: request.certain,
+        certain: !request.lost,
+        withdrawnTick: tick,
+        unnamed,
+        late: request.late || lateNow,
+      }),
+    );
     world.count(unnamed ? "late target withdrawn" : "late admission withdrawn");
   }
 
-  /** What the daemon has counted under this number, for a message that must name something known. */
-  function find(proxyId: string, lease: number, lsn: number, target: Target | null): WitnessedRequest {
+  /**
+   * What the daemon has counted under this number, for a message that must name something known.
+   */
+  function find(
+    proxyId: string,
+    lease: number,
+    lsn: number,
+    target: Target | null,
+  ): WitnessedRequest {
     const key = keyOf(proxyId, lease, lsn, target);
-    return known.get(key) ?? world.fail(`${proxyId} tells of a lease that it was never granted: ${key}`);
+    return (
+      known.get(key) ?? world.fail(`${proxyId} tells of a lease that it was never granted: ${key}`)
+    );
   }
 
   function endedBy(request: WitnessedRequest, { seq }: Settle): void {
-    if (request.seq !== 0 && request.seq !== seq) world.fail(`${keyOf(request.proxyId, request.lease, request.lsn, request.of.target)} is settled twice, by ${request.seq} and ${seq}`);
+    if (request.seq !== 0 && request.seq !== seq)
+      world.fail(
+        `${keyOf(request.proxyId, request.lease, request.lsn, request.of.target)} is settled twice, by ${request.seq} and ${seq}`,
+      );
     request.seq = seq;
   }
 
@@ -123,30 +181,54 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
 
   /** A submission is held without a slot. */
   function holdPath(request: WitnessedRequest, path: string, submission: boolean): HeldLease {
-    return { path, request, releasePath: submission ? () => {} : truth.hold({ path, target: null }), target: null };
+    return {
+      path,
+      request,
+      releasePath: submission ? () => {} : truth.hold({ path, target: null }),
+      target: null,
+    };
   }
 
   return {
-    get charges() { return charges; },
-    get doubtful() { return requests.filter(({ certain }) => !certain).length; },
-    admitted(proxyId, leases, { userPath: path, targets, submission }, { id, target: index, admittedAtMs, lsn }, at) {
+    get charges() {
+      return charges;
+    },
+    get doubtful() {
+      return requests.filter(({ certain }) => !certain).length;
+    },
+    admitted(
+      proxyId,
+      leases,
+      { userPath: path, targets, submission },
+      { id, target: index, admittedAtMs, lsn },
+      at,
+    ) {
       const target = targets[index]!;
       const fields = { proxyId, lease: id, lsn, atMs: admittedAtMs, unasked: false };
       const request = count({ ...fields, of: { path, target: null } }, at);
       if (submission) submissions.add(request);
       const held = holdPath(request, path, submission);
-      if (!submission) takeTarget(held, target, count({ ...fields, of: { path: null, target } }, at));
+      if (!submission)
+        takeTarget(held, target, count({ ...fields, of: { path: null, target } }, at));
       leases.set(id, held);
     },
     leaveTarget,
     rerouted(proxyId, leases, { lease, targets }, { target: index, admittedAtMs, lsn }, at) {
       const target = targets[index]!;
-      takeTarget(leases.get(lease)!, target, count({ proxyId, lease, lsn, atMs: admittedAtMs, unasked: false, of: { path: null, target } }, at));
+      takeTarget(
+        leases.get(lease)!,
+        target,
+        count(
+          { proxyId, lease, lsn, atMs: admittedAtMs, unasked: false, of: { path: null, target } },
+          at,
+        ),
+      );
     },
     told(proxyId, leases, { lease, userPath: path, lsn, target, targetLsn, submission }, at) {
       world.count(submission ? "submission told again" : "lease told again");
       const request = find(proxyId, lease, lsn, null);
-      if (submission !== submissions.has(request)) world.fail(`${proxyId} tells lease ${lease} again as ${submission ? "" : "no "}submission`);
+      if (submission !== submissions.has(request))
+        world.fail(`${proxyId} tells lease ${lease} again as ${submission ? "" : "no "}submission`);
       tellAgain(request, at);
       const held = holdPath(request, path, submission);
       leases.set(lease, held);
@@ -164,7 +246,8 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
       const endedAtMs = Math.max(0, at.nowMs - message.endedAgoMs);
       const unasked = { proxyId, lease, lsn: 0, atMs: startedAtMs, unasked: true };
       // There was no rule, and none that came while it ran counts it.
-      const beforeRules = lsn === unlimitedLsn && startedAtMs < at.rulesSinceMs && at.rulesSinceMs <= at.nowMs;
+      const beforeRules =
+        lsn === unlimitedLsn && startedAtMs < at.rulesSinceMs && at.rulesSinceMs <= at.nowMs;
       if (beforeRules) world.count("request from before all rules");
       const isAsked = (number: number): boolean => number !== 0 && number !== unlimitedLsn;
       const settledAt = (request: WitnessedRequest): void => {
@@ -174,12 +257,30 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
       };
       if (target !== null && !beforeRules) {
         const ofHeld = isSame(held?.target?.target, target) ? held!.target!.attempt : null;
-        settledAt(isAsked(targetLsn) ? find(proxyId, lease, targetLsn, target) : (ofHeld ?? count({ ...unasked, of: { path: null, target } }, at)));
+        settledAt(
+          isAsked(targetLsn)
+            ? find(proxyId, lease, targetLsn, target)
+            : (ofHeld ?? count({ ...unasked, of: { path: null, target } }, at)),
+        );
       }
-      if (of !== "attempt" && !beforeRules) settledAt(isAsked(lsn) ? find(proxyId, lease, lsn, null) : (held?.request ?? count({ ...unasked, of: { path, target: null } }, at)));
+      if (of !== "attempt" && !beforeRules)
+        settledAt(
+          isAsked(lsn)
+            ? find(proxyId, lease, lsn, null)
+            : (held?.request ?? count({ ...unasked, of: { path, target: null } }, at)),
+        );
       const left = held?.target?.attempt ?? null;
-      if (of === "request" && left?.life === at.life && !isSame(left.of.target, target)) withdraw(left, at, true);
-      const charge = { of: { path: of === "attempt" ? null : path, target }, tick: at.tick, atMs: endedAtMs, tokens, proxyId, seq, part: of };
+      if (of === "request" && left?.life === at.life && !isSame(left.of.target, target))
+        withdraw(left, at, true);
+      const charge = {
+        of: { path: of === "attempt" ? null : path, target },
+        tick: at.tick,
+        atMs: endedAtMs,
+        tokens,
+        proxyId,
+        seq,
+        part: of,
+      };
       charges.push(charge);
       truth.addTokens(charge);
     },

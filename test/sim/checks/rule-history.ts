@@ -1,6 +1,6 @@
 /**
- * The rules as the admin operations leave them, one state after the other: what is on the disk must be
- * one of them, and none that is older than what was answered.
+ * The rules as the admin operations leave them, one state after the other: what is on the disk must
+ * be one of them, and none that is older than what was answered.
  */
 import type { DaemonState, PeerState } from "../../../limiterd/state.js";
 import { resetKey, ruleFromStored } from "../../../limiterd/store/store.js";
@@ -12,7 +12,11 @@ import type { World } from "../world.js";
 
 export interface RuleHistory {
   /** The daemon has handled an operation; `at.answered`: it has answered in the same turn. */
-  operated(peer: PeerState, message: Admin, at: { readonly tick: number; readonly state: DaemonState; readonly answered: boolean }): void;
+  operated(
+    peer: PeerState,
+    message: Admin,
+    at: { readonly tick: number; readonly state: DaemonState; readonly answered: boolean },
+  ): void;
   answered(peer: PeerState, id: number): void;
   /** A daemon has started: its rules are those on the disk. */
   restored(tick: number): void;
@@ -43,16 +47,27 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
   let starting = false;
 
   const asText = (rules: readonly (readonly [RuleDefinition, number])[]): string =>
-    JSON.stringify(rules.map(([{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild }, since]) => [scope, subject, periodSeconds, maxRequests, maxTokens, perChild, since].join(" ")).sort());
-  /** The rules as a restart would find them: the last reset of all stands for each that is older. */
+    JSON.stringify(
+      rules
+        .map(([{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild }, since]) =>
+          [scope, subject, periodSeconds, maxRequests, maxTokens, perChild, since].join(" "),
+        )
+        .sort(),
+    );
+  /**
+   * The rules as a restart would find them: the last reset of all stands for each that is older.
+   */
   const onDisk = () => {
-    const resetLsn = Number(disk.entries("lives").find(({ key }) => key === resetKey)?.value[0] ?? 0);
+    const resetLsn = Number(
+      disk.entries("lives").find(({ key }) => key === resetKey)?.value[0] ?? 0,
+    );
     return disk.entries("rules").map(({ value }) => {
       const rule = ruleFromStored(value)!;
       return { ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) };
     });
   };
-  const diskText = (): string => asText(onDisk().map(({ definition, sinceLsn }) => [definition, sinceLsn]));
+  const diskText = (): string =>
+    asText(onDisk().map(({ definition, sinceLsn }) => [definition, sinceLsn]));
 
   function made(id: string, generation: Generation, tick: number, state: DaemonState): void {
     const { sinceLsn } = state.book.fresh(state.book.rules.get(id)!);
@@ -70,27 +85,47 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
       for (const generation of truth.generations.values()) reset(generation, tick, state);
       return;
     }
-    const { scope, subject, limit_key: key, period, max_requests: maxRequests = null, max_tokens: maxTokens = null, per_child: perChild = false } = body as RuleBody;
+    const {
+      scope,
+      subject,
+      limit_key: key,
+      period,
+      max_requests: maxRequests = null,
+      max_tokens: maxTokens = null,
+      per_child: perChild = false,
+    } = body as RuleBody;
     const periodSeconds = key?.period_seconds ?? Number(period);
     const id = ruleId({ scope, subject, periodSeconds });
     const known = truth.generations.get(id);
     switch (op) {
       case "rate-limits.put": {
-        const generation = truth.setRule({ scope, subject, periodSeconds, maxRequests, maxTokens, perChild }, tick);
+        const generation = truth.setRule(
+          { scope, subject, periodSeconds, maxRequests, maxTokens, perChild },
+          tick,
+        );
         return generation === known ? undefined : made(id, generation, tick, state);
       }
-      case "rate-limits.delete": return known === undefined ? undefined : truth.removeRule(id);
-      case "rate-limits.reset-one": return known === undefined ? undefined : reset(known, tick, state);
-      default: return;
+      case "rate-limits.delete":
+        return known === undefined ? undefined : truth.removeRule(id);
+      case "rate-limits.reset-one":
+        return known === undefined ? undefined : reset(known, tick, state);
+      default:
+        return;
     }
   }
 
   return {
     operated(peer, message, { tick, state, answered: atOnce }) {
-      if (message.op === "status" || message.op === "rate-limits.list" || message.op === "explain") return;
+      if (message.op === "status" || message.op === "rate-limits.list" || message.op === "explain")
+        return;
       operate(message, tick, state);
       world.count(message.op);
-      const now = asText([...truth.generations.values()].map((generation) => [generation.definition, sinceLsns.get(generation)!]));
+      const now = asText(
+        [...truth.generations.values()].map((generation) => [
+          generation.definition,
+          sinceLsns.get(generation)!,
+        ]),
+      );
       // What changes nothing is written nowhere.
       if (now === history.at(-1)) return;
       const ids = waiting.get(peer) ?? new Map<number, number>();
@@ -103,7 +138,10 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
       const at = waiting.get(peer)?.get(id);
       if (at === undefined) return;
       answered = Math.max(answered, at);
-      if (history.lastIndexOf(diskText()) < at) world.fail(`an admin operation is answered, but the disk has ${diskText()}, not ${history[at]}`);
+      if (history.lastIndexOf(diskText()) < at)
+        world.fail(
+          `an admin operation is answered, but the disk has ${diskText()}, not ${history[at]}`,
+        );
     },
     restored(tick) {
       for (const { definition, sinceLsn } of onDisk()) {
@@ -120,7 +158,8 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
     oldestMs: () => Math.min(...onDisk().map(({ createdAtMs }) => createdAtMs)),
     mustBeWhatWasAnswered() {
       const now = diskText();
-      if (!starting && history.lastIndexOf(now) < answered) world.fail(`the disk has the rules ${now}, but ${history[answered]} were answered`);
+      if (!starting && history.lastIndexOf(now) < answered)
+        world.fail(`the disk has the rules ${now}, but ${history[answered]} were answered`);
       starting = true;
     },
   };

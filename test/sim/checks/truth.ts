@@ -1,8 +1,8 @@
 /**
- * What the daemon's counters must say: every request and every charge since the beginning, one by one,
- * and what each rule makes of them. It shares no code with the daemon and has no windows that roll: a
- * count lies in the period of its moment. A request is certain, or after a crash doubtful: it may be in
- * a window or not, until whoever knows of it has told of it again.
+ * What the daemon's counters must say: every request and every charge since the beginning, one by
+ * one, and what each rule makes of them. It shares no code with the daemon and has no windows that
+ * roll: a count lies in the period of its moment. A request is certain, or after a crash doubtful:
+ * it may be in a window or not, until whoever knows of it has told of it again.
  */
 import { counted } from "../../limiterd/rules/oracle.js";
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
@@ -20,7 +20,10 @@ export interface CountedRequest {
   readonly tick: number;
   readonly atMs: number;
   certain: boolean;
-  /** Taken back: certain, it is in no window; doubtful, it may have been taken from one that never held it. */
+  /**
+   * Taken back: certain, it is in no window; doubtful, it may have been taken from one that never
+   * held it.
+   */
   withdrawn: boolean;
 }
 
@@ -62,7 +65,10 @@ export interface Truth {
   setRule(definition: RuleDefinition, sinceTick: number): Generation;
   removeRule(id: string): void;
   reset(generation: Generation, sinceTick: number): void;
-  /** After a crash: these requests and charges are what is left, and no rule counts anybody in flight. */
+  /**
+   * After a crash: these requests and charges are what is left, and no rule counts anybody in
+   * flight.
+   */
   startOver(requests: readonly CountedRequest[], charges: readonly CountedTokens[]): void;
   /** Who is counted by which rules; `release` takes it back. */
   hold(of: Place): () => void;
@@ -75,7 +81,8 @@ export function periodOf(definition: RuleDefinition, atMs: number): number {
 
 /** Whom a rule counts there: itself, a child of its path, or nobody (null). */
 function countedAt(definition: RuleDefinition, { path, target }: Place): string | null {
-  if (definition.scope === "user_path") return path === null ? null : counted(definition, { path, provider: "", model: "" });
+  if (definition.scope === "user_path")
+    return path === null ? null : counted(definition, { path, provider: "", model: "" });
   return target === null ? null : counted(definition, { path: "/", ...target });
 }
 
@@ -99,7 +106,12 @@ export function createTruth(): Truth {
     return found;
   }
 
-  function cellOf({ definition, sinceTick, cells }: Generation, of: Place, tick: number, atMs: number): Cell | null {
+  function cellOf(
+    { definition, sinceTick, cells }: Generation,
+    of: Place,
+    tick: number,
+    atMs: number,
+  ): Cell | null {
     if (definition.periodSeconds === 0 || tick <= sinceTick) return null;
     const who = countedAt(definition, of);
     if (who === null) return null;
@@ -126,7 +138,9 @@ export function createTruth(): Truth {
 
   return {
     generations,
-    get version() { return version; },
+    get version() {
+      return version;
+    },
     addRequest(request) {
       requests.push(request);
       for (const cell of cellsOf(request.of, request.tick, request.atMs)) addTo(cell, request, 1);

@@ -1,12 +1,21 @@
 /**
- * Stands beside the daemon: sees every frame before and after it is handled, all that is said and all
- * that reaches the disk, and holds it against the truth. What was certain and what becomes doubtful at a
- * crash is decided in `crash-toll.ts`.
+ * Stands beside the daemon: sees every frame before and after it is handled, all that is said and
+ * all that reaches the disk, and holds it against the truth. What was certain and what becomes
+ * doubtful at a crash is decided in `crash-toll.ts`.
  */
 import type { DaemonState, PeerState } from "../../../limiterd/state.js";
 import type { Change } from "../../../limiterd/store/store.js";
 import { reunionMs } from "../../../shared/bounds.js";
-import type { Admit, Admitted, FromDaemon, Hello, Refused, Reroute, Settle, ToDaemon } from "../../../shared/wire/message.js";
+import type {
+  Admit,
+  Admitted,
+  FromDaemon,
+  Hello,
+  Refused,
+  Reroute,
+  Settle,
+  ToDaemon,
+} from "../../../shared/wire/message.js";
 import { counterDifference } from "./compare-counters.js";
 import type { WitnessedCharge } from "./crash-toll.js";
 import { describeMessage } from "../describe-message.js";
@@ -59,12 +68,24 @@ export function createWitness(world: World, disk: Disk): Witness {
   let life = 0;
   let beganMs = 0;
   let rulesSinceMs = Number.POSITIVE_INFINITY;
-  let snapshots = { started: 0, startedTick: 0, coveredTick: 0, completeAtMs: null as number | null };
+  let snapshots = {
+    started: 0,
+    startedTick: 0,
+    coveredTick: 0,
+    completeAtMs: null as number | null,
+  };
   let awaited: { readonly proxyId: string; readonly isAlive: () => boolean }[] = [];
   let replies: FromDaemon[] = [];
 
-  const lastOf = (map: ReadonlyMap<string, number>, proxyId: string): number => map.get(proxyId) ?? 0;
-  const moment = (nowMs: number): Moment => ({ tick, life, nowMs, late: snapshots.started > 0, rulesSinceMs });
+  const lastOf = (map: ReadonlyMap<string, number>, proxyId: string): number =>
+    map.get(proxyId) ?? 0;
+  const moment = (nowMs: number): Moment => ({
+    tick,
+    life,
+    nowMs,
+    late: snapshots.started > 0,
+    rulesSinceMs,
+  });
 
   /** What a snapshot covers counts from its end on; the next may begin in the same event. */
   function noteSnapshot({ lastSnapshotAtMs }: DaemonState): void {
@@ -73,13 +94,34 @@ export function createWitness(world: World, disk: Disk): Witness {
     snapshots.coveredTick = snapshots.startedTick;
   }
 
-  /** Lets the daemon answer and holds the answer against what must be; `count` counts an admission. */
-  function mustAnswer(asked: { readonly what: string; readonly id: number; readonly path: string | null; readonly targets: Admit["targets"]; readonly submission: boolean }, nowMs: number, handle: () => void, count: (answer: Admitted) => string): void {
+  /**
+   * Lets the daemon answer and holds the answer against what must be; `count` counts an admission.
+   */
+  function mustAnswer(
+    asked: {
+      readonly what: string;
+      readonly id: number;
+      readonly path: string | null;
+      readonly targets: Admit["targets"];
+      readonly submission: boolean;
+    },
+    nowMs: number,
+    handle: () => void,
+    count: (answer: Admitted) => string,
+  ): void {
     const expected = expect(state!.book, { ...asked, nowMs, clockStepped: witness.clockStepped });
     handle();
-    const answer = replies.find((said): said is Admitted | Refused => (said.kind === "admitted" || said.kind === "refused") && said.id === asked.id);
+    const answer = replies.find(
+      (said): said is Admitted | Refused =>
+        (said.kind === "admitted" || said.kind === "refused") && said.id === asked.id,
+    );
     if (answer === undefined) return world.fail(`${asked.what} isn't answered at once`);
-    const kind = asked.path === null ? `reroute ${answer.kind}` : asked.submission ? `submission ${answer.kind}` : answer.kind;
+    const kind =
+      asked.path === null
+        ? `reroute ${answer.kind}`
+        : asked.submission
+          ? `submission ${answer.kind}`
+          : answer.kind;
     world.count(expected.exact ? `${kind}, exact` : kind);
     const wrong = expected.verdict(answer);
     if (wrong !== null) return world.fail(`${asked.what} ${wrong}`);
@@ -89,41 +131,85 @@ export function createWitness(world: World, disk: Disk): Witness {
     if (wrongHeaders !== null) world.fail(`${asked.what} ${wrongHeaders}`);
   }
 
-  function onAdmit({ proxyId, leases }: SeenPeer, message: Admit, nowMs: number, handle: () => void): void {
-    mustAnswer({ what: `admission ${message.id} of ${proxyId}`, id: message.id, path: message.userPath, targets: message.targets, submission: message.submission }, nowMs, handle, (answer) => {
-      const waitsFor = world.nowMs - beganMs < reunionMs ? awaited.find(({ isAlive }) => isAlive()) : undefined;
-      if (waitsFor !== undefined) world.fail(`an admission before ${waitsFor.proxyId} could tell its leases`);
-      account.admitted(proxyId, leases, message, answer, moment(nowMs));
-      return message.userPath;
-    });
+  function onAdmit(
+    { proxyId, leases }: SeenPeer,
+    message: Admit,
+    nowMs: number,
+    handle: () => void,
+  ): void {
+    mustAnswer(
+      {
+        what: `admission ${message.id} of ${proxyId}`,
+        id: message.id,
+        path: message.userPath,
+        targets: message.targets,
+        submission: message.submission,
+      },
+      nowMs,
+      handle,
+      (answer) => {
+        const waitsFor =
+          world.nowMs - beganMs < reunionMs ? awaited.find(({ isAlive }) => isAlive()) : undefined;
+        if (waitsFor !== undefined)
+          world.fail(`an admission before ${waitsFor.proxyId} could tell its leases`);
+        account.admitted(proxyId, leases, message, answer, moment(nowMs));
+        return message.userPath;
+      },
+    );
   }
 
-  function onReroute({ proxyId, leases }: SeenPeer, message: Reroute, nowMs: number, handle: () => void): void {
+  function onReroute(
+    { proxyId, leases }: SeenPeer,
+    message: Reroute,
+    nowMs: number,
+    handle: () => void,
+  ): void {
     const held = leases.get(message.lease);
-    if (held === undefined) return world.fail(`${proxyId} reroutes the lease ${message.lease}, which the daemon doesn't hold`);
+    if (held === undefined)
+      return world.fail(
+        `${proxyId} reroutes the lease ${message.lease}, which the daemon doesn't hold`,
+      );
     if (held.target !== null) world.count("reroute from a target that was never tried");
     account.leaveTarget(held);
-    mustAnswer({ what: `reroute ${message.id} of ${proxyId}`, id: message.id, path: null, targets: message.targets, submission: false }, nowMs, handle, (answer) => {
-      account.rerouted(proxyId, leases, message, answer, moment(nowMs));
-      return held.path;
-    });
+    mustAnswer(
+      {
+        what: `reroute ${message.id} of ${proxyId}`,
+        id: message.id,
+        path: null,
+        targets: message.targets,
+        submission: false,
+      },
+      nowMs,
+      handle,
+      (answer) => {
+        account.rerouted(proxyId, leases, message, answer, moment(nowMs));
+        return held.path;
+      },
+    );
   }
 
   function onHello(seen: SeenPeer, message: Hello, nowMs: number, handle: () => void): void {
     seen.proxyId = message.proxyId;
     if (!message.more) awaited = awaited.filter(({ proxyId }) => proxyId !== message.proxyId);
-    for (const lease of message.leases) account.told(message.proxyId, seen.leases, lease, moment(nowMs));
+    for (const lease of message.leases)
+      account.told(message.proxyId, seen.leases, lease, moment(nowMs));
     handle();
   }
 
-  function onSettle({ proxyId, leases }: SeenPeer, message: Settle, nowMs: number, handle: () => void): void {
+  function onSettle(
+    { proxyId, leases }: SeenPeer,
+    message: Settle,
+    nowMs: number,
+    handle: () => void,
+  ): void {
     const { seq } = message;
     if (seq <= lastOf(settled, proxyId)) {
       world.count("settle repeated");
       account.repeated(leases, message);
       return handle();
     }
-    if (seq !== lastOf(settled, proxyId) + 1) world.fail(`settle ${seq} of ${proxyId} follows ${lastOf(settled, proxyId)}`);
+    if (seq !== lastOf(settled, proxyId) + 1)
+      world.fail(`settle ${seq} of ${proxyId} follows ${lastOf(settled, proxyId)}`);
     settled.set(proxyId, seq);
     account.settled(proxyId, leases, message, moment(nowMs));
     handle();
@@ -131,8 +217,12 @@ export function createWitness(world: World, disk: Disk): Witness {
 
   const witness: Witness = {
     clockStepped: false,
-    get charges() { return account.charges; },
-    get doubtful() { return account.doubtful; },
+    get charges() {
+      return account.charges;
+    },
+    get doubtful() {
+      return account.doubtful;
+    },
     starting: () => rules.mustBeWhatWasAnswered(),
     started(next, isAlive) {
       state = next;
@@ -144,12 +234,20 @@ export function createWitness(world: World, disk: Disk): Witness {
       snapshots = { started: 0, startedTick: 0, coveredTick: 0, completeAtMs: null };
       rules.restored(tick);
       rulesSinceMs = rules.oldestMs();
-      awaited = disk.entries("proxies").filter(({ value }) => value[1] === true).map(({ key }) => ({ proxyId: String(key), isAlive: () => isAlive(String(key)) }));
+      awaited = disk
+        .entries("proxies")
+        .filter(({ value }) => value[1] === true)
+        .map(({ key }) => ({ proxyId: String(key), isAlive: () => isAlive(String(key)) }));
     },
     dead() {
       if (state === null) return;
       state = null;
-      account.died({ life, hasSnapshots: snapshots.started > 0, coveredTick: snapshots.coveredTick, durable: (proxyId) => lastOf(durable, proxyId) });
+      account.died({
+        life,
+        hasSnapshots: snapshots.started > 0,
+        coveredTick: snapshots.coveredTick,
+        durable: (proxyId) => lastOf(durable, proxyId),
+      });
     },
     snapshotStarts() {
       noteSnapshot(state!);
@@ -163,16 +261,26 @@ export function createWitness(world: World, disk: Disk): Witness {
       peers.set(peer, seen);
       world.trace(`daemon ← ${seen.proxyId} ${describeMessage(message)}`);
       switch (message.kind) {
-        case "admit": return onAdmit(seen, message, nowMs, handle);
-        case "reroute": return onReroute(seen, message, nowMs, handle);
-        case "settle": return onSettle(seen, message, nowMs, handle);
-        case "hello": return onHello(seen, message, nowMs, handle);
-        case "refusal": return handle();
+        case "admit":
+          return onAdmit(seen, message, nowMs, handle);
+        case "reroute":
+          return onReroute(seen, message, nowMs, handle);
+        case "settle":
+          return onSettle(seen, message, nowMs, handle);
+        case "hello":
+          return onHello(seen, message, nowMs, handle);
+        case "refusal":
+          return handle();
         case "admin": {
           const before = new Set(truth.generations.keys());
           handle();
-          rules.operated(peer, message, { tick, state: state!, answered: replies.some((said) => said.kind === "answer" && said.id === message.id) });
-          if ([...truth.generations.keys()].some((id) => !before.has(id))) rulesSinceMs = before.size === 0 ? nowMs : Math.min(rulesSinceMs, nowMs);
+          rules.operated(peer, message, {
+            tick,
+            state: state!,
+            answered: replies.some((said) => said.kind === "answer" && said.id === message.id),
+          });
+          if ([...truth.generations.keys()].some((id) => !before.has(id)))
+            rulesSinceMs = before.size === 0 ? nowMs : Math.min(rulesSinceMs, nowMs);
           return;
         }
       }
@@ -182,10 +290,21 @@ export function createWitness(world: World, disk: Disk): Witness {
       const proxyId = peers.get(peer)?.proxyId ?? "?";
       world.trace(`daemon → ${proxyId} ${describeMessage(message)}`);
       if (message.kind === "answer") rules.answered(peer, message.id);
-      const told = message.kind === "settled" ? message.seq : message.kind === "welcome" ? message.settledSeq : null;
+      const told =
+        message.kind === "settled"
+          ? message.seq
+          : message.kind === "welcome"
+            ? message.settledSeq
+            : null;
       if (told === null) return;
-      if (told > lastOf(durable, proxyId)) world.fail(`settle ${told} of ${proxyId} is acknowledged, but the disk knows only ${lastOf(durable, proxyId)}`);
-      if (message.kind === "welcome" && told < lastOf(acknowledged, proxyId)) world.fail(`${proxyId} is welcomed with settle ${told}, but ${lastOf(acknowledged, proxyId)} was acknowledged`);
+      if (told > lastOf(durable, proxyId))
+        world.fail(
+          `settle ${told} of ${proxyId} is acknowledged, but the disk knows only ${lastOf(durable, proxyId)}`,
+        );
+      if (message.kind === "welcome" && told < lastOf(acknowledged, proxyId))
+        world.fail(
+          `${proxyId} is welcomed with settle ${told}, but ${lastOf(acknowledged, proxyId)} was acknowledged`,
+        );
       acknowledged.set(proxyId, Math.max(told, lastOf(acknowledged, proxyId)));
     },
     closed(peer) {
@@ -198,18 +317,25 @@ export function createWitness(world: World, disk: Disk): Witness {
     applied(changes) {
       for (const { table, value } of changes) {
         if (table !== "journal") continue;
-        for (const [proxyId, seq] of (value ?? []) as [string, number][]) durable.set(proxyId, Math.max(seq, lastOf(durable, proxyId)));
+        for (const [proxyId, seq] of (value ?? []) as [string, number][])
+          durable.set(proxyId, Math.max(seq, lastOf(durable, proxyId)));
       }
-      world.trace(`disk has ${changes.length} changes: ${[...new Set(changes.map(({ table }) => table))].join(" ")}`);
+      world.trace(
+        `disk has ${changes.length} changes: ${[...new Set(changes.map(({ table }) => table))].join(" ")}`,
+      );
     },
     check(nowMs) {
       if (state === null) return;
       noteSnapshot(state);
       looks++;
-      // Only what arrives changes counters; the sweep of idle children is met by the look at every so many events.
+      // Only what arrives changes counters; the sweep of idle children is met by the look at every
+      // so many events.
       if (lookedTick === tick && looks % 32 !== 0) return;
       lookedTick = tick;
-      const found = counterDifference(truth, state.book, { nowMs, clockStepped: witness.clockStepped });
+      const found = counterDifference(truth, state.book, {
+        nowMs,
+        clockStepped: witness.clockStepped,
+      });
       if (found !== null) world.fail(found);
     },
   };

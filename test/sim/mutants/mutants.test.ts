@@ -15,7 +15,11 @@ t.test("the bugs that are caught often are caught", { jobs: 2 }, async (t) => {
   t.ok(often.length >= 10);
   for (const mutant of often) {
     t.test(mutant.name, async (t) => {
-      const { caught, seeds } = await runMutant(mutant, { from: 1, seeds: seedsPerMutant, untilCaught: true });
+      const { caught, seeds } = await runMutant(mutant, {
+        from: 1,
+        seeds: seedsPerMutant,
+        untilCaught: true,
+      });
       t.equal(caught, 1, `within ${seeds} seeds`);
     });
   }

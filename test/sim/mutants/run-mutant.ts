@@ -23,20 +23,52 @@ export interface SeedRange {
   readonly untilCaught: boolean;
 }
 
-/** Why the table doesn't fit the code, one line for each mutant whose text isn't there exactly once. */
+/** Finds a text of the code however the formatter has broken its lines. */
+function anyFormat(find: string): RegExp {
+  const characters = [...find.replace(/\s+/g, "")].map((character) => {
+    const escaped = character.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+    return /[)\]}]/.test(character) ? `,?\\s*${escaped}` : escaped;
+  });
+  return new RegExp(characters.join("\\s*"), "g");
+}
+
+/**
+ * Why the table doesn't fit the code, one line for each mutant whose text isn't there exactly once.
+ */
 export function misplacedMutants(): string[] {
-  return mutants.filter(({ file, find }) => readFileSync(join(dist, file), "utf8").split(find).length !== 2).map(({ name, file }) => `${name}: the text must stand once in ${file}`);
+  return mutants
+    .filter(
+      ({ file, find }) =>
+        [...readFileSync(join(dist, file), "utf8").matchAll(anyFormat(find))].length !== 1,
+    )
+    .map(({ name, file }) => `${name}: the text must stand once in ${file}`);
 }
 
 /** Plants the bug and runs the seeds, in a process of its own. */
-export async function runMutant({ file, find, put }: Mutant, { from, seeds, untilCaught }: SeedRange): Promise<MutantRun> {
+export async function runMutant(
+  { file, find, put }: Mutant,
+  { from, seeds, untilCaught }: SeedRange,
+): Promise<MutantRun> {
   const copy = mkdtempSync(join(tmpdir(), "sluice-mutant-"));
   try {
-    for (const part of ["limiterd", "proxy", "shared", "test/sim", "test/limiterd"]) cpSync(join(dist, part), join(copy, "dist", part), { recursive: true });
-    for (const name of ["node_modules", "package.json"]) symlinkSync(join(root, name), join(copy, name));
+    for (const part of ["limiterd", "proxy", "shared", "test/sim", "test/limiterd"])
+      cpSync(join(dist, part), join(copy, "dist", part), { recursive: true });
+    for (const name of ["node_modules", "package.json"])
+      symlinkSync(join(root, name), join(copy, name));
     const text = readFileSync(join(dist, file), "utf8");
-    writeFileSync(join(copy, "dist", file), text.replace(find, () => put));
-    const args = [join(copy, "dist/test/sim/main.js"), "--from", String(from), "--seeds", String(seeds), "--json", ...(untilCaught ? ["--until-caught"] : [])];
+    writeFileSync(
+      join(copy, "dist", file),
+      text.replace(anyFormat(find), () => put),
+    );
+    const args = [
+      join(copy, "dist/test/sim/main.js"),
+      "--from",
+      String(from),
+      "--seeds",
+      String(seeds),
+      "--json",
+      ...(untilCaught ? ["--until-caught"] : []),
+    ];
     return JSON.parse(await output(args)) as MutantRun;
   } finally {
     rmSync(copy, { recursive: true, force: true });

@@ -1,4 +1,7 @@
-/** The daemon's own steps, wired to simulated sockets, disk and clock as `limiterd/main.ts` wires them to real ones. */
+/**
+ * The daemon's own steps, wired to simulated sockets, disk and clock as `limiterd/main.ts` wires
+ * them to real ones.
+ */
 import { connect, receive } from "../../../limiterd/handlers/connection.js";
 import { handleClose } from "../../../limiterd/handlers/handle-message.js";
 import { startState } from "../../../limiterd/lifecycle/start-state.js";
@@ -42,7 +45,17 @@ export interface DaemonProcess {
   peerOf(end: End): PeerState | undefined;
 }
 
-export function startDaemonProcess({ world, disk, witness, rules, budgets, flushIntervalMs, usageFlushMs, nowMs, isAlive }: DaemonOptions): DaemonProcess {
+export function startDaemonProcess({
+  world,
+  disk,
+  witness,
+  rules,
+  budgets,
+  flushIntervalMs,
+  usageFlushMs,
+  nowMs,
+  isAlive,
+}: DaemonOptions): DaemonProcess {
   const owner = world.process("daemon");
   const peers = new Map<End, PeerState>();
   let state: DaemonState | null = null;
@@ -59,12 +72,35 @@ export function startDaemonProcess({ world, disk, witness, rules, budgets, flush
   });
 
   async function start(): Promise<void> {
-    const settings = { version: "simulated", pid: 1, rateLimitsEnabled: true, usageEnabled: true, quotaTemplatesEntitled: true, budgetsEnabled: true, inertReason: () => null };
-    const started = await startState({ store, schedule: (ms, run) => void world.after(ms, owner, run), onStoreState: () => {}, onInert: () => {}, onUnreadable: (error) => world.fail(error.message), onDroppedRecord: (proxyId, field) => world.fail(`the record of ${proxyId} makes no sense: ${field}`), turn: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)) }, { settings, rules, budgets, hashKey: [1, 2], nowMs: nowMs() });
+    const settings = {
+      version: "simulated",
+      pid: 1,
+      rateLimitsEnabled: true,
+      usageEnabled: true,
+      quotaTemplatesEntitled: true,
+      budgetsEnabled: true,
+      inertReason: () => null,
+    };
+    const started = await startState(
+      {
+        store,
+        schedule: (ms, run) => void world.after(ms, owner, run),
+        onStoreState: () => {},
+        onInert: () => {},
+        onUnreadable: (error) => world.fail(error.message),
+        onDroppedRecord: (proxyId, field) =>
+          world.fail(`the record of ${proxyId} makes no sense: ${field}`),
+        turn: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)),
+      },
+      { settings, rules, budgets, hashKey: [1, 2], nowMs: nowMs() },
+    );
     if (!owner.alive) return;
     state = started.state;
     witness.started(started.state, isAlive);
-    const wrong = usageDifference(disk, started.state, { nowMs: nowMs(), clockStepped: witness.clockStepped });
+    const wrong = usageDifference(disk, started.state, {
+      nowMs: nowMs(),
+      clockStepped: witness.clockStepped,
+    });
     if (wrong !== null) world.fail(`after a start ${wrong}`);
     timers = startTimers(
       started,
@@ -99,16 +135,21 @@ export function startDaemonProcess({ world, disk, witness, rules, budgets, flush
     let peer: PeerState | null = null;
     const reader = createFrameReader(frameBytesMaxToDaemon);
     const witnessed: FrameReader = {
-      feed: (bytes, onFrame) => reader.feed(bytes, (frame) => {
-        const message = toDaemonFromWire(frame);
-        if (message === null) return world.fail(`a proxy sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`);
-        witness.frame(peer!, message, nowMs(), () => onFrame(frame));
-      }),
+      feed: (bytes, onFrame) =>
+        reader.feed(bytes, (frame) => {
+          const message = toDaemonFromWire(frame);
+          if (message === null)
+            return world.fail(
+              `a proxy sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,
+            );
+          witness.frame(peer!, message, nowMs(), () => onFrame(frame));
+        }),
     };
     end.onBytes = (bytes) => {
       const closedBefore = state!.counts.closedPeers;
       receive(state!, peer!, witnessed, bytes, nowMs());
-      if (state!.counts.closedPeers !== closedBefore) world.fail("the daemon closes a proxy that keeps to the grammar");
+      if (state!.counts.closedPeers !== closedBefore)
+        world.fail("the daemon closes a proxy that keeps to the grammar");
     };
     end.onClose = () => {
       if (peer === null) return;
@@ -118,13 +159,17 @@ export function startDaemonProcess({ world, disk, witness, rules, budgets, flush
     };
     world.after(0, owner, () => {
       if (!end.open) return;
-      peer = connect(state!, {
-        send(message) {
-          witness.sent(peer!, message);
-          end.send(encodeFrame(toWire(message)));
+      peer = connect(
+        state!,
+        {
+          send(message) {
+            witness.sent(peer!, message);
+            end.send(encodeFrame(toWire(message)));
+          },
+          close: () => end.close(),
         },
-        close: () => end.close(),
-      }, nowMs());
+        nowMs(),
+      );
       peers.set(end, peer);
     });
   }
@@ -132,8 +177,12 @@ export function startDaemonProcess({ world, disk, witness, rules, budgets, flush
   world.after(world.random.between(5, 60), owner, () => void start());
   return {
     process: owner,
-    get listening() { return listening && owner.alive; },
-    get state() { return owner.alive ? state : null; },
+    get listening() {
+      return listening && owner.alive;
+    },
+    get state() {
+      return owner.alive ? state : null;
+    },
     accept,
     stop() {
       if (timers === null || stopping || !owner.alive) return;

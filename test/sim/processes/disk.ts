@@ -1,7 +1,7 @@
 /**
- * The store port on a disk that takes its time, fails, and outlives the daemon: a commit is there whole
- * or not at all, whether or not it was said to have failed, and one that hangs in the air at a crash may
- * be either. Values are kept as bytes, so that nothing in memory is shared with them.
+ * The store port on a disk that takes its time, fails, and outlives the daemon: a commit is there
+ * whole or not at all, whether or not it was said to have failed, and one that hangs in the air at
+ * a crash may be either. Values are kept as bytes, so that nothing in memory is shared with them.
  */
 import type { Change, Entry, Store, Table } from "../../../limiterd/store/store.js";
 import { decodeValue, encodeValue } from "../../../shared/wire/codec.js";
@@ -17,7 +17,10 @@ export interface DiskFaults {
 export interface Disk {
   /** Until then every commit fails. */
   brokenUntilMs: number;
-  /** The next commit, or the next of a snapshot, is the last of its daemon, which dies while or soon after it is written. */
+  /**
+   * The next commit, or the next of a snapshot, is the last of its daemon, which dies while or soon
+   * after it is written.
+   */
   deadly: "no" | "any" | "snapshot";
   /** Told what a commit has put on the disk. */
   onApplied: (changes: readonly Change[]) => void;
@@ -39,8 +42,13 @@ export function createDisk(world: World, faults: DiskFaults): Disk {
     return known;
   }
 
-  function keysOf(name: Table, { from, before }: { readonly from: string | number; readonly before: string | number }): (string | number)[] {
-    return [...table(name).keys()].filter((key) => key >= from && key < before).sort((a, b) => (a < b ? -1 : 1));
+  function keysOf(
+    name: Table,
+    { from, before }: { readonly from: string | number; readonly before: string | number },
+  ): (string | number)[] {
+    return [...table(name).keys()]
+      .filter((key) => key >= from && key < before)
+      .sort((a, b) => (a < b ? -1 : 1));
   }
 
   function entry(name: Table, key: string | number): Entry {
@@ -72,18 +80,32 @@ export function createDisk(world: World, faults: DiskFaults): Disk {
       file: "disk",
       entries,
       get: (name, key) => (table(name).has(key) ? entry(name, key).value : undefined),
-      range: (name, range) => keysOf(name, range).slice(0, range.limit).map((key) => entry(name, key)),
+      range: (name, range) =>
+        keysOf(name, range)
+          .slice(0, range.limit)
+          .map((key) => entry(name, key)),
       keys(name, { reverse = false, ...range }) {
         const keys = keysOf(name, range);
-        return (reverse ? keys.filter((key) => key !== range.from).reverse() : keys).slice(0, range.limit);
+        return (reverse ? keys.filter((key) => key !== range.from).reverse() : keys).slice(
+          0,
+          range.limit,
+        );
       },
       commit(changes) {
         // What a dead process still means to do in here never happens.
         if (!owner.alive) return new Promise(() => {});
-        if (inTheAir !== null) world.fail("two commits at once: what is on the disk is no prefix of what happened");
-        const sealed = changes.map((change) => ({ ...change, bytes: change.value === undefined ? null : encodeValue(change.value) }));
+        if (inTheAir !== null)
+          world.fail("two commits at once: what is on the disk is no prefix of what happened");
+        const sealed = changes.map((change) => ({
+          ...change,
+          bytes: change.value === undefined ? null : encodeValue(change.value),
+        }));
         inTheAir = () => apply(sealed);
-        if (disk.deadly === "any" || (disk.deadly === "snapshot" && changes.some(({ table: name }) => snapshotted.includes(name)))) {
+        if (
+          disk.deadly === "any" ||
+          (disk.deadly === "snapshot" &&
+            changes.some(({ table: name }) => snapshotted.includes(name)))
+        ) {
           disk.deadly = "no";
           world.after(random.between(0, 6), null, () => world.kill(owner));
         }

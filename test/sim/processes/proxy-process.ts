@@ -1,7 +1,8 @@
 /**
- * The proxy's limiter client, wired to a simulated socket and clock as `proxy/limiter/connect-limiter.ts` wires it
- * to real ones, and the requests that the proxy serves: each is asked for, runs for a while if it may,
- * goes to another target when one fails, as in `proxy/handlers/fail-over.ts`, and is settled.
+ * The proxy's limiter client, wired to a simulated socket and clock as
+ * `proxy/limiter/connect-limiter.ts` wires it to real ones, and the requests that the proxy serves:
+ * each is asked for, runs for a while if it may, goes to another target when one fails, as in
+ * `proxy/handlers/fail-over.ts`, and is settled.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { FailureMode } from "../../../shared/config/config.js";
@@ -33,7 +34,11 @@ export interface Served {
   readonly request: SimulatedRequest;
   outcome: AdmissionOutcome["kind"] | null;
   /** What must have been charged: an attempt at each target that has failed, then the request. */
-  readonly settles: { readonly part: SettledPart; readonly target: Target | null; readonly tokens: number }[];
+  readonly settles: {
+    readonly part: SettledPart;
+    readonly target: Target | null;
+    readonly tokens: number;
+  }[];
 }
 
 export interface ProxyProcess {
@@ -43,7 +48,10 @@ export interface ProxyProcess {
   readonly connection: Connection | null;
   readonly served: readonly Served[];
   serve(request: SimulatedRequest): void;
-  /** A lease that runs here, on a standing and welcomed connection, but that the daemon doesn't hold, or not at its target; or null. */
+  /**
+   * A lease that runs here, on a standing and welcomed connection, but that the daemon doesn't
+   * hold, or not at its target; or null.
+   */
   unheldLease(): number | null;
   quiet(): boolean;
 }
@@ -52,7 +60,13 @@ const deadlineMs = 2_000;
 /** Deadlines are looked at ten times in their length. */
 const answerMsMax = deadlineMs + deadlineMs / 10 + 1;
 
-export function startProxyProcess({ world, id, failureMode, socketFaults, daemon }: ProxyOptions): ProxyProcess {
+export function startProxyProcess({
+  world,
+  id,
+  failureMode,
+  socketFaults,
+  daemon,
+}: ProxyOptions): ProxyProcess {
   const owner = world.process(id);
   const served: Served[] = [];
   const running = new Set<Admission>();
@@ -91,7 +105,10 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
     end.onBytes = (bytes) => {
       const grammatical = reader.feed(bytes, (frame) => {
         const message = fromDaemonFromWire(frame);
-        if (message === null) return world.fail(`the daemon sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`);
+        if (message === null)
+          return world.fail(
+            `the daemon sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,
+          );
         client.link.received(message);
       });
       if (!grammatical) world.fail("the daemon's frames can't be read");
@@ -106,7 +123,11 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
   }
 
   /** Waits for the daemon's answer, which must come in time. */
-  function ask(what: string, asking: Promise<AdmissionOutcome>, then: (outcome: AdmissionOutcome) => void): void {
+  function ask(
+    what: string,
+    asking: Promise<AdmissionOutcome>,
+    then: (outcome: AdmissionOutcome) => void,
+  ): void {
     asked++;
     const startedMs = world.nowMs;
     const pausedBefore = owner.pausedUntilMs;
@@ -115,7 +136,8 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
       asked--;
       world.count(`${what.split(" ")[0]!} ${outcome.kind}`);
       world.trace(`${id} ${what} ${outcome.kind}`);
-      if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > answerMsMax) world.fail(`${what} waited ${world.nowMs - startedMs} ms for its answer`);
+      if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > answerMsMax)
+        world.fail(`${what} waited ${world.nowMs - startedMs} ms for its answer`);
       then(outcome);
     });
   }
@@ -123,26 +145,41 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
   function serve(request: SimulatedRequest): void {
     const entry: Served = { request, outcome: null, settles: [] };
     served.push(entry);
-    ask(`request ${request.number}`, client.admit({ userPath: request.path, credential: "vouched" }, request.targets, request.submission), (outcome) => {
-      if (entry.outcome !== null) world.fail(`request ${request.number} is answered twice`);
-      entry.outcome = outcome.kind;
-      if (outcome.kind === "refused") client.noteRefusal(outcome.id, `request-${request.number}`, request.targets[0]!.model);
-      if (outcome.kind !== "admitted") return;
-      running.add(outcome.admission);
-      tryTarget(entry, outcome.admission, request.targets);
-    });
+    ask(
+      `request ${request.number}`,
+      client.admit(
+        { userPath: request.path, credential: "vouched" },
+        request.targets,
+        request.submission,
+      ),
+      (outcome) => {
+        if (entry.outcome !== null) world.fail(`request ${request.number} is answered twice`);
+        entry.outcome = outcome.kind;
+        if (outcome.kind === "refused")
+          client.noteRefusal(outcome.id, `request-${request.number}`, request.targets[0]!.model);
+        if (outcome.kind !== "admitted") return;
+        running.add(outcome.admission);
+        tryTarget(entry, outcome.admission, request.targets);
+      },
+    );
   }
 
   function tryTarget(entry: Served, admission: Admission, targets: readonly Target[]): void {
     const { request, settles } = entry;
     const failsMs = request.failsMs[settles.length];
-    if (failsMs === undefined) return void world.after(request.lastsMs, owner, () => end(entry, admission, request.tokens));
+    if (failsMs === undefined)
+      return void world.after(request.lastsMs, owner, () => end(entry, admission, request.tokens));
     world.after(failsMs, owner, () => {
       const { target } = admission;
       const untried = targets.filter((other) => other !== target);
       if (untried.length === 0) return end(entry, admission, 0);
       settles.push({ part: "attempt", target, tokens: 0 });
-      ask(`failover of request ${request.number}`, client.reroute(admission, untried), ({ kind }) => (kind === "admitted" ? tryTarget(entry, admission, untried) : end(entry, admission, 0)));
+      ask(
+        `failover of request ${request.number}`,
+        client.reroute(admission, untried),
+        ({ kind }) =>
+          kind === "admitted" ? tryTarget(entry, admission, untried) : end(entry, admission, 0),
+      );
     });
   }
 
@@ -150,7 +187,11 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
     running.delete(admission);
     settles.push({ part: "request", target: admission.target, tokens });
     left++;
-    client.settle(admission, { tokens, estimated: request.cut, record: request.record }, () => left--);
+    client.settle(
+      admission,
+      { tokens, estimated: request.cut, record: request.record },
+      () => left--,
+    );
   }
 
   world.after(world.random.between(0, 20), owner, dial);
@@ -158,7 +199,9 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
     id,
     process: owner,
     client,
-    get connection() { return connection; },
+    get connection() {
+      return connection;
+    },
     served,
     serve,
     unheldLease() {
@@ -168,10 +211,15 @@ export function startProxyProcess({ world, id, failureMode, socketFaults, daemon
       if (peer === undefined) return null;
       for (const { lease, lsn, target, targetLsn } of running) {
         const held = peer.leases.get(lease);
-        if (!isUnnumbered(lsn) && (held === undefined || (targetLsn !== 0 && !isDeepStrictEqual(held.target, target)))) return lease;
+        if (
+          !isUnnumbered(lsn) &&
+          (held === undefined || (targetLsn !== 0 && !isDeepStrictEqual(held.target, target)))
+        )
+          return lease;
       }
       return null;
     },
-    quiet: () => asked === 0 && running.size === 0 && left === 0 && client.unsettled === 0 && client.reachable,
+    quiet: () =>
+      asked === 0 && running.size === 0 && left === 0 && client.unsettled === 0 && client.reachable,
   };
 }

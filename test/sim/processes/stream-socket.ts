@@ -1,7 +1,7 @@
 /**
- * Stream sockets: bytes in order, in pieces of any size, late. What a process wrote in one event leaves
- * at the end of it. When an end goes, what is on the way may still arrive or be lost from any byte on,
- * and the other end learns of it once.
+ * Stream sockets: bytes in order, in pieces of any size, late. What a process wrote in one event
+ * leaves at the end of it. When an end goes, what is on the way may still arrive or be lost from
+ * any byte on, and the other end learns of it once.
  */
 import type { Process, World } from "../world.js";
 
@@ -30,7 +30,11 @@ export interface Connection {
   reset(): void;
 }
 
-export function connectSockets(world: World, owners: readonly [Process, Process], faults: SocketFaults): Connection {
+export function connectSockets(
+  world: World,
+  owners: readonly [Process, Process],
+  faults: SocketFaults,
+): Connection {
   const { random } = world;
   const ends = [createEnd(0), createEnd(1)] as const;
 
@@ -63,17 +67,24 @@ export function connectSockets(world: World, owners: readonly [Process, Process]
         delivering = true;
         const stalls = !ending && random.chance(faults.stall);
         if (stalls) world.count("socket stalled");
-        world.after(stalls ? random.skewed(5, 3000) : random.between(0.02, 0.4), other().owner, () => {
-          delivering = false;
-          if (!other().open) return;
-          const splits = onTheWay.length > 1 && random.chance(faults.split);
-          if (splits) world.count("bytes split");
-          const bytes = onTheWay.subarray(0, splits ? random.int(1, onTheWay.length - 1) : onTheWay.length);
-          onTheWay = onTheWay.subarray(bytes.length);
-          if (bytes.length > 0) other().onBytes(Buffer.from(bytes));
-          if (onTheWay.length > 0) end.deliver();
-          else if (ending) other().shut();
-        });
+        world.after(
+          stalls ? random.skewed(5, 3000) : random.between(0.02, 0.4),
+          other().owner,
+          () => {
+            delivering = false;
+            if (!other().open) return;
+            const splits = onTheWay.length > 1 && random.chance(faults.split);
+            if (splits) world.count("bytes split");
+            const bytes = onTheWay.subarray(
+              0,
+              splits ? random.int(1, onTheWay.length - 1) : onTheWay.length,
+            );
+            onTheWay = onTheWay.subarray(bytes.length);
+            if (bytes.length > 0) other().onBytes(Buffer.from(bytes));
+            if (onTheWay.length > 0) end.deliver();
+            else if (ending) other().shut();
+          },
+        );
       },
       /** This end is gone: the other reads what still arrives, then its end. */
       leave(): void {

@@ -1,14 +1,21 @@
 /**
  * The cells of the crash matrix, played with real processes: a daemon and two proxies under load, a
- * moment that is reached and not waited for, a crash, a restart; then the next cell, of the same moment,
- * on other paths, with whatever lives. It tells what should be counted, and what is, since the first of
- * them; the judgement is the test's.
+ * moment that is reached and not waited for, a crash, a restart; then the next cell, of the same
+ * moment, on other paths, with whatever lives. It tells what should be counted, and what is, since
+ * the first of them; the judgement is the test's.
  */
 import { once } from "node:events";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { admin, type RuleItem, ruleNow, until } from "../client.js";
-import { createTruth, type Life, type OpenStream, type Seat, startLoad, type Truth } from "./crash-load.js";
+import {
+  createTruth,
+  type Life,
+  type OpenStream,
+  type Seat,
+  startLoad,
+  type Truth,
+} from "./crash-load.js";
 import { makeSite, type Part, type Site } from "../processes/processes.js";
 import { startScriptedUpstream } from "../providers/scripted-upstream.js";
 import { startRelay } from "../processes/socket-relay.js";
@@ -48,7 +55,10 @@ export interface CellOutcome {
 }
 
 /** A user path of a cell: each has its own, so that its caps are fresh. */
-export function pathOf({ dies, signal }: Pick<Cell, "dies" | "signal">, name: "count" | "tight" | "slots" | "held"): string {
+export function pathOf(
+  { dies, signal }: Pick<Cell, "dies" | "signal">,
+  name: "count" | "tight" | "slots" | "held",
+): string {
   return `/${dies}-${signal}/${name}`;
 }
 
@@ -57,7 +67,10 @@ const widePath = "/wide";
 
 function configuration(baseUrl: string, moment: Cell["moment"]): string {
   const huge = "max_requests: 1000000, max_tokens: 1000000000";
-  const wide = Array.from({ length: wideRules }, (_, i) => `        - { period_seconds: ${wideAges + i}, ${huge} }`).join("\n");
+  const wide = Array.from(
+    { length: wideRules },
+    (_, i) => `        - { period_seconds: ${wideAges + i}, ${huge} }`,
+  ).join("\n");
   const pathsOfCell = (cell: Pick<Cell, "dies" | "signal">): string => `
     - { path: ${pathOf(cell, "count")}, limits: [{ period_seconds: ${ages}, ${huge} }] }
     - { path: ${pathOf(cell, "tight")}, limits: [{ period_seconds: ${ages}, max_requests: ${tightCap}, max_tokens: 1000000000 }] }
@@ -84,7 +97,12 @@ export interface Stage {
 
 async function newLife({ site, lives }: Pick<Stage, "site" | "lives">): Promise<Life> {
   const relay = await startRelay(join(site.directory, `proxy-${lives.length}.sock`), site.socket);
-  const life: Life = { relay, part: await site.startProxy(relay.socket), fate: "living", forgotten: false };
+  const life: Life = {
+    relay,
+    part: await site.startProxy(relay.socket),
+    fate: "living",
+    forgotten: false,
+  };
   lives.push(life);
   return life;
 }
@@ -109,8 +127,11 @@ export async function openStage(t: Test, moment: Cell["moment"]): Promise<Stage>
 /** Plays it to the last count, and until all that is counted is stored. */
 export async function playCell(stage: Stage, cell: Cell): Promise<CellOutcome> {
   const { site, truth, lives, first, second } = stage;
-  const [count, tight, slots, heldPath] = (["count", "tight", "slots", "held"] as const).map((name) => pathOf(cell, name)) as [string, string, string, string];
-  const start = () => startLoad(truth, [first, second], { paths: [count, tight, slots, count], clientsPerSeat: 2 });
+  const [count, tight, slots, heldPath] = (["count", "tight", "slots", "held"] as const).map(
+    (name) => pathOf(cell, name),
+  ) as [string, string, string, string];
+  const start = () =>
+    startLoad(truth, [first, second], { paths: [count, tight, slots, count], clientsPerSeat: 2 });
   let load = start();
   await load.answered(16);
   const quiet = cell.moment === "idle" || cell.moment === "mid-snapshot";
@@ -126,7 +147,10 @@ export async function playCell(stage: Stage, cell: Cell): Promise<CellOutcome> {
     else life.fate = "doomed";
     life.forgotten = cell.signal === "SIGKILL" && cell.dies === "both";
   }
-  const dying: Part[] = [...(cell.dies === "proxy" ? [] : [stage.daemon]), ...(proxyDies ? [life.part] : [])];
+  const dying: Part[] = [
+    ...(cell.dies === "proxy" ? [] : [stage.daemon]),
+    ...(proxyDies ? [life.part] : []),
+  ];
   for (const { child } of dying) child.kill(cell.signal);
   const proxyDrains = proxyDies && cell.signal === "SIGTERM";
   if (cell.dies !== "proxy") {
@@ -138,7 +162,10 @@ export async function playCell(stage: Stage, cell: Cell): Promise<CellOutcome> {
 
   const stillOpen = open.filter(({ sent }) => sent.life.fate !== "killed" && !sent.left);
   const heldExpected = stillOpen.filter(({ sent }) => sent.path === heldPath).length;
-  const held = await until(() => ruleNow(second.life.part.ready, heldPath, 0), ({ in_flight: inFlight }) => inFlight === heldExpected);
+  const held = await until(
+    () => ruleNow(second.life.part.ready, heldPath, 0),
+    ({ in_flight: inFlight }) => inFlight === heldExpected,
+  );
   await Promise.all(stillOpen.map((stream) => stream.finish()));
   if (proxyDies) {
     await ended(life.part);
@@ -152,9 +179,17 @@ export async function playCell(stage: Stage, cell: Cell): Promise<CellOutcome> {
   for (const { relay, fate } of lives) if (fate !== "killed") await relay.settled();
   const { body } = await admin(second.life.part.ready, "GET", "/rate-limits");
   const rules = body.rate_limits;
-  // Two crashes without a snapshot between them are told of in docs/architecture.md, and are not what is played here.
+  // Two crashes without a snapshot between them are told of in docs/architecture.md, and are not
+  // what is played here.
   while (await storeWrites(join(site.directory, "data"), 1, 2 * flushSeconds * 1000));
-  return { truth, lives, exitCodes: dying.map(({ child }) => child.exitCode), heldAfter: held.in_flight, heldExpected, rules };
+  return {
+    truth,
+    lives,
+    exitCodes: dying.map(({ child }) => child.exitCode),
+    heldAfter: held.in_flight,
+    heldExpected,
+    rules,
+  };
 }
 
 async function ended({ child }: Part): Promise<void> {
@@ -162,15 +197,21 @@ async function ended({ child }: Part): Promise<void> {
 }
 
 /** Brings the system to the moment; what it leaves open is returned. */
-async function reach({ site, truth, first, second }: Stage, cell: Cell): Promise<readonly OpenStream[]> {
+async function reach(
+  { site, truth, first, second }: Stage,
+  cell: Cell,
+): Promise<readonly OpenStream[]> {
   const { relay } = first.life;
   if (cell.moment === "idle") {
     for (const { life } of [first, second]) await life.relay.settled();
     return [];
   }
-  const open = await Promise.all([first, first, second].map(({ life }) => truth.open(life, pathOf(cell, "held"))));
+  const open = await Promise.all(
+    [first, first, second].map(({ life }) => truth.open(life, pathOf(cell, "held"))),
+  );
   switch (cell.moment) {
-    case "mid-stream": break;
+    case "mid-stream":
+      break;
     case "mid-admit": {
       // One verdict has been given and not read, one question asked and not read.
       const verdict = relay.hold("down", "admitted");
@@ -183,7 +224,9 @@ async function reach({ site, truth, first, second }: Stage, cell: Cell): Promise
     }
     case "mid-settle": {
       // One settle is durable and its acknowledgement not read, one is not read itself.
-      const triggers = await Promise.all([0, 1].map(() => truth.open(first.life, pathOf(cell, "count"))));
+      const triggers = await Promise.all(
+        [0, 1].map(() => truth.open(first.life, pathOf(cell, "count"))),
+      );
       const acknowledgement = relay.hold("down", "settled");
       void triggers[0]!.finish();
       await acknowledgement;
@@ -194,8 +237,17 @@ async function reach({ site, truth, first, second }: Stage, cell: Cell): Promise
     }
     case "mid-snapshot": {
       // No settle is on its way, so what is written next is a slice of a snapshot.
-      do open.push(...(await Promise.all([first, second].map(({ life }) => truth.open(life, widePath)))));
-      while (!(await storeWrites(join(site.directory, "data"), 1 + (cell.round % 4), 2 * flushSeconds * 1000)));
+      do
+        open.push(
+          ...(await Promise.all([first, second].map(({ life }) => truth.open(life, widePath)))),
+        );
+      while (
+        !(await storeWrites(
+          join(site.directory, "data"),
+          1 + (cell.round % 4),
+          2 * flushSeconds * 1000,
+        ))
+      );
       break;
     }
   }

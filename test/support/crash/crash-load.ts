@@ -1,23 +1,39 @@
 /**
- * The load of a crash test and the truth about it. Clients and provider stand in one process, so what
- * was asked, executed and told is known in one order; each response carries a number of tokens that no
- * other does, so that one that is lost, or charged twice, is found by its number.
+ * The load of a crash test and the truth about it. Clients and provider stand in one process, so
+ * what was asked, executed and told is known in one order; each response carries a number of tokens
+ * that no other does, so that one that is lost, or charged twice, is found by its number.
  */
 import { chat } from "../client.js";
 import type { Part } from "../processes/processes.js";
-import { beginStream, chunk, completion, type ScriptedUpstream, type UpstreamCallSeen, usageChunk } from "../providers/scripted-upstream.js";
+import {
+  beginStream,
+  chunk,
+  completion,
+  type ScriptedUpstream,
+  type UpstreamCallSeen,
+  usageChunk,
+} from "../providers/scripted-upstream.js";
 import type { Relay } from "../processes/socket-relay.js";
 
-/** A provider's time to answer: so that requests overlap, and the load is the system's and not the test's. */
+/**
+ * A provider's time to answer: so that requests overlap, and the load is the system's and not the
+ * test's.
+ */
 const answerMs = 25;
 
 /** One proxy process from its start to its end. */
 export interface Life {
   readonly part: Part;
   readonly relay: Relay;
-  /** `doomed`: told to end, so that its callers may see a broken connection; `killed`: its slots are nobody's from now on. */
+  /**
+   * `doomed`: told to end, so that its callers may see a broken connection; `killed`: its slots are
+   * nobody's from now on.
+   */
   fate: "living" | "doomed" | "killed";
-  /** Killed in one crash with the daemon: what it knew and the daemon hadn't made durable is known to nobody. */
+  /**
+   * Killed in one crash with the daemon: what it knew and the daemon hadn't made durable is known
+   * to nobody.
+   */
   forgotten: boolean;
 }
 
@@ -37,7 +53,10 @@ export interface Sent {
 /** A stream that has begun and waits. */
 export interface OpenStream {
   readonly sent: Sent;
-  /** The provider ends it; resolved when the client has seen the end, or the connection break under a doomed proxy. */
+  /**
+   * The provider ends it; resolved when the client has seen the end, or the connection break under
+   * a doomed proxy.
+   */
   finish(): Promise<void>;
   /** The client goes away. */
   leave(): void;
@@ -45,7 +64,9 @@ export interface OpenStream {
 
 export interface Truth {
   readonly sent: readonly Sent[];
-  /** The most responses that were under way at once for a path, those of killed proxies not counted. */
+  /**
+   * The most responses that were under way at once for a path, those of killed proxies not counted.
+   */
   peak(path: string): number;
   /** The status, or null when the connection broke under a doomed proxy. */
   ask(life: Life, path: string, options?: { readonly stream?: boolean }): Promise<number | null>;
@@ -62,7 +83,15 @@ export function createTruth(upstream: ScriptedUpstream): Truth {
   const opening = new Map<number, (call: UpstreamCallSeen) => void>();
 
   function begin(life: Life, path: string): Sent {
-    const request: Sent = { id: sent.length, path, life, executed: false, tokens: null, whole: false, left: false };
+    const request: Sent = {
+      id: sent.length,
+      path,
+      life,
+      executed: false,
+      tokens: null,
+      whole: false,
+      left: false,
+    };
     sent.push(request);
     return request;
   }
@@ -91,8 +120,12 @@ export function createTruth(upstream: ScriptedUpstream): Truth {
     const opened = opening.get(request.id);
     if (opened !== undefined) return opened(call);
     setTimeout(() => {
-      if (stream) call.response.end(`${chunk("", "stop")}${usageChunk(tell(request))}data: [DONE]\n\n`);
-      else call.response.writeHead(200, { "content-type": "application/json" }).end(completion(tell(request)));
+      if (stream)
+        call.response.end(`${chunk("", "stop")}${usageChunk(tell(request))}data: [DONE]\n\n`);
+      else
+        call.response
+          .writeHead(200, { "content-type": "application/json" })
+          .end(completion(tell(request)));
     }, answerMs);
   };
 
@@ -119,8 +152,13 @@ export function createTruth(upstream: ScriptedUpstream): Truth {
       const request = begin(life, path);
       const called = new Promise<UpstreamCallSeen>((resolve) => opening.set(request.id, resolve));
       const client = new AbortController();
-      const response = await chat(life.part.ready, { path, stream: true, user: String(request.id) }, client.signal);
-      if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+      const response = await chat(
+        life.part.ready,
+        { path, stream: true, user: String(request.id) },
+        client.signal,
+      );
+      if (response.status !== 200)
+        throw new Error(`${path}: ${response.status} ${await response.text()}`);
       const call = await called;
       return {
         sent: request,
@@ -158,8 +196,15 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-/** Clients that ask for these paths in turn, plain and streamed, until stopped; rejects what is neither served nor refused. */
-export function startLoad(truth: Truth, seats: readonly Seat[], { paths, clientsPerSeat }: { readonly paths: readonly string[]; readonly clientsPerSeat: number }): Load {
+/**
+ * Clients that ask for these paths in turn, plain and streamed, until stopped; rejects what is
+ * neither served nor refused.
+ */
+export function startLoad(
+  truth: Truth,
+  seats: readonly Seat[],
+  { paths, clientsPerSeat }: { readonly paths: readonly string[]; readonly clientsPerSeat: number },
+): Load {
   let stopped = false;
   let answered = 0;
   let waiters: { readonly goal: number; readonly resolve: () => void }[] = [];
@@ -171,15 +216,22 @@ export function startLoad(truth: Truth, seats: readonly Seat[], { paths, clients
         if (seat.life === life) await seat.next;
         continue;
       }
-      if (status !== 200 && status !== 429) throw new Error(`unexpected status ${status}\n${life.part.output()}`);
+      if (status !== 200 && status !== 429)
+        throw new Error(`unexpected status ${status}\n${life.part.output()}`);
       answered++;
       waiters = waiters.filter(({ goal, resolve }) => answered < goal || resolve());
     }
   };
-  const clients = Promise.all(seats.flatMap((seat) => Array.from({ length: clientsPerSeat }, (_, number) => client(seat, number))));
+  const clients = Promise.all(
+    seats.flatMap((seat) =>
+      Array.from({ length: clientsPerSeat }, (_, number) => client(seat, number)),
+    ),
+  );
   return {
     answered(requests) {
-      const reached = new Promise<void>((resolve) => waiters.push({ goal: answered + requests, resolve }));
+      const reached = new Promise<void>((resolve) =>
+        waiters.push({ goal: answered + requests, resolve }),
+      );
       return Promise.race([reached, clients.then(() => {})]);
     },
     async stop() {

@@ -1,4 +1,7 @@
-/** A proxy that does nothing but tell a daemon of requests that it has executed, as fast as the daemon writes them down. */
+/**
+ * A proxy that does nothing but tell a daemon of requests that it has executed, as fast as the
+ * daemon writes them down.
+ */
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { dial, type Peer } from "../../../shared/wire/ipc.js";
 import { wireVersion } from "../../../shared/version.js";
@@ -17,25 +20,41 @@ export interface Told {
 const chunk = 5_000;
 
 /** Resolves once `count` requests are durable. */
-export async function settleMany(socketPath: string, count: number, make: (index: number) => Told): Promise<void> {
+export async function settleMany(
+  socketPath: string,
+  count: number,
+  make: (index: number) => Told,
+): Promise<void> {
   let durable = 0;
   let heard = (): void => {};
   const reader = createFrameReader(frameBytesMaxFromDaemon);
   const link = await new Promise<{ peer: Peer; close(): void }>((resolve, reject) => {
     const dialed = dial({
-      path: socketPath, retry: false, onError: reject, onClose: () => {},
+      path: socketPath,
+      retry: false,
+      onError: reject,
+      onClose: () => {},
       onConnect: (peer) => {
-        say(peer, { kind: "hello", id: 1, wireVersion, role: "proxy", proxyId: "settle-load", leases: [], more: false });
+        say(peer, {
+          kind: "hello",
+          id: 1,
+          wireVersion,
+          role: "proxy",
+          proxyId: "settle-load",
+          leases: [],
+          more: false,
+        });
         heard = () => resolve({ peer, close: () => dialed.close() });
       },
-      onBytes: (_peer, bytes) => void reader.feed(bytes, (frame) => {
-        const message = fromDaemonFromWire(frame);
-        if (message?.kind === "settled") durable = message.seq;
-        if (message?.kind === "settled" || message?.kind === "welcome") heard();
-      }),
+      onBytes: (_peer, bytes) =>
+        void reader.feed(bytes, (frame) => {
+          const message = fromDaemonFromWire(frame);
+          if (message?.kind === "settled") durable = message.seq;
+          if (message?.kind === "settled" || message?.kind === "welcome") heard();
+        }),
     });
   });
-  for (let sent = 0; sent < count;) {
+  for (let sent = 0; sent < count; ) {
     const upTo = Math.min(count, sent + chunk);
     while (sent < upTo) say(link.peer, settleOf(++sent, make(sent - 1)));
     while (durable < upTo) await new Promise<void>((resolve) => (heard = resolve));
@@ -49,5 +68,21 @@ function say(peer: Peer, message: ToDaemon): void {
 
 function settleOf(seq: number, { userPath, record }: Told): ToDaemon {
   const target = { provider: record.provider, model: record.model };
-  return { kind: "settle", seq, of: "request", lease: 0, userPath, admittedAtMs: 0, lsn: 0, target, targetAtMs: 0, targetLsn: 0, startedAgoMs: 0, endedAgoMs: 0, tokens: record.inputTokens + record.outputTokens, estimated: false, record };
+  return {
+    kind: "settle",
+    seq,
+    of: "request",
+    lease: 0,
+    userPath,
+    admittedAtMs: 0,
+    lsn: 0,
+    target,
+    targetAtMs: 0,
+    targetLsn: 0,
+    startedAgoMs: 0,
+    endedAgoMs: 0,
+    tokens: record.inputTokens + record.outputTokens,
+    estimated: false,
+    record,
+  };
 }

@@ -1,12 +1,30 @@
-/** A mixed load on a gateway, and the truth about it: each request that was executed, with what must be recorded of it. */
+/**
+ * A mixed load on a gateway, and the truth about it: each request that was executed, with what must
+ * be recorded of it.
+ */
 import { createRandom } from "../../sim/random.js";
 import type { ScriptedUpstream, UpstreamCallSeen } from "../providers/scripted-upstream.js";
-import { anyKind, answer, type Asked, bodyOf, fromCache, isCut, type Kind, type Outcome, outcomeOf, readCut } from "./usage-kinds.js";
+import {
+  anyKind,
+  answer,
+  type Asked,
+  bodyOf,
+  fromCache,
+  isCut,
+  type Kind,
+  type Outcome,
+  outcomeOf,
+  readCut,
+} from "./usage-kinds.js";
 
 /** Who calls: the master key with a path, or a managed key, which is bound to its own. */
 export interface Sender {
   readonly path: string;
-  readonly key?: { readonly id: string; readonly value: string; readonly labels: readonly string[] };
+  readonly key?: {
+    readonly id: string;
+    readonly value: string;
+    readonly labels: readonly string[];
+  };
 }
 
 /** What is to be recorded of one executed request. */
@@ -36,11 +54,24 @@ export interface UsageLoad {
   /** One request; its status. */
   ask(url: string, sender: Sender, kind: Kind, clockMs: number): Promise<number>;
   /** Clients that ask one request after the other, as the seed has it, until stopped. */
-  run(urls: readonly string[], options: { readonly clientsPerUrl: number; readonly clockMs: number }): Running;
+  run(
+    urls: readonly string[],
+    options: { readonly clientsPerUrl: number; readonly clockMs: number },
+  ): Running;
 }
 
-/** Takes both providers over. `master` is the key that opens the gateway for senders without one of their own. */
-export function createUsageLoad(upstreams: { readonly test: ScriptedUpstream; readonly backup: ScriptedUpstream }, { seed, master, senders }: { readonly seed: number; readonly master: string; readonly senders: readonly Sender[] }): UsageLoad {
+/**
+ * Takes both providers over. `master` is the key that opens the gateway for senders without one of
+ * their own.
+ */
+export function createUsageLoad(
+  upstreams: { readonly test: ScriptedUpstream; readonly backup: ScriptedUpstream },
+  {
+    seed,
+    master,
+    senders,
+  }: { readonly seed: number; readonly master: string; readonly senders: readonly Sender[] },
+): UsageLoad {
   const asked: Asked[] = [];
   const served: Served[] = [];
   const leaked: string[] = [];
@@ -49,7 +80,10 @@ export function createUsageLoad(upstreams: { readonly test: ScriptedUpstream; re
 
   for (const [name, upstream] of Object.entries(upstreams)) {
     upstream.answer = (call) => {
-      const { user, input_file_id: file } = JSON.parse(call.body) as { user?: string; input_file_id?: string };
+      const { user, input_file_id: file } = JSON.parse(call.body) as {
+        user?: string;
+        input_file_id?: string;
+      };
       const request = asked[Number(user ?? file)]!;
       request.calls++;
       // A provider's time to answer, so that requests overlap.
@@ -67,8 +101,15 @@ export function createUsageLoad(upstreams: { readonly test: ScriptedUpstream; re
     const { endpoint, body } = bodyOf(said);
     const client = new AbortController();
     const response = await fetch(url + endpoint, {
-      method: "POST", body, signal: client.signal,
-      headers: { "content-type": "application/json", "x-request-id": requestId, authorization: `Bearer ${sender.key?.value ?? master}`, ...(sender.key === undefined ? { "x-sluice-user-path": sender.path } : {}) },
+      method: "POST",
+      body,
+      signal: client.signal,
+      headers: {
+        "content-type": "application/json",
+        "x-request-id": requestId,
+        authorization: `Bearer ${sender.key?.value ?? master}`,
+        ...(sender.key === undefined ? { "x-sluice-user-path": sender.path } : {}),
+      },
     });
     if (response.status === 429) {
       refused++;
@@ -77,7 +118,16 @@ export function createUsageLoad(upstreams: { readonly test: ScriptedUpstream; re
       return 429;
     }
     await (isCut(kind) ? readCut(response, client, kind, cutting) : response.arrayBuffer());
-    served.push({ requestId, clockMs, userPath: sender.path, keyId: sender.key?.id ?? "", labels: sender.key?.labels ?? [], endpoint, ...outcomeOf(said, body.length), ...(response.headers.get("x-cache") === "HIT" ? fromCache : {}) });
+    served.push({
+      requestId,
+      clockMs,
+      userPath: sender.path,
+      keyId: sender.key?.id ?? "",
+      labels: sender.key?.labels ?? [],
+      endpoint,
+      ...outcomeOf(said, body.length),
+      ...(response.headers.get("x-cache") === "HIT" ? fromCache : {}),
+    });
     if (kind === "plain") latestPlain.set(sender, request);
     return response.status;
   }
@@ -85,7 +135,9 @@ export function createUsageLoad(upstreams: { readonly test: ScriptedUpstream; re
   return {
     served,
     leaked,
-    get refused() { return refused; },
+    get refused() {
+      return refused;
+    },
     ask,
     run(urls, { clientsPerUrl, clockMs }) {
       let stopped = false;
@@ -95,14 +147,21 @@ export function createUsageLoad(upstreams: { readonly test: ScriptedUpstream; re
         while (!stopped) {
           const random = createRandom(seed + asked.length * 7919);
           const status = await ask(url, random.pick(senders), random.pick(anyKind), clockMs);
-          if (![200, 429, 500, 502].includes(status)) throw new Error(`unexpected status ${status}`);
+          if (![200, 429, 500, 502].includes(status))
+            throw new Error(`unexpected status ${status}`);
           ended++;
           waiters = waiters.filter(({ goal, resolve }) => ended < goal || resolve());
         }
       };
-      const clients = Promise.all(urls.flatMap((url) => Array.from({ length: clientsPerUrl }, () => client(url))));
+      const clients = Promise.all(
+        urls.flatMap((url) => Array.from({ length: clientsPerUrl }, () => client(url))),
+      );
       return {
-        ended: (requests) => Promise.race([new Promise<void>((resolve) => waiters.push({ goal: ended + requests, resolve })), clients.then(() => {})]),
+        ended: (requests) =>
+          Promise.race([
+            new Promise<void>((resolve) => waiters.push({ goal: ended + requests, resolve })),
+            clients.then(() => {}),
+          ]),
         async stop() {
           stopped = true;
           await clients;

@@ -1,4 +1,7 @@
-/** What usage should add up to: slow sums over everything that was served, in BigInt, and the bounds of periods by the calendar. */
+/**
+ * What usage should add up to: slow sums over everything that was served, in BigInt, and the bounds
+ * of periods by the calendar.
+ */
 import { dayOf } from "../../../shared/utc-day.js";
 import type { Served } from "./usage-load.js";
 
@@ -15,7 +18,16 @@ export interface Sum {
 }
 
 export function sumOf(served: Iterable<Served>): Sum {
-  const sum: Sum = { requests: 0, input: 0, output: 0, cached: 0, unpriced: 0, inputCost: 0n, outputCost: 0n, totalCost: 0n };
+  const sum: Sum = {
+    requests: 0,
+    input: 0,
+    output: 0,
+    cached: 0,
+    unpriced: 0,
+    inputCost: 0n,
+    outputCost: 0n,
+    totalCost: 0n,
+  };
   for (const one of served) {
     sum.requests++;
     sum.input += one.input;
@@ -54,23 +66,37 @@ export function withAncestors(userPath: string): string[] {
 const hourMs = 3_600_000;
 export const dailyAnchorMs = 6.75 * hourMs;
 
-/** When the period that holds a moment began; days begin at the anchor of 06:45, all else where it does by default. */
-export function periodStartMs(period: "hourly" | "daily" | "weekly" | "monthly", atMs: number): number {
+/**
+ * When the period that holds a moment began; days begin at the anchor of 06:45, all else where it
+ * does by default.
+ */
+export function periodStartMs(
+  period: "hourly" | "daily" | "weekly" | "monthly",
+  atMs: number,
+): number {
   const midnightMs = Date.parse(dayOf(atMs));
   switch (period) {
-    case "hourly": return Date.parse(`${new Date(atMs).toISOString().slice(0, 13)}:00:00Z`);
-    case "daily": return atMs >= midnightMs + dailyAnchorMs ? midnightMs + dailyAnchorMs : midnightMs - 24 * hourMs + dailyAnchorMs;
+    case "hourly":
+      return Date.parse(`${new Date(atMs).toISOString().slice(0, 13)}:00:00Z`);
+    case "daily":
+      return atMs >= midnightMs + dailyAnchorMs
+        ? midnightMs + dailyAnchorMs
+        : midnightMs - 24 * hourMs + dailyAnchorMs;
     case "weekly": {
       let startMs = midnightMs;
       while (new Date(startMs).getUTCDay() !== 1) startMs -= 24 * hourMs;
       return startMs;
     }
-    case "monthly": return Date.parse(`${dayOf(atMs).slice(0, 7)}-01`);
+    case "monthly":
+      return Date.parse(`${dayOf(atMs).slice(0, 7)}-01`);
   }
 }
 
 /** Groups what was served by a key; null keys are left out. */
-export function grouped(served: readonly Served[], keyOf: (one: Served) => string | null): Map<string, Served[]> {
+export function grouped(
+  served: readonly Served[],
+  keyOf: (one: Served) => string | null,
+): Map<string, Served[]> {
   const groups = new Map<string, Served[]>();
   for (const one of served) {
     const key = keyOf(one);

@@ -1,4 +1,7 @@
-/** A peer of the daemon that may say anything, and one that behaves and notices when it isn't served. */
+/**
+ * A peer of the daemon that may say anything, and one that behaves and notices when it isn't
+ * served.
+ */
 import { once } from "node:events";
 import net from "node:net";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
@@ -17,13 +20,40 @@ export interface HostilePeer {
   heard(kind: string): Promise<readonly unknown[]>;
 }
 
-export const helloFrame = (proxyId: string): Buffer => encodeFrame(["hello", 1, wireVersion, "proxy", proxyId, [], false]);
-export const admitFrame = (id: number, path: string): Buffer => encodeFrame(["admit", id, path, "vouched", ["test", "model"], false]);
+export const helloFrame = (proxyId: string): Buffer =>
+  encodeFrame(["hello", 1, wireVersion, "proxy", proxyId, [], false]);
+export const admitFrame = (id: number, path: string): Buffer =>
+  encodeFrame(["admit", id, path, "vouched", ["test", "model"], false]);
 
 /** A settle with any numbers; `times` stands for each of its moments. */
-export function settleFrame(seq: number, lease: number, path: string, tokens: number, times = 0, record: Execution | null = null): Buffer {
+export function settleFrame(
+  seq: number,
+  lease: number,
+  path: string,
+  tokens: number,
+  times = 0,
+  record: Execution | null = null,
+): Buffer {
   const target = { provider: "test", model: "model" };
-  return encodeFrame(toWire({ kind: "settle", of: "request", seq, lease, userPath: path, admittedAtMs: times, lsn: times, target, targetAtMs: times, targetLsn: times, startedAgoMs: times, endedAgoMs: times, tokens, estimated: false, record }));
+  return encodeFrame(
+    toWire({
+      kind: "settle",
+      of: "request",
+      seq,
+      lease,
+      userPath: path,
+      admittedAtMs: times,
+      lsn: times,
+      target,
+      targetAtMs: times,
+      targetLsn: times,
+      startedAgoMs: times,
+      endedAgoMs: times,
+      tokens,
+      estimated: false,
+      record,
+    }),
+  );
 }
 
 /** Msgpack bytes behind their length word. */
@@ -34,7 +64,10 @@ export function framed(body: Buffer | readonly number[]): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-export async function connectPeer(path: string, { reads = true }: { readonly reads?: boolean } = {}): Promise<HostilePeer> {
+export async function connectPeer(
+  path: string,
+  { reads = true }: { readonly reads?: boolean } = {},
+): Promise<HostilePeer> {
   const socket = net.connect({ path, allowHalfOpen: true });
   const frames: (readonly unknown[])[] = [];
   const waiters = new Set<() => void>();
@@ -71,7 +104,10 @@ export async function connectPeer(path: string, { reads = true }: { readonly rea
 }
 
 export interface Witness {
-  /** One admission after the other until `work` is done; how many were answered. Rejects when its connection is closed. */
+  /**
+   * One admission after the other until `work` is done; how many were answered. Rejects when its
+   * connection is closed.
+   */
   whileItIsServed(work: () => Promise<void>): Promise<number>;
   end(): void;
 }
@@ -90,7 +126,8 @@ export async function startWitness(path: string, userPath: string): Promise<Witn
   const ask = async (): Promise<void> => {
     const asked = ++id;
     peer.socket.write(admitFrame(asked, userPath));
-    while (!peer.frames.some((frame) => frame[0] === "admitted" && frame[1] === asked)) await Promise.race([new Promise((resolve) => peer.socket.once("data", resolve)), gone]);
+    while (!peer.frames.some((frame) => frame[0] === "admitted" && frame[1] === asked))
+      await Promise.race([new Promise((resolve) => peer.socket.once("data", resolve)), gone]);
     peer.socket.write(settleFrame(++seq, asked, userPath, 1));
     (peer.frames as unknown[]).length = 0;
   };

@@ -13,7 +13,10 @@ export interface Part {
   readonly ready: string;
   /** Everything that it printed so far. */
   output(): string;
-  /** Resolved once it has printed this: lines are gathered, and come a moment after what they tell of. */
+  /**
+   * Resolved once it has printed this: lines are gathered, and come a moment after what they tell
+   * of.
+   */
   printed(pattern: RegExp): Promise<void>;
   /** Ends it and waits for its end. */
   kill(signal: NodeJS.Signals): Promise<void>;
@@ -24,17 +27,30 @@ export interface Site {
   readonly configFile: string;
   readonly socket: string;
   startDaemon(): Promise<Part>;
-  /** A daemon whose wall clock is what `setClock` says, and which writes sums of usage as often as is said here. */
-  startClockedDaemon(nowMs: number, usageFlushMs?: number): Promise<Part & { setClock(nowMs: number): Promise<void> }>;
-  /** Begins to start a daemon with this wall clock and kills it after a while, which may be before it is ready. */
+  /**
+   * A daemon whose wall clock is what `setClock` says, and which writes sums of usage as often as
+   * is said here.
+   */
+  startClockedDaemon(
+    nowMs: number,
+    usageFlushMs?: number,
+  ): Promise<Part & { setClock(nowMs: number): Promise<void> }>;
+  /**
+   * Begins to start a daemon with this wall clock and kills it after a while, which may be before
+   * it is ready.
+   */
   killStartingDaemon(nowMs: number, afterMs: number): Promise<void>;
   /** A proxy on the daemon's socket, or on another that leads to it. */
   startProxy(socket?: string): Promise<Part>;
 }
 
-const compiled = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+const compiled = (path: string): string =>
+  fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-/** A configuration in a temporary directory; whatever is started there ends with the test. `yaml` comes without the `limiter` section's paths. */
+/**
+ * A configuration in a temporary directory; whatever is started there ends with the test. `yaml`
+ * comes without the `limiter` section's paths.
+ */
 export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}): Site {
   const directory = mkdtempSync(join(tmpdir(), "sluice-"));
   const configFile = join(directory, "sluice.yaml");
@@ -52,15 +68,23 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
   const begin = (script: string, extra: readonly string[]): ChildProcess => {
     const child = fork(compiled(script), ["--config", configFile, ...extra], {
       cwd: directory,
-      env: { PATH: process.env["PATH"], SLUICE_SOCKET: socket, SLUICE_DATA_DIR: join(directory, "data"), PORT: "0", ...env },
-      // Not the test's own flags, but as a supervisor starts it: reading source maps would be a tenth of its start.
+      env: {
+        PATH: process.env["PATH"],
+        SLUICE_SOCKET: socket,
+        SLUICE_DATA_DIR: join(directory, "data"),
+        PORT: "0",
+        ...env,
+      },
+      // Not the test's own flags, but as a supervisor starts it: reading source maps would be a
+      // tenth of its start.
       execArgv: [],
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     children.add(child);
     return child;
   };
-  const start = (script: string, extra: readonly string[] = []): Promise<Part> => asPart(begin(script, extra));
+  const start = (script: string, extra: readonly string[] = []): Promise<Part> =>
+    asPart(begin(script, extra));
   const clocked = "test/support/processes/clocked-limiterd.js";
   return {
     directory,
@@ -69,7 +93,10 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
     startDaemon: () => start("bin/sluice-limiterd.js"),
     startProxy: (to = socket) => start("bin/sluice-proxy.js", ["--socket", to]),
     async startClockedDaemon(nowMs, usageFlushMs) {
-      const part = await start(clocked, [String(nowMs), ...(usageFlushMs === undefined ? [] : [String(usageFlushMs)])]);
+      const part = await start(clocked, [
+        String(nowMs),
+        ...(usageFlushMs === undefined ? [] : [String(usageFlushMs)]),
+      ]);
       return {
         ...part,
         async setClock(to) {
@@ -94,7 +121,9 @@ async function asPart(child: ChildProcess): Promise<Part> {
   child.stderr?.on("data", (text: Buffer) => (output += text.toString()));
   const ready = await new Promise<string>((resolve, reject) => {
     child.once("message", (message: { ready?: string }) => resolve(message.ready ?? ""));
-    child.once("exit", (code, signal) => reject(new Error(`ended with ${code ?? signal} before it was ready:\n${output}`)));
+    child.once("exit", (code, signal) =>
+      reject(new Error(`ended with ${code ?? signal} before it was ready:\n${output}`)),
+    );
   });
   return {
     child,

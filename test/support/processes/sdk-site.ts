@@ -1,4 +1,7 @@
-/** Real processes for the SDK tests: a daemon, a proxy, and providers of each dialect that are one server. */
+/**
+ * Real processes for the SDK tests: a daemon, a proxy, and providers of each dialect that are one
+ * server.
+ */
 import type { Test } from "tap";
 import { admin, type RuleItem, until } from "../client.js";
 import { anthropicKey, openaiKey } from "../providers/model-api-answers.js";
@@ -16,16 +19,26 @@ export interface SdkSite {
   /** The proxy's address, without a path. */
   readonly url: string;
   /** Puts a rule on a path. */
-  limit(path: string, limit: { readonly period_seconds: number; readonly max_requests: number }): Promise<void>;
+  limit(
+    path: string,
+    limit: { readonly period_seconds: number; readonly max_requests: number },
+  ): Promise<void>;
   /** Runs it, and tells what it added to what `/` has counted, once no slot is held any more. */
-  counts(run: () => Promise<unknown>): Promise<{ readonly requests: number; readonly tokens: number }>;
+  counts(
+    run: () => Promise<unknown>,
+  ): Promise<{ readonly requests: number; readonly tokens: number }>;
 }
 
-/** Providers: `openai` speaks all of OpenAI's dialect, `chatty` only chat completions, `claude` Anthropic's. `smart` stands for all three, in another order. */
+/**
+ * Providers: `openai` speaks all of OpenAI's dialect, `chatty` only chat completions, `claude`
+ * Anthropic's. `smart` stands for all three, in another order.
+ */
 export async function startSdkSite(t: Test): Promise<SdkSite> {
   const api = await startModelApi();
   t.teardown(() => api.close());
-  const site = makeSite(t, `
+  const site = makeSite(
+    t,
+    `
 providers:
   openai: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [gpt-test] }
   chatty: { type: openai, base_url: "${api.baseUrl}", api_key: ${openaiKey}, models: [llama-test], operations: [chat_completions] }
@@ -34,13 +47,20 @@ virtual_models:
   smart: { strategy: failover, targets: [{ model: chatty/llama-test }, { model: claude/claude-test }, { model: openai/gpt-test }] }
 rate_limits:
   user_paths: [{ path: /, limits: [{ period_seconds: ${ageSeconds}, max_requests: 100000, max_tokens: 100000000 }, { period: concurrent, max_requests: 20 }] }]
-`, { SLUICE_MASTER_KEY: masterKey });
+`,
+    { SLUICE_MASTER_KEY: masterKey },
+  );
   await site.startDaemon();
   const proxy = await site.startProxy();
   const bearer = { authorization: `Bearer ${masterKey}` };
-  const rules = async () => (await admin(proxy.ready, "GET", "/rate-limits", undefined, bearer)).body.rate_limits.filter(({ subject }) => subject === "/");
+  const rules = async () =>
+    (await admin(proxy.ready, "GET", "/rate-limits", undefined, bearer)).body.rate_limits.filter(
+      ({ subject }) => subject === "/",
+    );
   const counted = async (): Promise<RuleItem> => {
-    const listed = await until(rules, (now) => now.some(({ period_seconds, in_flight }) => period_seconds === 0 && in_flight === 0));
+    const listed = await until(rules, (now) =>
+      now.some(({ period_seconds, in_flight }) => period_seconds === 0 && in_flight === 0),
+    );
     return listed.find(({ period_seconds }) => period_seconds === ageSeconds)!;
   };
   return {
@@ -48,14 +68,27 @@ rate_limits:
     proxy,
     url: proxy.ready,
     async limit(path, limit) {
-      const { status } = await admin(proxy.ready, "PUT", "/rate-limits", { user_path: path, limit_key: { period_seconds: limit.period_seconds }, max_requests: limit.max_requests }, bearer);
+      const { status } = await admin(
+        proxy.ready,
+        "PUT",
+        "/rate-limits",
+        {
+          user_path: path,
+          limit_key: { period_seconds: limit.period_seconds },
+          max_requests: limit.max_requests,
+        },
+        bearer,
+      );
       if (status !== 200) throw new Error(`the rule was answered with ${status}`);
     },
     async counts(run) {
       const before = await counted();
       await run();
       const after = await counted();
-      return { requests: after.requests_used - before.requests_used, tokens: after.tokens_used - before.tokens_used };
+      return {
+        requests: after.requests_used - before.requests_used,
+        tokens: after.tokens_used - before.tokens_used,
+      };
     },
   };
 }

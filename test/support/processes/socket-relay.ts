@@ -1,7 +1,7 @@
 /**
  * A Unix socket between one proxy and the daemon that reads along and can hold back what passes. It
- * stands for the kernel's socket buffer on a bad day: what is held counts as written and not yet read.
- * So it reaches a reader who outlives its writer, and is lost with a reader who dies.
+ * stands for the kernel's socket buffer on a bad day: what is held counts as written and not yet
+ * read. So it reaches a reader who outlives its writer, and is lost with a reader who dies.
  */
 import { once } from "node:events";
 import net from "node:net";
@@ -38,13 +38,19 @@ export interface Ledger {
 export interface Relay {
   readonly socket: string;
   readonly ledger: Ledger;
-  /** From the next frame of this kind on, nothing passes in this direction. Resolved when that frame is held. */
+  /**
+   * From the next frame of this kind on, nothing passes in this direction. Resolved when that frame
+   * is held.
+   */
   hold(direction: Direction, kind: string): Promise<void>;
   /** What is held passes, and so does all that follows. */
   letGo(): void;
   /** Resolved when so many more frames have passed, in either direction. */
   passed(frames: number): Promise<void>;
-  /** Resolved when every admission that was granted has its settle, and every settle is durable; rejects when that takes too long. */
+  /**
+   * Resolved when every admission that was granted has its settle, and every settle is durable;
+   * rejects when that takes too long.
+   */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -56,7 +62,10 @@ interface Hold {
   readonly reached: () => void;
 }
 
-/** Listens at `socket` for one proxy and connects each of its connections to the daemon at `daemonSocket`. */
+/**
+ * Listens at `socket` for one proxy and connects each of its connections to the daemon at
+ * `daemonSocket`.
+ */
 export async function startRelay(socket: string, daemonSocket: string): Promise<Relay> {
   const unanswered = new Map<number, string>();
   const granted = new Map<number, string>();
@@ -83,7 +92,8 @@ export async function startRelay(socket: string, daemonSocket: string): Promise<
     if (kind !== "settle") return;
     if (settles.has(id)) ledger.repeatedSettles++;
     const settle = toDaemonFromWire(frame);
-    if (settle?.kind !== "settle") throw new Error(`a settle that can't be read: ${JSON.stringify(frame)}`);
+    if (settle?.kind !== "settle")
+      throw new Error(`a settle that can't be read: ${JSON.stringify(frame)}`);
     const { of, userPath, tokens, estimated, record } = settle;
     if ((of === "request" || of === "withdrawn") && !settles.has(id)) ended++;
     settles.set(id, { of, userPath, tokens, estimated, record });
@@ -92,7 +102,8 @@ export async function startRelay(socket: string, daemonSocket: string): Promise<
     const toDaemon = net.connect({ path: daemonSocket, allowHalfOpen: true });
     const link: Link = { up: newLane(fromProxy, toDaemon), down: newLane(toDaemon, fromProxy) };
     links.add(link);
-    for (const direction of ["up", "down"] as const) pump(link[direction], () => holds.get(direction), note);
+    for (const direction of ["up", "down"] as const)
+      pump(link[direction], () => holds.get(direction), note);
     for (const end of [fromProxy, toDaemon]) {
       // A refused connection, or a reset: its `close` says all there is to say.
       end.on("error", () => {});
@@ -104,7 +115,8 @@ export async function startRelay(socket: string, daemonSocket: string): Promise<
   return {
     socket,
     ledger,
-    hold: (direction, kind) => new Promise((resolve) => holds.set(direction, { kind, reached: resolve })),
+    hold: (direction, kind) =>
+      new Promise((resolve) => holds.set(direction, { kind, reached: resolve })),
     passed: (more) => new Promise((resolve) => passing.push({ goal: frames + more, resolve })),
     letGo() {
       holds.clear();
@@ -113,7 +125,15 @@ export async function startRelay(socket: string, daemonSocket: string): Promise<
     settled() {
       if (isSettled()) return Promise.resolve();
       return new Promise((resolve, reject) => {
-        const deadline = setTimeout(() => reject(new Error(`granted ${granted.size}, settled ${settles.size}, durable ${ledger.ackedSeq}`)), settledDeadlineMs);
+        const deadline = setTimeout(
+          () =>
+            reject(
+              new Error(
+                `granted ${granted.size}, settled ${settles.size}, durable ${ledger.ackedSeq}`,
+              ),
+            ),
+          settledDeadlineMs,
+        );
         waiters.push(() => {
           clearTimeout(deadline);
           resolve();
@@ -140,9 +160,18 @@ interface Lane {
   held: Buffer[] | null;
 }
 
-const newLane = (from: net.Socket, to: net.Socket): Lane => ({ from, to, rest: Buffer.alloc(0), held: null });
+const newLane = (from: net.Socket, to: net.Socket): Lane => ({
+  from,
+  to,
+  rest: Buffer.alloc(0),
+  held: null,
+});
 
-function pump(lane: Lane, holding: () => Hold | undefined, note: (frame: readonly unknown[]) => void): void {
+function pump(
+  lane: Lane,
+  holding: () => Hold | undefined,
+  note: (frame: readonly unknown[]) => void,
+): void {
   lane.from.on("data", (bytes: Buffer) => {
     lane.rest = Buffer.concat([lane.rest, bytes]);
     while (lane.rest.length >= 4 && lane.rest.length >= 4 + lane.rest.readUInt32BE(0)) {
@@ -159,7 +188,8 @@ function pump(lane: Lane, holding: () => Hold | undefined, note: (frame: readonl
       else lane.held.push(bytesOfFrame);
     }
   });
-  // The writer is gone, perhaps with bytes unread, which makes an error of its end: what it wrote still reaches the reader, and then the end does.
+  // The writer is gone, perhaps with bytes unread, which makes an error of its end: what it wrote
+  // still reaches the reader, and then the end does.
   lane.from.on("close", () => {
     release(lane);
     lane.to.destroySoon();

@@ -1,4 +1,7 @@
-/** A process that opens a store and does one thing with it: holds it, writes until it is killed, commits as many bytes as it is told, or reads it all. It tells its parent what happened. */
+/**
+ * A process that opens a store and does one thing with it: holds it, writes until it is killed,
+ * commits as many bytes as it is told, or reads it all. It tells its parent what happened.
+ */
 import { openLmdbStore } from "../../../limiterd/store/lmdb-store.js";
 import { tables } from "../../../limiterd/store/store.js";
 
@@ -12,12 +15,19 @@ try {
     tell({ opened: process.pid });
   } else if (task === "commit") {
     process.on("message", (bytes: number) => {
-      store.commit([{ table: "windows", key: "a", value: ["x".repeat(bytes)] }]).then(() => tell({ committed: bytes }), (error: Error) => tell({ refused: `${error.name}: ${error.message}` }));
+      store.commit([{ table: "windows", key: "a", value: ["x".repeat(bytes)] }]).then(
+        () => tell({ committed: bytes }),
+        (error: Error) => tell({ refused: `${error.name}: ${error.message}` }),
+      );
     });
     tell({ opened: process.pid });
   } else if (task === "write") {
     for (let n = 1; ; n++) {
-      await store.commit([{ table: "windows", key: "left", value: [n] }, { table: "windows", key: "right", value: [n] }, { table: "journal", key: n, value: [n, "x".repeat(200)] }]);
+      await store.commit([
+        { table: "windows", key: "left", value: [n] },
+        { table: "windows", key: "right", value: [n] },
+        { table: "journal", key: n, value: [n, "x".repeat(200)] },
+      ]);
       tell({ written: n });
     }
   } else {

@@ -1,4 +1,7 @@
-/** A provider that speaks both dialects as OpenAI and Anthropic do: a real HTTP server on loopback, strict about credentials and what must be in a request. */
+/**
+ * A provider that speaks both dialects as OpenAI and Anthropic do: a real HTTP server on loopback,
+ * strict about credentials and what must be in a request.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerCall, type ApiCall, createKept } from "./model-api-answers.js";
@@ -27,7 +30,13 @@ export async function startModelApi(): Promise<ModelApi> {
     request.on("error", () => {});
     request.on("end", () => {
       const url = new URL(request.url ?? "/", "http://x");
-      const call: ApiCall = { method: request.method ?? "", path: url.pathname.slice("/v1".length), query: url.search, headers: request.headers, body: Buffer.concat(pieces) };
+      const call: ApiCall = {
+        method: request.method ?? "",
+        path: url.pathname.slice("/v1".length),
+        query: url.search,
+        headers: request.headers,
+        body: Buffer.concat(pieces),
+      };
       api.calls.push(call);
       void answerCall(kept, call, response);
     });

@@ -1,4 +1,7 @@
-/** A provider for what passes as it is: a real server that shows each request as it came, and does with it what a test says. */
+/**
+ * A provider for what passes as it is: a real server that shows each request as it came, and does
+ * with it what a test says.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -9,7 +12,9 @@ export interface Seen {
   readonly response: ServerResponse;
   /** All of it; rejects when it is cut. */
   readonly body: Promise<string>;
-  /** Resolved when the connection, or the response, is closed from the other side before its end. */
+  /**
+   * Resolved when the connection, or the response, is closed from the other side before its end.
+   */
   readonly abandoned: Promise<void>;
 }
 
@@ -32,7 +37,9 @@ export interface PassedUpstream {
 }
 
 export function replyJson(seen: Seen, value: unknown, headers: Record<string, string> = {}): void {
-  seen.response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
+  seen.response
+    .writeHead(200, { "content-type": "application/json", ...headers })
+    .end(JSON.stringify(value));
 }
 
 /** It answers `{}` once the body is there, and refuses upgrades, until told otherwise. */
@@ -43,7 +50,9 @@ export async function startPassedUpstream(): Promise<PassedUpstream> {
     // Asked for by every proxy at its start, if its models aren't configured.
     const body = readAll(request);
     body.catch(() => {});
-    const abandoned = new Promise<void>((resolve) => response.on("close", () => void (response.writableEnded || resolve())));
+    const abandoned = new Promise<void>((resolve) =>
+      response.on("close", () => void (response.writableEnded || resolve())),
+    );
     const seen: Seen = { request, response, body, abandoned };
     upstream.seen.push(seen);
     upstream.answer(seen);
@@ -65,8 +74,13 @@ export async function startPassedUpstream(): Promise<PassedUpstream> {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen: [],
     connections: () => connections,
-    answer: (seen) => void seen.body.then(() => replyJson(seen, {}), () => {}),
-    upgrade: ({ socket }) => socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"),
+    answer: (seen) =>
+      void seen.body.then(
+        () => replyJson(seen, {}),
+        () => {},
+      ),
+    upgrade: ({ socket }) =>
+      socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"),
     next: () => new Promise((resolve) => waiting.push(resolve)),
     async close() {
       for (const socket of sockets) socket.destroy();

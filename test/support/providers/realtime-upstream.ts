@@ -1,4 +1,7 @@
-/** The provider's side of realtime sessions, by `ws` on a scripted server: each response tells its usage, as OpenAI's do. */
+/**
+ * The provider's side of realtime sessions, by `ws` on a scripted server: each response tells its
+ * usage, as OpenAI's do.
+ */
 import type { IncomingMessage } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { PassedUpstream } from "./passed-upstream.js";
@@ -14,16 +17,40 @@ export interface RealtimeUpstream {
   next(): Promise<RealtimePeer>;
 }
 
-export const created = JSON.stringify({ type: "response.created", response: { id: "resp_1", status: "in_progress", usage: null } });
-export const delta = (text: string): string => JSON.stringify({ type: "response.output_text.delta", delta: text });
+export const created = JSON.stringify({
+  type: "response.created",
+  response: { id: "resp_1", status: "in_progress", usage: null },
+});
+export const delta = (text: string): string =>
+  JSON.stringify({ type: "response.output_text.delta", delta: text });
 export const done = (input: number, output: number): string =>
-  JSON.stringify({ type: "response.done", response: { id: "resp_1", status: "completed", usage: { total_tokens: input + output, input_tokens: input, output_tokens: output, input_token_details: { cached_tokens: 1, text_tokens: input, audio_tokens: 0 }, output_token_details: { text_tokens: output, audio_tokens: 0 } } } });
+  JSON.stringify({
+    type: "response.done",
+    response: {
+      id: "resp_1",
+      status: "completed",
+      usage: {
+        total_tokens: input + output,
+        input_tokens: input,
+        output_tokens: output,
+        input_token_details: { cached_tokens: 1, text_tokens: input, audio_tokens: 0 },
+        output_token_details: { text_tokens: output, audio_tokens: 0 },
+      },
+    },
+  });
 
-/** Sessions on `upstream` from now on: a `response.create` is answered with a response of 10 and 5 tokens. */
+/**
+ * Sessions on `upstream` from now on: a `response.create` is answered with a response of 10 and 5
+ * tokens.
+ */
 export function serveRealtime(upstream: PassedUpstream): RealtimeUpstream {
   const waiting: ((peer: RealtimePeer) => void)[] = [];
   const peers: RealtimePeer[] = [];
-  const server = new WebSocketServer({ noServer: true, perMessageDeflate: true, handleProtocols: (offered) => (offered.has("realtime") ? "realtime" : false) });
+  const server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: true,
+    handleProtocols: (offered) => (offered.has("realtime") ? "realtime" : false),
+  });
   upstream.upgrade = ({ request, socket, head }) =>
     server.handleUpgrade(request, socket, head, (ws) => {
       const peer = { socket: ws, request };
@@ -31,7 +58,8 @@ export function serveRealtime(upstream: PassedUpstream): RealtimeUpstream {
       ws.on("message", (message: Buffer, isBinary) => {
         if (isBinary) return ws.send(message);
         const event = JSON.parse(message.toString()) as { type: string };
-        if (event.type === "response.create") for (const said of [created, delta("hello"), done(10, 5)]) ws.send(said);
+        if (event.type === "response.create")
+          for (const said of [created, delta("hello"), done(10, 5)]) ws.send(said);
       });
       peers.push(peer);
       for (const resolve of waiting.splice(0)) resolve(peer);

@@ -24,32 +24,67 @@ function contentOf(scene: Scene): Block[] {
 const stopReason = (scene: Scene) => (scene === "tools" ? "tool_use" : "end_turn");
 
 export function message(model: string, scene: Scene): object {
-  return { id: "msg_01XFDUDYJgAACzvnptvVoYEL", type: "message", role: "assistant", model, content: contentOf(scene), stop_reason: stopReason(scene), stop_sequence: null, usage };
+  return {
+    id: "msg_01XFDUDYJgAACzvnptvVoYEL",
+    type: "message",
+    role: "assistant",
+    model,
+    content: contentOf(scene),
+    stop_reason: stopReason(scene),
+    stop_sequence: null,
+    usage,
+  };
 }
 
 /** The events of the same answer. */
 export function messageEvents(model: string, scene: Scene): { readonly type: string }[] {
-  const events: object[] = [{ type: "message_start", message: { ...message(model, scene), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } } }];
+  const events: object[] = [
+    {
+      type: "message_start",
+      message: {
+        ...message(model, scene),
+        content: [],
+        stop_reason: null,
+        usage: { ...usage, output_tokens: 1 },
+      },
+    },
+  ];
   for (const [index, block] of contentOf(scene).entries()) {
     events.push({ type: "content_block_start", index, content_block: emptyOf(block) });
     if (index === 0) events.push({ type: "ping" });
     for (const delta of deltasOf(block)) events.push({ type: "content_block_delta", index, delta });
     events.push({ type: "content_block_stop", index });
   }
-  events.push({ type: "message_delta", delta: { stop_reason: stopReason(scene), stop_sequence: null }, usage }, { type: "message_stop" });
+  events.push(
+    {
+      type: "message_delta",
+      delta: { stop_reason: stopReason(scene), stop_sequence: null },
+      usage,
+    },
+    { type: "message_stop" },
+  );
   return events as { type: string }[];
 }
 
 function emptyOf(block: Block): object {
   if (block.type === "tool_use") return { ...block, input: {} };
-  return block.type === "thinking" ? { type: "thinking", thinking: "", signature: "" } : { type: "text", text: "" };
+  return block.type === "thinking"
+    ? { type: "thinking", thinking: "", signature: "" }
+    : { type: "text", text: "" };
 }
 
 function deltasOf(block: Block): object[] {
   if (block.type === "tool_use") {
     const text = JSON.stringify(block["input"]);
-    return ["", text.slice(0, 6), text.slice(6)].map((partial_json) => ({ type: "input_json_delta", partial_json }));
+    return ["", text.slice(0, 6), text.slice(6)].map((partial_json) => ({
+      type: "input_json_delta",
+      partial_json,
+    }));
   }
-  if (block.type === "thinking") return [...pieces(thought).map((thinking) => ({ type: "thinking_delta", thinking })), { type: "signature_delta", signature }];
+  if (block.type === "thinking")
+    return [
+      ...pieces(thought).map((thinking) => ({ type: "thinking_delta", thinking })),
+      { type: "signature_delta", signature },
+    ];
   return pieces(String(block["text"])).map((text) => ({ type: "text_delta", text }));
 }

@@ -1,6 +1,9 @@
 /** What the providers of the SDK tests have to say, whatever dialect they say it in. */
 
-/** `tools`: two calls at once. `thinking`: a thought before the text. `report`: the text after the tools' results. */
+/**
+ * `tools`: two calls at once. `thinking`: a thought before the text. `report`: the text after the
+ * tools' results.
+ */
 export type Scene = "greeting" | "tools" | "thinking" | "report";
 
 /** Not all of it ASCII, so that bytes that are cut or decoded wrongly show. */
@@ -17,7 +20,11 @@ export interface WantedCall {
 
 /** The ids are those of the dialect: the one's begin with `call_`, the other's with `toolu_`. */
 export function wantedCalls(prefix: "call" | "toolu"): readonly WantedCall[] {
-  return ["Kyiv", "Oslo"].map((city) => ({ id: `${prefix}_01${city}`, name: "get_weather", input: { city } }));
+  return ["Kyiv", "Oslo"].map((city) => ({
+    id: `${prefix}_01${city}`,
+    name: "get_weather",
+    input: { city },
+  }));
 }
 
 export function textOf(scene: Scene): string {
@@ -29,5 +36,8 @@ export function pieces(text: string): string[] {
   return text.match(/\S+\s*/g) ?? [];
 }
 
-/** Tokens of every answer: the input is 20, 5 of it from a cache and 3 written to one; the output is 8. */
+/**
+ * Tokens of every answer: the input is 20, 5 of it from a cache and 3 written to one; the output is
+ * 8.
+ */
 export const told = { input: 20, cached: 5, cacheWritten: 3, output: 8, total: 28 };

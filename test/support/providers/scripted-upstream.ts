@@ -29,7 +29,9 @@ export function completion(totalTokens: number | null, content = "hello"): strin
     created: 1767225600,
     model: "test",
     choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
-    ...(totalTokens === null ? {} : { usage: { prompt_tokens: totalTokens, completion_tokens: 0, total_tokens: totalTokens } }),
+    ...(totalTokens === null
+      ? {}
+      : { usage: { prompt_tokens: totalTokens, completion_tokens: 0, total_tokens: totalTokens } }),
   });
 }
 
@@ -52,15 +54,25 @@ export function beginStream(call: UpstreamCallSeen): ServerResponse {
   return call.response;
 }
 
-/** Starts one; it answers with a completion of 10 tokens until told otherwise, and lists no models. */
+/**
+ * Starts one; it answers with a completion of 10 tokens until told otherwise, and lists no models.
+ */
 export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
   const waiters: ((call: UpstreamCallSeen) => void)[] = [];
   const server: Server = createServer((request, response) => {
     const pieces: Buffer[] = [];
     request.on("data", (piece: Buffer) => pieces.push(piece));
     request.on("end", () => {
-      const abandoned = new Promise<void>((resolve) => response.on("close", () => void (response.writableEnded || resolve())));
-      const call: UpstreamCallSeen = { path: request.url ?? "", headers: request.headers, body: Buffer.concat(pieces).toString(), response, abandoned };
+      const abandoned = new Promise<void>((resolve) =>
+        response.on("close", () => void (response.writableEnded || resolve())),
+      );
+      const call: UpstreamCallSeen = {
+        path: request.url ?? "",
+        headers: request.headers,
+        body: Buffer.concat(pieces).toString(),
+        response,
+        abandoned,
+      };
       if (request.method === "GET") return void response.writeHead(404).end();
       upstream.calls.push(call);
       upstream.answer(call);

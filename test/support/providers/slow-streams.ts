@@ -1,4 +1,7 @@
-/** A provider whose streams take their time, and clients that hold many of them: for tests and for `npm run bench:streams`. */
+/**
+ * A provider whose streams take their time, and clients that hold many of them: for tests and for
+ * `npm run bench:streams`.
+ */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { chunk, usageChunk } from "./scripted-upstream.js";
@@ -15,7 +18,10 @@ const streamEnd = `${chunk("", "stop")}${usageChunk(streamTokens)}data: [DONE]\n
 /** Whether this is a stream to its end, with each event in its place. */
 function isWhole(text: string): boolean {
   const events = text.split("word").length - 1;
-  return events > 0 && text === `${Array.from({ length: events }, (_, i) => eventText(i)).join("")}${streamEnd}`;
+  return (
+    events > 0 &&
+    text === `${Array.from({ length: events }, (_, i) => eventText(i)).join("")}${streamEnd}`
+  );
 }
 
 export interface SlowProvider {
@@ -25,13 +31,18 @@ export interface SlowProvider {
   readonly open: number;
   /** Connections it has accepted so far. */
   readonly connections: number;
-  /** Those under way end in order, each when its next event is due and it has had so many at least. */
+  /**
+   * Those under way end in order, each when its next event is due and it has had so many at least.
+   */
   finish(events: number): void;
   /** Cuts what is under way. */
   close(): Promise<void>;
 }
 
-/** Answers every POST with a stream: an event at once, then one each `everyMs`, until it is to finish. */
+/**
+ * Answers every POST with a stream: an event at once, then one each `everyMs`, until it is to
+ * finish.
+ */
 export async function startSlowProvider(everyMs: number): Promise<SlowProvider> {
   const open = new Map<ServerResponse, { events: number }>();
   const server = createServer((incoming, response) => {
@@ -59,7 +70,9 @@ export async function startSlowProvider(everyMs: number): Promise<SlowProvider> 
   // A connection at rest stays until its other side closes it.
   server.keepAliveTimeout = 600_000;
   // By default 511 connections may wait to be accepted.
-  await new Promise<void>((resolve) => server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, resolve));
+  await new Promise<void>((resolve) =>
+    server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, resolve),
+  );
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     get open() {
@@ -79,7 +92,10 @@ export async function startSlowProvider(everyMs: number): Promise<SlowProvider> 
   };
 }
 
-/** How streams ended, by number. `cut`: before their end; `wrong`: with an event missing or misplaced; `refused`: not begun; `left`: by their client. */
+/**
+ * How streams ended, by number. `cut`: before their end; `wrong`: with an event missing or
+ * misplaced; `refused`: not begun; `left`: by their client.
+ */
 export interface StreamsEnded {
   readonly complete: number;
   readonly cut: number;
@@ -99,7 +115,12 @@ export interface StreamClients {
 
 /** Each client is a connection of its own. */
 export function createStreamClients(): StreamClients {
-  const body = JSON.stringify({ model: "test/model", messages: [{ role: "user", content: "hi" }], stream: true, stream_options: { include_usage: true } });
+  const body = JSON.stringify({
+    model: "test/model",
+    messages: [{ role: "user", content: "hi" }],
+    stream: true,
+    stream_options: { include_usage: true },
+  });
   const open = new Set<() => void>();
   let counts = { complete: 0, cut: 0, wrong: 0, refused: 0, left: 0 };
   let onNoneOpen: () => void = () => {};
@@ -107,7 +128,11 @@ export function createStreamClients(): StreamClients {
   function openOne(url: string): Promise<void> {
     return new Promise((begun) => {
       let text = "";
-      const asking = request(`${url}/v1/chat/completions`, { method: "POST", agent: false, headers: { "content-type": "application/json" } });
+      const asking = request(`${url}/v1/chat/completions`, {
+        method: "POST",
+        agent: false,
+        headers: { "content-type": "application/json" },
+      });
       const end = (how: keyof StreamsEnded): void => {
         if (!open.delete(leave)) return;
         counts[how]++;
@@ -127,7 +152,9 @@ export function createStreamClients(): StreamClients {
           text += piece;
         });
         response.on("error", () => end("cut"));
-        response.on("end", () => end(response.statusCode !== 200 ? "refused" : isWhole(text) ? "complete" : "wrong"));
+        response.on("end", () =>
+          end(response.statusCode !== 200 ? "refused" : isWhole(text) ? "complete" : "wrong"),
+        );
       });
       asking.end(body);
     });

@@ -1,4 +1,7 @@
-/** SPEC "Effects of operations on a rule's counters", row by row; each again after a daemon's end, by SIGTERM and by kill −9 after a snapshot. */
+/**
+ * SPEC "Effects of operations on a rule's counters", row by row; each again after a daemon's end,
+ * by SIGTERM and by kill −9 after a snapshot.
+ */
 import t, { type Test } from "tap";
 import { sweepChildren } from "../../../../limiterd/lifecycle/snapshot.js";
 import type { AdminOp } from "../../../../shared/wire/message.js";
@@ -24,8 +27,11 @@ class Site {
     const id = ++this.#id;
     this.#proxy.say({ kind: "admin", id, op, body });
     await this.daemon.commit();
-    const answer = this.#proxy.heard.find((message) => message.kind === "answer" && message.id === id);
-    if (answer === undefined) throw new Error(`${op} failed: ${JSON.stringify(this.#proxy.heard.at(-1))}`);
+    const answer = this.#proxy.heard.find(
+      (message) => message.kind === "answer" && message.id === id,
+    );
+    if (answer === undefined)
+      throw new Error(`${op} failed: ${JSON.stringify(this.#proxy.heard.at(-1))}`);
   }
 
   put(body: Record<string, unknown>): Promise<void> {
@@ -44,27 +50,47 @@ class Site {
     return () => void this.#proxy.say(settleOf(lease, ++this.#seq, 10));
   }
 
-  /** The daemon ends and starts again on what it left. After a stop everything is written; after kill −9 what the last snapshot and the commits left. */
+  /**
+   * The daemon ends and starts again on what it left. After a stop everything is written; after
+   * kill −9 what the last snapshot and the commits left.
+   */
   async restart(how: "SIGTERM" | "kill -9"): Promise<void> {
     await this.daemon.snapshot();
-    if (how === "SIGTERM") await Promise.all([this.daemon.state.writer.close(), this.daemon.commit()]);
+    if (how === "SIGTERM")
+      await Promise.all([this.daemon.state.writer.close(), this.daemon.commit()]);
     const { nowMs } = this.daemon;
     this.daemon = startDaemon([], { store: this.daemon.store.crash(), nowMs });
-    // The same proxy without its leases: another one in truth, but its settles go on being numbered.
+    // The same proxy without its leases: another one in truth, but its settles go on being
+    // numbered.
     this.#proxy = this.daemon.proxy("p1");
   }
 
-  /** What a rule on a user path counts: requests, tokens, in flight; for a template by child. Null: there is no such rule. */
+  /**
+   * What a rule on a user path counts: requests, tokens, in flight; for a template by child. Null:
+   * there is no such rule.
+   */
   at(subject: string, periodSeconds = 86_400): unknown {
     const rule = this.daemon.state.book.find({ scope: "user_path", subject, periodSeconds });
     if (rule === null) return null;
-    const counted = ({ window, inFlight }: NonNullable<typeof rule.own>): readonly number[] => [window.previousRequests + window.currentRequests, window.previousTokens + window.currentTokens, inFlight];
-    return rule.own === null ? Object.fromEntries(childNames(rule.children).map((child) => [child, counted(rule.children.copy(child)!)])) : counted(rule.own);
+    const counted = ({ window, inFlight }: NonNullable<typeof rule.own>): readonly number[] => [
+      window.previousRequests + window.currentRequests,
+      window.previousTokens + window.currentTokens,
+      inFlight,
+    ];
+    return rule.own === null
+      ? Object.fromEntries(
+          childNames(rule.children).map((child) => [child, counted(rule.children.copy(child)!)]),
+        )
+      : counted(rule.own);
   }
 }
 
 /** Runs a row three times: `check` right after `act`, and after each kind of restart. */
-function row(name: string, act: (site: Site) => Promise<unknown>, check: (site: Site, t: Test, restarted: boolean) => void): void {
+function row(
+  name: string,
+  act: (site: Site) => Promise<unknown>,
+  check: (site: Site, t: Test, restarted: boolean) => void,
+): void {
   void t.test(name, async (t) => {
     for (const how of ["no restart", "SIGTERM", "kill -9"] as const) {
       await t.test(how, async (t) => {
@@ -81,43 +107,76 @@ function row(name: string, act: (site: Site) => Promise<unknown>, check: (site: 
   });
 }
 
-row("an edit of the caps alone keeps the counters", async (site) => {
-  await site.put({ user_path: "/a" });
-  await site.use("/a/x", 3);
-  await site.hold("/a");
-  await site.put({ user_path: "/a", max_requests: 5, max_tokens: undefined });
-}, (site, t, restarted) => {
-  t.same(site.at("/a"), [4, 30, restarted ? 0 : 1], "the request in flight too; after a restart its gauge is zero");
-  t.match(site.daemon.state.book.find({ scope: "user_path", subject: "/a", periodSeconds: 86_400 })!.definition, { maxRequests: 5, maxTokens: null });
-});
+row(
+  "an edit of the caps alone keeps the counters",
+  async (site) => {
+    await site.put({ user_path: "/a" });
+    await site.use("/a/x", 3);
+    await site.hold("/a");
+    await site.put({ user_path: "/a", max_requests: 5, max_tokens: undefined });
+  },
+  (site, t, restarted) => {
+    t.same(
+      site.at("/a"),
+      [4, 30, restarted ? 0 : 1],
+      "the request in flight too; after a restart its gauge is zero",
+    );
+    t.match(
+      site.daemon.state.book.find({ scope: "user_path", subject: "/a", periodSeconds: 86_400 })!
+        .definition,
+      { maxRequests: 5, maxTokens: null },
+    );
+  },
+);
 
-row("an edit of scope, subject or period is another rule that begins at zero; the old one stays until it is deleted", async (site) => {
-  await site.put({ user_path: "/a" });
-  await site.use("/a", 3);
-  await site.put({ user_path: "/a", limit_key: { period: "hour" } });
-  await site.put({ user_path: "/b" });
-  await site.put({ scope: "provider", subject: "openai" });
-  await site.put({ user_path: "/old" });
-  await site.use("/old", 2);
-  await site.put({ user_path: "/new" });
-  await site.admin("rate-limits.delete", { user_path: "/old", ...day });
-}, (site, t) => {
-  t.same([site.at("/a"), site.at("/a", 3600), site.at("/b")], [[3, 30, 0], [0, 0, 0], [0, 0, 0]]);
-  t.same([site.at("/old"), site.at("/new")], [null, [0, 0, 0]]);
-  t.match(site.daemon.state.book.find({ scope: "provider", subject: "openai", periodSeconds: 86_400 })!.own!.window, { previousRequests: 0, currentRequests: 2 }, "the requests since it was made");
-});
+row(
+  "an edit of scope, subject or period is another rule that begins at zero; the old one stays until it is deleted",
+  async (site) => {
+    await site.put({ user_path: "/a" });
+    await site.use("/a", 3);
+    await site.put({ user_path: "/a", limit_key: { period: "hour" } });
+    await site.put({ user_path: "/b" });
+    await site.put({ scope: "provider", subject: "openai" });
+    await site.put({ user_path: "/old" });
+    await site.use("/old", 2);
+    await site.put({ user_path: "/new" });
+    await site.admin("rate-limits.delete", { user_path: "/old", ...day });
+  },
+  (site, t) => {
+    t.same(
+      [site.at("/a"), site.at("/a", 3600), site.at("/b")],
+      [
+        [3, 30, 0],
+        [0, 0, 0],
+        [0, 0, 0],
+      ],
+    );
+    t.same([site.at("/old"), site.at("/new")], [null, [0, 0, 0]]);
+    t.match(
+      site.daemon.state.book.find({ scope: "provider", subject: "openai", periodSeconds: 86_400 })!
+        .own!.window,
+      { previousRequests: 0, currentRequests: 2 },
+      "the requests since it was made",
+    );
+  },
+);
 
-row("a deleted rule is gone, and made again it begins at zero", async (site) => {
-  for (const path of ["/gone", "/again", "/kept"]) {
-    await site.put({ user_path: path });
-    await site.use(path, 3);
-  }
-  await site.daemon.snapshot();
-  for (const path of ["/gone", "/again"]) await site.admin("rate-limits.delete", { user_path: path, ...day });
-  await site.put({ user_path: "/again" });
-}, (site, t) => {
-  t.same([site.at("/gone"), site.at("/again"), site.at("/kept")], [null, [0, 0, 0], [3, 30, 0]]);
-});
+row(
+  "a deleted rule is gone, and made again it begins at zero",
+  async (site) => {
+    for (const path of ["/gone", "/again", "/kept"]) {
+      await site.put({ user_path: path });
+      await site.use(path, 3);
+    }
+    await site.daemon.snapshot();
+    for (const path of ["/gone", "/again"])
+      await site.admin("rate-limits.delete", { user_path: path, ...day });
+    await site.put({ user_path: "/again" });
+  },
+  (site, t) => {
+    t.same([site.at("/gone"), site.at("/again"), site.at("/kept")], [null, [0, 0, 0], [3, 30, 0]]);
+  },
+);
 
 for (const how of ["SIGTERM", "kill -9"] as const) {
   void t.test(`a rule that is made again after a restart begins at zero too: ${how}`, async (t) => {
@@ -136,88 +195,148 @@ for (const how of ["SIGTERM", "kill -9"] as const) {
   });
 }
 
-row("reset of one rule clears its windows alone; what is in flight stays counted", async (site) => {
-  for (const path of ["/a", "/b"]) {
-    await site.put({ user_path: path });
-    await site.use(path, 3);
-    await site.hold(path);
-  }
-  await site.daemon.snapshot();
-  await site.admin("rate-limits.reset-one", { scope: "user_path", subject: "/a", period: "day" });
-}, (site, t, restarted) => {
-  t.same([site.at("/a"), site.at("/b")], restarted ? [[0, 0, 0], [4, 30, 0]] : [[0, 0, 1], [4, 30, 1]]);
-});
+row(
+  "reset of one rule clears its windows alone; what is in flight stays counted",
+  async (site) => {
+    for (const path of ["/a", "/b"]) {
+      await site.put({ user_path: path });
+      await site.use(path, 3);
+      await site.hold(path);
+    }
+    await site.daemon.snapshot();
+    await site.admin("rate-limits.reset-one", { scope: "user_path", subject: "/a", period: "day" });
+  },
+  (site, t, restarted) => {
+    t.same(
+      [site.at("/a"), site.at("/b")],
+      restarted
+        ? [
+            [0, 0, 0],
+            [4, 30, 0],
+          ]
+        : [
+            [0, 0, 1],
+            [4, 30, 1],
+          ],
+    );
+  },
+);
 
-row("reset of all clears the windows of every rule", async (site) => {
-  for (const path of ["/a", "/b"]) {
-    await site.put({ user_path: path });
-    await site.use(path, 3);
-  }
-  await site.put({ user_path: "/kids", per_child: true });
-  await site.use("/kids/ann", 2);
-  const end = await site.hold("/a");
-  await site.daemon.snapshot();
-  await site.admin("rate-limits.reset", { confirmation: "reset" });
-  t.same(site.at("/a"), [0, 0, 1]);
-  end();
-  await site.daemon.commit();
-}, (site, t) => {
-  t.same([site.at("/a"), site.at("/b"), site.at("/kids")], [[0, 10, 0], [0, 0, 0], {}], "the request in flight charged its tokens when it ended");
-});
+row(
+  "reset of all clears the windows of every rule",
+  async (site) => {
+    for (const path of ["/a", "/b"]) {
+      await site.put({ user_path: path });
+      await site.use(path, 3);
+    }
+    await site.put({ user_path: "/kids", per_child: true });
+    await site.use("/kids/ann", 2);
+    const end = await site.hold("/a");
+    await site.daemon.snapshot();
+    await site.admin("rate-limits.reset", { confirmation: "reset" });
+    t.same(site.at("/a"), [0, 0, 1]);
+    end();
+    await site.daemon.commit();
+  },
+  (site, t) => {
+    t.same(
+      [site.at("/a"), site.at("/b"), site.at("/kids")],
+      [[0, 10, 0], [0, 0, 0], {}],
+      "the request in flight charged its tokens when it ended",
+    );
+  },
+);
 
-row("reset of a template clears the windows of all its children; their slots are given back as their requests end", async (site) => {
-  await site.put({ user_path: "/kids", per_child: true });
-  await site.use("/kids/ann", 2);
-  await site.use("/kids/bob/phone", 1);
-  const end = await site.hold("/kids/ann/phone");
-  await site.daemon.snapshot();
-  await site.admin("rate-limits.reset-one", { scope: "user_path", subject: "/kids", period: "day" });
-  await sweepChildren(site.daemon.state, site.daemon.nowMs, () => Promise.resolve());
-  t.same(site.at("/kids"), { ann: [0, 0, 1] }, "only a child with a request in flight is still there");
-  end();
-  await site.daemon.commit();
-  t.same(site.at("/kids"), { ann: [0, 10, 0] });
-  await site.admin("rate-limits.reset-one", { scope: "user_path", subject: "/kids", period: "day" });
-}, (site, t) => {
-  t.same(site.at("/kids"), {});
-});
+row(
+  "reset of a template clears the windows of all its children; their slots are given back as their requests end",
+  async (site) => {
+    await site.put({ user_path: "/kids", per_child: true });
+    await site.use("/kids/ann", 2);
+    await site.use("/kids/bob/phone", 1);
+    const end = await site.hold("/kids/ann/phone");
+    await site.daemon.snapshot();
+    await site.admin("rate-limits.reset-one", {
+      scope: "user_path",
+      subject: "/kids",
+      period: "day",
+    });
+    await sweepChildren(site.daemon.state, site.daemon.nowMs, () => Promise.resolve());
+    t.same(
+      site.at("/kids"),
+      { ann: [0, 0, 1] },
+      "only a child with a request in flight is still there",
+    );
+    end();
+    await site.daemon.commit();
+    t.same(site.at("/kids"), { ann: [0, 10, 0] });
+    await site.admin("rate-limits.reset-one", {
+      scope: "user_path",
+      subject: "/kids",
+      period: "day",
+    });
+  },
+  (site, t) => {
+    t.same(site.at("/kids"), {});
+  },
+);
 
-row("a deleted template is gone with its children, and made again they begin at zero", async (site) => {
-  await site.put({ user_path: "/kids", per_child: true });
-  await site.use("/kids/ann", 2);
-  const end = await site.hold("/kids/bob");
-  await site.daemon.snapshot();
-  await site.admin("rate-limits.delete", { user_path: "/kids", ...day });
-  t.equal(site.at("/kids"), null);
-  await site.put({ user_path: "/kids", per_child: true });
-  t.same(site.at("/kids"), {});
-  end();
-  await site.use("/kids/ann", 1);
-}, (site, t) => {
-  t.same(site.at("/kids"), { bob: [0, 10, 0], ann: [1, 10, 0] }, "no slot is held, and none is given back twice");
-});
+row(
+  "a deleted template is gone with its children, and made again they begin at zero",
+  async (site) => {
+    await site.put({ user_path: "/kids", per_child: true });
+    await site.use("/kids/ann", 2);
+    const end = await site.hold("/kids/bob");
+    await site.daemon.snapshot();
+    await site.admin("rate-limits.delete", { user_path: "/kids", ...day });
+    t.equal(site.at("/kids"), null);
+    await site.put({ user_path: "/kids", per_child: true });
+    t.same(site.at("/kids"), {});
+    end();
+    await site.use("/kids/ann", 1);
+  },
+  (site, t) => {
+    t.same(
+      site.at("/kids"),
+      { bob: [0, 10, 0], ann: [1, 10, 0] },
+      "no slot is held, and none is given back twice",
+    );
+  },
+);
 
-row("a switch between shared and per child begins clean, both ways", async (site) => {
-  await site.put({ user_path: "/up" });
-  await site.use("/up/ann", 3);
-  await site.put({ user_path: "/down", per_child: true });
-  await site.use("/down/ann", 3);
-  await site.daemon.snapshot();
-  await site.put({ user_path: "/up", per_child: true });
-  await site.put({ user_path: "/down" });
-  await site.use("/up/ann", 1);
-}, (site, t) => {
-  t.same([site.at("/up"), site.at("/down")], [{ ann: [1, 10, 0] }, [0, 0, 0]]);
-});
+row(
+  "a switch between shared and per child begins clean, both ways",
+  async (site) => {
+    await site.put({ user_path: "/up" });
+    await site.use("/up/ann", 3);
+    await site.put({ user_path: "/down", per_child: true });
+    await site.use("/down/ann", 3);
+    await site.daemon.snapshot();
+    await site.put({ user_path: "/up", per_child: true });
+    await site.put({ user_path: "/down" });
+    await site.use("/up/ann", 1);
+  },
+  (site, t) => {
+    t.same([site.at("/up"), site.at("/down")], [{ ann: [1, 10, 0] }, [0, 0, 0]]);
+  },
+);
 
-row("a restart keeps the windows of rules and children and starts gauges at zero", async (site) => {
-  await site.put({ user_path: "/a" });
-  await site.put({ user_path: "/a", limit_key: { period: "concurrent" }, max_tokens: undefined });
-  await site.put({ user_path: "/kids", per_child: true });
-  await site.use("/a", 3);
-  await site.use("/kids/ann", 2);
-  await site.hold("/a");
-  await site.hold("/kids/ann");
-}, (site, t, restarted) => {
-  t.same([site.at("/a"), site.at("/a", 0), site.at("/kids")], restarted ? [[4, 30, 0], [0, 0, 0], { ann: [3, 20, 0] }] : [[4, 30, 1], [0, 0, 1], { ann: [3, 20, 1] }]);
-});
+row(
+  "a restart keeps the windows of rules and children and starts gauges at zero",
+  async (site) => {
+    await site.put({ user_path: "/a" });
+    await site.put({ user_path: "/a", limit_key: { period: "concurrent" }, max_tokens: undefined });
+    await site.put({ user_path: "/kids", per_child: true });
+    await site.use("/a", 3);
+    await site.use("/kids/ann", 2);
+    await site.hold("/a");
+    await site.hold("/kids/ann");
+  },
+  (site, t, restarted) => {
+    t.same(
+      [site.at("/a"), site.at("/a", 0), site.at("/kids")],
+      restarted
+        ? [[4, 30, 0], [0, 0, 0], { ann: [3, 20, 0] }]
+        : [[4, 30, 1], [0, 0, 1], { ann: [3, 20, 1] }],
+    );
+  },
+);

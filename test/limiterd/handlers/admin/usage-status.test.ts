@@ -1,4 +1,7 @@
-/** What the daemon tells of usage: the status of a path, summaries, exports; and that nobody waits for it. */
+/**
+ * What the daemon tells of usage: the status of a path, summaries, exports; and that nobody waits
+ * for it.
+ */
 import t from "tap";
 import { batchesPerTrim, exportedRecordsMax, rollupsPerSlice } from "../../../../shared/bounds.js";
 import { createUsageTrimmer } from "../../../../limiterd/usage/trim-usage.js";
@@ -6,7 +9,17 @@ import { totalPrefix } from "../../../../limiterd/usage/rollup-keys.js";
 import { usageKey, type UsageRecord } from "../../../../limiterd/usage/usage-records.js";
 import { dayOf } from "../../../../shared/utc-day.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
-import { ask, askFor, counts, executed, pathRule, refusal, settleOf, startDaemon, type TestDaemon } from "../../daemon.js";
+import {
+  ask,
+  askFor,
+  counts,
+  executed,
+  pathRule,
+  refusal,
+  settleOf,
+  startDaemon,
+  type TestDaemon,
+} from "../../daemon.js";
 
 const dayMs = 86_400_000;
 const nowMs = Date.parse("2026-03-10T12:00:20Z");
@@ -14,57 +27,219 @@ const year = { start_date: "2025-03-11", end_date: "2026-03-10" };
 const today = { start_date: "2026-03-10", end_date: "2026-03-10" };
 
 function add(daemon: TestDaemon, userPath: string, changes: Partial<UsageRecord> = {}): void {
-  daemon.state.usage.add({ ...executed(), atMs: daemon.nowMs, userPath, provider: "openai", model: "gpt-4o", estimated: false, ...changes }, daemon.nowMs);
+  daemon.state.usage.add(
+    {
+      ...executed(),
+      atMs: daemon.nowMs,
+      userPath,
+      provider: "openai",
+      model: "gpt-4o",
+      estimated: false,
+      ...changes,
+    },
+    daemon.nowMs,
+  );
 }
 
-/** Closes the batch of what was added: a settle gives it its commit. Then, unless it is told not to, the sums are written. */
+/**
+ * Closes the batch of what was added: a settle gives it its commit. Then, unless it is told not to,
+ * the sums are written.
+ */
 async function commit(daemon: TestDaemon, { written = true } = {}): Promise<void> {
-  daemon.state.writer.journal({ proxyId: "p", seq: 0, of: "request", userPath: "/", lsn: 0, requestAtMs: 0, target: null, targetLsn: 0, targetAtMs: 0, endedAtMs: 0, tokens: 0 }, () => {});
+  daemon.state.writer.journal(
+    {
+      proxyId: "p",
+      seq: 0,
+      of: "request",
+      userPath: "/",
+      lsn: 0,
+      requestAtMs: 0,
+      target: null,
+      targetLsn: 0,
+      targetAtMs: 0,
+      endedAtMs: 0,
+      tokens: 0,
+    },
+    () => {},
+  );
   await daemon.commit();
   if (written) await daemon.flush();
 }
 
-t.test("rate limits are those of the path and its ancestors, a template as the path's own child of it, and nothing is made by asking", async (t) => {
-  const template = { ...pathRule("/team", 60, { requests: 2, tokens: 25 }), perChild: true };
-  const concurrent = pathRule("/", 0, { requests: 1 });
-  const rules = [pathRule("/", 3600, { tokens: 20 }), concurrent, template, pathRule("/team/app/deep", 60, { requests: 5 }), pathRule("/tea", 60, { requests: 5 }),
-    { ...pathRule("gpt-4o", 60, { requests: 5 }), scope: "model" as const }, { ...pathRule("openai", 60, { requests: 5 }), scope: "provider" as const }];
-  const daemon = startDaemon(rules, { nowMs });
-  const peer = daemon.proxy("p");
-  const status = async (path: string): Promise<Record<string, unknown>> => ask(daemon, "usage.status", { user_path: path, ...today });
-  const rateLimits = async (path: string): Promise<unknown> => (await status(path))["rate_limits"];
-  const fresh = await status("/team/app");
-  t.match(fresh, { user_path: "/team/app", server_time: "2026-03-10T12:00:20.000Z", budgets: [] });
-  t.same(fresh["rate_limits"], [
-    { subject: "/", user_path: "/", per_child: false, period_label: "concurrent", period_seconds: 0, max_requests: 1, requests_used: 0, requests_remaining: 1, tokens_used: 0, in_flight: 0, requests_usage_ratio: 0, exhausted: false },
-    { subject: "/", user_path: "/", per_child: false, period_label: "hour", period_seconds: 3600, window_start: "2026-03-10T12:00:00Z", window_end: "2026-03-10T13:00:00Z", resets_in_seconds: 3580, max_tokens: 20, requests_used: 0, tokens_used: 0, tokens_remaining: 20, in_flight: 0, tokens_usage_ratio: 0, exhausted: false },
-    { subject: "/team/app", user_path: "/team/app", per_child: true, period_label: "minute", period_seconds: 60, window_start: "2026-03-10T12:00:00Z", window_end: "2026-03-10T12:01:00Z", resets_in_seconds: 40, max_requests: 2, max_tokens: 25, requests_used: 0, requests_remaining: 2, tokens_used: 0, tokens_remaining: 25, in_flight: 0, requests_usage_ratio: 0, tokens_usage_ratio: 0, exhausted: false },
-  ]);
-  t.equal(daemon.state.book.find(template)!.children.size, 0, "the child wasn't made");
-  const lease = askFor(peer, 5, "/team/app/deep")!;
-  t.match(await rateLimits("/team/app/deep"), [{ period_label: "concurrent", requests_used: 1, requests_remaining: 0, in_flight: 1, requests_usage_ratio: 1, exhausted: true }, { period_label: "hour" }, { subject: "/team/app", requests_used: 1, requests_remaining: 1, in_flight: 1, requests_usage_ratio: 0.5, exhausted: false }, { subject: "/team/app/deep", requests_used: 1 }]);
-  peer.say(settleOf(lease, 1, 50));
-  t.match(await rateLimits("/team/app"), [{ in_flight: 0, exhausted: false }, { tokens_used: 50, tokens_remaining: 0, tokens_usage_ratio: 2.5, exhausted: true }, { tokens_used: 50, tokens_usage_ratio: 2, exhausted: true }], "ratios aren't cut");
-  t.match(await rateLimits("/team/other"), [{}, {}, { subject: "/team/other", requests_used: 0, tokens_used: 0 }], "another child has its own");
-  t.equal((await rateLimits("/team") as unknown[]).length, 2, "the template's own path isn't matched by it");
-  t.same(counts(daemon, rules[0]!), { requests: 1, tokens: 50, inFlight: 0 }, "asking counts nothing");
-});
+t.test(
+  "rate limits are those of the path and its ancestors, a template as the path's own child of it, and nothing is made by asking",
+  async (t) => {
+    const template = { ...pathRule("/team", 60, { requests: 2, tokens: 25 }), perChild: true };
+    const concurrent = pathRule("/", 0, { requests: 1 });
+    const rules = [
+      pathRule("/", 3600, { tokens: 20 }),
+      concurrent,
+      template,
+      pathRule("/team/app/deep", 60, { requests: 5 }),
+      pathRule("/tea", 60, { requests: 5 }),
+      { ...pathRule("gpt-4o", 60, { requests: 5 }), scope: "model" as const },
+      { ...pathRule("openai", 60, { requests: 5 }), scope: "provider" as const },
+    ];
+    const daemon = startDaemon(rules, { nowMs });
+    const peer = daemon.proxy("p");
+    const status = async (path: string): Promise<Record<string, unknown>> =>
+      ask(daemon, "usage.status", { user_path: path, ...today });
+    const rateLimits = async (path: string): Promise<unknown> =>
+      (await status(path))["rate_limits"];
+    const fresh = await status("/team/app");
+    t.match(fresh, {
+      user_path: "/team/app",
+      server_time: "2026-03-10T12:00:20.000Z",
+      budgets: [],
+    });
+    t.same(fresh["rate_limits"], [
+      {
+        subject: "/",
+        user_path: "/",
+        per_child: false,
+        period_label: "concurrent",
+        period_seconds: 0,
+        max_requests: 1,
+        requests_used: 0,
+        requests_remaining: 1,
+        tokens_used: 0,
+        in_flight: 0,
+        requests_usage_ratio: 0,
+        exhausted: false,
+      },
+      {
+        subject: "/",
+        user_path: "/",
+        per_child: false,
+        period_label: "hour",
+        period_seconds: 3600,
+        window_start: "2026-03-10T12:00:00Z",
+        window_end: "2026-03-10T13:00:00Z",
+        resets_in_seconds: 3580,
+        max_tokens: 20,
+        requests_used: 0,
+        tokens_used: 0,
+        tokens_remaining: 20,
+        in_flight: 0,
+        tokens_usage_ratio: 0,
+        exhausted: false,
+      },
+      {
+        subject: "/team/app",
+        user_path: "/team/app",
+        per_child: true,
+        period_label: "minute",
+        period_seconds: 60,
+        window_start: "2026-03-10T12:00:00Z",
+        window_end: "2026-03-10T12:01:00Z",
+        resets_in_seconds: 40,
+        max_requests: 2,
+        max_tokens: 25,
+        requests_used: 0,
+        requests_remaining: 2,
+        tokens_used: 0,
+        tokens_remaining: 25,
+        in_flight: 0,
+        requests_usage_ratio: 0,
+        tokens_usage_ratio: 0,
+        exhausted: false,
+      },
+    ]);
+    t.equal(daemon.state.book.find(template)!.children.size, 0, "the child wasn't made");
+    const lease = askFor(peer, 5, "/team/app/deep")!;
+    t.match(await rateLimits("/team/app/deep"), [
+      {
+        period_label: "concurrent",
+        requests_used: 1,
+        requests_remaining: 0,
+        in_flight: 1,
+        requests_usage_ratio: 1,
+        exhausted: true,
+      },
+      { period_label: "hour" },
+      {
+        subject: "/team/app",
+        requests_used: 1,
+        requests_remaining: 1,
+        in_flight: 1,
+        requests_usage_ratio: 0.5,
+        exhausted: false,
+      },
+      { subject: "/team/app/deep", requests_used: 1 },
+    ]);
+    peer.say(settleOf(lease, 1, 50));
+    t.match(
+      await rateLimits("/team/app"),
+      [
+        { in_flight: 0, exhausted: false },
+        { tokens_used: 50, tokens_remaining: 0, tokens_usage_ratio: 2.5, exhausted: true },
+        { tokens_used: 50, tokens_usage_ratio: 2, exhausted: true },
+      ],
+      "ratios aren't cut",
+    );
+    t.match(
+      await rateLimits("/team/other"),
+      [{}, {}, { subject: "/team/other", requests_used: 0, tokens_used: 0 }],
+      "another child has its own",
+    );
+    t.equal(
+      ((await rateLimits("/team")) as unknown[]).length,
+      2,
+      "the template's own path isn't matched by it",
+    );
+    t.same(
+      counts(daemon, rules[0]!),
+      { requests: 1, tokens: 50, inFlight: 0 },
+      "asking counts nothing",
+    );
+  },
+);
 
 t.test("with rate limits disabled none are listed, and usage is told all the same", async (t) => {
-  const daemon = startDaemon([pathRule("/", 60, { requests: 1 })], { nowMs, rateLimitsEnabled: false });
+  const daemon = startDaemon([pathRule("/", 60, { requests: 1 })], {
+    nowMs,
+    rateLimitsEnabled: false,
+  });
   add(daemon, "/a");
-  t.match(await ask(daemon, "usage.status", { user_path: "/a", ...today }), { rate_limits: [], usage: { total_requests: 1 } });
+  t.match(await ask(daemon, "usage.status", { user_path: "/a", ...today }), {
+    rate_limits: [],
+    usage: { total_requests: 1 },
+  });
 });
 
 t.test("what isn't a window is refused by name", async (t) => {
   const daemon = startDaemon([], { nowMs });
   const table: readonly (readonly [body: unknown, param: string])[] = [
-    [null, "body"], [{ user_path: "/.." }, "user_path"], [{ user_path: 5, ...today }, "user_path"], [{ ...today, start_date: "2026-02-30" }, "start_date"],
-    [{ start_date: "2026-03-10" }, "end_date"], [{ start_date: "2026-03-11", end_date: "2026-03-10" }, "start_date"], [{ start_date: "2025-03-10", end_date: "2026-03-10" }, "start_date"],
+    [null, "body"],
+    [{ user_path: "/.." }, "user_path"],
+    [{ user_path: 5, ...today }, "user_path"],
+    [{ ...today, start_date: "2026-02-30" }, "start_date"],
+    [{ start_date: "2026-03-10" }, "end_date"],
+    [{ start_date: "2026-03-11", end_date: "2026-03-10" }, "start_date"],
+    [{ start_date: "2025-03-10", end_date: "2026-03-10" }, "start_date"],
   ];
-  for (const [body, param] of table) t.match(await refusal(ask(daemon, "usage.status", body)), { status: 400, param }, JSON.stringify(body));
-  t.match(await refusal(ask(daemon, "usage.summary", { ...today, by: "hour" })), { status: 400, param: "by" });
-  for (const body of [{ after: "x" }, { after: 5 }, { limit: 0 }, { limit: exportedRecordsMax + 1 }, { start_date: 5 }, { start_date: "2026-03-02", end_date: "2026-03-01" }]) t.match(await refusal(ask(daemon, "usage.export", body)), { status: 400, param: Object.keys(body)[0] });
+  for (const [body, param] of table)
+    t.match(
+      await refusal(ask(daemon, "usage.status", body)),
+      { status: 400, param },
+      JSON.stringify(body),
+    );
+  t.match(await refusal(ask(daemon, "usage.summary", { ...today, by: "hour" })), {
+    status: 400,
+    param: "by",
+  });
+  for (const body of [
+    { after: "x" },
+    { after: 5 },
+    { limit: 0 },
+    { limit: exportedRecordsMax + 1 },
+    { start_date: 5 },
+    { start_date: "2026-03-02", end_date: "2026-03-01" },
+  ])
+    t.match(await refusal(ask(daemon, "usage.export", body)), {
+      status: 400,
+      param: Object.keys(body)[0],
+    });
 });
 
 t.test("a year of sums is read in slices: admissions are answered between them", async (t) => {
@@ -82,35 +257,45 @@ t.test("a year of sums is read in slices: admissions are answered between them",
     return entries;
   };
   const { turn } = daemon.state;
-  Object.assign(daemon.state, { turn: () => {
-    // A frame that arrives while the answer is being made.
-    setImmediate(() => happened.push(askFor(peer, ++id, "/a") === null ? "refused" : "admitted"));
-    return turn();
-  } });
+  Object.assign(daemon.state, {
+    turn: () => {
+      // A frame that arrives while the answer is being made.
+      setImmediate(() => happened.push(askFor(peer, ++id, "/a") === null ? "refused" : "admitted"));
+      return turn();
+    },
+  });
   const { usage } = await ask(daemon, "usage.status", { user_path: "/a", ...year });
   t.match(usage, { total_requests: 365 });
   t.ok(happened.filter((what) => what === "admitted").length >= 3, happened.join(", "));
-  t.ok(happened.every((what) => !what.endsWith("sums") || Number.parseInt(what) <= rollupsPerSlice));
+  t.ok(
+    happened.every((what) => !what.endsWith("sums") || Number.parseInt(what) <= rollupsPerSlice),
+  );
 });
 
-t.test("a year of any path costs the same number of reads, however many records there are", async (t) => {
-  const reads = async (records: number): Promise<number> => {
-    const store = createMemoryStore();
-    const daemon = startDaemon([], { nowMs, store });
-    for (let i = 0; i < records; i++) add(daemon, `/a/k${i % 10}`, { atMs: nowMs - (i % 365) * dayMs });
-    await commit(daemon);
-    let entries = 0;
-    const { range } = store;
-    store.range = (table, keys) => {
-      const found = range.call(store, table, keys);
-      entries += found.length;
-      return found;
+t.test(
+  "a year of any path costs the same number of reads, however many records there are",
+  async (t) => {
+    const reads = async (records: number): Promise<number> => {
+      const store = createMemoryStore();
+      const daemon = startDaemon([], { nowMs, store });
+      for (let i = 0; i < records; i++)
+        add(daemon, `/a/k${i % 10}`, { atMs: nowMs - (i % 365) * dayMs });
+      await commit(daemon);
+      let entries = 0;
+      const { range } = store;
+      store.range = (table, keys) => {
+        const found = range.call(store, table, keys);
+        entries += found.length;
+        return found;
+      };
+      t.match((await ask(daemon, "usage.status", { user_path: "/a", ...year }))["usage"], {
+        total_requests: records,
+      });
+      return entries;
     };
-    t.match((await ask(daemon, "usage.status", { user_path: "/a", ...year }))["usage"], { total_requests: records });
-    return entries;
-  };
-  t.equal(await reads(365 * 40), await reads(365));
-});
+    t.equal(await reads(365 * 40), await reads(365));
+  },
+);
 
 t.test("sums that come while a long answer is read count once or not at all", async (t) => {
   const daemon = startDaemon([], { nowMs });
@@ -120,72 +305,147 @@ t.test("sums that come while a long answer is read count once or not at all", as
   add(daemon, "/a", { atMs: nowMs + dayMs });
   let turns = 0;
   const { turn } = daemon.state;
-  Object.assign(daemon.state, { turn: async () => {
-    turns++;
-    await commit(daemon);
-    return turn();
-  } });
-  const { usage } = await ask(daemon, "usage.status", { user_path: "/a", start_date: "2025-03-12", end_date: "2026-03-11" });
+  Object.assign(daemon.state, {
+    turn: async () => {
+      turns++;
+      await commit(daemon);
+      return turn();
+    },
+  });
+  const { usage } = await ask(daemon, "usage.status", {
+    user_path: "/a",
+    start_date: "2025-03-12",
+    end_date: "2026-03-11",
+  });
   t.ok(turns >= 3);
   t.match(usage, { total_requests: 364 + 8 + 1 });
 });
 
 t.test("a summary has its groups by day, model, provider or direct child", async (t) => {
   const daemon = startDaemon([], { nowMs });
-  const summary = async (by: string | null, path = "/team"): Promise<{ groups: { key: string; requests: number }[]; [field: string]: unknown }> => (await ask(daemon, "usage.summary", { user_path: path, ...year, by })) as never;
-  const told = async (by: string, path?: string): Promise<unknown[]> => (await summary(by, path)).groups.map(({ key, requests }) => [key, requests]);
+  const summary = async (
+    by: string | null,
+    path = "/team",
+  ): Promise<{ groups: { key: string; requests: number }[]; [field: string]: unknown }> =>
+    (await ask(daemon, "usage.summary", { user_path: path, ...year, by })) as never;
+  const told = async (by: string, path?: string): Promise<unknown[]> =>
+    (await summary(by, path)).groups.map(({ key, requests }) => [key, requests]);
   for (const written of [true, false]) {
     add(daemon, "/team/a");
     add(daemon, "/team/a/deep", { model: "gpt-4o-mini", totalCost: 5_000_000 });
-    add(daemon, "/team/a-b", { provider: "local", inputCost: null, outputCost: null, totalCost: null });
+    add(daemon, "/team/a-b", {
+      provider: "local",
+      inputCost: null,
+      outputCost: null,
+      totalCost: null,
+    });
     add(daemon, "/team", { atMs: nowMs - dayMs });
     add(daemon, "/teams/x");
     if (written) await commit(daemon);
   }
-  t.same(await told("day"), [["2026-03-09", 2], ["2026-03-10", 6]]);
-  t.same(await told("path"), [["/team/a", 4], ["/team", 2], ["/team/a-b", 2]], "the path's own requests are no child's, and a row of their own");
-  t.same(await told("path", "/"), [["/team", 8], ["/teams", 2]]);
-  t.same(await told("model"), [["openai/gpt-4o-mini", 2], ["openai/gpt-4o", 4], ["local/gpt-4o", 2]], "by cost");
-  t.same(await told("provider"), [["openai", 6], ["local", 2]]);
-  t.match(await summary(null), { user_path: "/team", groups: [], usage: { total_requests: 8, unpriced_requests: 2 } });
-  t.match((await summary("provider")).groups[1], { key: "local", requests: 2, input_tokens: 40, output_tokens: 20, total_tokens: 60, total_cost: 0, unpriced_requests: 2 });
+  t.same(await told("day"), [
+    ["2026-03-09", 2],
+    ["2026-03-10", 6],
+  ]);
+  t.same(
+    await told("path"),
+    [
+      ["/team/a", 4],
+      ["/team", 2],
+      ["/team/a-b", 2],
+    ],
+    "the path's own requests are no child's, and a row of their own",
+  );
+  t.same(await told("path", "/"), [
+    ["/team", 8],
+    ["/teams", 2],
+  ]);
+  t.same(
+    await told("model"),
+    [
+      ["openai/gpt-4o-mini", 2],
+      ["openai/gpt-4o", 4],
+      ["local/gpt-4o", 2],
+    ],
+    "by cost",
+  );
+  t.same(await told("provider"), [
+    ["openai", 6],
+    ["local", 2],
+  ]);
+  t.match(await summary(null), {
+    user_path: "/team",
+    groups: [],
+    usage: { total_requests: 8, unpriced_requests: 2 },
+  });
+  t.match((await summary("provider")).groups[1], {
+    key: "local",
+    requests: 2,
+    input_tokens: 40,
+    output_tokens: 20,
+    total_tokens: 60,
+    total_cost: 0,
+    unpriced_requests: 2,
+  });
 });
 
-t.test("a summary is as of the question, whatever comes and is written while it is made, and many children don't keep anybody waiting", async (t) => {
-  const daemon = startDaemon([pathRule("/", 60, { requests: 1_000_000 })], { nowMs });
-  const peer = daemon.proxy("p");
-  const names = Array.from({ length: 1200 }, (_, i) => `/team/c${i}`);
-  for (const written of [true, false]) {
-    for (const [i, name] of names.entries()) if (written ? i % 3 > 0 : i % 3 < 2) add(daemon, name, { totalCost: i });
-    for (let i = 0; i < 7; i++) add(daemon, "/team", { totalCost: 5_000_000, model: `m${i}` });
-    await commit(daemon, { written });
-  }
-  let turns = 0;
-  let refused = 0;
-  const { turn } = daemon.state;
-  const total = names.reduce((sum, _, i) => sum + (i % 3 === 1 ? 2 : 1), 14);
-  for (const by of ["path", "model", "provider", "day"]) {
-    let comes = 0;
-    Object.assign(daemon.state, { turn: async () => {
-      if (askFor(peer, ++turns + 1, "/team/x") === null) refused++;
-      // Known ones, new ones, and the path itself; and now and then all of it is written.
-      for (const path of [names[turns % 1200]!, `/team/new${turns}`, "/team"]) add(daemon, path, { model: `late${turns}` });
-      comes += 3;
-      if (turns % 300 === 0) await commit(daemon);
-      return turn();
-    } });
-    const { usage, groups } = (await ask(daemon, "usage.summary", { user_path: "/team", ...year, by })) as { usage: { total_requests: number }; groups: { key: string; requests: number; total_cost: number }[] };
-    Object.assign(daemon.state, { turn });
-    const before = total + (turns * 3 - comes);
-    t.equal(usage.total_requests, before, by);
-    t.equal(groups.reduce((sum, { requests }) => sum + requests, 0), before, `${by}: the groups are the whole`);
-    if (by !== "path") continue;
-    t.match(groups.find(({ key }) => key === "/team"), { requests: 14, total_cost: 0.00007 }, "what was used at the path itself");
-    t.equal(groups.at(-1)!.key, "other");
-    t.ok(turns > 1000, `${turns} turns`);
-  }
-  t.equal(refused, 0);
-});
+t.test(
+  "a summary is as of the question, whatever comes and is written while it is made, and many children don't keep anybody waiting",
+  async (t) => {
+    const daemon = startDaemon([pathRule("/", 60, { requests: 1_000_000 })], { nowMs });
+    const peer = daemon.proxy("p");
+    const names = Array.from({ length: 1200 }, (_, i) => `/team/c${i}`);
+    for (const written of [true, false]) {
+      for (const [i, name] of names.entries())
+        if (written ? i % 3 > 0 : i % 3 < 2) add(daemon, name, { totalCost: i });
+      for (let i = 0; i < 7; i++) add(daemon, "/team", { totalCost: 5_000_000, model: `m${i}` });
+      await commit(daemon, { written });
+    }
+    let turns = 0;
+    let refused = 0;
+    const { turn } = daemon.state;
+    const total = names.reduce((sum, _, i) => sum + (i % 3 === 1 ? 2 : 1), 14);
+    for (const by of ["path", "model", "provider", "day"]) {
+      let comes = 0;
+      Object.assign(daemon.state, {
+        turn: async () => {
+          if (askFor(peer, ++turns + 1, "/team/x") === null) refused++;
+          // Known ones, new ones, and the path itself; and now and then all of it is written.
+          for (const path of [names[turns % 1200]!, `/team/new${turns}`, "/team"])
+            add(daemon, path, { model: `late${turns}` });
+          comes += 3;
+          if (turns % 300 === 0) await commit(daemon);
+          return turn();
+        },
+      });
+      const { usage, groups } = (await ask(daemon, "usage.summary", {
+        user_path: "/team",
+        ...year,
+        by,
+      })) as {
+        usage: { total_requests: number };
+        groups: { key: string; requests: number; total_cost: number }[];
+      };
+      Object.assign(daemon.state, { turn });
+      const before = total + (turns * 3 - comes);
+      t.equal(usage.total_requests, before, by);
+      t.equal(
+        groups.reduce((sum, { requests }) => sum + requests, 0),
+        before,
+        `${by}: the groups are the whole`,
+      );
+      if (by !== "path") continue;
+      t.match(
+        groups.find(({ key }) => key === "/team"),
+        { requests: 14, total_cost: 0.00007 },
+        "what was used at the path itself",
+      );
+      t.equal(groups.at(-1)!.key, "other");
+      t.ok(turns > 1000, `${turns} turns`);
+    }
+    t.equal(refused, 0);
+  },
+);
 
 t.test("an export tells every record once, page by page, in the order of recording", async (t) => {
   const daemon = startDaemon([], { nowMs });
@@ -193,10 +453,29 @@ t.test("an export tells every record once, page by page, in the order of recordi
   for (let batch = 0; batch < 7; batch++) {
     for (let i = 0; i < 9; i++) {
       all.push(`r${batch}-${i}`);
-      add(daemon, i % 3 === 0 ? "/a/b" : "/c", { requestId: `r${batch}-${i}`, atMs: daemon.nowMs - i });
+      add(daemon, i % 3 === 0 ? "/a/b" : "/c", {
+        requestId: `r${batch}-${i}`,
+        atMs: daemon.nowMs - i,
+      });
     }
     if (batch < 6) await commit(daemon);
-    else daemon.state.writer.journal({ proxyId: "p", seq: 0, of: "request", userPath: "/", lsn: 0, requestAtMs: 0, target: null, targetLsn: 0, targetAtMs: 0, endedAtMs: 0, tokens: 0 }, () => {});
+    else
+      daemon.state.writer.journal(
+        {
+          proxyId: "p",
+          seq: 0,
+          of: "request",
+          userPath: "/",
+          lsn: 0,
+          requestAtMs: 0,
+          target: null,
+          targetLsn: 0,
+          targetAtMs: 0,
+          endedAtMs: 0,
+          tokens: 0,
+        },
+        () => {},
+      );
     daemon.nowMs += dayMs;
   }
   const exported = async (body: Record<string, unknown>): Promise<string[]> => {
@@ -204,7 +483,11 @@ t.test("an export tells every record once, page by page, in the order of recordi
     let after: string | null = null;
     let progress = 0;
     do {
-      const page = (await ask(daemon, "usage.export", { ...body, after })) as { records: { request_id: string }[]; next: string | null; progress: number };
+      const page = (await ask(daemon, "usage.export", { ...body, after })) as {
+        records: { request_id: string }[];
+        next: string | null;
+        progress: number;
+      };
       if (typeof body["limit"] === "number") t.ok(page.records.length <= body["limit"]);
       t.ok(page.progress >= progress && page.progress <= 1, "progress grows");
       progress = page.progress;
@@ -216,14 +499,40 @@ t.test("an export tells every record once, page by page, in the order of recordi
   };
   t.same(await exported({ limit: 4 }), all, "with what was settled just before");
   t.same(await exported({}), all);
-  t.same(await exported({ user_path: "/a", limit: 2 }), all.filter((_, i) => (i % 9) % 3 === 0));
+  t.same(
+    await exported({ user_path: "/a", limit: 2 }),
+    all.filter((_, i) => (i % 9) % 3 === 0),
+  );
   t.same(await exported({ start_date: "2026-03-12", end_date: "2026-03-13" }), all.slice(18, 36));
   const { records } = (await ask(daemon, "usage.export", { limit: 1 })) as { records: unknown[] };
-  t.same(records, [{
-    id: `${usageKey(nowMs)}.0`, time: "2026-03-10T12:00:20.000Z", request_id: "r0-0", user_path: "/a/b", key_id: null, provider: "openai", provider_type: "openai", model: "gpt-4o", endpoint: "/v1/chat/completions",
-    status: 200, input_tokens: 20, output_tokens: 10, total_tokens: 30, cached_input_tokens: 0, cache_write_input_tokens: 0, input_cost: 60e-12, output_cost: 30e-12, total_cost: 90e-12,
-    rewrite_tokens_saved: 0, rewrite_cost_saved: null, cache_hit: false, estimated: false, latency_ms: 5, first_byte_ms: 2,
-  }]);
+  t.same(records, [
+    {
+      id: `${usageKey(nowMs)}.0`,
+      time: "2026-03-10T12:00:20.000Z",
+      request_id: "r0-0",
+      user_path: "/a/b",
+      key_id: null,
+      provider: "openai",
+      provider_type: "openai",
+      model: "gpt-4o",
+      endpoint: "/v1/chat/completions",
+      status: 200,
+      input_tokens: 20,
+      output_tokens: 10,
+      total_tokens: 30,
+      cached_input_tokens: 0,
+      cache_write_input_tokens: 0,
+      input_cost: 60e-12,
+      output_cost: 30e-12,
+      total_cost: 90e-12,
+      rewrite_tokens_saved: 0,
+      rewrite_cost_saved: null,
+      cache_hit: false,
+      estimated: false,
+      latency_ms: 5,
+      first_byte_ms: 2,
+    },
+  ]);
 });
 
 t.test("an export of nothing is one empty page", async (t) => {
@@ -231,24 +540,49 @@ t.test("an export of nothing is one empty page", async (t) => {
   t.match(await ask(daemon, "usage.export", {}), { records: [], next: null, progress: 1 });
 });
 
-t.test("records go after their retention in slices, sums after it and at least a year, once a day", async (t) => {
-  const store = createMemoryStore();
-  const daysAgo = (days: number): number => nowMs - days * dayMs;
-  const records = Array.from({ length: batchesPerTrim + 3 }, (_, i) => ({ table: "usage" as const, key: usageKey(daysAgo(31)) + i, value: [1] }));
-  const kept = { table: "usage" as const, key: usageKey(daysAgo(29)), value: [1] };
-  const sums = [0, 365, 366, 367, 500].map((days) => ({ table: "rollups" as const, key: totalPrefix("/a") + dayOf(daysAgo(days)), value: [1] }));
-  await store.commit([...records, kept, ...sums]);
-  const trimmer = createUsageTrimmer(store, 30);
-  const removed: (string | number)[] = [];
-  for (const expected of [batchesPerTrim + 2, 3, 0]) {
-    const changes = trimmer.next(nowMs, Infinity);
-    t.equal(changes.length, expected);
-    t.ok(changes.every(({ value }) => value === undefined));
-    removed.push(...changes.map(({ key }) => key));
-    await store.commit(changes);
-  }
-  t.same(removed.filter((key) => typeof key === "string"), [sums[4]!.key, sums[3]!.key]);
-  t.same([...store.entries("usage")].map(({ key }) => key), [kept.key]);
-  t.equal(trimmer.next(nowMs + dayMs, Infinity).length, 1, "the day after the next sum's time has come");
-  t.equal(createUsageTrimmer(store, 500).next(nowMs, Infinity).length, 0, "a longer retention keeps sums as long");
-});
+t.test(
+  "records go after their retention in slices, sums after it and at least a year, once a day",
+  async (t) => {
+    const store = createMemoryStore();
+    const daysAgo = (days: number): number => nowMs - days * dayMs;
+    const records = Array.from({ length: batchesPerTrim + 3 }, (_, i) => ({
+      table: "usage" as const,
+      key: usageKey(daysAgo(31)) + i,
+      value: [1],
+    }));
+    const kept = { table: "usage" as const, key: usageKey(daysAgo(29)), value: [1] };
+    const sums = [0, 365, 366, 367, 500].map((days) => ({
+      table: "rollups" as const,
+      key: totalPrefix("/a") + dayOf(daysAgo(days)),
+      value: [1],
+    }));
+    await store.commit([...records, kept, ...sums]);
+    const trimmer = createUsageTrimmer(store, 30);
+    const removed: (string | number)[] = [];
+    for (const expected of [batchesPerTrim + 2, 3, 0]) {
+      const changes = trimmer.next(nowMs, Infinity);
+      t.equal(changes.length, expected);
+      t.ok(changes.every(({ value }) => value === undefined));
+      removed.push(...changes.map(({ key }) => key));
+      await store.commit(changes);
+    }
+    t.same(
+      removed.filter((key) => typeof key === "string"),
+      [sums[4]!.key, sums[3]!.key],
+    );
+    t.same(
+      [...store.entries("usage")].map(({ key }) => key),
+      [kept.key],
+    );
+    t.equal(
+      trimmer.next(nowMs + dayMs, Infinity).length,
+      1,
+      "the day after the next sum's time has come",
+    );
+    t.equal(
+      createUsageTrimmer(store, 500).next(nowMs, Infinity).length,
+      0,
+      "a longer retention keeps sums as long",
+    );
+  },
+);

@@ -1,10 +1,16 @@
 import fc from "fast-check";
 import t from "tap";
-import { codeZones, leadOf, markdownLines } from "../../../../proxy/body/rewriters/markdown-lines.js";
+import {
+  codeZones,
+  leadOf,
+  markdownLines,
+} from "../../../../proxy/body/rewriters/markdown-lines.js";
 
 /** The kinds as letters: prose, blank, indented, code. */
 function kinds(text: string): string {
-  return markdownLines(text).map(({ kind }) => kind[0]).join("");
+  return markdownLines(text)
+    .map(({ kind }) => kind[0])
+    .join("");
 }
 
 t.test("lines are told apart, and what could be code is code", async (t) => {
@@ -45,14 +51,27 @@ t.test("from a fence on that could be read in two ways, all is code", async (t) 
 });
 
 t.test("lines are the whole text, in order", async () => {
-  const text = fc.array(fc.constantFrom("a", " ", "\t", "\r", "\n", "\r\n", "```", "~~~", "-", "    "), { maxLength: 20 }).map((parts) => parts.join(""));
-  fc.assert(fc.property(text, (text) => {
-    const lines = markdownLines(text);
-    return (
-      lines.every(({ start, end, next }, i) => start === (lines[i - 1]?.next ?? 0) && start <= end && end <= next && /^(?:\r?\n)?$/.test(text.slice(end, next)) && !text.slice(start, end).includes("\n")) &&
-      (lines.at(-1)?.next ?? 0) === text.length
-    );
-  }), { numRuns: 1000 });
+  const text = fc
+    .array(fc.constantFrom("a", " ", "\t", "\r", "\n", "\r\n", "```", "~~~", "-", "    "), {
+      maxLength: 20,
+    })
+    .map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(text, (text) => {
+      const lines = markdownLines(text);
+      return (
+        lines.every(
+          ({ start, end, next }, i) =>
+            start === (lines[i - 1]?.next ?? 0) &&
+            start <= end &&
+            end <= next &&
+            /^(?:\r?\n)?$/.test(text.slice(end, next)) &&
+            !text.slice(start, end).includes("\n"),
+        ) && (lines.at(-1)?.next ?? 0) === text.length
+      );
+    }),
+    { numRuns: 1000 },
+  );
 });
 
 t.test("between the first and the last run of backticks of one length may be code", async (t) => {
@@ -67,11 +86,25 @@ t.test("between the first and the last run of backticks of one length may be cod
     ["\\`a` `b", ["`a` `"]],
     ["\\``a` b", ["``a`"]],
   ];
-  for (const [text, zones] of cases) t.same(codeZones(text, 0, text.length, false).map(({ start, end }) => text.slice(start, end)), zones, text);
+  for (const [text, zones] of cases)
+    t.same(
+      codeZones(text, 0, text.length, false).map(({ start, end }) => text.slice(start, end)),
+      zones,
+      text,
+    );
   t.same(codeZones("`a` `b` `c`", 4, 7, false), [{ start: 4, end: 7 }], "of a part of a text");
   t.same(codeZones("a `b c", 0, 6, true), [{ start: 2, end: 6 }], "of a part that goes on");
 });
 
 t.test("the lead of a line ends with its marks and the space behind them", async (t) => {
-  for (const [line, lead] of [["  a b", "  "], ["- a", "- "], ["> 1.  a", "> 1.  "], ["- - a", "- - "], ["12 a", ""], ["", ""], ["*a*", "*"]] as const) t.equal(leadOf(line), lead, line);
+  for (const [line, lead] of [
+    ["  a b", "  "],
+    ["- a", "- "],
+    ["> 1.  a", "> 1.  "],
+    ["- - a", "- - "],
+    ["12 a", ""],
+    ["", ""],
+    ["*a*", "*"],
+  ] as const)
+    t.equal(leadOf(line), lead, line);
 });

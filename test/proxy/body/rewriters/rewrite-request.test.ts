@@ -2,19 +2,47 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import type { PromptDialect } from "../../../../proxy/body/rewriters/rewrite-places.js";
-import { chooseRewriters, rewriteRequest } from "../../../../proxy/body/rewriters/rewrite-request.js";
+import {
+  chooseRewriters,
+  rewriteRequest,
+} from "../../../../proxy/body/rewriters/rewrite-request.js";
 import { rewriterNames } from "../../../../shared/config/settings/rewriter-settings.js";
-import { literalOf, objectText, otherMembers, spacing, stringLiteral, valueText } from "../../json-text.js";
+import {
+  literalOf,
+  objectText,
+  otherMembers,
+  spacing,
+  stringLiteral,
+  valueText,
+} from "../../json-text.js";
 
-t.test("rewriters work one after the other, each on what is left, and what they saved is counted in the text's bytes", async (t) => {
-  const body = Buffer.from('{"model":"m","seed":12345678901234567890,"messages":[{"role":"system","content":"Be  kind.\\u0020"},{"role":"system","content":"Be kind."},{"role":"tool","content":"{ \\"a\\": 1 }"}] }');
-  const { bytes, savedBytes } = rewriteRequest(body, "chat_completions", ["drop_duplicate_system", "minify_tool_json", "collapse_white_space"]);
-  t.equal(bytes.toString(), '{"model":"m","seed":12345678901234567890,"messages":[{"role":"system","content":"Be kind."},{"role":"system","content":"Be kind."},{"role":"tool","content":"{\\"a\\":1}"}] }');
-  t.equal(savedBytes, 5);
-  const inOrder = rewriteRequest(body, "chat_completions", ["collapse_white_space", "drop_duplicate_system"]);
-  t.equal(inOrder.bytes.toString(), '{"model":"m","seed":12345678901234567890,"messages":[{"role":"system","content":"Be kind."},{"role":"tool","content":"{ \\"a\\": 1 }"}] }');
-  t.equal(inOrder.savedBytes, 2 + '{"role":"system","content":"Be kind."}'.length);
-});
+t.test(
+  "rewriters work one after the other, each on what is left, and what they saved is counted in the text's bytes",
+  async (t) => {
+    const body = Buffer.from(
+      '{"model":"m","seed":12345678901234567890,"messages":[{"role":"system","content":"Be  kind.\\u0020"},{"role":"system","content":"Be kind."},{"role":"tool","content":"{ \\"a\\": 1 }"}] }',
+    );
+    const { bytes, savedBytes } = rewriteRequest(body, "chat_completions", [
+      "drop_duplicate_system",
+      "minify_tool_json",
+      "collapse_white_space",
+    ]);
+    t.equal(
+      bytes.toString(),
+      '{"model":"m","seed":12345678901234567890,"messages":[{"role":"system","content":"Be kind."},{"role":"system","content":"Be kind."},{"role":"tool","content":"{\\"a\\":1}"}] }',
+    );
+    t.equal(savedBytes, 5);
+    const inOrder = rewriteRequest(body, "chat_completions", [
+      "collapse_white_space",
+      "drop_duplicate_system",
+    ]);
+    t.equal(
+      inOrder.bytes.toString(),
+      '{"model":"m","seed":12345678901234567890,"messages":[{"role":"system","content":"Be kind."},{"role":"tool","content":"{ \\"a\\": 1 }"}] }',
+    );
+    t.equal(inOrder.savedBytes, 2 + '{"role":"system","content":"Be kind."}'.length);
+  },
+);
 
 t.test("without anything to do the very same Buffer comes back", async (t) => {
   const body = Buffer.from('{"messages":[{"role":"user","content":"a b"}] }');
@@ -22,17 +50,75 @@ t.test("without anything to do the very same Buffer comes back", async (t) => {
   t.equal(rewriteRequest(body, "chat_completions", []).bytes, body);
 });
 
-const space = fc.constantFrom("a", "é", "你", " ", "  ", "\n", "\n\n\n", "\t", "`", "```", "\n```\n", "{", "}", "[1 , 2]", '{ "a" : "b  c" }');
-const words = fc.oneof(fc.array(space, { maxLength: 8 }).map((parts) => parts.join("")), fc.constantFrom("a  b", '{ "a": 1 }', "same"));
+const space = fc.constantFrom(
+  "a",
+  "é",
+  "你",
+  " ",
+  "  ",
+  "\n",
+  "\n\n\n",
+  "\t",
+  "`",
+  "```",
+  "\n```\n",
+  "{",
+  "}",
+  "[1 , 2]",
+  '{ "a" : "b  c" }',
+);
+const words = fc.oneof(
+  fc.array(space, { maxLength: 8 }).map((parts) => parts.join("")),
+  fc.constantFrom("a  b", '{ "a": 1 }', "same"),
+);
 const literal = fc.oneof(words.chain(literalOf), stringLiteral);
-const role = fc.constantFrom("user", "system", "developer", "tool", "assistant", "other").map((name) => `"${name}"`);
-const part = fc.tuple(fc.constantFrom("text", "tool_result", "image_url"), literal, valueText, spacing).map(([type, text, other, gap]) => `{"type":"${type}",${gap}"text":${text},"content":${text},"x":${gap}${other}}`);
-const content = fc.oneof({ weight: 4, arbitrary: literal }, { weight: 3, arbitrary: fc.array(part, { maxLength: 3 }).map((parts) => `[${parts.join(" , ")}]`) }, valueText);
-const message = fc.oneof({ weight: 6, arbitrary: fc.tuple(role, content, spacing).map(([role, content, gap]) => `{${gap}"role":${role},"content":${gap}${content}}`) }, { weight: 2, arbitrary: fc.constant('{"role":"system","content":"same"}') }, valueText);
-const request = fc.tuple(otherMembers(["messages", "system"]), fc.array(message, { maxLength: 6 }), content, spacing).map(([members, messages, system, gap]) => {
-  const member = (key: string, value: string) => ({ key, before: `${gap}"${key}":`, value, after: gap });
-  return objectText([...members, member("system", system), member("messages", `[${messages.join(`${gap},`)}]`)]);
-});
+const role = fc
+  .constantFrom("user", "system", "developer", "tool", "assistant", "other")
+  .map((name) => `"${name}"`);
+const part = fc
+  .tuple(fc.constantFrom("text", "tool_result", "image_url"), literal, valueText, spacing)
+  .map(
+    ([type, text, other, gap]) =>
+      `{"type":"${type}",${gap}"text":${text},"content":${text},"x":${gap}${other}}`,
+  );
+const content = fc.oneof(
+  { weight: 4, arbitrary: literal },
+  {
+    weight: 3,
+    arbitrary: fc.array(part, { maxLength: 3 }).map((parts) => `[${parts.join(" , ")}]`),
+  },
+  valueText,
+);
+const message = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(role, content, spacing)
+      .map(([role, content, gap]) => `{${gap}"role":${role},"content":${gap}${content}}`),
+  },
+  { weight: 2, arbitrary: fc.constant('{"role":"system","content":"same"}') },
+  valueText,
+);
+const request = fc
+  .tuple(
+    otherMembers(["messages", "system"]),
+    fc.array(message, { maxLength: 6 }),
+    content,
+    spacing,
+  )
+  .map(([members, messages, system, gap]) => {
+    const member = (key: string, value: string) => ({
+      key,
+      before: `${gap}"${key}":`,
+      value,
+      after: gap,
+    });
+    return objectText([
+      ...members,
+      member("system", system),
+      member("messages", `[${messages.join(`${gap},`)}]`),
+    ]);
+  });
 const order = fc.uniqueArray(fc.constantFrom(...rewriterNames), { minLength: 1, maxLength: 3 });
 
 /** All that no rewriter may touch: the texts it may are emptied, and system messages left out. */
@@ -44,29 +130,54 @@ function untouchable(body: string, dialect: PromptDialect): unknown {
     return content.map((part: unknown) => {
       if (typeof part !== "object" || part === null) return part;
       const { type, text, content: inner } = part as Record<string, unknown>;
-      return { ...part, ...(type === "text" && typeof text === "string" ? { text: "" } : {}), ...(type === "tool_result" && dialect === "messages" ? { content: emptied(inner) } : {}) };
+      return {
+        ...part,
+        ...(type === "text" && typeof text === "string" ? { text: "" } : {}),
+        ...(type === "tool_result" && dialect === "messages" ? { content: emptied(inner) } : {}),
+      };
     });
   };
   const messages = (top["messages"] as unknown[]).flatMap((message: unknown) => {
     if (typeof message !== "object" || message === null) return [message];
     const { role, content } = message as Record<string, unknown>;
     if (role === "system" || role === "developer") return [];
-    return [role === "user" || role === "tool" ? { ...message, content: emptied(content) } : message];
+    return [
+      role === "user" || role === "tool" ? { ...message, content: emptied(content) } : message,
+    ];
   });
-  const system = dialect === "messages" ? (Array.isArray(top["system"]) ? top["system"].filter((block: unknown) => (block as { type?: unknown } | null)?.type !== "text") : emptied(top["system"])) : top["system"];
+  const system =
+    dialect === "messages"
+      ? Array.isArray(top["system"])
+        ? top["system"].filter(
+            (block: unknown) => (block as { type?: unknown } | null)?.type !== "text",
+          )
+        : emptied(top["system"])
+      : top["system"];
   return { ...top, messages, system };
 }
 
 for (const dialect of ["chat_completions", "messages"] as const) {
-  t.test(`of any request to ${dialect} valid JSON is left, in any order of rewriters, never longer, with all else as it was, and twice is once`, async () => {
-    fc.assert(fc.property(request, order, (text, names) => {
-      const before = Buffer.from(text);
-      const { bytes, savedBytes } = rewriteRequest(before, dialect, names);
-      assert.deepEqual(untouchable(bytes.toString(), dialect), untouchable(text, dialect));
-      assert.ok(bytes.length <= before.length - savedBytes);
-      for (const name of names) assert.equal(rewriteRequest(rewriteRequest(before, dialect, [name]).bytes, dialect, [name]).savedBytes, 0, name);
-    }), { numRuns: 1000 });
-  });
+  t.test(
+    `of any request to ${dialect} valid JSON is left, in any order of rewriters, never longer, with all else as it was, and twice is once`,
+    async () => {
+      fc.assert(
+        fc.property(request, order, (text, names) => {
+          const before = Buffer.from(text);
+          const { bytes, savedBytes } = rewriteRequest(before, dialect, names);
+          assert.deepEqual(untouchable(bytes.toString(), dialect), untouchable(text, dialect));
+          assert.ok(bytes.length <= before.length - savedBytes);
+          for (const name of names)
+            assert.equal(
+              rewriteRequest(rewriteRequest(before, dialect, [name]).bytes, dialect, [name])
+                .savedBytes,
+              0,
+              name,
+            );
+        }),
+        { numRuns: 1000 },
+      );
+    },
+  );
 }
 
 t.test("a rewriter works below its paths and on its models, in the written order", async (t) => {
@@ -86,5 +197,6 @@ t.test("a rewriter works below its paths and on its models, in the written order
     ["/other", "local", "Llama", [m, d]],
     ["/other", "remote", "llama", [m]],
     ["/other", "remote", "gpt-4o", [m, d]],
-  ] as const) t.same(choose(path, { provider, model }), names, `${path} ${provider}/${model}`);
+  ] as const)
+    t.same(choose(path, { provider, model }), names, `${path} ${provider}/${model}`);
 });

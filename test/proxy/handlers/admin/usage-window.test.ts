@@ -23,45 +23,130 @@ t.test("the windows of CONTRACT section 7", async (t) => {
     ["end_date=0001-01-01", "0000-12-03", "0001-01-01"],
     ["unknown=1", "2026-02-09", "2026-03-10"],
   ];
-  for (const [query, startDate, endDate] of table) t.same(parseUsageQuery(query, nowMs), { ok: true, startDate, endDate }, query);
+  for (const [query, startDate, endDate] of table)
+    t.same(parseUsageQuery(query, nowMs), { ok: true, startDate, endDate }, query);
 });
 
-t.test("today ends with the last millisecond of its day in UTC, months and leap days included", async (t) => {
-  const table: readonly (readonly [now: string, query: string, startDate: string, endDate: string])[] = [
-    ["2026-03-11T00:00:00.000Z", "", "2026-02-10", "2026-03-11"],
-    ["2028-02-28T23:59:59.999Z", "days=2", "2028-02-27", "2028-02-28"],
-    ["2028-02-29T00:00:00.000Z", "days=2", "2028-02-28", "2028-02-29"],
-    ["2028-03-01T00:00:00.000Z", "days=2", "2028-02-29", "2028-03-01"],
-    ["2027-03-01T00:00:00.000Z", "days=2", "2027-02-28", "2027-03-01"],
-    ["2028-03-01T00:00:00.000Z", "", "2028-02-01", "2028-03-01"],
-    ["2027-03-01T00:00:00.000Z", "", "2027-01-31", "2027-03-01"],
-    ["2026-12-31T23:59:59.999Z", "days=365", "2026-01-01", "2026-12-31"],
-    ["2027-01-01T00:00:00.000Z", "days=1", "2027-01-01", "2027-01-01"],
-    ["2028-12-31T12:00:00.000Z", "days=365", "2028-01-02", "2028-12-31"],
-    ["2028-12-31T12:00:00.000Z", "start_date=2028-01-02", "2028-01-02", "2028-12-31"],
-  ];
-  for (const [now, query, startDate, endDate] of table) t.same(parseUsageQuery(query, Date.parse(now)), { ok: true, startDate, endDate }, `${now} ${query}`);
-});
+t.test(
+  "today ends with the last millisecond of its day in UTC, months and leap days included",
+  async (t) => {
+    const table: readonly (readonly [
+      now: string,
+      query: string,
+      startDate: string,
+      endDate: string,
+    ])[] = [
+      ["2026-03-11T00:00:00.000Z", "", "2026-02-10", "2026-03-11"],
+      ["2028-02-28T23:59:59.999Z", "days=2", "2028-02-27", "2028-02-28"],
+      ["2028-02-29T00:00:00.000Z", "days=2", "2028-02-28", "2028-02-29"],
+      ["2028-03-01T00:00:00.000Z", "days=2", "2028-02-29", "2028-03-01"],
+      ["2027-03-01T00:00:00.000Z", "days=2", "2027-02-28", "2027-03-01"],
+      ["2028-03-01T00:00:00.000Z", "", "2028-02-01", "2028-03-01"],
+      ["2027-03-01T00:00:00.000Z", "", "2027-01-31", "2027-03-01"],
+      ["2026-12-31T23:59:59.999Z", "days=365", "2026-01-01", "2026-12-31"],
+      ["2027-01-01T00:00:00.000Z", "days=1", "2027-01-01", "2027-01-01"],
+      ["2028-12-31T12:00:00.000Z", "days=365", "2028-01-02", "2028-12-31"],
+      ["2028-12-31T12:00:00.000Z", "start_date=2028-01-02", "2028-01-02", "2028-12-31"],
+    ];
+    for (const [now, query, startDate, endDate] of table)
+      t.same(
+        parseUsageQuery(query, Date.parse(now)),
+        { ok: true, startDate, endDate },
+        `${now} ${query}`,
+      );
+  },
+);
 
-t.test("each mistake is named with its parameter, its value and what would do, in the order of the checks", async (t) => {
-  const table: readonly (readonly [query: string, param: string, message: string])[] = [
-    ...["0", "-1", "1.5", "x", "", "1e2", "%2B5", "0x10", "00"].map((value) => [`days=${value}`, "days", `days must be an integer greater than 0, not ${JSON.stringify(decodeURIComponent(value))}`] as const),
-    ["days=1&days=1", "days", "days is given more than once"],
-    ["start_date=no&days=7&days=8", "days", "days is given more than once"],
-    ["days=0&end_date=2026-01-01&end_date=2026-01-01", "days", 'days must be an integer greater than 0, not "0"'],
-    ["end_date=2026-01-01&start_date=2026-01-01&start_date=2026-01-01", "start_date", "start_date is given more than once"],
-    ["end_date=2026-01-01&end_date=2026-01-02", "end_date", "end_date is given more than once"],
-    ["days=x&start_date=2026-01-01&end_date=2026-01-02", "days", 'days must be an integer greater than 0, not "x"'],
-    ["days=0&start_date=no", "days", 'days must be an integer greater than 0, not "0"'],
-    ...["2026-02-30", "2025-02-29", "2026-1-1", "2026-13-01", "20260101", "", "today", "2026-01-01T00:00:00Z", "0000-01-01", "-2026-01-01"].map((value) => [`start_date=${value}&end_date=no`, "start_date", `start_date must be a date such as 2026-01-31, not ${JSON.stringify(value)}`] as const),
-    ["start_date=2026-01-01&end_date=2026-02-30", "end_date", 'end_date must be a date such as 2026-01-31, not "2026-02-30"'],
-    ["start_date=2026-01-02&end_date=2026-01-01", "start_date", "start_date must not be after end_date: 2026-01-02 is after 2026-01-01"],
-    ["start_date=2026-03-11", "start_date", "start_date must not be after end_date: 2026-03-11 is after 2026-03-10"],
-    ["start_date=2027-01-02&end_date=2026-01-01", "start_date", "start_date must not be after end_date: 2027-01-02 is after 2026-01-01"],
-    ["start_date=2025-01-01&end_date=2026-01-01", "start_date", "start_date and end_date must span at most 365 days, not 366"],
-    ["start_date=2025-03-10", "start_date", "start_date and end_date must span at most 365 days, not 366"],
-  ];
-  for (const [query, param, message] of table) {
-    t.match(parseUsageQuery(query, nowMs), { ok: false, failure: { status: 400, type: "invalid_request_error", code: null, param, message } }, query);
-  }
-});
+t.test(
+  "each mistake is named with its parameter, its value and what would do, in the order of the checks",
+  async (t) => {
+    const table: readonly (readonly [query: string, param: string, message: string])[] = [
+      ...["0", "-1", "1.5", "x", "", "1e2", "%2B5", "0x10", "00"].map(
+        (value) =>
+          [
+            `days=${value}`,
+            "days",
+            `days must be an integer greater than 0, not ${JSON.stringify(decodeURIComponent(value))}`,
+          ] as const,
+      ),
+      ["days=1&days=1", "days", "days is given more than once"],
+      ["start_date=no&days=7&days=8", "days", "days is given more than once"],
+      [
+        "days=0&end_date=2026-01-01&end_date=2026-01-01",
+        "days",
+        'days must be an integer greater than 0, not "0"',
+      ],
+      [
+        "end_date=2026-01-01&start_date=2026-01-01&start_date=2026-01-01",
+        "start_date",
+        "start_date is given more than once",
+      ],
+      ["end_date=2026-01-01&end_date=2026-01-02", "end_date", "end_date is given more than once"],
+      [
+        "days=x&start_date=2026-01-01&end_date=2026-01-02",
+        "days",
+        'days must be an integer greater than 0, not "x"',
+      ],
+      ["days=0&start_date=no", "days", 'days must be an integer greater than 0, not "0"'],
+      ...[
+        "2026-02-30",
+        "2025-02-29",
+        "2026-1-1",
+        "2026-13-01",
+        "20260101",
+        "",
+        "today",
+        "2026-01-01T00:00:00Z",
+        "0000-01-01",
+        "-2026-01-01",
+      ].map(
+        (value) =>
+          [
+            `start_date=${value}&end_date=no`,
+            "start_date",
+            `start_date must be a date such as 2026-01-31, not ${JSON.stringify(value)}`,
+          ] as const,
+      ),
+      [
+        "start_date=2026-01-01&end_date=2026-02-30",
+        "end_date",
+        'end_date must be a date such as 2026-01-31, not "2026-02-30"',
+      ],
+      [
+        "start_date=2026-01-02&end_date=2026-01-01",
+        "start_date",
+        "start_date must not be after end_date: 2026-01-02 is after 2026-01-01",
+      ],
+      [
+        "start_date=2026-03-11",
+        "start_date",
+        "start_date must not be after end_date: 2026-03-11 is after 2026-03-10",
+      ],
+      [
+        "start_date=2027-01-02&end_date=2026-01-01",
+        "start_date",
+        "start_date must not be after end_date: 2027-01-02 is after 2026-01-01",
+      ],
+      [
+        "start_date=2025-01-01&end_date=2026-01-01",
+        "start_date",
+        "start_date and end_date must span at most 365 days, not 366",
+      ],
+      [
+        "start_date=2025-03-10",
+        "start_date",
+        "start_date and end_date must span at most 365 days, not 366",
+      ],
+    ];
+    for (const [query, param, message] of table) {
+      t.match(
+        parseUsageQuery(query, nowMs),
+        {
+          ok: false,
+          failure: { status: 400, type: "invalid_request_error", code: null, param, message },
+        },
+        query,
+      );
+    }
+  },
+);

@@ -18,5 +18,6 @@ t.test("a request says how old an answer may be, and whether it may be kept", as
     ["max-age=1.5", 0, true],
     ["max-stale=60, only-if-cached, no-transform, x-no-store", Infinity, true],
   ];
-  for (const [header, ageMsMax, store] of cases) t.same(readCacheControl(header), { ageMsMax, store }, String(header));
+  for (const [header, ageMsMax, store] of cases)
+    t.same(readCacheControl(header), { ageMsMax, store }, String(header));
 });

@@ -1,23 +1,59 @@
 import t from "tap";
-import { cacheHead, isCacheableRequest, isWholeAnswer } from "../../../../proxy/handlers/cache/cacheable.js";
+import {
+  cacheHead,
+  isCacheableRequest,
+  isWholeAnswer,
+} from "../../../../proxy/handlers/cache/cacheable.js";
 import { cacheableBodyBytesMax } from "../../../../shared/bounds.js";
 import { type Operation, operations } from "../../../../shared/operation.js";
 
-t.test("requests for text that the provider doesn't keep are looked for, up to a size", async (t) => {
-  const body = Buffer.from('{"model":"m","store":false}');
-  t.same(operations.filter((operation) => isCacheableRequest(operation, body)), ["chat_completions", "responses", "messages", "embeddings"]);
-  for (const text of ['{"model":"m"}', '{"store":true}', '{"store":null}', '{"store":false,"conversation":"c"}', '{"store":false,"conversation":{"id":"c"}}']) t.notOk(isCacheableRequest("responses", Buffer.from(text)), text);
-  t.ok(isCacheableRequest("responses", Buffer.from('{"store":false,"conversation":null,"input":"é"}')));
-  t.ok(isCacheableRequest("chat_completions", Buffer.alloc(cacheableBodyBytesMax)));
-  t.notOk(isCacheableRequest("chat_completions", Buffer.alloc(cacheableBodyBytesMax + 1)));
-});
+t.test(
+  "requests for text that the provider doesn't keep are looked for, up to a size",
+  async (t) => {
+    const body = Buffer.from('{"model":"m","store":false}');
+    t.same(
+      operations.filter((operation) => isCacheableRequest(operation, body)),
+      ["chat_completions", "responses", "messages", "embeddings"],
+    );
+    for (const text of [
+      '{"model":"m"}',
+      '{"store":true}',
+      '{"store":null}',
+      '{"store":false,"conversation":"c"}',
+      '{"store":false,"conversation":{"id":"c"}}',
+    ])
+      t.notOk(isCacheableRequest("responses", Buffer.from(text)), text);
+    t.ok(
+      isCacheableRequest(
+        "responses",
+        Buffer.from('{"store":false,"conversation":null,"input":"é"}'),
+      ),
+    );
+    t.ok(isCacheableRequest("chat_completions", Buffer.alloc(cacheableBodyBytesMax)));
+    t.notOk(isCacheableRequest("chat_completions", Buffer.alloc(cacheableBodyBytesMax + 1)));
+  },
+);
 
 t.test("a request is told apart by all that may change its answer", async (t) => {
-  const asked = { operation: "messages" as Operation, userPath: "/a" as string | null, targets: [{ provider: "p", model: "m" }], rawHeaders: ["Host", "x", "Anthropic-Version", "1", "x-stainless-retry-count", "0"], query: "" };
+  const asked = {
+    operation: "messages" as Operation,
+    userPath: "/a" as string | null,
+    targets: [{ provider: "p", model: "m" }],
+    rawHeaders: ["Host", "x", "Anthropic-Version", "1", "x-stainless-retry-count", "0"],
+    query: "",
+  };
   const head = cacheHead(asked);
   t.notMatch(head, /\n/);
-  t.equal(cacheHead({ ...asked, rawHeaders: ["anthropic-version", "1", "user-agent", "y"] }), head, "other headers don't");
-  t.equal(cacheHead({ ...asked, query: "key=sk-1" }), head, "nor does a credential that goes nowhere");
+  t.equal(
+    cacheHead({ ...asked, rawHeaders: ["anthropic-version", "1", "user-agent", "y"] }),
+    head,
+    "other headers don't",
+  );
+  t.equal(
+    cacheHead({ ...asked, query: "key=sk-1" }),
+    head,
+    "nor does a credential that goes nowhere",
+  );
   for (const changed of [
     { ...asked, operation: "chat_completions" as Operation },
     { ...asked, userPath: "/b" },
@@ -30,7 +66,8 @@ t.test("a request is told apart by all that may change its answer", async (t) =>
     { ...asked, rawHeaders: ["anthropic-version", "1", "OpenAI-Beta", "x"] },
     { ...asked, rawHeaders: [] },
     { ...asked, query: "beta=true" },
-  ]) t.not(cacheHead(changed), head, JSON.stringify(changed));
+  ])
+    t.not(cacheHead(changed), head, JSON.stringify(changed));
 });
 
 t.test("an answer is whole when it says so itself", async (t) => {
@@ -41,10 +78,20 @@ t.test("an answer is whole when it says so itself", async (t) => {
     ["chat_completions", "json", "", false],
     ["chat_completions", "stream", 'data: {"choices":[]}\n\ndata: [DONE]\n\n', true],
     ["chat_completions", "stream", "data:[DONE]\r\n\r\n", true],
-    ["chat_completions", "stream", 'data: {"choices":[{"delta":{"content":"data: [DONE]"}}]}\n\n', false],
+    [
+      "chat_completions",
+      "stream",
+      'data: {"choices":[{"delta":{"content":"data: [DONE]"}}]}\n\n',
+      false,
+    ],
     ["messages", "json", '{"type":"message"}', true],
     ["messages", "stream", 'event: message_stop\ndata: {"type":"message_stop"}\n\n', true],
-    ["messages", "stream", 'data: {"type":"content_block_delta","delta":{"text":"\\"type\\":\\"message_stop\\""}}\n\n', false],
+    [
+      "messages",
+      "stream",
+      'data: {"type":"content_block_delta","delta":{"text":"\\"type\\":\\"message_stop\\""}}\n\n',
+      false,
+    ],
     ["responses", "json", '{"status":"completed"}', true],
     ["responses", "json", '{"status":"incomplete"}', false],
     ["responses", "stream", 'data: {"type":"response.completed","response":{}}\n\n', true],
@@ -53,5 +100,14 @@ t.test("an answer is whole when it says so itself", async (t) => {
     ["embeddings", "stream", "data: [DONE]\n\n", false],
     ["speech", "stream", "data: [DONE]\n\n", false],
   ];
-  for (const [operation, form, text, whole] of cases) t.equal(isWholeAnswer(operation, form === "stream" ? "text/event-stream; charset=utf-8" : "application/json", Buffer.from(text)), whole, `${operation} ${text}`);
+  for (const [operation, form, text, whole] of cases)
+    t.equal(
+      isWholeAnswer(
+        operation,
+        form === "stream" ? "text/event-stream; charset=utf-8" : "application/json",
+        Buffer.from(text),
+      ),
+      whole,
+      `${operation} ${text}`,
+    );
 });

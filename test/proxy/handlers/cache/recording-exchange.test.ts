@@ -5,9 +5,19 @@ import { FakeExchange } from "../../fake-exchange.js";
 
 const json = ["content-type", "application/json"];
 
-function begin(bounds: Partial<ResponseCache["bounds"]> = {}): { readonly client: FakeExchange; readonly cache: ResponseCache; readonly recording: RecordingExchange } {
+function begin(bounds: Partial<ResponseCache["bounds"]> = {}): {
+  readonly client: FakeExchange;
+  readonly cache: ResponseCache;
+  readonly recording: RecordingExchange;
+} {
   const client = new FakeExchange();
-  const cache = new ResponseCache({ ttlMs: 1000, entriesMax: 10, bytesMax: 4096, entryBytesMax: 1024, ...bounds });
+  const cache = new ResponseCache({
+    ttlMs: 1000,
+    entriesMax: 10,
+    bytesMax: 4096,
+    entryBytesMax: 1024,
+    ...bounds,
+  });
   return { client, cache, recording: new RecordingExchange(client, cache) };
 }
 
@@ -18,9 +28,15 @@ t.test("everything passes as it comes, with word of the miss, and is remembered"
   t.equal(recording.write(Buffer.from("one ")), false, "a client that reads slowly is heard");
   recording.write(Buffer.from("twö"));
   recording.end();
-  t.same([client.body.toString(), client.sent("x-cache"), client.calls], ["one twö", "MISS", ["begin", "write", "write", "end"]]);
+  t.same(
+    [client.body.toString(), client.sent("x-cache"), client.calls],
+    ["one twö", "MISS", ["begin", "write", "write", "end"]],
+  );
   const recorded = recording.take();
-  t.same([recorded?.contentType, recorded?.body.toString(), recorded?.body.buffer.byteLength], ["text/event-stream", "one twö", 8]);
+  t.same(
+    [recorded?.contentType, recorded?.body.toString(), recorded?.body.buffer.byteLength],
+    ["text/event-stream", "one twö", 8],
+  );
 });
 
 t.test("a plain answer too, in either encoding", async (t) => {
@@ -33,7 +49,11 @@ t.test("a plain answer too, in either encoding", async (t) => {
 });
 
 t.test("what isn't a plain success is told and forgotten", async (t) => {
-  for (const [status, headers] of [[500, json], [201, json], [200, [...json, "Content-Encoding", "gzip"]]] as const) {
+  for (const [status, headers] of [
+    [500, json],
+    [201, json],
+    [200, [...json, "Content-Encoding", "gzip"]],
+  ] as const) {
     const { client, recording } = begin();
     recording.reply(status, headers, "{}", "utf8");
     t.same([client.status, recording.take()], [status, null]);
@@ -44,34 +64,51 @@ t.test("what isn't a plain success is told and forgotten", async (t) => {
   t.same([client.sent("x-cache"), recording.take()], ["MISS", null], "and what isn't to be kept");
 });
 
-t.test("an answer that grows too large passes and is forgotten, and its room is given back, however it ends", async (t) => {
-  const { client, cache, recording } = begin({ bytesMax: 1500 });
-  recording.begin(200, json);
-  recording.write(Buffer.alloc(1000));
-  t.notOk(cache.takeRoom(501));
-  recording.write(Buffer.alloc(25));
-  t.ok(cache.takeRoom(1500));
-  cache.giveRoomBack(1500);
-  recording.write(Buffer.alloc(1));
-  t.same([client.body.length, recording.take()], [1026, null]);
-  const second = new RecordingExchange(new FakeExchange(), cache);
-  const third = new RecordingExchange(new FakeExchange(), cache);
-  for (const each of [second, third]) {
-    each.begin(200, json);
-    each.write(Buffer.alloc(800));
-  }
-  t.equal(third.take(), null, "the other one has the room");
-  t.equal(second.take()?.body.length, 800);
-  t.ok(cache.takeRoom(1500));
-});
+t.test(
+  "an answer that grows too large passes and is forgotten, and its room is given back, however it ends",
+  async (t) => {
+    const { client, cache, recording } = begin({ bytesMax: 1500 });
+    recording.begin(200, json);
+    recording.write(Buffer.alloc(1000));
+    t.notOk(cache.takeRoom(501));
+    recording.write(Buffer.alloc(25));
+    t.ok(cache.takeRoom(1500));
+    cache.giveRoomBack(1500);
+    recording.write(Buffer.alloc(1));
+    t.same([client.body.length, recording.take()], [1026, null]);
+    const second = new RecordingExchange(new FakeExchange(), cache);
+    const third = new RecordingExchange(new FakeExchange(), cache);
+    for (const each of [second, third]) {
+      each.begin(200, json);
+      each.write(Buffer.alloc(800));
+    }
+    t.equal(third.take(), null, "the other one has the room");
+    t.equal(second.take()?.body.length, 800);
+    t.ok(cache.takeRoom(1500));
+  },
+);
 
 t.test("it is its exchange in all else", async (t) => {
   const { client, recording } = begin();
-  t.same([recording.id, recording.method, recording.path, recording.query, recording.rawHeaders, recording.gone, recording.begun], [client.id, client.method, client.path, client.query, client.rawHeaders, false, false]);
+  t.same(
+    [
+      recording.id,
+      recording.method,
+      recording.path,
+      recording.query,
+      recording.rawHeaders,
+      recording.gone,
+      recording.begun,
+    ],
+    [client.id, client.method, client.path, client.query, client.rawHeaders, false, false],
+  );
   let left = false;
   recording.onGone(() => (left = true));
   client.leave();
-  t.same([left, recording.gone, recording.isRepeated("x"), recording.header("x")], [true, true, false, undefined]);
+  t.same(
+    [left, recording.gone, recording.isRepeated("x"), recording.header("x")],
+    [true, true, false, undefined],
+  );
   recording.cut();
   t.equal(client.ended, "cut");
 });

@@ -36,30 +36,73 @@ function read(...pieces: readonly Buffer[]): Heard {
 }
 
 const mask = fc.option(fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255)));
-const control = fc.record({ opcode: fc.constantFrom(9, 10), payload: fc.uint8Array({ maxLength: 125 }).map((bytes) => Buffer.from(bytes)), mask });
-const message = fc.record({ isText: fc.boolean(), pieces: fc.array(fc.string({ unit: "grapheme", maxLength: 300 }), { minLength: 1, maxLength: 4 }), mask, wide: fc.boolean(), between: fc.array(control, { maxLength: 2 }) });
-
-t.test("text messages are heard whole, in order: masked or not, in one frame or several, with control frames between, however the bytes are cut", async (t) => {
-  t.doesNotThrow(() => fc.assert(
-    fc.property(fc.array(message, { maxLength: 6 }), fc.array(fc.nat(), { maxLength: 12 }), (messages, cuts) => {
-      const frames = messages.flatMap(({ isText, pieces, mask, wide, between }) =>
-        pieces.flatMap((piece, i): Frame[] => [
-          { opcode: i > 0 ? 0 : isText ? 1 : 2, final: i === pieces.length - 1, payload: Buffer.from(piece), mask, wide },
-          ...between,
-        ]),
-      );
-      const bytes = Buffer.concat(frames.map(encode));
-      const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
-      const { reader, texts } = read(...places.slice(1).map((end, i) => bytes.subarray(places[i], end)));
-      const expected = messages.filter(({ isText, pieces }) => isText && pieces.join("") !== "").map(({ pieces }) => pieces.join(""));
-      return JSON.stringify(texts) === JSON.stringify(expected) && reader.betweenFrames && !reader.broken && !reader.closing;
-    }),
-    { seed: 3, numRuns: 500 },
-  ));
+const control = fc.record({
+  opcode: fc.constantFrom(9, 10),
+  payload: fc.uint8Array({ maxLength: 125 }).map((bytes) => Buffer.from(bytes)),
+  mask,
+});
+const message = fc.record({
+  isText: fc.boolean(),
+  pieces: fc.array(fc.string({ unit: "grapheme", maxLength: 300 }), { minLength: 1, maxLength: 4 }),
+  mask,
+  wide: fc.boolean(),
+  between: fc.array(control, { maxLength: 2 }),
 });
 
+t.test(
+  "text messages are heard whole, in order: masked or not, in one frame or several, with control frames between, however the bytes are cut",
+  async (t) => {
+    t.doesNotThrow(() =>
+      fc.assert(
+        fc.property(
+          fc.array(message, { maxLength: 6 }),
+          fc.array(fc.nat(), { maxLength: 12 }),
+          (messages, cuts) => {
+            const frames = messages.flatMap(({ isText, pieces, mask, wide, between }) =>
+              pieces.flatMap((piece, i): Frame[] => [
+                {
+                  opcode: i > 0 ? 0 : isText ? 1 : 2,
+                  final: i === pieces.length - 1,
+                  payload: Buffer.from(piece),
+                  mask,
+                  wide,
+                },
+                ...between,
+              ]),
+            );
+            const bytes = Buffer.concat(frames.map(encode));
+            const places = [
+              0,
+              ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b),
+              bytes.length,
+            ];
+            const { reader, texts } = read(
+              ...places.slice(1).map((end, i) => bytes.subarray(places[i], end)),
+            );
+            const expected = messages
+              .filter(({ isText, pieces }) => isText && pieces.join("") !== "")
+              .map(({ pieces }) => pieces.join(""));
+            return (
+              JSON.stringify(texts) === JSON.stringify(expected) &&
+              reader.betweenFrames &&
+              !reader.broken &&
+              !reader.closing
+            );
+          },
+        ),
+        { seed: 3, numRuns: 500 },
+      ),
+    );
+  },
+);
+
 t.test("byte by byte, it is between frames exactly where one ends", async (t) => {
-  const frames = [encode({ opcode: 1, payload: Buffer.from("one") }), encode({ opcode: 9, payload: Buffer.alloc(0) }), encode({ opcode: 1, payload: Buffer.alloc(200, "x"), mask: [1, 2, 3, 4] }), encode({ opcode: 2, payload: Buffer.alloc(0), wide: true })];
+  const frames = [
+    encode({ opcode: 1, payload: Buffer.from("one") }),
+    encode({ opcode: 9, payload: Buffer.alloc(0) }),
+    encode({ opcode: 1, payload: Buffer.alloc(200, "x"), mask: [1, 2, 3, 4] }),
+    encode({ opcode: 2, payload: Buffer.alloc(0), wide: true }),
+  ];
   const ends = new Set(frames.map((_, i) => Buffer.concat(frames.slice(0, i + 1)).length));
   const reader = new FrameReader(() => {});
   t.ok(reader.betweenFrames);
@@ -71,37 +114,78 @@ t.test("byte by byte, it is between frames exactly where one ends", async (t) =>
 
 t.test("a close frame is seen with its first bytes, and our own is one", async (t) => {
   const close = closeFrame(1001, "the proxy stops", "client");
-  t.same(close, encode({ opcode: 8, payload: Buffer.concat([Buffer.from([0x03, 0xe9]), Buffer.from("the proxy stops")]) }));
+  t.same(
+    close,
+    encode({
+      opcode: 8,
+      payload: Buffer.concat([Buffer.from([0x03, 0xe9]), Buffer.from("the proxy stops")]),
+    }),
+  );
   t.ok(read(close.subarray(0, 2)).reader.closing);
-  t.same(closeFrame(1001, "", "provider"), encode({ opcode: 8, payload: Buffer.from([0x03, 0xe9]), mask: [0, 0, 0, 0] }));
+  t.same(
+    closeFrame(1001, "", "provider"),
+    encode({ opcode: 8, payload: Buffer.from([0x03, 0xe9]), mask: [0, 0, 0, 0] }),
+  );
 });
 
-t.test("a message beyond the bound is heard without its long strings, in one frame or many, masked or not, and the next one is whole again", async (t) => {
-  const json = JSON.stringify({ type: "response.done", response: { output: [{ audio: "A".repeat(3000) }], usage: { total_tokens: 7 } } });
-  const next = encode({ opcode: 1, payload: Buffer.from("next") });
-  const cut = json.replace(/A+/, "");
-  for (const mask of [null, [1, 2, 3, 4]]) {
-    for (const large of [
-      [encode({ opcode: 1, payload: Buffer.from(json), mask })],
-      [encode({ opcode: 1, payload: Buffer.from(json.slice(0, 900)), final: false, mask }), encode({ opcode: 9, payload: Buffer.from("ping") }), encode({ opcode: 0, payload: Buffer.from(json.slice(900)), mask })],
-    ]) {
-      const bytes = Buffer.concat([...large, next]);
-      for (const size of [1, 7, 1000, bytes.length]) {
-        const heard: (readonly [string, number])[] = [];
-        const reader = new FrameReader((message, leftOut) => heard.push([message.toString("utf8"), leftOut]), 1024);
-        for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
-        t.same([heard, reader.unread], [[[cut, 3000], ["next", 0]], 0], `pieces of ${size}`);
+t.test(
+  "a message beyond the bound is heard without its long strings, in one frame or many, masked or not, and the next one is whole again",
+  async (t) => {
+    const json = JSON.stringify({
+      type: "response.done",
+      response: { output: [{ audio: "A".repeat(3000) }], usage: { total_tokens: 7 } },
+    });
+    const next = encode({ opcode: 1, payload: Buffer.from("next") });
+    const cut = json.replace(/A+/, "");
+    for (const mask of [null, [1, 2, 3, 4]]) {
+      for (const large of [
+        [encode({ opcode: 1, payload: Buffer.from(json), mask })],
+        [
+          encode({ opcode: 1, payload: Buffer.from(json.slice(0, 900)), final: false, mask }),
+          encode({ opcode: 9, payload: Buffer.from("ping") }),
+          encode({ opcode: 0, payload: Buffer.from(json.slice(900)), mask }),
+        ],
+      ]) {
+        const bytes = Buffer.concat([...large, next]);
+        for (const size of [1, 7, 1000, bytes.length]) {
+          const heard: (readonly [string, number])[] = [];
+          const reader = new FrameReader(
+            (message, leftOut) => heard.push([message.toString("utf8"), leftOut]),
+            1024,
+          );
+          for (let at = 0; at < bytes.length; at += size)
+            reader.push(bytes.subarray(at, at + size));
+          t.same(
+            [heard, reader.unread],
+            [
+              [
+                [cut, 3000],
+                ["next", 0],
+              ],
+              0,
+            ],
+            `pieces of ${size}`,
+          );
+        }
       }
     }
-  }
-  const texts: string[] = [];
-  const reader = new FrameReader((message) => texts.push(message.toString("utf8")), 1024);
-  reader.push(Buffer.concat([encode({ opcode: 1, payload: Buffer.from(`[${"1,".repeat(2000)}1]`) }), next]));
-  t.same([texts, reader.unread], [["next"], 1], "what is too large without them, too, is counted");
-});
+    const texts: string[] = [];
+    const reader = new FrameReader((message) => texts.push(message.toString("utf8")), 1024);
+    reader.push(
+      Buffer.concat([encode({ opcode: 1, payload: Buffer.from(`[${"1,".repeat(2000)}1]`) }), next]),
+    );
+    t.same(
+      [texts, reader.unread],
+      [["next"], 1],
+      "what is too large without them, too, is counted",
+    );
+  },
+);
 
 t.test("a frame that never ends is skipped without being kept", async (t) => {
-  const { reader, texts } = read(Buffer.from([0x81, 0x7f, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]));
+  const { reader, texts } = read(
+    Buffer.from([0x81, 0x7f, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
+  );
   const piece = Buffer.alloc(1024 * 1024, "x");
   for (let i = 0; i < 64; i++) reader.push(piece);
   t.same(texts, []);
@@ -117,11 +201,21 @@ t.test("what breaks the rules ends the reading, and nothing may be put in any mo
     "a long control frame": [0x89, 0x7e, 0x00, 0x7e],
   };
   for (const [name, bytes] of Object.entries(table)) {
-    const { reader, texts } = read(Buffer.from(bytes), encode({ opcode: 1, payload: Buffer.from("no") }));
+    const { reader, texts } = read(
+      Buffer.from(bytes),
+      encode({ opcode: 1, payload: Buffer.from("no") }),
+    );
     t.same([reader.broken, reader.betweenFrames, texts], [true, false, []], name);
   }
 });
 
 t.test("any bytes are read without harm", async (t) => {
-  t.doesNotThrow(() => fc.assert(fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 }), (pieces) => read(...pieces.map((piece) => Buffer.from(piece))).texts.length >= 0)));
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(
+        fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 }),
+        (pieces) => read(...pieces.map((piece) => Buffer.from(piece))).texts.length >= 0,
+      ),
+    ),
+  );
 });

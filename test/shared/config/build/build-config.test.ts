@@ -6,9 +6,34 @@ import { accepted, problemsOf, refused, samplePath } from "../build-sample.js";
 
 const builtIn: Config = {
   file: null,
-  server: { host: "127.0.0.1", port: 8080, masterKey: null, allowOpen: false, passthrough: true, userPathHeader: "x-sluice-user-path", bodyBytesMax: 33_554_432, uploadBytesMax: 536_870_912, drainMs: 25_000, stalledClientMs: 60_000, requestIdInRefusals: false },
-  limiter: { socket: "/tmp/sluice-1000/limiterd.sock", socketGroupAccess: false, dataDir: "/home/a/.local/state/sluice", failureMode: "closed", deadlineMs: 2000 },
-  providers: [providerConfig({ name: "simulator", type: "simulator", baseUrl: "", models: ["sim-fast", "sim-slow"] })],
+  server: {
+    host: "127.0.0.1",
+    port: 8080,
+    masterKey: null,
+    allowOpen: false,
+    passthrough: true,
+    userPathHeader: "x-sluice-user-path",
+    bodyBytesMax: 33_554_432,
+    uploadBytesMax: 536_870_912,
+    drainMs: 25_000,
+    stalledClientMs: 60_000,
+    requestIdInRefusals: false,
+  },
+  limiter: {
+    socket: "/tmp/sluice-1000/limiterd.sock",
+    socketGroupAccess: false,
+    dataDir: "/home/a/.local/state/sluice",
+    failureMode: "closed",
+    deadlineMs: 2000,
+  },
+  providers: [
+    providerConfig({
+      name: "simulator",
+      type: "simulator",
+      baseUrl: "",
+      models: ["sim-fast", "sim-slow"],
+    }),
+  ],
   virtualModels: [],
   prices: [],
   jwtIssuers: [],
@@ -26,13 +51,21 @@ const env = { HOME: "/home/a" };
 
 t.test("without a file, and with an empty one, there is the built-in default", async (t) => {
   t.same(accepted(null, { env }), { ok: true, config: builtIn, warnings: [] });
-  for (const text of ["", "\n", "# nothing\n", "---\n", "server:\nlimiter:\nrate_limits:\n  user_paths:\nusage: {}\nproviders:\nentitlements:\n"]) {
+  for (const text of [
+    "",
+    "\n",
+    "# nothing\n",
+    "---\n",
+    "server:\nlimiter:\nrate_limits:\n  user_paths:\nusage: {}\nproviders:\nentitlements:\n",
+  ]) {
     t.same(accepted(text, { env }).config, { ...builtIn, file: samplePath }, JSON.stringify(text));
   }
 });
 
-t.test("the sections of a file, the environment and the flags end in one configuration", async (t) => {
-  const text = `
+t.test(
+  "the sections of a file, the environment and the flags end in one configuration",
+  async (t) => {
+    const text = `
 server: { host: "::1", port: "\${MY_PORT}", master_key: "\${KEY}", allow_open: on, user_path_header: X-Path, max_body_bytes: 1024, drain_seconds: 0, stalled_client_seconds: 1.5, request_id_in_refusals: yes }
 limiter: { socket: run/l.sock, data_dir: ./data, socket_group_access: true, failure_mode: open, deadline_ms: 5 }
 cache: { enabled: true, ttl_seconds: 0.5, max_entries: 7, max_bytes: 2048, share_across_paths: yes }
@@ -42,20 +75,53 @@ rate_limits: { enabled: false, flush_interval: 0.25 }
 budgets: { enabled: false, labels: [ { label: x, limits: [ { period: daily, amount: 1 } ] } ] }
 log_level: warn
 `;
-  const { config } = accepted(text, { env: { ...env, MY_PORT: "81", LOG_LEVEL: "trace" }, flags: { host: "0.0.0.0", dataDir: "/flag" } });
-  t.same(config, {
-    ...builtIn,
-    file: samplePath,
-    server: { host: "0.0.0.0", port: 81, masterKey: null, allowOpen: true, passthrough: true, userPathHeader: "x-path", bodyBytesMax: 1024, uploadBytesMax: 536_870_912, drainMs: 0, stalledClientMs: 1500, requestIdInRefusals: true },
-    limiter: { socket: "/srv/run/l.sock", socketGroupAccess: true, dataDir: "/flag", failureMode: "open", deadlineMs: 5 },
-    cache: { ttlMs: 500, entriesMax: 7, bytesMax: 2048, entryBytesMax: 2048, shareAcrossPaths: true },
-    usageEnabled: false,
-    quotaTemplatesEntitled: true,
-    rateLimits: { enabled: false, flushIntervalMs: 250, rules: [] },
-    budgets: { enabled: false, budgets: [{ scope: "label", subject: "x", periodSeconds: 86_400, amountUsd: 1, perChild: false }] },
-    logLevel: "trace",
-  });
-});
+    const { config } = accepted(text, {
+      env: { ...env, MY_PORT: "81", LOG_LEVEL: "trace" },
+      flags: { host: "0.0.0.0", dataDir: "/flag" },
+    });
+    t.same(config, {
+      ...builtIn,
+      file: samplePath,
+      server: {
+        host: "0.0.0.0",
+        port: 81,
+        masterKey: null,
+        allowOpen: true,
+        passthrough: true,
+        userPathHeader: "x-path",
+        bodyBytesMax: 1024,
+        uploadBytesMax: 536_870_912,
+        drainMs: 0,
+        stalledClientMs: 1500,
+        requestIdInRefusals: true,
+      },
+      limiter: {
+        socket: "/srv/run/l.sock",
+        socketGroupAccess: true,
+        dataDir: "/flag",
+        failureMode: "open",
+        deadlineMs: 5,
+      },
+      cache: {
+        ttlMs: 500,
+        entriesMax: 7,
+        bytesMax: 2048,
+        entryBytesMax: 2048,
+        shareAcrossPaths: true,
+      },
+      usageEnabled: false,
+      quotaTemplatesEntitled: true,
+      rateLimits: { enabled: false, flushIntervalMs: 250, rules: [] },
+      budgets: {
+        enabled: false,
+        budgets: [
+          { scope: "label", subject: "x", periodSeconds: 86_400, amountUsd: 1, perChild: false },
+        ],
+      },
+      logLevel: "trace",
+    });
+  },
+);
 
 t.test("unknown keys are told wherever they stand", async (t) => {
   const text = `
@@ -81,29 +147,52 @@ budgets: { users: [] }
 t.test("what isn't a mapping is told, whole file and sections alike", async (t) => {
   t.match(refused("- 1\n"), [/^the file must be a mapping of .*, not \[1\]$/]);
   t.match(refused("hello\n"), [/^the file must be a mapping of .*, not "hello"$/]);
-  t.match(refused("server: [1]\nlimiter: 5\nrate_limits: x\n"), [/^server must be a mapping of host, /, /^limiter must be a mapping of socket, .*, not 5$/, /^rate_limits must be a mapping of enabled, /]);
+  t.match(refused("server: [1]\nlimiter: 5\nrate_limits: x\n"), [
+    /^server must be a mapping of host, /,
+    /^limiter must be a mapping of socket, .*, not 5$/,
+    /^rate_limits must be a mapping of enabled, /,
+  ]);
 });
 
-t.test("every problem says where it stands: in the file, in the environment, or in the flags", async (t) => {
-  const lines = (text: string | null, others: Parameters<typeof problemsOf>[1] = {}): readonly string[] => problemsOf(text, others).map(problemLine);
-  const text = "server: { port: x, prot: 1 }\nlimiter: { socket: '${NOPE}' }\nproviders: { openai: { models: 5 } }\nrate_limits: { user_paths: [ { path: /a, limits: [ { period: day, max_requests: 0 } ] } ] }\n";
-  t.same(lines(text, { env: { PORT: "y", OPENAI_MODELS: "/", SET_RATE_LIMIT_A: "rpm=-1", SET_BUDGET_A: "daily" }, flags: { logLevel: "loud" } }), [
-    `${samplePath}: limiter.socket needs the environment variable NOPE, which isn't set`,
-    `${samplePath}: server.prot is not a known key; did you mean port?`,
-    `${samplePath}: providers.openai.models must be a list of model ids, or ["*"] for any, not 5`,
-    `${samplePath}: server.port must be an integer from 0 to 65535, not "x"`,
-    `${samplePath}: rate_limits.user_paths[0].limits[0].max_requests must be greater than 0, not 0`,
-    'environment: PORT must be an integer from 0 to 65535, not "y"',
-    'environment: OPENAI_MODELS must be a list of model ids, or ["*"] for any, not "/"',
-    'environment: SET_RATE_LIMIT_A: rpm must be greater than 0, not "-1"',
-    'environment: SET_BUDGET_A must hold pairs such as daily=10, not "daily"',
-    'flags: --log-level must be fatal, error, warn, info, debug, trace or silent, not "loud"',
-  ]);
-  const long = "/".padEnd(200, "s");
-  t.same(lines(`limiter: { socket: ${long} }`), [`${samplePath}: limiter.socket must be at most 107 bytes long, not 200: ${long}`]);
-  t.same(lines("{}", { flags: { socket: long } }), [`flags: --socket must be at most 107 bytes long, not 200: ${long}`]);
-  t.same(lines(null, { env: { PORT: "y" } }), ['environment: PORT must be an integer from 0 to 65535, not "y"']);
-});
+t.test(
+  "every problem says where it stands: in the file, in the environment, or in the flags",
+  async (t) => {
+    const lines = (
+      text: string | null,
+      others: Parameters<typeof problemsOf>[1] = {},
+    ): readonly string[] => problemsOf(text, others).map(problemLine);
+    const text =
+      "server: { port: x, prot: 1 }\nlimiter: { socket: '${NOPE}' }\nproviders: { openai: { models: 5 } }\nrate_limits: { user_paths: [ { path: /a, limits: [ { period: day, max_requests: 0 } ] } ] }\n";
+    t.same(
+      lines(text, {
+        env: { PORT: "y", OPENAI_MODELS: "/", SET_RATE_LIMIT_A: "rpm=-1", SET_BUDGET_A: "daily" },
+        flags: { logLevel: "loud" },
+      }),
+      [
+        `${samplePath}: limiter.socket needs the environment variable NOPE, which isn't set`,
+        `${samplePath}: server.prot is not a known key; did you mean port?`,
+        `${samplePath}: providers.openai.models must be a list of model ids, or ["*"] for any, not 5`,
+        `${samplePath}: server.port must be an integer from 0 to 65535, not "x"`,
+        `${samplePath}: rate_limits.user_paths[0].limits[0].max_requests must be greater than 0, not 0`,
+        'environment: PORT must be an integer from 0 to 65535, not "y"',
+        'environment: OPENAI_MODELS must be a list of model ids, or ["*"] for any, not "/"',
+        'environment: SET_RATE_LIMIT_A: rpm must be greater than 0, not "-1"',
+        'environment: SET_BUDGET_A must hold pairs such as daily=10, not "daily"',
+        'flags: --log-level must be fatal, error, warn, info, debug, trace or silent, not "loud"',
+      ],
+    );
+    const long = "/".padEnd(200, "s");
+    t.same(lines(`limiter: { socket: ${long} }`), [
+      `${samplePath}: limiter.socket must be at most 107 bytes long, not 200: ${long}`,
+    ]);
+    t.same(lines("{}", { flags: { socket: long } }), [
+      `flags: --socket must be at most 107 bytes long, not 200: ${long}`,
+    ]);
+    t.same(lines(null, { env: { PORT: "y" } }), [
+      'environment: PORT must be an integer from 0 to 65535, not "y"',
+    ]);
+  },
+);
 
 t.test("mistakes of every kind are told at once", async (t) => {
   const text = `
@@ -113,27 +202,68 @@ virtual_models: { a: { targets: [ { model: nope/m } ] } }
 entitlements: [everything]
 rate_limits: { user_paths: [ { path: /a, limits: [ { period: minute, max_requests: 0 } ] } ] }
 `;
-  const problems = refused(text, { env: { LIMITER_FAILURE_MODE: "ajar", SET_RATE_LIMIT_A: "rpm=x", OPENAI_API_KEY: "k", OPENAI_BASE_URL: "x.y" }, flags: { logLevel: "loud" } });
-  for (const start of ["line 2, column 24: the key port stands twice", "server.host needs the environment variable NOPE", "server.colour ", "entitlements ", "LIMITER_FAILURE_MODE ", "--log-level ", "providers.Local ", "providers.Local.type ", "OPENAI_BASE_URL ", "virtual_models.a.targets[0].model ", "rate_limits.user_paths[0].limits[0].max_requests ", "SET_RATE_LIMIT_A: rpm "]) {
+  const problems = refused(text, {
+    env: {
+      LIMITER_FAILURE_MODE: "ajar",
+      SET_RATE_LIMIT_A: "rpm=x",
+      OPENAI_API_KEY: "k",
+      OPENAI_BASE_URL: "x.y",
+    },
+    flags: { logLevel: "loud" },
+  });
+  for (const start of [
+    "line 2, column 24: the key port stands twice",
+    "server.host needs the environment variable NOPE",
+    "server.colour ",
+    "entitlements ",
+    "LIMITER_FAILURE_MODE ",
+    "--log-level ",
+    "providers.Local ",
+    "providers.Local.type ",
+    "OPENAI_BASE_URL ",
+    "virtual_models.a.targets[0].model ",
+    "rate_limits.user_paths[0].limits[0].max_requests ",
+    "SET_RATE_LIMIT_A: rpm ",
+  ]) {
     t.equal(problems.filter((problem) => problem.startsWith(start)).length, 1, start);
   }
 });
 
 t.test("a text that isn't YAML is told alone, for what is in it is unknown", async (t) => {
-  t.same(refused("server: [\nport: 1", { env: { PORT: "x" } }).map((problem) => /^line \d+, column \d+: /.test(problem)), [true]);
+  t.same(
+    refused("server: [\nport: 1", { env: { PORT: "x" } }).map((problem) =>
+      /^line \d+, column \d+: /.test(problem),
+    ),
+    [true],
+  );
 });
 
-t.test("a socket path that no Unix socket can have is told with the place that gave it", async (t) => {
-  const path = `/${"s".repeat(107)}`;
-  t.same(refused(`limiter: { socket: ${path} }\n`), [`limiter.socket must be at most 107 bytes long, not 108: ${path}`]);
-  t.same(refused(null, { env: { SLUICE_SOCKET: path } }), [`SLUICE_SOCKET must be at most 107 bytes long, not 108: ${path}`]);
-  t.same(refused(null, { flags: { socket: path }, env: { SLUICE_SOCKET: "/a" } }), [`--socket must be at most 107 bytes long, not 108: ${path}`]);
-  t.same(refused(null, { env: { XDG_RUNTIME_DIR: path } }), [`limiter.socket must be at most 107 bytes long, not 129: ${path}/sluice/limiterd.sock`]);
-  t.equal(accepted(null, { flags: { socket: path.slice(0, -1) } }).config.limiter.socket, path.slice(0, -1));
-});
+t.test(
+  "a socket path that no Unix socket can have is told with the place that gave it",
+  async (t) => {
+    const path = `/${"s".repeat(107)}`;
+    t.same(refused(`limiter: { socket: ${path} }\n`), [
+      `limiter.socket must be at most 107 bytes long, not 108: ${path}`,
+    ]);
+    t.same(refused(null, { env: { SLUICE_SOCKET: path } }), [
+      `SLUICE_SOCKET must be at most 107 bytes long, not 108: ${path}`,
+    ]);
+    t.same(refused(null, { flags: { socket: path }, env: { SLUICE_SOCKET: "/a" } }), [
+      `--socket must be at most 107 bytes long, not 108: ${path}`,
+    ]);
+    t.same(refused(null, { env: { XDG_RUNTIME_DIR: path } }), [
+      `limiter.socket must be at most 107 bytes long, not 129: ${path}/sluice/limiterd.sock`,
+    ]);
+    t.equal(
+      accepted(null, { flags: { socket: path.slice(0, -1) } }).config.limiter.socket,
+      path.slice(0, -1),
+    );
+  },
+);
 
 t.test("secrets stay out of every problem", async (t) => {
-  const text = "server: { master_key: 'the secret' }\nproviders: { a: { base_url: 'http://me:secret@x', api_key: 'my secret' } }\n";
+  const text =
+    "server: { master_key: 'the secret' }\nproviders: { a: { base_url: 'http://me:secret@x', api_key: 'my secret' } }\n";
   const problems = refused(text, { env: { OPENAI_API_KEY: "a secret" } });
   t.equal(problems.length, 4);
   for (const problem of problems) t.notMatch(problem, /secret/, problem);

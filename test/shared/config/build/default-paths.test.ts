@@ -1,5 +1,9 @@
 import t from "tap";
-import { absolutePath, defaultDataDir, defaultSocket } from "../../../../shared/config/build/default-paths.js";
+import {
+  absolutePath,
+  defaultDataDir,
+  defaultSocket,
+} from "../../../../shared/config/build/default-paths.js";
 
 t.test("the socket is where the user's runtime files are", async (t) => {
   for (const [env, uid, path] of [
@@ -28,7 +32,13 @@ t.test("the data directory is where systemd says, else where the user's state is
 });
 
 t.test("relative paths start from the working directory", async (t) => {
-  for (const [path, cwd, expected] of [["/a", "/w", "/a"], ["a/b", "/w", "/w/a/b"], ["./a", "/w/", "/w/a"], [".//./a", "/", "/a"], ["../a", "/w", "/w/../a"]] as const) {
+  for (const [path, cwd, expected] of [
+    ["/a", "/w", "/a"],
+    ["a/b", "/w", "/w/a/b"],
+    ["./a", "/w/", "/w/a"],
+    [".//./a", "/", "/a"],
+    ["../a", "/w", "/w/../a"],
+  ] as const) {
     t.equal(absolutePath(path, cwd), expected, path);
   }
 });

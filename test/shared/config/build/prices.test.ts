@@ -4,7 +4,8 @@ import { accepted, refused } from "../build-sample.js";
 const none = { cachedInput: null, cacheWrite: null };
 
 t.test("prices become integer rates; tiers inherit what they don't give", async (t) => {
-  const { config, warnings } = accepted(`
+  const { config, warnings } = accepted(
+    `
 providers:
   openai: { api_key: none }
   local: { base_url: "http://127.0.0.1:9/v1", api_key: none }
@@ -12,7 +13,9 @@ prices:
   openai/gpt-4o: { input: 2.5, output: "10", cached_input: 1.25, cache_write: 0, per_request: 0.005, tiers: [{ above_input_tokens: 200000, input: 5 }, { above_input_tokens: 400000, output: 20, cached_input: 3 }] }
   openai/meta/llama-3: { input: 0.0375, output: "\${OUT}" }
   local/*: { input: 0, output: 0 }
-`, { env: { OUT: "0.000001" } });
+`,
+    { env: { OUT: "0.000001" } },
+  );
   t.same(warnings, []);
   t.same(config.prices, [
     {
@@ -22,13 +25,27 @@ prices:
         rates: { input: 2_500_000, output: 10_000_000, cachedInput: 1_250_000, cacheWrite: 0 },
         perRequest: 5_000_000_000,
         tiers: [
-          { aboveInputTokens: 200_000, rates: { input: 5_000_000, output: 10_000_000, cachedInput: 1_250_000, cacheWrite: 0 } },
-          { aboveInputTokens: 400_000, rates: { input: 2_500_000, output: 20_000_000, cachedInput: 3_000_000, cacheWrite: 0 } },
+          {
+            aboveInputTokens: 200_000,
+            rates: { input: 5_000_000, output: 10_000_000, cachedInput: 1_250_000, cacheWrite: 0 },
+          },
+          {
+            aboveInputTokens: 400_000,
+            rates: { input: 2_500_000, output: 20_000_000, cachedInput: 3_000_000, cacheWrite: 0 },
+          },
         ],
       },
     },
-    { provider: "openai", model: "meta/llama-3", price: { rates: { input: 37_500, output: 1, ...none }, perRequest: 0, tiers: [] } },
-    { provider: "local", model: null, price: { rates: { input: 0, output: 0, ...none }, perRequest: 0, tiers: [] } },
+    {
+      provider: "openai",
+      model: "meta/llama-3",
+      price: { rates: { input: 37_500, output: 1, ...none }, perRequest: 0, tiers: [] },
+    },
+    {
+      provider: "local",
+      model: null,
+      price: { rates: { input: 0, output: 0, ...none }, perRequest: 0, tiers: [] },
+    },
   ]);
   t.same(accepted("prices:\n").config.prices, []);
 });
@@ -47,31 +64,37 @@ prices:
   simulator/f: { input: 1, tiers: [{ above_input_tokens: 9, input: 1 }, { above_input_tokens: 8, input: 1 }] }
   simulator/A: { input: 1, output: 1 }
 `;
-  const rate = "must be a number of US dollars per million tokens from 0 to 1000000, with at most six decimals";
-  t.same([...refused(text)].sort(), [
-    "prices.gpt-4o must be named provider/model, or provider/* for all of a provider's models",
-    `prices["simulator/"] must be named provider/model, or provider/* for all of a provider's models`,
-    `prices["simulator/sim*"] must be named provider/model, or provider/* for all of a provider's models`,
-    'prices["simulator/a"].cached is not a known key: expected input, output, cached_input, cache_write, per_request, tiers',
-    `prices["simulator/a"].input ${rate}, not -1`,
-    `prices["simulator/a"].output ${rate}, not "dear"`,
-    'prices["simulator/b"].output is required',
-    'prices["simulator/c"] must be a mapping of input, output, cached_input, cache_write, per_request, tiers, not 5',
-    `prices["simulator/d"].input ${rate}, not 1e-7`,
-    'prices["simulator/f"].output is required',
-    'prices["simulator/f"].tiers[1].above_input_tokens must be greater than 9, the tier before it, not 8',
-    'prices["simulator/d"].per_request must be a number of US dollars from 0 to 1000, with at most nine decimals, not -0.1',
-    'prices["simulator/d"].tiers must be a list of tiers, not 3',
-    'prices["simulator/e"].tiers[0].above_input_tokens is required',
-    'prices["simulator/e"].tiers[1] needs a rate: input, output, cached_input or cache_write',
-    'prices["simulator/e"].tiers[2].outptu is not a known key; did you mean output?',
-    'prices["simulator/e"].tiers[2].above_input_tokens must be greater than 5, the tier before it, not 5',
-    'prices["simulator/e"].tiers[3].above_input_tokens must be an integer from 1 to 1000000000, not 0.5',
-    'prices["simulator/A"] prices the same model as prices["simulator/a"]: keep one of them',
-  ].sort());
+  const rate =
+    "must be a number of US dollars per million tokens from 0 to 1000000, with at most six decimals";
+  t.same(
+    [...refused(text)].sort(),
+    [
+      "prices.gpt-4o must be named provider/model, or provider/* for all of a provider's models",
+      `prices["simulator/"] must be named provider/model, or provider/* for all of a provider's models`,
+      `prices["simulator/sim*"] must be named provider/model, or provider/* for all of a provider's models`,
+      'prices["simulator/a"].cached is not a known key: expected input, output, cached_input, cache_write, per_request, tiers',
+      `prices["simulator/a"].input ${rate}, not -1`,
+      `prices["simulator/a"].output ${rate}, not "dear"`,
+      'prices["simulator/b"].output is required',
+      'prices["simulator/c"] must be a mapping of input, output, cached_input, cache_write, per_request, tiers, not 5',
+      `prices["simulator/d"].input ${rate}, not 1e-7`,
+      'prices["simulator/f"].output is required',
+      'prices["simulator/f"].tiers[1].above_input_tokens must be greater than 9, the tier before it, not 8',
+      'prices["simulator/d"].per_request must be a number of US dollars from 0 to 1000, with at most nine decimals, not -0.1',
+      'prices["simulator/d"].tiers must be a list of tiers, not 3',
+      'prices["simulator/e"].tiers[0].above_input_tokens is required',
+      'prices["simulator/e"].tiers[1] needs a rate: input, output, cached_input or cache_write',
+      'prices["simulator/e"].tiers[2].outptu is not a known key; did you mean output?',
+      'prices["simulator/e"].tiers[2].above_input_tokens must be greater than 5, the tier before it, not 5',
+      'prices["simulator/e"].tiers[3].above_input_tokens must be an integer from 1 to 1000000000, not 0.5',
+      'prices["simulator/A"] prices the same model as prices["simulator/a"]: keep one of them',
+    ].sort(),
+  );
   t.match(refused("prices: [1]"), ["prices must be a mapping of names, not [1]"]);
 });
 
 t.test("a price for a provider that nobody configured is a warning", async (t) => {
-  t.same(accepted("prices: { simulatr/x: { input: 1, output: 1 } }").warnings, ["the prices for the provider simulatr price nothing: no such provider is configured; did you mean simulator?"]);
+  t.same(accepted("prices: { simulatr/x: { input: 1, output: 1 } }").warnings, [
+    "the prices for the provider simulatr price nothing: no such provider is configured; did you mean simulator?",
+  ]);
 });

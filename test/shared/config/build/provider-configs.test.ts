@@ -4,71 +4,216 @@ import { findPreset, presets } from "../../../../shared/config/settings/presets.
 import { providerConfig } from "../../../support/provider-config.js";
 import { accepted, refused } from "../build-sample.js";
 
-const simulator: ProviderConfig = providerConfig({ name: "simulator", type: "simulator", baseUrl: "", models: ["sim-fast", "sim-slow"] });
-
-function openai(name: string, baseUrl: string, apiKey: string | null = null, models: readonly string[] | null = null): ProviderConfig {
-  return providerConfig({ name, baseUrl, apiKey, models, maxTokensField: name === "openai" ? "max_completion_tokens" : "max_tokens" });
-}
-
-t.test("without a provider in the file there is a simulator, and environment keys join beside it", async (t) => {
-  for (const text of [null, "", "log_level: warn\n", "providers:\n", "providers: {}\n"]) t.same(accepted(text).config.providers, [simulator], JSON.stringify(text));
-  t.same(accepted(null, { env: { GROQ_API_KEY: "g", OPENAI_API_KEY: "o" } }).config.providers, [simulator, openai("openai", "https://api.openai.com/v1", "o"), { ...openai("groq", "https://api.groq.com/openai/v1", "g"), operations: new Set(findPreset("groq")!.operations) }]);
+const simulator: ProviderConfig = providerConfig({
+  name: "simulator",
+  type: "simulator",
+  baseUrl: "",
+  models: ["sim-fast", "sim-slow"],
 });
 
+function openai(
+  name: string,
+  baseUrl: string,
+  apiKey: string | null = null,
+  models: readonly string[] | null = null,
+): ProviderConfig {
+  return providerConfig({
+    name,
+    baseUrl,
+    apiKey,
+    models,
+    maxTokensField: name === "openai" ? "max_completion_tokens" : "max_tokens",
+  });
+}
+
+t.test(
+  "without a provider in the file there is a simulator, and environment keys join beside it",
+  async (t) => {
+    for (const text of [null, "", "log_level: warn\n", "providers:\n", "providers: {}\n"])
+      t.same(accepted(text).config.providers, [simulator], JSON.stringify(text));
+    t.same(accepted(null, { env: { GROQ_API_KEY: "g", OPENAI_API_KEY: "o" } }).config.providers, [
+      simulator,
+      openai("openai", "https://api.openai.com/v1", "o"),
+      {
+        ...openai("groq", "https://api.groq.com/openai/v1", "g"),
+        operations: new Set(findPreset("groq")!.operations),
+      },
+    ]);
+  },
+);
+
 t.test("with a provider in the file there is no implicit simulator", async (t) => {
-  t.same(accepted("providers: { openai: }\n").config.providers, [openai("openai", "https://api.openai.com/v1")]);
-  t.same(accepted("providers: { sim: { type: simulator, models: [m] } }\n").config.providers, [{ ...simulator, name: "sim", models: ["m"] }]);
+  t.same(accepted("providers: { openai: }\n").config.providers, [
+    openai("openai", "https://api.openai.com/v1"),
+  ]);
+  t.same(accepted("providers: { sim: { type: simulator, models: [m] } }\n").config.providers, [
+    { ...simulator, name: "sim", models: ["m"] },
+  ]);
 });
 
 t.test("every preset is registered by its key alone", async (t) => {
-  for (const { name, type, keyVariable, baseUrl, operations, takesStreamOptions, maxTokensField, listsModels } of presets) {
+  for (const {
+    name,
+    type,
+    keyVariable,
+    baseUrl,
+    operations,
+    takesStreamOptions,
+    maxTokensField,
+    listsModels,
+  } of presets) {
     if (baseUrl === null) continue;
-    t.same(accepted(null, { env: { [keyVariable]: " k\n" } }).config.providers, [simulator, providerConfig({ name, type, baseUrl, apiKey: "k", operations: new Set(operations), takesStreamOptions, maxTokensField, models: listsModels ? null : [] })], name);
-    t.same(accepted(null, { env: { [keyVariable]: " " } }).config.providers, [simulator], `${name}, blank`);
+    t.same(
+      accepted(null, { env: { [keyVariable]: " k\n" } }).config.providers,
+      [
+        simulator,
+        providerConfig({
+          name,
+          type,
+          baseUrl,
+          apiKey: "k",
+          operations: new Set(operations),
+          takesStreamOptions,
+          maxTokensField,
+          models: listsModels ? null : [],
+        }),
+      ],
+      name,
+    );
+    t.same(
+      accepted(null, { env: { [keyVariable]: " " } }).config.providers,
+      [simulator],
+      `${name}, blank`,
+    );
   }
 });
 
-t.test("the environment's key, base URL and models beat the file's, and nothing else of it", async (t) => {
-  const text = "providers: { openai: { base_url: http://old/v1, api_key: old, models: [a], idle_timeout_ms: 9 } }\n";
-  const env = { OPENAI_API_KEY: "new", OPENAI_BASE_URL: "https://new/v1/", OPENAI_MODELS: "b, c" };
-  t.same(accepted(text, { env }).config.providers, [{ ...openai("openai", "https://new/v1", "new", ["b", "c"]), idleTimeoutMs: 9 }]);
-  t.same(accepted(text, { env: { OPENAI_BASE_URL: "https://new/v1" } }).config.providers, [{ ...openai("openai", "https://new/v1", "old", ["a"]), idleTimeoutMs: 9 }]);
-  t.same(accepted(text).config.providers, [{ ...openai("openai", "http://old/v1", "old", ["a"]), idleTimeoutMs: 9 }]);
-});
+t.test(
+  "the environment's key, base URL and models beat the file's, and nothing else of it",
+  async (t) => {
+    const text =
+      "providers: { openai: { base_url: http://old/v1, api_key: old, models: [a], idle_timeout_ms: 9 } }\n";
+    const env = {
+      OPENAI_API_KEY: "new",
+      OPENAI_BASE_URL: "https://new/v1/",
+      OPENAI_MODELS: "b, c",
+    };
+    t.same(accepted(text, { env }).config.providers, [
+      { ...openai("openai", "https://new/v1", "new", ["b", "c"]), idleTimeoutMs: 9 },
+    ]);
+    t.same(accepted(text, { env: { OPENAI_BASE_URL: "https://new/v1" } }).config.providers, [
+      { ...openai("openai", "https://new/v1", "old", ["a"]), idleTimeoutMs: 9 },
+    ]);
+    t.same(accepted(text).config.providers, [
+      { ...openai("openai", "http://old/v1", "old", ["a"]), idleTimeoutMs: 9 },
+    ]);
+  },
+);
 
 t.test("a provider without its key stays, and sends none", async (t) => {
-  const { config, warnings } = accepted('providers: { openai: { api_key: "${OPENAI_API_KEY}" }, local: { base_url: http://127.0.0.1:9100/v1/, api_key: none, models: ["*"] } }\n');
-  t.same(config.providers, [openai("openai", "https://api.openai.com/v1"), openai("local", "http://127.0.0.1:9100/v1", null, ["*"])]);
+  const { config, warnings } = accepted(
+    'providers: { openai: { api_key: "${OPENAI_API_KEY}" }, local: { base_url: http://127.0.0.1:9100/v1/, api_key: none, models: ["*"] } }\n',
+  );
+  t.same(config.providers, [
+    openai("openai", "https://api.openai.com/v1"),
+    openai("local", "http://127.0.0.1:9100/v1", null, ["*"]),
+  ]);
   t.same(warnings, []);
 });
 
 t.test("every field of a provider is taken over, numbers as texts too", async (t) => {
-  const text = 'providers: { a: { type: azure, base_url: "http://a", api_key: k, api_version: 2024-10-21, operations: [chat_completions, images], max_tokens_default: 5, models: [m], connect_timeout_ms: 1, first_byte_timeout_ms: "2", idle_timeout_ms: "${IDLE}", max_connections: 4 } }\n';
+  const text =
+    'providers: { a: { type: azure, base_url: "http://a", api_key: k, api_version: 2024-10-21, operations: [chat_completions, images], max_tokens_default: 5, models: [m], connect_timeout_ms: 1, first_byte_timeout_ms: "2", idle_timeout_ms: "${IDLE}", max_connections: 4 } }\n';
   t.same(accepted(text, { env: { IDLE: "3" } }).config.providers, [
-    providerConfig({ name: "a", type: "azure", operations: new Set(["chat_completions", "images"]), baseUrl: "http://a", apiKey: "k", apiVersion: "2024-10-21", maxTokensDefault: 5, models: ["m"], connectTimeoutMs: 1, firstByteTimeoutMs: 2, idleTimeoutMs: 3, connectionsMax: 4 }),
+    providerConfig({
+      name: "a",
+      type: "azure",
+      operations: new Set(["chat_completions", "images"]),
+      baseUrl: "http://a",
+      apiKey: "k",
+      apiVersion: "2024-10-21",
+      maxTokensDefault: 5,
+      models: ["m"],
+      connectTimeoutMs: 1,
+      firstByteTimeoutMs: 2,
+      idleTimeoutMs: 3,
+      connectionsMax: 4,
+    }),
   ]);
 });
 
 t.test("what is wrong with a provider is told with its place", async (t) => {
-  const nameProblem = (at: string): string => `${at} must be named with at most 64 lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit`;
+  const nameProblem = (at: string): string =>
+    `${at} must be named with at most 64 lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit`;
   for (const [provider, problems] of [
     ["Local: { base_url: http://x }", [nameProblem("providers.Local")]],
     ["a/b: { base_url: http://x }", [nameProblem('providers["a/b"]')]],
     [`${"a".repeat(65)}: { base_url: http://x }`, [nameProblem(`providers.${"a".repeat(65)}`)]],
-    ["local: {}", [/^providers\.local\.base_url is required: only the names openai, anthropic, .* have one of their own$/]],
-    ["local: { base_url: 127.0.0.1 }", [/^providers\.local\.base_url must be an http or https URL .*, not "127\.0\.0\.1"$/]],
-    ["local: { base_url: http://x, api_key: 5 }", [/^providers\.local\.api_key must be a text .*or none$/]],
-    ["local: { base_url: http://x, idle_timeout_ms: 0, max_connections: many }", ["providers.local.idle_timeout_ms must be an integer from 1 to 3600000, not 0", 'providers.local.max_connections must be an integer from 1 to 65535, not "many"']],
-    ["local: { type: claude, base_url: http://x }", ['providers.local.type must be openai, anthropic, gemini, azure, ollama, vllm or simulator, not "claude"']],
-    ["local: { base_url: http://x, api_version: v1 }", ["providers.local.api_version is for the type azure: leave it out"]],
-    ["local: { type: azure, base_url: http://x, api_version: a b }", ['providers.local.api_version must be an API version such as 2024-10-21 or 2025-04-01-preview, not "a b"']],
+    [
+      "local: {}",
+      [
+        /^providers\.local\.base_url is required: only the names openai, anthropic, .* have one of their own$/,
+      ],
+    ],
+    [
+      "local: { base_url: 127.0.0.1 }",
+      [/^providers\.local\.base_url must be an http or https URL .*, not "127\.0\.0\.1"$/],
+    ],
+    [
+      "local: { base_url: http://x, api_key: 5 }",
+      [/^providers\.local\.api_key must be a text .*or none$/],
+    ],
+    [
+      "local: { base_url: http://x, idle_timeout_ms: 0, max_connections: many }",
+      [
+        "providers.local.idle_timeout_ms must be an integer from 1 to 3600000, not 0",
+        'providers.local.max_connections must be an integer from 1 to 65535, not "many"',
+      ],
+    ],
+    [
+      "local: { type: claude, base_url: http://x }",
+      [
+        'providers.local.type must be openai, anthropic, gemini, azure, ollama, vllm or simulator, not "claude"',
+      ],
+    ],
+    [
+      "local: { base_url: http://x, api_version: v1 }",
+      ["providers.local.api_version is for the type azure: leave it out"],
+    ],
+    [
+      "local: { type: azure, base_url: http://x, api_version: a b }",
+      [
+        'providers.local.api_version must be an API version such as 2024-10-21 or 2025-04-01-preview, not "a b"',
+      ],
+    ],
     ["local: { type: azure }", [/^providers\.local\.base_url is required: /]],
     ["azure: { api_key: k }", [/^providers\.azure\.base_url is required: /]],
     ["anthropic: { type: openai }", [/^providers\.anthropic\.base_url is required: /]],
-    ["local: { base_url: http://x, operations: [chat] }", [/^providers\.local\.operations must be a list that holds nothing but chat_completions, responses, /]],
-    ["local: { base_url: http://x, timeout: 5 }", [/^providers\.local\.timeout is not a known key: expected type, base_url, /]],
-    ["sim: { type: simulator, base_url: http://x, api_key: k }", ["providers.sim.base_url is not for the type simulator: leave it out", "providers.sim.api_key is not for the type simulator: leave it out"]],
-    ["local: { models: 5, api_version: v1 }", ['providers.local.models must be a list of model ids, or ["*"] for any, not 5', "providers.local.api_version is for the type azure: leave it out", /^providers\.local\.base_url is required: /]],
+    [
+      "local: { base_url: http://x, operations: [chat] }",
+      [
+        /^providers\.local\.operations must be a list that holds nothing but chat_completions, responses, /,
+      ],
+    ],
+    [
+      "local: { base_url: http://x, timeout: 5 }",
+      [/^providers\.local\.timeout is not a known key: expected type, base_url, /],
+    ],
+    [
+      "sim: { type: simulator, base_url: http://x, api_key: k }",
+      [
+        "providers.sim.base_url is not for the type simulator: leave it out",
+        "providers.sim.api_key is not for the type simulator: leave it out",
+      ],
+    ],
+    [
+      "local: { models: 5, api_version: v1 }",
+      [
+        'providers.local.models must be a list of model ids, or ["*"] for any, not 5',
+        "providers.local.api_version is for the type azure: leave it out",
+        /^providers\.local\.base_url is required: /,
+      ],
+    ],
     ["local: { base_url: x:1 }", [/^providers\.local\.base_url must be an http/]],
     ["local: 5", [/^providers\.local must be a mapping of type, .*, not 5$/]],
   ] as const) {
@@ -76,11 +221,22 @@ t.test("what is wrong with a provider is told with its place", async (t) => {
     t.match(told, problems, provider);
     t.equal(told.length, problems.length, provider);
   }
-  t.same(refused("providers: [openai]\n"), ['providers must be a mapping of names, not ["openai"]']);
+  t.same(refused("providers: [openai]\n"), [
+    'providers must be a mapping of names, not ["openai"]',
+  ]);
 });
 
 t.test("wrong variables of a provider are told by their names, without the key", async (t) => {
-  t.match(refused(null, { env: { OPENAI_API_KEY: "my secret key", OPENAI_BASE_URL: "example.com", OPENAI_MODELS: "/x" } }), [/^OPENAI_API_KEY must be a text of visible ASCII characters [^\n]*or none$/, /^OPENAI_BASE_URL must be .* not "example\.com"$/, /^OPENAI_MODELS must be a list of model ids/]);
+  t.match(
+    refused(null, {
+      env: { OPENAI_API_KEY: "my secret key", OPENAI_BASE_URL: "example.com", OPENAI_MODELS: "/x" },
+    }),
+    [
+      /^OPENAI_API_KEY must be a text of visible ASCII characters [^\n]*or none$/,
+      /^OPENAI_BASE_URL must be .* not "example\.com"$/,
+      /^OPENAI_MODELS must be a list of model ids/,
+    ],
+  );
 });
 
 t.test("variables that come to nothing are warned about", async (t) => {
@@ -88,36 +244,109 @@ t.test("variables that come to nothing are warned about", async (t) => {
     "GROQ_BASE_URL registers nothing: neither GROQ_API_KEY nor a provider groq in the file is there",
     "XAI_MODELS registers nothing: neither XAI_API_KEY nor a provider xai in the file is there",
   ]);
-  for (const [end, told] of [["/v1/chat/completions", "/chat/completions"], ["/v1/messages/", "/messages"], ["/v1/embeddings", "/embeddings"], ["/my-models", null], ["/models/v1", null], ["/v1", null]] as const) {
-    t.same(accepted(`providers: { local: { base_url: "http://127.0.0.1:1${end}" } }`).warnings, told === null ? [] : [`the base URL of the provider local ends in ${told}, which is appended to it again: leave that out`], end);
+  for (const [end, told] of [
+    ["/v1/chat/completions", "/chat/completions"],
+    ["/v1/messages/", "/messages"],
+    ["/v1/embeddings", "/embeddings"],
+    ["/my-models", null],
+    ["/models/v1", null],
+    ["/v1", null],
+  ] as const) {
+    t.same(
+      accepted(`providers: { local: { base_url: "http://127.0.0.1:1${end}" } }`).warnings,
+      told === null
+        ? []
+        : [
+            `the base URL of the provider local ends in ${told}, which is appended to it again: leave that out`,
+          ],
+      end,
+    );
   }
-  const { config, warnings } = accepted("providers: { openai: { type: simulator } }\n", { env: { OPENAI_API_KEY: "k" } });
+  const { config, warnings } = accepted("providers: { openai: { type: simulator } }\n", {
+    env: { OPENAI_API_KEY: "k" },
+  });
   t.same(warnings, ["OPENAI_API_KEY is ignored: the file's provider openai is a simulator"]);
   t.same(config.providers, [{ ...simulator, name: "openai" }]);
 });
 
-t.test("a type has its own address and its own way to show the key; a name from the presets has its type", async (t) => {
-  const first = (text: string): ProviderConfig => accepted(`providers:\n  ${text}\n`).config.providers[0]!;
-  t.same(first("claude: { type: anthropic, api_key: k }"), providerConfig({ name: "claude", type: "anthropic", baseUrl: "https://api.anthropic.com/v1", apiKey: "k" }));
-  t.same(first("anthropic: { api_key: k }"), providerConfig({ name: "anthropic", type: "anthropic", baseUrl: "https://api.anthropic.com/v1", apiKey: "k" }));
-  t.same(first("anthropic: { type: openai, base_url: http://relay/v1 }"), providerConfig({ name: "anthropic", baseUrl: "http://relay/v1" }));
-  t.same(first("here: { type: ollama }").baseUrl, "http://127.0.0.1:11434/v1");
-  t.same(first("eu: { type: azure, base_url: https://eu.openai.azure.com/openai/v1, api_key: k }"), providerConfig({ name: "eu", type: "azure", baseUrl: "https://eu.openai.azure.com/openai/v1", apiKey: "k", models: [] }));
-});
+t.test(
+  "a type has its own address and its own way to show the key; a name from the presets has its type",
+  async (t) => {
+    const first = (text: string): ProviderConfig =>
+      accepted(`providers:\n  ${text}\n`).config.providers[0]!;
+    t.same(
+      first("claude: { type: anthropic, api_key: k }"),
+      providerConfig({
+        name: "claude",
+        type: "anthropic",
+        baseUrl: "https://api.anthropic.com/v1",
+        apiKey: "k",
+      }),
+    );
+    t.same(
+      first("anthropic: { api_key: k }"),
+      providerConfig({
+        name: "anthropic",
+        type: "anthropic",
+        baseUrl: "https://api.anthropic.com/v1",
+        apiKey: "k",
+      }),
+    );
+    t.same(
+      first("anthropic: { type: openai, base_url: http://relay/v1 }"),
+      providerConfig({ name: "anthropic", baseUrl: "http://relay/v1" }),
+    );
+    t.same(first("here: { type: ollama }").baseUrl, "http://127.0.0.1:11434/v1");
+    t.same(
+      first("eu: { type: azure, base_url: https://eu.openai.azure.com/openai/v1, api_key: k }"),
+      providerConfig({
+        name: "eu",
+        type: "azure",
+        baseUrl: "https://eu.openai.azure.com/openai/v1",
+        apiKey: "k",
+        models: [],
+      }),
+    );
+  },
+);
 
-t.test("what is special about a provider is known by its address, and by its name behind a relay", async (t) => {
-  const takes = (text: string): boolean => accepted(`providers:\n  ${text}\n`).config.providers[0]!.takesStreamOptions;
-  t.equal(takes("eu: { base_url: https://api.mistral.ai/v1 }"), false);
-  t.equal(takes("mistral: { base_url: http://relay/v1 }"), false);
-  t.equal(takes("mistral: { base_url: https://api.groq.com/openai/v1 }"), true);
-  t.equal(takes("local: { base_url: http://relay/v1 }"), true);
-});
+t.test(
+  "what is special about a provider is known by its address, and by its name behind a relay",
+  async (t) => {
+    const takes = (text: string): boolean =>
+      accepted(`providers:\n  ${text}\n`).config.providers[0]!.takesStreamOptions;
+    t.equal(takes("eu: { base_url: https://api.mistral.ai/v1 }"), false);
+    t.equal(takes("mistral: { base_url: http://relay/v1 }"), false);
+    t.equal(takes("mistral: { base_url: https://api.groq.com/openai/v1 }"), true);
+    t.equal(takes("local: { base_url: http://relay/v1 }"), true);
+  },
+);
 
-t.test("who needs no key is registered by its address or its models; who has no address of its own needs one", async (t) => {
-  const names = (env: Record<string, string>): readonly string[] => accepted(null, { env }).config.providers.slice(1).map(({ name, baseUrl }) => `${name} ${baseUrl}`);
-  t.same(names({ OLLAMA_MODELS: "llama3" }), ["ollama http://127.0.0.1:11434/v1"]);
-  t.same(names({ VLLM_BASE_URL: "http://gpu:8000/v1" }), ["vllm http://gpu:8000/v1"]);
-  t.same(names({ AZURE_OPENAI_API_KEY: "k", AZURE_OPENAI_BASE_URL: "https://x.openai.azure.com/openai/v1" }), ["azure https://x.openai.azure.com/openai/v1"]);
-  const { config, warnings } = accepted(null, { env: { AZURE_OPENAI_API_KEY: "k" } });
-  t.same([config.providers.length, warnings], [1, ["AZURE_OPENAI_API_KEY registers nothing: AZURE_OPENAI_BASE_URL is not there, and azure has no address that is everybody's"]]);
-});
+t.test(
+  "who needs no key is registered by its address or its models; who has no address of its own needs one",
+  async (t) => {
+    const names = (env: Record<string, string>): readonly string[] =>
+      accepted(null, { env })
+        .config.providers.slice(1)
+        .map(({ name, baseUrl }) => `${name} ${baseUrl}`);
+    t.same(names({ OLLAMA_MODELS: "llama3" }), ["ollama http://127.0.0.1:11434/v1"]);
+    t.same(names({ VLLM_BASE_URL: "http://gpu:8000/v1" }), ["vllm http://gpu:8000/v1"]);
+    t.same(
+      names({
+        AZURE_OPENAI_API_KEY: "k",
+        AZURE_OPENAI_BASE_URL: "https://x.openai.azure.com/openai/v1",
+      }),
+      ["azure https://x.openai.azure.com/openai/v1"],
+    );
+    const { config, warnings } = accepted(null, { env: { AZURE_OPENAI_API_KEY: "k" } });
+    t.same(
+      [config.providers.length, warnings],
+      [
+        1,
+        [
+          "AZURE_OPENAI_API_KEY registers nothing: AZURE_OPENAI_BASE_URL is not there, and azure has no address that is everybody's",
+        ],
+      ],
+    );
+  },
+);

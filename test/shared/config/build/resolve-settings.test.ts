@@ -3,30 +3,47 @@ import { noProblems } from "../../../../shared/config/problems.js";
 import { resolveSettings } from "../../../../shared/config/build/resolve-settings.js";
 import { flagName, settings } from "../../../../shared/config/settings/settings.js";
 
-function resolve(sources: { flags?: Record<string, string>; env?: Record<string, string>; file?: Record<string, unknown> }): { readonly values: ReturnType<typeof resolveSettings>; readonly problems: readonly string[] } {
+function resolve(sources: {
+  flags?: Record<string, string>;
+  env?: Record<string, string>;
+  file?: Record<string, unknown>;
+}): { readonly values: ReturnType<typeof resolveSettings>; readonly problems: readonly string[] } {
   const problems = noProblems();
-  const values = resolveSettings({ flags: sources.flags ?? {}, env: sources.env ?? {}, file: new Map(Object.entries(sources.file ?? {})) }, problems);
+  const values = resolveSettings(
+    {
+      flags: sources.flags ?? {},
+      env: sources.env ?? {},
+      file: new Map(Object.entries(sources.file ?? {})),
+    },
+    problems,
+  );
   return { values, problems: [...problems.flags, ...problems.environment, ...problems.file] };
 }
 
 t.test("without anything, every setting has its default", async (t) => {
   const { values, problems } = resolve({});
   t.same(problems, []);
-  for (const [name, setting] of Object.entries(settings)) t.same(values[name as keyof typeof settings], setting.fallback, name);
+  for (const [name, setting] of Object.entries(settings))
+    t.same(values[name as keyof typeof settings], setting.fallback, name);
 });
 
-t.test("a flag beats the environment, the environment the file, the file the default", async (t) => {
-  const flags = { port: "1" };
-  const env = { PORT: "2" };
-  const file = { "server.port": 3 };
-  t.equal(resolve({ flags, env, file }).values.port, 1);
-  t.equal(resolve({ env, file }).values.port, 2);
-  t.equal(resolve({ file }).values.port, 3);
-  t.equal(resolve({}).values.port, 8080);
-});
+t.test(
+  "a flag beats the environment, the environment the file, the file the default",
+  async (t) => {
+    const flags = { port: "1" };
+    const env = { PORT: "2" };
+    const file = { "server.port": 3 };
+    t.equal(resolve({ flags, env, file }).values.port, 1);
+    t.equal(resolve({ env, file }).values.port, 2);
+    t.equal(resolve({ file }).values.port, 3);
+    t.equal(resolve({}).values.port, 8080);
+  },
+);
 
 t.test("each variable reaches its setting, and beats the file", async (t) => {
-  const samples: Readonly<Record<keyof typeof settings, readonly [text: string, file: unknown, value: unknown]>> = {
+  const samples: Readonly<
+    Record<keyof typeof settings, readonly [text: string, file: unknown, value: unknown]>
+  > = {
     host: ["0.0.0.0", "::1", "0.0.0.0"],
     port: ["9", 8, 9],
     masterKey: ["mk", "other", "mk"],
@@ -59,32 +76,54 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
   };
   for (const [name, [text, file, value]] of Object.entries(samples)) {
     const { path, env } = settings[name as keyof typeof settings];
-    const { values, problems } = resolve({ env: env === null ? {} : { [env]: text }, file: { [path]: file } });
+    const { values, problems } = resolve({
+      env: env === null ? {} : { [env]: text },
+      file: { [path]: file },
+    });
     t.same(problems, [], name);
     t.same(values[name as keyof typeof settings], value, name);
   }
 });
 
 t.test("a blank variable and an empty key count as not given", async (t) => {
-  t.same(resolve({ env: { PORT: " ", HOST: "" }, file: { "server.port": null, "server.host": "::1" } }), { problems: [], values: { ...resolve({}).values, host: "::1" } });
+  t.same(
+    resolve({ env: { PORT: " ", HOST: "" }, file: { "server.port": null, "server.host": "::1" } }),
+    { problems: [], values: { ...resolve({}).values, host: "::1" } },
+  );
 });
 
 t.test("a wrong value is told with its place, even where a stronger one hides it", async (t) => {
-  t.same(resolve({ flags: { port: "a" }, env: { PORT: "b", USAGE_ENABLED: "maybe" }, file: { "server.port": "c", log_level: 5 } }).problems, [
-    '--port must be an integer from 0 to 65535, not "a"',
-    'PORT must be an integer from 0 to 65535, not "b"',
-    'USAGE_ENABLED must be true or false (or yes, no, on, off, 1, 0), not "maybe"',
-    'server.port must be an integer from 0 to 65535, not "c"',
-    "log_level must be fatal, error, warn, info, debug, trace or silent, not 5",
-  ]);
+  t.same(
+    resolve({
+      flags: { port: "a" },
+      env: { PORT: "b", USAGE_ENABLED: "maybe" },
+      file: { "server.port": "c", log_level: 5 },
+    }).problems,
+    [
+      '--port must be an integer from 0 to 65535, not "a"',
+      'PORT must be an integer from 0 to 65535, not "b"',
+      'USAGE_ENABLED must be true or false (or yes, no, on, off, 1, 0), not "maybe"',
+      'server.port must be an integer from 0 to 65535, not "c"',
+      "log_level must be fatal, error, warn, info, debug, trace or silent, not 5",
+    ],
+  );
 });
 
-t.test("the table is consistent: names stand once, and each shown default is the default", async (t) => {
-  const rows = Object.values(settings);
-  for (const names of [rows.map(({ path }) => path), rows.flatMap(({ env }) => env ?? []), rows.flatMap(({ flag }) => flag ?? [])]) t.equal(new Set(names).size, names.length);
-  for (const { path, kind, shown, fallback } of rows) {
-    if (shown === "none" || shown === "see below") t.ok(fallback === null || (Array.isArray(fallback) && fallback.length === 0), path);
-    else t.same(kind.parse(shown), fallback, path);
-  }
-  t.equal(flagName("dataDir"), "--data-dir");
-});
+t.test(
+  "the table is consistent: names stand once, and each shown default is the default",
+  async (t) => {
+    const rows = Object.values(settings);
+    for (const names of [
+      rows.map(({ path }) => path),
+      rows.flatMap(({ env }) => env ?? []),
+      rows.flatMap(({ flag }) => flag ?? []),
+    ])
+      t.equal(new Set(names).size, names.length);
+    for (const { path, kind, shown, fallback } of rows) {
+      if (shown === "none" || shown === "see below")
+        t.ok(fallback === null || (Array.isArray(fallback) && fallback.length === 0), path);
+      else t.same(kind.parse(shown), fallback, path);
+    }
+    t.equal(flagName("dataDir"), "--data-dir");
+  },
+);

@@ -1,7 +1,10 @@
 import t from "tap";
 import { substituteVariables } from "../../../../shared/config/file/substitute-variables.js";
 
-function substitute(document: unknown, env: Record<string, string>): { readonly result: unknown; readonly problems: readonly string[] } {
+function substitute(
+  document: unknown,
+  env: Record<string, string>,
+): { readonly result: unknown; readonly problems: readonly string[] } {
   const problems: string[] = [];
   return { result: substituteVariables(document, env, problems), problems };
 }
@@ -18,9 +21,16 @@ t.test("variables are put in wherever a text stands, and nothing else is touched
     ["${A}${EMPTY}", "one"],
     [5, 5],
     [null, null],
-    [["${A}", { "${A}": "${A}" }], ["one", { "${A}": "one" }]],
+    [
+      ["${A}", { "${A}": "${A}" }],
+      ["one", { "${A}": "one" }],
+    ],
   ] as const) {
-    t.same(substitute({ key: value }, env), { result: { key: expected }, problems: [] }, JSON.stringify(value));
+    t.same(
+      substitute({ key: value }, env),
+      { result: { key: expected }, problems: [] },
+      JSON.stringify(value),
+    );
   }
 });
 
@@ -33,20 +43,41 @@ t.test("an unset variable is a problem that names the place and the variable", a
 });
 
 t.test("an unset or empty variable in api_key and master_key counts as not given", async (t) => {
-  const document = { server: { master_key: "${NOPE}" }, providers: { a: { api_key: "key-${EMPTY}" }, b: { api_key: "${SET}" } } };
-  t.same(substitute(document, { EMPTY: " ", SET: "s" }), { result: { server: { master_key: null }, providers: { a: { api_key: null }, b: { api_key: "s" } } }, problems: [] });
+  const document = {
+    server: { master_key: "${NOPE}" },
+    providers: { a: { api_key: "key-${EMPTY}" }, b: { api_key: "${SET}" } },
+  };
+  t.same(substitute(document, { EMPTY: " ", SET: "s" }), {
+    result: {
+      server: { master_key: null },
+      providers: { a: { api_key: null }, b: { api_key: "s" } },
+    },
+    problems: [],
+  });
 });
 
 t.test("a ${ that names no variable is a problem", async (t) => {
   for (const text of ["${}", "${A", "${A:-x}", "${1}", "${ A }"]) {
-    t.same(substitute({ host: text }, { A: "a" }).problems, ["host holds a ${ that names no variable: write ${NAME}, or $${ for the two characters themselves"], text);
+    t.same(
+      substitute({ host: text }, { A: "a" }).problems,
+      [
+        "host holds a ${ that names no variable: write ${NAME}, or $${ for the two characters themselves",
+      ],
+      text,
+    );
   }
 });
 
 t.test("names that every object has can't be used as keys", async (t) => {
-  const document = JSON.parse('{"providers":{"__proto__":{"type":"simulator"},"constructor":{},"prototype":{}}}') as unknown;
+  const document = JSON.parse(
+    '{"providers":{"__proto__":{"type":"simulator"},"constructor":{},"prototype":{}}}',
+  ) as unknown;
   const { result, problems } = substitute(document, {});
-  t.same(problems, ["providers.__proto__ is not a name that can be used", "providers.constructor is not a name that can be used", "providers.prototype is not a name that can be used"]);
+  t.same(problems, [
+    "providers.__proto__ is not a name that can be used",
+    "providers.constructor is not a name that can be used",
+    "providers.prototype is not a name that can be used",
+  ]);
   t.same(result, { providers: {} });
 });
 

@@ -2,8 +2,16 @@ import t from "tap";
 import type { BudgetDefinition } from "../../../../shared/domain/budget.js";
 import { accepted, refused } from "../build-sample.js";
 
-const budget = (subject: string, periodSeconds: number, amountUsd: number, perChild = false): BudgetDefinition => ({ scope: "user_path", subject, periodSeconds, amountUsd, perChild });
-const budgetsOf = (text: string | null, env: Record<string, string> = {}): readonly BudgetDefinition[] => accepted(text, { env }).config.budgets.budgets;
+const budget = (
+  subject: string,
+  periodSeconds: number,
+  amountUsd: number,
+  perChild = false,
+): BudgetDefinition => ({ scope: "user_path", subject, periodSeconds, amountUsd, perChild });
+const budgetsOf = (
+  text: string | null,
+  env: Record<string, string> = {},
+): readonly BudgetDefinition[] => accepted(text, { env }).config.budgets.budgets;
 
 t.test("both lists of the file are read, in their order", async (t) => {
   const text = `
@@ -25,14 +33,31 @@ budgets:
 
 t.test("the compact and the JSON form of a variable", async (t) => {
   const table: readonly (readonly [string, string, readonly BudgetDefinition[]])[] = [
-    ["SET_BUDGET_TEAM", "daily=10,weekly=50", [budget("/team", 86_400, 10), budget("/team", 604_800, 50)]],
-    ["SET_BUDGET_", " Weekly : 50.5 ;\n HOUR = 1 ", [budget("/", 3600, 1), budget("/", 604_800, 50.5)]],
+    [
+      "SET_BUDGET_TEAM",
+      "daily=10,weekly=50",
+      [budget("/team", 86_400, 10), budget("/team", 604_800, 50)],
+    ],
+    [
+      "SET_BUDGET_",
+      " Weekly : 50.5 ;\n HOUR = 1 ",
+      [budget("/", 3600, 1), budget("/", 604_800, 50.5)],
+    ],
     ["SET_BUDGET_USER_123", "day=1,daily=2", [budget("/user_123", 86_400, 2)]],
-    ["SET_BUDGET_TEAM__ALPHA", '[{"period":"monthly","amount":0.5,"per_child":true},{"period_seconds":60,"amount":1}]', [budget("/team/alpha", 2_592_000, 0.5, true), budget("/team/alpha", 60, 1)]],
+    [
+      "SET_BUDGET_TEAM__ALPHA",
+      '[{"period":"monthly","amount":0.5,"per_child":true},{"period_seconds":60,"amount":1}]',
+      [budget("/team/alpha", 2_592_000, 0.5, true), budget("/team/alpha", 60, 1)],
+    ],
     ["SET_BUDGET_TEAM", "[]", []],
     ["SET_BUDGET_TEAM", "  ", []],
   ];
-  for (const [name, value, expected] of table) t.same(budgetsOf(null, { [name]: value, SLUICE_ENTITLEMENTS: "quota_templates" }), expected, value);
+  for (const [name, value, expected] of table)
+    t.same(
+      budgetsOf(null, { [name]: value, SLUICE_ENTITLEMENTS: "quota_templates" }),
+      expected,
+      value,
+    );
 });
 
 t.test("a variable replaces all that the file says about its path, and nothing else", async (t) => {
@@ -43,7 +68,11 @@ budgets:
     - { path: /other, limits: [ { period: daily, amount: 3 } ] }
   labels: [ { label: /team, limits: [ { period: daily, amount: 4 } ] } ]
 `;
-  t.same(budgetsOf(text, { SET_BUDGET_TEAM: "monthly=9" }), [budget("/other", 86_400, 3), { ...budget("/team", 86_400, 4), scope: "label" }, budget("/team", 2_592_000, 9)]);
+  t.same(budgetsOf(text, { SET_BUDGET_TEAM: "monthly=9" }), [
+    budget("/other", 86_400, 3),
+    { ...budget("/team", 86_400, 4), scope: "label" },
+    budget("/team", 2_592_000, 9),
+  ]);
   t.equal(budgetsOf(text, { SET_BUDGET_TEAM: "[]" }).length, 2);
 });
 
@@ -78,31 +107,77 @@ budgets:
   ]);
   const table: readonly (readonly [Record<string, string>, string | RegExp])[] = [
     [{ SET_BUDGET_A: "daily" }, 'SET_BUDGET_A must hold pairs such as daily=10, not "daily"'],
-    [{ SET_BUDGET_A: "dayly=1" }, 'SET_BUDGET_A holds the unknown key "dayly"; did you mean daily?'],
-    [{ SET_BUDGET_A: "Daily=-1" }, "SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not -1"],
-    [{ SET_BUDGET_A: "daily=1e-20" }, "SET_BUDGET_A: daily must be at least 1e-12 US dollars, a pico-dollar, which is the smallest amount that is counted, not 1e-20"],
-    [{ SET_BUDGET_A: "daily=1e400" }, "SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not Infinity"],
-    [{ SET_BUDGET_A: "daily=.inf" }, 'SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not ".inf"'],
-    [{ SET_BUDGET_A: "[1]" }, "SET_BUDGET_A[0] must be a mapping of period, period_seconds, amount, per_child, not 1"],
-    [{ SET_BUDGET_A: '{"period":"daily"}' }, 'SET_BUDGET_A must be a JSON array of budgets, not {"period":"daily"}'],
-    [{ SET_BUDGET_A: '[{"period":"daily","amount":1}] x' }, /^SET_BUDGET_A must be a list of pairs such as daily=10 or a JSON array of budgets, and nothing else: /],
-    [{ SET_BUDGET_A: '[{"period":"daily","amount":1,"per_child":1}]' }, "SET_BUDGET_A[0].per_child must be true or false, not 1"],
-    [{ SET_BUDGET_A: '[{"period":"daily","amount":1,"per_child":true}]' }, "SET_BUDGET_A[0]: per_child on /a requires the entitlement quota_templates"],
-    [{ SET_BUDGET_A: "daily=1", SET_BUDGET_a: "daily=2" }, "SET_BUDGET_a and SET_BUDGET_A are both for /a: keep one of them"],
-    [{ "SET_BUDGET_A:B": "daily=1" }, 'the path in SET_BUDGET_A:B must not hold a colon or a control character, as "/a:b" does'],
+    [
+      { SET_BUDGET_A: "dayly=1" },
+      'SET_BUDGET_A holds the unknown key "dayly"; did you mean daily?',
+    ],
+    [
+      { SET_BUDGET_A: "Daily=-1" },
+      "SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not -1",
+    ],
+    [
+      { SET_BUDGET_A: "daily=1e-20" },
+      "SET_BUDGET_A: daily must be at least 1e-12 US dollars, a pico-dollar, which is the smallest amount that is counted, not 1e-20",
+    ],
+    [
+      { SET_BUDGET_A: "daily=1e400" },
+      "SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not Infinity",
+    ],
+    [
+      { SET_BUDGET_A: "daily=.inf" },
+      'SET_BUDGET_A: daily must be a finite number of US dollars greater than 0, not ".inf"',
+    ],
+    [
+      { SET_BUDGET_A: "[1]" },
+      "SET_BUDGET_A[0] must be a mapping of period, period_seconds, amount, per_child, not 1",
+    ],
+    [
+      { SET_BUDGET_A: '{"period":"daily"}' },
+      'SET_BUDGET_A must be a JSON array of budgets, not {"period":"daily"}',
+    ],
+    [
+      { SET_BUDGET_A: '[{"period":"daily","amount":1}] x' },
+      /^SET_BUDGET_A must be a list of pairs such as daily=10 or a JSON array of budgets, and nothing else: /,
+    ],
+    [
+      { SET_BUDGET_A: '[{"period":"daily","amount":1,"per_child":1}]' },
+      "SET_BUDGET_A[0].per_child must be true or false, not 1",
+    ],
+    [
+      { SET_BUDGET_A: '[{"period":"daily","amount":1,"per_child":true}]' },
+      "SET_BUDGET_A[0]: per_child on /a requires the entitlement quota_templates",
+    ],
+    [
+      { SET_BUDGET_A: "daily=1", SET_BUDGET_a: "daily=2" },
+      "SET_BUDGET_a and SET_BUDGET_A are both for /a: keep one of them",
+    ],
+    [
+      { "SET_BUDGET_A:B": "daily=1" },
+      'the path in SET_BUDGET_A:B must not hold a colon or a control character, as "/a:b" does',
+    ],
   ];
-  for (const [env, expected] of table) t.match(refused(null, { env }), [expected], JSON.stringify(env));
+  for (const [env, expected] of table)
+    t.match(refused(null, { env }), [expected], JSON.stringify(env));
 });
 
-t.test("an amount may be written with an exponent wherever it is written, be as small as a pico-dollar and as large as a number can be", async (t) => {
-  for (const amount of [1e-12, 1e300, 1500]) {
-    const text = String(amount).replace("1500", "1.5E3");
-    const sources = [
-      accepted(`budgets: { user_paths: [ { path: /a, limits: [ { period: daily, amount: ${text} } ] } ] }`),
-      accepted("budgets: { user_paths: [ { path: /a, limits: [ { period: daily, amount: '${AMOUNT}' } ] } ] }", { env: { AMOUNT: text } }),
-      accepted(null, { env: { SET_BUDGET_A: `daily=${text}` } }),
-      accepted(null, { env: { SET_BUDGET_A: `[{"period":"daily","amount":${text}}]` } }),
-    ];
-    for (const { config } of sources) t.match(config.budgets.budgets, [{ subject: "/a", amountUsd: amount }], text);
-  }
-});
+t.test(
+  "an amount may be written with an exponent wherever it is written, be as small as a pico-dollar and as large as a number can be",
+  async (t) => {
+    for (const amount of [1e-12, 1e300, 1500]) {
+      const text = String(amount).replace("1500", "1.5E3");
+      const sources = [
+        accepted(
+          `budgets: { user_paths: [ { path: /a, limits: [ { period: daily, amount: ${text} } ] } ] }`,
+        ),
+        accepted(
+          "budgets: { user_paths: [ { path: /a, limits: [ { period: daily, amount: '${AMOUNT}' } ] } ] }",
+          { env: { AMOUNT: text } },
+        ),
+        accepted(null, { env: { SET_BUDGET_A: `daily=${text}` } }),
+        accepted(null, { env: { SET_BUDGET_A: `[{"period":"daily","amount":${text}}]` } }),
+      ];
+      for (const { config } of sources)
+        t.match(config.budgets.budgets, [{ subject: "/a", amountUsd: amount }], text);
+    }
+  },
+);

@@ -3,12 +3,19 @@ import t from "tap";
 import { parseCompactLimits } from "../../../../shared/config/limits/compact-limits.js";
 import type { Limit } from "../../../../shared/config/limits/limit-fields.js";
 
-function parse(text: string): { readonly limits: readonly Limit[]; readonly problems: readonly string[] } {
+function parse(text: string): {
+  readonly limits: readonly Limit[];
+  readonly problems: readonly string[];
+} {
   const problems: string[] = [];
   return { limits: parseCompactLimits(text, "SET_RATE_LIMIT_X", problems), problems };
 }
 
-const limit = (periodSeconds: number, maxRequests: number | null, maxTokens: number | null): Limit => ({ periodSeconds, maxRequests, maxTokens });
+const limit = (
+  periodSeconds: number,
+  maxRequests: number | null,
+  maxTokens: number | null,
+): Limit => ({ periodSeconds, maxRequests, maxTokens });
 
 t.test("a compact list is read in all its spellings", async (t) => {
   for (const [text, limits] of [
@@ -34,9 +41,18 @@ t.test("a compact list is read in all its spellings", async (t) => {
 t.test("a wrong pair is told with its variable, beside all other wrong ones", async (t) => {
   const problem: readonly (readonly [text: string, problem: string])[] = [
     ["rpn=1", 'SET_RATE_LIMIT_X holds the unknown key "rpn"; did you mean rpm?'],
-    ["requests=1", 'SET_RATE_LIMIT_X holds the unknown key "requests": expected rpm, tpm, rph, tph, rpd, tpd, concurrent'],
-    ["=1", 'SET_RATE_LIMIT_X holds the unknown key "": expected rpm, tpm, rph, tph, rpd, tpd, concurrent'],
-    ["constructor=1", 'SET_RATE_LIMIT_X holds the unknown key "constructor": expected rpm, tpm, rph, tph, rpd, tpd, concurrent'],
+    [
+      "requests=1",
+      'SET_RATE_LIMIT_X holds the unknown key "requests": expected rpm, tpm, rph, tph, rpd, tpd, concurrent',
+    ],
+    [
+      "=1",
+      'SET_RATE_LIMIT_X holds the unknown key "": expected rpm, tpm, rph, tph, rpd, tpd, concurrent',
+    ],
+    [
+      "constructor=1",
+      'SET_RATE_LIMIT_X holds the unknown key "constructor": expected rpm, tpm, rph, tph, rpd, tpd, concurrent',
+    ],
     ["100", 'SET_RATE_LIMIT_X must hold pairs such as rpm=100, not "100"'],
     ["rpm=0", 'SET_RATE_LIMIT_X: rpm must be greater than 0, not "0"'],
     ["RPM=-5", 'SET_RATE_LIMIT_X: rpm must be greater than 0, not "-5"'],
@@ -44,10 +60,17 @@ t.test("a wrong pair is told with its variable, beside all other wrong ones", as
     ["tpd=1.5", 'SET_RATE_LIMIT_X: tpd must be an integer from 1 to 9007199254740991, not "1.5"'],
     ["tpd=1e3", 'SET_RATE_LIMIT_X: tpd must be an integer from 1 to 9007199254740991, not "1e3"'],
     ["rpm=1=2", 'SET_RATE_LIMIT_X: rpm must be an integer from 1 to 9007199254740991, not "1=2"'],
-    ["rpm=9007199254740992", 'SET_RATE_LIMIT_X: rpm must be an integer from 1 to 9007199254740991, not "9007199254740992"'],
+    [
+      "rpm=9007199254740992",
+      'SET_RATE_LIMIT_X: rpm must be an integer from 1 to 9007199254740991, not "9007199254740992"',
+    ],
   ];
   for (const [text, expected] of problem) t.same(parse(text).problems, [expected], text);
-  t.same(parse(problem.map(([text]) => text).join(",")).problems, problem.map(([, expected]) => expected), "all at once");
+  t.same(
+    parse(problem.map(([text]) => text).join(",")).problems,
+    problem.map(([, expected]) => expected),
+    "all at once",
+  );
 });
 
 const cap = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
@@ -55,14 +78,27 @@ const names = { 60: ["rpm", "tpm"], 3600: ["rph", "tph"], 86400: ["rpd", "tpd"] 
 
 /** Limits that the compact form can express, shortest period first, as the parser returns them. */
 const limits = fc
-  .record({ 0: fc.option(fc.tuple(cap, fc.constant(null))), 60: fc.option(fc.tuple(cap, fc.option(cap))), 3600: fc.option(fc.tuple(fc.option(cap), cap)), 86400: fc.option(fc.tuple(cap, fc.option(cap))) })
-  .map((byPeriod) => Object.entries(byPeriod).flatMap(([period, caps]) => (caps === null ? [] : [limit(Number(period), caps[0], caps[1])])));
+  .record({
+    0: fc.option(fc.tuple(cap, fc.constant(null))),
+    60: fc.option(fc.tuple(cap, fc.option(cap))),
+    3600: fc.option(fc.tuple(fc.option(cap), cap)),
+    86400: fc.option(fc.tuple(cap, fc.option(cap))),
+  })
+  .map((byPeriod) =>
+    Object.entries(byPeriod).flatMap(([period, caps]) =>
+      caps === null ? [] : [limit(Number(period), caps[0], caps[1])],
+    ),
+  );
 
 function format(items: readonly Limit[], separator: string, sign: string): string {
   return items
     .flatMap(({ periodSeconds, maxRequests, maxTokens }) => {
-      const [requests, tokens] = periodSeconds === 0 ? ["concurrent", ""] : names[periodSeconds as keyof typeof names];
-      return [...(maxRequests === null ? [] : [`${requests}${sign}${maxRequests}`]), ...(maxTokens === null ? [] : [`${tokens}${sign}${maxTokens}`])];
+      const [requests, tokens] =
+        periodSeconds === 0 ? ["concurrent", ""] : names[periodSeconds as keyof typeof names];
+      return [
+        ...(maxRequests === null ? [] : [`${requests}${sign}${maxRequests}`]),
+        ...(maxTokens === null ? [] : [`${tokens}${sign}${maxTokens}`]),
+      ];
     })
     .reverse()
     .join(separator);
@@ -70,23 +106,53 @@ function format(items: readonly Limit[], separator: string, sign: string): strin
 
 t.test("whatever limits are written as a list are read back the same", async () => {
   fc.assert(
-    fc.property(limits, fc.constantFrom(",", ";", "\n", " , "), fc.constantFrom("=", ":", " = "), (items, separator, sign) => {
-      const { limits: read, problems } = parse(format(items, separator, sign));
-      return problems.length === 0 && JSON.stringify(read) === JSON.stringify(items);
-    }),
+    fc.property(
+      limits,
+      fc.constantFrom(",", ";", "\n", " , "),
+      fc.constantFrom("=", ":", " = "),
+      (items, separator, sign) => {
+        const { limits: read, problems } = parse(format(items, separator, sign));
+        return problems.length === 0 && JSON.stringify(read) === JSON.stringify(items);
+      },
+    ),
   );
 });
 
-t.test("no text makes the parser throw, and every limit it returns is one that may stand", async () => {
-  const pieces = fc.array(fc.constantFrom("rpm", "TPM", "concurrent", "=", ":", ",", ";", "\n", " ", "0", "1", "99999999999999999999", "-", "x", "é", "__proto__")).map((items) => items.join(""));
-  fc.assert(
-    fc.property(fc.oneof(fc.string({ unit: "binary" }), pieces), (text) => {
-      for (const { periodSeconds, maxRequests, maxTokens } of parse(text).limits) {
-        for (const value of [maxRequests, maxTokens]) if (value !== null && !(Number.isSafeInteger(value) && value > 0)) return false;
-        if (maxRequests === null && maxTokens === null) return false;
-        if (periodSeconds === 0 && maxTokens !== null) return false;
-      }
-      return true;
-    }),
-  );
-});
+t.test(
+  "no text makes the parser throw, and every limit it returns is one that may stand",
+  async () => {
+    const pieces = fc
+      .array(
+        fc.constantFrom(
+          "rpm",
+          "TPM",
+          "concurrent",
+          "=",
+          ":",
+          ",",
+          ";",
+          "\n",
+          " ",
+          "0",
+          "1",
+          "99999999999999999999",
+          "-",
+          "x",
+          "é",
+          "__proto__",
+        ),
+      )
+      .map((items) => items.join(""));
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: "binary" }), pieces), (text) => {
+        for (const { periodSeconds, maxRequests, maxTokens } of parse(text).limits) {
+          for (const value of [maxRequests, maxTokens])
+            if (value !== null && !(Number.isSafeInteger(value) && value > 0)) return false;
+          if (maxRequests === null && maxTokens === null) return false;
+          if (periodSeconds === 0 && maxTokens !== null) return false;
+        }
+        return true;
+      }),
+    );
+  },
+);

@@ -2,7 +2,14 @@ import t from "tap";
 import type { RuleDefinition } from "../../../../shared/domain/rule.js";
 import { accepted, refused } from "../build-sample.js";
 
-const rule = (scope: RuleDefinition["scope"], subject: string, periodSeconds: number, maxRequests: number | null, maxTokens: number | null = null, perChild = false): RuleDefinition => ({ scope, subject, periodSeconds, maxRequests, maxTokens, perChild });
+const rule = (
+  scope: RuleDefinition["scope"],
+  subject: string,
+  periodSeconds: number,
+  maxRequests: number | null,
+  maxTokens: number | null = null,
+  perChild = false,
+): RuleDefinition => ({ scope, subject, periodSeconds, maxRequests, maxTokens, perChild });
 
 t.test("the three lists of rules are read, in their order", async (t) => {
   const text = `
@@ -29,8 +36,10 @@ rate_limits:
   ]);
 });
 
-t.test("an environment entry replaces the whole file entry of its path or provider, and no other", async (t) => {
-  const text = `
+t.test(
+  "an environment entry replaces the whole file entry of its path or provider, and no other",
+  async (t) => {
+    const text = `
 rate_limits:
   user_paths:
     - { path: /team, limits: [ { period: minute, max_requests: 1 }, { period: hour, max_requests: 2 } ] }
@@ -42,15 +51,21 @@ rate_limits:
   providers:
     - { name: My-LLM, limits: [ { period: minute, max_requests: 8 } ] }
 `;
-  const env = { SET_RATE_LIMIT_TEAM: "rpd=9", SET_RATE_LIMIT_GONE: "[]", SET_RATE_LIMIT_KEPT: " ", SET_PROVIDER_RATE_LIMIT_MY_LLM: "rpm=10" };
-  t.same(accepted(text, { env }).config.rateLimits.rules, [
-    rule("user_path", "/Team", 60, 4),
-    rule("user_path", "/team/a", 60, 5),
-    rule("user_path", "/kept", 60, 7),
-    rule("provider", "my-llm", 60, 10),
-    rule("user_path", "/team", 86_400, 9),
-  ]);
-});
+    const env = {
+      SET_RATE_LIMIT_TEAM: "rpd=9",
+      SET_RATE_LIMIT_GONE: "[]",
+      SET_RATE_LIMIT_KEPT: " ",
+      SET_PROVIDER_RATE_LIMIT_MY_LLM: "rpm=10",
+    };
+    t.same(accepted(text, { env }).config.rateLimits.rules, [
+      rule("user_path", "/Team", 60, 4),
+      rule("user_path", "/team/a", 60, 5),
+      rule("user_path", "/kept", 60, 7),
+      rule("provider", "my-llm", 60, 10),
+      rule("user_path", "/team", 86_400, 9),
+    ]);
+  },
+);
 
 t.test("the same identity in two places is a problem that names both", async (t) => {
   const text = `
@@ -71,27 +86,75 @@ rate_limits:
 });
 
 t.test("per_child without the entitlement is a problem that names the path", async (t) => {
-  const text = "rate_limits: { user_paths: [ { path: team, per_child: true, limits: [ { period: minute, max_requests: 1 } ] } ] }\n";
-  t.same(refused(text), ["rate_limits.user_paths[0]: per_child on /team requires the entitlement quota_templates"]);
-  t.equal(accepted(text, { env: { SLUICE_ENTITLEMENTS: "quota_templates" } }).config.rateLimits.rules[0]?.perChild, true);
+  const text =
+    "rate_limits: { user_paths: [ { path: team, per_child: true, limits: [ { period: minute, max_requests: 1 } ] } ] }\n";
+  t.same(refused(text), [
+    "rate_limits.user_paths[0]: per_child on /team requires the entitlement quota_templates",
+  ]);
+  t.equal(
+    accepted(text, { env: { SLUICE_ENTITLEMENTS: "quota_templates" } }).config.rateLimits.rules[0]
+      ?.perChild,
+    true,
+  );
 });
 
 t.test("what is wrong with a rule is told with its place", async (t) => {
   const good = "limits: [ { period: minute, max_requests: 1 } ]";
   for (const [entry, problems] of [
     [`user_paths: [ { ${good} } ]`, ["rate_limits.user_paths[0].path is required"]],
-    [`user_paths: [ { path: 5, ${good} } ]`, ["rate_limits.user_paths[0].path must be a path such as /team/app, not 5"]],
-    [`user_paths: [ { path: a/../b, ${good} } ]`, ['rate_limits.user_paths[0].path must not hold the segment .., as "a/../b" does']],
-    [`user_paths: [ { path: /a, per_child: maybe, ${good} } ]`, ['rate_limits.user_paths[0].per_child must be true or false (or yes, no, on, off, 1, 0), not "maybe"']],
+    [
+      `user_paths: [ { path: 5, ${good} } ]`,
+      ["rate_limits.user_paths[0].path must be a path such as /team/app, not 5"],
+    ],
+    [
+      `user_paths: [ { path: a/../b, ${good} } ]`,
+      ['rate_limits.user_paths[0].path must not hold the segment .., as "a/../b" does'],
+    ],
+    [
+      `user_paths: [ { path: /a, per_child: maybe, ${good} } ]`,
+      [
+        'rate_limits.user_paths[0].per_child must be true or false (or yes, no, on, off, 1, 0), not "maybe"',
+      ],
+    ],
     ["user_paths: [ { path: /a } ]", ["rate_limits.user_paths[0].limits is required"]],
-    ["user_paths: [ { path: /a, limits: [] } ]", ["rate_limits.user_paths[0].limits must hold from 1 to 1000 limits, not 0"]],
-    ["user_paths: [ { path: /a, limits: { period: minute } } ]", ['rate_limits.user_paths[0].limits must be a list of limits, not {"period":"minute"}']],
+    [
+      "user_paths: [ { path: /a, limits: [] } ]",
+      ["rate_limits.user_paths[0].limits must hold from 1 to 1000 limits, not 0"],
+    ],
+    [
+      "user_paths: [ { path: /a, limits: { period: minute } } ]",
+      ['rate_limits.user_paths[0].limits must be a list of limits, not {"period":"minute"}'],
+    ],
     ["user_paths: { path: /a }", ['rate_limits.user_paths must be a list, not {"path":"/a"}']],
-    [`providers: [ { name: a/b, ${good} } ]`, ['rate_limits.providers[0].name must be a provider\'s name, without a slash or white space, not "a/b"']],
-    [`providers: [ { name: a, per_child: true, ${good} } ]`, ["rate_limits.providers[0].per_child is not a known key: expected name, limits"]],
-    [`models: [ { model: /a, ${good} } ]`, ['rate_limits.models[0].model must be a model id without a leading or trailing slash, not "/a"']],
-    [`models: [ { name: a, ${good} } ]`, ["rate_limits.models[0].name is not a known key: expected model, limits", "rate_limits.models[0].model is required"]],
-    ["models: [ { model: a, limits: [ 5 ] } ]", ["rate_limits.models[0].limits[0] must be a mapping of period, period_seconds, max_requests, max_tokens, not 5"]],
+    [
+      `providers: [ { name: a/b, ${good} } ]`,
+      [
+        'rate_limits.providers[0].name must be a provider\'s name, without a slash or white space, not "a/b"',
+      ],
+    ],
+    [
+      `providers: [ { name: a, per_child: true, ${good} } ]`,
+      ["rate_limits.providers[0].per_child is not a known key: expected name, limits"],
+    ],
+    [
+      `models: [ { model: /a, ${good} } ]`,
+      [
+        'rate_limits.models[0].model must be a model id without a leading or trailing slash, not "/a"',
+      ],
+    ],
+    [
+      `models: [ { name: a, ${good} } ]`,
+      [
+        "rate_limits.models[0].name is not a known key: expected model, limits",
+        "rate_limits.models[0].model is required",
+      ],
+    ],
+    [
+      "models: [ { model: a, limits: [ 5 ] } ]",
+      [
+        "rate_limits.models[0].limits[0] must be a mapping of period, period_seconds, max_requests, max_tokens, not 5",
+      ],
+    ],
   ] as const) {
     t.same(refused(`rate_limits: { ${entry} }\n`), problems, entry);
   }
@@ -101,18 +164,61 @@ t.test("what is wrong with a limit is told with its place, all of it", async (t)
   const at = "rate_limits.user_paths[0].limits[1]";
   for (const [limit, problems] of [
     ["period: minute, max_requests: 0", [`${at}.max_requests must be greater than 0, not 0`]],
-    ["period: minute, max_requests: -3, max_tokens: 1.5", [`${at}.max_requests must be greater than 0, not -3`, `${at}.max_tokens must be an integer from 1 to 9007199254740991, not 1.5`]],
-    ["period: minute, max_requests: many", [`${at}.max_requests must be an integer from 1 to 9007199254740991, not "many"`]],
-    ["period: minute, max_requests: 9007199254740992", [`${at}.max_requests must be an integer from 1 to 9007199254740991, not 9007199254740992`]],
-    ["period: fortnight, max_requests: 1", [`${at}.period must be minute, hour, day, concurrent or a number of seconds, not "fortnight"`]],
-    ["period: 60, max_requests: 1", [`${at}.period must be minute, hour, day, concurrent or a number of seconds, not 60: give a number as ${at}.period_seconds`]],
-    ["period: day, period_seconds: 5, max_requests: 1", [`${at}.period and ${at}.period_seconds exclude each other: give exactly one`]],
+    [
+      "period: minute, max_requests: -3, max_tokens: 1.5",
+      [
+        `${at}.max_requests must be greater than 0, not -3`,
+        `${at}.max_tokens must be an integer from 1 to 9007199254740991, not 1.5`,
+      ],
+    ],
+    [
+      "period: minute, max_requests: many",
+      [`${at}.max_requests must be an integer from 1 to 9007199254740991, not "many"`],
+    ],
+    [
+      "period: minute, max_requests: 9007199254740992",
+      [`${at}.max_requests must be an integer from 1 to 9007199254740991, not 9007199254740992`],
+    ],
+    [
+      "period: fortnight, max_requests: 1",
+      [
+        `${at}.period must be minute, hour, day, concurrent or a number of seconds, not "fortnight"`,
+      ],
+    ],
+    [
+      "period: 60, max_requests: 1",
+      [
+        `${at}.period must be minute, hour, day, concurrent or a number of seconds, not 60: give a number as ${at}.period_seconds`,
+      ],
+    ],
+    [
+      "period: day, period_seconds: 5, max_requests: 1",
+      [`${at}.period and ${at}.period_seconds exclude each other: give exactly one`],
+    ],
     ["max_requests: 1", [`${at}.period or ${at}.period_seconds is required`]],
     ["period: day", [`${at}.max_requests or ${at}.max_tokens is required`]],
-    ["period: concurrent, max_tokens: 1", [`${at}.max_tokens can't be combined with the period concurrent`]],
-    ["period_seconds: -1, max_requests: 1", [`${at}.period_seconds must be an integer from 0 (concurrent) to 3153600000, not -1`]],
-    ["period: day, max_request: 1, max_tokens: 1", [`${at}.max_request is not a known key; did you mean max_requests?`]],
+    [
+      "period: concurrent, max_tokens: 1",
+      [`${at}.max_tokens can't be combined with the period concurrent`],
+    ],
+    [
+      "period_seconds: -1, max_requests: 1",
+      [`${at}.period_seconds must be an integer from 0 (concurrent) to 3153600000, not -1`],
+    ],
+    [
+      "period: day, max_request: 1, max_tokens: 1",
+      [`${at}.max_request is not a known key; did you mean max_requests?`],
+    ],
   ] as const) {
-    t.same(refused(`rate_limits: { user_paths: [ { path: /a, limits: [ { period: 7s, max_requests: 1 }, { ${limit} } ] } ] }\n`.replace("7s", '"7"')), problems, limit);
+    t.same(
+      refused(
+        `rate_limits: { user_paths: [ { path: /a, limits: [ { period: 7s, max_requests: 1 }, { ${limit} } ] } ] }\n`.replace(
+          "7s",
+          '"7"',
+        ),
+      ),
+      problems,
+      limit,
+    );
   }
 });
