@@ -13,7 +13,7 @@ import { addUp } from "./commands/up.js";
 import { addUsage } from "./commands/usage.js";
 import { exitCodeHelp, exitCodes } from "./session/exit-code.js";
 import { newCommand } from "./session/new-command.js";
-import { tellFailure } from "./session/tell-failure.js";
+import { printFailure } from "./session/print-failure.js";
 import type { Session } from "./session/terminal.js";
 
 /**
@@ -25,7 +25,7 @@ export async function runCommandLine(argv: readonly string[], session: Session):
     await createProgram(session).parseAsync([...argv], { from: "user" });
     return exitCodes.ok;
   } catch (error) {
-    return tellFailure(error, { terminal: session.terminal, json: argv.includes("--json") });
+    return printFailure(error, { terminal: session.terminal, json: argv.includes("--json") });
   }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The limiter daemon, for a supervisor: systemd, a container, `sluice up`. */
 import { startLimiterd } from "../limiterd/main.js";
-import { runPart } from "./supervisor/run-part.js";
+import { runPart } from "./supervisor/run-service.js";
 
 await runPart({
   process: "limiterd",

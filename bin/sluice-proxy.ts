@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The proxy, for a supervisor: systemd, a container, `sluice up`. */
 import { startProxy } from "../proxy/main.js";
-import { runPart } from "./supervisor/run-part.js";
+import { runPart } from "./supervisor/run-service.js";
 
 await runPart({
   process: "proxy",

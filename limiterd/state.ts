@@ -78,13 +78,13 @@ export interface DaemonState {
   /** Told to stop: it listens to nobody any more. */
   stopping: boolean;
   /** The first log sequence number of this daemon's life. */
-  readonly bornLsn: number;
+  readonly epochStartLsn: number;
   readonly startedAtMs: number;
   /**
    * Proxies that were connected when the last daemon ended and haven't said hello yet; null once
    * nobody is waited for.
    */
-  awaited: Set<string> | null;
+  expectedProxies: Set<string> | null;
   readonly refusals: Refusals;
   /** The ids of the rules that do nothing; how many they are is told to the proxies for /health. */
   readonly inertRules: Set<string>;

@@ -7,14 +7,14 @@ import type { NewKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
 import type { PicoUsd } from "../shared/domain/money.js";
 import type { Target } from "../shared/wire/message.js";
-import type { AnswerKeeping } from "./handlers/ask-cache.js";
+import type { ResponseCaching } from "./handlers/ask-cache.js";
 import type { Credentials } from "./auth/authenticate.js";
 import type { Forwarded } from "./upstream/forward.js";
 import type { Limiter } from "./limiter/limiter.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
 import type { createTargetOrder } from "./routing/order-targets.js";
 import type { OpenSessions } from "./upstream/passthrough/open-sessions.js";
-import type { Passage } from "./upstream/passthrough/passage.js";
+import type { PassthroughUpstream } from "./upstream/passthrough/passthrough-upstream.js";
 import type { Usage } from "./usage/read-usage.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
 import type { PriceTable } from "./routing/price-table.js";
@@ -29,12 +29,12 @@ export interface Gateway {
   /** By provider instance name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   /** By provider instance name; the simulator has none. */
-  readonly passages: ReadonlyMap<string, Passage>;
+  readonly passthroughUpstreams: ReadonlyMap<string, PassthroughUpstream>;
   readonly targetOrder: ReturnType<typeof createTargetOrder>;
   readonly models: ModelCatalog;
   readonly prices: PriceTable;
   /** Null: the cache is off. */
-  readonly keeping: AnswerKeeping | null;
+  readonly keeping: ResponseCaching | null;
   readonly rewriters: RewriterChoice;
   /** By instance name. */
   readonly providers: ReadonlyMap<string, ProviderConfig>;

@@ -94,7 +94,7 @@ function serveCaller(
 ): Promise<void> | undefined {
   if (!authentication.ok) return void refuseCaller(exchange, match.area, record, authentication);
   const { caller } = authentication;
-  if (caller.credential === "vouched") record.identified(caller);
+  if (caller.credential === "authenticated") record.identified(caller);
   // What goes through an admission is judged there, in the same step as the limits.
   if (isLimited(match.endpoint) && !mustAuthorizeFirst(gateway.limiter, caller, exchange))
     return serve(gateway, exchange, match.endpoint, caller, record);

@@ -12,7 +12,7 @@ import { connectLimiter } from "./limiter/connect-limiter.js";
 import type { Gateway } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { listenHttp } from "./http/http-listener.js";
-import { createHttpProxyPassage } from "./upstream/passthrough/http-proxy-passage.js";
+import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
 import { createHttpUpstream } from "./upstream/http-upstream.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
@@ -76,7 +76,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     // Only the daemon knows whether a managed key keeps strangers out. Should its store be
     // exchanged later, nobody is let in by that.
     await linkedInTime;
-    if (limiter.client.keyed !== true) {
+    if (limiter.client.keysExist !== true) {
       limiter.close();
       throw new OpenGatewayError(refused);
     }
@@ -87,10 +87,10 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
       provider.type === "simulator" ? createSimulatedUpstream() : createHttpUpstream(provider),
     ]),
   );
-  const passages = new Map(
+  const passthroughUpstreams = new Map(
     config.providers
       .filter(({ type }) => type !== "simulator")
-      .map((provider) => [provider.name, createHttpProxyPassage(provider)]),
+      .map((provider) => [provider.name, createHttpProxyUpstream(provider)]),
   );
   const models = createModelCatalog(config, {
     upstreams,
@@ -126,7 +126,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     },
     limiter: limiter.client,
     upstreams,
-    passages,
+    passthroughUpstreams,
     targetOrder: createTargetOrder(prices.costOf),
     models,
     prices,
@@ -151,7 +151,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
   const closeAll = async (): Promise<void> => {
     models.stop();
     limiter.close();
-    for (const passage of passages.values()) passage.close();
+    for (const passage of passthroughUpstreams.values()) passage.close();
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
   };
   const listener = await listenHttp({
@@ -163,7 +163,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     throw error;
   });
   await linkedInTime;
-  const openNow = open && limiter.client.keyed !== true;
+  const openNow = open && limiter.client.keysExist !== true;
   log.info(
     {
       url: listener.url,

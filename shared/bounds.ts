@@ -32,7 +32,7 @@ export const helloDeadlineMs = 5_000;
  * How long a daemon that starts after a crash waits for the proxies it knew, so that their slots
  * are held before anything new is admitted.
  */
-export const reunionMs = 500;
+export const reconnectGraceMs = 500;
 /**
  * How long a stopping daemon lets its peers read what it said last; one that reads slower may have
  * a request counted twice.
@@ -60,7 +60,7 @@ export const rulesPerPage = 200;
  * Settles that a proxy keeps while the daemon is away; at about 500 bytes each. The oldest is
  * dropped with a counter and a log line.
  */
-export const unsettledMax = 200_000;
+export const settleOutboxMax = 200_000;
 /** Admissions that wait in a proxy for the daemon. */
 export const admissionsWaitingMax = 20_000;
 

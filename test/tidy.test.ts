@@ -37,16 +37,16 @@ const impure: Readonly<
     kind: "adapter",
     why: "asks the price list as of now: prices change by the hour",
   },
-  "bin/supervisor/run-part.ts": {
+  "bin/supervisor/run-service.ts": {
     kind: "main",
     why: "runs one process: its arguments, signals, exit code and deadline",
   },
   "bin/sluice.ts": { kind: "main", why: "the command line: arguments in, exit code out" },
-  "bin/supervisor/supervised-part.ts": {
+  "bin/supervisor/supervised-service.ts": {
     kind: "adapter",
     why: "a child process, its output and its restarts",
   },
-  "bin/session/tell-failure.ts": { kind: "adapter", why: "knows commander's own error" },
+  "bin/session/print-failure.ts": { kind: "adapter", why: "knows commander's own error" },
   "bin/session/terminal.ts": {
     kind: "adapter",
     why: "standard input, output, the environment and the clocks",
@@ -80,7 +80,7 @@ const impure: Readonly<
     kind: "adapter",
     why: "node:http's server, its bounds and its end",
   },
-  "proxy/upstream/passthrough/http-proxy-passage.ts": {
+  "proxy/upstream/passthrough/http-proxy-upstream.ts": {
     kind: "adapter",
     why: "the passage port on http-proxy, with agents that keep connections alive",
   },
@@ -149,7 +149,7 @@ const soleImporters = {
   "node-ipc": "shared/wire/ipc.ts",
   lmdb: "limiterd/store/lmdb-store.ts",
   undici: "proxy/upstream/http-upstream.ts",
-  "http-proxy": "proxy/upstream/passthrough/http-proxy-passage.ts",
+  "http-proxy": "proxy/upstream/passthrough/http-proxy-upstream.ts",
   pino: "shared/log.ts",
   msgpackr: "shared/wire/codec.ts",
   jose: "proxy/auth/verify-jwt.ts",

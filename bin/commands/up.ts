@@ -1,6 +1,6 @@
 /**
  * `sluice up`: daemon and proxy as two child processes, for a laptop or a container. Supervision
- * itself is in `supervise-parts.ts`.
+ * itself is in `supervise-services.ts`.
  */
 import type { Command } from "commander";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ import {
 } from "../session/configuration.js";
 import { bannerText, readyText } from "../supervisor/ready-text.js";
 import { killGraceMs, stopGraceMs } from "../supervisor/stop-deadlines.js";
-import { superviseParts } from "../supervisor/supervise-parts.js";
+import { superviseParts } from "../supervisor/supervise-services.js";
 import type { Session } from "../session/terminal.js";
 
 interface UpFlags extends ConfigurationFlags {

@@ -43,7 +43,7 @@ export interface Budget {
   /**
    * While what was spent in the broken first day of its period is being looked up in the records.
    */
-  filling: boolean;
+  backfill: boolean;
   /** Counts how often what was spent was forgotten. */
   generation: number;
   /** Null for a template. */

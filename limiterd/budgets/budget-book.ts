@@ -97,7 +97,7 @@ export interface BudgetBook {
 
 export type RestoredBudget = Pick<
   Budget,
-  "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "filling"
+  "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "backfill"
 >;
 
 const unknownBounds: PeriodBounds = { startMs: 0, endMs: 0 };
@@ -115,7 +115,7 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
   function make(fields: RestoredBudget): Budget {
     const { definition } = fields;
     const id = budgetId(definition);
-    const { source, createdAtMs, updatedAtMs, sinceMs, sinceKey, filling } = fields;
+    const { source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill } = fields;
     // Field by field: budgets are looked at with each request, and spreading gives each a hidden
     // class of its own.
     const budget: Budget = {
@@ -128,7 +128,7 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
       sinceMs,
       sinceKey,
       resetAtMs: resets.get(id) ?? null,
-      filling,
+      backfill,
       generation: 0,
       own: null,
       children: new Map(),
@@ -217,7 +217,7 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
   function clear(budget: Budget, nowMs: number): void {
     budget.sinceMs = nowMs;
     budget.sinceKey = ports.lastRecordKey();
-    budget.filling = false;
+    budget.backfill = false;
     budget.generation++;
     budget.bounds = unknownBounds;
     if (budget.own !== null) budget.own = newAccount(budget, "");
@@ -251,7 +251,7 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
           updatedAtMs: nowMs,
           sinceMs: nowMs,
           sinceKey: ports.lastRecordKey(),
-          filling: false,
+          backfill: false,
         }),
         made: true,
       };
@@ -268,7 +268,7 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
     reset(budget, nowMs) {
       resets.set(budget.id, nowMs);
       budget.resetAtMs = nowMs;
-      budget.filling = false;
+      budget.backfill = false;
       budget.generation++;
       const { startMs } = boundsOf(budget, nowMs);
       for (const { spends } of accountsOf(budget)) {
@@ -332,7 +332,7 @@ export function createBudgetBook(ports: BudgetBookPorts, initialAnchors: ResetAn
         const { budget, spends } = account;
         const idleFromMs =
           (spends.at(-1)?.startMs ?? 0) + 2 * budget.definition.periodSeconds * 1000;
-        if (account.dirty || budget.filling || nowMs < idleFromMs) continue;
+        if (account.dirty || budget.backfill || nowMs < idleFromMs) continue;
         budget.children.delete(account.child);
         // Should the clock step back, its periods are looked up.
         budget.sinceMs = Math.max(budget.sinceMs, (spends.at(-1)?.startMs ?? 0) + 1);

@@ -26,7 +26,7 @@ export function budgetChange({
   updatedAtMs,
   sinceMs,
   sinceKey,
-  filling,
+  backfill,
 }: Budget): Change {
   const { scope, subject, periodSeconds, amountUsd, perChild } = definition;
   return {
@@ -43,7 +43,7 @@ export function budgetChange({
       updatedAtMs,
       sinceMs,
       sinceKey,
-      filling,
+      backfill,
     ],
   };
 }
@@ -61,7 +61,7 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     updatedAtMs,
     sinceMs,
     sinceKey,
-    filling,
+    backfill,
   ] = value;
   const scope = budgetScopes.find((known) => known === rawScope);
   if (
@@ -79,11 +79,11 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     !isCount(updatedAtMs) ||
     !isCount(sinceMs) ||
     !isCount(sinceKey) ||
-    typeof filling !== "boolean"
+    typeof backfill !== "boolean"
   )
     return null;
   const definition: BudgetDefinition = { scope, subject, periodSeconds, amountUsd, perChild };
-  return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, filling };
+  return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill };
 }
 
 /** By budget id and child. */

@@ -82,7 +82,7 @@ export function restoreBudgets(
   }
   const unfilled: Budget[] = [];
   for (const budget of book.budgets.values()) {
-    if (!budget.filling) continue;
+    if (!budget.backfill) continue;
     book.clear(budget, nowMs);
     unfilled.push(budget);
   }
@@ -102,7 +102,7 @@ export function restoreBudgets(
 function accountOf(book: BudgetBook, key: string): Account | null {
   const { budgetId: id, child } = splitSpendKey(key);
   const budget = book.budgets.get(id);
-  if (budget === undefined || budget.filling || (budget.own !== null) !== (child === ""))
+  if (budget === undefined || budget.backfill || (budget.own !== null) !== (child === ""))
     return null;
   return budget.own ?? book.childOf(budget, child);
 }

@@ -12,7 +12,7 @@ import { copyCounter, Counter, type Rule } from "./counter.js";
 import type { Window } from "./window.js";
 
 /** What the children of all templates of a book share. */
-export class Nursery {
+export class CounterPool {
   /** How many children there are, dropped ones that are still here included. */
   size = 0;
   readonly names: NameReader;
@@ -31,7 +31,7 @@ export class Nursery {
    */
   rest(): void {
     const { loose } = this;
-    for (let i = 0; i < loose.length; i++) loose[i]!.rule.children.putBack(loose[i]!);
+    for (let i = 0; i < loose.length; i++) loose[i]!.rule.children.checkIn(loose[i]!);
     loose.length = 0;
   }
 }
@@ -51,13 +51,13 @@ interface Kept {
 
 export class Children {
   readonly rule: Rule;
-  readonly #nursery: Nursery;
+  readonly #counterPool: CounterPool;
   /** Most rules have no child. */
   #kept: Kept | null = null;
 
-  constructor(rule: Rule, nursery: Nursery) {
+  constructor(rule: Rule, counterPool: CounterPool) {
     this.rule = rule;
-    this.#nursery = nursery;
+    this.#counterPool = counterPool;
   }
 
   get size(): number {
@@ -105,7 +105,7 @@ export class Children {
   add(counter: Counter): void {
     const kept = this.#keep();
     counter.place = kept.table.add(counter.child);
-    this.#nursery.size++;
+    this.#counterPool.size++;
     this.#takeOut(kept, counter);
   }
 
@@ -116,7 +116,7 @@ export class Children {
   load(name: string, window: Window, restoredLsn: number): void {
     const { table } = this.#keep();
     write(table, table.load(name), window, restoredLsn);
-    this.#nursery.size++;
+    this.#counterPool.size++;
   }
 
   /** All that come from the store have come. */
@@ -129,17 +129,17 @@ export class Children {
     const counter = outAt(kept, place);
     if (counter !== null) takeIn(kept, counter);
     kept.table.remove(place);
-    this.#nursery.size--;
+    this.#counterPool.size--;
     if (kept.table.size === 0) this.#kept = null;
   }
 
   /** A released counter that nothing holds any more goes back with the next `rest`. */
   loosen(counter: Counter): void {
-    this.#nursery.loose.push(counter);
+    this.#counterPool.loose.push(counter);
   }
 
   /** Puts a counter back that nothing holds. */
-  putBack(counter: Counter): void {
+  checkIn(counter: Counter): void {
     const kept = this.#kept;
     if (kept === null || counter.inFlight > 0 || !this.holds(counter)) return;
     takeIn(kept, counter);
@@ -152,7 +152,7 @@ export class Children {
     if (kept === null || !this.holds(counter)) return;
     counter.dirty = true;
     kept.table.setMark(counter.place, dirtyMark);
-    if (kept.dirty.length === 0) this.#nursery.dirty.push(this);
+    if (kept.dirty.length === 0) this.#counterPool.dirty.push(this);
     kept.dirty.push(counter.place);
   }
 
@@ -215,7 +215,7 @@ export class Children {
 
   #keep(): Kept {
     return (this.#kept ??= {
-      table: new ChildTable(this.#nursery.names),
+      table: new ChildTable(this.#counterPool.names),
       out: [],
       freeSlots: [],
       dirty: [],
@@ -241,7 +241,7 @@ export class Children {
     counter.slot = slot;
     table.setMark(counter.place, outMark);
     table.numbers(counter.place)[table.numbersAt(counter.place)] = slot;
-    this.#nursery.loose.push(counter);
+    this.#counterPool.loose.push(counter);
   }
 }
 

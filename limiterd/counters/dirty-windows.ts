@@ -2,7 +2,7 @@
  * Which windows have changed since the last snapshot: rules' own as counters, children's as places
  * among those of their template.
  */
-import type { Children, Nursery } from "./children.js";
+import type { Children, CounterPool } from "./children.js";
 import type { Counter, Rule } from "./counter.js";
 import type { Window } from "./window.js";
 
@@ -30,7 +30,7 @@ interface OfTemplate {
 
 /** `isCurrent`: the rule counts, after the last reset of all is applied to it. */
 export function createDirtyWindows(
-  nursery: Nursery,
+  counterPool: CounterPool,
   isCurrent: (rule: Rule) => boolean,
 ): DirtyWindows {
   let counters: Counter[] = [];
@@ -63,13 +63,13 @@ export function createDirtyWindows(
       counters.push(counter);
     },
     take() {
-      if (counters.length === 0 && nursery.dirty.length === 0) return null;
+      if (counters.length === 0 && counterPool.dirty.length === 0) return null;
       const taken = read(
         counters,
-        nursery.dirty.map((children) => ({ children, places: children.takeDirty() })),
+        counterPool.dirty.map((children) => ({ children, places: children.takeDirty() })),
       );
       counters = [];
-      nursery.dirty = [];
+      counterPool.dirty = [];
       return taken;
     },
   };

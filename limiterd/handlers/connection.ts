@@ -42,15 +42,15 @@ export function receive(
   // What a stopping daemon still counted might be on disk and its verdict not arrive: all is left
   // to the next one, to whom it is said again.
   if (state.stopping) return;
-  let grammatical = true;
+  let valid = true;
   const framed = reader.feed(bytes, (frame) => {
-    grammatical &&= handleFrame(state, peer, frame, nowMs);
+    valid &&= handleFrame(state, peer, frame, nowMs);
   });
-  if (!framed || !grammatical) closePeer(state, peer);
+  if (!framed || !valid) closePeer(state, peer);
 }
 
 /** Closes those that connected and never said who they are. */
-export function closeSilentPeers(state: DaemonState, nowMs: number): void {
+export function closeTimedOutPeers(state: DaemonState, nowMs: number): void {
   for (const peer of state.peers)
     if (peer.role === null && nowMs - peer.connectedAtMs >= helloDeadlineMs) closePeer(state, peer);
 }

@@ -46,9 +46,9 @@ export function handleFrame(
 ): boolean {
   const message = toDaemonFromWire(frame);
   if (message === null) return false;
-  const grammatical = handleMessage(state, peer, message, nowMs);
+  const valid = handleMessage(state, peer, message, nowMs);
   state.book.rest();
-  return grammatical;
+  return valid;
 }
 
 function handleMessage(
@@ -147,21 +147,21 @@ function onHello(state: DaemonState, peer: PeerState, message: Hello, nowMs: num
   if (message.more) return true;
   peer.role = "proxy";
   peer.helloId = message.id;
-  state.awaited?.delete(proxy.id);
-  if (state.awaited === null) welcome(state, peer);
-  else if (state.awaited.size === 0) endReunion(state);
+  state.expectedProxies?.delete(proxy.id);
+  if (state.expectedProxies === null) welcome(state, peer);
+  else if (state.expectedProxies.size === 0) endReconnectGrace(state);
   return true;
 }
 
 /** Welcomes everybody who waited for the others: from now on admissions are answered. */
-export function endReunion(state: DaemonState): void {
-  if (state.awaited === null) return;
-  for (const id of state.awaited) {
+export function endReconnectGrace(state: DaemonState): void {
+  if (state.expectedProxies === null) return;
+  for (const id of state.expectedProxies) {
     // Written as gone with the next snapshot, so that the next start doesn't wait for it again.
     const missing = state.proxies.all.get(id);
     if (missing !== undefined) state.proxies.markDirty(missing);
   }
-  state.awaited = null;
+  state.expectedProxies = null;
   for (const peer of state.peers) if (peer.role === "proxy" && !peer.welcomed) welcome(state, peer);
 }
 
@@ -175,7 +175,7 @@ function welcome(state: DaemonState, peer: PeerState): void {
     limited: isLimited(state),
     inertRules: state.inertRules.size,
     inertBudgets: countInertBudgets(state),
-    keyed: state.keys.size > 0,
+    keysExist: state.keys.size > 0,
   });
   tellStoreState(state, peer);
 }
@@ -378,7 +378,7 @@ function onAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: num
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
     limitedMayHaveChanged: (before) => announceLimited(state, before),
     inertChanged: (name, value) => announce(state, { kind: "event", name, value }),
-    becameKeyed: () => announce(state, { kind: "event", name: "keyed", value: true }),
+    firstKeyMade: () => announce(state, { kind: "event", name: "keysExist", value: true }),
   });
   return true;
 }

@@ -20,7 +20,7 @@ export function identifyCaller(
   { userPath, credential }: Claimed,
   nowMs: number,
 ): Identified | null {
-  if (credential === "vouched") return { userPath, key: null };
+  if (credential === "authenticated") return { userPath, key: null };
   if (credential === "none") return keys.size === 0 ? { userPath, key: null } : null;
   const key = keys.find(credential);
   if (key === undefined || keyStatus(key, nowMs) !== "active") return null;

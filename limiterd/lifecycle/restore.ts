@@ -12,7 +12,7 @@ import { createRuleBook, type RuleBook } from "../rules/rule-book.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { restoreKeys } from "../keys/stored-key.js";
 import {
-  bornKey,
+  epochStartKey,
   type Change,
   journalFromStored,
   proxyFromStored,
@@ -31,16 +31,16 @@ export interface Restored {
   readonly proxies: Proxies;
   readonly keys: KeyRing;
   /** Proxies that were connected when the last daemon ended. */
-  readonly awaited: Set<string>;
+  readonly expectedProxies: Set<string>;
   /** The first log sequence number that no earlier life of the daemon can have given out. */
-  readonly bornLsn: number;
+  readonly epochStartLsn: number;
   /** The batches of the journal that were applied, ascending. */
   readonly journaled: readonly number[];
   /**
    * Keys of windows that nothing counts any more; to be removed when nobody waits, for there may be
    * a million.
    */
-  readonly voidWindows: readonly string[];
+  readonly staleWindows: readonly string[];
   /**
    * To be committed before anybody is answered: this life's number, and what the configuration
    * changes.
@@ -74,7 +74,7 @@ export function restore(
     book.restore({ ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) }, nowMs);
     lastLsn = Math.max(lastLsn, rule.sinceLsn);
   }
-  const voidWindows: string[] = [];
+  const staleWindows: string[] = [];
   for (const { key, value } of store.entries("windows")) {
     const window = windowFromStored(value) ?? damaged(store, "windows", key);
     lastLsn = Math.max(lastLsn, window.lsn);
@@ -87,7 +87,7 @@ export function restore(
       (rule.own !== null) !== (child === "") ||
       window.lsn <= rule.sinceLsn
     ) {
-      voidWindows.push(String(key));
+      staleWindows.push(String(key));
       continue;
     }
     if (rule.own === null) {
@@ -100,14 +100,16 @@ export function restore(
   }
   // Only now are they found: a million are put into their buckets in one go faster than one by one.
   for (const rule of book.rules.values()) rule.children.loaded();
-  const { proxies, awaited } = restoreProxies(store);
+  const { proxies, expectedProxies } = restoreProxies(store);
   const journaled = replayJournal(store, book, proxies, nowMs);
   lastLsn = Math.max(lastLsn, journaled.at(-1) ?? 0);
-  const bornLsn = lastLsn + lsnGap;
-  const life: Change = { table: "lives", key: bornKey, value: [bornLsn] };
+  const epochStartLsn = lastLsn + lsnGap;
+  const life: Change = { table: "lives", key: epochStartKey, value: [epochStartLsn] };
   const changes = [
     life,
-    ...(configured === null ? [] : applyConfigured(book, configured, { nowMs, lsn: bornLsn - 1 })),
+    ...(configured === null
+      ? []
+      : applyConfigured(book, configured, { nowMs, lsn: epochStartLsn - 1 })),
   ];
   // Now, while nobody waits: the first list of 100,000 rules would stand still for it.
   book.sorted();
@@ -115,23 +117,23 @@ export function restore(
     book,
     proxies,
     keys: restoreKeys(store),
-    awaited,
-    bornLsn,
+    expectedProxies,
+    epochStartLsn,
     journaled,
-    voidWindows,
+    staleWindows,
     changes,
   };
 }
 
-function restoreProxies(store: Store): { proxies: Proxies; awaited: Set<string> } {
+function restoreProxies(store: Store): { proxies: Proxies; expectedProxies: Set<string> } {
   const proxies = createProxies();
-  const awaited = new Set<string>();
+  const expectedProxies = new Set<string>();
   for (const { key, value } of store.entries("proxies")) {
     const proxy = proxyFromStored(value) ?? damaged(store, "proxies", key);
     proxies.restore(String(key), proxy);
-    if (proxy.connected) awaited.add(String(key));
+    if (proxy.connected) expectedProxies.add(String(key));
   }
-  return { proxies, awaited };
+  return { proxies, expectedProxies };
 }
 
 /**

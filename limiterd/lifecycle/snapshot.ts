@@ -108,7 +108,7 @@ export async function sweepChildren(
  * Removes windows that restore found void, in slices. Resolved: they are gone. One that is counted
  * again by then is left: it is written over in its time.
  */
-export async function removeVoid(
+export async function removeStaleWindows(
   { book, writer }: DaemonState,
   keys: readonly string[],
 ): Promise<void> {

@@ -9,7 +9,7 @@ import type { RuleDefinition } from "../../shared/domain/rule.js";
 import { noteStoreState } from "../handlers/announce.js";
 import { budgetChange, createSpendLog } from "../budgets/budget-store.js";
 import type { HashKey } from "../counters/child-name.js";
-import { beginFill, createSpentOnDays } from "../budgets/fill-budget.js";
+import { beginBackfill, createSpentOnDays } from "../budgets/backfill-budget.js";
 import type { Inert } from "../../shared/config/inert-rule.js";
 import { createRefusals } from "../rules/refusals.js";
 import { restore } from "./restore.js";
@@ -56,7 +56,7 @@ const retryMs = 1000;
 export interface Started {
   readonly state: DaemonState;
   /** Keys of windows in the store that count no more; the timers' first task. */
-  readonly voidWindows: readonly string[];
+  readonly staleWindows: readonly string[];
 }
 
 /** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
@@ -88,7 +88,7 @@ export async function startState(
   const writer = createWriter(
     { store, schedule, onStoreState: told },
     {
-      firstLsn: restored.bornLsn,
+      firstLsn: restored.epochStartLsn,
       journaled: restored.journaled,
       commitDelayMs,
       retryMs,
@@ -105,9 +105,9 @@ export async function startState(
     writer,
     peers: new Set(),
     stopping: false,
-    bornLsn: restored.bornLsn,
+    epochStartLsn: restored.epochStartLsn,
     startedAtMs: nowMs,
-    awaited: restored.awaited.size > 0 ? restored.awaited : null,
+    expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     store,
     usage,
     spendLog,
@@ -122,9 +122,9 @@ export async function startState(
     lastSnapshotAtMs: null,
   };
   // What is looked up is marked in the store before anything is spent on top of it.
-  const fills = unfilled.map((budget) => beginFill(state, budget, nowMs));
+  const fills = unfilled.map((budget) => beginBackfill(state, budget, nowMs));
   await writer.write([...restored.changes, ...budgetChanges, ...unfilled.map(budgetChange)]);
   void Promise.all(fills).catch(onUnreadable);
   for (const inert of inertOnes(state)) onInert(inert);
-  return { state, voidWindows: restored.voidWindows };
+  return { state, staleWindows: restored.staleWindows };
 }

@@ -2,11 +2,11 @@
  * What the daemon does by the clock: snapshots, the sweep of idle children, the end of the reunion;
  * and the order in which it stops.
  */
-import { journalBytesMax, reunionMs } from "../../shared/bounds.js";
-import { closeSilentPeers } from "../handlers/connection.js";
+import { journalBytesMax, reconnectGraceMs } from "../../shared/bounds.js";
+import { closeTimedOutPeers } from "../handlers/connection.js";
 import { flushUsage } from "./flush-usage.js";
-import { endReunion } from "../handlers/handle-message.js";
-import { removeVoid, snapshot, sweepChildren, sweepSpends } from "./snapshot.js";
+import { endReconnectGrace } from "../handlers/handle-message.js";
+import { removeStaleWindows, snapshot, sweepChildren, sweepSpends } from "./snapshot.js";
 import type { Started } from "./start-state.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
 import { writeSlices } from "../store/writer.js";
@@ -46,7 +46,7 @@ export interface TimerSettings {
 }
 
 export function startTimers(
-  { state, voidWindows }: Started,
+  { state, staleWindows }: Started,
   ports: TimerPorts,
   { flushIntervalMs, usageRetentionDays, usageFlushMs }: TimerSettings,
 ): Timers {
@@ -71,7 +71,7 @@ export function startTimers(
     return flushing;
   };
   state.usage.onMuch(() => void flush());
-  sweep(() => removeVoid(state, voidWindows));
+  sweep(() => removeStaleWindows(state, staleWindows));
   const trimmer = createUsageTrimmer(state.store, usageRetentionDays);
   const trim = (nowMs: number): void => {
     // What waits for a store that fails needn't become more.
@@ -85,17 +85,17 @@ export function startTimers(
   stops.push(
     ports.every(tickMs, () => {
       if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
-      closeSilentPeers(state, ports.nowMs());
+      closeTimedOutPeers(state, ports.nowMs());
       sweepSpends(state, ports.nowMs());
       sweep(() => sweepChildren(state, ports.nowMs(), state.turn));
       trim(ports.nowMs());
     }),
   );
-  if (state.awaited !== null) {
+  if (state.expectedProxies !== null) {
     stops.push(
-      ports.after(reunionMs, () => {
-        if (state.awaited !== null) ports.onMissing(state.awaited.size);
-        endReunion(state);
+      ports.after(reconnectGraceMs, () => {
+        if (state.expectedProxies !== null) ports.onMissing(state.expectedProxies.size);
+        endReconnectGrace(state);
       }),
     );
   }

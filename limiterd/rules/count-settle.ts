@@ -74,7 +74,7 @@ export function countSettle(
   held: HeldLease | undefined,
   nowMs: number,
 ): void {
-  const { book, bornLsn } = state;
+  const { book, epochStartLsn } = state;
   const { of, userPath, target, lsn, targetLsn, tokens, endedAtMs } = entry;
   if (of === "cached") return;
   if (of === "withdrawn")
@@ -84,7 +84,7 @@ export function countSettle(
       { lsn, atMs: entry.requestAtMs },
       nowMs,
     );
-  if (targetLsn < bornLsn && target !== null) {
+  if (targetLsn < epochStartLsn && target !== null) {
     const again = proxy.recounted.has(lease) && isSameTarget(proxy.recounted.get(lease)!, target);
     countForgotten(
       book,
@@ -94,7 +94,7 @@ export function countSettle(
     );
   }
   if (of === "attempt") return;
-  if (lsn < bornLsn)
+  if (lsn < epochStartLsn)
     countForgotten(
       book,
       book.matchPath(userPath, nowMs),
@@ -103,7 +103,7 @@ export function countSettle(
     );
   const sameTarget = held !== undefined && isSameTarget(held.target, target);
   // The daemon chose this target in an answer that came too late: the request was never sent there.
-  if (held !== undefined && !sameTarget && held.targetLsn >= bornLsn)
+  if (held !== undefined && !sameTarget && held.targetLsn >= epochStartLsn)
     withdraw(
       state,
       matchTarget(book, held.target, nowMs),
@@ -136,7 +136,7 @@ export function recountLease(
   counters: { readonly ofPath: readonly Counter[]; readonly ofTarget: readonly Counter[] },
   nowMs: number,
 ): void {
-  if (lease.lsn >= state.bornLsn || proxy.recounted.has(lease.lease)) return;
+  if (lease.lsn >= state.epochStartLsn || proxy.recounted.has(lease.lease)) return;
   proxy.recounted.set(lease.lease, lease.target);
   recount(state.book, counters.ofPath, lease.lsn, lease.admittedAtMs, nowMs);
   recount(state.book, counters.ofTarget, lease.targetLsn, lease.targetAtMs, nowMs);
@@ -207,7 +207,7 @@ function recount(
 
 /** Takes back a request that was counted and never made, where it is counted. */
 function withdraw(
-  { book, bornLsn }: DaemonState,
+  { book, epochStartLsn }: DaemonState,
   counters: readonly Counter[],
   { lsn, atMs }: { readonly lsn: number; readonly atMs: number },
   nowMs: number,
@@ -217,7 +217,7 @@ function withdraw(
     counters,
     { atMs, requests: -1, tokens: 0 },
     nowMs,
-    ({ restoredLsn, rule }) => lsn > rule.sinceLsn && (lsn >= bornLsn || lsn <= restoredLsn),
+    ({ restoredLsn, rule }) => lsn > rule.sinceLsn && (lsn >= epochStartLsn || lsn <= restoredLsn),
   );
 }
 

@@ -12,7 +12,7 @@ import {
 } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/wire/message.js";
 import type { HashKey } from "../counters/child-name.js";
-import { Children, Nursery } from "../counters/children.js";
+import { Children, CounterPool } from "../counters/children.js";
 import { copyCounter, Counter, type Rule } from "../counters/counter.js";
 import { createDirtyWindows, type DirtyWindow } from "../counters/dirty-windows.js";
 import { createSortedRules } from "./sorted-rules.js";
@@ -104,9 +104,9 @@ export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
   const sorted = createSortedRules();
   let resets = 0;
   let lastResetLsn = 0;
-  const nursery = new Nursery(hashKey);
-  const templates = createTemplates({ current: (id) => rules.get(id), fresh, nursery });
-  const dirty = createDirtyWindows(nursery, isCurrentRule);
+  const counterPool = new CounterPool(hashKey);
+  const templates = createTemplates({ current: (id) => rules.get(id), fresh, counterPool });
+  const dirty = createDirtyWindows(counterPool, isCurrentRule);
 
   function index(rule: Rule): void {
     const subject = effectiveSubject(rule.definition.scope, rule.definition.subject);
@@ -148,7 +148,7 @@ export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
       former: noChildren,
     };
     const rule = made as Rule;
-    rule.children = new Children(rule, nursery);
+    rule.children = new Children(rule, counterPool);
     if (!definition.perChild) rule.own = new Counter(rule, "", newWindow(rule.periodMs, nowMs));
     index(rule);
     return rule;
@@ -281,9 +281,9 @@ export function createRuleBook(hashKey: HashKey = [0, 0]): RuleBook {
       return matched;
     },
     childOf: templates.childOf,
-    rest: () => nursery.rest(),
+    rest: () => counterPool.rest(),
     get childCount() {
-      return nursery.size;
+      return counterPool.size;
     },
     forgetIdle: templates.forgetIdle,
     sorted: () => sorted.all(rules),

@@ -5,7 +5,7 @@
  * in `children.ts`.
  */
 import type { Walk } from "../counters/child-table.js";
-import { Children, type Nursery } from "../counters/children.js";
+import { Children, type CounterPool } from "../counters/children.js";
 import { Counter, type Rule } from "../counters/counter.js";
 import { clearWindow, newWindow } from "../counters/window.js";
 
@@ -33,7 +33,7 @@ export interface TemplatesPorts {
   current(id: string): Rule | undefined;
   /** Applies the last reset of all rules to this one. */
   fresh(rule: Rule): Rule;
-  readonly nursery: Nursery;
+  readonly counterPool: CounterPool;
 }
 
 /** Children that are gone through, and how far. */
@@ -43,7 +43,7 @@ interface Walked {
   readonly walk: Walk;
 }
 
-export function createTemplates({ current, fresh, nursery }: TemplatesPorts): Templates {
+export function createTemplates({ current, fresh, counterPool }: TemplatesPorts): Templates {
   const templates = new Set<Rule>();
   const dropped: Walked[] = [];
   let toSweep: Iterator<Rule> | null = null;
@@ -52,7 +52,7 @@ export function createTemplates({ current, fresh, nursery }: TemplatesPorts): Te
   function drop(rule: Rule): void {
     const { children } = rule;
     if (children.size === 0) return;
-    rule.children = new Children(rule, nursery);
+    rule.children = new Children(rule, counterPool);
     rule.former = [...rule.former, children];
     dropped.push({ rule, children, walk: children.walk() });
   }

@@ -295,7 +295,7 @@ export function journalFromStored(value: readonly unknown[]): JournalEntry[] | n
  * `lives`: [bornLsn] under `lsn`: the first log sequence number of the last life, so that the next
  * one's lies above all that it gave out.
  */
-export const bornKey = "lsn";
+export const epochStartKey = "lsn";
 
 /**
  * `lives`: [lsn] under `reset`: the last reset of all rules. It stands for the `sinceLsn` of each

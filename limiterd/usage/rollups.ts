@@ -103,7 +103,7 @@ const otherModels = modelSuffix("other", "other");
 export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Rollups {
   /** Those that were needed since `forget` last made room, and those that were needed before. */
   let cells = new Map<string, Cell>();
-  let elder = new Map<string, Cell>();
+  let previousGeneration = new Map<string, Cell>();
   /** By user path, what its records are added to. All of it is in `cells`. */
   let groups = new Map<string, Group[]>();
   const unstored = new Set<Cell>();
@@ -128,7 +128,7 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
   function known(key: string): Cell | undefined {
     const cell = cells.get(key);
     if (cell !== undefined) return cell;
-    const old = elder.get(key);
+    const old = previousGeneration.get(key);
     if (old !== undefined) cells.set(key, old);
     return old;
   }
@@ -246,7 +246,7 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
   }
 
   function held(key: string): Rollup | undefined {
-    return (cells.get(key) ?? elder.get(key))?.sum;
+    return (cells.get(key) ?? previousGeneration.get(key))?.sum;
   }
 
   function* unstoredKeys(): Generator<string> {
@@ -293,9 +293,9 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
     },
     forget() {
       if (cells.size < rollupCellsMax) return;
-      // Whoever is in `elder` alone hasn't been touched since the last time, so it has been written
+      // Whoever is in `previousGeneration` alone hasn't been touched since the last time, so it has been written
       // by now: it can be read again.
-      elder = cells;
+      previousGeneration = cells;
       cells = new Map();
       groups = new Map();
     },

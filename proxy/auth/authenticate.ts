@@ -65,7 +65,9 @@ export function authenticate(
   const wrong = typeof token === "string" ? wrongToken : token;
   if (typeof token === "string") {
     if (masterKey !== null && credentials.sameSecret(token, masterKey))
-      return vouchedFor(headerCaller(credentials, area, "vouched", wrong, header, isRepeated));
+      return authenticatedWith(
+        headerCaller(credentials, area, "authenticated", wrong, header, isRepeated),
+      );
     if (looksLikeManagedKey(token))
       return {
         ok: true,
@@ -102,8 +104,14 @@ export function authenticate(
 }
 
 /** A caller on a path that the proxy knows: the master key's, or a JWT's. */
-export function vouchedCaller(userPath: string): Caller {
-  return { userPath, credential: "vouched", keyId: "", pathFailure: null, denial: wrongToken };
+export function authenticatedCaller(userPath: string): Caller {
+  return {
+    userPath,
+    credential: "authenticated",
+    keyId: "",
+    pathFailure: null,
+    denial: wrongToken,
+  };
 }
 
 /** A caller who may name its user path itself. */
@@ -132,7 +140,7 @@ function headerCaller(
   };
 }
 
-function vouchedFor(caller: Caller): Authentication {
+function authenticatedWith(caller: Caller): Authentication {
   return caller.pathFailure === null
     ? { ok: true, caller }
     : { ok: false, failure: caller.pathFailure };

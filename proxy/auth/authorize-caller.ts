@@ -24,11 +24,11 @@ export function authorizeCaller(
   area: Area,
 ): Authentication | Promise<Authentication> {
   const { credential } = caller;
-  if (credential === "vouched") return { ok: true, caller };
+  if (credential === "authenticated") return { ok: true, caller };
   if (credential === "none") {
-    if (limiter.keyed === true) return { ok: false, failure: caller.denial };
+    if (limiter.keysExist === true) return { ok: false, failure: caller.denial };
     // What an administrator asks may wait until the daemon is back; by then there may be a key.
-    if (limiter.keyed === false && (area !== "admin" || limiter.reachable))
+    if (limiter.keysExist === false && (area !== "admin" || limiter.reachable))
       return identified(caller, { userPath: "", keyId: "" }, area);
   }
   return limiter.authorize(credential).then((outcome) => {
@@ -81,8 +81,8 @@ export function mustAuthorizeFirst(
   { credential, pathFailure }: Caller,
   exchange: Exchange,
 ): boolean {
-  if (credential === "vouched") return false;
-  if (pathFailure !== null || (credential === "none" && limiter.keyed === true)) return true;
+  if (credential === "authenticated") return false;
+  if (pathFailure !== null || (credential === "none" && limiter.keysExist === true)) return true;
   if (credential === "none") return false;
   const length = exchange.header("content-length");
   return length === undefined

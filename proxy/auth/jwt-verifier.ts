@@ -5,7 +5,7 @@
  */
 import { verifiedTokenMs, verifiedTokensMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
-import { type Authentication, vouchedCaller, wrongToken } from "./authenticate.js";
+import { type Authentication, authenticatedCaller, wrongToken } from "./authenticate.js";
 import { claimedIssuer, pathFromClaims } from "./jwt-path.js";
 
 export type Judgement =
@@ -70,7 +70,7 @@ export function createJwtVerifier(
           wrong = `its claims give no user path for ${issuer.userPath}`;
           continue;
         }
-        const authentication: Authentication = { ok: true, caller: vouchedCaller(userPath) };
+        const authentication: Authentication = { ok: true, caller: authenticatedCaller(userPath) };
         remember(key, authentication, Math.min(judgement.claims.exp * 1000, now + verifiedTokenMs));
         return authentication;
       }

@@ -9,7 +9,7 @@ import {
   streamEventBytesMax,
   translatedEventCharsMax,
 } from "../../shared/bounds.js";
-import { AbridgedText } from "../body/abridged-text.js";
+import { ElidedJson } from "../body/elided-json.js";
 import { EventSplitter, formatEvent } from "./event-stream.js";
 import type {
   AnswerContext,
@@ -41,7 +41,7 @@ class Translating implements AnswerTranslator {
   #events: EventTranslator | null = null;
   #kept: Buffer[] = [];
   #usage: unknown = null;
-  untoldBytes = 0;
+  untranslatedBytes = 0;
   refused: string | null = null;
 
   constructor(translation: Translation, context: AnswerContext, eventCharsMax: number) {
@@ -60,8 +60,8 @@ class Translating implements AnswerTranslator {
   }
 
   keep(chunk: Buffer): void {
-    this.untoldBytes += chunk.length;
-    if (this.untoldBytes > readableResponseBytesMax)
+    this.untranslatedBytes += chunk.length;
+    if (this.untranslatedBytes > readableResponseBytesMax)
       throw new UntranslatableAnswer(
         `an answer larger than ${readableResponseBytesMax} bytes can't be translated`,
       );
@@ -82,11 +82,11 @@ class Translating implements AnswerTranslator {
     // What is none is judged by what comes behind, as every provider's is; but that holds no more
     // than this.
     if (!isAnswer && body.length <= heldResponseBytesMax) {
-      this.untoldBytes = 0;
+      this.untranslatedBytes = 0;
       return { form: "untouched", bytes: body };
     }
     const answer = this.#answer(value, told);
-    this.untoldBytes = 0;
+    this.untranslatedBytes = 0;
     return answer;
   }
 
@@ -109,7 +109,7 @@ class Translating implements AnswerTranslator {
     for (const { event, data } of this.#splitter.push(chunk))
       text += written(events.push(event, data));
     if (this.#splitter.overflow !== null && this.refused === null) {
-      this.untoldBytes = textBytesIn(this.#splitter.overflow);
+      this.untranslatedBytes = textBytesIn(this.#splitter.overflow);
       this.refused = `an event of the provider's stream is larger than ${this.#eventCharsMax} characters`;
       text += written(events.refuse(this.refused));
     }
@@ -128,9 +128,9 @@ class Translating implements AnswerTranslator {
 
 /** Roughly: short texts aren't counted. */
 function textBytesIn(data: string): number {
-  const abridged = new AbridgedText(streamEventBytesMax, (before) => beforeAnyText.test(before));
-  abridged.append(Buffer.from(data));
-  return abridged.textBytes;
+  const elided = new ElidedJson(streamEventBytesMax, (before) => beforeAnyText.test(before));
+  elided.append(Buffer.from(data));
+  return elided.textBytes;
 }
 
 function written(events: readonly ClientEvent[]): string {

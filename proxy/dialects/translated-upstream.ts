@@ -44,7 +44,7 @@ export interface AnswerTranslator {
    * Bytes of a whole answer that has not come to its end, or that nothing could be made of; and of
    * the text in an event that was too large.
    */
-  readonly untoldBytes: number;
+  readonly untranslatedBytes: number;
   /** Why a stream was given up before its next event could be translated, for the log; or null. */
   readonly refused: string | null;
   /** What the provider itself told of its usage, in its own fields; null or undefined: nothing. */

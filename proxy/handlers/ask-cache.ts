@@ -21,7 +21,7 @@ import { requestIdHeaders, targetHeader } from "../http/respond.js";
 import { cachedRecord } from "../usage/usage-record.js";
 
 /** What makes a proxy keep answers. */
-export interface AnswerKeeping {
+export interface ResponseCaching {
   readonly cache: ResponseCache;
   /** Whether what one user path asked may answer another. */
   readonly shareAcrossPaths: boolean;

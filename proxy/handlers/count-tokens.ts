@@ -5,7 +5,7 @@
 import type { Failure } from "../../shared/error-code.js";
 import { refuseUnadmitted } from "./admitted-request.js";
 import type { Caller } from "../auth/authenticate.js";
-import { forwardRequestHeaders, sayJson } from "../http/copy-headers.js";
+import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { forward } from "../upstream/forward.js";
 import type { Gateway, RequestRecord } from "../gateway.js";
@@ -47,7 +47,7 @@ export async function countTokens(
   record.target = target;
   const provider = gateway.providers.get(target.provider)!;
   const sent = forwardRequestHeaders(exchange.rawHeaders, config.server.userPathHeader);
-  sayJson(sent, exchange.header("content-type"));
+  setJsonContentType(sent, exchange.header("content-type"));
   const forwarded = await forward(exchange, {
     upstream: gateway.upstreams.get(target.provider)!,
     provider: target.provider,

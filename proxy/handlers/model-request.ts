@@ -8,7 +8,7 @@ import type { Target } from "../../shared/wire/message.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
 import { askCache } from "./ask-cache.js";
 import type { Caller } from "../auth/authenticate.js";
-import { forwardRequestHeaders, sayJson, withoutDialect } from "../http/copy-headers.js";
+import { forwardRequestHeaders, setJsonContentType, withoutDialect } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { failOver } from "./fail-over.js";
 import { type Forwarded, forward } from "../upstream/forward.js";
@@ -158,7 +158,7 @@ function send(
   headers.push("x-sluice-target", targetHeader(target));
   const upstream = gateway.upstreams.get(target.provider)!;
   const sent = forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader);
-  if (Buffer.isBuffer(body)) sayJson(sent, exchange.header("content-type"));
+  if (Buffer.isBuffer(body)) setJsonContentType(sent, exchange.header("content-type"));
   return forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
     provider: target.provider,

@@ -9,7 +9,7 @@ import type { Caller } from "../auth/authenticate.js";
 import { forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import type { Gateway, RequestRecord } from "../gateway.js";
-import type { Passage } from "../upstream/passthrough/passage.js";
+import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { modelInPath, operationAt } from "../body/passthrough-model.js";
 import {
   isCleanQuery,
@@ -77,7 +77,7 @@ export async function passthroughRequest(
 
 export interface PassthroughRoute {
   readonly provider: ProviderConfig;
-  readonly passage: Passage;
+  readonly passage: PassthroughUpstream;
   /** At the provider's origin. */
   readonly path: string;
   /** With its question mark, or empty. */
@@ -86,7 +86,7 @@ export interface PassthroughRoute {
 
 /** Where a request to `/p/…` goes, or why it goes nowhere. */
 export function passthroughRoute(
-  { config, models, providers, passages }: Gateway,
+  { config, models, providers, passthroughUpstreams }: Gateway,
   { path, query }: Exchange,
 ): PassthroughRoute | Failure {
   if (!config.server.passthrough)
@@ -99,7 +99,7 @@ export function passthroughRoute(
       "not_found_error",
       `no provider ${JSON.stringify(named.slice(0, 64))} is configured`,
     );
-  const passage = passages.get(name);
+  const passage = passthroughUpstreams.get(name);
   if (passage === undefined)
     return invalid(
       `provider ${name} is a simulator: there is nothing behind it to which a request could be passed`,

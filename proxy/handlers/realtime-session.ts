@@ -27,7 +27,7 @@ import { passthroughRoute } from "./passthrough-request.js";
 import { resolveModel } from "../routing/resolve-model.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
 import { tunnelSession } from "../upstream/passthrough/tunnel-session.js";
-import { handshakeHeaders, isForeignPage } from "../http/web-socket-handshake.js";
+import { handshakeHeaders, isCrossOrigin } from "../http/web-socket-handshake.js";
 
 /**
  * GET /v1/realtime?model=…: the first target that admits; what it was opened at, it stays at. Never
@@ -66,7 +66,8 @@ export async function realtimeSession(
   // A simulator's configuration may claim it; there is nothing behind one.
   const targets = ordered.filter(
     ({ provider }) =>
-      gateway.passages.has(provider) && gateway.providers.get(provider)!.operations.has("realtime"),
+      gateway.passthroughUpstreams.has(provider) &&
+      gateway.providers.get(provider)!.operations.has("realtime"),
   );
   if (targets.length === 0)
     return refuse(notOffered(gateway.providers.get(ordered[0]!.provider)!, "realtime"));
@@ -118,7 +119,7 @@ export async function passthroughSession(
 }
 
 function pageProblem(exchange: Exchange, { credential }: Caller): Failure | null {
-  if (credential !== "none" || !isForeignPage((name) => exchange.header(name))) return null;
+  if (credential !== "none" || !isCrossOrigin((name) => exchange.header(name))) return null;
   return plainFailure(
     403,
     "permission_error",
@@ -153,7 +154,7 @@ async function runSession(
   record: RequestRecord,
 ): Promise<void> {
   const forwarded = await tunnelSession(exchange, webSocket, {
-    passage: gateway.passages.get(target.provider)!,
+    passage: gateway.passthroughUpstreams.get(target.provider)!,
     provider: target.provider,
     path,
     requestHeaders: handshakeHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader),

@@ -13,7 +13,7 @@ import { type Failure, failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
 import type { Caller } from "../auth/authenticate.js";
-import { forwardRequestHeaders, sayJson } from "../http/copy-headers.js";
+import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { type Forwarded, forward } from "../upstream/forward.js";
 import type { Gateway, RequestRecord } from "../gateway.js";
@@ -185,7 +185,7 @@ function send(
 ): Promise<Forwarded> {
   headers.push("x-sluice-target", targetHeader({ provider: provider.name, model: "" }));
   const sent = forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader);
-  if (Buffer.isBuffer(body)) sayJson(sent, exchange.header("content-type"));
+  if (Buffer.isBuffer(body)) setJsonContentType(sent, exchange.header("content-type"));
   return forward(exchange, {
     upstream: gateway.upstreams.get(provider.name)!,
     provider: provider.name,

@@ -27,7 +27,7 @@ const hopByHop = [
  * What every provider is asked for: answers are read on their way, and whoever isn't asked may
  * compress as it likes.
  */
-export const plainAnswers = ["accept-encoding", "identity"] as const;
+export const acceptIdentity = ["accept-encoding", "identity"] as const;
 
 const droppedFromRequests = createNameTable(
   // `accept-encoding` is ours to say; the credentials, and whose account they speak of, are
@@ -110,7 +110,7 @@ export function withoutDialect(headers: readonly string[]): string[] {
  * Says of a body that was read as JSON that it is: curl calls everything a form. `said` is the
  * client's word.
  */
-export function sayJson(headers: string[], said: string | undefined): void {
+export function setJsonContentType(headers: string[], said: string | undefined): void {
   if (said?.includes("json") === true) return;
   for (let i = headers.length - 2; i >= 0; i -= 2)
     if (headers[i]!.toLowerCase() === "content-type") headers.splice(i, 2);

@@ -8,7 +8,7 @@ import { endsPerTurn } from "../../shared/bounds.js";
 import { invalid, plainFailure } from "../../shared/error-code.js";
 import type { Exchange } from "./exchange.js";
 import { NodeExchange } from "./node-exchange.js";
-import { createPaced } from "../../shared/paced-turns.js";
+import { createThrottledQueue } from "../../shared/throttled-queue.js";
 import { headerBytesMax, refuseConnect, refuseUnreadable } from "./refuse-unreadable.js";
 import { replyFailure } from "./respond.js";
 import { createRequestIds } from "./request-id.js";
@@ -21,7 +21,7 @@ export interface ListenerOptions {
   /** How long a client may leave a response unread before its connection is cut. */
   readonly stalledClientMs: number;
   /** How long a client may take for what it sends; the defaults are below. */
-  readonly patience?: Patience;
+  readonly timeoutTicks?: ListenerTimeouts;
   /** Handles one request; must never reject. */
   readonly handle: (exchange: Exchange) => void;
 }
@@ -40,23 +40,27 @@ export interface HttpListener {
  * A request's header must be whole by then, its body too: slow senders don't hold sockets.
  * `everyMs`: how often that is looked at.
  */
-interface Patience {
+interface ListenerTimeouts {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly everyMs: number;
 }
 
-const defaultPatience: Patience = { headersMs: 30_000, requestMs: 300_000, everyMs: 30_000 };
+const defaultTimeouts: ListenerTimeouts = {
+  headersMs: 30_000,
+  requestMs: 300_000,
+  everyMs: 30_000,
+};
 /** Longer than the usual idle time of load balancers, so that they close first. */
 const keepAliveMs = 75_000;
 const connectionsMax = 10_000;
 
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
   let closing = false;
-  const paced = createPaced((run) => void setImmediate(run), endsPerTurn);
-  const context = { idOf: createRequestIds(), stalledClientMs: options.stalledClientMs, paced };
+  const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
+  const context = { idOf: createRequestIds(), stalledClientMs: options.stalledClientMs, throttled };
   const sockets = new Set<Socket>();
-  const { headersMs, requestMs, everyMs } = options.patience ?? defaultPatience;
+  const { headersMs, requestMs, everyMs } = options.timeoutTicks ?? defaultTimeouts;
   const exchangeOf = (request: IncomingMessage, response: ServerResponse): NodeExchange => {
     if (closing) response.setHeader("connection", "close");
     return new NodeExchange(request, response, context);
@@ -113,7 +117,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     url: addressOf(server),
     close: (graceMs) => {
       closing = true;
-      return closeServer(server, sockets, graceMs).then(() => new Promise(paced));
+      return closeServer(server, sockets, graceMs).then(() => new Promise(throttled));
     },
   };
 }

@@ -21,7 +21,7 @@ export interface ExchangeContext {
   readonly idOf: (given: unknown) => string;
   readonly stalledClientMs: number;
   /** Runs what a client leaves behind, when it has left, with thousands of others perhaps. */
-  readonly paced: (run: () => void) => void;
+  readonly throttled: (run: () => void) => void;
 }
 
 export class NodeExchange implements Exchange {
@@ -164,7 +164,7 @@ export class NodeExchange implements Exchange {
       if (this.#onClose === null) return;
       this.#onClose = null;
       if (this.#stalled !== null) clearTimeout(this.#stalled);
-      this.#context.paced(() => this.#onGone());
+      this.#context.throttled(() => this.#onGone());
     };
     this.#onClose = onClose;
     if (this.#response.socket === null) this.#socket.on("close", onClose);

@@ -104,7 +104,7 @@ function without(flat: readonly string[], names: RegExp): string[] {
  * WebSocket anywhere, and says whose it is; where no credentials are asked for, that is all that
  * keeps them out.
  */
-export function isForeignPage(header: Header): boolean {
+export function isCrossOrigin(header: Header): boolean {
   const origin = header("origin");
   if (origin === undefined) return false;
   if (!URL.canParse(origin)) return true;

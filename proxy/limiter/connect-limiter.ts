@@ -23,7 +23,7 @@ export function connectLimiter(
   let closing = false;
   let lastError = "";
   /** An attempt is made ten times a second: each reason is told when it is new. */
-  const tellOnce = (reason: string, message: string): void => {
+  const logOnce = (reason: string, message: string): void => {
     if (reason === lastError || closing) return;
     lastError = reason;
     log.warn({ socket: config.socket, reason }, message);
@@ -45,7 +45,7 @@ export function connectLimiter(
           );
         onLinkChange(linked);
       },
-      onSilent: () =>
+      onTimedOut: () =>
         log.warn(
           { socket: config.socket, failure_mode: config.failureMode },
           "the limiter daemon doesn't answer in time",
@@ -67,7 +67,7 @@ export function connectLimiter(
       client.link.connected((message) => peer.send(encodeFrame(toWire(message))));
     },
     onBytes(peer, bytes) {
-      const grammatical = reader!.feed(bytes, (frame) => {
+      const valid = reader!.feed(bytes, (frame) => {
         const message = fromDaemonFromWire(frame);
         if (message === null)
           log.error(
@@ -75,14 +75,13 @@ export function connectLimiter(
             "the limiter daemon sent a frame that can't be read",
           );
         else if (message.kind === "failed" && !client.reachable)
-          tellOnce(message.failure.message, "the limiter daemon refuses this proxy");
+          logOnce(message.failure.message, "the limiter daemon refuses this proxy");
         if (message !== null) client.link.received(message);
       });
-      if (!grammatical) peer.close();
+      if (!valid) peer.close();
     },
     onClose: () => client.link.lost(),
-    onError: (error) =>
-      tellOnce(error.code ?? error.message, "the limiter daemon can't be reached"),
+    onError: (error) => logOnce(error.code ?? error.message, "the limiter daemon can't be reached"),
   });
   return {
     client,

@@ -14,24 +14,30 @@ export interface Notices {
    * Whether a managed key exists, so that nobody calls without credentials; null before the daemon
    * said anything.
    */
-  keyed: boolean | null;
+  keysExist: boolean | null;
   /** Why the daemon can't write its store; null when it can, and before it said anything. */
   storeFailing: string | null;
 }
 
 export function createNotices(): Notices {
-  return { limited: true, inertRules: null, inertBudgets: null, keyed: null, storeFailing: null };
+  return {
+    limited: true,
+    inertRules: null,
+    inertBudgets: null,
+    keysExist: null,
+    storeFailing: null,
+  };
 }
 
-export function heardWelcome(
+export function applyWelcome(
   notices: Notices,
-  { limited, inertRules, inertBudgets, keyed }: Welcome,
+  { limited, inertRules, inertBudgets, keysExist }: Welcome,
 ): void {
   // If the store fails, that is said right behind the welcome.
-  Object.assign(notices, { limited, inertRules, inertBudgets, keyed, storeFailing: null });
+  Object.assign(notices, { limited, inertRules, inertBudgets, keysExist, storeFailing: null });
 }
 
-export function heardEvent(
+export function applyEvent(
   notices: Notices,
   event: Extract<FromDaemon, { readonly kind: "event" }>,
 ): void {
@@ -45,8 +51,8 @@ export function heardEvent(
     case "inert_budgets":
       notices.inertBudgets = event.value;
       return;
-    case "keyed":
-      notices.keyed = event.value;
+    case "keysExist":
+      notices.keysExist = event.value;
       return;
     case "store_failing":
       notices.storeFailing = event.value;

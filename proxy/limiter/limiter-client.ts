@@ -9,7 +9,7 @@ import { assert, isCount } from "../../shared/assert.js";
 import { IdMap } from "../../shared/id-map.js";
 import { helloMessages } from "./hello.js";
 import { type CallOutcome, createDaemonCalls } from "./daemon-calls.js";
-import { createNotices, heardEvent, heardWelcome } from "./daemon-notices.js";
+import { createNotices, applyEvent, applyWelcome } from "./daemon-notices.js";
 import type {
   Admission,
   AdmissionOutcome,
@@ -21,15 +21,15 @@ import type {
 import type { LimiterClientOptions, LimiterClientPorts, LimiterLink } from "./limiter-link.js";
 import {
   type Asking,
-  createOpenQuestions,
+  createPendingAdmissions,
   granted,
-  letThrough,
+  failOpenAdmission,
   nobody,
   questionMessage,
-  turnedAway,
-} from "./open-questions.js";
-import { createPaced } from "../../shared/paced-turns.js";
-import { createUnsettledQueue, settleMessage, type Unsettled } from "./unsettled.js";
+  rejected,
+} from "./pending-admissions.js";
+import { createThrottledQueue } from "../../shared/throttled-queue.js";
+import { createSettleOutbox, settleMessage, type Unsettled } from "./settle-outbox.js";
 import type {
   Admin,
   Admitted,
@@ -65,12 +65,12 @@ export function createLimiterClient(
   let lostMonoMs = ports.monoMs();
   let lastId = 0;
   let watching = false;
-  const questions = createOpenQuestions();
+  const questions = createPendingAdmissions();
   const calls = createDaemonCalls();
   const held = new IdMap<Admission>();
-  const unsettled = createUnsettledQueue(ports.onDropped);
+  const unsettled = createSettleOutbox(ports.onDropped);
   /** Runs what it is given once what was just said has left the process. */
-  const finishLater = createPaced(ports.afterTurn, endsPerTurn);
+  const finishLater = createThrottledQueue(ports.afterTurn, endsPerTurn);
 
   function ask({
     caller,
@@ -87,7 +87,7 @@ export function createLimiterClient(
     if (unlimited || (rerouted !== null && isUnnumbered(rerouted.lsn)))
       return Promise.resolve({
         kind: "admitted",
-        admission: letThrough(asking, unlimited ? unlimitedLsn : 0),
+        admission: failOpenAdmission(asking, unlimited ? unlimitedLsn : 0),
         headers: null,
       });
     const deadlineMonoMs =
@@ -114,12 +114,12 @@ export function createLimiterClient(
   function withoutDaemon(asking: Asking): AdmissionOutcome {
     return options.failureMode === "closed" || !isKnown(asking.caller)
       ? { kind: "unavailable" }
-      : { kind: "admitted", admission: letThrough(asking, 0), headers: null };
+      : { kind: "admitted", admission: failOpenAdmission(asking, 0), headers: null };
   }
 
   /** Whether the caller may call, as far as can be said without the daemon. */
   function isKnown({ credential }: Claimed): boolean {
-    return credential === "vouched" || (credential === "none" && notices.keyed === false);
+    return credential === "authenticated" || (credential === "none" && notices.keysExist === false);
   }
 
   /** One timer for all deadlines. */
@@ -137,7 +137,7 @@ export function createLimiterClient(
     for (const [id, question] of questions.expired(now)) {
       if (linked && answering) {
         answering = false;
-        ports.onSilent();
+        ports.onTimedOut();
       }
       const outcome = withoutDaemon(question);
       const admission = outcome.kind === "admitted" ? outcome.admission : null;
@@ -205,7 +205,7 @@ export function createLimiterClient(
       !late.admission.settled
     )
       late.admission.lease = 0;
-    questions.take(message.id)?.resolve(turnedAway(message));
+    questions.take(message.id)?.resolve(rejected(message));
   }
 
   function withdraw(lease: Omit<Lease, "submission">): void {
@@ -236,7 +236,7 @@ export function createLimiterClient(
     });
     Object.assign(admission, { target: null, targetAtMs: 0, targetLsn: 0 });
     return ask({
-      caller: { userPath: admission.userPath, credential: "vouched" },
+      caller: { userPath: admission.userPath, credential: "authenticated" },
       targets,
       rerouted: admission,
       submission: false,
@@ -309,7 +309,7 @@ export function createLimiterClient(
   /** Settles first: what they give back is there for the admissions behind them. */
   function onWelcome(message: Welcome): void {
     linked = true;
-    heardWelcome(notices, message);
+    applyWelcome(notices, message);
     unsettled.acknowledge(message.settledSeq);
     const now = ports.monoMs();
     for (const item of unsettled.items) send!(settleMessage(item, now));
@@ -367,7 +367,7 @@ export function createLimiterClient(
       case "welcome":
         return onWelcome(message);
       case "event":
-        return heardEvent(notices, message);
+        return applyEvent(notices, message);
       case "answer":
         return calls.answer(message.id, { ok: true, body: message.body });
       case "failed":
@@ -392,8 +392,8 @@ export function createLimiterClient(
     get storeFailing() {
       return notices.storeFailing;
     },
-    get keyed() {
-      return notices.keyed;
+    get keysExist() {
+      return notices.keysExist;
     },
     admit: (caller, targets, submission = false) =>
       ask({ caller, targets, rerouted: null, submission }),

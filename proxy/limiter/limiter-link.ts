@@ -11,7 +11,7 @@ export interface LimiterClientPorts {
   afterTurn(run: () => void): void;
   onLinkChange(linked: boolean): void;
   /** The connection stands, but an admission got no answer in time. */
-  onSilent(): void;
+  onTimedOut(): void;
   onDropped(settles: number): void;
 }
 

@@ -104,7 +104,7 @@ export interface Limiter {
   /** Why the daemon can't write its store, as it said last; null when it can. */
   readonly storeFailing: string | null;
   /** Whether a managed key exists, as the daemon said last; null before it said anything. */
-  readonly keyed: boolean | null;
+  readonly keysExist: boolean | null;
   /**
    * Asks for one request; at once, without the daemon, when no rule exists and no key is to be
    * looked up. Never rejects, ends within the deadline. Without the daemon, who shows a key is

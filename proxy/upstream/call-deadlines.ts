@@ -1,6 +1,6 @@
 /** The deadlines of one provider's calls: one timer that looks at all of them. */
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { lookEveryMs, patienceFor, SilenceWatch, type Watched } from "./silence-watch.js";
+import { lookEveryMs, timeoutTicksFor, SilenceWatch, type Watched } from "./timeout-watch.js";
 
 /** How long the calls of one provider may be silent, and who watches them. */
 export interface Deadlines {
@@ -9,7 +9,7 @@ export interface Deadlines {
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
   /** For any other time. */
-  patienceFor(ms: number): number;
+  timeoutTicksFor(ms: number): number;
   watch(call: Watched): void;
   unwatch(call: Watched): void;
   stop(): void;
@@ -28,11 +28,11 @@ export function createDeadlines({ firstByteTimeoutMs, idleTimeoutMs }: ProviderC
     timer = null;
   };
   return {
-    firstByte: patienceFor(firstByteTimeoutMs, everyMs),
-    idle: patienceFor(idleTimeoutMs, everyMs),
+    firstByte: timeoutTicksFor(firstByteTimeoutMs, everyMs),
+    idle: timeoutTicksFor(idleTimeoutMs, everyMs),
     firstByteTimeoutMs,
     idleTimeoutMs,
-    patienceFor: (ms) => patienceFor(ms, everyMs),
+    timeoutTicksFor: (ms) => timeoutTicksFor(ms, everyMs),
     watch(call) {
       watch.add(call);
       timer ??= setInterval(() => (watch.size === 0 ? stop() : watch.look()), everyMs).unref();

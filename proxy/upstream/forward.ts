@@ -8,12 +8,12 @@ import type { Failure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { mustBeJson, wholeForm } from "../usage/answer-form.js";
 import { forwardResponseHeaders, headerOf, retryHeaders } from "../http/copy-headers.js";
-import type { Counted } from "../usage/count-usage.js";
+import type { MeteredUsage } from "../usage/count-usage.js";
 import type { Exchange } from "../http/exchange.js";
 import { failoverReason, type TargetFailure } from "./failover-reason.js";
 import type { Usage } from "../usage/read-usage.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
-import { SeenAnswer, type Told } from "../usage/seen-answer.js";
+import { ResponseMeter, type Told } from "../usage/response-meter.js";
 import { StreamHead } from "./stream-head.js";
 import type {
   Upstream,
@@ -108,7 +108,7 @@ class Forwarding implements UpstreamSink {
   /** The provider's, then ours. */
   #headers: readonly string[] = [];
   #firstByteMonoMs: number | null = null;
-  readonly #seen: SeenAnswer;
+  readonly #seen: ResponseMeter;
   /** Its bytes go out as they come, but for those of errors. */
   #isHeard = false;
   /** It is no answer unless it is JSON. */
@@ -120,7 +120,7 @@ class Forwarding implements UpstreamSink {
     this.#exchange = exchange;
     this.#what = what;
     this.#resolve = resolve;
-    this.#seen = new SeenAnswer(what, what.translator);
+    this.#seen = new ResponseMeter(what, what.translator);
   }
 
   start(): void {
@@ -264,7 +264,7 @@ class Forwarding implements UpstreamSink {
    * work at it again; nor is this one, by an SDK that retries every 502.
    */
   #endUntranslatable(why: string): void {
-    const charged = this.#seen.chargedCut(why, this.#what.translator?.untoldBytes);
+    const charged = this.#seen.chargedCut(why, this.#what.translator?.untranslatedBytes);
     if (!this.#exchange.begun) {
       const said = untranslatable(this.#what.provider, this.#what.operation, why);
       const headers = ["x-should-retry", "false", ...this.#what.headers];
@@ -338,7 +338,7 @@ class Forwarding implements UpstreamSink {
    * twentieth of the proxy's CPU.
    */
   #done(
-    { usage, estimated, note }: Counted,
+    { usage, estimated, note }: MeteredUsage,
     { status, outcome, finish }: End,
     failed: TargetFailure | null = null,
   ): void {
@@ -359,4 +359,4 @@ class Forwarding implements UpstreamSink {
 }
 
 /** The provider may be at work, and has said nothing. */
-const unsaid: Counted = { usage: null, estimated: true, note: null };
+const unsaid: MeteredUsage = { usage: null, estimated: true, note: null };

@@ -8,11 +8,11 @@ import { type buildConnector, Client, type Dispatcher, Pool } from "undici";
 import { endsPerTurn } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { createDeadlines, type Deadlines } from "./call-deadlines.js";
-import { headerOf, plainAnswers } from "../http/copy-headers.js";
+import { headerOf, acceptIdentity } from "../http/copy-headers.js";
 import { credentialHeaders } from "./credential-headers.js";
 import { codingOf, DecodedAnswer, type EncodedSource } from "./decoded-answer.js";
-import { createEased } from "../../shared/paced-turns.js";
-import type { Watched } from "./silence-watch.js";
+import { createThrottledEnds } from "../../shared/throttled-queue.js";
+import type { Watched } from "./timeout-watch.js";
 import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
 import { asUpstreamFailure } from "./upstream-failure.js";
 
@@ -20,9 +20,9 @@ import { asUpstreamFailure } from "./upstream-failure.js";
 export function createHttpUpstream(provider: ProviderConfig): Upstream {
   const base = new URL(provider.baseUrl);
   const pathPrefix = base.pathname.replace(/\/$/, "");
-  const eased = createEased((run) => void setImmediate(run), endsPerTurn);
+  const throttledEnds = createThrottledEnds((run) => void setImmediate(run), endsPerTurn);
   const pool = new Pool(base.origin, {
-    factory: (origin, options) => new Connection(origin, options, eased),
+    factory: (origin, options) => new Connection(origin, options, throttledEnds),
     connections: provider.connectionsMax,
     connectTimeout: provider.connectTimeoutMs,
     // These two deadlines are ours.
@@ -31,7 +31,7 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
     keepAliveTimeout: 30_000,
   });
   const deadlines = createDeadlines(provider);
-  const ours = [...plainAnswers, ...credentialHeaders(provider)];
+  const ours = [...acceptIdentity, ...credentialHeaders(provider)];
   const speaksMessages = provider.type === "anthropic";
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
@@ -87,7 +87,7 @@ function withVersion(headers: readonly string[], ours: readonly string[]): strin
 class Connection extends Client {
   socket: Socket | null = null;
 
-  constructor(origin: URL, options: object, eased: (run: () => void) => void) {
+  constructor(origin: URL, options: object, throttledEnds: (run: () => void) => void) {
     const { connect } = options as { readonly connect: buildConnector.connector };
     super(origin, {
       ...options,
@@ -95,7 +95,7 @@ class Connection extends Client {
         connect(to, (...result) => {
           const [error, socket] = result;
           this.socket = socket;
-          if (error === null && socket !== null) easeEnd(socket, eased);
+          if (error === null && socket !== null) easeEnd(socket, throttledEnds);
           done(...result);
         }),
     });
@@ -114,11 +114,11 @@ class Connection extends Client {
  * A provider that dies ends all its connections in one turn, at some 40 microseconds each: most of
  * them learn of it in the turns behind.
  */
-function easeEnd(socket: Socket, eased: (run: () => void) => void): void {
+function easeEnd(socket: Socket, throttledEnds: (run: () => void) => void): void {
   const push = socket.push.bind(socket);
   socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
     if (chunk !== null) return push(chunk, encoding);
-    eased(() => {
+    throttledEnds(() => {
       if (socket.destroyed) return;
       push(null);
       socket.read(0);
@@ -142,7 +142,7 @@ const aborted = new AbortedError();
  */
 class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSource, Watched {
   looks = 0;
-  patience = Infinity;
+  timeoutTicks = Infinity;
   place = -1;
   connection: Connection | null = null;
   #sink: UpstreamSink;
@@ -169,7 +169,7 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
   onConnect(abort: (error?: Error) => void): void {
     if (this.#aborted) return abort(aborted);
     this.#running = true;
-    this.patience = this.#deadlines.firstByte;
+    this.timeoutTicks = this.#deadlines.firstByte;
     this.#deadlines.watch(this);
   }
 
@@ -186,7 +186,7 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
     // An informational response: the real one follows.
     if (status >= 200) {
       this.#begun = true;
-      this.patience = this.#deadlines.idle;
+      this.timeoutTicks = this.#deadlines.idle;
       if (!this.#aborted) this.#begin(status, rawHeaders);
     }
     return !this.#paused;
@@ -216,7 +216,7 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
     if (!this.#aborted) this.#sink.onFailure(asUpstreamFailure(error));
   }
 
-  onSilent(): void {
+  onTimedOut(): void {
     this.abort();
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
     this.#sink.onFailure({
@@ -230,7 +230,7 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
   /** A client that doesn't read is not the provider's silence. */
   pause(): void {
     this.#paused = true;
-    this.patience = Infinity;
+    this.timeoutTicks = Infinity;
     this.#decoded?.pause();
   }
 
@@ -243,14 +243,14 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
 
   setFull(full: boolean): void {
     this.#full = full;
-    if (full) this.patience = Infinity;
+    if (full) this.timeoutTicks = Infinity;
     else this.#goOn();
   }
 
   #goOn(): void {
     if (this.#paused || this.#full) return;
     this.looks = 0;
-    this.patience = this.#deadlines.idle;
+    this.timeoutTicks = this.#deadlines.idle;
     if (this.#running) this.#resume?.();
   }
 

@@ -6,7 +6,7 @@
 import { isObject } from "../../shared/assert.js";
 import { heldHeadBytesMax } from "../../shared/bounds.js";
 import { parseJson } from "../usage/read-usage.js";
-import { isErrorEvent } from "../body/told-error.js";
+import { isErrorEvent } from "../body/error-body.js";
 
 export class StreamHead {
   readonly #kept: Buffer[] = [];

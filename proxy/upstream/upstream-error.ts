@@ -13,7 +13,7 @@ import {
   plainFailure,
 } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { toldError } from "../body/told-error.js";
+import { errorBody } from "../body/error-body.js";
 import type { UpstreamFailure } from "./upstream.js";
 
 /** An upstream's message, code or param, in bytes: enough for every honest one. */
@@ -46,7 +46,7 @@ export function mapUpstreamError(provider: string, status: number, body: Buffer)
 export function errorInsideSuccess(value: unknown): boolean {
   // A response of the Responses API tells with its error how it has failed; it is an answer all the
   // same.
-  if (!isObject(value) || value["object"] === "response" || toldError(value) === null) return false;
+  if (!isObject(value) || value["object"] === "response" || errorBody(value) === null) return false;
   return !answerFields.some((field) => holdsSomething(value[field]));
 }
 
@@ -160,7 +160,7 @@ function whatWasSaid(text: string): Said {
   }
   if (Array.isArray(value) && value.length === 1) value = value[0];
   if (!isObject(value)) return { ...nothing, message: asMessage(value) };
-  return fromFields(toldError(value) ?? value);
+  return fromFields(errorBody(value) ?? value);
 }
 
 function fromFields(fields: Fields): Said {

@@ -1,7 +1,7 @@
 /** In which form an answer is looked at, by what was asked and what its head says. */
 import type { Operation } from "../../shared/operation.js";
 import { isWithoutModel } from "./count-usage.js";
-import type { WholeForm } from "./seen-answer.js";
+import type { WholeForm } from "./response-meter.js";
 
 /** What is answered in JSON and nothing else, whatever the head calls it. */
 const inJson: ReadonlySet<Operation> = new Set<Operation>([

@@ -6,7 +6,7 @@ import type { Operation } from "../../shared/operation.js";
 import { charsOf, estimateTokens, withMoreOutput } from "./estimate-tokens.js";
 import type { Usage, UsageReading } from "./read-usage.js";
 
-export interface Counted {
+export interface MeteredUsage {
   /** Null: no model worked at it, or nobody knows what it did. */
   readonly usage: Usage | null;
   readonly estimated: boolean;
@@ -30,7 +30,7 @@ const withoutModel: ReadonlySet<Operation> = new Set<Operation>(["files", "batch
  */
 const wordless: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "images", "speech"]);
 /** What nothing is charged for. */
-export const uncharged: Counted = { usage: null, estimated: false, note: null };
+export const unmetered: MeteredUsage = { usage: null, estimated: false, note: null };
 
 /** What a provider keeps for its callers; it may hold anything, and passes as it is. */
 export function isWithoutModel(operation: Operation): boolean {
@@ -41,8 +41,8 @@ export function isWithoutModel(operation: Operation): boolean {
  * Usage as told; a guess when none was, and instead of nonsense: a provider's mistake must not lift
  * the caller's limits.
  */
-export function countUsage(reading: UsageReading, seen: Seen): Counted {
-  if (seen.operation !== null && isWithoutModel(seen.operation)) return uncharged;
+export function countUsage(reading: UsageReading, seen: Seen): MeteredUsage {
+  if (seen.operation !== null && isWithoutModel(seen.operation)) return unmetered;
   if (reading.kind === "usage") return { usage: reading, estimated: false, note: reading.note };
   const usage = estimate(seen);
   return {

@@ -4,10 +4,10 @@
  */
 import { isObject } from "../../shared/assert.js";
 import type { Operation } from "../../shared/operation.js";
-import type { AbridgedText } from "../body/abridged-text.js";
+import type { ElidedJson } from "../body/elided-json.js";
 import { findUsage, mergeUsage, readUsage, usageInTail, type UsageReading } from "./read-usage.js";
 import { stringEnd } from "../body/scan-json.js";
-import { isErrorEvent } from "../body/told-error.js";
+import { isErrorEvent } from "../body/error-body.js";
 
 /** Where the events of an operation can matter. */
 interface Places {
@@ -90,7 +90,7 @@ export class EventReader {
   }
 
   /** An event that was too large to be kept; `lines` as below. */
-  readAbridged(event: AbridgedText, lines: number): void {
+  readElided(event: ElidedJson, lines: number): void {
     this.contentChars += event.textBytes;
     if (!event.headless) return void this.read(event.text(), lines);
     const usage = usageInTail(event.text());

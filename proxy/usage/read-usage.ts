@@ -36,7 +36,7 @@ export type UsageReading =
       readonly note: string | null;
     } & Usage)
   | { readonly kind: "absent" }
-  | { readonly kind: "absurd"; readonly reason: string };
+  | { readonly kind: "invalid"; readonly reason: string };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -115,7 +115,7 @@ export function usageInTail(tail: string): unknown {
  */
 export function readUsage(usage: unknown): UsageReading {
   if (usage === undefined || usage === null) return absentUsage;
-  if (!isObject(usage)) return absurd("usage", usage);
+  if (!isObject(usage)) return invalid("usage", usage);
   const fromTop = isAbsent(usage["prompt_tokens"]) && !isAbsent(usage["input_tokens"]);
   const rawInput = fromTop
     ? usage["input_tokens"]
@@ -129,7 +129,7 @@ export function readUsage(usage: unknown): UsageReading {
   // Anthropic counts what its cache read and wrote beside the input, everybody else within it.
   const onTop = fromTop && details.besideInput ? details.cached + details.written : 0;
   const counts = readCounts(rawInput, rawOutput, rawTotal, onTop);
-  if (typeof counts === "string") return { kind: "absurd", reason: counts };
+  if (typeof counts === "string") return { kind: "invalid", reason: counts };
   const { inputTokens, outputTokens } = counts;
   const cachedInputTokens = Math.min(details.cached, inputTokens);
   const cacheWriteInputTokens = Math.min(details.written, inputTokens - cachedInputTokens);
@@ -303,6 +303,6 @@ function sentence(name: string, value: unknown): string {
   return `${name} must be an integer from 0 to ${tokensPerResponseMax}, not ${show(value)}`;
 }
 
-function absurd(name: string, value: unknown): UsageReading {
-  return { kind: "absurd", reason: sentence(name, value) };
+function invalid(name: string, value: unknown): UsageReading {
+  return { kind: "invalid", reason: sentence(name, value) };
 }

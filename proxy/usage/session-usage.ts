@@ -71,7 +71,7 @@ export class SessionUsage {
     );
     if (usage.kind === "usage") this.#add(usage);
     else this.#addEstimate();
-    if (usage.kind === "absurd") this.#note = `usage not charged: ${usage.reason}`;
+    if (usage.kind === "invalid") this.#note = `usage not charged: ${usage.reason}`;
     else if (usage.kind === "usage" && usage.note !== null) this.#note = usage.note;
     this.#running = Math.max(0, this.#running - 1);
     this.#contentChars = 0;

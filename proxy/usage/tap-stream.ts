@@ -14,7 +14,7 @@
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { ByteStore } from "../../shared/byte-store.js";
 import type { Operation } from "../../shared/operation.js";
-import { AbridgedText } from "../body/abridged-text.js";
+import { ElidedJson } from "../body/elided-json.js";
 import { EventReader } from "./event-reader.js";
 import type { UsageReading } from "./read-usage.js";
 
@@ -72,7 +72,7 @@ class Tap implements StreamTap {
    */
   readonly #open = new ByteStore();
   /** Instead of it, once the event has outgrown the bound: all of that has gone out. */
-  #large: AbridgedText | null = null;
+  #large: ElidedJson | null = null;
   #openLine: OpenLine = "empty";
   /** Lines of the open event that aren't blank. */
   #lines = 0;
@@ -229,12 +229,12 @@ class Tap implements StreamTap {
     start: number,
     end: number,
     out: Buffer[] | null,
-  ): AbridgedText {
+  ): ElidedJson {
     const held = this.#open.take();
     if (held.length > 0) out?.push(held);
     let large = this.#large;
     if (large === null) {
-      large = this.#large = new AbridgedText(this.#eventBytesMax, (before) =>
+      large = this.#large = new ElidedJson(this.#eventBytesMax, (before) =>
         this.#reader.isText(before),
       );
       large.append(held);
@@ -243,11 +243,11 @@ class Tap implements StreamTap {
     return large;
   }
 
-  #readLarge(event: AbridgedText): void {
+  #readLarge(event: ElidedJson): void {
     const lines = this.#lines;
     this.#lines = 0;
     this.#large = null;
-    this.#reader.readAbridged(event, lines);
+    this.#reader.readElided(event, lines);
   }
 
   #read(event: string): boolean {

@@ -111,7 +111,7 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
     case "settled":
       return { kind: "settled", seq: id };
     case "welcome": {
-      const [, , daemonVersion, settledSeq, limited, inertRules, inertBudgets, keyed] =
+      const [, , daemonVersion, settledSeq, limited, inertRules, inertBudgets, keysExist] =
         frame as unknown[];
       if (
         typeof daemonVersion !== "string" ||
@@ -119,7 +119,7 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
         typeof limited !== "boolean" ||
         !isCount(inertRules) ||
         !isCount(inertBudgets) ||
-        typeof keyed !== "boolean"
+        typeof keysExist !== "boolean"
       )
         return null;
       return {
@@ -130,7 +130,7 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
         limited,
         inertRules,
         inertBudgets,
-        keyed,
+        keysExist,
       };
     }
     case "answer":
@@ -141,7 +141,7 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
     }
     case "event": {
       const [, , name, value] = frame as unknown[];
-      if (name === "keyed") return value === true ? { kind: "event", name, value } : null;
+      if (name === "keysExist") return value === true ? { kind: "event", name, value } : null;
       if (name === "limited")
         return typeof value === "boolean" ? { kind: "event", name, value } : null;
       if (name === "store_failing")

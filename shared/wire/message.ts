@@ -34,7 +34,7 @@
  *   failed   id failure                                   to admin, and to a hello that can't be welcomed
  *   event    0 name value                                 `limited`: whether any rule or budget exists, so whether admissions must be asked for
  *                                                         `inert_rules`, `inert_budgets`: how many are loaded and do nothing
- *                                                         `keyed`: a managed key exists, so that nobody calls without credentials any more
+ *                                                         `keysExist`: a managed key exists, so that nobody calls without credentials any more
  *                                                         `store_failing`: why the store can't be written, null once it can; after a welcome only if it can't
  *
  * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it
@@ -97,7 +97,7 @@ export interface Hello {
 }
 
 /**
- * Who a request claims to be from. `vouched`: the proxy has checked the caller, who is on
+ * Who a request claims to be from. `authenticated`: the proxy has checked the caller, who is on
  * `userPath`. `none`: the caller showed no credentials, which is well as long as no key exists.
  * Else the SHA-256 of a managed key; `userPath` then counts only if the key is bound to none.
  */
@@ -194,7 +194,7 @@ export interface Welcome {
   readonly limited: boolean;
   readonly inertRules: number;
   readonly inertBudgets: number;
-  readonly keyed: boolean;
+  readonly keysExist: boolean;
 }
 
 export interface Admitted {
@@ -261,7 +261,7 @@ export type DaemonEvent =
       readonly name: "inert_rules" | "inert_budgets";
       readonly value: number;
     }
-  | { readonly kind: "event"; readonly name: "keyed"; readonly value: true }
+  | { readonly kind: "event"; readonly name: "keysExist"; readonly value: true }
   | { readonly kind: "event"; readonly name: "store_failing"; readonly value: string | null };
 
 export type FromDaemon =

@@ -71,7 +71,7 @@ function admitFromWire(id: number, frame: readonly unknown[]): Admit | null {
 }
 
 function isCredential(value: unknown): value is string {
-  return value === "vouched" || value === "none" || isKeyHash(value);
+  return value === "authenticated" || value === "none" || isKeyHash(value);
 }
 
 function rerouteFromWire(id: number, lease: unknown, flat: unknown): Reroute | null {

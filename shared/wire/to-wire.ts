@@ -101,7 +101,7 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
         message.limited,
         message.inertRules,
         message.inertBudgets,
-        message.keyed,
+        message.keysExist,
       ];
     case "refusal":
       return ["refusal", message.id, message.requestId, message.model];

@@ -110,7 +110,7 @@ function onMessage(
           limited: false,
           inertRules: 0,
           inertBudgets: 0,
-          keyed: false,
+          keysExist: false,
         });
       case "refuse":
         return send(peer, {

@@ -5,13 +5,13 @@
 import { noteStoreState } from "../../limiterd/handlers/announce.js";
 import { budgetChange, createSpendLog } from "../../limiterd/budgets/budget-store.js";
 import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
-import { beginFill, createSpentOnDays } from "../../limiterd/budgets/fill-budget.js";
+import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfill-budget.js";
 import { handleClose, handleFrame } from "../../limiterd/handlers/handle-message.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
 import { createRefusals } from "../../limiterd/rules/refusals.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
-import { removeVoid, snapshot } from "../../limiterd/lifecycle/snapshot.js";
+import { removeStaleWindows, snapshot } from "../../limiterd/lifecycle/snapshot.js";
 import { type DaemonState, newCounts, type PeerState } from "../../limiterd/state.js";
 import { findInertRules } from "../../limiterd/handlers/admin/status.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
@@ -106,7 +106,7 @@ export function startDaemon(
       onStoreState: (error) => void noteStoreState(state, error),
     },
     {
-      firstLsn: restored.bornLsn,
+      firstLsn: restored.epochStartLsn,
       journaled: restored.journaled,
       commitDelayMs: 10,
       retryMs: 1000,
@@ -135,9 +135,9 @@ export function startDaemon(
     turn: () => new Promise((resolve) => setImmediate(resolve)),
     peers: new Set(),
     stopping: false,
-    bornLsn: restored.bornLsn,
+    epochStartLsn: restored.epochStartLsn,
     startedAtMs: nowMs,
-    awaited: restored.awaited.size > 0 ? restored.awaited : null,
+    expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     refusals: createRefusals(),
     inertRules: findInertRules(restored.book, inertReason),
     onInert: ({ kind, name }) => void inertTold.push(`${kind} ${name}`),
@@ -148,9 +148,9 @@ export function startDaemon(
     storeFailing: null,
     lastSnapshotAtMs: null,
   };
-  for (const budget of unfilled) void beginFill(state, budget, nowMs);
+  for (const budget of unfilled) void beginBackfill(state, budget, nowMs);
   void writer.write([...restored.changes, ...budgetChanges, ...unfilled.map(budgetChange)]);
-  void removeVoid(state, restored.voidWindows);
+  void removeStaleWindows(state, restored.staleWindows);
   const daemon: TestDaemon = {
     state,
     store,
@@ -203,7 +203,7 @@ export function askFor(peer: TestPeer, id: number, userPath: string): Lease | nu
     kind: "admit",
     id,
     userPath,
-    credential: "vouched",
+    credential: "authenticated",
     targets: [target],
     submission: false,
   });
@@ -228,7 +228,7 @@ export function submit(peer: TestPeer, id: number, userPath: string): Lease | nu
     kind: "admit",
     id,
     userPath,
-    credential: "vouched",
+    credential: "authenticated",
     targets: [{ provider: "openai", model: "" }],
     submission: true,
   });

@@ -2,7 +2,7 @@
  * A gateway without sockets: providers that say what a test tells them, and a daemon that admits
  * everybody unless told otherwise.
  */
-import { vouchedCaller } from "../../proxy/auth/authenticate.js";
+import { authenticatedCaller } from "../../proxy/auth/authenticate.js";
 import { type Gateway, RequestRecord } from "../../proxy/gateway.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
 import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
@@ -41,7 +41,7 @@ export interface FakeGateway {
   verdict: AdmissionOutcome | null;
 }
 
-export const caller = vouchedCaller("/team");
+export const caller = authenticatedCaller("/team");
 
 /** `yaml`: the configuration's file; each provider lists its models there. */
 export function fakeGateway(yaml: string): FakeGateway {

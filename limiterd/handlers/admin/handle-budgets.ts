@@ -23,7 +23,7 @@ import {
   spendChange,
   spendRemovals,
 } from "../../budgets/budget-store.js";
-import { beginFill } from "../../budgets/fill-budget.js";
+import { beginBackfill } from "../../budgets/backfill-budget.js";
 import type { AdminPorts } from "./handle-admin.js";
 import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
 import { listBudgets } from "./list-budgets.js";
@@ -83,7 +83,7 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   state.writer.closeBatch();
   const { budget, made } = state.budgets.put(definition, { source: "manual", nowMs });
   ports.limitedMayHaveChanged(before);
-  const filled = made ? beginFill(state, budget, nowMs) : null;
+  const filled = made ? beginBackfill(state, budget, nowMs) : null;
   const inert = budgetsInert(state.settings.usageEnabled);
   if (inert !== null) {
     state.onInert(inertBudget(definition, inert));
@@ -181,7 +181,7 @@ function putSettings(state: DaemonState, body: unknown, nowMs: number, ports: Ad
     if (now.startMs === startMs && now.endMs === endMs) continue;
     removals.push(...spendRemovals(budget));
     book.clear(budget, nowMs);
-    fills.push(beginFill(state, budget, nowMs));
+    fills.push(beginBackfill(state, budget, nowMs));
     changes.push(budgetChange(budget));
   }
   commit(

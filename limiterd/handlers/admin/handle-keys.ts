@@ -23,7 +23,7 @@ export interface KeyPorts {
   answer(body: unknown): void;
   fail(failure: Failure): void;
   /** Called with the first key: from now on nobody calls without credentials. */
-  becameKeyed(): void;
+  firstKeyMade(): void;
 }
 
 export type KeyOp = "keys.issue" | "keys.list" | "keys.deactivate";
@@ -109,7 +109,7 @@ function issue(
     createdAtMs: nowMs,
     deactivatedAtMs: null,
   });
-  if (keys.size === 1) ports.becameKeyed();
+  if (keys.size === 1) ports.firstKeyMade();
   writeChange(state, [keyChange(key)], ports, () => ports.answer(listedKey(key, nowMs)));
 }
 

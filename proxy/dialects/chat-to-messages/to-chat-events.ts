@@ -8,7 +8,7 @@
 import { isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { mergeUsage } from "../../usage/read-usage.js";
-import { toldError } from "../../body/told-error.js";
+import { errorBody } from "../../body/error-body.js";
 import { chatErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
 import { isAbsent } from "../translation/request-check.js";
@@ -88,7 +88,7 @@ export class ToChatEvents extends GuardedTranslator {
       case "error":
         return this.fail(data, value);
       default:
-        if (toldError(value) !== null) this.fail(data, value);
+        if (errorBody(value) !== null) this.fail(data, value);
     }
   }
 
@@ -158,7 +158,7 @@ export class ToChatEvents extends GuardedTranslator {
         if (open.kind === "thinking") this.#think(open, textOf(delta, "thinking"));
         return;
       case "signature_delta":
-        if (open.kind === "thinking" && isSayable(open))
+        if (open.kind === "thinking" && isSupported(open))
           open.signature += textOf(delta, "signature");
         return;
       case "input_json_delta":
@@ -175,7 +175,7 @@ export class ToChatEvents extends GuardedTranslator {
 
   #think(open: OpenThinking, thinking: unknown): void {
     if (typeof thinking !== "string" || thinking === "") return;
-    if (isSayable(open)) open.thinking += thinking;
+    if (isSupported(open)) open.thinking += thinking;
     this.#chunk({ reasoning_content: thinking });
   }
 
@@ -191,7 +191,7 @@ export class ToChatEvents extends GuardedTranslator {
     // A call without deltas has its whole input in its beginning, mostly none; a chat client parses
     // what it got.
     if (open?.kind === "call" && !open.told) this.#arguments(open, inputText(open.input ?? {}));
-    if (open?.kind !== "thinking" || open.signature === "" || !isSayable(open)) return;
+    if (open?.kind !== "thinking" || open.signature === "" || !isSupported(open)) return;
     this.#prove({ type: "thinking", thinking: open.thinking, signature: open.signature });
   }
 
@@ -248,6 +248,6 @@ export class ToChatEvents extends GuardedTranslator {
  * What is too long for an event can't be sent back, and isn't kept; that it was thought has been
  * told.
  */
-function isSayable({ thinking, signature }: OpenThinking): boolean {
+function isSupported({ thinking, signature }: OpenThinking): boolean {
   return thinking.length + signature.length <= streamEventBytesMax;
 }

@@ -50,11 +50,11 @@ function toBlock(
   const part = refusals.object(value, at);
   refusals.fields(part, chatPartFields, `${at}.`);
   const type = refusals.text(part["type"], `${at}.type`);
-  const sayable: readonly string[] = parts[role];
-  if (!sayable.includes(type)) {
-    refusals.unsayable(
+  const supported: readonly string[] = parts[role];
+  if (!supported.includes(type)) {
+    refusals.unsupported(
       `${at}.type`,
-      `must be ${sayable.join(" or ")}`,
+      `must be ${supported.join(" or ")}`,
       `which has nothing else in a message of the role ${role}`,
     );
     return null;
@@ -116,7 +116,7 @@ function documentBlock(value: unknown, at: string, refusals: Refusals): JsonObje
       data: Buffer.from(data.base64, "base64").toString("utf8"),
     };
   else {
-    refusals.unsayable(
+    refusals.unsupported(
       `${at}.file_data`,
       "must be a data URL in base64, of the type application/pdf or text/plain",
       "which takes no other documents",

@@ -49,7 +49,7 @@ function maxTokens(body: JsonObject, refusals: Refusals): number | undefined {
 function temperature(value: unknown, refusals: Refusals): unknown {
   if (typeof value !== "number" || value <= 1 || value > 2)
     return refusals.share(value, "temperature");
-  refusals.unsayable("temperature", "must be at most 1", "where 1 is the highest");
+  refusals.unsupported("temperature", "must be at most 1", "where 1 is the highest");
   return undefined;
 }
 
@@ -60,7 +60,7 @@ function stopSequences(value: unknown, refusals: Refusals): readonly string[] | 
     const param = typeof value === "string" ? "stop" : `stop[${i}]`;
     const text = refusals.text(sequence, param);
     if (text.trim() === "")
-      refusals.unsayable(param, "must hold more than white space", "which doesn't stop at that");
+      refusals.unsupported(param, "must hold more than white space", "which doesn't stop at that");
     return text;
   });
   return texts.length === 0 ? undefined : texts;
@@ -113,7 +113,7 @@ function responseFormat(value: unknown, refusals: Refusals): JsonObject | undefi
       return { type: "json_schema", schema: refusals.object(given["schema"], `${at}.schema`) };
     }
     default:
-      refusals.unsayable(
+      refusals.unsupported(
         "response_format.type",
         "must be json_schema or text",
         "which has no JSON without a schema",

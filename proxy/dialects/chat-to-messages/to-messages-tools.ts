@@ -18,7 +18,7 @@ function toTool(value: unknown, at: string, refusals: Refusals): JsonObject {
   const tool = refusals.object(value, at);
   refusals.fields(tool, chatToolDefinitionFields, `${at}.`);
   if (tool["type"] !== "function")
-    refusals.unsayable(`${at}.type`, "must be function", "whose tools take JSON alone");
+    refusals.unsupported(`${at}.type`, "must be function", "whose tools take JSON alone");
   const called = refusals.object(tool["function"], `${at}.function`);
   refusals.fields(called, chatFunctionFields, `${at}.function.`);
   const out: Record<string, unknown> = {
@@ -74,7 +74,7 @@ function chosenWord(given: unknown, refusals: Refusals): JsonObject | undefined 
 
 function namedTool(given: JsonObject, refusals: Refusals): JsonObject {
   if (given["type"] !== "function")
-    refusals.unsayable(
+    refusals.unsupported(
       "tool_choice.type",
       "must be function",
       "which chooses among all tools, or names one",

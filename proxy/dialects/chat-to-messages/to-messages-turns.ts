@@ -52,7 +52,7 @@ export function toMessagesTurns(value: unknown, refusals: Refusals): MessagesTur
       case "tool":
         return add(turns, "user", [toolResult(message, at, refusals)]);
       case "function":
-        return refusals.unsayable(
+        return refusals.unsupported(
           `${at}.role`,
           "must be tool",
           "which has tools in place of functions",
@@ -65,7 +65,7 @@ export function toMessagesTurns(value: unknown, refusals: Refusals): MessagesTur
     }
   });
   if (turns.length === 0)
-    refusals.unsayable(
+    refusals.unsupported(
       "messages",
       "must hold a message of the user",
       "which has nothing to answer without one",
@@ -88,7 +88,7 @@ function userBlocks(message: JsonObject, at: string, refusals: Refusals): JsonOb
   refusals.fields(message, chatUserFields, `${at}.`);
   const blocks = toMessagesBlocks(message["content"], "user", `${at}.content`, refusals);
   if (blocks.length === 0)
-    refusals.unsayable(`${at}.content`, "must not be empty", "which refuses an empty message");
+    refusals.unsupported(`${at}.content`, "must not be empty", "which refuses an empty message");
   return blocks;
 }
 
@@ -141,7 +141,7 @@ function toolUse(value: unknown, at: string, refusals: Refusals): JsonObject {
   const call = refusals.object(value, at);
   refusals.fields(call, chatToolCallFields, `${at}.`);
   if (call["type"] !== "function")
-    refusals.unsayable(`${at}.type`, "must be function", "whose tools take JSON alone");
+    refusals.unsupported(`${at}.type`, "must be function", "whose tools take JSON alone");
   const called = refusals.object(call["function"], `${at}.function`);
   refusals.fields(called, chatFunctionCallFields, `${at}.function.`);
   return {

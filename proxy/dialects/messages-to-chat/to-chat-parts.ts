@@ -26,7 +26,7 @@ const blocks: ReadonlyMap<
  * What may stand where, for the messages; only in the user's turns and in results it is more than
  * text that becomes a part.
  */
-const sayable = {
+const supported = {
   user: "text, image, document or tool_result",
   result: "text, image or document",
   assistant: "text, thinking or tool_use",
@@ -36,14 +36,18 @@ const sayable = {
 /** One block as a part. A block of another type gives an empty text, and a refusal. */
 export function toChatPart(
   block: JsonObject,
-  where: keyof typeof sayable,
+  where: keyof typeof supported,
   at: string,
   refusals: Refusals,
 ): JsonObject {
   const textOnly = where === "assistant" || where === "system";
   const known = textOnly && block["type"] !== "text" ? undefined : blocks.get(block["type"]);
   if (known === undefined) {
-    refusals.unsayable(`${at}.type`, `must be ${sayable[where]}`, "which has nothing else there");
+    refusals.unsupported(
+      `${at}.type`,
+      `must be ${supported[where]}`,
+      "which has nothing else there",
+    );
     return { type: "text", text: "" };
   }
   refusals.fields(block, known.fields, `${at}.`);
@@ -129,7 +133,7 @@ function base64Url(source: JsonObject, at: string, refusals: Refusals): string {
 }
 
 function notHeld(param: string, must: string, refusals: Refusals): JsonObject {
-  refusals.unsayable(
+  refusals.unsupported(
     param,
     must,
     "which doesn't have the files of Anthropic, and fetches no documents",

@@ -44,7 +44,7 @@ export function toChatRequest(body: JsonObject): TranslatedRequest {
 
 function maxTokens(value: unknown, refusals: Refusals): unknown {
   if (value === 0)
-    refusals.unsayable(
+    refusals.unsupported(
       "max_tokens",
       "must be at least 1",
       "which fills no cache without an answer",
@@ -84,7 +84,7 @@ function reasoningEffort(
   const type = refusals.word(config["type"], thinkingTypes, "thinking.type");
   if (type === "disabled") {
     if (said !== undefined)
-      refusals.unsayable(
+      refusals.unsupported(
         "output_config.effort",
         "must be left out beside thinking that is disabled",
         "which has one setting for both",

@@ -16,7 +16,7 @@ export function toChatTools(value: unknown, refusals: Refusals): readonly JsonOb
 function toTool(value: unknown, at: string, refusals: Refusals): JsonObject {
   const tool = refusals.object(value, at);
   if (!isAbsent(tool["type"]) && tool["type"] !== "custom")
-    refusals.unsayable(`${at}.type`, "must be custom", "which has none of Anthropic's own tools");
+    refusals.unsupported(`${at}.type`, "must be custom", "which has none of Anthropic's own tools");
   refusals.fields(tool, messagesToolDefinitionFields, `${at}.`);
   const called: Record<string, unknown> = { name: refusals.name(tool["name"], `${at}.name`) };
   if (!isAbsent(tool["description"]))

@@ -29,7 +29,7 @@ export function toChatTurns(body: JsonObject, refusals: Refusals): readonly Json
         return addUser(messages, turn["content"], `${at}.content`, refusals);
       case "assistant":
         if (i === turns.length - 1)
-          refusals.unsayable(at, "must not be the assistant's", "which begins each answer anew");
+          refusals.unsupported(at, "must not be the assistant's", "which begins each answer anew");
         return addAssistant(messages, turn["content"], `${at}.content`, refusals);
       case "system":
         return addSystem(messages, turn["content"], `${at}.content`, refusals);

@@ -8,7 +8,7 @@
 import { isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { findUsage, mergeUsage } from "../../usage/read-usage.js";
-import { toldError } from "../../body/told-error.js";
+import { errorBody } from "../../body/error-body.js";
 import { type CallPiece, chatPieces } from "../translation/chat-pieces.js";
 import { messagesErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
@@ -67,7 +67,7 @@ export class ToMessagesEvents extends GuardedTranslator {
 
   #chunk(data: string): void {
     const chunk = parseEventData(data);
-    if (toldError(chunk) !== null) return this.fail(data, chunk);
+    if (errorBody(chunk) !== null) return this.fail(data, chunk);
     this.#usage = mergeUsage(this.#usage, findUsage(chunk));
     this.#tier = chunk["service_tier"] ?? this.#tier;
     // A chunk without choices tells usage, or what a filter saw.

@@ -6,7 +6,7 @@
 import { isObject } from "../../../shared/assert.js";
 import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
 import { findUsage } from "../../usage/read-usage.js";
-import { toldError } from "../../body/told-error.js";
+import { errorBody } from "../../body/error-body.js";
 import { chatPieces } from "../translation/chat-pieces.js";
 import { type Ending, ResponseBuilder, type ResponseEvent } from "./response-builder.js";
 import { requestToChat } from "./responses-request.js";
@@ -36,7 +36,7 @@ function responseOf(body: JsonObject, context: AnswerContext): JsonObject {
   const choice = firstChoice(body);
   builder.note(findUsage(body), body["service_tier"]);
   if (choice === null) {
-    const error = toldError(body);
+    const error = errorBody(body);
     if (error !== null) return builder.end({ status: "failed", error: errorOf(error) });
     throw new UntranslatableAnswer("the answer has no choices");
   }
@@ -138,7 +138,7 @@ class ResponseEvents implements EventTranslator {
     const chunk = parseBodyExactly(data);
     if (!isObject(chunk))
       throw new UntranslatableAnswer("an event of the stream is no JSON object");
-    const error = toldError(chunk);
+    const error = errorBody(chunk);
     if (error !== null) return this.#fail(error);
     this.#builder.note(findUsage(chunk), chunk["service_tier"]);
     // A chunk without choices tells usage, or what a filter saw.

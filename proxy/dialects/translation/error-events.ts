@@ -4,7 +4,7 @@
  */
 import { isObject } from "../../../shared/assert.js";
 import type { ErrorType } from "../../../shared/error-code.js";
-import { toldError } from "../../body/told-error.js";
+import { errorBody } from "../../body/error-body.js";
 import { mapUpstreamError } from "../../upstream/upstream-error.js";
 import type { ClientEvent } from "./translation.js";
 
@@ -33,7 +33,7 @@ const typesOfUpstream: ReadonlyMap<unknown, ErrorType> = new Map([
 /** What an upstream's error event says; never fails. */
 export function readStreamError(data: string, value: unknown): StreamError {
   const { type, message, code } = mapUpstreamError("the provider", 200, Buffer.from(data));
-  const said = (isObject(value) ? toldError(value) : null) ?? {};
+  const said = (isObject(value) ? errorBody(value) : null) ?? {};
   const word = typesOfUpstream.get(said["type"]) ?? typesOfUpstream.get(said["code"]);
   return { type: word ?? type, message, code };
 }

@@ -35,7 +35,7 @@ export class Refusals {
    * Something that the client's dialect can say and the provider's can't: `n must be 1: the model's
    * provider speaks …, which gives one answer`.
    */
-  unsayable(path: string, must: string, note: string): void {
+  unsupported(path: string, must: string, note: string): void {
     this.#check.refuse(path, `${must}: the model's provider speaks ${this.#provider}, ${note}`);
   }
 
@@ -49,9 +49,9 @@ export class Refusals {
       if (isAbsent(value)) continue;
       const rule = table.get(key);
       if (rule === undefined)
-        this.unsayable(`${at}${key}`, "must be left out", "into which Sluice can't translate it");
+        this.unsupported(`${at}${key}`, "must be left out", "into which Sluice can't translate it");
       else if (rule.how === "refused" && !rule.allows(value))
-        this.unsayable(`${at}${key}`, rule.must, rule.note);
+        this.unsupported(`${at}${key}`, rule.must, rule.note);
     }
   }
 

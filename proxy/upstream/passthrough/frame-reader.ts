@@ -9,7 +9,7 @@
  */
 import { sessionMessageBytesMax } from "../../../shared/bounds.js";
 import { ByteStore } from "../../../shared/byte-store.js";
-import { AbridgedText } from "../../body/abridged-text.js";
+import { ElidedJson } from "../../body/elided-json.js";
 
 const continuation = 0;
 const text = 1;
@@ -45,7 +45,7 @@ export class FrameReader {
   #isText = false;
   readonly #message = new ByteStore();
   /** Instead of it, once the message has outgrown the bound. */
-  #large: AbridgedText | null = null;
+  #large: ElidedJson | null = null;
 
   /** Without an `onText` only frames are told apart. */
   constructor(onText: OnText | null, messageBytesMax = sessionMessageBytesMax) {
@@ -138,7 +138,7 @@ export class FrameReader {
     if (this.#large === null && this.#message.length + plain.length <= this.#messageBytesMax)
       return this.#message.append(plain);
     if (this.#large === null) {
-      this.#large = new AbridgedText(this.#messageBytesMax, () => true);
+      this.#large = new ElidedJson(this.#messageBytesMax, () => true);
       this.#large.append(this.#message.take());
     }
     this.#large.append(plain);

@@ -6,17 +6,17 @@
 import { heldResponseBytesMax } from "../../../shared/bounds.js";
 import type { Operation } from "../../../shared/operation.js";
 import { headerOf, passResponseHeaders } from "../../http/copy-headers.js";
-import { type Counted, uncharged } from "../../usage/count-usage.js";
+import { type MeteredUsage, unmetered } from "../../usage/count-usage.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Forwarded } from "../forward.js";
-import type { Passage, PassedRequest } from "./passage.js";
+import type { PassthroughUpstream, PassedRequest } from "./passthrough-upstream.js";
 import { replyFailure } from "../../http/respond.js";
-import { SeenAnswer } from "../../usage/seen-answer.js";
+import { ResponseMeter } from "../../usage/response-meter.js";
 import type { UpstreamCall, UpstreamFailure, UpstreamSink } from "../upstream.js";
 import { errorInsideSuccess, unansweredFailure } from "../upstream-error.js";
 
 export interface RelayRequest {
-  readonly passage: Passage;
+  readonly passage: PassthroughUpstream;
   readonly provider: string;
   readonly request: PassedRequest;
   /**
@@ -54,7 +54,7 @@ class Relaying implements UpstreamSink {
   /** The provider's Content-Length; empty without one. */
   #length = "";
   #firstByteMonoMs: number | null = null;
-  readonly #seen: SeenAnswer;
+  readonly #seen: ResponseMeter;
   /** The piece that completes the announced length. */
   #last: Buffer | null = null;
 
@@ -62,7 +62,7 @@ class Relaying implements UpstreamSink {
     this.#exchange = exchange;
     this.#what = what;
     this.#resolve = resolve;
-    this.#seen = new SeenAnswer(what, null);
+    this.#seen = new ResponseMeter(what, null);
   }
 
   start(): void {
@@ -160,7 +160,7 @@ class Relaying implements UpstreamSink {
     };
     const answer = seen.read(text);
     if (this.#status >= 400 || errorInsideSuccess(answer))
-      return this.#done(uncharged, { status: this.#status, outcome: "upstream_error", finish });
+      return this.#done(unmetered, { status: this.#status, outcome: "upstream_error", finish });
     this.#done(seen.charged(answer), { status: this.#status, outcome: "complete", finish });
   }
 
@@ -201,7 +201,7 @@ class Relaying implements UpstreamSink {
     });
   }
 
-  #done({ usage, estimated, note }: Counted, { status, outcome, finish }: End): void {
+  #done({ usage, estimated, note }: MeteredUsage, { status, outcome, finish }: End): void {
     this.#ended = true;
     const executed = this.#status !== 0 || outcome === "client_gone";
     this.#resolve({

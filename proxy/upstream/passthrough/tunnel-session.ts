@@ -9,7 +9,12 @@ import type { ClientSocket, Exchange } from "../../http/exchange.js";
 import type { Forwarded } from "../forward.js";
 import { closeFrame, FrameReader } from "./frame-reader.js";
 import type { OpenSession, OpenSessions } from "./open-sessions.js";
-import type { Passage, TunnelCall, TunnelEnd, TunnelSink } from "./passage.js";
+import type {
+  PassthroughUpstream,
+  TunnelCall,
+  TunnelEnd,
+  TunnelSink,
+} from "./passthrough-upstream.js";
 import { replyFailure } from "../../http/respond.js";
 import { SessionUsage } from "../../usage/session-usage.js";
 import type { UpstreamFailure } from "../upstream.js";
@@ -17,7 +22,7 @@ import { mapUpstreamError, unansweredFailure } from "../upstream-error.js";
 import { switchedHeaders } from "../../http/web-socket-handshake.js";
 
 export interface TunnelRequest {
-  readonly passage: Passage;
+  readonly passage: PassthroughUpstream;
   readonly provider: string;
   readonly path: string;
   readonly requestHeaders: readonly string[];
@@ -162,7 +167,7 @@ class TunnelSession implements TunnelSink, OpenSession {
     if (this.#draining && !this.#usage.responding) this.#leave(goingAway, "the proxy stops", null);
   }
 
-  onSilent(reason: string): void {
+  onTimedOut(reason: string): void {
     this.#gaveUp = this.#usage.responding;
     if (!this.#leave(this.#gaveUp ? internalError : goingAway, reason, reason)) this.#call!.abort();
   }

@@ -9,14 +9,14 @@ import { heldResponseBytesMax, sessionIdleMs, tunnelLingerMs } from "../../../sh
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Deadlines } from "../call-deadlines.js";
 import type { ClientSocket } from "../../http/exchange.js";
-import type { TunnelCall, TunnelEnd, TunnelSink } from "./passage.js";
-import type { Watched } from "../silence-watch.js";
+import type { TunnelCall, TunnelEnd, TunnelSink } from "./passthrough-upstream.js";
+import type { Watched } from "../timeout-watch.js";
 import type { UpstreamFailure } from "../upstream.js";
 import { asUpstreamFailure } from "../upstream-failure.js";
 
 export class Tunnel implements TunnelCall, Watched {
   looks = 0;
-  patience = Infinity;
+  timeoutTicks = Infinity;
   place = -1;
   readonly #client: ClientSocket;
   readonly #sink: TunnelSink;
@@ -70,10 +70,10 @@ export class Tunnel implements TunnelCall, Watched {
       socket.once("connect", () => {
         this.#connecting = false;
         this.looks = 0;
-        this.patience = this.#deadlines.firstByte;
+        this.timeoutTicks = this.#deadlines.firstByte;
       });
     });
-    this.patience = this.#deadlines.patienceFor(this.#provider.connectTimeoutMs);
+    this.timeoutTicks = this.#deadlines.timeoutTicksFor(this.#provider.connectTimeoutMs);
     this.#deadlines.watch(this);
   }
 
@@ -173,10 +173,10 @@ export class Tunnel implements TunnelCall, Watched {
     return true;
   }
 
-  onSilent(): void {
+  onTimedOut(): void {
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
     if (this.#remote !== null)
-      return this.#sink.onSilent(
+      return this.#sink.onTimedOut(
         this.#expecting
           ? `the provider said nothing for ${idleTimeoutMs} ms`
           : `nobody said anything for ${sessionIdleMs} ms`,
@@ -192,7 +192,9 @@ export class Tunnel implements TunnelCall, Watched {
     if (answer !== this.#expecting) this.looks = 0;
     this.#expecting = answer;
     if (this.#remote !== null)
-      this.patience = answer ? this.#deadlines.idle : this.#deadlines.patienceFor(sessionIdleMs);
+      this.timeoutTicks = answer
+        ? this.#deadlines.idle
+        : this.#deadlines.timeoutTicksFor(sessionIdleMs);
   }
 
   leave(toClient: Buffer, toProvider: Buffer, reason: string | null): void {

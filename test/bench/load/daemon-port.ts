@@ -102,7 +102,14 @@ class DaemonPort implements AdmissionPort {
     this.#slotOfId.set(id, slot);
     this.#peer.send(
       encodeFrame(
-        toWire({ kind: "admit", id, userPath, credential: "vouched", targets, submission: false }),
+        toWire({
+          kind: "admit",
+          id,
+          userPath,
+          credential: "authenticated",
+          targets,
+          submission: false,
+        }),
       ),
     );
   }

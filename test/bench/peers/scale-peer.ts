@@ -93,7 +93,7 @@ function converse(
           kind: "admit",
           id,
           userPath,
-          credential: "vouched",
+          credential: "authenticated",
           targets: [scaleTarget],
           submission: false,
         });

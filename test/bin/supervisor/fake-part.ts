@@ -1,10 +1,10 @@
 /**
  * A daemon or proxy that does nothing but live and die as its scenario says; the life itself is the
- * real `run-part.ts`. Its name is the first argument, its scenario in FAKE_LIMITERD or FAKE_PROXY.
+ * real `run-service.ts`. Its name is the first argument, its scenario in FAKE_LIMITERD or FAKE_PROXY.
  * It keeps a connection to FAKE_PRESENCE open as long as it lives, so that a test hears of its end.
  */
 import net from "node:net";
-import { runPart } from "../../../bin/supervisor/run-part.js";
+import { runPart } from "../../../bin/supervisor/run-service.js";
 import { SocketTakenError } from "../../../shared/wire/ipc.js";
 
 export type FakeScenario =

@@ -3,10 +3,10 @@
  * --verbose, and a deadline for each stop in ms.
  */
 import { fileURLToPath } from "node:url";
-import { superviseParts } from "../../../bin/supervisor/supervise-parts.js";
+import { superviseParts } from "../../../bin/supervisor/supervise-services.js";
 import { drainOutput, processSession } from "../../../bin/session/terminal.js";
 
-const script = fileURLToPath(new URL("fake-part.js", import.meta.url));
+const script = fileURLToPath(new URL("./fake-part.js", import.meta.url));
 const [verbose, stopDeadlineMs] = process.argv.slice(2);
 const supervisor = superviseParts({
   limiterd: { name: "limiterd", script, args: ["limiterd", "--socket=/tmp/fake.sock"] },

@@ -70,7 +70,7 @@ const json =
       .end(JSON.stringify(value));
 
 t.test(
-  "absurd usage in a stream isn't charged: what was seen is, and the log says why",
+  "invalid usage in a stream isn't charged: what was seen is, and the log says why",
   async (t) => {
     const table: readonly (readonly [name: string, usage: unknown])[] = [
       ["negative", { prompt_tokens: -5, completion_tokens: -7 }],
@@ -290,7 +290,7 @@ t.test(
   },
 );
 
-t.test("embeddings: usage that is told, missing, absurd, and an error inside a 200", async (t) => {
+t.test("embeddings: usage that is told, missing, invalid, and an error inside a 200", async (t) => {
   const embed = async (path: string): Promise<number> => {
     const response = await fetch(`${proxy.ready}/v1/embeddings`, {
       method: "POST",
@@ -315,7 +315,7 @@ t.test("embeddings: usage that is told, missing, absurd, and an error inside a 2
   });
   for (const [name, usage] of [
     ["missing", undefined],
-    ["absurd", { prompt_tokens: -1, total_tokens: 2e9 }],
+    ["invalid", { prompt_tokens: -1, total_tokens: 2e9 }],
   ] as const) {
     upstream.answer = json({ ...vectors, usage });
     t.equal(await embed(`/vectors/${name}`), 200);

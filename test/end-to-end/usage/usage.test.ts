@@ -220,7 +220,7 @@ t.test(
   },
 );
 
-t.test("usage that is missing or absurd is estimated and marked; the log says why", async (t) => {
+t.test("usage that is missing or invalid is estimated and marked; the log says why", async (t) => {
   const table: readonly (readonly [path: string, usage: unknown])[] = [
     ["/missing", undefined],
     ["/null", null],
@@ -233,8 +233,8 @@ t.test("usage that is missing or absurd is estimated and marked; the log says wh
   ];
   for (const [path, usage] of table) {
     upstream.answer = withUsage(usage);
-    await (await chat(url, { path: `/absurd${path}` })).text();
-    const record = await recordOf(`/absurd${path}`);
+    await (await chat(url, { path: `/invalid${path}` })).text();
+    const record = await recordOf(`/invalid${path}`);
     t.match(record, { status: 200, estimated: true, cached_input_tokens: 0 }, path);
     t.ok(
       Number(record["input_tokens"]) > 10 &&

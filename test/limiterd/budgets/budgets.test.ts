@@ -103,7 +103,7 @@ function ask(to: Client, path: string): string {
     kind: "admit",
     id: ++to.id,
     userPath: path,
-    credential: "vouched",
+    credential: "authenticated",
     targets: [target],
     submission: false,
   });

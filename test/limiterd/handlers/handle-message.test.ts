@@ -1,5 +1,5 @@
 import t from "tap";
-import { endReunion } from "../../../limiterd/handlers/handle-message.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/handle-message.js";
 import { tokensPerResponseMax } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { unlimitedLsn } from "../../../shared/wire/unlimited-lsn.js";
@@ -251,7 +251,7 @@ t.test(
     t.equal(counts(next, gauge).inFlight, 1);
     const third = startDaemon([gauge], { store: daemon.store.crash() });
     const alone = third.proxy("p1");
-    endReunion(third.state);
+    endReconnectGrace(third.state);
     t.equal(alone.heard[0]?.kind, "welcome");
   },
 );
@@ -393,7 +393,7 @@ t.test("whoever breaks the grammar is to be closed", (t) => {
         kind: "admit",
         id: 1,
         userPath: "/",
-        credential: "vouched",
+        credential: "authenticated",
         targets: [target],
         submission: false,
       }),
@@ -407,7 +407,7 @@ t.test("whoever breaks the grammar is to be closed", (t) => {
         kind: "admit",
         id: 0,
         userPath: "/",
-        credential: "vouched",
+        credential: "authenticated",
         targets: [target],
         submission: false,
       }),
@@ -420,7 +420,7 @@ t.test("whoever breaks the grammar is to be closed", (t) => {
         kind: "admit",
         id: 9,
         userPath: "/a//b",
-        credential: "vouched",
+        credential: "authenticated",
         targets: [target],
         submission: false,
       }),
@@ -431,7 +431,7 @@ t.test("whoever breaks the grammar is to be closed", (t) => {
       kind: "admit",
       id: 9,
       userPath: "/",
-      credential: "vouched",
+      credential: "authenticated",
       targets: [],
       submission: false,
     }),
@@ -456,7 +456,7 @@ t.test("whoever breaks the grammar is to be closed", (t) => {
       kind: "admit",
       id: 7,
       userPath: "/",
-      credential: "vouched",
+      credential: "authenticated",
       targets: [target],
       submission: false,
     }),
@@ -562,9 +562,9 @@ t.test(
     const second = startDaemon([minute], { store: first.store.crash() });
     const lease = askFor(second.proxy("p1"), 2, "/team")!;
     const third = startDaemon([minute], { store: second.store.crash() });
-    t.ok(third.state.bornLsn > second.state.bornLsn);
+    t.ok(third.state.epochStartLsn > second.state.epochStartLsn);
     third.proxy("p1", [lease]);
-    endReunion(third.state);
+    endReconnectGrace(third.state);
     t.same(counts(third, minute), { requests: 1, tokens: 0, inFlight: 1 });
   },
 );
@@ -577,7 +577,7 @@ t.test(
     daemon.proxy("p1");
     await daemon.commit();
     t.same(
-      [...(startDaemon([gauge], { store: daemon.store.crash() }).state.awaited ?? [])],
+      [...(startDaemon([gauge], { store: daemon.store.crash() }).state.expectedProxies ?? [])],
       ["p1"],
     );
   },

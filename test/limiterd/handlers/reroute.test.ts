@@ -1,5 +1,5 @@
 import t from "tap";
-import { endReunion } from "../../../limiterd/handlers/handle-message.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/handle-message.js";
 import type { Lease, Settle, Target } from "../../../shared/wire/message.js";
 import {
   counts,
@@ -35,7 +35,7 @@ function admitted(peer: TestPeer, targets: readonly Target[] = [a, b, c], id = 2
     kind: "admit",
     id,
     userPath: "/team",
-    credential: "vouched",
+    credential: "authenticated",
     targets,
     submission: false,
   });
@@ -125,7 +125,7 @@ t.test(
       kind: "admit",
       id: 2,
       userPath: "/other",
-      credential: "vouched",
+      credential: "authenticated",
       targets: [b],
       submission: false,
     });
@@ -146,7 +146,7 @@ t.test(
       kind: "admit",
       id: 2,
       userPath: "/other",
-      credential: "vouched",
+      credential: "authenticated",
       targets: [b],
       submission: false,
     });
@@ -154,7 +154,7 @@ t.test(
       kind: "admit",
       id: 3,
       userPath: "/other",
-      credential: "vouched",
+      credential: "authenticated",
       targets: [c],
       submission: false,
     });
@@ -397,7 +397,7 @@ t.test(
       kind: "admit",
       id: 2,
       userPath: "/other",
-      credential: "vouched",
+      credential: "authenticated",
       targets: [c],
       submission: false,
     });
@@ -410,7 +410,7 @@ t.test(
       "1+1 1+0 0+0 2+1",
       "c's window was written after the admission and before the reroute",
     );
-    endReunion(next.state);
+    endReconnectGrace(next.state);
     back.say(attemptOf(first, 1));
     back.say(settleOf(second, 2, 30));
     t.equal(seen(next), "1+0 1+0 0+0 2+0");

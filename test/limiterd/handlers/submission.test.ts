@@ -3,7 +3,7 @@
  * whatever dies.
  */
 import t from "tap";
-import { endReunion } from "../../../limiterd/handlers/handle-message.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/handle-message.js";
 import { wireVersion } from "../../../shared/version.js";
 import type { Lease } from "../../../shared/wire/message.js";
 import {
@@ -231,7 +231,7 @@ async function again(
 ): Promise<TestDaemon> {
   const next = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs });
   const peer = next.proxy("p1", leases);
-  endReunion(next.state);
+  endReconnectGrace(next.state);
   tell(peer);
   await next.commit();
   return next;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { endReunion } from "../../../limiterd/handlers/handle-message.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/handle-message.js";
 import { createKeyRing, keyStatus } from "../../../limiterd/keys/key-ring.js";
 import { keysMax } from "../../../shared/bounds.js";
 import { hashKey, newKey, type NewKey } from "../../../shared/domain/key-secret.js";
@@ -132,7 +132,7 @@ t.test("an issued key is in memory at once, and answered when it is on the disk"
   const peer = daemon.proxy("p1");
   const { hash, redacted } = newKey();
   ask(peer, "keys.issue", { key_hash: hash, redacted_value: redacted, key: {} });
-  t.match(peer.heard.at(-1), { kind: "event", name: "keyed", value: true }, "no answer yet");
+  t.match(peer.heard.at(-1), { kind: "event", name: "keysExist", value: true }, "no answer yet");
   t.match(startDaemon([], { store: daemon.store.crash() }).state.keys.size, 0);
   await daemon.commit();
   t.match(peer.heard.at(-1), { kind: "answer" });
@@ -182,7 +182,7 @@ t.test(
     await daemon.commit();
     const reborn = startDaemon([], { store: daemon.store.crash() });
     const peer = reborn.proxy("p3");
-    endReunion(reborn.state);
+    endReconnectGrace(reborn.state);
     t.same(admit(peer, 2, key.hash), { kind: "denied", id: 2 });
   },
 );
@@ -258,19 +258,23 @@ t.test(
     const daemon = startDaemon([team]);
     const first = daemon.proxy("p1");
     const second = daemon.proxy("p2");
-    t.match(first.heard[0], { kind: "welcome", keyed: false });
+    t.match(first.heard[0], { kind: "welcome", keysExist: false });
     t.match(admit(second, 2, "none", "/team"), { kind: "admitted", key: null });
     t.match(authorize(second, 3, "none"), { kind: "authorized", userPath: "", keyId: "" });
     const key = await issue(daemon, first);
-    t.same(second.heard.at(-1), { kind: "event", name: "keyed", value: true });
+    t.same(second.heard.at(-1), { kind: "event", name: "keysExist", value: true });
     await issue(daemon, first);
     t.equal(second.heard.filter(({ kind }) => kind === "event").length, 1, "told once");
     t.same(admit(second, 4, "none"), { kind: "denied", id: 4 });
-    t.match(admit(second, 5, "vouched"), { kind: "admitted" }, "who is vouched for still is");
+    t.match(
+      admit(second, 5, "authenticated"),
+      { kind: "admitted" },
+      "who is authenticated still is",
+    );
     await call(daemon, first, "keys.deactivate", { id: key.id });
     await call(daemon, first, "keys.deactivate", { id: "key_2" });
     t.same(authorize(second, 6, "none"), { kind: "denied", id: 6 }, "without an active key too");
-    t.match(daemon.proxy("p3").heard[0], { kind: "welcome", keyed: true });
+    t.match(daemon.proxy("p3").heard[0], { kind: "welcome", keysExist: true });
   },
 );
 

@@ -310,7 +310,7 @@ async function atRest({ state, commit }: TestDaemon): Promise<void> {
       written = true;
     });
     while (!written) await commit();
-  } while (state.budgets.sorted().some(({ filling }) => filling));
+  } while (state.budgets.sorted().some(({ backfill }) => backfill));
 }
 
 /**
@@ -488,7 +488,7 @@ t.test(
     daemon.state.usage.onMuch = (run) => {
       much = run;
     };
-    const timers = startTimers({ state: daemon.state, voidWindows: [] }, ports, {
+    const timers = startTimers({ state: daemon.state, staleWindows: [] }, ports, {
       flushIntervalMs: 0,
       usageRetentionDays: 400,
       usageFlushMs: 5000,

@@ -22,7 +22,7 @@ function wind(daemon: TestDaemon, flushIntervalMs: number): Clockwork {
     return () => set.delete(key);
   };
   const timers = startTimers(
-    { state: daemon.state, voidWindows: [] },
+    { state: daemon.state, staleWindows: [] },
     {
       nowMs: () => daemon.nowMs,
       every: add,
@@ -106,7 +106,7 @@ t.test(
     t.ok(clockwork.lengths.includes(500));
     clockwork.ring(500);
     t.same(clockwork.log, ["1 missing"]);
-    t.equal(next.state.awaited, null);
+    t.equal(next.state.expectedProxies, null);
   },
 );
 

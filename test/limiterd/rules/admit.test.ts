@@ -502,7 +502,7 @@ function difference(
     const { path, targets } = what;
     const asked = { userPath: path, targets, submission: false };
     const expected = oracle.ask(path, targets, nowMs);
-    const putBack = remember(book);
+    const checkIn = remember(book);
     const verdict = admit(book, asked, { nowMs, tokensEnforced: true });
     everyOne.push(...targets.map((target) => ({ path, ...target })));
     if (verdict.admitted) {
@@ -529,12 +529,12 @@ function difference(
     const found = compared(index);
     if (found !== null) return found;
     const after = (seconds: number): boolean => {
-      putBack();
+      checkIn();
       const { admitted } = admit(book, asked, {
         nowMs: nowMs + seconds * 1000,
         tokensEnforced: true,
       });
-      putBack();
+      checkIn();
       return admitted;
     };
     if (waitSeconds > 1 && after(waitSeconds - 1))

@@ -38,7 +38,7 @@ async function admin(daemon: TestDaemon, op: AdminOp, body: unknown): Promise<un
       fail: resolve,
       limitedMayHaveChanged: () => {},
       inertChanged: () => {},
-      becameKeyed: () => {},
+      firstKeyMade: () => {},
     });
   });
   await daemon.commit();

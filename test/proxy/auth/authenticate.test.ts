@@ -3,7 +3,7 @@ import {
   authenticate,
   type Authentication,
   type Credentials,
-  vouchedCaller,
+  authenticatedCaller,
   wrongToken,
 } from "../../../proxy/auth/authenticate.js";
 import type { Area } from "../../../proxy/http/match-route.js";
@@ -247,7 +247,7 @@ const byJwt: Credentials = {
   jwt: {
     verify(token) {
       seen.push(token);
-      return { ok: true, caller: vouchedCaller("/from/token") };
+      return { ok: true, caller: authenticatedCaller("/from/token") };
     },
   },
 };
@@ -323,7 +323,7 @@ t.test("a JWT never opens admin; a wrong one is told to be wrong there too", asy
       verify: (token) =>
         Promise.resolve(
           token === jwtLike
-            ? { ok: true as const, caller: vouchedCaller("/t") }
+            ? { ok: true as const, caller: authenticatedCaller("/t") }
             : { ok: false as const, failure: wrongToken },
         ),
     },
@@ -402,6 +402,9 @@ t.test(
       caller: { credential: "none", denial: { status: 403, message: /master key/ } },
     });
     t.equal(said(ask({ ...open, open: false }, {})), "401 missing credentials");
-    t.match(ask(closed, { "x-api-key": key }), { ok: true, caller: { credential: "vouched" } });
+    t.match(ask(closed, { "x-api-key": key }), {
+      ok: true,
+      caller: { credential: "authenticated" },
+    });
   },
 );

@@ -1,5 +1,5 @@
 import t from "tap";
-import { type Caller, vouchedCaller, wrongToken } from "../../../proxy/auth/authenticate.js";
+import { type Caller, authenticatedCaller, wrongToken } from "../../../proxy/auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "../../../proxy/auth/authorize-caller.js";
 import type { AuthorizeOutcome, Limiter } from "../../../proxy/limiter/limiter.js";
 import type { Area } from "../../../proxy/http/match-route.js";
@@ -9,8 +9,8 @@ import { hashKey } from "../../../shared/domain/key-secret.js";
 import { FakeExchange } from "../fake-exchange.js";
 
 const pathFailure = invalid("invalid X-Sluice-User-Path header");
-const keyCaller: Caller = { ...vouchedCaller("/header"), credential: hashKey("k") };
-const nobody: Caller = { ...vouchedCaller("/header"), credential: "none" };
+const keyCaller: Caller = { ...authenticatedCaller("/header"), credential: hashKey("k") };
+const nobody: Caller = { ...authenticatedCaller("/header"), credential: "none" };
 
 interface Told {
   readonly limiter: Limiter;
@@ -20,14 +20,14 @@ interface Told {
 /** A daemon that gives one answer. */
 function daemon(
   outcome: AuthorizeOutcome,
-  { keyed = null, reachable = true }: { keyed?: boolean | null; reachable?: boolean } = {},
+  { keysExist = null, reachable = true }: { keysExist?: boolean | null; reachable?: boolean } = {},
 ): Told {
   const asked: string[] = [];
   const authorize = (credential: string): Promise<AuthorizeOutcome> => {
     asked.push(credential);
     return Promise.resolve(outcome);
   };
-  return { limiter: { keyed, reachable, authorize } as Partial<Limiter> as Limiter, asked };
+  return { limiter: { keysExist, reachable, authorize } as Partial<Limiter> as Limiter, asked };
 }
 
 async function said(told: Told, caller: Caller, area: Area = "model"): Promise<string> {
@@ -38,9 +38,9 @@ async function said(told: Told, caller: Caller, area: Area = "model"): Promise<s
 }
 
 t.test("for whom the proxy vouches the daemon isn't asked", async (t) => {
-  const told = daemon({ kind: "denied" }, { keyed: true });
-  t.equal(await said(told, vouchedCaller("/team")), "/team");
-  t.equal(await said(told, vouchedCaller("/"), "admin"), "/");
+  const told = daemon({ kind: "denied" }, { keysExist: true });
+  t.equal(await said(told, authenticatedCaller("/team")), "/team");
+  t.equal(await said(told, authenticatedCaller("/"), "admin"), "/");
   t.same(told.asked, []);
 });
 
@@ -74,8 +74,8 @@ t.test(
     ];
     for (const [outcome, caller, area, expected] of table) {
       // Whatever is known of other keys: this one is asked for each time.
-      for (const keyed of [null, false, true]) {
-        const told = daemon(outcome, { keyed });
+      for (const keysExist of [null, false, true]) {
+        const told = daemon(outcome, { keysExist });
         t.equal(await said(told, caller, area), expected);
         t.same(told.asked, [keyCaller.credential]);
       }
@@ -88,13 +88,16 @@ t.test(
   async (t) => {
     const denied: AuthorizeOutcome = { kind: "denied" };
     const authorized: AuthorizeOutcome = { kind: "authorized", userPath: "", keyId: "" };
-    t.equal(await said(daemon(denied, { keyed: false }), nobody), "/header");
+    t.equal(await said(daemon(denied, { keysExist: false }), nobody), "/header");
     t.equal(
-      await said(daemon(denied, { keyed: false, reachable: false }), nobody),
+      await said(daemon(denied, { keysExist: false, reachable: false }), nobody),
       "/header",
       "it was known before the daemon went",
     );
-    t.equal(await said(daemon(authorized, { keyed: true }), nobody), "401 authentication failed");
+    t.equal(
+      await said(daemon(authorized, { keysExist: true }), nobody),
+      "401 authentication failed",
+    );
     t.equal(await said(daemon(authorized), nobody), "/header");
     t.equal(await said(daemon(denied), nobody), "401 authentication failed");
     t.equal(
@@ -102,13 +105,13 @@ t.test(
       "503 the limiter daemon does not answer",
     );
     t.equal(
-      await said(daemon(denied, { keyed: false, reachable: false }), nobody, "admin"),
+      await said(daemon(denied, { keysExist: false, reachable: false }), nobody, "admin"),
       "401 authentication failed",
       "an administrator's request may wait for the daemon: it is asked first",
     );
-    t.equal(await said(daemon(denied, { keyed: false }), nobody, "admin"), "/header");
+    t.equal(await said(daemon(denied, { keysExist: false }), nobody, "admin"), "/header");
     t.equal(
-      await said(daemon(authorized, { keyed: false }), { ...nobody, pathFailure }),
+      await said(daemon(authorized, { keysExist: false }), { ...nobody, pathFailure }),
       "400 invalid X-Sluice-User-Path header",
     );
   },
@@ -128,10 +131,14 @@ t.test(
     t.ok(mustAuthorizeFirst(limiter, keyCaller, body(null)), "a body of unknown size");
     t.notOk(mustAuthorizeFirst(limiter, keyCaller, new FakeExchange()), "no body at all");
     t.ok(mustAuthorizeFirst(limiter, { ...keyCaller, pathFailure }, body("200")));
-    t.notOk(mustAuthorizeFirst(limiter, vouchedCaller("/"), body(null)));
+    t.notOk(mustAuthorizeFirst(limiter, authenticatedCaller("/"), body(null)));
     t.notOk(mustAuthorizeFirst(limiter, nobody, body(null)));
     t.ok(
-      mustAuthorizeFirst(daemon({ kind: "denied" }, { keyed: true }).limiter, nobody, body("200")),
+      mustAuthorizeFirst(
+        daemon({ kind: "denied" }, { keysExist: true }).limiter,
+        nobody,
+        body("200"),
+      ),
     );
     t.equal(wrongToken.status, 401);
   },

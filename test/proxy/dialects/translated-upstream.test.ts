@@ -29,7 +29,7 @@ const lower = (asksStream = false): AnswerTranslator => {
     },
     end: () => Buffer.from("end"),
     failed: false,
-    untoldBytes: 0,
+    untranslatedBytes: 0,
     refused: null,
     usage: null,
   };
@@ -189,7 +189,7 @@ t.test("a mistake of our own isn't taken for the provider's", async (t) => {
     push: () => null,
     end: () => null,
     failed: false,
-    untoldBytes: 0,
+    untranslatedBytes: 0,
     refused: null,
     usage: null,
   });
@@ -213,7 +213,7 @@ t.test(
       get failed() {
         return failed;
       },
-      untoldBytes: 0,
+      untranslatedBytes: 0,
       refused: null,
       usage: null,
     };

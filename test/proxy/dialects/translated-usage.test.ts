@@ -308,7 +308,7 @@ t.test(
   },
 );
 
-t.test("an error in the place of an answer stays uncharged", async (t) => {
+t.test("an error in the place of an answer stays unmetered", async (t) => {
   const said = {
     type: "error",
     error: { type: "overloaded_error", message: "busy" },

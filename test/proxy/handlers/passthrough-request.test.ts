@@ -21,7 +21,7 @@ function gateway(passthrough: boolean): Gateway {
     config: { server: { passthrough } },
     models: { current: () => buildCatalog(providers, [], new Map()) },
     providers: new Map(providers.map((provider) => [provider.name, provider])),
-    passages: new Map([
+    passthroughUpstreams: new Map([
       ["openai", "passage"],
       ["azure", "passage"],
     ]),

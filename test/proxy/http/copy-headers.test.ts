@@ -6,7 +6,7 @@ import {
   forwardResponseHeaders,
   headerOf,
   passResponseHeaders,
-  sayJson,
+  setJsonContentType,
 } from "../../../proxy/http/copy-headers.js";
 
 const userPathHeader = "x-team-path";
@@ -268,7 +268,7 @@ t.test(
     ];
     for (const { said, sent } of table) {
       const flat = ["accept", "*/*", ...said];
-      sayJson(flat, said[1]);
+      setJsonContentType(flat, said[1]);
       t.same(flat, ["accept", "*/*", ...sent], String(said[1]));
     }
   },

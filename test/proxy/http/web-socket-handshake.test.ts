@@ -2,7 +2,7 @@ import t from "tap";
 import {
   handshakeHeaders,
   headerWithProtocolKey,
-  isForeignPage,
+  isCrossOrigin,
   isHandshake,
   switchedHeaders,
 } from "../../../proxy/http/web-socket-handshake.js";
@@ -172,7 +172,7 @@ t.test("a page is foreign unless it is this host's, or of this machine", async (
   ] as const;
   for (const [origin, is] of table)
     t.equal(
-      isForeignPage(from({ host, ...(origin === undefined ? {} : { origin }) })),
+      isCrossOrigin(from({ host, ...(origin === undefined ? {} : { origin }) })),
       is,
       String(origin),
     );

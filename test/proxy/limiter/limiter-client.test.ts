@@ -7,7 +7,7 @@ import {
   admissionsWaitingMax,
   frameBytesMaxToDaemon,
   leasesPerHello,
-  unsettledMax,
+  settleOutboxMax,
 } from "../../../shared/bounds.js";
 import { invalid } from "../../../shared/error-code.js";
 import { wireVersion } from "../../../shared/version.js";
@@ -45,7 +45,7 @@ class Bench {
         schedule: (ms, run) => void this.#timers.push({ atMs: this.nowMs + ms, run }),
         afterTurn: (run) => void this.#afterTurn.push(run),
         onLinkChange: (linked) => void this.links.push(linked),
-        onSilent: () => void this.silences++,
+        onTimedOut: () => void this.silences++,
         onDropped: (settles) => void (this.dropped += settles),
       },
       { deadlineMs, failureMode: "closed", ...options },
@@ -61,7 +61,7 @@ class Bench {
     limited = true,
     inertRules = 0,
     inertBudgets = 0,
-    keyed = false,
+    keysExist = false,
   } = {}): void {
     this.hear({
       kind: "welcome",
@@ -71,7 +71,7 @@ class Bench {
       limited,
       inertRules,
       inertBudgets,
-      keyed,
+      keysExist,
     });
   }
 
@@ -112,7 +112,7 @@ class Bench {
   ask(
     userPath = "/team",
     targets: readonly Target[] = [gpt],
-    credential = "vouched",
+    credential = "authenticated",
     submission = false,
   ): { outcome: AdmissionOutcome | null } {
     const asked: { outcome: AdmissionOutcome | null } = { outcome: null };
@@ -634,7 +634,7 @@ t.test(
     bench.client.settle(ended, { tokens: 5, estimated: false, record: null }, () => {});
     bench.lose();
     const while_ = await Promise.race([
-      bench.client.admit({ userPath: "/waits", credential: "vouched" }, [gpt]),
+      bench.client.admit({ userPath: "/waits", credential: "authenticated" }, [gpt]),
       Promise.resolve("waits"),
     ]);
     t.equal(while_, "waits");
@@ -747,8 +747,10 @@ t.test(
   "at the bound of settles the oldest is dropped and told, and the others keep their numbers",
   async (t) => {
     const open = new Bench({ failureMode: "open", deadlineMs: 0 });
-    for (let i = 0; i < unsettledMax + 3; i++) {
-      const outcome = await open.client.admit({ userPath: "/team", credential: "vouched" }, [gpt]);
+    for (let i = 0; i < settleOutboxMax + 3; i++) {
+      const outcome = await open.client.admit({ userPath: "/team", credential: "authenticated" }, [
+        gpt,
+      ]);
       if (outcome.kind === "admitted")
         open.client.settle(
           outcome.admission,
@@ -757,16 +759,16 @@ t.test(
         );
     }
     t.equal(open.dropped, 3);
-    t.equal(open.client.unsettled, unsettledMax);
+    t.equal(open.client.unsettled, settleOutboxMax);
     open.connect();
     open.welcome();
     const settles = open.take().slice(1);
-    t.equal(settles.length, unsettledMax);
+    t.equal(settles.length, settleOutboxMax);
     t.match(
       [settles[0], settles.at(-1)],
       [
         { seq: 4, tokens: 3 },
-        { seq: unsettledMax + 3, tokens: unsettledMax + 2 },
+        { seq: settleOutboxMax + 3, tokens: settleOutboxMax + 2 },
       ],
     );
   },
@@ -1705,7 +1707,7 @@ t.test(
     t.equal(
       (
         await Promise.race([
-          bench.client.admit({ userPath: "/", credential: "vouched" }, [gpt]),
+          bench.client.admit({ userPath: "/", credential: "authenticated" }, [gpt]),
           Promise.resolve(null),
         ])
       )?.kind,
@@ -1730,15 +1732,15 @@ t.test(
   "without the daemon no key is let through in either mode, and who shows nothing only where there was no key",
   async (t) => {
     for (const failureMode of ["open", "closed"] as const) {
-      for (const [credential, keyed, passes] of [
+      for (const [credential, keysExist, passes] of [
         [keyHash, false, false],
         ["none", false, true],
         ["none", true, false],
-        ["vouched", true, true],
+        ["authenticated", true, true],
       ] as const) {
         const bench = new Bench({ failureMode });
         bench.connect();
-        bench.welcome({ keyed });
+        bench.welcome({ keysExist });
         bench.lose();
         bench.advance(deadlineMs * 2);
         const asked = bench.ask("/team", [gpt], credential);
@@ -1746,7 +1748,7 @@ t.test(
         t.equal(
           asked.outcome?.kind,
           passes && failureMode === "open" ? "admitted" : "unavailable",
-          `${failureMode} ${credential} ${keyed}`,
+          `${failureMode} ${credential} ${keysExist}`,
         );
       }
       const never = new Bench({ failureMode });
@@ -1754,7 +1756,7 @@ t.test(
       const asked = never.ask("/team", [gpt], "none");
       await settledPromises();
       t.equal(asked.outcome?.kind, "unavailable", "nothing was ever known of keys");
-      t.equal(never.client.keyed, null);
+      t.equal(never.client.keysExist, null);
     }
   },
 );
@@ -1813,14 +1815,14 @@ t.test(
 
 t.test("the first key is known from the event, and from each welcome", async (t) => {
   const bench = linkedBench();
-  t.equal(bench.client.keyed, false);
-  bench.hear({ kind: "event", name: "keyed", value: true });
-  t.equal(bench.client.keyed, true);
+  t.equal(bench.client.keysExist, false);
+  bench.hear({ kind: "event", name: "keysExist", value: true });
+  t.equal(bench.client.keysExist, true);
   bench.lose();
-  t.equal(bench.client.keyed, true, "as it was said last");
+  t.equal(bench.client.keysExist, true, "as it was said last");
   bench.connect();
-  bench.welcome({ keyed: false });
-  t.equal(bench.client.keyed, false);
+  bench.welcome({ keysExist: false });
+  t.equal(bench.client.keysExist, false);
 });
 
 t.test(
@@ -1831,7 +1833,7 @@ t.test(
     const before = bench.ask("/team", [gpt], "none");
     await settledPromises();
     t.equal(before.outcome?.kind, "admitted", "nobody is asked while there is no key");
-    bench.hear({ kind: "event", name: "keyed", value: true });
+    bench.hear({ kind: "event", name: "keysExist", value: true });
     bench.take();
     bench.ask("/team", [gpt], "none");
     t.match(bench.take(), [{ kind: "admit", credential: "none" }]);
@@ -1839,7 +1841,7 @@ t.test(
 );
 
 const submitted = (bench: Bench): { outcome: AdmissionOutcome | null } =>
-  bench.ask("/team", [gpt], "vouched", true);
+  bench.ask("/team", [gpt], "authenticated", true);
 const atNoTarget = { target: null, targetAtMs: 0, targetLsn: 0 };
 
 t.test(

@@ -249,7 +249,7 @@ t.test(
   },
 );
 
-t.test("absurd usage isn't charged: a guess is, and the log line says why", async (t) => {
+t.test("invalid usage isn't charged: a guess is, and the log line says why", async (t) => {
   for (const usage of [
     { total_tokens: -5 },
     { total_tokens: tokensPerResponseMax + 1 },

@@ -106,7 +106,7 @@ t.test("details that can't be are taken as nothing or cut, and the note says so"
   t.same(
     readUsage({ input_tokens: 1, output_tokens: 1, cache_read_input_tokens: tokensPerResponseMax }),
     {
-      kind: "absurd",
+      kind: "invalid",
       reason: `the sum of prompt_tokens and completion_tokens must be an integer from 0 to ${tokensPerResponseMax}, not ${tokensPerResponseMax + 2}`,
     },
   );
@@ -192,7 +192,7 @@ t.test("nonsense is named and not charged", async (t) => {
     [12, `usage ${range}, not 12`],
   ];
   for (const [value, reason] of cases)
-    t.same(readUsage(value), { kind: "absurd", reason }, JSON.stringify(value));
+    t.same(readUsage(value), { kind: "invalid", reason }, JSON.stringify(value));
 });
 
 const anything = fc.oneof(
@@ -536,7 +536,7 @@ t.test("what a stream tells of its usage is put together field by field", async 
   t.same(mergeUsage({ total_tokens: 4 }, undefined), { total_tokens: 4 });
   t.equal(mergeUsage({ total_tokens: 4 }, 12), 12, "and nonsense isn't mended");
   t.match(readUsage(mergeUsage({ input_tokens: 3, output_tokens: 1 }, { output_tokens: -5 })), {
-    kind: "absurd",
+    kind: "invalid",
   });
 });
 

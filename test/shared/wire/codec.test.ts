@@ -90,7 +90,7 @@ t.test("messages come out whole and in order, wherever the stream is cut", async
 
 t.test("a stream that comes byte by byte is read all the same", async (t) => {
   const messages = [
-    ["admit", 1, "/team", "vouched", ["openai", "gpt-4o"]],
+    ["admit", 1, "/team", "authenticated", ["openai", "gpt-4o"]],
     ["admin", 2, "status", { a: [1.5, -1, 2 ** 53 - 1, "é日🙂"] }],
     ["settle", 3],
   ];
@@ -120,7 +120,7 @@ t.test("a frame stays as it was while later ones are made and read", async (t) =
   const first = encodeFrame(["settled", 1]);
   const copy = Buffer.from(first);
   const many = Array.from({ length: 5000 }, (_, i) =>
-    encodeFrame(["admit", i, "/team", "vouched", ["openai", `model-${i}`]]),
+    encodeFrame(["admit", i, "/team", "authenticated", ["openai", `model-${i}`]]),
   );
   t.ok(first.equals(copy));
   const { ok, frames } = read(Buffer.concat(many));
@@ -128,8 +128,8 @@ t.test("a frame stays as it was while later ones are made and read", async (t) =
   t.same(
     [frames[0], frames[4999]],
     [
-      ["admit", 0, "/team", "vouched", ["openai", "model-0"]],
-      ["admit", 4999, "/team", "vouched", ["openai", "model-4999"]],
+      ["admit", 0, "/team", "authenticated", ["openai", "model-0"]],
+      ["admit", 4999, "/team", "authenticated", ["openai", "model-4999"]],
     ],
   );
 });
@@ -271,7 +271,7 @@ t.test(
 t.test(
   "records, expressions, dates and other strangers decode to nothing that is a message",
   async (t) => {
-    const admit = ["admit", 1, "/team", "vouched", ["openai", "gpt-4o"], false] as const;
+    const admit = ["admit", 1, "/team", "authenticated", ["openai", "gpt-4o"], false] as const;
     t.match(toDaemonFromWire(read(encodeFrame(admit)).frames[0]), { kind: "admit" });
     const text = (value: string): number[] => [0xa0 + value.length, ...Buffer.from(value)];
     const strangers: readonly (readonly [name: string, value: readonly number[]])[] = [
@@ -294,7 +294,7 @@ t.test(
           text("admit"),
           [1],
           text("/team"),
-          text("vouched"),
+          text("authenticated"),
           [0x92, ...text("openai"), ...text("gpt-4o")],
         ].map((part, i) => (i === place ? value : part));
         const inside = read(framed([0x95, ...parts.flat()]));

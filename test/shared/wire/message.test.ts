@@ -30,7 +30,10 @@ const name = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 });
 const userPath = fc
   .array(fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/), { maxLength: 6 })
   .map((segments) => `/${segments.join("/")}`);
-const credential = fc.oneof(fc.constantFrom("vouched", "none"), fc.stringMatching(/^[\w-]{43}$/));
+const credential = fc.oneof(
+  fc.constantFrom("authenticated", "none"),
+  fc.stringMatching(/^[\w-]{43}$/),
+);
 const key = fc.option(fc.record({ userPath, keyId: fc.constant("key_7") }));
 const target = fc.record({ provider: name, model: fc.oneof(name, fc.constant("")) });
 const lease: fc.Arbitrary<Lease> = fc
@@ -165,7 +168,7 @@ const fromDaemon: {
     limited: fc.boolean(),
     inertRules: count,
     inertBudgets: count,
-    keyed: fc.boolean(),
+    keysExist: fc.boolean(),
   }),
   admitted: fc.record({
     kind: fc.constant("admitted"),
@@ -231,7 +234,7 @@ const fromDaemon: {
     }),
     fc.record({
       kind: fc.constant("event" as const),
-      name: fc.constant("keyed" as const),
+      name: fc.constant("keysExist" as const),
       value: fc.constant(true as const),
     }),
     fc.record({
@@ -301,22 +304,22 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         kind: "admit",
         id: 3,
         userPath: "/team",
-        credential: "vouched",
+        credential: "authenticated",
         targets,
         submission: false,
       },
-      ["admit", 3, "/team", "vouched", ["openai", "gpt-4o", "local", "llama"], false],
+      ["admit", 3, "/team", "authenticated", ["openai", "gpt-4o", "local", "llama"], false],
     ],
     [
       {
         kind: "admit",
         id: 3,
         userPath: "/team",
-        credential: "vouched",
+        credential: "authenticated",
         targets: unnamed,
         submission: true,
       },
-      ["admit", 3, "/team", "vouched", ["openai", ""], true],
+      ["admit", 3, "/team", "authenticated", ["openai", ""], true],
     ],
     [
       { kind: "reroute", id: 4, lease: 3, targets },
@@ -482,7 +485,7 @@ const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
     false,
   ],
   reroute: ["reroute", 4, 3, ["openai", "gpt-4o"]],
-  admit: ["admit", 3, "/team", "vouched", ["openai", "gpt-4o"], false],
+  admit: ["admit", 3, "/team", "authenticated", ["openai", "gpt-4o"], false],
   authorize: ["authorize", 3, "none"],
   settle: [
     "settle",
@@ -581,7 +584,7 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     `${"x".repeat(43)}\n`,
     5,
     null,
-    ["vouched"],
+    ["authenticated"],
     Buffer.alloc(32),
   ];
   const table: readonly (readonly [
@@ -911,7 +914,7 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
     ["admitted", 1, 0, 0, 0, [], ["/team"]],
     ["admitted", 1, -1, 0, 0, [], []],
     ["authorized", 1, "/team"],
-    ["event", 0, "keyed", false],
+    ["event", 0, "keysExist", false],
     ["event", 0, "store_failing", true],
     ["event", 0, "store_failing"],
     ["event", 0, "closed", true],
@@ -920,7 +923,7 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
     ["event", 0, "inert_rules", -1],
     ["event", 0, "inert_budgets", 0.5],
     ["settled", "1"],
-    ["admit", 1, "/", "vouched", ["a", "b"]],
+    ["admit", 1, "/", "authenticated", ["a", "b"]],
   ])
     t.equal(fromDaemonFromWire(frame), null, JSON.stringify(frame));
 });

@@ -5,7 +5,7 @@
  */
 import type { DaemonState, PeerState } from "../../../limiterd/state.js";
 import type { Change } from "../../../limiterd/store/store.js";
-import { reunionMs } from "../../../shared/bounds.js";
+import { reconnectGraceMs } from "../../../shared/bounds.js";
 import type {
   Admit,
   Admitted,
@@ -74,7 +74,7 @@ export function createWitness(world: World, disk: Disk): Witness {
     coveredTick: 0,
     completeAtMs: null as number | null,
   };
-  let awaited: { readonly proxyId: string; readonly isAlive: () => boolean }[] = [];
+  let expectedProxies: { readonly proxyId: string; readonly isAlive: () => boolean }[] = [];
   let replies: FromDaemon[] = [];
 
   const lastOf = (map: ReadonlyMap<string, number>, proxyId: string): number =>
@@ -149,7 +149,9 @@ export function createWitness(world: World, disk: Disk): Witness {
       handle,
       (answer) => {
         const waitsFor =
-          world.nowMs - beganMs < reunionMs ? awaited.find(({ isAlive }) => isAlive()) : undefined;
+          world.nowMs - beganMs < reconnectGraceMs
+            ? expectedProxies.find(({ isAlive }) => isAlive())
+            : undefined;
         if (waitsFor !== undefined)
           world.fail(`an admission before ${waitsFor.proxyId} could tell its leases`);
         account.admitted(proxyId, leases, message, answer, moment(nowMs));
@@ -190,7 +192,8 @@ export function createWitness(world: World, disk: Disk): Witness {
 
   function onHello(seen: SeenPeer, message: Hello, nowMs: number, handle: () => void): void {
     seen.proxyId = message.proxyId;
-    if (!message.more) awaited = awaited.filter(({ proxyId }) => proxyId !== message.proxyId);
+    if (!message.more)
+      expectedProxies = expectedProxies.filter(({ proxyId }) => proxyId !== message.proxyId);
     for (const lease of message.leases)
       account.told(message.proxyId, seen.leases, lease, moment(nowMs));
     handle();
@@ -234,7 +237,7 @@ export function createWitness(world: World, disk: Disk): Witness {
       snapshots = { started: 0, startedTick: 0, coveredTick: 0, completeAtMs: null };
       rules.restored(tick);
       rulesSinceMs = rules.oldestMs();
-      awaited = disk
+      expectedProxies = disk
         .entries("proxies")
         .filter(({ value }) => value[1] === true)
         .map(({ key }) => ({ proxyId: String(key), isAlive: () => isAlive(String(key)) }));

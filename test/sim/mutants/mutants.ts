@@ -152,7 +152,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "target of a late reroute stays counted",
     file: settles,
-    find: "!sameTarget && held.targetLsn >= bornLsn",
+    find: "!sameTarget && held.targetLsn >= epochStartLsn",
     put: "false",
     often: false,
   },
@@ -341,7 +341,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "reunion ends with the first proxy",
     file: messages,
-    find: "else if (state.awaited.size === 0)",
+    find: "else if (state.expectedProxies.size === 0)",
     put: "else",
     often: false,
   },
@@ -361,7 +361,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "acknowledgement drops one settle too many",
-    file: "proxy/limiter/unsettled.js",
+    file: "proxy/limiter/settle-outbox.js",
     find: "items[covered].seq <= seq)",
     put: "items[covered].seq <= seq + 1)",
     often: true,

@@ -86,7 +86,7 @@ export function startProxyProcess({
         welcomed = linked;
         world.trace(`${id} is ${linked ? "linked" : "not linked"}`);
       },
-      onSilent: () => world.count("daemon silent"),
+      onTimedOut: () => world.count("daemon silent"),
       onDropped: () => world.fail(`${id} drops a settle`),
     },
     { deadlineMs, failureMode },
@@ -103,7 +103,7 @@ export function startProxyProcess({
     const reader = createFrameReader(frameBytesMaxFromDaemon);
     connection = made;
     end.onBytes = (bytes) => {
-      const grammatical = reader.feed(bytes, (frame) => {
+      const valid = reader.feed(bytes, (frame) => {
         const message = fromDaemonFromWire(frame);
         if (message === null)
           return world.fail(
@@ -111,7 +111,7 @@ export function startProxyProcess({
           );
         client.link.received(message);
       });
-      if (!grammatical) world.fail("the daemon's frames can't be read");
+      if (!valid) world.fail("the daemon's frames can't be read");
     };
     end.onClose = () => {
       connection = null;
@@ -148,7 +148,7 @@ export function startProxyProcess({
     ask(
       `request ${request.number}`,
       client.admit(
-        { userPath: request.path, credential: "vouched" },
+        { userPath: request.path, credential: "authenticated" },
         request.targets,
         request.submission,
       ),

@@ -1,6 +1,9 @@
 import t from "tap";
 import type { Forwarded } from "../../../../proxy/upstream/forward.js";
-import type { Passage, PassedRequest } from "../../../../proxy/upstream/passthrough/passage.js";
+import type {
+  PassthroughUpstream,
+  PassedRequest,
+} from "../../../../proxy/upstream/passthrough/passthrough-upstream.js";
 import {
   relayAnswer,
   type RelayRequest,
@@ -26,7 +29,7 @@ class Relaying {
 
   constructor(what: Partial<RelayRequest> = {}, method = "POST") {
     this.exchange = new FakeExchange({ method, path: "/p/test/v1/any" });
-    const passage: Passage = {
+    const passage: PassthroughUpstream = {
       pass: (request, sink) => {
         this.request = request;
         this.sink = sink;

@@ -39,7 +39,7 @@ export interface LateQuestion {
   readonly admission: Admission | null;
 }
 
-export interface OpenQuestions {
+export interface PendingAdmissions {
   /** How many wait. */
   readonly size: number;
   /** Who waits, in the order of asking. */
@@ -62,7 +62,7 @@ export interface OpenQuestions {
   lost(): readonly Admission[];
 }
 
-export function createOpenQuestions(): OpenQuestions {
+export function createPendingAdmissions(): PendingAdmissions {
   const waiting = new IdMap<Question>();
   const late = new Map<number, LateQuestion>();
 
@@ -142,7 +142,7 @@ export function granted(
  * The admission of a request that goes to its first target unasked. `lsn`: 0, or `unlimitedLsn`
  * when there is no rule.
  */
-export function letThrough(
+export function failOpenAdmission(
   { caller, targets, rerouted, submission, startedMonoMs }: Asking,
   lsn: number,
 ): Admission {
@@ -169,7 +169,7 @@ export function letThrough(
 }
 
 /** What became of an admission that was not granted. */
-export function turnedAway(message: Refused | Exceeded | Denied): AdmissionOutcome {
+export function rejected(message: Refused | Exceeded | Denied): AdmissionOutcome {
   switch (message.kind) {
     case "refused":
       return { kind: "refused", id: message.id, breach: message, key: message.key };

@@ -46,10 +46,14 @@ export function createSpentOnDays(
 }
 
 /**
- * Begins to look up the broken first day of a budget's running period, if it has one. `filling`
+ * Begins to look up the broken first day of a budget's running period, if it has one. `backfill`
  * stands in the store until the result does: a daemon that starts in between looks it up again.
  */
-export function beginFill(state: DaemonState, budget: Budget, nowMs: number): Promise<void> | null {
+export function beginBackfill(
+  state: DaemonState,
+  budget: Budget,
+  nowMs: number,
+): Promise<void> | null {
   const { budgets: book } = state;
   const bounds = book.boundsOf(budget, nowMs);
   const fromMs = startOf(budget, bounds, nowMs);
@@ -57,7 +61,7 @@ export function beginFill(state: DaemonState, budget: Budget, nowMs: number): Pr
   if (budget.own !== null) book.running(budget.own, nowMs);
   const untilMs = midnightFrom(fromMs);
   if (!state.settings.usageEnabled || untilMs === fromMs || fromMs > budget.sinceMs) return null;
-  budget.filling = true;
+  budget.backfill = true;
   return fill(state, budget, { generation: budget.generation, fromMs, untilMs, nowMs });
 }
 
@@ -97,7 +101,7 @@ async function fill(
     writer,
     filled.map((account) => spendChange(account, usage.lastKey)),
   );
-  budget.filling = false;
+  budget.backfill = false;
   await Promise.all([written, writer.write([budgetChange(budget)])]);
 }
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import { createEased, createPaced } from "../../shared/paced-turns.js";
+import { createThrottledEnds, createThrottledQueue } from "../../shared/throttled-queue.js";
 
 /** Turns that end when they are told to. */
 function turns(): { afterTurn(run: () => void): void; end(): void } {
@@ -17,8 +17,8 @@ function turns(): { afterTurn(run: () => void): void; end(): void } {
 t.test("what comes in a turn runs after it, in order, so many in each", async (t) => {
   const loop = turns();
   const ran: number[] = [];
-  const paced = createPaced(loop.afterTurn, 3);
-  for (let i = 0; i < 7; i++) paced(() => ran.push(i));
+  const throttled = createThrottledQueue(loop.afterTurn, 3);
+  for (let i = 0; i < 7; i++) throttled(() => ran.push(i));
   t.same(ran, []);
   loop.end();
   t.same(ran, [0, 1, 2]);
@@ -34,12 +34,12 @@ t.test(
     for (const due of [1, 2, 3, 5]) {
       const loop = turns();
       const ran: string[] = [];
-      const paced = createPaced(loop.afterTurn, 2);
-      for (let i = 0; i < due; i++) paced(() => ran.push(`due ${i}`));
+      const throttled = createThrottledQueue(loop.afterTurn, 2);
+      for (let i = 0; i < due; i++) throttled(() => ran.push(`due ${i}`));
       loop.end();
       t.equal(ran.length, Math.min(due, 2));
       loop.afterTurn(() => ran.push("sent"));
-      paced(() => ran.push("later"));
+      throttled(() => ran.push("later"));
       for (let i = 0; i < 3; i++) loop.end();
       t.same(
         ran.filter((name) => name !== "sent"),
@@ -53,10 +53,10 @@ t.test(
 t.test("what comes from a callback runs in a later turn", async (t) => {
   const loop = turns();
   const ran: string[] = [];
-  const paced = createPaced(loop.afterTurn, 10);
-  paced(() => {
+  const throttled = createThrottledQueue(loop.afterTurn, 10);
+  throttled(() => {
     ran.push("a");
-    paced(() => ran.push("b"));
+    throttled(() => ran.push("b"));
   });
   loop.end();
   t.same(ran, ["a"]);
@@ -67,21 +67,21 @@ t.test("what comes from a callback runs in a later turn", async (t) => {
 });
 
 t.test(
-  "eased, the first of a turn run at once and the others in turns behind it, all in order",
+  "throttledEnds, the first of a turn run at once and the others in turns behind it, all in order",
   async (t) => {
     const loop = turns();
     const ran: number[] = [];
-    const eased = createEased(loop.afterTurn, 2);
-    for (let i = 0; i < 5; i++) eased(() => ran.push(i));
+    const throttledEnds = createThrottledEnds(loop.afterTurn, 2);
+    for (let i = 0; i < 5; i++) throttledEnds(() => ran.push(i));
     t.same(ran, [0, 1]);
     loop.end();
     t.same(ran, [0, 1, 2, 3]);
-    eased(() => ran.push(5));
+    throttledEnds(() => ran.push(5));
     t.same(ran, [0, 1, 2, 3], "nothing overtakes what waits");
     loop.end();
     t.same(ran, [0, 1, 2, 3, 4, 5]);
     loop.end();
-    eased(() => ran.push(6));
+    throttledEnds(() => ran.push(6));
     t.same(ran, [0, 1, 2, 3, 4, 5, 6], "when nothing waits any more, at once again");
   },
 );

@@ -2,7 +2,7 @@
  * The settles that the daemon hasn't acknowledged: numbered, in order, bounded. When they are sent,
  * and what they mean, is the limiter client's.
  */
-import { unsettledMax } from "../../shared/bounds.js";
+import { settleOutboxMax } from "../../shared/bounds.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Lease, Settle, SettledPart } from "../../shared/wire/message.js";
 
@@ -20,7 +20,7 @@ export interface Unsettled extends Omit<Lease, "submission"> {
   readonly record: Execution | null;
 }
 
-export interface UnsettledQueue {
+export interface SettleOutbox {
   /** In the order of their numbers. */
   readonly items: readonly Unsettled[];
   /** Numbers a settle and keeps it; at the bound the oldest is dropped. */
@@ -31,7 +31,7 @@ export interface UnsettledQueue {
   whenEmpty(run: () => void): void;
 }
 
-export function createUnsettledQueue(onDropped: (settles: number) => void): UnsettledQueue {
+export function createSettleOutbox(onDropped: (settles: number) => void): SettleOutbox {
   const items: Unsettled[] = [];
   let waiters: (() => void)[] = [];
   let lastSeq = 0;
@@ -70,7 +70,7 @@ export function createUnsettledQueue(onDropped: (settles: number) => void): Unse
         record,
       };
       items.push(item);
-      if (items.length > unsettledMax) {
+      if (items.length > settleOutboxMax) {
         items.shift();
         onDropped(1);
       }

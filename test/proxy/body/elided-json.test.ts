@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { AbridgedText } from "../../../proxy/body/abridged-text.js";
+import { ElidedJson } from "../../../proxy/body/elided-json.js";
 
 const bytesMax = 1024;
 /** What one string may take of it. */
@@ -9,14 +9,14 @@ const stringBytesMax = 16;
 
 const isContent = (before: string): boolean => /"content":"$/.test(before);
 
-function abridged(text: string, cuts: readonly number[] = [], max = bytesMax): AbridgedText {
+function elided(text: string, cuts: readonly number[] = [], max = bytesMax): ElidedJson {
   const bytes = Buffer.from(text);
   const places = [
     0,
     ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b),
     bytes.length,
   ];
-  const event = new AbridgedText(max, isContent);
+  const event = new ElidedJson(max, isContent);
   for (const [i, end] of places.slice(1).entries()) event.append(bytes.subarray(places[i], end));
   return event;
 }
@@ -68,7 +68,7 @@ t.test("long strings stand empty, all else as it was, however the bytes are cut"
       }),
       fc.array(fc.nat(), { maxLength: 12 }),
       (value, cuts) => {
-        const event = abridged(JSON.stringify(value), cuts);
+        const event = elided(JSON.stringify(value), cuts);
         const { value: left, textBytes } = expected(value);
         assert.deepEqual(JSON.parse(Buffer.from(event.text(), "latin1").toString()), left);
         assert.deepEqual([event.textBytes, event.headless], [textBytes, false]);
@@ -94,7 +94,7 @@ t.test("it doesn't matter where a text with escapes at its bounds is cut", async
     const length = Buffer.byteLength(JSON.stringify(value));
     for (let first = 0; first <= length; first++) {
       for (let second = first; second <= length; second++) {
-        const event = abridged(JSON.stringify(value), [first, second]);
+        const event = elided(JSON.stringify(value), [first, second]);
         assert.deepEqual(
           [JSON.parse(event.text()), event.textBytes],
           [left, textBytes],
@@ -111,7 +111,7 @@ t.test("what is too large without its strings, too, is kept from its end", async
     usage: { total_tokens: 7 },
   });
   for (const cuts of [[], [1, 2, 3], Array.from({ length: 200 }, (_, i) => i * 37)]) {
-    const event = abridged(value, cuts);
+    const event = elided(value, cuts);
     t.ok(event.headless);
     t.ok(event.text().length <= bytesMax && event.text().length >= bytesMax / 2);
     t.ok(value.endsWith(event.text()));
@@ -120,7 +120,7 @@ t.test("what is too large without its strings, too, is kept from its end", async
 });
 
 t.test("a long string is counted as far as it came, and takes no room", async (t) => {
-  const event = new AbridgedText(bytesMax, isContent);
+  const event = new ElidedJson(bytesMax, isContent);
   event.append(Buffer.from('{"content":"'));
   for (let i = 0; i < 100; i++) event.append(Buffer.alloc(10_000, "x"));
   t.same([event.textBytes, event.text(), event.headless], [1_000_000, '{"content":"', false]);

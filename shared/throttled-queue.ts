@@ -5,7 +5,7 @@
  */
 
 /** `afterTurn` runs a callback after the present turn. */
-export function createPaced(
+export function createThrottledQueue(
   afterTurn: (run: () => void) => void,
   perTurn: number,
 ): (run: () => void) => void {
@@ -39,17 +39,17 @@ export function createPaced(
  * The same for what can run at once as long as it isn't much: only what comes behind the first so
  * many of a turn waits.
  */
-export function createEased(
+export function createThrottledEnds(
   afterTurn: (run: () => void) => void,
   perTurn: number,
 ): (run: () => void) => void {
-  const paced = createPaced(afterTurn, perTurn);
+  const throttled = createThrottledQueue(afterTurn, perTurn);
   let atOnce = 0;
   let waiting = 0;
   return (run) => {
     if (waiting > 0 || atOnce === perTurn) {
       waiting++;
-      return paced(() => {
+      return throttled(() => {
         waiting--;
         run();
       });

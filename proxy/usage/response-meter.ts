@@ -8,10 +8,10 @@
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
 import {
-  type Counted,
+  type MeteredUsage,
   countUsage,
   joinedNotes,
-  uncharged,
+  unmetered,
   whenCut,
   whenTranslationCut,
 } from "./count-usage.js";
@@ -37,7 +37,7 @@ export interface Asked {
 }
 
 /** What a provider of another dialect tells beside what the client gets of its answer. */
-export type Told = Pick<AnswerTranslator, "usage" | "untoldBytes" | "refused">;
+export type Told = Pick<AnswerTranslator, "usage" | "untranslatedBytes" | "refused">;
 
 /**
  * `json`: its usage is read. `text`: an estimate counts it, as it does JSON. `bytes`: they tell
@@ -45,7 +45,7 @@ export type Told = Pick<AnswerTranslator, "usage" | "untoldBytes" | "refused">;
  */
 export type WholeForm = "json" | "text" | "bytes" | "free";
 
-export class SeenAnswer {
+export class ResponseMeter {
   readonly #asked: Asked;
   /** Null: the answer passes in the provider's own words. */
   readonly #told: Told | null;
@@ -145,10 +145,10 @@ export class SeenAnswer {
    * What it is charged when it has ended in order. `answer`: what was read of it, unless it is a
    * stream.
    */
-  charged(answer?: unknown): Counted {
+  charged(answer?: unknown): MeteredUsage {
     if (this.#tap !== null)
       return this.#tap.errorSeen
-        ? this.chargedCut(this.#told?.refused ?? null, this.#told?.untoldBytes)
+        ? this.chargedCut(this.#told?.refused ?? null, this.#told?.untranslatedBytes)
         : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
     const { usage, estimated, note } = this.#count(
       this.#reading(readUsage(findUsage(answer))),
@@ -165,14 +165,14 @@ export class SeenAnswer {
   }
 
   /**
-   * What was seen of it when it was cut: marked, unless it was told whole. `untoldBytes`: of an
+   * What was seen of it when it was cut: marked, unless it was told whole. `untranslatedBytes`: of an
    * event that can't be translated.
    */
-  chargedCut(why: string | null, untoldBytes = 0): Counted {
+  chargedCut(why: string | null, untranslatedBytes = 0): MeteredUsage {
     const { usage, estimated, note } =
       this.#tap === null
         ? this.#count(this.#reading(absentUsage), this.#textBytes())
-        : this.#countCut(this.#tap, untoldBytes);
+        : this.#countCut(this.#tap, untranslatedBytes);
     return {
       usage,
       estimated: usage !== null && (this.#tap !== null || estimated),
@@ -180,8 +180,8 @@ export class SeenAnswer {
     };
   }
 
-  #countCut(tap: StreamTap, untoldBytes: number): Counted {
-    const contentChars = tap.contentChars + untoldBytes;
+  #countCut(tap: StreamTap, untranslatedBytes: number): MeteredUsage {
+    const contentChars = tap.contentChars + untranslatedBytes;
     return this.#count(
       this.#told === null
         ? whenCut(tap.usage, tap.contentCharsSinceUsage)
@@ -197,11 +197,11 @@ export class SeenAnswer {
 
   #textBytes(): number {
     if (this.#form === "bytes") return 0;
-    return this.#told === null ? this.#bytes : this.#bytes + this.#told.untoldBytes;
+    return this.#told === null ? this.#bytes : this.#bytes + this.#told.untranslatedBytes;
   }
 
-  #count(reading: UsageReading, contentChars: number): Counted {
-    if (this.#tap === null && this.#form === "free") return uncharged;
+  #count(reading: UsageReading, contentChars: number): MeteredUsage {
+    if (this.#tap === null && this.#form === "free") return unmetered;
     const counted = countUsage(reading, {
       operation: this.#asked.operation,
       promptBytes: this.#asked.promptBytes,

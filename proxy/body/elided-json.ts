@@ -14,7 +14,7 @@ const stringShare = 64;
 /** What stands before a string and tells what it is: a key. */
 const keyBytesMax = 64;
 
-export class AbridgedText {
+export class ElidedJson {
   /** The bytes of the strings left out that are text of the answer. */
   textBytes = 0;
   /** Only its end is kept. */

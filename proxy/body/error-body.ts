@@ -13,7 +13,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * or of the whole when it calls itself an error, as older vLLMs do. Null and an empty text tell
  * none: answers carry them.
  */
-export function toldError(value: Fields): Fields | null {
+export function errorBody(value: Fields): Fields | null {
   const { error, object } = value;
   if (isObject(error)) return error;
   if (typeof error === "string" && error.trim() !== "") return { ...value, message: error };
@@ -28,7 +28,7 @@ export function isErrorEvent(value: Fields): boolean {
   const { type, response } = value;
   return (
     type === "error" ||
-    toldError(value) !== null ||
-    (isObject(response) && toldError(response) !== null)
+    errorBody(value) !== null ||
+    (isObject(response) && errorBody(response) !== null)
   );
 }

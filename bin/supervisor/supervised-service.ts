@@ -1,7 +1,7 @@
 /**
  * One child process of `sluice up`: started, listened to, started again when it ends, stopped. When
  * it is started again is `restart-pause.ts`'s decision; in which order the parts start and stop is
- * `supervise-parts.ts`'s.
+ * `supervise-services.ts`'s.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { createInterface } from "node:readline";

@@ -2,7 +2,7 @@
  * Daemon and proxy under one roof: the daemon starts first and stops last, so that the proxy finds
  * it and its last settles are taken. One of them dying doesn't touch the other.
  */
-import { renderPartLogLine } from "./part-log-line.js";
+import { renderPartLogLine } from "./service-log-line.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { PartExit } from "./restart-pause.js";
 import {
@@ -11,7 +11,7 @@ import {
   type PartOptions,
   type PartReady,
   SupervisedPart,
-} from "./supervised-part.js";
+} from "./supervised-service.js";
 import type { Terminal } from "../session/terminal.js";
 
 export interface SuperviseOptions {

@@ -19,10 +19,10 @@ import { Readable } from "node:stream";
 import type HttpProxy from "http-proxy";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { createDeadlines, type Deadlines } from "../call-deadlines.js";
-import { plainAnswers } from "../../http/copy-headers.js";
+import { acceptIdentity } from "../../http/copy-headers.js";
 import { credentialHeadersAt } from "../credential-headers.js";
-import type { Passage, PassedRequest } from "./passage.js";
-import type { Watched } from "../silence-watch.js";
+import type { PassthroughUpstream, PassedRequest } from "./passthrough-upstream.js";
+import type { Watched } from "../timeout-watch.js";
 import { Tunnel } from "./tunnel.js";
 import type { RequestBody, UpstreamCall, UpstreamFailure, UpstreamSink } from "../upstream.js";
 import { asUpstreamFailure } from "../upstream-failure.js";
@@ -50,7 +50,7 @@ function loadHttpProxy(): typeof HttpProxy {
 const idleConnectionMs = 30_000;
 const idleConnectionsMax = 256;
 
-export function createHttpProxyPassage(provider: ProviderConfig): Passage {
+export function createHttpProxyUpstream(provider: ProviderConfig): PassthroughUpstream {
   const base = new URL(provider.baseUrl);
   const hostname = base.hostname.replace(/^\[(.*)\]$/, "$1");
   const agent = new (base.protocol === "https:" ? HttpsAgent : HttpAgent)({
@@ -87,7 +87,7 @@ export function createHttpProxyPassage(provider: ProviderConfig): Passage {
     headerObject([
       "host",
       base.host,
-      ...plainAnswers,
+      ...acceptIdentity,
       ...flat,
       ...credentialHeadersAt(provider, path),
     ]);
@@ -168,7 +168,7 @@ interface StandIn extends IncomingMessage {
 
 class PassCall implements UpstreamCall, Watched {
   looks = 0;
-  patience = Infinity;
+  timeoutTicks = Infinity;
   place = -1;
   readonly #sink: UpstreamSink;
   readonly #deadlines: Deadlines;
@@ -224,11 +224,11 @@ class PassCall implements UpstreamCall, Watched {
   #expect(): void {
     const { firstByte, idle } = this.#deadlines;
     this.looks = 0;
-    if (this.#paused) this.patience = Infinity;
-    else if (this.#answer !== null) this.patience = idle;
+    if (this.#paused) this.timeoutTicks = Infinity;
+    else if (this.#answer !== null) this.timeoutTicks = idle;
     else if (this.#connecting)
-      this.patience = this.#deadlines.patienceFor(this.#provider.connectTimeoutMs);
-    else this.patience = this.#clientOwes || this.#outgoing === null ? Infinity : firstByte;
+      this.timeoutTicks = this.#deadlines.timeoutTicksFor(this.#provider.connectTimeoutMs);
+    else this.timeoutTicks = this.#clientOwes || this.#outgoing === null ? Infinity : firstByte;
   }
 
   onConnection(outgoing: ClientRequest): void {
@@ -285,7 +285,7 @@ class PassCall implements UpstreamCall, Watched {
     if (this.#finish()) this.#sink.onFailure(failure);
   }
 
-  onSilent(): void {
+  onTimedOut(): void {
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
     this.#release();
     if (this.#connecting)

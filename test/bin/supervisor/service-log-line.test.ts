@@ -1,5 +1,5 @@
 import t from "tap";
-import { renderPartLogLine } from "../../../bin/supervisor/part-log-line.js";
+import { renderPartLogLine } from "../../../bin/supervisor/service-log-line.js";
 
 const time = "2025-06-01T12:00:18.123Z";
 

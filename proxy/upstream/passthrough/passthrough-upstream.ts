@@ -1,6 +1,6 @@
 /**
  * The port to a provider for what passes as it is: any method and path of its origin, and
- * WebSockets. `http-proxy-passage.ts` makes it of http-proxy.
+ * WebSockets. `http-proxy-upstream.ts` makes it of http-proxy.
  */
 import type { ClientSocket } from "../../http/exchange.js";
 import type { RequestBody, UpstreamCall, UpstreamFailure, UpstreamSink } from "../upstream.js";
@@ -35,7 +35,7 @@ export interface TunnelSink {
   onFromClient(chunk: Buffer): void;
   onFromProvider(chunk: Buffer): void;
   /** An open tunnel's deadline has passed; whoever hears it ends it. */
-  onSilent(reason: string): void;
+  onTimedOut(reason: string): void;
   /** Both sides are closed. */
   onEnd(end: TunnelEnd): void;
 }
@@ -52,7 +52,7 @@ export interface TunnelCall {
   abort(): void;
 }
 
-export interface Passage {
+export interface PassthroughUpstream {
   pass(request: PassedRequest, sink: UpstreamSink): UpstreamCall;
   /**
    * The answer to the handshake goes to the client by itself when the provider switches, else it is

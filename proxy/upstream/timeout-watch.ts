@@ -9,10 +9,10 @@ export interface Watched {
   /** How many times it was looked at without a sign of life; whoever hears one sets it to 0. */
   looks: number;
   /** At how many looks its time is up; Infinity while nothing is expected of it. */
-  patience: number;
+  timeoutTicks: number;
   /** Where the watch keeps it. */
   place: number;
-  onSilent(): void;
+  onTimedOut(): void;
 }
 
 export class SilenceWatch {
@@ -38,9 +38,9 @@ export class SilenceWatch {
   /** Counts one look at each, and tells those whose time is up, once. */
   look(): void {
     for (const watched of [...this.#watched]) {
-      if (++watched.looks < watched.patience) continue;
+      if (++watched.looks < watched.timeoutTicks) continue;
       this.remove(watched);
-      watched.onSilent();
+      watched.onTimedOut();
     }
   }
 }
@@ -54,6 +54,6 @@ export function lookEveryMs(deadlinesMs: readonly number[]): number {
 }
 
 /** At which look a deadline has passed for sure: the first look may come at once. */
-export function patienceFor(deadlineMs: number, everyMs: number): number {
+export function timeoutTicksFor(deadlineMs: number, everyMs: number): number {
   return Math.ceil(deadlineMs / everyMs) + 1;
 }

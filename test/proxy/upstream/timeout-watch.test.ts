@@ -3,17 +3,17 @@ import fc from "fast-check";
 import t from "tap";
 import {
   lookEveryMs,
-  patienceFor,
+  timeoutTicksFor,
   SilenceWatch,
   type Watched,
-} from "../../../proxy/upstream/silence-watch.js";
+} from "../../../proxy/upstream/timeout-watch.js";
 
-function watched(patience: number, onSilent: () => void = () => {}): Watched {
-  return { looks: 0, patience, place: -1, onSilent };
+function watched(timeoutTicks: number, onTimedOut: () => void = () => {}): Watched {
+  return { looks: 0, timeoutTicks, place: -1, onTimedOut };
 }
 
 t.test(
-  "who gives no sign of life is told once, when its patience is up, and who gives one begins anew",
+  "who gives no sign of life is told once, when its time is up, and who gives one begins anew",
   async (t) => {
     const watch = new SilenceWatch();
     const silent: string[] = [];
@@ -80,7 +80,7 @@ t.test("a deadline is never shortened, and stretched by two looks at most", asyn
   for (const deadlineMs of [1, 15, 400, 500, 60_000, 120_000, 3_600_000]) {
     const everyMs = lookEveryMs([deadlineMs, 120_000]);
     t.ok(everyMs >= 10 && everyMs <= 1000);
-    const looks = patienceFor(deadlineMs, everyMs);
+    const looks = timeoutTicksFor(deadlineMs, everyMs);
     t.ok((looks - 1) * everyMs >= deadlineMs, `${deadlineMs}: the first look may come at once`);
     t.ok((looks - 2) * everyMs < deadlineMs);
   }

@@ -8,7 +8,7 @@ import type { Terminal } from "./terminal.js";
  * Prints what went wrong and returns the exit code; throws on what isn't a failure of the command
  * but of ours.
  */
-export function tellFailure(
+export function printFailure(
   error: unknown,
   to: { readonly terminal: Terminal; readonly json: boolean },
 ): number {

@@ -11,7 +11,7 @@ import { type ConfigurationFlags, requireConfiguration } from "../session/config
 import { exitCodeForStartError, exitCodeHelp, exitCodes } from "../session/exit-code.js";
 import { newCommand } from "../session/new-command.js";
 import { stopGraceMs } from "./stop-deadlines.js";
-import { tellFailure } from "../session/tell-failure.js";
+import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
 
 export interface Part {
@@ -58,7 +58,7 @@ export async function runPart(part: Part): Promise<never> {
       warnings.push(warning),
     );
   } catch (error) {
-    process.exit(tellFailure(error, { terminal: session.terminal, json: false }));
+    process.exit(printFailure(error, { terminal: session.terminal, json: false }));
   }
   const log = createLog(part.process, config.logLevel);
   onLastResort(log);
