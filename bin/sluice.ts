@@ -1,10 +1,10 @@
 #!/usr/bin/env node
+import { runCommandLine } from "./program.js";
 /**
  * The command line for people and scripts: `sluice up`, `limits`, `explain`, `usage`, `status`,
  * `config`. docs/command-line.md describes it.
  */
 import { exitCodes } from "./session/exit-code.js";
-import { runCommandLine } from "./program.js";
 import { drainOutput, processSession } from "./session/terminal.js";
 
 const session = processSession();

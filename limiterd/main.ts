@@ -3,22 +3,22 @@
  * is connected to what, and in which order it starts and stops.
  */
 import { randomInt } from "node:crypto";
-import type { Config } from "../shared/config/config.js";
 import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
-import { listen, type Peer } from "../shared/wire/ipc.js";
+import type { Config } from "../shared/config/config.js";
+import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import type { Log } from "../shared/log.js";
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../shared/wire/codec.js";
 import type { Execution } from "../shared/wire/execution.js";
+import { listen, type Peer } from "../shared/wire/ipc.js";
 import type { FromDaemon } from "../shared/wire/message.js";
 import { toWire } from "../shared/wire/to-wire.js";
 import { connect, receive } from "./handlers/connection.js";
 import { handleClose } from "./handlers/handle-message.js";
-import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
-import { openLmdbStore } from "./store/lmdb-store.js";
 import { type Started, startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
 import type { PeerState } from "./state.js";
+import { openLmdbStore } from "./store/lmdb-store.js";
 import type { Store } from "./store/store.js";
 
 export interface LimiterdOptions {

@@ -2,19 +2,20 @@
  * Everything the daemon holds in memory, in one object that `main.ts` makes and the steps share.
  * What each part may do is said where it is made; here is only who is there.
  */
+
+import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { IdMap } from "../shared/id-map.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { FromDaemon, Lease, Role } from "../shared/wire/message.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/budget-store.js";
-import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { KeyRing } from "./keys/key-ring.js";
+import type { Proxies, Proxy } from "./proxies.js";
 import type { Refusals } from "./rules/refusals.js";
 import type { Counter, RuleBook } from "./rules/rule-book.js";
-import type { Proxies, Proxy } from "./proxies.js";
 import type { Store } from "./store/store.js";
-import type { UsageLog } from "./usage/usage-log.js";
 import type { Writer } from "./store/writer.js";
+import type { UsageLog } from "./usage/usage-log.js";
 
 /** One connection. */
 export interface PeerState {

@@ -4,22 +4,22 @@
  */
 import type { Config, ProviderConfig } from "../shared/config/config.js";
 import type { NewKey } from "../shared/domain/key-secret.js";
-import type { Log } from "../shared/log.js";
 import type { PicoUsd } from "../shared/domain/money.js";
+import type { Log } from "../shared/log.js";
 import type { Target } from "../shared/wire/message.js";
-import type { ResponseCaching } from "./handlers/ask-cache.js";
 import type { Credentials } from "./auth/authenticate.js";
-import type { Forwarded } from "./upstream/forward.js";
+import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
+import type { ResponseCaching } from "./handlers/ask-cache.js";
+import type { Spool } from "./http/upload.js";
 import type { Limiter } from "./limiter/limiter.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
 import type { createTargetOrder } from "./routing/order-targets.js";
+import type { PriceTable } from "./routing/price-table.js";
+import type { Forwarded } from "./upstream/forward.js";
 import type { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import type { PassthroughUpstream } from "./upstream/passthrough/passthrough-upstream.js";
-import type { Usage } from "./usage/read-usage.js";
-import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
-import type { PriceTable } from "./routing/price-table.js";
-import type { Spool } from "./http/upload.js";
 import type { Upstream } from "./upstream/upstream.js";
+import type { Usage } from "./usage/read-usage.js";
 
 export interface Gateway {
   readonly config: Config;

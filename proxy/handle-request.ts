@@ -1,26 +1,27 @@
 /** The proxy's table of contents: route, caller, handler, log line. */
-import { plainFailure } from "../shared/error-code.js";
+
 import { unreachable } from "../shared/assert.js";
 import { redactKeys } from "../shared/domain/managed-key.js";
 import { costUsd } from "../shared/domain/money.js";
 import { targetName } from "../shared/domain/target-name.js";
+import { plainFailure } from "../shared/error-code.js";
+import { type Authentication, authenticate, type Caller } from "./auth/authenticate.js";
+import { authorizeCaller, mustAuthorizeFirst, refuseCaller } from "./auth/authorize-caller.js";
+import { type Gateway, RequestRecord } from "./gateway.js";
 import { handleAdmin } from "./handlers/admin/admin-api.js";
 import { handleAuthKeys } from "./handlers/admin/auth-keys-api.js";
-import { authenticate, type Authentication, type Caller } from "./auth/authenticate.js";
-import { authorizeCaller, mustAuthorizeFirst, refuseCaller } from "./auth/authorize-caller.js";
-import { countTokens } from "./handlers/count-tokens.js";
 import { explainRequest } from "./handlers/admin/explain-request.js";
-import type { Exchange } from "./http/exchange.js";
-import { type Gateway, RequestRecord } from "./gateway.js";
+import { replyUsage } from "./handlers/admin/usage-api.js";
+import { countTokens } from "./handlers/count-tokens.js";
 import { replyHealth, replyReady } from "./handlers/health.js";
-import { type Endpoint, type LimitedOperation, matchRoute } from "./http/match-route.js";
 import { modelRequest } from "./handlers/model-request.js";
 import { passthroughRequest } from "./handlers/passthrough-request.js";
 import { passthroughSession, realtimeSession } from "./handlers/realtime-session.js";
 import { replyModel, replyModels } from "./handlers/reply-model.js";
-import { replyFailure } from "./http/respond.js";
 import { storedRequest, submitBatch } from "./handlers/stored-request.js";
-import { replyUsage } from "./handlers/admin/usage-api.js";
+import type { Exchange } from "./http/exchange.js";
+import { type Endpoint, type LimitedOperation, matchRoute } from "./http/match-route.js";
+import { replyFailure } from "./http/respond.js";
 import { headerWithProtocolKey } from "./http/web-socket-handshake.js";
 
 /** Answers one request and logs it. Never rejects: a failure of our own ends the process. */

@@ -1,11 +1,12 @@
 /** `sluice budgets settings`. */
-import { answered } from "../session/answered.js";
+
 import { anchorsFromFlags } from "../limits/budget-flags.js";
+import { answered } from "../session/answered.js";
 import { usageFailure } from "../session/command-failure.js";
-import { statusFields } from "../text/status-fields.js";
-import { renderFields } from "../text/table.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
+import { statusFields } from "../text/status-fields.js";
+import { renderFields } from "../text/table.js";
 import type { CommandFlags } from "./command-flags.js";
 
 /** Prints the anchors, after changing those that are given. */

@@ -8,8 +8,8 @@ import { anchorFlag, budgetFlags } from "../limits/budget-flags.js";
 import type { KeyFlags, SetFlags } from "../limits/limit-flags.js";
 import { budgetKind } from "../limits/limit-kind.js";
 import type { Session } from "../session/terminal.js";
-import { type CommandFlags, jsonOption } from "./command-flags.js";
 import { settleAnchors } from "./budget-settings.js";
+import { type CommandFlags, jsonOption } from "./command-flags.js";
 import {
   deleteLimit,
   type ListFlags,

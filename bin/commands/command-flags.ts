@@ -1,8 +1,8 @@
 /** The flags that several commands share. */
 import { Option } from "commander";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
-import type { ConfigurationFlags } from "../session/configuration.js";
 import type { FromFlags } from "../limits/limit-flags.js";
+import type { ConfigurationFlags } from "../session/configuration.js";
 
 /** What every command that prints a result is given. */
 export interface CommandFlags extends ConfigurationFlags {

@@ -3,14 +3,14 @@
  * is wrong with it.
  */
 import type { Command } from "commander";
-import { createInertReason, inertRule } from "../../shared/config/inert-rule.js";
 import type { Config } from "../../shared/config/config.js";
+import { createInertReason, inertRule } from "../../shared/config/inert-rule.js";
 import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
 import { requireConfiguration } from "../session/configuration.js";
-import { httpUrl } from "../text/http-url.js";
 import { missingKeyFiles } from "../session/missing-key-files.js";
-import { renderFields } from "../text/table.js";
 import type { Session } from "../session/terminal.js";
+import { httpUrl } from "../text/http-url.js";
+import { renderFields } from "../text/table.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";
 
 /** Adds `config check` to the program. */

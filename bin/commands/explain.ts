@@ -5,13 +5,13 @@
 import type { Command } from "commander";
 import { hashKey } from "../../shared/domain/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
-import { usageFailure } from "../session/command-failure.js";
-import { requireConfiguration } from "../session/configuration.js";
 import { renderExplanation } from "../limits/explanation-text.js";
 import { notAKey } from "../limits/key-flags.js";
-import { answered } from "../session/answered.js";
-import { resolveTargets } from "../session/resolve-targets.js";
 import type { Problem } from "../limits/limit-flags.js";
+import { answered } from "../session/answered.js";
+import { usageFailure } from "../session/command-failure.js";
+import { requireConfiguration } from "../session/configuration.js";
+import { resolveTargets } from "../session/resolve-targets.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { type CommandFlags, jsonOption, pathFromFlag } from "./command-flags.js";

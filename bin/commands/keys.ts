@@ -2,15 +2,15 @@
 import type { Command } from "commander";
 import { hashKey, newKey } from "../../shared/domain/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
-import { usageFailure } from "../session/command-failure.js";
 import {
   inFlagWords,
   type KeyIssueFlags,
   keyIssueFromFlags,
   notAKey,
 } from "../limits/key-flags.js";
-import { listKeys, type ListedKey, renderKeys } from "../limits/list-keys.js";
+import { type ListedKey, listKeys, renderKeys } from "../limits/list-keys.js";
 import { answered } from "../session/answered.js";
+import { usageFailure } from "../session/command-failure.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";

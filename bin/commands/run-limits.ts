@@ -1,8 +1,5 @@
 /** What `list`, `set`, `delete` and `reset` do, with rules and with budgets. */
 import { failure } from "../../shared/error-code.js";
-import { answered } from "../session/answered.js";
-import { CommandFailure, refusal, usageFailure } from "../session/command-failure.js";
-import { exitCodes } from "../session/exit-code.js";
 import {
   type KeyFlags,
   keyFromFlags,
@@ -13,11 +10,14 @@ import {
 import type { LimitKind } from "../limits/limit-kind.js";
 import {
   filterLimits,
+  type ListFilter,
   limitsOn,
   listBody,
-  type ListFilter,
   listLimits,
 } from "../limits/list-limits.js";
+import { answered } from "../session/answered.js";
+import { CommandFailure, refusal, usageFailure } from "../session/command-failure.js";
+import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { type CommandFlags, pathFromFlag } from "./command-flags.js";

@@ -3,15 +3,15 @@
  * there.
  */
 import type { Command } from "commander";
+import { answered } from "../session/answered.js";
 import { askHealth, type Health } from "../session/ask-health.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { locateSocket, readConfiguration } from "../session/configuration.js";
-import { localUrl } from "../text/http-url.js";
-import { answered } from "../session/answered.js";
-import { statusFields } from "../text/status-fields.js";
-import { renderFields } from "../text/table.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
+import { localUrl } from "../text/http-url.js";
+import { statusFields } from "../text/status-fields.js";
+import { renderFields } from "../text/table.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";
 
 /** The proxy is on the same machine: one that takes longer is in trouble. */

@@ -2,18 +2,19 @@
  * `sluice up`: daemon and proxy as two child processes, for a laptop or a container. Supervision
  * itself is in `supervise-services.ts`.
  */
-import type { Command } from "commander";
+
 import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
 import { CommandFailure } from "../session/command-failure.js";
 import {
   type ConfigurationFlags,
   flagsAsArguments,
   requireConfiguration,
 } from "../session/configuration.js";
+import type { Session } from "../session/terminal.js";
 import { bannerText, readyText } from "../supervisor/ready-text.js";
 import { killGraceMs, stopGraceMs } from "../supervisor/stop-deadlines.js";
 import { superviseParts } from "../supervisor/supervise-services.js";
-import type { Session } from "../session/terminal.js";
 
 interface UpFlags extends ConfigurationFlags {
   readonly verbose?: boolean;

@@ -1,16 +1,16 @@
 /** `sluice usage export`: the records as lines, to standard output or a file. */
 import { plainFailure } from "../../shared/error-code.js";
+import type { Problem } from "../limits/limit-flags.js";
 import { CommandFailure, refusal, usageFailure } from "../session/command-failure.js";
 import { exitCodes } from "../session/exit-code.js";
+import { type Session, showsUnicode } from "../session/terminal.js";
+import { withDaemon } from "../session/with-daemon.js";
+import { formatCount } from "../text/number-text.js";
 import { beginExportFile, type ExportFile, NotAFileError } from "../usage/export-file.js";
 import { type ExportFormat, exportFormats, exportUsage } from "../usage/export-usage.js";
-import { formatCount } from "../text/number-text.js";
 import { createProgressLine, type ProgressLine } from "../usage/progress-line.js";
-import type { Problem } from "../limits/limit-flags.js";
-import { type Session, showsUnicode } from "../session/terminal.js";
 import { type UsageQuery, usagePages } from "../usage/usage-pages.js";
 import { openWindowFromFlags, type WindowFlags, windowFromFlags } from "../usage/usage-window.js";
-import { withDaemon } from "../session/with-daemon.js";
 import { type CommandFlags, pathFromFlag } from "./command-flags.js";
 
 export interface ExportFlags extends CommandFlags, WindowFlags {

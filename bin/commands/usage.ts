@@ -1,14 +1,14 @@
 /** `sluice usage`: what was used, by whom and for how much; and its command `export`. */
 import type { Command } from "commander";
 import { type Grouping, groupings } from "../../limiterd/handlers/admin/usage-window.js";
-import { usageFailure } from "../session/command-failure.js";
-import { answered } from "../session/answered.js";
 import type { Problem } from "../limits/limit-flags.js";
-import { showsUnicode, type Session } from "../session/terminal.js";
+import { answered } from "../session/answered.js";
+import { usageFailure } from "../session/command-failure.js";
+import { type Session, showsUnicode } from "../session/terminal.js";
+import { withDaemon } from "../session/with-daemon.js";
 import { usageSummaryFrom } from "../usage/usage-summary.js";
 import { renderUsage } from "../usage/usage-text.js";
-import { type UsageWindow, windowFromFlags, type WindowFlags } from "../usage/usage-window.js";
-import { withDaemon } from "../session/with-daemon.js";
+import { type UsageWindow, type WindowFlags, windowFromFlags } from "../usage/usage-window.js";
 import { type CommandFlags, jsonOption, pathFromFlag } from "./command-flags.js";
 import { type ExportFlags, exportUsageCommand } from "./usage-export.js";
 

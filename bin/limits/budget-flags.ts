@@ -1,6 +1,7 @@
 /** The flags of `sluice budgets set` and `settings`. Pure. */
-import { budgetGrammar, type BudgetScope, parseBudgetWrite } from "../../shared/domain/budget.js";
+
 import { amountOf, numberOf } from "../../shared/config/settings/setting-kind.js";
+import { type BudgetScope, budgetGrammar, parseBudgetWrite } from "../../shared/domain/budget.js";
 import {
   type AnchorField,
   anchorFields,

@@ -1,7 +1,8 @@
 /** How budgets are shown. Pure; they are the API's own objects, of a list or of an explanation. */
-import type { Listed, LimitList } from "./list-limits.js";
-import { isTemplate, subjectText, untilReset } from "./rule-table.js";
+
 import { type Column, renderTable } from "../text/table.js";
+import type { LimitList, Listed } from "./list-limits.js";
+import { isTemplate, subjectText, untilReset } from "./rule-table.js";
 
 /** What every table of budgets shows of one. */
 export function budgetColumns(nowMs: number): readonly Column<Listed>[] {

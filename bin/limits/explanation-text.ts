@@ -2,10 +2,11 @@
  * An explanation for people. Pure; the explanation is the API's own object, and what a newer daemon
  * adds is left to `--json`.
  */
-import { budgetColumns } from "./budget-table.js";
+
 import { formatDuration } from "../text/duration.js";
-import { inertLines, ruleColumns } from "./rule-table.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
+import { budgetColumns } from "./budget-table.js";
+import { inertLines, ruleColumns } from "./rule-table.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** What `sluice keys issue` asks the daemon for, from its flags. Pure. */
 import { periodSecondsMax } from "../../shared/bounds.js";
-import type { Failure } from "../../shared/error-code.js";
 import { parseKeyIssue } from "../../shared/domain/managed-key.js";
+import type { Failure } from "../../shared/error-code.js";
 import { parseTimestamp } from "../../shared/time.js";
 import type { Problem } from "./limit-flags.js";
 

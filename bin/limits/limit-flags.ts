@@ -5,8 +5,8 @@
  * Pure.
  */
 import type { Checked } from "../../shared/checked.js";
-import { type KeyGrammar, type LimitKey, parseKey } from "../../shared/domain/limit-key.js";
 import { numberOf } from "../../shared/config/settings/setting-kind.js";
+import { type KeyGrammar, type LimitKey, parseKey } from "../../shared/domain/limit-key.js";
 
 /** The flags that name a rule or a budget beside its subject; texts as they were typed. */
 export interface KeyFlags {

@@ -2,9 +2,9 @@
  * What the commands on rules and those on budgets differ in. What they do is in
  * `commands/run-limits.ts`.
  */
-import { budgetPeriodLabel, type BudgetScope } from "../../shared/domain/budget.js";
-import type { ErrorCode } from "../../shared/error-code.js";
+import { type BudgetScope, budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { effectiveSubject, periodLabel, type Scope } from "../../shared/domain/rule.js";
+import type { ErrorCode } from "../../shared/error-code.js";
 import type { AdminOp } from "../../shared/wire/message.js";
 import { budgetFlags } from "./budget-flags.js";
 import { renderBudgets } from "./budget-table.js";

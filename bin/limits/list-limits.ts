@@ -3,8 +3,8 @@
  * `rule-table.ts` and `budget-table.ts`.
  */
 import { isObject } from "../../shared/assert.js";
-import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { plainFailure } from "../../shared/error-code.js";
+import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { answered } from "../session/answered.js";
 import { refusal } from "../session/command-failure.js";
 

@@ -1,7 +1,7 @@
 /** How rules are shown. Pure; they are the API's own objects, of a list or of an explanation. */
 import { formatDuration } from "../text/duration.js";
-import type { Listed, LimitList } from "./list-limits.js";
 import { type Column, renderTable } from "../text/table.js";
+import type { LimitList, Listed } from "./list-limits.js";
 
 /** What every table of rules shows of one. */
 export function ruleColumns(nowMs: number): readonly Column<Listed>[] {

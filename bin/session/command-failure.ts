@@ -3,8 +3,8 @@
  * `--json`. It is made where the failure is met and printed in one place, `program.ts`.
  */
 import { type Problem, problemLine } from "../../shared/config/problems.js";
-import type { DaemonError } from "../../shared/wire/daemon-client.js";
 import { type Failure, failure, invalid } from "../../shared/error-code.js";
+import type { DaemonError } from "../../shared/wire/daemon-client.js";
 import { exitCodes } from "./exit-code.js";
 
 export interface CommandFailureOptions {

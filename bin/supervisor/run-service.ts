@@ -3,16 +3,17 @@
  * stop. What the process does in between is in `limiterd/` and `proxy/`; starting it again is the
  * supervisor's.
  */
-import type { Command } from "commander";
+
 import { setTimeout as delay } from "node:timers/promises";
+import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { createLog, type Log } from "../../shared/log.js";
 import { type ConfigurationFlags, requireConfiguration } from "../session/configuration.js";
 import { exitCodeForStartError, exitCodeHelp, exitCodes } from "../session/exit-code.js";
 import { newCommand } from "../session/new-command.js";
-import { stopGraceMs } from "./stop-deadlines.js";
 import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
+import { stopGraceMs } from "./stop-deadlines.js";
 
 export interface Part {
   readonly process: "proxy" | "limiterd";

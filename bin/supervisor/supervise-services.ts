@@ -2,9 +2,11 @@
  * Daemon and proxy under one roof: the daemon starts first and stops last, so that the proxy finds
  * it and its last settles are taken. One of them dying doesn't touch the other.
  */
-import { renderPartLogLine } from "./service-log-line.js";
+
 import { exitCodes } from "../session/exit-code.js";
+import type { Terminal } from "../session/terminal.js";
 import type { PartExit } from "./restart-pause.js";
+import { renderPartLogLine } from "./service-log-line.js";
 import {
   howItEnded,
   type PartEvents,
@@ -12,7 +14,6 @@ import {
   type PartReady,
   SupervisedPart,
 } from "./supervised-service.js";
-import type { Terminal } from "../session/terminal.js";
 
 export interface SuperviseOptions {
   readonly limiterd: PartOptions;

@@ -3,9 +3,9 @@
  * groups. Pure.
  */
 import type { Grouping } from "../../limiterd/handlers/admin/usage-window.js";
-import { dayChart } from "./day-chart.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
+import { dayChart } from "./day-chart.js";
 import type { UsageGroup, UsageSummary, UsageTotals } from "./usage-summary.js";
 import { daysOf, type UsageWindow } from "./usage-window.js";
 

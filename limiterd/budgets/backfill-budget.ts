@@ -5,16 +5,16 @@
  */
 import { addCost, emptySum } from "../../shared/domain/money.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
+import type { DaemonState } from "../state.js";
+import { StoreUnreadableError } from "../store/store.js";
+import { writeSlices } from "../store/writer.js";
+import { labelPrefix, totalPrefix } from "../usage/rollup-keys.js";
+import type { UsageLog } from "../usage/usage-log.js";
+import { readRecords, sumDays } from "../usage/usage-reader.js";
 import { type Account, type Budget, type Found, startOf } from "./budget-account.js";
 import type { BudgetBookPorts } from "./budget-book.js";
 import { budgetChange, spendChange } from "./budget-store.js";
-import { labelPrefix, totalPrefix } from "../usage/rollup-keys.js";
 import { addFound } from "./spend.js";
-import type { DaemonState } from "../state.js";
-import { StoreUnreadableError } from "../store/store.js";
-import type { UsageLog } from "../usage/usage-log.js";
-import { readRecords, sumDays } from "../usage/usage-reader.js";
-import { writeSlices } from "../store/writer.js";
 
 /** The first midnight at or after a moment. */
 function midnightFrom(ms: number): number {

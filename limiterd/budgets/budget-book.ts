@@ -6,12 +6,13 @@
 import {
   amountSum,
   type BudgetDefinition,
-  budgetId,
   type BudgetKey,
+  budgetId,
   compareBudgets,
 } from "../../shared/domain/budget.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { RuleSource } from "../../shared/domain/rule.js";
+import type { UsageRecord } from "../usage/usage-records.js";
 import {
   type Account,
   accountsOf,
@@ -31,7 +32,6 @@ import {
   isFull,
   type PeriodSpend,
 } from "./spend.js";
-import type { UsageRecord } from "../usage/usage-records.js";
 
 export interface BudgetBookPorts {
   /**

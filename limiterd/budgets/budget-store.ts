@@ -7,12 +7,12 @@
 import { assert, isCount } from "../../shared/assert.js";
 import { type BudgetDefinition, budgetScopes } from "../../shared/domain/budget.js";
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
+import type { Change } from "../store/store.js";
+import type { Contributor } from "../store/writer.js";
+import type { UsageLog } from "../usage/usage-log.js";
 import { type Account, accountsOf, type Budget } from "./budget-account.js";
 import type { BudgetBook, RestoredBudget } from "./budget-book.js";
 import { type Spends, spendsFromStored, spendsToStored } from "./spend.js";
-import type { Change } from "../store/store.js";
-import type { UsageLog } from "../usage/usage-log.js";
-import type { Contributor } from "../store/writer.js";
 
 /**
  * `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs,

@@ -5,20 +5,20 @@
 import { isCount } from "../../shared/assert.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
+import type { Change, Store } from "../store/store.js";
+import { damaged } from "../usage/usage-reader.js";
 import type { Account, Budget } from "./budget-account.js";
 import { type BudgetBook, type BudgetBookPorts, createBudgetBook } from "./budget-book.js";
 import {
   anchorsKey,
   budgetChange,
   budgetFromStored,
+  type SpendsLogged,
   spendFromStored,
   spendLogFromStored,
   spendRemovals,
-  type SpendsLogged,
   splitSpendKey,
 } from "./budget-store.js";
-import type { Change, Store } from "../store/store.js";
-import { damaged } from "../usage/usage-reader.js";
 
 export interface RestoredBudgets {
   readonly budgets: BudgetBook;

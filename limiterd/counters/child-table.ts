@@ -10,11 +10,11 @@ import { type NameReader, nameWords, readName } from "./child-name.js";
 import {
   Block,
   blockShift,
+  dirtyMark,
   goneMark,
   isNamed,
   numbersPerRecord,
   outMark,
-  dirtyMark,
   recordUnits,
   unitsAhead,
   unitsPerBlock,

@@ -5,10 +5,11 @@
  * So what the garbage collector has to look at is what is in flight, however many children there
  * are.
  */
+
+import { type HashKey, NameReader } from "./child-name.js";
 import { dirtyMark, outMark } from "./child-record.js";
 import { ChildTable, type Walk } from "./child-table.js";
-import { type HashKey, NameReader } from "./child-name.js";
-import { copyCounter, Counter, type Rule } from "./counter.js";
+import { Counter, copyCounter, type Rule } from "./counter.js";
 import type { Window } from "./window.js";
 
 /** What the children of all templates of a book share. */

@@ -88,13 +88,13 @@ export function addToWindow(
  * request is withdrawn that a reset has forgotten.
  */
 function bounded(count: number): number {
-  return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : count < 0 ? 0 : count;
+  return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Math.max(count, 0);
 }
 
 /** Milliseconds of the previous window that still weigh at `nowMs`. */
 function remainingMs(window: Window, periodMs: number, nowMs: number): number {
   const left = window.startMs + periodMs - nowMs;
-  return left > periodMs ? periodMs : left;
+  return Math.min(left, periodMs);
 }
 
 export function estimateRequests(window: Window, periodMs: number, nowMs: number): number {

@@ -6,8 +6,8 @@
 import { helloDeadlineMs } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
 import type { FrameReader } from "../../shared/wire/codec.js";
-import { handleFrame } from "./handle-message.js";
 import type { DaemonState, PeerState } from "../state.js";
+import { handleFrame } from "./handle-message.js";
 
 /** Takes a new connection in; it is nobody yet. */
 export function connect(

@@ -3,30 +3,28 @@
  * Synchronous from bytes to verdict; what must reach the store is handed to the writer. Time is
  * read by the caller, once per message.
  */
+
+import { unreachable } from "../../shared/assert.js";
 import { leasesPerPeerMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
-import {
-  type Admin,
-  type Admit,
-  type Hello,
-  type RefusalNote,
-  type Reroute,
-  type Settle,
-  type ToDaemon,
+import { wireVersion } from "../../shared/version.js";
+import type {
+  Admin,
+  Admit,
+  Hello,
+  RefusalNote,
+  Reroute,
+  Settle,
+  ToDaemon,
 } from "../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
-import { wireVersion } from "../../shared/version.js";
-import { unreachable } from "../../shared/assert.js";
-import { admit, noRules, readmit } from "../rules/admit.js";
-import { announce, tellStoreState } from "./announce.js";
-import { authorize, deny } from "./authorize.js";
-import { hold, isSameTarget, matchTarget, release } from "../rules/charge.js";
-import { countSettle, journalEntryOf, recountLease, uncountedLsn } from "../rules/count-settle.js";
-import { handleAdmin } from "./admin/handle-admin.js";
 import { identifyCaller, keyOf } from "../keys/identify-caller.js";
 import { proxyChange } from "../lifecycle/snapshot.js";
-import { inOrder } from "../rules/rule-book.js";
 import type { Proxy } from "../proxies.js";
+import { admit, noRules, readmit } from "../rules/admit.js";
+import { hold, isSameTarget, matchTarget, release } from "../rules/charge.js";
+import { countSettle, journalEntryOf, recountLease, uncountedLsn } from "../rules/count-settle.js";
+import { inOrder } from "../rules/rule-book.js";
 import {
   type DaemonState,
   enforcedBudgets,
@@ -34,8 +32,11 @@ import {
   isLimited,
   type PeerState,
 } from "../state.js";
-import { recordUsage } from "./record-usage.js";
+import { handleAdmin } from "./admin/handle-admin.js";
 import { countInertBudgets } from "./admin/status.js";
+import { announce, tellStoreState } from "./announce.js";
+import { authorize, deny } from "./authorize.js";
+import { recordUsage } from "./record-usage.js";
 
 /** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
 export function handleFrame(

@@ -3,7 +3,7 @@
  * else. They are never removed, so that a key's id says for ever whose it was, and a gateway that
  * had a key never opens again by itself.
  */
-import { keyId, type KeyDefinition } from "../../shared/domain/managed-key.js";
+import { type KeyDefinition, keyId } from "../../shared/domain/managed-key.js";
 
 export interface ManagedKey extends KeyDefinition {
   readonly number: number;

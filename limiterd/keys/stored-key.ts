@@ -5,8 +5,8 @@
 import { isCount } from "../../shared/assert.js";
 import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
-import { createKeyRing, type KeyRing, type ManagedKey } from "./key-ring.js";
 import { type Change, type Store, StoreUnreadableError } from "../store/store.js";
+import { createKeyRing, type KeyRing, type ManagedKey } from "./key-ring.js";
 
 /** What is to be written for a key as it is now. */
 export function keyChange({

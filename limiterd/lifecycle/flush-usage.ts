@@ -5,8 +5,8 @@
  * loses and doubles nothing.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
-import type { DaemonState } from "../state.js";
 import { spendChange } from "../budgets/budget-store.js";
+import type { DaemonState } from "../state.js";
 import { rolledUpMark } from "../store/store.js";
 import { writeSlices } from "../store/writer.js";
 

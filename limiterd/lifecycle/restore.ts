@@ -4,25 +4,25 @@
  * 9).
  */
 import { isCount } from "../../shared/assert.js";
-import type { HashKey } from "../counters/child-name.js";
-import { replaySettle } from "../rules/count-settle.js";
-import type { KeyRing } from "../keys/key-ring.js";
-import { createProxies, type Proxies } from "../proxies.js";
-import { createRuleBook, type RuleBook } from "../rules/rule-book.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
+import type { HashKey } from "../counters/child-name.js";
+import type { KeyRing } from "../keys/key-ring.js";
 import { restoreKeys } from "../keys/stored-key.js";
+import { createProxies, type Proxies } from "../proxies.js";
+import { replaySettle } from "../rules/count-settle.js";
+import { createRuleBook, type RuleBook } from "../rules/rule-book.js";
 import {
-  epochStartKey,
   type Change,
+  epochStartKey,
   journalFromStored,
   proxyFromStored,
   resetKey,
   ruleFromStored,
   ruleRemoved,
   ruleWritten,
-  splitWindowKey,
   type Store,
   StoreUnreadableError,
+  splitWindowKey,
   windowFromStored,
 } from "../store/store.js";
 

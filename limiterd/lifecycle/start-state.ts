@@ -3,22 +3,22 @@
  * daemon is written down.
  */
 import { commitDelayMs } from "../../shared/bounds.js";
+import type { Inert } from "../../shared/config/inert-rule.js";
 import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import { keyNumber } from "../../shared/domain/managed-key.js";
 import type { RuleDefinition } from "../../shared/domain/rule.js";
-import { noteStoreState } from "../handlers/announce.js";
-import { budgetChange, createSpendLog } from "../budgets/budget-store.js";
-import type { HashKey } from "../counters/child-name.js";
 import { beginBackfill, createSpentOnDays } from "../budgets/backfill-budget.js";
-import type { Inert } from "../../shared/config/inert-rule.js";
-import { createRefusals } from "../rules/refusals.js";
-import { restore } from "./restore.js";
+import { budgetChange, createSpendLog } from "../budgets/budget-store.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
-import { restoreUsage } from "../usage/restore-usage.js";
-import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
+import type { HashKey } from "../counters/child-name.js";
 import { findInertRules, inertOnes } from "../handlers/admin/status.js";
+import { noteStoreState } from "../handlers/announce.js";
+import { createRefusals } from "../rules/refusals.js";
+import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
 import type { Store } from "../store/store.js";
 import { createWriter } from "../store/writer.js";
+import { restoreUsage } from "../usage/restore-usage.js";
+import { restore } from "./restore.js";
 
 export interface StartPorts {
   readonly store: Store;

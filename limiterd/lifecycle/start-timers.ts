@@ -4,12 +4,12 @@
  */
 import { journalBytesMax, reconnectGraceMs } from "../../shared/bounds.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
-import { flushUsage } from "./flush-usage.js";
 import { endReconnectGrace } from "../handlers/handle-message.js";
+import { writeSlices } from "../store/writer.js";
+import { createUsageTrimmer } from "../usage/trim-usage.js";
+import { flushUsage } from "./flush-usage.js";
 import { removeStaleWindows, snapshot, sweepChildren, sweepSpends } from "./snapshot.js";
 import type { Started } from "./start-state.js";
-import { createUsageTrimmer } from "../usage/trim-usage.js";
-import { writeSlices } from "../store/writer.js";
 
 export interface TimerPorts {
   /** Wall time in ms since the epoch. */

@@ -14,7 +14,6 @@ import type {
   Target,
 } from "../../shared/wire/message.js";
 import { type BudgetMatching, judgeBudgets } from "../budgets/judge-budgets.js";
-import { type Counter, inOrder, type RuleBook } from "./rule-book.js";
 import {
   addToWindow,
   estimateRequests,
@@ -23,6 +22,7 @@ import {
   waitForRequests,
   waitForTokens,
 } from "../counters/window.js";
+import { type Counter, inOrder, type RuleBook } from "./rule-book.js";
 
 export interface AdmissionRequest {
   readonly userPath: string;

@@ -3,8 +3,8 @@
  * or counted after the fact; its gauges are given back. Whether it may be is not asked here.
  */
 import type { Target } from "../../shared/wire/message.js";
-import { type Counter, inOrder, type RuleBook } from "./rule-book.js";
 import { addToWindow, rollWindow } from "../counters/window.js";
+import { type Counter, inOrder, type RuleBook } from "./rule-book.js";
 
 /**
  * All counters that a request to this target meets now; the user path's alone while it has none.

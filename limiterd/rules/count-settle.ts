@@ -7,11 +7,11 @@
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import type { Lease, Settle } from "../../shared/wire/message.js";
 import { isUnnumbered, unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
-import { charge, isSameTarget, matchAll, matchTarget } from "./charge.js";
 import type { Proxy } from "../proxies.js";
-import type { Counter, RuleBook } from "./rule-book.js";
 import type { DaemonState, HeldLease } from "../state.js";
 import type { JournalEntry } from "../store/store.js";
+import { charge, isSameTarget, matchAll, matchTarget } from "./charge.js";
+import type { Counter, RuleBook } from "./rule-book.js";
 
 /**
  * The number of an admission that no window counts, for requests while rate limits are off, or from

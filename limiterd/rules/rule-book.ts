@@ -5,19 +5,19 @@
  */
 import {
   effectiveSubject,
-  ruleId,
   type RuleDefinition,
   type RuleKey,
   type RuleSource,
+  ruleId,
 } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/wire/message.js";
 import type { HashKey } from "../counters/child-name.js";
 import { Children, CounterPool } from "../counters/children.js";
-import { copyCounter, Counter, type Rule } from "../counters/counter.js";
+import { Counter, copyCounter, type Rule } from "../counters/counter.js";
 import { createDirtyWindows, type DirtyWindow } from "../counters/dirty-windows.js";
+import { clearWindow, newWindow } from "../counters/window.js";
 import { createSortedRules } from "./sorted-rules.js";
 import { createTemplates, type Forgotten, type Templates } from "./templates.js";
-import { clearWindow, newWindow } from "../counters/window.js";
 
 export type { Counter, Rule } from "../counters/counter.js";
 

@@ -3,9 +3,9 @@
  * again. Each sum decides for itself, by its number, which of these it holds already.
  */
 import { isCount } from "../../shared/assert.js";
-import { createRollups, type RollupPorts } from "./rollups.js";
 import type { Store } from "../store/store.js";
 import { rolledUpMark } from "../store/store.js";
+import { createRollups, type RollupPorts } from "./rollups.js";
 import { createUsageLog, type UsageLog } from "./usage-log.js";
 import { damaged } from "./usage-reader.js";
 import { recordsFromStored } from "./usage-records.js";

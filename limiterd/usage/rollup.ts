@@ -104,7 +104,7 @@ export function copyRollup(sum: Rollup): Rollup {
 }
 
 function bounded(count: number): number {
-  return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : count;
+  return Math.min(count, Number.MAX_SAFE_INTEGER);
 }
 
 /**

@@ -7,18 +7,18 @@
  */
 import { modelsPerDayMax, rollupCellsMax } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { type Change, type Store, StoreUnreadableError } from "../store/store.js";
 import {
   addRollup,
   copyRollup,
   emptyRollup,
-  recordKeyIn,
   type Rollup,
+  recordKeyIn,
   rollupFromStored,
   rollupOf,
   rollupToStored,
 } from "./rollup.js";
-import { daysUnder, labelPrefix, modelsPrefix, modelSuffix, totalPrefix } from "./rollup-keys.js";
-import { type Change, type Store, StoreUnreadableError } from "../store/store.js";
+import { daysUnder, labelPrefix, modelSuffix, modelsPrefix, totalPrefix } from "./rollup-keys.js";
 import type { UsageRecord } from "./usage-records.js";
 
 export interface RollupPorts {

@@ -4,8 +4,8 @@
  */
 import { batchesPerTrim, rollupDaysMin, sumsPerTrim } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
-import { dayOfKey } from "./rollup-keys.js";
 import type { Change, Store } from "../store/store.js";
+import { dayOfKey } from "./rollup-keys.js";
 import { usageKey } from "./usage-records.js";
 
 export interface UsageTrimmer {

@@ -6,9 +6,9 @@
  * recording.
  */
 import { rollupRecordsMax, rollupsDirtyMax } from "../../shared/bounds.js";
-import type { Cell, Rollups } from "./rollups.js";
-import { recordsToStored, usageKey, type UsageRecord } from "./usage-records.js";
 import type { Contributor } from "../store/writer.js";
+import type { Cell, Rollups } from "./rollups.js";
+import { recordsToStored, type UsageRecord, usageKey } from "./usage-records.js";
 
 /** Records that the store doesn't hold yet; `key` null: their batch is still open. */
 export interface UnwrittenRecords {

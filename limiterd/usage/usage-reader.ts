@@ -3,12 +3,12 @@
  * yet, each once. Between two slices the daemon does its other work.
  */
 import { rollupsPerSlice, unstoredPerSlice } from "../../shared/bounds.js";
-import { dayIn, daysUnder } from "./rollup-keys.js";
-import { addRollup, emptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
-import type { RollupView } from "./rollups.js";
 import { type Store, StoreUnreadableError } from "../store/store.js";
+import { addRollup, emptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
+import { dayIn, daysUnder } from "./rollup-keys.js";
+import type { RollupView } from "./rollups.js";
 import type { UsageLog } from "./usage-log.js";
-import { recordsFromStored, usageKey, type UsageRecord } from "./usage-records.js";
+import { recordsFromStored, type UsageRecord, usageKey } from "./usage-records.js";
 
 export interface UsageReader {
   readonly store: Store;

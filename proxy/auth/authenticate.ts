@@ -3,13 +3,14 @@
  * the master key and JWTs are judged here; managed keys, and whether anybody may call without
  * credentials, are the daemon's to say (`authorize-caller.ts`, or the admission itself).
  */
-import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
+
 import { looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
+import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Claimed } from "../../shared/wire/message.js";
+import type { Area } from "../http/match-route.js";
 import { looksLikeJwt } from "./jwt-path.js";
 import type { JwtVerifier } from "./jwt-verifier.js";
-import type { Area } from "../http/match-route.js";
 
 export interface Credentials {
   readonly masterKey: string | null;

@@ -5,13 +5,13 @@
  */
 import { unauthorizedBodyBytesMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
-import type { Authentication, Caller } from "./authenticate.js";
-import { limiterUnavailable } from "../limiter/daemon-calls.js";
-import type { Exchange } from "../http/exchange.js";
 import type { RequestRecord } from "../gateway.js";
-import type { Limiter } from "../limiter/limiter.js";
+import type { Exchange } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
 import { replyFailure } from "../http/respond.js";
+import { limiterUnavailable } from "../limiter/daemon-calls.js";
+import type { Limiter } from "../limiter/limiter.js";
+import type { Authentication, Caller } from "./authenticate.js";
 
 /**
  * The caller with its effective user path, or the refusal. At once for whom the proxy vouches, and

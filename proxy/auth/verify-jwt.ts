@@ -7,11 +7,11 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
-import type { JWTVerifyGetKey, JWTVerifyOptions, JSONWebKeySet } from "jose";
+import type { JSONWebKeySet, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { keySetBytesMax, keySetLoadMs } from "../../shared/bounds.js";
 import type { JwtIssuerConfig } from "../../shared/config/config.js";
 import type { Log } from "../../shared/log.js";
-import type { JwtIssuer, Judgement } from "./jwt-verifier.js";
+import type { Judgement, JwtIssuer } from "./jwt-verifier.js";
 import { createKeySource, type KeySource, type KeySourceAges } from "./key-source.js";
 
 type Jose = typeof import("jose");

@@ -12,9 +12,9 @@
  */
 import { isObject } from "../../shared/assert.js";
 import { subjectBytesMax } from "../../shared/bounds.js";
+import { utf8Bytes } from "../../shared/domain/user-path.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { utf8Bytes } from "../../shared/domain/user-path.js";
 import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
 
 /** The operations whose request is a JSON object that names a model. */

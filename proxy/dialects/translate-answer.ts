@@ -10,7 +10,12 @@ import {
   translatedEventCharsMax,
 } from "../../shared/bounds.js";
 import { ElidedJson } from "../body/elided-json.js";
+import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
+import { errorInsideSuccess, isSomeAnswer } from "../upstream/upstream-error.js";
+import { beforeAnyText } from "../usage/event-reader.js";
+import { findUsage, usageAtEnd } from "../usage/read-usage.js";
 import { EventSplitter, formatEvent } from "./event-stream.js";
+import type { AnswerTranslator, WholeAnswer } from "./translated-upstream.js";
 import type {
   AnswerContext,
   ClientEvent,
@@ -18,11 +23,6 @@ import type {
   Translation,
 } from "./translation/translation.js";
 import { UntranslatableAnswer } from "./translation/untranslatable-answer.js";
-import { beforeAnyText } from "../usage/event-reader.js";
-import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
-import { findUsage, usageAtEnd } from "../usage/read-usage.js";
-import type { AnswerTranslator, WholeAnswer } from "./translated-upstream.js";
-import { errorInsideSuccess, isSomeAnswer } from "../upstream/upstream-error.js";
 
 /** `eventCharsMax`: of one event of the provider's stream; a larger one ends it in an error. */
 export function createAnswerTranslator(

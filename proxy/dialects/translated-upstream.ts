@@ -5,7 +5,6 @@
  * translated.
  */
 import { headerOf, withContentType } from "../http/copy-headers.js";
-import { FailedAnswer, UntranslatableAnswer } from "./translation/untranslatable-answer.js";
 import type {
   Upstream,
   UpstreamCall,
@@ -13,6 +12,7 @@ import type {
   UpstreamRequest,
   UpstreamSink,
 } from "../upstream/upstream.js";
+import { FailedAnswer, UntranslatableAnswer } from "./translation/untranslatable-answer.js";
 
 /**
  * `untouched`: it is an error, or no answer at all, as the provider gave it. `events`: the stream

@@ -2,18 +2,19 @@
  * What every limited request goes through, whatever it asks for: it is admitted or answered, and
  * settled when it has ended.
  */
-import type { Failure } from "../../shared/error-code.js";
+
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
+import type { Failure } from "../../shared/error-code.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { SuccessHeaders, Target } from "../../shared/wire/message.js";
 import type { Caller } from "../auth/authenticate.js";
 import { authorizeCaller, refuseCaller } from "../auth/authorize-caller.js";
-import { limiterUnavailable } from "../limiter/daemon-calls.js";
-import type { Exchange } from "../http/exchange.js";
-import type { Forwarded } from "../upstream/forward.js";
 import type { Gateway, RequestRecord } from "../gateway.js";
-import type { Admission } from "../limiter/limiter.js";
+import type { Exchange } from "../http/exchange.js";
 import { replyFailure, replyRefused } from "../http/respond.js";
+import { limiterUnavailable } from "../limiter/daemon-calls.js";
+import type { Admission } from "../limiter/limiter.js";
+import type { Forwarded } from "../upstream/forward.js";
 import { usageRecord } from "../usage/usage-record.js";
 
 export interface Admitted {

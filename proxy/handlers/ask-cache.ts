@@ -8,17 +8,17 @@ import type { Operation } from "../../shared/operation.js";
 import type { Target } from "../../shared/wire/message.js";
 import type { Caller } from "../auth/authenticate.js";
 import { authorizeCaller, refuseCaller } from "../auth/authorize-caller.js";
+import type { Gateway, RequestRecord } from "../gateway.js";
+import type { Exchange } from "../http/exchange.js";
+import { requestIdHeaders, targetHeader } from "../http/respond.js";
+import type { Route } from "../routing/resolve-model.js";
+import type { Forwarded } from "../upstream/forward.js";
+import { cachedRecord } from "../usage/usage-record.js";
 import { readCacheControl } from "./cache/cache-control.js";
 import { cacheHead, isCacheableRequest, isWholeAnswer } from "./cache/cacheable.js";
-import type { Exchange } from "../http/exchange.js";
-import type { Forwarded } from "../upstream/forward.js";
-import type { Gateway, RequestRecord } from "../gateway.js";
-import type { ModelCall } from "./model-call.js";
 import { RecordingExchange } from "./cache/recording-exchange.js";
-import type { Route } from "../routing/resolve-model.js";
 import type { CacheHit, ResponseCache } from "./cache/response-cache.js";
-import { requestIdHeaders, targetHeader } from "../http/respond.js";
-import { cachedRecord } from "../usage/usage-record.js";
+import type { ModelCall } from "./model-call.js";
 
 /** What makes a proxy keep answers. */
 export interface ResponseCaching {

@@ -3,16 +3,16 @@
  * can count.
  */
 import type { Failure } from "../../shared/error-code.js";
-import { refuseUnadmitted } from "./admitted-request.js";
 import type { Caller } from "../auth/authenticate.js";
+import type { Gateway, RequestRecord } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
-import { forward } from "../upstream/forward.js";
-import type { Gateway, RequestRecord } from "../gateway.js";
-import { readJsonCall } from "./json-call.js";
-import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { targetHeader } from "../http/respond.js";
+import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
+import { forward } from "../upstream/forward.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
+import { refuseUnadmitted } from "./admitted-request.js";
+import { readJsonCall } from "./json-call.js";
 
 /** Never rejects. */
 export async function countTokens(

@@ -6,12 +6,12 @@
 import { assert } from "../../shared/assert.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/wire/message.js";
+import type { RequestRecord, Tried } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
+import { successHeaders } from "../http/respond.js";
+import type { Admission, Limiter } from "../limiter/limiter.js";
 import { isMoreUseful } from "../upstream/failover-reason.js";
 import type { Forwarded } from "../upstream/forward.js";
-import type { RequestRecord, Tried } from "../gateway.js";
-import type { Admission, Limiter } from "../limiter/limiter.js";
-import { successHeaders } from "../http/respond.js";
 
 export interface FailOver {
   readonly limiter: Limiter;

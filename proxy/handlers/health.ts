@@ -1,7 +1,7 @@
 /** GET /health and /ready: free of credentials and limits. */
 import { version } from "../../shared/version.js";
-import type { Exchange } from "../http/exchange.js";
 import type { Gateway } from "../gateway.js";
+import type { Exchange } from "../http/exchange.js";
 import { replyJson } from "../http/respond.js";
 
 /** Alive: 200 as long as the process answers, whatever else is wrong. Returns the status. */

@@ -7,26 +7,26 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import type { RewriterName } from "../../shared/config/settings/rewriter-settings.js";
 import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { chooseDialect } from "../dialects/choose-dialect.js";
-import { withoutSignatures } from "../dialects/translation/thought-signature.js";
-import type {
-  JsonObject,
-  TranslatedRequest,
-  Translation,
-} from "../dialects/translation/translation.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
-import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import {
   type JsonOperation,
   type ModelBody,
   parseModelBody,
   rewriteModelBody,
 } from "../body/model-body.js";
-import { notOffered } from "../routing/not-offered.js";
 import { promptBytes } from "../body/prompt-bytes.js";
 import type { PromptDialect } from "../body/rewriters/rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
+import { chooseDialect } from "../dialects/choose-dialect.js";
 import { createAnswerTranslator } from "../dialects/translate-answer.js";
+import { withoutSignatures } from "../dialects/translation/thought-signature.js";
+import type {
+  JsonObject,
+  TranslatedRequest,
+  Translation,
+} from "../dialects/translation/translation.js";
+import { notOffered } from "../routing/not-offered.js";
+import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 
 export async function readJsonCall(
   operation: JsonOperation,

@@ -6,8 +6,8 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import type { RewriterName } from "../../shared/config/settings/rewriter-settings.js";
 import type { Failure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import type { Exchange } from "../http/exchange.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
+import type { Exchange } from "../http/exchange.js";
 import type { Spool } from "../http/upload.js";
 import type { RequestBody } from "../upstream/upstream.js";
 

@@ -5,23 +5,23 @@
 import { assert } from "../../shared/assert.js";
 import type { Failure } from "../../shared/error-code.js";
 import type { Target } from "../../shared/wire/message.js";
-import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
-import { askCache } from "./ask-cache.js";
 import type { Caller } from "../auth/authenticate.js";
+import { translatedUpstream } from "../dialects/translated-upstream.js";
+import type { Gateway, RequestRecord } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType, withoutDialect } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
-import { failOver } from "./fail-over.js";
-import { type Forwarded, forward } from "../upstream/forward.js";
-import type { Gateway, RequestRecord } from "../gateway.js";
-import { readJsonCall } from "./json-call.js";
 import type { LimitedOperation } from "../http/match-route.js";
-import type { CallSource, ModelCall, ReadCall } from "./model-call.js";
-import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
-import { readMultipartCall } from "./multipart-call.js";
-import { resolveModel } from "../routing/resolve-model.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
-import { translatedUpstream } from "../dialects/translated-upstream.js";
+import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
+import { resolveModel } from "../routing/resolve-model.js";
+import { type Forwarded, forward } from "../upstream/forward.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
+import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
+import { askCache } from "./ask-cache.js";
+import { failOver } from "./fail-over.js";
+import { readJsonCall } from "./json-call.js";
+import type { CallSource, ModelCall, ReadCall } from "./model-call.js";
+import { readMultipartCall } from "./multipart-call.js";
 
 /** Answers the exchange; the record learns what the log line tells. Never rejects. */
 export async function modelRequest(

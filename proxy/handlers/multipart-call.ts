@@ -5,12 +5,10 @@
  */
 import { heldUploadBytesMax, subjectBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
+import { utf8Bytes } from "../../shared/domain/user-path.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { utf8Bytes } from "../../shared/domain/user-path.js";
-import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { boundaryOf, FieldFinder, type FieldPlace } from "../body/multipart.js";
-import { notOffered } from "../routing/not-offered.js";
 import {
   type Spool,
   SpoolFailed,
@@ -18,6 +16,8 @@ import {
   UploadRefused,
   UploadTooLarge,
 } from "../http/upload.js";
+import { notOffered } from "../routing/not-offered.js";
+import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 
 export async function readMultipartCall(
   operation: Operation,

@@ -4,13 +4,16 @@
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
-import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
 import type { Caller } from "../auth/authenticate.js";
+import { modelInPath, operationAt } from "../body/passthrough-model.js";
+import { PeekedBody } from "../body/peeked-body.js";
+import type { Gateway, RequestRecord } from "../gateway.js";
 import { forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
-import type { Gateway, RequestRecord } from "../gateway.js";
+import { successHeaders, targetHeader } from "../http/respond.js";
+import { UploadGone, UploadTooLarge } from "../http/upload.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
-import { modelInPath, operationAt } from "../body/passthrough-model.js";
+import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
 import {
   isCleanQuery,
   originPath,
@@ -18,10 +21,7 @@ import {
   restProblem,
   splitPassthrough,
 } from "../upstream/passthrough-path.js";
-import { PeekedBody } from "../body/peeked-body.js";
-import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
-import { successHeaders, targetHeader } from "../http/respond.js";
-import { UploadGone, UploadTooLarge } from "../http/upload.js";
+import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
 
 /** Answers the exchange; the record learns what the log line tells. Never rejects. */
 export async function passthroughRequest(

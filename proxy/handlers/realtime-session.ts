@@ -5,29 +5,29 @@
  */
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Target } from "../../shared/wire/message.js";
-import {
-  admitRequest,
-  type Admitted,
-  refuseUnadmitted,
-  settleRequest,
-} from "./admitted-request.js";
 import type { Caller } from "../auth/authenticate.js";
-import type { ClientSocket, Exchange } from "../http/exchange.js";
+import { modelInPath, usableModel } from "../body/passthrough-model.js";
 import type { Gateway, RequestRecord } from "../gateway.js";
+import type { ClientSocket, Exchange } from "../http/exchange.js";
+import { successHeaders, targetHeader } from "../http/respond.js";
+import { handshakeHeaders, isCrossOrigin } from "../http/web-socket-handshake.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { notOffered } from "../routing/not-offered.js";
-import { modelInPath, usableModel } from "../body/passthrough-model.js";
+import { resolveModel } from "../routing/resolve-model.js";
+import { tunnelSession } from "../upstream/passthrough/tunnel-session.js";
 import {
   exchangeParameter,
   isCleanQuery,
   parameterOf,
   passedQuery,
 } from "../upstream/passthrough-path.js";
+import {
+  type Admitted,
+  admitRequest,
+  refuseUnadmitted,
+  settleRequest,
+} from "./admitted-request.js";
 import { passthroughRoute } from "./passthrough-request.js";
-import { resolveModel } from "../routing/resolve-model.js";
-import { successHeaders, targetHeader } from "../http/respond.js";
-import { tunnelSession } from "../upstream/passthrough/tunnel-session.js";
-import { handshakeHeaders, isCrossOrigin } from "../http/web-socket-handshake.js";
 
 /**
  * GET /v1/realtime?model=…: the first target that admits; what it was opened at, it stays at. Never

@@ -2,11 +2,12 @@
  * GET /v1/models and /v1/models/{id}: the models that can be named, in the dialect of who asks. A
  * client that speaks Anthropic's names the version of that API in a header.
  */
-import type { Exchange } from "../http/exchange.js";
+
 import type { Gateway, RequestRecord } from "../gateway.js";
+import type { Exchange } from "../http/exchange.js";
+import { replyFailure, replyJson, speaksMessages } from "../http/respond.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { type ListedModel, listedModel, listModels } from "../routing/resolve-model.js";
-import { replyFailure, replyJson, speaksMessages } from "../http/respond.js";
 
 /** All of them, on one page. */
 export function replyModels(gateway: Gateway, exchange: Exchange, record: RequestRecord): void {

@@ -11,19 +11,19 @@ import { assert, isObject } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
 import type { Caller } from "../auth/authenticate.js";
+import { kindOf } from "../body/model-body.js";
+import { boundaryOf } from "../body/multipart.js";
+import type { Gateway, RequestRecord } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
-import { type Forwarded, forward } from "../upstream/forward.js";
-import type { Gateway, RequestRecord } from "../gateway.js";
-import { kindOf } from "../body/model-body.js";
-import { noForm } from "./multipart-call.js";
-import { boundaryOf } from "../body/multipart.js";
-import { parseJson } from "../usage/read-usage.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
+import { type Forwarded, forward } from "../upstream/forward.js";
 import type { RequestBody, UpstreamRequest } from "../upstream/upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
+import { parseJson } from "../usage/read-usage.js";
+import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
+import { noForm } from "./multipart-call.js";
 
 export type StoredOperation = Extract<Operation, "files" | "batches" | "responses">;
 

@@ -6,12 +6,12 @@ import { createServer, IncomingMessage, type Server, type ServerResponse } from 
 import type { Socket } from "node:net";
 import { endsPerTurn } from "../../shared/bounds.js";
 import { invalid, plainFailure } from "../../shared/error-code.js";
+import { createThrottledQueue } from "../../shared/throttled-queue.js";
 import type { Exchange } from "./exchange.js";
 import { NodeExchange } from "./node-exchange.js";
-import { createThrottledQueue } from "../../shared/throttled-queue.js";
 import { headerBytesMax, refuseConnect, refuseUnreadable } from "./refuse-unreadable.js";
-import { replyFailure } from "./respond.js";
 import { createRequestIds } from "./request-id.js";
+import { replyFailure } from "./respond.js";
 import { createUpgradeExchange } from "./upgrade-exchange.js";
 import { isHandshake } from "./web-socket-handshake.js";
 

@@ -2,10 +2,11 @@
  * Failures, verdicts and successes as HTTP responses (CONTRACT sections 1 and 4): the one place
  * where an error gets its shape and a limit its headers.
  */
-import type { Failure } from "../../shared/error-code.js";
-import { failure } from "../../shared/error-code.js";
+
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { targetName } from "../../shared/domain/target-name.js";
+import type { Failure } from "../../shared/error-code.js";
+import { failure } from "../../shared/error-code.js";
 import type { Breach, BudgetBreach, SuccessHeaders, Target } from "../../shared/wire/message.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";

@@ -2,10 +2,11 @@
  * A spool in the temporary directory: a file without a name, so that nothing is left of it however
  * the process ends.
  */
+
+import { randomUUID } from "node:crypto";
 import { open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { randomUUID } from "node:crypto";
 import { type Spool, SpoolFailed } from "./upload.js";
 
 const pieceBytes = 64 * 1024;

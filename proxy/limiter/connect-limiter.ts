@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
-import { dial } from "../../shared/wire/ipc.js";
 import type { Log } from "../../shared/log.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
+import { dial } from "../../shared/wire/ipc.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { createLimiterClient, type LimiterClient } from "./limiter-client.js";
 

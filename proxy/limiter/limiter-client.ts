@@ -4,32 +4,11 @@
  * reconnect, and applies the failure mode when the daemon is away past its deadline. What a verdict
  * means for HTTP is not here.
  */
-import { admissionsWaitingMax, endsPerTurn } from "../../shared/bounds.js";
+
 import { assert, isCount } from "../../shared/assert.js";
+import { admissionsWaitingMax, endsPerTurn } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
-import { helloMessages } from "./hello.js";
-import { type CallOutcome, createDaemonCalls } from "./daemon-calls.js";
-import { createNotices, applyEvent, applyWelcome } from "./daemon-notices.js";
-import type {
-  Admission,
-  AdmissionOutcome,
-  AnsweredFromCache,
-  AuthorizeOutcome,
-  Limiter,
-  Spent,
-} from "./limiter.js";
-import type { LimiterClientOptions, LimiterClientPorts, LimiterLink } from "./limiter-link.js";
-import {
-  type Asking,
-  createPendingAdmissions,
-  granted,
-  failOpenAdmission,
-  nobody,
-  questionMessage,
-  rejected,
-} from "./pending-admissions.js";
 import { createThrottledQueue } from "../../shared/throttled-queue.js";
-import { createSettleOutbox, settleMessage, type Unsettled } from "./settle-outbox.js";
 import type {
   Admin,
   Admitted,
@@ -46,6 +25,28 @@ import type {
   Welcome,
 } from "../../shared/wire/message.js";
 import { isUnnumbered, unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
+import { type CallOutcome, createDaemonCalls } from "./daemon-calls.js";
+import { applyEvent, applyWelcome, createNotices } from "./daemon-notices.js";
+import { helloMessages } from "./hello.js";
+import type {
+  Admission,
+  AdmissionOutcome,
+  AnsweredFromCache,
+  AuthorizeOutcome,
+  Limiter,
+  Spent,
+} from "./limiter.js";
+import type { LimiterClientOptions, LimiterClientPorts, LimiterLink } from "./limiter-link.js";
+import {
+  type Asking,
+  createPendingAdmissions,
+  failOpenAdmission,
+  granted,
+  nobody,
+  questionMessage,
+  rejected,
+} from "./pending-admissions.js";
+import { createSettleOutbox, settleMessage, type Unsettled } from "./settle-outbox.js";
 
 export interface LimiterClient extends Limiter {
   readonly link: LimiterLink;

@@ -3,8 +3,9 @@
  * when, and who went on, or was turned away, without it while it may still come. What an answer
  * does is the limiter client's.
  */
-import { admissionsWaitingMax } from "../../shared/bounds.js";
+
 import { assert } from "../../shared/assert.js";
+import { admissionsWaitingMax } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
 import type {
   Admitted,

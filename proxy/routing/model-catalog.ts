@@ -5,8 +5,8 @@
  */
 import type { Config, ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, failure } from "../../shared/error-code.js";
-import { buildCatalog, type Catalog, resolveModel, type Route } from "./resolve-model.js";
 import type { Upstream } from "../upstream/upstream.js";
+import { buildCatalog, type Catalog, type Route, resolveModel } from "./resolve-model.js";
 
 export interface ModelCatalogPorts {
   readonly upstreams: ReadonlyMap<string, Upstream>;

@@ -1,6 +1,6 @@
 /** The deadlines of one provider's calls: one timer that looks at all of them. */
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { lookEveryMs, timeoutTicksFor, SilenceWatch, type Watched } from "./timeout-watch.js";
+import { lookEveryMs, SilenceWatch, timeoutTicksFor, type Watched } from "./timeout-watch.js";
 
 /** How long the calls of one provider may be silent, and who watches them. */
 export interface Deadlines {

@@ -6,14 +6,14 @@
 import { heldHeadMs, heldResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { mustBeJson, wholeForm } from "../usage/answer-form.js";
 import { forwardResponseHeaders, headerOf, retryHeaders } from "../http/copy-headers.js";
-import type { MeteredUsage } from "../usage/count-usage.js";
 import type { Exchange } from "../http/exchange.js";
-import { failoverReason, type TargetFailure } from "./failover-reason.js";
-import type { Usage } from "../usage/read-usage.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
+import { mustBeJson, wholeForm } from "../usage/answer-form.js";
+import type { MeteredUsage } from "../usage/count-usage.js";
+import type { Usage } from "../usage/read-usage.js";
 import { ResponseMeter, type Told } from "../usage/response-meter.js";
+import { failoverReason, type TargetFailure } from "./failover-reason.js";
 import { StreamHead } from "./stream-head.js";
 import type {
   Upstream,

@@ -5,8 +5,8 @@
  */
 import { isObject } from "../../shared/assert.js";
 import { heldHeadBytesMax } from "../../shared/bounds.js";
-import { parseJson } from "../usage/read-usage.js";
 import { isErrorEvent } from "../body/error-body.js";
+import { parseJson } from "../usage/read-usage.js";
 
 export class StreamHead {
   readonly #kept: Buffer[] = [];

@@ -5,9 +5,9 @@
 import { isObject } from "../../shared/assert.js";
 import type { Operation } from "../../shared/operation.js";
 import type { ElidedJson } from "../body/elided-json.js";
-import { findUsage, mergeUsage, readUsage, usageInTail, type UsageReading } from "./read-usage.js";
-import { stringEnd } from "../body/scan-json.js";
 import { isErrorEvent } from "../body/error-body.js";
+import { stringEnd } from "../body/scan-json.js";
+import { findUsage, mergeUsage, readUsage, type UsageReading, usageInTail } from "./read-usage.js";
 
 /** Where the events of an operation can matter. */
 interface Places {

@@ -9,8 +9,8 @@
  */
 import { isCount, isObject } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
-import { type PicoUsd, isPicoUsd, picoFromUsd } from "../../shared/domain/money.js";
 import { show } from "../../shared/checked.js";
+import { isPicoUsd, type PicoUsd, picoFromUsd } from "../../shared/domain/money.js";
 
 /**
  * What one response used. `inputTokens + outputTokens` is always `totalTokens`, which token limits

@@ -7,10 +7,11 @@
  */
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
+import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 import {
-  type MeteredUsage,
   countUsage,
   joinedNotes,
+  type MeteredUsage,
   unmetered,
   whenCut,
   whenTranslationCut,
@@ -20,11 +21,10 @@ import {
   findUsage,
   parseJson,
   readUsage,
-  usageAtEnd,
   type UsageReading,
+  usageAtEnd,
 } from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
-import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 
 /** What was asked. */
 export interface Asked {

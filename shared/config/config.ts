@@ -3,9 +3,9 @@
  * section 9). Both processes read the same one and take their part.
  */
 import type { BudgetDefinition } from "../domain/budget.js";
-import type { Operation } from "../operation.js";
 import type { Price } from "../domain/price.js";
 import type { RuleDefinition } from "../domain/rule.js";
+import type { Operation } from "../operation.js";
 import type { CredentialHeader, MaxTokensField, ProviderType } from "./provider-type.js";
 import type { RewriterName } from "./settings/rewriter-settings.js";
 

@@ -4,8 +4,8 @@
  * them.
  */
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
-import type { Config } from "./config.js";
 import { periodLabel, type RuleDefinition } from "../domain/rule.js";
+import type { Config } from "./config.js";
 
 /** A rule or a budget that does nothing; its name and why, on one line. */
 export interface Inert {

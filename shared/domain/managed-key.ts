@@ -6,9 +6,9 @@
  */
 import { isCount, isObject } from "../assert.js";
 import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "../bounds.js";
-import { parseUserPath } from "./limit-key.js";
 import { bad, type Checked, show } from "../checked.js";
 import { parseTimestamp } from "../time.js";
+import { parseUserPath } from "./limit-key.js";
 import { utf8Bytes } from "./user-path.js";
 
 const keyPrefix = "sk-sluice-";

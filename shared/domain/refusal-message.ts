@@ -2,9 +2,10 @@
  * A refusal in words (CONTRACT sections 4 and 5): the same for the 429, the log line and `sluice
  * explain`.
  */
+
+import type { Breach, BudgetBreach } from "../wire/message.js";
 import { budgetPeriodLabel } from "./budget.js";
 import { periodLabel } from "./rule.js";
-import type { Breach, BudgetBreach } from "../wire/message.js";
 
 /**
  * `rate limit exceeded for <who>: <label> request limit of <n> reached`, or `budget exceeded for

@@ -4,8 +4,8 @@
  * line, the store and the docs are held to it.
  */
 import { isCount } from "../assert.js";
-import { invalid } from "../error-code.js";
 import { asObject, type Checked, show } from "../checked.js";
+import { invalid } from "../error-code.js";
 
 /** Whole numbers in the bounds of `anchorFields`, under the API's own names. */
 export interface ResetAnchors {

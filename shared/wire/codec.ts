@@ -3,8 +3,9 @@
  * decoded, and the shape is checked after it (`message.ts`), because msgpack itself can name any
  * structure.
  */
-import { ByteStore } from "../byte-store.js";
+
 import { addExtension, Packr, RESERVE_START_SPACE } from "msgpackr";
+import { ByteStore } from "../byte-store.js";
 
 const packr = new Packr({
   useRecords: false,

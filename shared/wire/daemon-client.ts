@@ -7,11 +7,11 @@ import { randomUUID } from "node:crypto";
 import { isCount } from "../assert.js";
 import { frameBytesMaxFromDaemon } from "../bounds.js";
 import { type Failure, plainFailure } from "../error-code.js";
-import { dial, type Peer } from "./ipc.js";
 import { version, wireVersion } from "../version.js";
+import { type AdminOp, isChange } from "./admin-op.js";
 import { createFrameReader, encodeFrame } from "./codec.js";
 import { fromDaemonFromWire } from "./from-daemon.js";
-import { type AdminOp, isChange } from "./admin-op.js";
+import { dial, type Peer } from "./ipc.js";
 import type { FromDaemon, ToDaemon } from "./message.js";
 import { toWire } from "./to-wire.js";
 

@@ -4,8 +4,8 @@
  */
 import { isCount } from "../assert.js";
 import { budgetScopes } from "../domain/budget.js";
-import { errorTypes, type Failure } from "../error-code.js";
 import { scopes } from "../domain/rule.js";
+import { errorTypes, type Failure } from "../error-code.js";
 import type { Dimension, FromDaemon, KeyOfCaller, SuccessHeaders } from "./message.js";
 
 const dimensions: readonly Dimension[] = ["requests", "tokens", "concurrent"];

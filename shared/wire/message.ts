@@ -52,13 +52,14 @@
  * attempt. A settle needn't say so: it moves no slots, and without an attempt it counts at the path
  * alone.
  */
+
+import type { Breach, BudgetBreach, SuccessHeaders } from "../domain/verdict.js";
 import type { Failure } from "../error-code.js";
 import type { AdminOp } from "./admin-op.js";
 import type { Execution } from "./execution.js";
-import type { Breach, BudgetBreach, SuccessHeaders } from "../domain/verdict.js";
 
-export type { AdminOp } from "./admin-op.js";
 export type { Breach, BudgetBreach, Dimension, SuccessHeaders } from "../domain/verdict.js";
+export type { AdminOp } from "./admin-op.js";
 
 /** Where a request may go: a provider instance and the model's id there. */
 export interface Target {

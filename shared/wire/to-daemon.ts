@@ -6,8 +6,8 @@ import { isCount } from "../assert.js";
 import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../bounds.js";
 import { isKeyHash } from "../domain/managed-key.js";
 import { isNormalUserPath } from "../domain/user-path.js";
-import { executionFromWire } from "./execution.js";
 import { adminOps } from "./admin-op.js";
+import { executionFromWire } from "./execution.js";
 import {
   type Admit,
   type Hello,

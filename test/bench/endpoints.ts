@@ -7,12 +7,12 @@
 import os from "node:os";
 import { join } from "node:path";
 import { Command, Option } from "commander";
+import { measureBuilds, measureGrowing, measureScenarios } from "./measure/measure-endpoints.js";
+import { withProcesses } from "./measure/with-processes.js";
+import { buildIn, sluiceMissing } from "./peers/sluice.js";
 import { atLeastOne, describeRun, type RunSize } from "./report/describe-run.js";
 import { scenarios } from "./report/endpoint-scenarios.js";
 import { buildEndpointsReport, formatEndpointsReport } from "./report/endpoints-report.js";
-import { measureBuilds, measureGrowing, measureScenarios } from "./measure/measure-endpoints.js";
-import { buildIn, sluiceMissing } from "./peers/sluice.js";
-import { withProcesses } from "./measure/with-processes.js";
 
 interface Options extends RunSize {
   readonly json: boolean;

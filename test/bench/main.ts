@@ -4,13 +4,13 @@
  * couldn't be measured. How to read it: docs/benchmark.md.
  */
 import { Command, Option } from "commander";
-import { atLeastOne, describeRun } from "./report/describe-run.js";
-import { formatReport } from "./report/format-report.js";
 import { measureDaemon } from "./measure/measure-daemon.js";
 import { measureProxy } from "./measure/measure-proxy.js";
-import { buildReport, type Report } from "./report/report.js";
 import type { RunContext } from "./measure/rounds.js";
 import { withProcesses } from "./measure/with-processes.js";
+import { atLeastOne, describeRun } from "./report/describe-run.js";
+import { formatReport } from "./report/format-report.js";
+import { buildReport, type Report } from "./report/report.js";
 
 interface Options {
   readonly json: boolean;

@@ -9,12 +9,12 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
+import { childPath, scaleRules, templateKey } from "./load/scale-rules.js";
 import { giveJob } from "./measure/job-channel.js";
 import { cpuSource, cpuUsBetween, readCpu } from "./measure/process-stat.js";
 import { createProcesses, type Running } from "./measure/processes.js";
 import type { WatchedDaemon, WatchJob } from "./peers/scale-daemon.js";
 import { connectPeer, type Load, type ScalePeer } from "./peers/scale-peer.js";
-import { childPath, scaleRules, templateKey } from "./load/scale-rules.js";
 
 const options = new Command("bench:scale")
   .description("Measures the daemon with many rules and many children.")

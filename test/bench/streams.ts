@@ -11,16 +11,16 @@ import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { connectDaemon } from "../../shared/wire/daemon-client.js";
 import type { StreamsEnded } from "../support/providers/slow-streams.js";
-import { atLeastOne } from "./report/describe-run.js";
+import type { StreamJob } from "./load/stream-load.js";
 import { giveJob } from "./measure/job-channel.js";
 import type { Processes, Running } from "./measure/processes.js";
-import { buildIn, socketIn, writeConfig } from "./peers/sluice.js";
-import type { ProviderJob, ProviderState } from "./peers/slow-provider.js";
-import type { StreamJob } from "./load/stream-load.js";
-import { formatTable } from "./report/table.js";
 import type { Watched } from "./measure/watch-loop.js";
-import type { WatchProxyJob } from "./peers/watched-proxy.js";
 import { withProcesses } from "./measure/with-processes.js";
+import type { ProviderJob, ProviderState } from "./peers/slow-provider.js";
+import { buildIn, socketIn, writeConfig } from "./peers/sluice.js";
+import type { WatchProxyJob } from "./peers/watched-proxy.js";
+import { atLeastOne } from "./report/describe-run.js";
+import { formatTable } from "./report/table.js";
 
 const options = new Command("bench:streams")
   .description("Measures the proxy with thousands of slow streams.")

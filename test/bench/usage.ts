@@ -12,11 +12,11 @@ import { openLmdbStore } from "../../limiterd/store/lmdb-store.js";
 import { type Change, rolledUpMark } from "../../limiterd/store/store.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { UsageRecord } from "../../limiterd/usage/usage-records.js";
+import { dayMs, dayOf } from "../../shared/utc-day.js";
 import {
   connectDaemon as connectCommandLine,
   type DaemonClient,
 } from "../../shared/wire/daemon-client.js";
-import { dayMs, dayOf } from "../../shared/utc-day.js";
 import { type AdmissionPort, unattended } from "./load/admission-port.js";
 import { connectDaemon } from "./load/daemon-port.js";
 import { createProcesses } from "./measure/processes.js";

@@ -1,8 +1,8 @@
-import type { Command } from "commander";
 import { readFileSync } from "node:fs";
+import type { Command } from "commander";
 import t from "tap";
-import { exitCodeMeanings } from "../../bin/session/exit-code.js";
 import { createProgram } from "../../bin/program.js";
+import { exitCodeMeanings } from "../../bin/session/exit-code.js";
 
 const page = readFileSync(new URL("../../../docs/command-line.md", import.meta.url), "utf8");
 const program = createProgram({

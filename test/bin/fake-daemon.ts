@@ -5,16 +5,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
+import { type Checked, parseConfirmation } from "../../shared/checked.js";
 import {
   parseBudgetKey,
   parseBudgetResetOne,
   parseBudgetWrite,
 } from "../../shared/domain/budget.js";
-import { failure, invalid, plainFailure } from "../../shared/error-code.js";
-import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
-import { listen, type Peer } from "../../shared/wire/ipc.js";
 import { defaultAnchors, parseAnchors } from "../../shared/domain/reset-anchors.js";
-import { type Checked, parseConfirmation } from "../../shared/checked.js";
 import {
   compareRules,
   effectiveSubject,
@@ -25,7 +23,9 @@ import {
   type RuleDefinition,
   ruleId,
 } from "../../shared/domain/rule.js";
+import { failure, type invalid, plainFailure } from "../../shared/error-code.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
+import { listen, type Peer } from "../../shared/wire/ipc.js";
 import type { Admin, FromDaemon, ToDaemon } from "../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";

@@ -109,10 +109,10 @@ t.test("config check says what a configuration holds", async (t) => {
   const lines = out.split("\n");
   t.equal(lines[0], `ok: ${join(directory, "sluice.yaml")}`);
   for (const line of [
-    /^  address +http:\/\/127\.0\.0\.1:8181$/,
-    /^  providers +simulator$/,
-    /^  rules +1$/,
-    /^  master key +no$/,
+    /^ {2}address +http:\/\/127\.0\.0\.1:8181$/,
+    /^ {2}providers +simulator$/,
+    /^ {2}rules +1$/,
+    /^ {2}master key +no$/,
   ])
     t.ok(
       lines.some((text) => line.test(text)),
@@ -243,15 +243,15 @@ t.test(
     const { socket, directory } = await startFakeDaemon(t);
     t.match(await run(["status", "--socket", socket], { env: { PORT: "1" } }), {
       exitCode: 0,
-      out: /^proxy   http:\/\/127\.0\.0\.1:1  not reachable: nobody listens there$/m,
+      out: /^proxy {3}http:\/\/127\.0\.0\.1:1 {2}not reachable: nobody listens there$/m,
     });
     t.match(await run(["status", "--socket", socket], { env: { PORT: "0" } }), {
       exitCode: 0,
-      out: /^proxy   not asked: its port is chosen when it starts$/m,
+      out: /^proxy {3}not asked: its port is chosen when it starts$/m,
     });
     t.match(await run(["status", "--socket", socket], { env: { PORT: "x" } }), {
       exitCode: 0,
-      out: /^proxy   not asked: the configuration is wrong/m,
+      out: /^proxy {3}not asked: the configuration is wrong/m,
     });
     const PORT = String(await startHealth(t, "not json"));
     const absent = join(directory, "absent.sock");

@@ -2,29 +2,30 @@
  * A daemon's memory and steps without sockets and timers, for tests: peers are arrays, time is set,
  * commits run when asked.
  */
-import { noteStoreState } from "../../limiterd/handlers/announce.js";
-import { budgetChange, createSpendLog } from "../../limiterd/budgets/budget-store.js";
-import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
+
 import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfill-budget.js";
-import { handleClose, handleFrame } from "../../limiterd/handlers/handle-message.js";
-import { createInertReason } from "../../shared/config/inert-rule.js";
-import { createRefusals } from "../../limiterd/rules/refusals.js";
-import { restore } from "../../limiterd/lifecycle/restore.js";
+import { budgetChange, createSpendLog } from "../../limiterd/budgets/budget-store.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
-import { removeStaleWindows, snapshot } from "../../limiterd/lifecycle/snapshot.js";
-import { type DaemonState, newCounts, type PeerState } from "../../limiterd/state.js";
 import { findInertRules } from "../../limiterd/handlers/admin/status.js";
-import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
+import { noteStoreState } from "../../limiterd/handlers/announce.js";
+import { handleClose, handleFrame } from "../../limiterd/handlers/handle-message.js";
+import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
+import { restore } from "../../limiterd/lifecycle/restore.js";
+import { removeStaleWindows, snapshot } from "../../limiterd/lifecycle/snapshot.js";
+import { createRefusals } from "../../limiterd/rules/refusals.js";
+import { type DaemonState, newCounts, type PeerState } from "../../limiterd/state.js";
 import { createWriter } from "../../limiterd/store/writer.js";
-import type { BudgetDefinition } from "../../shared/domain/budget.js";
+import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
+import { createInertReason } from "../../shared/config/inert-rule.js";
+import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../shared/domain/rule.js";
+import { IdMap } from "../../shared/id-map.js";
 import { wireVersion } from "../../shared/version.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { AdminOp, FromDaemon, Lease, Settle, ToDaemon } from "../../shared/wire/message.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
-import { IdMap } from "../../shared/id-map.js";
 
 export interface TestPeer {
   readonly state: PeerState;

@@ -6,8 +6,8 @@ import t from "tap";
 import { startLimiterd } from "../../limiterd/main.js";
 import { loadConfig } from "../../shared/config/load-config.js";
 import { createLog } from "../../shared/log.js";
-import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import { wireVersion } from "../../shared/version.js";
+import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 
 t.test(
   "a stopping daemon takes no more questions: what it counted now would be on disk, and its verdict might not arrive",

@@ -2,8 +2,9 @@
  * What goes wrong, and how often. Each seed draws its own mix, from nothing at all to everything at
  * once: a bug that needs quiet is as likely to be met as one that needs a storm.
  */
-import type { DiskFaults } from "./processes/disk.js";
+
 import type { DaemonProcess } from "./processes/daemon-process.js";
+import type { DiskFaults } from "./processes/disk.js";
 import type { ProxyProcess } from "./processes/proxy-process.js";
 import type { SocketFaults } from "./processes/stream-socket.js";
 import type { Random } from "./random.js";

@@ -6,7 +6,7 @@ import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { mutants } from "./mutants/mutants.js";
 import { runMutant } from "./mutants/run-mutant.js";
-import { simulate, type SimulationResult } from "./simulate.js";
+import { type SimulationResult, simulate } from "./simulate.js";
 
 const { values: flags } = parseArgs({
   options: {

@@ -5,14 +5,14 @@
  */
 import type { RuleDefinition } from "../../shared/domain/rule.js";
 import type { SettledPart, Target } from "../../shared/wire/message.js";
-import { type DaemonProcess, startDaemonProcess } from "./processes/daemon-process.js";
-import { describeTarget } from "./describe-message.js";
 import { recordsOn, simulatedBudgets, usageDifference } from "./checks/compare-usage.js";
-import { createDisk } from "./processes/disk.js";
+import { createWitness } from "./checks/witness.js";
+import { describeTarget } from "./describe-message.js";
 import { scheduleFaults, someFaults } from "./faults.js";
+import { type DaemonProcess, startDaemonProcess } from "./processes/daemon-process.js";
+import { createDisk } from "./processes/disk.js";
 import { type ProxyProcess, startProxyProcess } from "./processes/proxy-process.js";
 import { ledgers, recordId, someOperation, someRequest, someRules } from "./workload.js";
-import { createWitness } from "./checks/witness.js";
 import { createWorld } from "./world.js";
 
 export interface SimulationResult {

@@ -2,7 +2,7 @@
  * What is asked of the gateway: rules, requests and admin operations, all from the seed. A new kind
  * of traffic is a new entry here.
  */
-import { type RuleDefinition, type Scope } from "../../shared/domain/rule.js";
+import type { RuleDefinition, Scope } from "../../shared/domain/rule.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { AdminOp, Target } from "../../shared/wire/message.js";
 import { ledgerSeconds } from "./checks/compare-counters.js";

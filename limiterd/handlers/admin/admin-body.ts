@@ -2,8 +2,9 @@
  * What the admin operations share: the check of a body whose failure is told, the place in a list
  * that is read page by page, and the answer to a change once it is written.
  */
-import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+
 import type { Checked } from "../../../shared/checked.js";
+import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
 

@@ -3,27 +3,28 @@
  * the verdict, by the very function that admits (`admit.ts`). It works on copies: nothing is
  * consumed, no window moves and no child of a template is made.
  */
+
+import { tokensInert } from "../../../shared/config/inert-rule.js";
 import { budgetPeriodLabel } from "../../../shared/domain/budget.js";
-import { periodLabel } from "../../../shared/domain/rule.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
+import { periodLabel } from "../../../shared/domain/rule.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Breach, BudgetBreach, Target } from "../../../shared/wire/message.js";
+import { copyCounter } from "../../counters/counter.js";
 import {
   type AdmissionOptions,
   type AdmissionRequest,
   breachOf,
   hasWindow,
   isFull,
-  judge,
   type Judgement,
+  judge,
   waitOfRequests,
   waitOfTokens,
 } from "../../rules/admit.js";
-import { copyCounter } from "../../counters/counter.js";
-import { tokensInert } from "../../../shared/config/inert-rule.js";
-import { liveCounts } from "./list-rules.js";
 import type { Counter, RuleBook } from "../../rules/rule-book.js";
+import { liveCounts } from "./list-rules.js";
 
 /** One rule that the request meets. Counts and bounds are named as in the list of rules. */
 export interface ExplainedRule {

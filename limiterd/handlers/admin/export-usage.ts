@@ -6,9 +6,9 @@ import { recordLatenessMs, recordsPerTurn } from "../../../shared/bounds.js";
 import { costUsd } from "../../../shared/domain/money.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { DaemonState } from "../../state.js";
-import { damaged } from "../../usage/usage-reader.js";
-import { recordsFromStored, usageKey, type UsageRecord } from "../../usage/usage-records.js";
 import { StoreFailingError } from "../../store/store.js";
+import { damaged } from "../../usage/usage-reader.js";
+import { recordsFromStored, type UsageRecord, usageKey } from "../../usage/usage-records.js";
 import type { ExportPage } from "./usage-window.js";
 
 /** How many records one page looks at: what a filter leaves out doesn't keep anybody waiting. */

@@ -3,26 +3,26 @@
  * checks its body whole before it changes anything, and answers once the change is committed.
  */
 import { unreachable } from "../../../shared/assert.js";
-import { failure } from "../../../shared/error-code.js";
 import { parseConfirmation } from "../../../shared/checked.js";
+import { inertRule } from "../../../shared/config/inert-rule.js";
 import {
   parseRuleKey,
   parseRuleResetOne,
   parseRuleWrite,
   periodLabel,
 } from "../../../shared/domain/rule.js";
+import { failure } from "../../../shared/error-code.js";
 import type { Admin } from "../../../shared/wire/message.js";
+import type { Rule } from "../../rules/rule-book.js";
+import { type DaemonState, isLimited } from "../../state.js";
+import { resetKey, ruleRemoved, ruleWritten } from "../../store/store.js";
 import { pageAfter, valueOf, writeChange } from "./admin-body.js";
 import { handleBudgets, isBudgetOp } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
 import { handleKeys, type KeyPorts } from "./handle-keys.js";
 import { handleUsage } from "./handle-usage.js";
-import { inertRule } from "../../../shared/config/inert-rule.js";
 import { listRules } from "./list-rules.js";
-import type { Rule } from "../../rules/rule-book.js";
-import { type DaemonState, isLimited } from "../../state.js";
 import { daemonStatus } from "./status.js";
-import { resetKey, ruleRemoved, ruleWritten } from "../../store/store.js";
 
 export interface AdminPorts extends KeyPorts {
   /** Called after a change of the set of rules, with what `isLimited` said before it. */

@@ -3,18 +3,20 @@
  * and 8). Each checks its body whole before it changes anything, and answers once the change is
  * committed.
  */
+
+import { parseConfirmation } from "../../../shared/checked.js";
+import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
 import {
+  budgetPeriodLabel,
   parseBudgetKey,
   parseBudgetResetOne,
   parseBudgetWrite,
-  budgetPeriodLabel,
 } from "../../../shared/domain/budget.js";
-import { failure } from "../../../shared/error-code.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
-import { parseConfirmation } from "../../../shared/checked.js";
+import { failure } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Admin, AdminOp } from "../../../shared/wire/message.js";
-import { pageAfter, valueOf, writeChange } from "./admin-body.js";
+import { beginBackfill } from "../../budgets/backfill-budget.js";
 import { accountsOf, type Budget } from "../../budgets/budget-account.js";
 import {
   anchorsChange,
@@ -23,14 +25,13 @@ import {
   spendChange,
   spendRemovals,
 } from "../../budgets/budget-store.js";
-import { beginBackfill } from "../../budgets/backfill-budget.js";
-import type { AdminPorts } from "./handle-admin.js";
-import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
-import { listBudgets } from "./list-budgets.js";
 import { type DaemonState, isLimited } from "../../state.js";
-import { countInertBudgets } from "./status.js";
 import type { Change } from "../../store/store.js";
 import { writeSlices } from "../../store/writer.js";
+import { pageAfter, valueOf, writeChange } from "./admin-body.js";
+import type { AdminPorts } from "./handle-admin.js";
+import { listBudgets } from "./list-budgets.js";
+import { countInertBudgets } from "./status.js";
 
 export type BudgetOp = Extract<AdminOp, `budgets.${string}`>;
 

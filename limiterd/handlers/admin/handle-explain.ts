@@ -5,20 +5,20 @@
  */
 import { isObject } from "../../../shared/assert.js";
 import { candidatesMax } from "../../../shared/bounds.js";
-import { invalid, plainFailure } from "../../../shared/error-code.js";
 import { type Checked, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
-import { formatMillis } from "../../../shared/time.js";
 import { targetName } from "../../../shared/domain/target-name.js";
+import { invalid, plainFailure } from "../../../shared/error-code.js";
+import { formatMillis } from "../../../shared/time.js";
 import type { Target } from "../../../shared/wire/message.js";
 import { isModelName, isName } from "../../../shared/wire/to-daemon.js";
+import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 import { type AdmissionRequest, noRules } from "../../rules/admit.js";
+import type { Refusal } from "../../rules/refusals.js";
+import { type DaemonState, enforcedBudgets } from "../../state.js";
 import { explain, explainBreach } from "./explain.js";
 import { findKey, unknownKey } from "./handle-keys.js";
-import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
-import type { Refusal } from "../../rules/refusals.js";
 import { explainBudgets } from "./list-budgets.js";
-import { type DaemonState, enforcedBudgets } from "../../state.js";
 
 /**
  * Changes nothing. The body is `{user_path, key?: {id} or {key_hash}, targets: [{provider,

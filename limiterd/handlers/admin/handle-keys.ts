@@ -5,19 +5,19 @@
  */
 import { isCount, isObject } from "../../../shared/assert.js";
 import { keysMax, keysPerPage, periodSecondsMax } from "../../../shared/bounds.js";
-import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
+import { show } from "../../../shared/checked.js";
 import {
   isKeyHash,
   isRedactedKey,
   keyNumber,
   parseKeyIssue,
 } from "../../../shared/domain/managed-key.js";
-import { show } from "../../../shared/checked.js";
+import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
-import { writeChange } from "./admin-body.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
-import type { DaemonState } from "../../state.js";
 import { keyChange } from "../../keys/stored-key.js";
+import type { DaemonState } from "../../state.js";
+import { writeChange } from "./admin-body.js";
 
 export interface KeyPorts {
   answer(body: unknown): void;

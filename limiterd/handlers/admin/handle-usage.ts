@@ -3,13 +3,13 @@
  * waiting.
  */
 import { unreachable } from "../../../shared/assert.js";
-import { type Failure, failure } from "../../../shared/error-code.js";
 import type { Checked } from "../../../shared/checked.js";
-import { exportUsage } from "./export-usage.js";
+import { type Failure, failure } from "../../../shared/error-code.js";
 import type { DaemonState } from "../../state.js";
 import { StoreFailingError, StoreUnreadableError } from "../../store/store.js";
-import { summarizeUsage } from "./usage-summary.js";
+import { exportUsage } from "./export-usage.js";
 import { usageStatus } from "./usage-status.js";
+import { summarizeUsage } from "./usage-summary.js";
 import { parseExportPage, parseGrouping, parseUsageWindow } from "./usage-window.js";
 
 export const usageOps = ["usage.status", "usage.summary", "usage.export"] as const;

@@ -3,12 +3,13 @@
  * GET /v1/usage (SPEC "Budget status"), and what `explain` shows of them. Nothing is changed by
  * looking.
  */
-import { budgetPeriodLabel, compareBudgets } from "../../../shared/domain/budget.js";
+
 import { rulesPerPage } from "../../../shared/bounds.js";
+import { budgetsInert } from "../../../shared/config/inert-rule.js";
+import { budgetPeriodLabel, compareBudgets } from "../../../shared/domain/budget.js";
 import { compareSums, sumUsd } from "../../../shared/domain/money.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import { type Account, type Budget, startOf } from "../../budgets/budget-account.js";
-import { budgetsInert } from "../../../shared/config/inert-rule.js";
 import { breachOfAccount, isExceeded } from "../../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../../state.js";
 

@@ -2,14 +2,15 @@
  * Rules as the outside lists them (SPEC "Rate limit rule as listed", CONTRACT section 6). Nothing
  * is changed by looking, but windows are brought to now.
  */
+
+import { rulesPerPage } from "../../../shared/bounds.js";
+import type { InertReason } from "../../../shared/config/inert-rule.js";
+import type { RuleKey } from "../../../shared/domain/rule.js";
 import { effectiveSubject, periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
-import { rulesPerPage } from "../../../shared/bounds.js";
-import type { RuleKey } from "../../../shared/domain/rule.js";
-import type { InertReason } from "../../../shared/config/inert-rule.js";
+import { estimateRequests, estimateTokens, rollWindow } from "../../counters/window.js";
 import type { Counter, Rule, RuleBook } from "../../rules/rule-book.js";
 import { firstAfter } from "../../rules/sorted-rules.js";
-import { estimateRequests, estimateTokens, rollWindow } from "../../counters/window.js";
 
 export interface RuleList {
   readonly rate_limits: readonly Record<string, unknown>[];

@@ -1,12 +1,13 @@
 /** What `sluice status` and /health show of the daemon. */
-import { formatSeconds } from "../../../shared/time.js";
+
 import {
   budgetsInert,
   type Inert,
-  inertBudget,
   type InertReason,
+  inertBudget,
   inertRule,
 } from "../../../shared/config/inert-rule.js";
+import { formatSeconds } from "../../../shared/time.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
 

@@ -7,13 +7,13 @@ import { sumUsd } from "../../../shared/domain/money.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis } from "../../../shared/time.js";
 import { secondsToEnd } from "../../rules/admit.js";
-import { budgetStatuses } from "./list-budgets.js";
-import { liveCounts } from "./list-rules.js";
-import { addRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
-import { totalPrefix } from "../../usage/rollup-keys.js";
 import type { Counter } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
+import { addRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
+import { totalPrefix } from "../../usage/rollup-keys.js";
 import { type Days, readRollups } from "../../usage/usage-reader.js";
+import { budgetStatuses } from "./list-budgets.js";
+import { liveCounts } from "./list-rules.js";
 import type { UsageWindow } from "./usage-window.js";
 
 /** A plain object, ready for the wire. Rejects with `StoreUnreadableError`. */

@@ -1,9 +1,9 @@
 /** The bodies of the operations on usage: a user path, days, and what else each takes. */
 import { isCount, isObject } from "../../../shared/assert.js";
 import { exportedRecordsMax, usageDaysMax } from "../../../shared/bounds.js";
-import { type Failure, invalid } from "../../../shared/error-code.js";
 import { type Checked, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
+import { type Failure, invalid } from "../../../shared/error-code.js";
 import { dayMs, parseDay } from "../../../shared/utc-day.js";
 import type { Days } from "../../usage/usage-reader.js";
 

@@ -3,9 +3,10 @@
  * else, loses the white space outside of its strings. What JSON means stays as it was written:
  * keys, their order, numbers and escapes.
  */
+
+import { stringEnd } from "../scan-json.js";
 import type { Cut, Cuts, Prompt } from "./rewrite-places.js";
 import { cutTexts } from "./rewrite-places.js";
-import { stringEnd } from "../scan-json.js";
 
 export function minifyToolJson(body: string, { texts }: Prompt): Cuts {
   return cutTexts(

@@ -12,7 +12,7 @@
  * separates columns; white space other than ASCII's; a text that is JSON, where `minify_tool_json`
  * knows better; a text of white space alone, which providers don't take empty.
  */
-import { codeZones, leadOf, type Line, markdownLines } from "./markdown-lines.js";
+import { codeZones, type Line, leadOf, markdownLines } from "./markdown-lines.js";
 import { type Cut, type Cuts, cutTexts, type Prompt } from "./rewrite-places.js";
 import { isJsonDocument } from "./rewrite-tool-json.js";
 

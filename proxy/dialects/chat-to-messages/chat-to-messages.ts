@@ -1,9 +1,10 @@
 /** For a client that speaks chat completions and a provider that speaks Anthropic messages. */
+
+import type { Translation } from "../translation/translation.js";
+import { messageAsEvents } from "../translation/whole-as-events.js";
 import { toChatAnswer } from "./to-chat-answer.js";
 import { ToChatEvents } from "./to-chat-events.js";
 import { toMessagesRequest } from "./to-messages-request.js";
-import type { Translation } from "../translation/translation.js";
-import { messageAsEvents } from "../translation/whole-as-events.js";
 
 export const chatToMessages: Translation = {
   request: toMessagesRequest,

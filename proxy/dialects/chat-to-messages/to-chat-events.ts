@@ -7,12 +7,15 @@
  */
 import { isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
-import { mergeUsage } from "../../usage/read-usage.js";
 import { errorBody } from "../../body/error-body.js";
+import { mergeUsage } from "../../usage/read-usage.js";
 import { chatErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
 import { isAbsent } from "../translation/request-check.js";
 import { finishReason } from "../translation/stop-reasons.js";
+import { chatServiceTier, chatUsage } from "../translation/translate-usage.js";
+import type { AnswerContext, ClientEvent, JsonObject } from "../translation/translation.js";
+import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
 import {
   chatId,
   inputText,
@@ -21,9 +24,6 @@ import {
   unknownBlock,
   unknownDelta,
 } from "./to-chat-answer.js";
-import { chatServiceTier, chatUsage } from "../translation/translate-usage.js";
-import type { AnswerContext, ClientEvent, JsonObject } from "../translation/translation.js";
-import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
 
 interface OpenThinking {
   readonly kind: "thinking";

@@ -2,12 +2,13 @@
  * A chat completion's request as one for Anthropic messages. What becomes of each field stands in
  * `chat-fields.ts`.
  */
-import { chatRequestFields, chatResponseFormatFields } from "./chat-fields.js";
+
 import { Refusals } from "../translation/refusals.js";
 import { isAbsent } from "../translation/request-check.js";
+import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
+import { chatRequestFields, chatResponseFormatFields } from "./chat-fields.js";
 import { toMessagesToolChoice, toMessagesTools } from "./to-messages-tools.js";
 import { toMessagesTurns } from "./to-messages-turns.js";
-import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
 
 export function toMessagesRequest(body: JsonObject, options: RequestOptions): TranslatedRequest {
   const refusals = new Refusals("Anthropic messages");

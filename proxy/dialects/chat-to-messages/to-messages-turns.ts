@@ -8,6 +8,11 @@
  */
 import { isObject } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
+import { parseExactly } from "../../body/exact-json.js";
+import { nestedDeeperThan } from "../../body/json-depth.js";
+import type { Refusals } from "../translation/refusals.js";
+import { isAbsent } from "../translation/request-check.js";
+import type { JsonObject } from "../translation/translation.js";
 import {
   chatAssistantFields,
   chatFunctionCallFields,
@@ -16,12 +21,7 @@ import {
   chatToolFields,
   chatUserFields,
 } from "./chat-fields.js";
-import { parseExactly } from "../../body/exact-json.js";
-import { nestedDeeperThan } from "../../body/json-depth.js";
-import type { Refusals } from "../translation/refusals.js";
-import { isAbsent } from "../translation/request-check.js";
 import { textBlock, toMessagesBlocks } from "./to-messages-parts.js";
-import type { JsonObject } from "../translation/translation.js";
 
 export interface MessagesTurns {
   readonly system: readonly JsonObject[];

@@ -1,14 +1,14 @@
 /** Anthropic's content blocks as the content of chat messages. */
 import { namelessPdf, namelessText, writeDataUrl } from "../translation/data-url.js";
 import type { FieldTable } from "../translation/field-table.js";
+import type { Refusals } from "../translation/refusals.js";
+import { isAbsent } from "../translation/request-check.js";
+import type { JsonObject } from "../translation/translation.js";
 import {
   messagesDocumentFields,
   messagesImageFields,
   messagesTextFields,
 } from "./messages-fields.js";
-import type { Refusals } from "../translation/refusals.js";
-import { isAbsent } from "../translation/request-check.js";
-import type { JsonObject } from "../translation/translation.js";
 
 const blocks: ReadonlyMap<
   unknown,

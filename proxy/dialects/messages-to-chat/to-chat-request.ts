@@ -2,12 +2,13 @@
  * A request for Anthropic messages as one for a chat completion. What becomes of each field stands
  * in `messages-fields.ts`.
  */
-import { messagesOutputFields, messagesRequestFields } from "./messages-fields.js";
+
 import { Refusals } from "../translation/refusals.js";
 import { isAbsent } from "../translation/request-check.js";
+import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
+import { messagesOutputFields, messagesRequestFields } from "./messages-fields.js";
 import { toChatToolChoice, toChatTools } from "./to-chat-tools.js";
 import { toChatTurns } from "./to-chat-turns.js";
-import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
 
 export function toChatRequest(body: JsonObject): TranslatedRequest {
   const refusals = new Refusals("chat completions");

@@ -1,8 +1,9 @@
 /** The tools of an Anthropic request, and the choice among them, as a chat completion's. */
-import { messagesToolDefinitionFields } from "./messages-fields.js";
+
 import type { Refusals } from "../translation/refusals.js";
 import { isAbsent } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
+import { messagesToolDefinitionFields } from "./messages-fields.js";
 
 /** Undefined when there are none. */
 export function toChatTools(value: unknown, refusals: Refusals): readonly JsonObject[] | undefined {

@@ -3,18 +3,18 @@
  * becomes a message of the role `tool` for each result of a tool, and one of the user for the rest.
  */
 import { writeExactly } from "../../body/exact-json.js";
+import type { Refusals } from "../translation/refusals.js";
+import { isAbsent } from "../translation/request-check.js";
+import { readSignedId } from "../translation/thought-signature.js";
+import { splitToolResult } from "../translation/tool-result.js";
+import type { JsonObject } from "../translation/translation.js";
 import {
   messagesThinkingFields,
   messagesToolResultFields,
   messagesToolUseFields,
   messagesTurnFields,
 } from "./messages-fields.js";
-import type { Refusals } from "../translation/refusals.js";
-import { isAbsent } from "../translation/request-check.js";
-import { readSignedId } from "../translation/thought-signature.js";
 import { chatContent, toChatPart, toChatTexts } from "./to-chat-parts.js";
-import { splitToolResult } from "../translation/tool-result.js";
-import type { JsonObject } from "../translation/translation.js";
 
 export function toChatTurns(body: JsonObject, refusals: Refusals): readonly JsonObject[] {
   const messages: JsonObject[] = [];

@@ -1,9 +1,9 @@
 /** A whole chat completion as an answer of Anthropic messages. */
 import { isObject } from "../../../shared/assert.js";
+import { readToolInput } from "../chat-to-messages/to-messages-turns.js";
 import { type CallPiece, type ChatPiece, chatPieces } from "../translation/chat-pieces.js";
 import { stopReason } from "../translation/stop-reasons.js";
 import { isThinkingBlock } from "../translation/thinking-blocks.js";
-import { readToolInput } from "../chat-to-messages/to-messages-turns.js";
 import { messagesUsage } from "../translation/translate-usage.js";
 import type { AnswerContext, JsonObject } from "../translation/translation.js";
 import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";

@@ -7,18 +7,18 @@
  */
 import { isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
-import { findUsage, mergeUsage } from "../../usage/read-usage.js";
 import { errorBody } from "../../body/error-body.js";
+import { findUsage, mergeUsage } from "../../usage/read-usage.js";
 import { type CallPiece, chatPieces } from "../translation/chat-pieces.js";
 import { messagesErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
 import { isAbsent } from "../translation/request-check.js";
 import { stopReason } from "../translation/stop-reasons.js";
 import { isProof, isThinkingBlock } from "../translation/thinking-blocks.js";
-import { messagesId, stopDetails, toolName, toolUseId } from "./to-messages-answer.js";
 import { messagesUsage } from "../translation/translate-usage.js";
 import type { AnswerContext, JsonObject } from "../translation/translation.js";
 import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
+import { messagesId, stopDetails, toolName, toolUseId } from "./to-messages-answer.js";
 
 type OpenBlock =
   | { readonly kind: "text" }

@@ -9,14 +9,14 @@ import { unreachable } from "../../../shared/assert.js";
 import { readableResponseBytesMax } from "../../../shared/bounds.js";
 import { mergeUsage } from "../../usage/read-usage.js";
 import type { CallPiece, ChatPiece, Logprob } from "../translation/chat-pieces.js";
-import {
-  idStem,
-  responseObject,
-  type ResponseState,
-  type ResponseStatus,
-} from "./response-object.js";
 import type { AnswerContext, JsonObject } from "../translation/translation.js";
 import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
+import {
+  idStem,
+  type ResponseState,
+  type ResponseStatus,
+  responseObject,
+} from "./response-object.js";
 
 interface TextPart {
   readonly type: "output_text";

@@ -1,9 +1,9 @@
 /** The input of the Responses API as the messages of chat completions. */
 import { unreachable } from "../../../shared/assert.js";
 import { isAbsent, quote, type RequestCheck } from "../translation/request-check.js";
-import { translateContent, translateOutput } from "./responses-content.js";
 import { readSignedId } from "../translation/thought-signature.js";
 import type { JsonObject } from "../translation/translation.js";
+import { translateContent, translateOutput } from "./responses-content.js";
 
 type Content = string | readonly JsonObject[];
 

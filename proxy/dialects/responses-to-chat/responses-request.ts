@@ -3,9 +3,9 @@
  * table.
  */
 import { isAbsent, quote, RequestCheck } from "../translation/request-check.js";
+import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
 import { translateInput } from "./responses-input.js";
 import { translateTools } from "./responses-tools.js";
-import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
 
 type Fields = Record<string, unknown>;
 

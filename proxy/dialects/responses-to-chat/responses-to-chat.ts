@@ -4,12 +4,10 @@
  * stands in `docs/dialects-responses.md`.
  */
 import { isObject } from "../../../shared/assert.js";
+import { errorBody } from "../../body/error-body.js";
 import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
 import { findUsage } from "../../usage/read-usage.js";
-import { errorBody } from "../../body/error-body.js";
 import { chatPieces } from "../translation/chat-pieces.js";
-import { type Ending, ResponseBuilder, type ResponseEvent } from "./response-builder.js";
-import { requestToChat } from "./responses-request.js";
 import type {
   AnswerContext,
   ClientEvent,
@@ -19,6 +17,8 @@ import type {
 } from "../translation/translation.js";
 import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
 import { completionAsEvents } from "../translation/whole-as-events.js";
+import { type Ending, ResponseBuilder, type ResponseEvent } from "./response-builder.js";
+import { requestToChat } from "./responses-request.js";
 
 export const responsesToChat: Translation = {
   request: (body) => requestToChat(body),

@@ -4,8 +4,8 @@
  * so a translation runs through without a look after each step and asks for its `result` once.
  */
 import { jsonDepthMax } from "../../../shared/bounds.js";
-import type { FieldTable } from "./field-table.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
+import type { FieldTable } from "./field-table.js";
 import { isAbsent, quote, RequestCheck } from "./request-check.js";
 import type { JsonObject, TranslatedRequest } from "./translation.js";
 

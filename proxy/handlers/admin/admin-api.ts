@@ -4,10 +4,10 @@
  * for the command line alike.
  */
 import { unreachable } from "../../../shared/assert.js";
-import { failure, invalid, type Failure } from "../../../shared/error-code.js";
+import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
-import type { Exchange } from "../../http/exchange.js";
 import type { Gateway, RequestRecord } from "../../gateway.js";
+import type { Exchange } from "../../http/exchange.js";
 import type { Endpoint } from "../../http/match-route.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
 

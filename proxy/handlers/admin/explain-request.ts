@@ -3,16 +3,17 @@
  * key, or what did happen to the one with this id. The model is resolved here, as for a real
  * request; the rules are asked in the daemon.
  */
-import { failure, type Failure, invalid } from "../../../shared/error-code.js";
+
 import { isObject } from "../../../shared/assert.js";
+import { show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
-import { show } from "../../../shared/checked.js";
-import { failAdmin, readJson } from "./admin-api.js";
-import type { Exchange } from "../../http/exchange.js";
+import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { Gateway, RequestRecord } from "../../gateway.js";
-import { resolveModel } from "../../routing/resolve-model.js";
+import type { Exchange } from "../../http/exchange.js";
 import { replyJson } from "../../http/respond.js";
+import { resolveModel } from "../../routing/resolve-model.js";
+import { failAdmin, readJson } from "./admin-api.js";
 
 /** Consumes nothing; no virtual model's turn is taken. */
 export async function explainRequest(

@@ -4,8 +4,8 @@
  */
 import { failure } from "../../../shared/error-code.js";
 import type { Caller } from "../../auth/authenticate.js";
-import type { Exchange } from "../../http/exchange.js";
 import type { Gateway, RequestRecord } from "../../gateway.js";
+import type { Exchange } from "../../http/exchange.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
 import { parseUsageQuery } from "./usage-window.js";
 

@@ -1,7 +1,7 @@
 /** The query parameters of GET /v1/usage, in the order in which CONTRACT section 7 checks them. */
 import { usageDaysMax } from "../../../shared/bounds.js";
-import { type Failure, invalid } from "../../../shared/error-code.js";
 import { show } from "../../../shared/checked.js";
+import { type Failure, invalid } from "../../../shared/error-code.js";
 import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
 
 export type UsageWindow =

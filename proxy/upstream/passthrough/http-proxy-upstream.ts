@@ -8,8 +8,8 @@
  * per provider.
  */
 import {
-  Agent as HttpAgent,
   type ClientRequest,
+  Agent as HttpAgent,
   type IncomingMessage,
   type ServerResponse,
 } from "node:http";
@@ -18,14 +18,14 @@ import { createRequire } from "node:module";
 import { Readable } from "node:stream";
 import type HttpProxy from "http-proxy";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import { createDeadlines, type Deadlines } from "../call-deadlines.js";
 import { acceptIdentity } from "../../http/copy-headers.js";
+import { createDeadlines, type Deadlines } from "../call-deadlines.js";
 import { credentialHeadersAt } from "../credential-headers.js";
-import type { PassthroughUpstream, PassedRequest } from "./passthrough-upstream.js";
 import type { Watched } from "../timeout-watch.js";
-import { Tunnel } from "./tunnel.js";
 import type { RequestBody, UpstreamCall, UpstreamFailure, UpstreamSink } from "../upstream.js";
 import { asUpstreamFailure } from "../upstream-failure.js";
+import type { PassedRequest, PassthroughUpstream } from "./passthrough-upstream.js";
+import { Tunnel } from "./tunnel.js";
 
 /**
  * It takes `util._extend` along when it is loaded, and Node from 22 on warns of that at the first

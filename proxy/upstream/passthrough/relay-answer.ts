@@ -6,14 +6,14 @@
 import { heldResponseBytesMax } from "../../../shared/bounds.js";
 import type { Operation } from "../../../shared/operation.js";
 import { headerOf, passResponseHeaders } from "../../http/copy-headers.js";
-import { type MeteredUsage, unmetered } from "../../usage/count-usage.js";
 import type { Exchange } from "../../http/exchange.js";
-import type { Forwarded } from "../forward.js";
-import type { PassthroughUpstream, PassedRequest } from "./passthrough-upstream.js";
 import { replyFailure } from "../../http/respond.js";
+import { type MeteredUsage, unmetered } from "../../usage/count-usage.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
+import type { Forwarded } from "../forward.js";
 import type { UpstreamCall, UpstreamFailure, UpstreamSink } from "../upstream.js";
 import { errorInsideSuccess, unansweredFailure } from "../upstream-error.js";
+import type { PassedRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 
 export interface RelayRequest {
   readonly passage: PassthroughUpstream;

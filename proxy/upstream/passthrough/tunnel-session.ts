@@ -4,9 +4,14 @@
  * not acted on.
  */
 import { forwardResponseHeaders, headerOf, passResponseHeaders } from "../../http/copy-headers.js";
-import { joinedNotes } from "../../usage/count-usage.js";
 import type { ClientSocket, Exchange } from "../../http/exchange.js";
+import { replyFailure } from "../../http/respond.js";
+import { switchedHeaders } from "../../http/web-socket-handshake.js";
+import { joinedNotes } from "../../usage/count-usage.js";
+import { SessionUsage } from "../../usage/session-usage.js";
 import type { Forwarded } from "../forward.js";
+import type { UpstreamFailure } from "../upstream.js";
+import { mapUpstreamError, unansweredFailure } from "../upstream-error.js";
 import { closeFrame, FrameReader } from "./frame-reader.js";
 import type { OpenSession, OpenSessions } from "./open-sessions.js";
 import type {
@@ -15,11 +20,6 @@ import type {
   TunnelEnd,
   TunnelSink,
 } from "./passthrough-upstream.js";
-import { replyFailure } from "../../http/respond.js";
-import { SessionUsage } from "../../usage/session-usage.js";
-import type { UpstreamFailure } from "../upstream.js";
-import { mapUpstreamError, unansweredFailure } from "../upstream-error.js";
-import { switchedHeaders } from "../../http/web-socket-handshake.js";
 
 export interface TunnelRequest {
   readonly passage: PassthroughUpstream;

@@ -7,12 +7,12 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { heldResponseBytesMax, sessionIdleMs, tunnelLingerMs } from "../../../shared/bounds.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import type { Deadlines } from "../call-deadlines.js";
 import type { ClientSocket } from "../../http/exchange.js";
-import type { TunnelCall, TunnelEnd, TunnelSink } from "./passthrough-upstream.js";
+import type { Deadlines } from "../call-deadlines.js";
 import type { Watched } from "../timeout-watch.js";
 import type { UpstreamFailure } from "../upstream.js";
 import { asUpstreamFailure } from "../upstream-failure.js";
+import type { TunnelCall, TunnelEnd, TunnelSink } from "./passthrough-upstream.js";
 
 export class Tunnel implements TunnelCall, Watched {
   looks = 0;

@@ -2,9 +2,21 @@
  * From the text of a file, the environment and the flags to a checked configuration. Everything
  * that is wrong is told at once. Finding and reading the file is in `read-config-file.ts`.
  */
+
+import { socketPathBytesMax } from "../../bounds.js";
 import { utf8Bytes } from "../../domain/user-path.js";
 import type { Config } from "../config.js";
+import type { Environment } from "../environment.js";
 import { type ConfigFile, wholeFields } from "../file/config-file.js";
+import { parseShape } from "../file/parse-shape.js";
+import { parseYaml } from "../file/parse-yaml.js";
+import { substituteVariables } from "../file/substitute-variables.js";
+import { budgetForm } from "../limits/budget-limits.js";
+import { readEnvLimits } from "../limits/env-limits.js";
+import { mergeLimits, readFileLimits } from "../limits/file-limits.js";
+import { ruleForm } from "../limits/limit-fields.js";
+import { noProblems, type Problem, type Problems, problemList } from "../problems.js";
+import { type Flags, type SettingValues, settings } from "../settings/settings.js";
 import {
   budgetWarnings,
   providerWarnings,
@@ -12,21 +24,10 @@ import {
   variableWarnings,
 } from "./config-warnings.js";
 import { absolutePath, defaultDataDir, defaultSocket } from "./default-paths.js";
-import { socketPathBytesMax } from "../../bounds.js";
-import { budgetForm } from "../limits/budget-limits.js";
-import { readEnvLimits } from "../limits/env-limits.js";
-import type { Environment } from "../environment.js";
-import { mergeLimits, readFileLimits } from "../limits/file-limits.js";
-import { ruleForm } from "../limits/limit-fields.js";
 import { buildIssuers } from "./jwt-issuers.js";
-import { parseShape } from "../file/parse-shape.js";
-import { parseYaml } from "../file/parse-yaml.js";
 import { buildPrices } from "./prices.js";
-import { noProblems, type Problem, problemList, type Problems } from "../problems.js";
 import { buildProviders } from "./provider-configs.js";
 import { decidedBy, resolveSettings } from "./resolve-settings.js";
-import { type Flags, settings, type SettingValues } from "../settings/settings.js";
-import { substituteVariables } from "../file/substitute-variables.js";
 import { buildVirtualModels } from "./virtual-models.js";
 
 /**

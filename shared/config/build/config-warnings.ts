@@ -3,8 +3,8 @@
  */
 import { type BudgetDefinition, budgetName } from "../../domain/budget.js";
 import type { RuleDefinition } from "../../domain/rule.js";
-import type { PriceConfig } from "../config.js";
 import { closestName, nameHint } from "../closest-name.js";
+import type { PriceConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm, ruleName } from "../limits/limit-fields.js";

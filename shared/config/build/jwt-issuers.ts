@@ -2,12 +2,13 @@
  * The JWT issuers of the file, checked (CONTRACT section 2): one kind of key each, and a path that
  * can be made from claims.
  */
-import { normalizeUserPath } from "../../domain/user-path.js";
+
 import { show } from "../../checked.js";
+import { normalizeUserPath } from "../../domain/user-path.js";
 import type { JwtIssuerConfig } from "../config.js";
 import { type DeclaredIssuer, type ReadFields, wholeFields } from "../file/config-file.js";
-import { absolutePath } from "./default-paths.js";
 import { type JwtFields, publicKeyAlgorithms, secretAlgorithms } from "../settings/jwt-settings.js";
+import { absolutePath } from "./default-paths.js";
 
 /**
  * What `type: kubernetes` fills in: the issuer of most clusters, and namespace and service account

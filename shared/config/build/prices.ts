@@ -2,8 +2,9 @@
  * The prices of the file, with their targets and tiers checked. Where else prices come from is the
  * proxy's to know.
  */
-import { parseSubject } from "../../domain/rule.js";
+
 import type { TokenRates } from "../../domain/price.js";
+import { parseSubject } from "../../domain/rule.js";
 import type { PriceConfig } from "../config.js";
 import { type DeclaredPrice, wholeFields } from "../file/config-file.js";
 import type { TierFields } from "../settings/price-settings.js";

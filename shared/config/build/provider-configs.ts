@@ -3,8 +3,10 @@
  * and the simulator when the file declares none (CONTRACT section 9).
  */
 import type { ProviderConfig } from "../config.js";
-import { type DeclaredProvider, type ReadFields, wholeFields } from "../file/config-file.js";
 import { type Environment, variable } from "../environment.js";
+import { type DeclaredProvider, type ReadFields, wholeFields } from "../file/config-file.js";
+import type { Problems } from "../problems.js";
+import { type ProviderType, providerTraits } from "../provider-type.js";
 import {
   baseUrlVariable,
   findPreset,
@@ -13,13 +15,11 @@ import {
   presetAt,
   presets,
 } from "../settings/presets.js";
-import type { Problems } from "../problems.js";
 import {
   type ProviderFields,
   providerSettings,
   simulatorModels,
 } from "../settings/provider-settings.js";
-import { providerTraits, type ProviderType } from "../provider-type.js";
 import {
   apiKey,
   baseUrl,

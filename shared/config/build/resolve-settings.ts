@@ -9,8 +9,8 @@ import {
   type Flags,
   flagName,
   type Setting,
-  settings,
   type SettingValues,
+  settings,
 } from "../settings/settings.js";
 
 export interface SettingSources {

@@ -6,9 +6,9 @@
 import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";
 import type { Strategy } from "../config.js";
+import type { Mapping } from "../read-mapping.js";
 import type { JwtFields } from "../settings/jwt-settings.js";
 import type { PriceFields, TierFields } from "../settings/price-settings.js";
-import type { Mapping } from "../read-mapping.js";
 import type { ProviderFields } from "../settings/provider-settings.js";
 import type { RewriterFields } from "../settings/rewriter-settings.js";
 

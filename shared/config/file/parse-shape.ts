@@ -5,10 +5,23 @@
  */
 import * as v from "valibot";
 import { candidatesMax } from "../../bounds.js";
-import type { BudgetScope } from "../../domain/budget.js";
 import { show } from "../../checked.js";
+import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";
 import { budgetForm } from "../limits/budget-limits.js";
+import { ruleForm } from "../limits/limit-fields.js";
+import { isMapping, keyPath, type Mapping, readMapping } from "../read-mapping.js";
+import { type JwtFields, jwtSettings } from "../settings/jwt-settings.js";
+import {
+  type PriceFields,
+  priceSettings,
+  type TierFields,
+  tierSettings,
+} from "../settings/price-settings.js";
+import { type ProviderFields, providerSettings } from "../settings/provider-settings.js";
+import { type RewriterFields, rewriterSettings } from "../settings/rewriter-settings.js";
+import { boolean, integer, kindProblem, type ValueKind } from "../settings/setting-kind.js";
+import { settings } from "../settings/settings.js";
 import type {
   ConfigFile,
   DeclaredIssuer,
@@ -20,19 +33,6 @@ import type {
   DeclaredVirtualModel,
   ReadFields,
 } from "./config-file.js";
-import { type JwtFields, jwtSettings } from "../settings/jwt-settings.js";
-import { ruleForm } from "../limits/limit-fields.js";
-import {
-  type PriceFields,
-  priceSettings,
-  type TierFields,
-  tierSettings,
-} from "../settings/price-settings.js";
-import { type ProviderFields, providerSettings } from "../settings/provider-settings.js";
-import { isMapping, keyPath, type Mapping, readMapping } from "../read-mapping.js";
-import { type RewriterFields, rewriterSettings } from "../settings/rewriter-settings.js";
-import { boolean, integer, kindProblem, type ValueKind } from "../settings/setting-kind.js";
-import { settings } from "../settings/settings.js";
 
 /** A sentence's end that quotes the value: `must be a list, not 5`. */
 function expecting(expected: string): (issue: v.BaseIssue<unknown>) => string {

@@ -5,12 +5,12 @@
  * long.
  */
 import {
-  type Event,
   EVENT_ID,
+  type Event,
   getScalarValue,
   parseEvents,
-  type ScalarEvent,
   SCALAR_STYLE,
+  type ScalarEvent,
   YAMLException,
 } from "js-yaml";
 

@@ -4,16 +4,16 @@
  * of the admin API and stand in `../budget.ts`.
  */
 import {
+  type BudgetScope,
   budgetGrammar,
   budgetId,
   budgetName,
-  type BudgetScope,
   parseAmount,
 } from "../../domain/budget.js";
 import { namedPeriod, parsePeriod } from "../../domain/limit-key.js";
-import { type LimitForm, readPairs, valueOf } from "./limit-form.js";
 import type { Mapping } from "../read-mapping.js";
 import { amountOf, numberOf } from "../settings/setting-kind.js";
+import { type LimitForm, readPairs, valueOf } from "./limit-form.js";
 
 export interface BudgetLimit {
   readonly periodSeconds: number;

@@ -6,6 +6,7 @@
 import { show } from "../../checked.js";
 import { notEntitled } from "../../domain/limit-key.js";
 import { type Environment, variable } from "../environment.js";
+import { readMapping } from "../read-mapping.js";
 import {
   type Declared,
   type LimitForm,
@@ -14,7 +15,6 @@ import {
   type Placed,
   valueOf,
 } from "./limit-form.js";
-import { readMapping } from "../read-mapping.js";
 
 /** All that one variable says about one subject. */
 export interface EnvLimits<S extends string, L> {

@@ -4,6 +4,7 @@
  */
 import { notEntitled } from "../../domain/limit-key.js";
 import type { DeclaredLimits } from "../file/config-file.js";
+import type { Mapping } from "../read-mapping.js";
 import type { EnvLimits } from "./env-limits.js";
 import {
   type Declared,
@@ -13,7 +14,6 @@ import {
   type Placed,
   valueOf,
 } from "./limit-form.js";
-import type { Mapping } from "../read-mapping.js";
 
 /** Checks the declared entries. The same identity in two places is a problem that names both. */
 export function readFileLimits<S extends string, L extends PeriodLimit>(

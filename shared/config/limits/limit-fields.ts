@@ -7,15 +7,15 @@ import { parsePeriod } from "../../domain/limit-key.js";
 import {
   parseCaps,
   periodLabel,
+  type RuleKey,
   ruleGrammar,
   ruleId,
-  type RuleKey,
   type Scope,
 } from "../../domain/rule.js";
-import { parseCompactLimits } from "./compact-limits.js";
-import { type LimitForm, valueOf } from "./limit-form.js";
 import type { Mapping } from "../read-mapping.js";
 import { numberOf } from "../settings/setting-kind.js";
+import { parseCompactLimits } from "./compact-limits.js";
+import { type LimitForm, valueOf } from "./limit-form.js";
 
 export interface Limit {
   readonly periodSeconds: number;

@@ -3,12 +3,13 @@
  * flight, each followed at once by its settle and the next admission of a random tenant. Started
  * with the limiter's kind (`daemon` or `redis`) and its socket.
  */
+
+import { serveJobs } from "../measure/job-channel.js";
+import { type Driven, measurePhase, type PhaseJob } from "../measure/phase.js";
+import type { Histogram } from "../report/histogram.js";
 import { type AdmissionPort, unattended } from "./admission-port.js";
 import { connectDaemon } from "./daemon-port.js";
-import type { Histogram } from "../report/histogram.js";
-import { serveJobs } from "../measure/job-channel.js";
 import { tenantCount } from "./limiter-rules.js";
-import { type Driven, measurePhase, type PhaseJob } from "../measure/phase.js";
 import { connectRedisLimiter } from "./redis-port.js";
 
 export interface AdmissionJob extends PhaseJob {

@@ -1,10 +1,10 @@
 /** The daemon behind the admission port, as a proxy sees it: the real socket, the real frames. */
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
-import { dial, type Peer } from "../../../shared/wire/ipc.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
 import type { Execution } from "../../../shared/wire/execution.js";
+import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
+import { dial, type Peer } from "../../../shared/wire/ipc.js";
 import type { Admitted } from "../../../shared/wire/message.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { type AdmissionEvents, type AdmissionPort, unattended } from "./admission-port.js";

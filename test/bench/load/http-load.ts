@@ -3,9 +3,9 @@
  * the same bytes to every peer, the next request as soon as the response before it is whole.
  */
 import net from "node:net";
-import type { Histogram } from "../report/histogram.js";
 import { serveJobs } from "../measure/job-channel.js";
 import { type Driven, measurePhase, type PhaseJob } from "../measure/phase.js";
+import type { Histogram } from "../report/histogram.js";
 import { createResponseReader, pending } from "./response-reader.js";
 
 export interface HttpJob extends PhaseJob {

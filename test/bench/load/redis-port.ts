@@ -3,11 +3,11 @@
  * the caller.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { type AdmissionPort, unattended } from "./admission-port.js";
-import { leastCap, matchingRules, tenantCount, tokensPerSettle } from "./limiter-rules.js";
 import { connectRedis, encodeCommand } from "../peers/redis-client.js";
 import type { Reply } from "../peers/redis-reply.js";
 import { admitScript, settleScript } from "../peers/redis-scripts.js";
+import { type AdmissionPort, unattended } from "./admission-port.js";
+import { leastCap, matchingRules, tenantCount, tokensPerSettle } from "./limiter-rules.js";
 
 /** Connects to Redis' socket and loads the scripts. */
 export async function connectRedisLimiter(path: string): Promise<AdmissionPort> {

@@ -8,10 +8,10 @@ import { fileURLToPath } from "node:url";
 import { atLevel, inFlightLevels, type LimiterName } from "../load/admission-levels.js";
 import type { AdmissionJob } from "../load/admission-load.js";
 import { findProgram, startRedis } from "../peers/installed-peers.js";
+import { sluiceMissing, startDaemon } from "../peers/sluice.js";
 import { giveJob } from "./job-channel.js";
 import type { Phase } from "./phase.js";
 import { type Contender, inTurn, type Rounds, type RunContext } from "./rounds.js";
-import { sluiceMissing, startDaemon } from "../peers/sluice.js";
 
 export async function measureDaemon(context: RunContext): Promise<Rounds> {
   const { processes, say } = context;

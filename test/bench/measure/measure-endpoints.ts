@@ -10,12 +10,7 @@ import {
   requestHeaders,
   requestPath,
 } from "../load/chat-exchange.js";
-import { type PeerKind, providersAt, type Scenario } from "../report/endpoint-scenarios.js";
 import type { HttpJob } from "../load/http-load.js";
-import { giveJob } from "./job-channel.js";
-import type { Phase } from "./phase.js";
-import type { Running } from "./processes.js";
-import { type Contender, inTurn, type Rounds, type RunContext } from "./rounds.js";
 import {
   type Build,
   type ConfigParts,
@@ -23,6 +18,11 @@ import {
   startConfigured,
   twoRules,
 } from "../peers/sluice.js";
+import { type PeerKind, providersAt, type Scenario } from "../report/endpoint-scenarios.js";
+import { giveJob } from "./job-channel.js";
+import type { Phase } from "./phase.js";
+import type { Running } from "./processes.js";
+import { type Contender, inTurn, type Rounds, type RunContext } from "./rounds.js";
 
 /** One client, or as many as keep the peer busy. */
 export type Level = "alone" | "loaded";

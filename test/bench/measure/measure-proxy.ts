@@ -15,11 +15,11 @@ import {
 } from "../load/chat-exchange.js";
 import type { HttpJob } from "../load/http-load.js";
 import { findProgram, startNginx } from "../peers/installed-peers.js";
+import { type SluicePair, sluiceMissing, startPair } from "../peers/sluice.js";
 import { giveJob } from "./job-channel.js";
 import type { Phase } from "./phase.js";
 import { residentBytes, withChildren } from "./process-stat.js";
 import { inTurn, type Rounds, type RunContext } from "./rounds.js";
-import { type SluicePair, sluiceMissing, startPair } from "../peers/sluice.js";
 
 export interface StartMeasures {
   /** One per start. */

@@ -3,10 +3,10 @@
  * settled at once, and admin operations.
  */
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
-import { dial } from "../../../shared/wire/ipc.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
+import { dial } from "../../../shared/wire/ipc.js";
 import type { AdminOp, FromDaemon, ToDaemon } from "../../../shared/wire/message.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 import { scaleTarget } from "../load/scale-rules.js";

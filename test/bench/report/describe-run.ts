@@ -5,8 +5,8 @@
 import { createRequire } from "node:module";
 import os from "node:os";
 import { InvalidArgumentError } from "commander";
-import { findProgram, programVersion } from "../peers/installed-peers.js";
 import { cpuSource } from "../measure/process-stat.js";
+import { findProgram, programVersion } from "../peers/installed-peers.js";
 import type { Head } from "./report.js";
 
 export interface RunSize {

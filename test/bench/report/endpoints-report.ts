@@ -1,10 +1,11 @@
 /** What `npm run bench:endpoints` prints: medians, what Sluice adds, and the reach. Pure. */
-import type { PeerKind, Scenario } from "./endpoint-scenarios.js";
-import { formatHead } from "./format-report.js";
+
 import { phaseName, type ScenarioMeasures } from "../measure/measure-endpoints.js";
 import type { Phase } from "../measure/phase.js";
-import { type Head, judge, median, ratio, type Ratio, type Reach, row, spread } from "./report.js";
 import type { Rounds } from "../measure/rounds.js";
+import type { PeerKind, Scenario } from "./endpoint-scenarios.js";
+import { formatHead } from "./format-report.js";
+import { type Head, judge, median, type Ratio, type Reach, ratio, row, spread } from "./report.js";
 import { formatTable, micro, milli, ratioCells, whole } from "./table.js";
 
 /** One peer at one endpoint. Microseconds, medians over the rounds. */

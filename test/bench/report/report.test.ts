@@ -1,6 +1,6 @@
 import t from "tap";
-import { formatReport } from "./format-report.js";
 import type { Phase } from "../measure/phase.js";
+import { formatReport } from "./format-report.js";
 import { buildReport, type Head, median } from "./report.js";
 
 const head: Head = {

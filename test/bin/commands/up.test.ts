@@ -60,7 +60,7 @@ t.test(
     });
     t.match(await runProgram(t, script, ["status", "--socket", socket]), {
       exitCode: 0,
-      out: /^  rules +1$/m,
+      out: /^ {2}rules +1$/m,
     });
     up.child.kill("SIGINT");
     t.same(await up.ended, { code: 0, signal: null });

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -12,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
 import t from "tap";
 import { exportUsage } from "../../../bin/usage/export-usage.js";
 import { csvHeader, csvLine } from "../../../bin/usage/usage-csv.js";
@@ -149,7 +149,7 @@ t.test("an export of nothing is empty, and CSV has its header", async (t) => {
   });
   t.same(await run(["usage", "export", "--format", "csv", "--socket", daemon.socket]), {
     exitCode: 0,
-    out: csvHeader.trimEnd() + "\r",
+    out: `${csvHeader.trimEnd()}\r`,
     err: "",
   });
 });

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { Owner } from "../fake-daemon.js";
-import type { FakeScenario } from "./fake-part.js";
 import { listenForPresence, type Program, scriptPath, startProgram } from "../program-run.js";
+import type { FakeScenario } from "./fake-part.js";
 
 interface UpOptions {
   readonly limiterd?: FakeScenario;

@@ -3,8 +3,8 @@
  * --verbose, and a deadline for each stop in ms.
  */
 import { fileURLToPath } from "node:url";
-import { superviseParts } from "../../../bin/supervisor/supervise-services.js";
 import { drainOutput, processSession } from "../../../bin/session/terminal.js";
+import { superviseParts } from "../../../bin/supervisor/supervise-services.js";
 
 const script = fileURLToPath(new URL("./fake-part.js", import.meta.url));
 const [verbose, stopDeadlineMs] = process.argv.slice(2);

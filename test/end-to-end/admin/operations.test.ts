@@ -4,7 +4,7 @@
  */
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
-import { admin, type AdminAnswer, chat, until } from "../../support/client.js";
+import { type AdminAnswer, admin, chat, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
   beginStream,

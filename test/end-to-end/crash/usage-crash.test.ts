@@ -9,10 +9,6 @@ import t from "tap";
 import { openLmdbStore } from "../../../limiterd/store/lmdb-store.js";
 import { createRandom } from "../../sim/random.js";
 import { admin, ruleNow, until } from "../../support/client.js";
-import { makeSite } from "../../support/processes/processes.js";
-import { startScriptedUpstream } from "../../support/providers/scripted-upstream.js";
-import { startRelay } from "../../support/processes/socket-relay.js";
-import { storeWrites } from "../../support/processes/store-writes.js";
 import {
   type Budgeted,
   differences,
@@ -20,6 +16,10 @@ import {
 } from "../../support/crash/usage-comparison.js";
 import { pricesYaml } from "../../support/crash/usage-kinds.js";
 import { createUsageLoad, type Running, type Sender } from "../../support/crash/usage-load.js";
+import { makeSite } from "../../support/processes/processes.js";
+import { startRelay } from "../../support/processes/socket-relay.js";
+import { storeWrites } from "../../support/processes/store-writes.js";
+import { startScriptedUpstream } from "../../support/providers/scripted-upstream.js";
 
 const rounds = Number(process.env["SLUICE_CRASH_ROUNDS"] ?? 2);
 const seed = Number(process.env["SLUICE_CRASH_SEED"] ?? Date.now() % 1_000_000_007);

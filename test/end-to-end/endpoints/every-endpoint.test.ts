@@ -4,11 +4,11 @@
  */
 import t from "tap";
 import { admin, until } from "../../support/client.js";
+import { makeSite } from "../../support/processes/processes.js";
+import { ageSeconds } from "../../support/processes/sdk-site.js";
 import { type ModelApi, startModelApi } from "../../support/providers/model-api.js";
 import { anthropicKey, openaiKey, reply } from "../../support/providers/model-api-answers.js";
-import { makeSite } from "../../support/processes/processes.js";
 import { formEnd, formField, formFile } from "../../support/raw-upload.js";
-import { ageSeconds } from "../../support/processes/sdk-site.js";
 
 const api: ModelApi = await startModelApi();
 t.teardown(() => api.close());

@@ -2,9 +2,10 @@
  * Passthrough through real processes and http-proxy: what the provider sees, what the client gets,
  * what is charged, and what becomes of either's death.
  */
-import { connect } from "node:net";
+
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
 import t from "tap";
 import { ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -193,10 +194,9 @@ t.test(
       usage: { input_tokens: 30, output_tokens: 4, cache_read_input_tokens: 0 },
     };
     const events = {
-      openai:
-        [{ choices: [{ delta: { content: "hi" } }] }, { choices: [], ...openai }]
-          .map((event) => `data: ${JSON.stringify(event)}\n\n`)
-          .join("") + "data: [DONE]\n\n",
+      openai: `${[{ choices: [{ delta: { content: "hi" } }] }, { choices: [], ...openai }]
+        .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+        .join("")}data: [DONE]\n\n`,
       anthropic: [
         { type: "message_start", message: { usage: { input_tokens: 30, output_tokens: 1 } } },
         { type: "content_block_delta", delta: { type: "text_delta", text: "hi" } },

@@ -4,8 +4,8 @@
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { OpenAIRealtimeWS } from "openai/realtime/ws";
 import OpenAI from "openai";
+import { OpenAIRealtimeWS } from "openai/realtime/ws";
 import t from "tap";
 import { WebSocket } from "ws";
 import { admin, until } from "../../support/client.js";

@@ -2,8 +2,9 @@
  * Streams through real processes: at once, unchanged, cancelled with the client, cut with the
  * provider.
  */
-import { connect } from "node:net";
+
 import { once } from "node:events";
+import { connect } from "node:net";
 import t from "tap";
 import { chat, ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";

@@ -6,9 +6,9 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import t from "tap";
 import { admin, until } from "../../support/client.js";
-import { digestOf, openaiKey, reply } from "../../support/providers/model-api-answers.js";
-import { startModelApi } from "../../support/providers/model-api.js";
 import { makeSite } from "../../support/processes/processes.js";
+import { startModelApi } from "../../support/providers/model-api.js";
+import { digestOf, openaiKey, reply } from "../../support/providers/model-api-answers.js";
 import { beginUpload, formEnd, formField, formFile } from "../../support/raw-upload.js";
 
 const api = await startModelApi();

@@ -2,8 +2,9 @@
  * Bytes that mean harm, on a real proxy before a real provider: what each is answered, and what the
  * provider sees of it.
  */
-import { connect } from "node:net";
+
 import { once } from "node:events";
+import { connect } from "node:net";
 import t from "tap";
 import { WebSocket } from "ws";
 import { ruleNow, until } from "../../support/client.js";

@@ -12,15 +12,15 @@ import {
   peersMax,
   tokensPerResponseMax,
 } from "../../../shared/bounds.js";
-import { encodeFrame } from "../../../shared/wire/codec.js";
 import { wireVersion } from "../../../shared/version.js";
+import { encodeFrame } from "../../../shared/wire/codec.js";
 import { ruleNow, until } from "../../support/client.js";
 import {
   admitFrame,
   connectPeer,
   framed,
-  helloFrame,
   type HostilePeer,
+  helloFrame,
   settleFrame,
   startWitness,
 } from "../../support/processes/hostile-peer.js";

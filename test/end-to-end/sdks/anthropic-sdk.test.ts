@@ -1,6 +1,7 @@
 /** The official Anthropic SDK as a client of real processes, with a provider of its own dialect. */
 import Anthropic from "@anthropic-ai/sdk";
 import t from "tap";
+import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-answers.js";
 import { message, messageEvents } from "../../support/providers/recorded-messages.js";
 import {
@@ -11,7 +12,6 @@ import {
   told,
   wantedCalls,
 } from "../../support/providers/scene.js";
-import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 
 const { api, url, limit, counts } = await startSdkSite(t);
 let attempts = 0;

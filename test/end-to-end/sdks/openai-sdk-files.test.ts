@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import OpenAI, { toFile } from "openai";
 import t from "tap";
+import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import {
   digestOf,
   jsonOf,
@@ -13,7 +14,6 @@ import {
   speech,
   vector,
 } from "../../support/providers/model-api-answers.js";
-import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 
 const { api, proxy, url, limit, counts } = await startSdkSite(t);
 const sdk = (path = "/", headers: Record<string, string> = {}) =>

@@ -4,11 +4,11 @@
  */
 import OpenAI from "openai";
 import t from "tap";
+import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { jsonOf } from "../../support/providers/model-api-answers.js";
 import { chatChunks, chatCompletion } from "../../support/providers/recorded-chat.js";
 import { responseEvents, responseObject } from "../../support/providers/recorded-responses.js";
 import { greeting, report, told, wantedCalls } from "../../support/providers/scene.js";
-import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 
 const { api, url, limit, counts } = await startSdkSite(t);
 let attempts = 0;

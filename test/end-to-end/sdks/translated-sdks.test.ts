@@ -2,15 +2,16 @@
  * The SDKs as clients of real processes, each with a provider that speaks another dialect than it
  * does.
  */
-import Anthropic from "@anthropic-ai/sdk";
+
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
+import Anthropic from "@anthropic-ai/sdk";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
 import t from "tap";
+import { masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-answers.js";
 import { greeting, report, told, wantedCalls } from "../../support/providers/scene.js";
-import { masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 const { api, url, counts } = await startSdkSite(t);

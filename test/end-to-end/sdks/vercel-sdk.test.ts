@@ -8,18 +8,18 @@ import {
   APICallError,
   embed,
   experimental_generateSpeech as generateSpeech,
-  experimental_transcribe as transcribe,
   generateText,
   jsonSchema,
   RetryError,
   stepCountIs,
   streamText,
   tool,
+  experimental_transcribe as transcribe,
 } from "ai";
 import t from "tap";
+import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { digestOf, speech, vector } from "../../support/providers/model-api-answers.js";
 import { greeting, report, thought, told } from "../../support/providers/scene.js";
-import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 const { api, url, limit, counts } = await startSdkSite(t);

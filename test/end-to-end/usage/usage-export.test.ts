@@ -8,8 +8,8 @@ import t from "tap";
 import { recordFields } from "../../../bin/usage/usage-record.js";
 import { run } from "../../bin/command-session.js";
 import { runProgram, scriptPath } from "../../bin/program-run.js";
-import { makeSite } from "../../support/processes/processes.js";
 import { settleMany, type Told } from "../../support/crash/settle-load.js";
+import { makeSite } from "../../support/processes/processes.js";
 
 const records = 200_000;
 const nowMs = Date.parse("2026-03-01T12:00:00Z");

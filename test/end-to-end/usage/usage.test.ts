@@ -2,11 +2,12 @@
  * Usage through real processes: what the provider sent, byte by byte, is what GET /v1/usage and the
  * records tell, whoever leaves, dies or lies.
  */
-import { connect } from "node:net";
+
 import { once } from "node:events";
+import { connect } from "node:net";
 import t from "tap";
-import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { dayOf } from "../../../shared/utc-day.js";
+import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { chat, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {

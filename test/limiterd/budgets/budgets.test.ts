@@ -4,18 +4,18 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
+import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import type { AdminOp, FromDaemon, Lease } from "../../../shared/wire/message.js";
-import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
 import {
   askFor,
   pathRule,
   settleOf,
   startDaemon,
-  target,
   type TestDaemon,
   type TestPeer,
+  target,
 } from "../daemon.js";
 
 const usd = 1_000_000_000_000;

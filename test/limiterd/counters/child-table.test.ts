@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import t from "tap";
 import { NameReader } from "../../../limiterd/counters/child-name.js";
-import { ChildTable } from "../../../limiterd/counters/child-table.js";
 import { dirtyMark, outMark } from "../../../limiterd/counters/child-record.js";
+import { ChildTable } from "../../../limiterd/counters/child-table.js";
 
 interface Model {
   numbers: number[];

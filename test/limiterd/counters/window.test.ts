@@ -5,8 +5,8 @@ import {
   estimateRequests,
   newWindow,
   rollWindow,
-  waitForRequests,
   type Window,
+  waitForRequests,
 } from "../../../limiterd/counters/window.js";
 
 const minute = 60_000;

@@ -2,7 +2,7 @@ import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/handle-message.js";
 import { createKeyRing, keyStatus } from "../../../limiterd/keys/key-ring.js";
 import { keysMax } from "../../../shared/bounds.js";
-import { hashKey, newKey, type NewKey } from "../../../shared/domain/key-secret.js";
+import { hashKey, type NewKey, newKey } from "../../../shared/domain/key-secret.js";
 import type { AdminOp, FromDaemon } from "../../../shared/wire/message.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import {
@@ -10,9 +10,9 @@ import {
   pathRule,
   settleOf,
   startDaemon,
-  target,
   type TestDaemon,
   type TestPeer,
+  target,
 } from "../daemon.js";
 
 const team = pathRule("/team", 60, { requests: 10 });

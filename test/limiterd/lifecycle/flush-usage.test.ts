@@ -4,23 +4,23 @@
  */
 import fc from "fast-check";
 import t from "tap";
+import { startTimers } from "../../../limiterd/lifecycle/start-timers.js";
+import { rolledUpMark } from "../../../limiterd/store/store.js";
+import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
+import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
+import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { modelsPerDayMax, rollupRecordsMax, rollupsDirtyMax } from "../../../shared/bounds.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { dayMs } from "../../../shared/utc-day.js";
-import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
-import { rolledUpMark } from "../../../limiterd/store/store.js";
-import { startTimers } from "../../../limiterd/lifecycle/start-timers.js";
-import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
-import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
 import {
   ask,
   executed,
   settleOf,
   startDaemon,
-  target,
   type TestDaemon,
   type TestPeer,
+  target,
 } from "../daemon.js";
 import { accountsOf, picosOf, type RollupOracle, rollupsOf } from "../usage/usage-oracle.js";
 

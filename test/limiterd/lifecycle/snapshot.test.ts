@@ -1,8 +1,8 @@
 import t from "tap";
 import { sweepChildren } from "../../../limiterd/lifecycle/snapshot.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
-import { askFor, settleOf, startDaemon } from "../daemon.js";
 import { childNames } from "../counters/child-names.js";
+import { askFor, settleOf, startDaemon } from "../daemon.js";
 
 const template: RuleDefinition = {
   scope: "user_path",

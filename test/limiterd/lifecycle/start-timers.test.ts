@@ -1,7 +1,7 @@
 import t from "tap";
 import { connect, receive } from "../../../limiterd/handlers/connection.js";
 import { startTimers, type Timers } from "../../../limiterd/lifecycle/start-timers.js";
-import { askFor, pathRule, startDaemon, type TestDaemon, settleOf } from "../daemon.js";
+import { askFor, pathRule, settleOf, startDaemon, type TestDaemon } from "../daemon.js";
 
 const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
 

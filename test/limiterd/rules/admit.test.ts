@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
-import { admit, type Verdict } from "../../../limiterd/rules/admit.js";
-import { charge, release } from "../../../limiterd/rules/charge.js";
-import { type Counter, createRuleBook, type RuleBook } from "../../../limiterd/rules/rule-book.js";
-import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
-import type { Target } from "../../../shared/wire/message.js";
 import {
   estimateRequests,
   estimateTokens,
   newWindow,
   rollWindow,
 } from "../../../limiterd/counters/window.js";
-import { counted, createOracle, type OracleRequest, type OracleRule } from "./oracle.js";
+import { admit, type Verdict } from "../../../limiterd/rules/admit.js";
+import { charge, release } from "../../../limiterd/rules/charge.js";
+import { type Counter, createRuleBook, type RuleBook } from "../../../limiterd/rules/rule-book.js";
+import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
+import type { Target } from "../../../shared/wire/message.js";
 import { childNames } from "../counters/child-names.js";
+import { counted, createOracle, type OracleRequest, type OracleRule } from "./oracle.js";
 
 const begin = 1_767_225_600_000;
 const gpt: Target = { provider: "openai", model: "gpt-4o" };

@@ -3,9 +3,9 @@
  * argument.
  */
 import t from "tap";
+import { listRules } from "../../../limiterd/handlers/admin/list-rules.js";
 import { admit } from "../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../limiterd/rules/charge.js";
-import { listRules } from "../../../limiterd/handlers/admin/list-rules.js";
 import { type Counter, createRuleBook } from "../../../limiterd/rules/rule-book.js";
 import { refusalHeaders, successHeaders } from "../../../proxy/http/respond.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";

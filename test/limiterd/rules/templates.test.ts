@@ -3,8 +3,8 @@
  * "States and transitions").
  */
 import t from "tap";
-import { examinedPerSweep, sweepChildren } from "../../../limiterd/lifecycle/snapshot.js";
 import { handleAdmin } from "../../../limiterd/handlers/admin/handle-admin.js";
+import { examinedPerSweep, sweepChildren } from "../../../limiterd/lifecycle/snapshot.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
 import { askFor, counts, pathRule, settleOf, startDaemon, type TestDaemon } from "../daemon.js";

@@ -7,19 +7,19 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
+import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
 import { dayMs, dayOf } from "../../../shared/utc-day.js";
-import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
 import { startsAround } from "../../support/calendar.js";
 import {
   ask,
   executed,
   settleOf,
   startDaemon,
-  target,
   type TestDaemon,
   type TestPeer,
+  target,
 } from "../daemon.js";
 
 const hourMs = 3_600_000;
@@ -35,9 +35,9 @@ const anchors = {
 };
 const labels = {
   3600: "hourly",
-  86_400: "daily",
-  604_800: "weekly",
-  2_592_000: "monthly",
+  86400: "daily",
+  604800: "weekly",
+  2592000: "monthly",
 } as const;
 const periods = [3600, 86_400, 604_800, 2_592_000] as const;
 const budgets: readonly BudgetDefinition[] = periods.flatMap((periodSeconds) => [

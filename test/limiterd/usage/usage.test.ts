@@ -1,32 +1,32 @@
 /** Records and sums of usage in the daemon: what counts, once, and what of it a crash leaves. */
 import t from "tap";
-import { rollupKeysOf, type RollupOracle } from "./usage-oracle.js";
-import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import {
   labelPrefix,
-  modelsPrefix,
   modelSuffix,
+  modelsPrefix,
   totalPrefix,
 } from "../../../limiterd/usage/rollup-keys.js";
 import { createRollups } from "../../../limiterd/usage/rollups.js";
+import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
+import { modelsPerDayMax, rollupCellsMax, subjectBytesMax } from "../../../shared/bounds.js";
 import type { MoneySum } from "../../../shared/domain/money.js";
 import { dayOf } from "../../../shared/utc-day.js";
-import { modelsPerDayMax, rollupCellsMax, subjectBytesMax } from "../../../shared/bounds.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
 import {
   ask,
   askFor,
   counts,
-  refusal,
   executed,
   pathRule,
+  refusal,
   settleOf,
   startDaemon,
-  target,
   type TestDaemon,
   type TestPeer,
+  target,
 } from "../daemon.js";
+import { type RollupOracle, rollupKeysOf } from "./usage-oracle.js";
 
 const dayMs = 86_400_000;
 const noonMs = Date.parse("2026-03-10T12:00:00Z");

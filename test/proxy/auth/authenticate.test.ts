@@ -1,9 +1,9 @@
 import t from "tap";
 import {
-  authenticate,
   type Authentication,
-  type Credentials,
+  authenticate,
   authenticatedCaller,
+  type Credentials,
   wrongToken,
 } from "../../../proxy/auth/authenticate.js";
 import type { Area } from "../../../proxy/http/match-route.js";

@@ -1,11 +1,11 @@
 import t from "tap";
-import { type Caller, authenticatedCaller, wrongToken } from "../../../proxy/auth/authenticate.js";
+import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "../../../proxy/auth/authorize-caller.js";
-import type { AuthorizeOutcome, Limiter } from "../../../proxy/limiter/limiter.js";
 import type { Area } from "../../../proxy/http/match-route.js";
+import type { AuthorizeOutcome, Limiter } from "../../../proxy/limiter/limiter.js";
 import { unauthorizedBodyBytesMax } from "../../../shared/bounds.js";
-import { invalid } from "../../../shared/error-code.js";
 import { hashKey } from "../../../shared/domain/key-secret.js";
+import { invalid } from "../../../shared/error-code.js";
 import { FakeExchange } from "../fake-exchange.js";
 
 const pathFailure = invalid("invalid X-Sluice-User-Path header");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
-import { splice } from "../../../proxy/handlers/multipart-call.js";
 import { boundaryOf, FieldFinder } from "../../../proxy/body/multipart.js";
+import { splice } from "../../../proxy/handlers/multipart-call.js";
 
 const part = (headers: string, body: string): string => `--B\r\n${headers}\r\n\r\n${body}\r\n`;
 const field = (name: string, value: string): string =>
@@ -77,7 +77,7 @@ t.test("the field is found wherever it stands", async (t) => {
 t.test("a form without the field, a broken one and a twofold one are told apart", async (t) => {
   t.match(found(`${file}--B--`), { place: null, problem: null, ended: true });
   t.match(
-    found(part('Content-Disposition: form-data; name="model"; filename="m"', "a") + "--B--"),
+    found(`${part('Content-Disposition: form-data; name="model"; filename="m"', "a")}--B--`),
     { place: null, ended: true },
     "a file is no field",
   );

@@ -1,11 +1,11 @@
 import t from "tap";
 import { composeTranslations } from "../../../proxy/dialects/compose-translations.js";
+import { responsesToChat } from "../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
 import type {
   AnswerContext,
   JsonObject,
   Translation,
 } from "../../../proxy/dialects/translation/translation.js";
-import { responsesToChat } from "../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
 import { invalid } from "../../../shared/error-code.js";
 
 /**

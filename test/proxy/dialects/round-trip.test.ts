@@ -6,9 +6,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
+import { parseBodyExactly } from "../../../proxy/body/exact-json.js";
 import { chatToMessages } from "../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
-import { EventSplitter, formatEvent } from "../../../proxy/dialects/event-stream.js";
 import { composeTranslations } from "../../../proxy/dialects/compose-translations.js";
+import { EventSplitter, formatEvent } from "../../../proxy/dialects/event-stream.js";
 import { messagesToChat } from "../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
 import { responsesToChat } from "../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
 import type {
@@ -17,7 +18,6 @@ import type {
   JsonObject,
   Translation,
 } from "../../../proxy/dialects/translation/translation.js";
-import { parseBodyExactly } from "../../../proxy/body/exact-json.js";
 import { wholeChat, wholeMessages } from "./accumulate.js";
 import { chatAnswer, chatEvents, context, messagesAnswer, messagesEvents } from "./samples.js";
 

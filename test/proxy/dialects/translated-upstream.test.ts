@@ -1,9 +1,9 @@
 import t from "tap";
-import { UntranslatableAnswer } from "../../../proxy/dialects/translation/untranslatable-answer.js";
 import {
   type AnswerTranslator,
   translatedUpstream,
 } from "../../../proxy/dialects/translated-upstream.js";
+import { UntranslatableAnswer } from "../../../proxy/dialects/translation/untranslatable-answer.js";
 import type { Upstream, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 
 /**

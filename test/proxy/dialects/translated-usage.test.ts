@@ -3,13 +3,13 @@ import { chatToMessages } from "../../../proxy/dialects/chat-to-messages/chat-to
 import { composeTranslations } from "../../../proxy/dialects/compose-translations.js";
 import { messagesToChat } from "../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
 import { responsesToChat } from "../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
-import type { Translation } from "../../../proxy/dialects/translation/translation.js";
-import { type Forwarded, forward } from "../../../proxy/upstream/forward.js";
 import { createAnswerTranslator } from "../../../proxy/dialects/translate-answer.js";
 import { translatedUpstream } from "../../../proxy/dialects/translated-upstream.js";
+import type { Translation } from "../../../proxy/dialects/translation/translation.js";
+import { type Forwarded, forward } from "../../../proxy/upstream/forward.js";
 import type { UpstreamSink } from "../../../proxy/upstream/upstream.js";
-import { context } from "./samples.js";
 import { FakeExchange } from "../fake-exchange.js";
+import { context } from "./samples.js";
 
 const promptBytes = 400;
 

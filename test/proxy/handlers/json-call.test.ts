@@ -1,7 +1,7 @@
 import t from "tap";
+import type { JsonOperation } from "../../../proxy/body/model-body.js";
 import { readJsonCall } from "../../../proxy/handlers/json-call.js";
 import type { ModelCall } from "../../../proxy/handlers/model-call.js";
-import type { JsonOperation } from "../../../proxy/body/model-body.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";

@@ -1,7 +1,7 @@
 import t from "tap";
 import {
-  storedRequest,
   type StoredOperation,
+  storedRequest,
   submitBatch,
 } from "../../../proxy/handlers/stored-request.js";
 import { caller, type FakeGateway, fakeGateway, type Served, served } from "../fake-gateway.js";

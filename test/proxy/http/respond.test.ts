@@ -7,8 +7,8 @@ import {
   successHeaders,
   targetHeader,
 } from "../../../proxy/http/respond.js";
-import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
+import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import type { Breach, BudgetBreach } from "../../../shared/wire/message.js";
 import { FakeExchange } from "../fake-exchange.js";
 

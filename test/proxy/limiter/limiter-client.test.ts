@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import t from "tap";
+import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import { createLimiterClient, type LimiterClient } from "../../../proxy/limiter/limiter-client.js";
 import type { LimiterClientOptions } from "../../../proxy/limiter/limiter-link.js";
-import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import {
   admissionsWaitingMax,
   frameBytesMaxToDaemon,
@@ -11,10 +11,10 @@ import {
 } from "../../../shared/bounds.js";
 import { invalid } from "../../../shared/error-code.js";
 import { wireVersion } from "../../../shared/version.js";
-import type { FromDaemon, SuccessHeaders, Target, ToDaemon } from "../../../shared/wire/message.js";
-import { unlimitedLsn } from "../../../shared/wire/unlimited-lsn.js";
 import { encodeFrame } from "../../../shared/wire/codec.js";
+import type { FromDaemon, SuccessHeaders, Target, ToDaemon } from "../../../shared/wire/message.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
+import { unlimitedLsn } from "../../../shared/wire/unlimited-lsn.js";
 import { counts, executed, pathRule, startDaemon, type TestPeer } from "../../limiterd/daemon.js";
 
 const gpt = { provider: "openai", model: "gpt-4o" };

@@ -1,7 +1,7 @@
 import t from "tap";
+import { createTargetOrder } from "../../../proxy/routing/order-targets.js";
 import type { PriceList } from "../../../proxy/routing/price-list.js";
 import { createPriceTable, needsPriceList } from "../../../proxy/routing/price-table.js";
-import { createTargetOrder } from "../../../proxy/routing/order-targets.js";
 import { pricedTargetsMax } from "../../../shared/bounds.js";
 import type { Price } from "../../../shared/domain/price.js";
 import { accepted } from "../../shared/config/build-sample.js";

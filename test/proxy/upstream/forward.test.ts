@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { type Forwarded, forward, type ForwardRequest } from "../../../proxy/upstream/forward.js";
+import { type Forwarded, type ForwardRequest, forward } from "../../../proxy/upstream/forward.js";
 import type {
   Upstream,
   UpstreamFailure,

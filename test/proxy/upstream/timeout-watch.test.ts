@@ -3,8 +3,8 @@ import fc from "fast-check";
 import t from "tap";
 import {
   lookEveryMs,
-  timeoutTicksFor,
   SilenceWatch,
+  timeoutTicksFor,
   type Watched,
 } from "../../../proxy/upstream/timeout-watch.js";
 

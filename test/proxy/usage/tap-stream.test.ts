@@ -143,7 +143,7 @@ t.test("the usage chunk is cut out of the middle of a piece", async (t) => {
   );
   t.same(
     run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
-      head + usageEvent + "data: [",
+      `${head + usageEvent}data: [`,
       "DONE]\n\n",
     ]),
     [head, doneEvent, ""],
@@ -395,7 +395,7 @@ t.test(
       [head, large.slice(0, 100), large.slice(100, 2000), large.slice(2000), usageEvent],
       [head + large.slice(0, -1), "\n", usageEvent],
       [large + head, usageEvent],
-      [large.slice(0, -1), "\n" + head + usageEvent],
+      [large.slice(0, -1), `\n${head}${usageEvent}`],
     ]) {
       for (const hideUsageChunk of [true, false]) {
         const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk });

@@ -3,8 +3,8 @@
  * /work, unless a test says otherwise.
  */
 import { buildConfig, type ConfigSources } from "../../../shared/config/build/build-config.js";
-import { type Problem, problemLine } from "../../../shared/config/problems.js";
 import type { Config } from "../../../shared/config/config.js";
+import { type Problem, problemLine } from "../../../shared/config/problems.js";
 
 type Others = Partial<Omit<ConfigSources, "file">>;
 

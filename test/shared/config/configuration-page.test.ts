@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { buildConfig } from "../../../shared/config/build/build-config.js";
+import { problemLine } from "../../../shared/config/problems.js";
 import {
   jwtSettings,
   publicKeyAlgorithms,
@@ -16,7 +17,6 @@ import {
   presets,
 } from "../../../shared/config/settings/presets.js";
 import { priceSettings, tierSettings } from "../../../shared/config/settings/price-settings.js";
-import { problemLine } from "../../../shared/config/problems.js";
 import { providerSettings } from "../../../shared/config/settings/provider-settings.js";
 import { rewriterSettings } from "../../../shared/config/settings/rewriter-settings.js";
 import {

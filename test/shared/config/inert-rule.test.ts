@@ -1,11 +1,11 @@
 import t from "tap";
-import { createInertReason, type Inert } from "../../../shared/config/inert-rule.js";
-import type { ProviderConfig } from "../../../shared/config/config.js";
-import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import { startState } from "../../../limiterd/lifecycle/start-state.js";
+import type { ProviderConfig } from "../../../shared/config/config.js";
+import { createInertReason, type Inert } from "../../../shared/config/inert-rule.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
-import { providerConfig } from "../../support/provider-config.js";
+import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import { ask, pathRule, startDaemon } from "../../limiterd/daemon.js";
+import { providerConfig } from "../../support/provider-config.js";
 
 const provider = (name: string, models: readonly string[] | null): ProviderConfig =>
   providerConfig({ name, models });

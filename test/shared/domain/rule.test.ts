@@ -12,8 +12,8 @@ import {
   parseRuleWrite,
   parseSubject,
   periodLabel,
-  ruleGrammar,
   type RuleKey,
+  ruleGrammar,
   ruleId,
   scopes,
 } from "../../../shared/domain/rule.js";

@@ -19,11 +19,11 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { peerBacklogBytesMax } from "../../../shared/bounds.js";
 import {
-  dial,
   type DialOptions,
-  listen,
+  dial,
   type Listener,
   type ListenOptions,
+  listen,
   type Peer,
   SocketTakenError,
 } from "../../../shared/wire/ipc.js";

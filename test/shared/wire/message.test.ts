@@ -9,13 +9,13 @@ import {
   subjectBytesMax,
   tokensPerResponseMax,
 } from "../../../shared/bounds.js";
-import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { budgetScopes } from "../../../shared/domain/budget.js";
 import { scopes } from "../../../shared/domain/rule.js";
-import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
-import { type Execution, flawOf } from "../../../shared/wire/execution.js";
+import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
+import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
+import { type Execution, flawOf } from "../../../shared/wire/execution.js";
+import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
 import {
   type FromDaemon,
   type Lease,

@@ -4,13 +4,13 @@
  * verdict is derived from the window itself; that the window lies where it may has been checked
  * before.
  */
-import { copyCounter, type Counter, type Rule } from "../../../limiterd/counters/counter.js";
-import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { type Counter, copyCounter, type Rule } from "../../../limiterd/counters/counter.js";
 import { clearWindow } from "../../../limiterd/counters/window.js";
-import { ruleId, type RuleDefinition } from "../../../shared/domain/rule.js";
+import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
+import { childNames } from "../../limiterd/counters/child-names.js";
 import type { OracleKind } from "../../limiterd/rules/oracle.js";
 import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
-import { childNames } from "../../limiterd/counters/child-names.js";
 
 /**
  * So long a period that no step of the clock leaves it: it counts everything since its rule was

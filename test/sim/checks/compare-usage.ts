@@ -3,8 +3,9 @@
  * on the disk, added up slowly. For moments at which every record is there: after a start, and at
  * rest.
  */
-import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
+
 import type { DaemonState } from "../../../limiterd/state.js";
+import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { accountsOf, picosOf, rollupsOf } from "../../limiterd/usage/usage-oracle.js";

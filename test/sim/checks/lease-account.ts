@@ -12,15 +12,15 @@ import type {
   Target,
 } from "../../../shared/wire/message.js";
 import { unlimitedLsn } from "../../../shared/wire/unlimited-lsn.js";
+import { describeTarget } from "../describe-message.js";
+import type { World } from "../world.js";
 import {
   type DeathOf,
   survivors,
   type WitnessedCharge,
   type WitnessedRequest,
 } from "./crash-toll.js";
-import { describeTarget } from "../describe-message.js";
 import type { Truth } from "./truth.js";
-import type { World } from "../world.js";
 
 interface HeldTarget {
   readonly target: Target;

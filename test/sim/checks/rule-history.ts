@@ -7,8 +7,8 @@ import { resetKey, ruleFromStored } from "../../../limiterd/store/store.js";
 import { type RuleDefinition, ruleId, type Scope } from "../../../shared/domain/rule.js";
 import type { Admin } from "../../../shared/wire/message.js";
 import type { Disk } from "../processes/disk.js";
-import type { Generation, Truth } from "./truth.js";
 import type { World } from "../world.js";
+import type { Generation, Truth } from "./truth.js";
 
 export interface RuleHistory {
   /** The daemon has handled an operation; `at.answered`: it has answered in the same turn. */

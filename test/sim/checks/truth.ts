@@ -4,9 +4,10 @@
  * roll: a count lies in the period of its moment. A request is certain, or after a crash doubtful:
  * it may be in a window or not, until whoever knows of it has told of it again.
  */
-import { counted } from "../../limiterd/rules/oracle.js";
+
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/wire/message.js";
+import { counted } from "../../limiterd/rules/oracle.js";
 
 /** Whose rules count something: a path's, a target's, or both. */
 export interface Place {

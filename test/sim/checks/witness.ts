@@ -16,15 +16,15 @@ import type {
   Settle,
   ToDaemon,
 } from "../../../shared/wire/message.js";
-import { counterDifference } from "./compare-counters.js";
-import type { WitnessedCharge } from "./crash-toll.js";
 import { describeMessage } from "../describe-message.js";
 import type { Disk } from "../processes/disk.js";
+import type { World } from "../world.js";
+import { counterDifference } from "./compare-counters.js";
+import type { WitnessedCharge } from "./crash-toll.js";
 import { createExpectation } from "./expect-verdict.js";
 import { createLeaseAccount, type HeldLeases, type Moment } from "./lease-account.js";
 import { createRuleHistory } from "./rule-history.js";
 import { createTruth } from "./truth.js";
-import type { World } from "../world.js";
 
 export interface Witness {
   /** From the first step of the wall clock on. */

@@ -8,16 +8,16 @@ import { startState } from "../../../limiterd/lifecycle/start-state.js";
 import { startTimers, type Timers } from "../../../limiterd/lifecycle/start-timers.js";
 import type { DaemonState, PeerState } from "../../../limiterd/state.js";
 import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../../shared/wire/codec.js";
 import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
-import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { unwrittenSum, usageDifference } from "../checks/compare-usage.js";
-import type { Disk } from "./disk.js";
-import type { End } from "./stream-socket.js";
 import type { Witness } from "../checks/witness.js";
 import type { Process, World } from "../world.js";
+import type { Disk } from "./disk.js";
+import type { End } from "./stream-socket.js";
 
 export interface DaemonOptions {
   readonly world: World;

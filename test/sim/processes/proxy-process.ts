@@ -5,20 +5,20 @@
  * `proxy/handlers/fail-over.ts`, and is settled.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { FailureMode } from "../../../shared/config/config.js";
-import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js";
-import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
-import type { SettledPart, Target } from "../../../shared/wire/message.js";
-import { isUnnumbered } from "../../../shared/wire/unlimited-lsn.js";
+import type { PeerState } from "../../../limiterd/state.js";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import { createLimiterClient, type LimiterClient } from "../../../proxy/limiter/limiter-client.js";
-import type { PeerState } from "../../../limiterd/state.js";
-import type { DaemonProcess } from "./daemon-process.js";
-import { connectSockets, type Connection, type SocketFaults } from "./stream-socket.js";
+import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js";
+import type { FailureMode } from "../../../shared/config/config.js";
+import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
+import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
+import type { SettledPart, Target } from "../../../shared/wire/message.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+import { isUnnumbered } from "../../../shared/wire/unlimited-lsn.js";
 import type { SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";
+import type { DaemonProcess } from "./daemon-process.js";
+import { type Connection, connectSockets, type SocketFaults } from "./stream-socket.js";
 
 export interface ProxyOptions {
   readonly world: World;

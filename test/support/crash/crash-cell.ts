@@ -8,6 +8,10 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { admin, type RuleItem, ruleNow, until } from "../client.js";
+import { makeSite, type Part, type Site } from "../processes/processes.js";
+import { startRelay } from "../processes/socket-relay.js";
+import { storeWrites } from "../processes/store-writes.js";
+import { startScriptedUpstream } from "../providers/scripted-upstream.js";
 import {
   createTruth,
   type Life,
@@ -16,10 +20,6 @@ import {
   startLoad,
   type Truth,
 } from "./crash-load.js";
-import { makeSite, type Part, type Site } from "../processes/processes.js";
-import { startScriptedUpstream } from "../providers/scripted-upstream.js";
-import { startRelay } from "../processes/socket-relay.js";
-import { storeWrites } from "../processes/store-writes.js";
 
 export const victims = ["proxy", "daemon", "both"] as const;
 export const signals = ["SIGTERM", "SIGKILL"] as const;

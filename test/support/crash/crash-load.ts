@@ -5,6 +5,7 @@
  */
 import { chat } from "../client.js";
 import type { Part } from "../processes/processes.js";
+import type { Relay } from "../processes/socket-relay.js";
 import {
   beginStream,
   chunk,
@@ -13,7 +14,6 @@ import {
   type UpstreamCallSeen,
   usageChunk,
 } from "../providers/scripted-upstream.js";
-import type { Relay } from "../processes/socket-relay.js";
 
 /**
  * A provider's time to answer: so that requests overlap, and the load is the system's and not the

@@ -3,11 +3,11 @@
  * daemon writes them down.
  */
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
-import { dial, type Peer } from "../../../shared/wire/ipc.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
 import type { Execution } from "../../../shared/wire/execution.js";
+import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
+import { dial, type Peer } from "../../../shared/wire/ipc.js";
 import type { ToDaemon } from "../../../shared/wire/message.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 

@@ -3,14 +3,14 @@
  * line.
  */
 import { spendFromStored, spendKey } from "../../../limiterd/budgets/budget-store.js";
-import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import type { Store } from "../../../limiterd/store/store.js";
+import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import { budgetId } from "../../../shared/domain/budget.js";
-import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import type { MoneySum } from "../../../shared/domain/money.js";
-import type { AdminOp } from "../../../shared/wire/message.js";
 import { dayMs, dayOf } from "../../../shared/utc-day.js";
-import { rollupKeysOf, type RollupOracle } from "../../limiterd/usage/usage-oracle.js";
+import { connectDaemon } from "../../../shared/wire/daemon-client.js";
+import type { AdminOp } from "../../../shared/wire/message.js";
+import { type RollupOracle, rollupKeysOf } from "../../limiterd/usage/usage-oracle.js";
 import type { Ledger } from "../processes/socket-relay.js";
 import type { Served } from "./usage-load.js";
 import {

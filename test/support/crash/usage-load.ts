@@ -5,9 +5,9 @@
 import { createRandom } from "../../sim/random.js";
 import type { ScriptedUpstream, UpstreamCallSeen } from "../providers/scripted-upstream.js";
 import {
-  anyKind,
-  answer,
   type Asked,
+  answer,
+  anyKind,
   bodyOf,
   fromCache,
   isCut,

@@ -2,9 +2,10 @@
  * A daemon process for tests: the real one, but its wall clock stands still until its parent sets
  * it, and it may write sums of usage more often.
  */
+
+import { startLimiterd } from "../../../limiterd/main.js";
 import { loadConfig } from "../../../shared/config/load-config.js";
 import { createLog } from "../../../shared/log.js";
-import { startLimiterd } from "../../../limiterd/main.js";
 
 const [, , , file, startMs, usageFlushMs] = process.argv;
 let nowMs = Number(startMs);

@@ -4,11 +4,11 @@
  */
 import { once } from "node:events";
 import net from "node:net";
+import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
+import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
-import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
-import { wireVersion } from "../../../shared/version.js";
 
 export interface HostilePeer {
   readonly socket: net.Socket;

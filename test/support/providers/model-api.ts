@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { answerCall, type ApiCall, createKept } from "./model-api-answers.js";
+import { type ApiCall, answerCall, createKept } from "./model-api-answers.js";
 
 export interface ModelApi {
   readonly baseUrl: string;

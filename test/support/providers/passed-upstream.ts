@@ -2,10 +2,11 @@
  * A provider for what passes as it is: a real server that shows each request as it came, and does
  * with it what a test says.
  */
+
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { once } from "node:events";
 
 export interface Seen {
   readonly request: IncomingMessage;

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
+import { type Explanation, explain } from "../../../../limiterd/handlers/admin/explain.js";
 import { admit } from "../../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../../limiterd/rules/charge.js";
-import { explain, type Explanation } from "../../../../limiterd/handlers/admin/explain.js";
 import {
   type Counter,
   createRuleBook,

@@ -1,9 +1,9 @@
 import t from "tap";
-import { charge, hold } from "../../../../limiterd/rules/charge.js";
-import { tokensInert } from "../../../../shared/config/inert-rule.js";
 import { listRules } from "../../../../limiterd/handlers/admin/list-rules.js";
+import { charge, hold } from "../../../../limiterd/rules/charge.js";
 import { createRuleBook, type RuleBook } from "../../../../limiterd/rules/rule-book.js";
 import { rulesPerPage } from "../../../../shared/bounds.js";
+import { tokensInert } from "../../../../shared/config/inert-rule.js";
 import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
 
 /** 2026-01-01T00:00:00Z. */

@@ -6,8 +6,8 @@ import t, { type Test } from "tap";
 import { sweepChildren } from "../../../../limiterd/lifecycle/snapshot.js";
 import type { AdminOp } from "../../../../shared/wire/message.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
-import { askFor, settleOf, startDaemon, type TestDaemon, type TestPeer } from "../../daemon.js";
 import { childNames } from "../../counters/child-names.js";
+import { askFor, settleOf, startDaemon, type TestDaemon, type TestPeer } from "../../daemon.js";
 
 const day = { limit_key: { period: "day" } };
 

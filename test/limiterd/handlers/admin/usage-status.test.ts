@@ -3,10 +3,10 @@
  * for it.
  */
 import t from "tap";
-import { batchesPerTrim, exportedRecordsMax, rollupsPerSlice } from "../../../../shared/bounds.js";
-import { createUsageTrimmer } from "../../../../limiterd/usage/trim-usage.js";
 import { totalPrefix } from "../../../../limiterd/usage/rollup-keys.js";
-import { usageKey, type UsageRecord } from "../../../../limiterd/usage/usage-records.js";
+import { createUsageTrimmer } from "../../../../limiterd/usage/trim-usage.js";
+import { type UsageRecord, usageKey } from "../../../../limiterd/usage/usage-records.js";
+import { batchesPerTrim, exportedRecordsMax, rollupsPerSlice } from "../../../../shared/bounds.js";
 import { dayOf } from "../../../../shared/utc-day.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
 import {
@@ -268,7 +268,9 @@ t.test("a year of sums is read in slices: admissions are answered between them",
   t.match(usage, { total_requests: 365 });
   t.ok(happened.filter((what) => what === "admitted").length >= 3, happened.join(", "));
   t.ok(
-    happened.every((what) => !what.endsWith("sums") || Number.parseInt(what) <= rollupsPerSlice),
+    happened.every(
+      (what) => !what.endsWith("sums") || Number.parseInt(what, 10) <= rollupsPerSlice,
+    ),
   );
 });
 

@@ -1,12 +1,12 @@
 import t from "tap";
 import type { Forwarded } from "../../../../proxy/upstream/forward.js";
 import type {
-  PassthroughUpstream,
   PassedRequest,
+  PassthroughUpstream,
 } from "../../../../proxy/upstream/passthrough/passthrough-upstream.js";
 import {
-  relayAnswer,
   type RelayRequest,
+  relayAnswer,
 } from "../../../../proxy/upstream/passthrough/relay-answer.js";
 import type { UpstreamFailure, UpstreamSink } from "../../../../proxy/upstream/upstream.js";
 import { heldResponseBytesMax } from "../../../../shared/bounds.js";

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { Config } from "../../../../shared/config/config.js";
-import { providerConfig } from "../../../support/provider-config.js";
 import { problemLine } from "../../../../shared/config/problems.js";
+import { providerConfig } from "../../../support/provider-config.js";
 import { accepted, problemsOf, refused, samplePath } from "../build-sample.js";
 
 const builtIn: Config = {

@@ -1,6 +1,6 @@
 import t from "tap";
-import { noProblems } from "../../../../shared/config/problems.js";
 import { resolveSettings } from "../../../../shared/config/build/resolve-settings.js";
+import { noProblems } from "../../../../shared/config/problems.js";
 import { flagName, settings } from "../../../../shared/config/settings/settings.js";
 
 function resolve(sources: {
