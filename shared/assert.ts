@@ -22,3 +22,8 @@ export function isCount(value: unknown, min = 0): value is number {
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Whether a field from outside is missing; JSON's null counts as missing too. */
+export function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
+}

@@ -10,7 +10,7 @@
  * the same, and it takes a tenth of the time of decoding UTF-8 first when the text is Chinese (the
  * same for English). What is taken out as text is decoded on its own.
  */
-import { isObject } from "../../shared/assert.js";
+import { isAbsent, isObject } from "../../shared/assert.js";
 import { subjectBytesMax } from "../../shared/bounds.js";
 import { utf8Bytes } from "../../shared/domain/user-path.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
@@ -329,10 +329,6 @@ function isUtf8Text(bytes: Buffer): boolean {
 
 function refuse(message: string, param: string): ModelBodyResult {
   return { ok: false, failure: invalid(message, param) };
-}
-
-function isAbsent(value: unknown): value is null | undefined {
-  return value === undefined || value === null;
 }
 
 type Kind = "null" | "an array" | "an object" | "a string" | "a number" | "a boolean";

@@ -7,7 +7,7 @@
  *
  * Not here: guessing when there is no usage, and prices.
  */
-import { isCount, isObject } from "../../shared/assert.js";
+import { isAbsent, isCount, isObject } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import { show } from "../../shared/checked.js";
 import { isPicoUsd, type PicoUsd, picoFromUsd } from "../../shared/domain/money.js";
@@ -289,10 +289,6 @@ function dollars(told: unknown, usage: Fields): PicoUsd | null {
   const fee = picoFromUsd(told);
   const beside = isAbsent(upstream) ? 0 : picoFromUsd(upstream);
   return fee !== null && beside !== null && isPicoUsd(fee + beside) ? fee + beside : null;
-}
-
-function isAbsent(value: unknown): value is null | undefined {
-  return value === undefined || value === null;
 }
 
 function isSane(value: unknown): value is number {

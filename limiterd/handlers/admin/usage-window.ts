@@ -1,5 +1,5 @@
 /** The bodies of the operations on usage: a user path, days, and what else each takes. */
-import { isCount, isObject } from "../../../shared/assert.js";
+import { isAbsent, isCount, isObject } from "../../../shared/assert.js";
 import { exportedRecordsMax, usageDaysMax } from "../../../shared/bounds.js";
 import { type Checked, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
@@ -103,10 +103,6 @@ function parseDate(body: Fields, name: string): Checked<number> {
   return ms === null
     ? wrong(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name)
     : { ok: true, value: ms };
-}
-
-function isAbsent(value: unknown): value is null | undefined {
-  return value === undefined || value === null;
 }
 
 function wrong(message: string, param: string): { readonly ok: false; readonly failure: Failure } {

@@ -5,13 +5,12 @@
  * thinking block goes out as `reasoning_content` while it comes, and whole, with its signature, as
  * `thinking_blocks` when it ends, so that the client can send it back.
  */
-import { isObject } from "../../../shared/assert.js";
+import { isAbsent, isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { errorBody } from "../../body/error-body.js";
 import { mergeUsage } from "../../usage/read-usage.js";
 import { chatErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
-import { isAbsent } from "../translation/request-check.js";
 import { finishReason } from "../translation/stop-reasons.js";
 import { chatServiceTier, chatUsage } from "../translation/translate-usage.js";
 import type { AnswerContext, ClientEvent, JsonObject } from "../translation/translation.js";

@@ -1,8 +1,8 @@
 /** The content of a chat message as Anthropic's content blocks. */
 
+import { isAbsent } from "../../../shared/assert.js";
 import { isWebUrl, namelessPdf, namelessText, readDataUrl } from "../translation/data-url.js";
 import type { Refusals } from "../translation/refusals.js";
-import { isAbsent } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
 import { chatFileFields, chatImageFields, chatPartFields } from "./chat-fields.js";
 

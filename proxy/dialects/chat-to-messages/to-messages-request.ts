@@ -3,8 +3,8 @@
  * `chat-fields.ts`.
  */
 
+import { isAbsent } from "../../../shared/assert.js";
 import { Refusals } from "../translation/refusals.js";
-import { isAbsent } from "../translation/request-check.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
 import { chatRequestFields, chatResponseFormatFields } from "./chat-fields.js";
 import { toMessagesToolChoice, toMessagesTools } from "./to-messages-tools.js";

@@ -1,7 +1,6 @@
 /** The tools of a chat completion's request, and the choice among them, as Anthropic's. */
-import { isObject } from "../../../shared/assert.js";
+import { isAbsent, isObject } from "../../../shared/assert.js";
 import type { Refusals } from "../translation/refusals.js";
-import { isAbsent } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
 import { chatFunctionFields, chatToolDefinitionFields } from "./chat-fields.js";
 

@@ -6,12 +6,11 @@
  * they do at Anthropic's own endpoint for chat completions: only some of its models take them where
  * they stand, and only between certain turns.
  */
-import { isObject } from "../../../shared/assert.js";
+import { isAbsent, isObject } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { parseExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
 import type { Refusals } from "../translation/refusals.js";
-import { isAbsent } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
 import {
   chatAssistantFields,

@@ -1,8 +1,8 @@
 /** Anthropic's content blocks as the content of chat messages. */
+import { isAbsent } from "../../../shared/assert.js";
 import { namelessPdf, namelessText, writeDataUrl } from "../translation/data-url.js";
 import type { FieldTable } from "../translation/field-table.js";
 import type { Refusals } from "../translation/refusals.js";
-import { isAbsent } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
 import {
   messagesDocumentFields,

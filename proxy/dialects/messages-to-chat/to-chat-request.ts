@@ -3,8 +3,8 @@
  * in `messages-fields.ts`.
  */
 
+import { isAbsent } from "../../../shared/assert.js";
 import { Refusals } from "../translation/refusals.js";
-import { isAbsent } from "../translation/request-check.js";
 import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
 import { messagesOutputFields, messagesRequestFields } from "./messages-fields.js";
 import { toChatToolChoice, toChatTools } from "./to-chat-tools.js";

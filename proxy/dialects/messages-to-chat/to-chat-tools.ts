@@ -1,7 +1,7 @@
 /** The tools of an Anthropic request, and the choice among them, as a chat completion's. */
 
+import { isAbsent } from "../../../shared/assert.js";
 import type { Refusals } from "../translation/refusals.js";
-import { isAbsent } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
 import { messagesToolDefinitionFields } from "./messages-fields.js";
 

@@ -2,9 +2,9 @@
  * The system prompt and the turns of an Anthropic request as chat messages. A turn of the user
  * becomes a message of the role `tool` for each result of a tool, and one of the user for the rest.
  */
+import { isAbsent } from "../../../shared/assert.js";
 import { writeExactly } from "../../body/exact-json.js";
 import type { Refusals } from "../translation/refusals.js";
-import { isAbsent } from "../translation/request-check.js";
 import { readSignedId } from "../translation/thought-signature.js";
 import { splitToolResult } from "../translation/tool-result.js";
 import type { JsonObject } from "../translation/translation.js";

@@ -5,14 +5,13 @@
  * So a block is opened when its first delta comes and closed when another kind, or another call,
  * begins.
  */
-import { isObject } from "../../../shared/assert.js";
+import { isAbsent, isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { errorBody } from "../../body/error-body.js";
 import { findUsage, mergeUsage } from "../../usage/read-usage.js";
 import { type CallPiece, chatPieces } from "../translation/chat-pieces.js";
 import { messagesErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
-import { isAbsent } from "../translation/request-check.js";
 import { stopReason } from "../translation/stop-reasons.js";
 import { isProof, isThinkingBlock } from "../translation/thinking-blocks.js";
 import { messagesUsage } from "../translation/translate-usage.js";

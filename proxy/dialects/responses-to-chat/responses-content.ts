@@ -1,5 +1,6 @@
 /** The content of a message, from the parts of the Responses API to those of chat completions. */
-import { isAbsent, quote, type RequestCheck } from "../translation/request-check.js";
+import { isAbsent } from "../../../shared/assert.js";
+import { quote, type RequestCheck } from "../translation/request-check.js";
 import { splitToolResult } from "../translation/tool-result.js";
 import type { JsonObject } from "../translation/translation.js";
 

@@ -1,6 +1,6 @@
 /** The input of the Responses API as the messages of chat completions. */
-import { unreachable } from "../../../shared/assert.js";
-import { isAbsent, quote, type RequestCheck } from "../translation/request-check.js";
+import { isAbsent, unreachable } from "../../../shared/assert.js";
+import { quote, type RequestCheck } from "../translation/request-check.js";
 import { readSignedId } from "../translation/thought-signature.js";
 import type { JsonObject } from "../translation/translation.js";
 import { translateContent, translateOutput } from "./responses-content.js";

@@ -2,7 +2,8 @@
  * A request of the Responses API as one of chat completions. `docs/dialects-responses.md` is its
  * table.
  */
-import { isAbsent, quote, RequestCheck } from "../translation/request-check.js";
+import { isAbsent } from "../../../shared/assert.js";
+import { quote, RequestCheck } from "../translation/request-check.js";
 import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
 import { translateInput } from "./responses-input.js";
 import { translateTools } from "./responses-tools.js";

@@ -1,5 +1,6 @@
 /** Tools, and the choice among them: flat in the Responses API, nested in chat completions. */
-import { isAbsent, quote, type RequestCheck } from "../translation/request-check.js";
+import { isAbsent } from "../../../shared/assert.js";
+import { quote, type RequestCheck } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
 
 type Fields = Record<string, unknown>;

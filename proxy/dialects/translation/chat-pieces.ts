@@ -1,11 +1,10 @@
 /**
  * What a chat completion says, piece by piece: of a whole message and of a stream's delta alike.
  */
-import { isCount, isObject } from "../../../shared/assert.js";
+import { isAbsent, isCount, isObject } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
-import { isAbsent } from "./request-check.js";
 import { signedId } from "./thought-signature.js";
 import type { JsonObject } from "./translation.js";
 import { UntranslatableAnswer } from "./untranslatable-answer.js";

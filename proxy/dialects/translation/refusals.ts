@@ -3,10 +3,11 @@
  * what can't be said in it; and a reader that refuses gives a value of the right type all the same,
  * so a translation runs through without a look after each step and asks for its `result` once.
  */
+import { isAbsent } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
 import type { FieldTable } from "./field-table.js";
-import { isAbsent, quote, RequestCheck } from "./request-check.js";
+import { quote, RequestCheck } from "./request-check.js";
 import type { JsonObject, TranslatedRequest } from "./translation.js";
 
 const nothing: JsonObject = {};

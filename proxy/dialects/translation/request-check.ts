@@ -2,7 +2,7 @@
  * Checks the fields of a request that is being translated, and remembers the first one that is
  * wrong.
  */
-import { isCount, isObject } from "../../../shared/assert.js";
+import { isAbsent, isCount, isObject } from "../../../shared/assert.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { kindOf } from "../../body/model-body.js";
 import type { JsonObject } from "./translation.js";
@@ -71,11 +71,6 @@ export class RequestCheck {
       `must be ${expected}, not ${typeof value === "number" ? value : kindOf(value)}`,
     );
   }
-}
-
-/** Null says as little as nothing at all. */
-export function isAbsent(value: unknown): value is null | undefined {
-  return value === undefined || value === null;
 }
 
 /** A value of the client's within a message: as it is when it is short, else its kind. */
