@@ -175,7 +175,7 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
         { proxy, field, record },
         "a usage record of a proxy makes no sense: its request is counted without it",
       ),
-    turn: () => new Promise<void>((resolve) => setImmediate(resolve)),
+    yieldToEventLoop: () => new Promise<void>((resolve) => setImmediate(resolve)),
     onInert: ({ kind, name }: Inert) =>
       log.warn({ [kind]: name }, `inert ${kind}: it is loaded, but not enforced as it is written`),
   };

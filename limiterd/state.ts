@@ -74,7 +74,7 @@ export interface DaemonState {
    * Resolved after whatever waits for the event loop has had its turn: between the slices of long
    * reads.
    */
-  readonly turn: () => Promise<void>;
+  readonly yieldToEventLoop: () => Promise<void>;
   readonly peers: Set<PeerState>;
   /** Told to stop: it listens to nobody any more. */
   stopping: boolean;

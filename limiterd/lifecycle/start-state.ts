@@ -36,7 +36,7 @@ export interface StartPorts {
   /** Told of each record of a proxy that makes no sense. */
   onDroppedRecord: DaemonState["onDroppedRecord"];
   /** Resolved after whatever waits for the event loop has had its turn. */
-  turn(): Promise<void>;
+  yieldToEventLoop(): Promise<void>;
 }
 
 export interface StartOptions {
@@ -61,7 +61,15 @@ export interface Started {
 
 /** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
 export async function startState(
-  { store, schedule, onStoreState, onInert, onUnreadable, onDroppedRecord, turn }: StartPorts,
+  {
+    store,
+    schedule,
+    onStoreState,
+    onInert,
+    onUnreadable,
+    onDroppedRecord,
+    yieldToEventLoop,
+  }: StartPorts,
   { settings, rules, budgets: configured, hashKey, nowMs }: StartOptions,
 ): Promise<Started> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, { hashKey, nowMs });
@@ -111,7 +119,7 @@ export async function startState(
     store,
     usage,
     spendLog,
-    turn,
+    yieldToEventLoop,
     refusals: createRefusals(),
     inertRules: findInertRules(restored.book, settings.inertReason),
     onInert,

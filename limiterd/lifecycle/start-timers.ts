@@ -87,7 +87,7 @@ export function startTimers(
       if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
       closeTimedOutPeers(state, ports.nowMs());
       sweepSpends(state, ports.nowMs());
-      sweep(() => sweepChildren(state, ports.nowMs(), state.turn));
+      sweep(() => sweepChildren(state, ports.nowMs(), state.yieldToEventLoop));
       trim(ports.nowMs());
     }),
   );

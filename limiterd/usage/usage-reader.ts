@@ -14,7 +14,7 @@ export interface UsageReader {
   readonly store: Store;
   readonly usage: UsageLog;
   /** Resolved after whatever waits for the event loop has had its turn. */
-  turn(): Promise<void>;
+  yieldToEventLoop(): Promise<void>;
 }
 
 /** Days, both included. */
@@ -64,7 +64,7 @@ export async function readRollups(
  * what is written in between, that one finds too.
  */
 export async function readUnstored(
-  { turn }: UsageReader,
+  { yieldToEventLoop }: UsageReader,
   view: RollupView,
   each: EachSum,
 ): Promise<void> {
@@ -74,7 +74,7 @@ export async function readUnstored(
     if (sum !== undefined && sum.requests > 0) each(key, sum);
     if (++sinceTurn < unstoredPerSlice) continue;
     sinceTurn = 0;
-    await turn();
+    await yieldToEventLoop();
   }
 }
 
@@ -83,7 +83,7 @@ export async function readUnstored(
  * there. Rejects with `StoreUnreadableError`.
  */
 export async function readStored(
-  { store, turn }: UsageReader,
+  { store, yieldToEventLoop }: UsageReader,
   prefix: string,
   { fromDay, toDay }: Days,
   each: EachSum,
@@ -102,7 +102,7 @@ export async function readStored(
     next = slice.length < rollupsPerSlice ? null : String(slice.at(-1)!.key);
     if (next === null) return;
     last = next;
-    await turn();
+    await yieldToEventLoop();
   }
 }
 
@@ -124,7 +124,7 @@ export function sumDays(usage: UsageLog, prefix: string, days: readonly string[]
  * once. Rejects with `StoreUnreadableError`.
  */
 export async function readRecords(
-  { store, usage, turn }: UsageReader,
+  { store, usage, yieldToEventLoop }: UsageReader,
   fromMs: number,
   each: (record: UsageRecord) => void,
 ): Promise<void> {
@@ -145,7 +145,7 @@ export async function readRecords(
       for (const record of recordsFromStored(entry.value) ?? damaged(store, "usage", key))
         tell(record);
     from = key + 1;
-    await turn();
+    await yieldToEventLoop();
   }
 }
 

@@ -133,7 +133,7 @@ export function startDaemon(
     store,
     usage,
     spendLog,
-    turn: () => new Promise((resolve) => setImmediate(resolve)),
+    yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
     peers: new Set(),
     stopping: false,
     epochStartLsn: restored.epochStartLsn,

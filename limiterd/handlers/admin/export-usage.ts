@@ -66,7 +66,7 @@ export async function exportUsage(
     sinceTurn += batch.length;
     if (sinceTurn < recordsPerTurn) continue;
     sinceTurn = 0;
-    await state.turn();
+    await state.yieldToEventLoop();
   }
 }
 

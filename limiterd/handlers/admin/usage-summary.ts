@@ -97,7 +97,7 @@ async function targets(
   const largest: Group[] = [];
   for (const group of groups) {
     largest.push(group);
-    if (keepLargest(largest, rest, 2 * usageGroupsMax)) await state.turn();
+    if (keepLargest(largest, rest, 2 * usageGroupsMax)) await state.yieldToEventLoop();
   }
   return inOrder(largest, rest);
 }
@@ -151,12 +151,12 @@ async function children(
     );
     add(name, sum);
     next = under(`${prefix}${name}\n`).before;
-    await state.turn();
+    await state.yieldToEventLoop();
   }
   let sinceTurn = 0;
   for (const [name, sum] of unstored) {
     add(name, sum);
-    if (++sinceTurn % usageGroupsMax === 0) await state.turn();
+    if (++sinceTurn % usageGroupsMax === 0) await state.yieldToEventLoop();
   }
   const own = ownOf(total, below);
   if (own.requests > 0) largest.push([userPath, own]);

@@ -600,8 +600,8 @@ t.test(
       op: "budgets.put",
       body: { subject: "/a", budget_key: { period: "hourly" }, amount: 5 },
     } as const;
-    const state = before.state as { turn: () => Promise<void> };
-    state.turn = () => new Promise(() => {});
+    const state = before.state as { yieldToEventLoop: () => Promise<void> };
+    state.yieldToEventLoop = () => new Promise(() => {});
     proxy.peer.say(put);
     spend(proxy, "/a", 2 * usd);
     await before.commit();

@@ -54,7 +54,7 @@ t.test(
     usage.committed(1);
     const found: string[] = [];
     await readRecords(
-      { store, usage, turn: () => Promise.resolve() },
+      { store, usage, yieldToEventLoop: () => Promise.resolve() },
       midnightMs,
       ({ requestId }) => found.push(requestId),
     );

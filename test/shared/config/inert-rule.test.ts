@@ -129,7 +129,7 @@ t.test(
       onInert: (inert: Inert) => void told.push(inert),
       onUnreadable: () => {},
       onDroppedRecord: () => {},
-      turn: () => Promise.resolve(),
+      yieldToEventLoop: () => Promise.resolve(),
     };
     await startState(ports, {
       settings: first.state.settings,

@@ -90,7 +90,7 @@ export function startDaemonProcess({
         onUnreadable: (error) => world.fail(error.message),
         onDroppedRecord: (proxyId, field) =>
           world.fail(`the record of ${proxyId} makes no sense: ${field}`),
-        turn: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)),
+        yieldToEventLoop: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)),
       },
       { settings, rules, budgets, hashKey: [1, 2], nowMs: nowMs() },
     );

@@ -256,12 +256,12 @@ t.test("a year of sums is read in slices: admissions are answered between them",
     happened.push(`${entries.length} sums`);
     return entries;
   };
-  const { turn } = daemon.state;
+  const { yieldToEventLoop } = daemon.state;
   Object.assign(daemon.state, {
-    turn: () => {
+    yieldToEventLoop: () => {
       // A frame that arrives while the answer is being made.
       setImmediate(() => happened.push(askFor(peer, ++id, "/a") === null ? "refused" : "admitted"));
-      return turn();
+      return yieldToEventLoop();
     },
   });
   const { usage } = await ask(daemon, "usage.status", { user_path: "/a", ...year });
@@ -306,12 +306,12 @@ t.test("sums that come while a long answer is read count once or not at all", as
   for (let back = 0; back < 365; back += 50) add(daemon, "/a", { atMs: nowMs - back * dayMs });
   add(daemon, "/a", { atMs: nowMs + dayMs });
   let turns = 0;
-  const { turn } = daemon.state;
+  const { yieldToEventLoop } = daemon.state;
   Object.assign(daemon.state, {
-    turn: async () => {
+    yieldToEventLoop: async () => {
       turns++;
       await commit(daemon);
-      return turn();
+      return yieldToEventLoop();
     },
   });
   const { usage } = await ask(daemon, "usage.status", {
@@ -405,19 +405,19 @@ t.test(
     }
     let turns = 0;
     let refused = 0;
-    const { turn } = daemon.state;
+    const { yieldToEventLoop } = daemon.state;
     const total = names.reduce((sum, _, i) => sum + (i % 3 === 1 ? 2 : 1), 14);
     for (const by of ["path", "model", "provider", "day"]) {
       let comes = 0;
       Object.assign(daemon.state, {
-        turn: async () => {
+        yieldToEventLoop: async () => {
           if (askFor(peer, ++turns + 1, "/team/x") === null) refused++;
           // Known ones, new ones, and the path itself; and now and then all of it is written.
           for (const path of [names[turns % 1200]!, `/team/new${turns}`, "/team"])
             add(daemon, path, { model: `late${turns}` });
           comes += 3;
           if (turns % 300 === 0) await commit(daemon);
-          return turn();
+          return yieldToEventLoop();
         },
       });
       const { usage, groups } = (await ask(daemon, "usage.summary", {
@@ -428,7 +428,7 @@ t.test(
         usage: { total_requests: number };
         groups: { key: string; requests: number; total_cost: number }[];
       };
-      Object.assign(daemon.state, { turn });
+      Object.assign(daemon.state, { yieldToEventLoop });
       const before = total + (turns * 3 - comes);
       t.equal(usage.total_requests, before, by);
       t.equal(
