@@ -12,6 +12,7 @@ import type {
   UpstreamRequest,
   UpstreamSink,
 } from "../upstream/upstream.js";
+import type { Told } from "../usage/response-meter.js";
 import { FailedAnswer, UntranslatableAnswer } from "./translation/untranslatable-answer.js";
 
 /**
@@ -24,7 +25,7 @@ export interface WholeAnswer {
 }
 
 /** An answer on its way into the client's dialect, in bytes. */
-export interface AnswerTranslator {
+export interface AnswerTranslator extends Told {
   /**
    * A piece of a whole answer, which is kept. Throws `UntranslatableAnswer` when it has grown too
    * large.
@@ -40,15 +41,6 @@ export interface AnswerTranslator {
   end(): Buffer | null;
   /** What the stream said makes no sense, and its client has been told so in its last event. */
   readonly failed: boolean;
-  /**
-   * Bytes of a whole answer that has not come to its end, or that nothing could be made of; and of
-   * the text in an event that was too large.
-   */
-  readonly untranslatedBytes: number;
-  /** Why a stream was given up before its next event could be translated, for the log; or null. */
-  readonly refused: string | null;
-  /** What the provider itself told of its usage, in its own fields; null or undefined: nothing. */
-  readonly usage: unknown;
 }
 
 export function translatedUpstream(upstream: Upstream, translator: AnswerTranslator): Upstream {

@@ -7,7 +7,6 @@
  */
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
-import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 import {
   countUsage,
   joinedNotes,
@@ -36,8 +35,21 @@ export interface Asked {
   readonly promptBytes: () => number;
 }
 
-/** What a provider of another dialect tells beside what the client gets of its answer. */
-export type Told = Pick<AnswerTranslator, "usage" | "untranslatedBytes" | "refused">;
+/**
+ * What the translation of an answer reports of it beside the bytes that go to the client: the meter
+ * sees only those.
+ */
+export interface Told {
+  /** The usage as the provider reported it, in its own fields; null or undefined: none. */
+  readonly usage: unknown;
+  /**
+   * Bytes of a complete answer that has not ended yet, or that could not be translated; and of the
+   * text in an event that was too large.
+   */
+  readonly untranslatedBytes: number;
+  /** Why the rest of a stream was not translated, for the log; or null. */
+  readonly refused: string | null;
+}
 
 /**
  * `json`: its usage is read. `text`: an estimate counts it, as it does JSON. `bytes`: they tell
