@@ -17,7 +17,7 @@ import { connect, receive } from "./handlers/connection.js";
 import { handleClose } from "./handlers/handle-message.js";
 import { type Started, startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
-import type { PeerState } from "./state.js";
+import type { PeerState } from "./peer.js";
 import { openLmdbStore } from "./store/lmdb-store.js";
 import type { Store } from "./store/store.js";
 

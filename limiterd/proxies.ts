@@ -1,47 +1,26 @@
 /**
- * What the daemon knows of each proxy across its connections: the last settle that was applied, and
- * which requests of an earlier daemon's life it has counted again. What a connection holds is in
- * `state.ts`.
+ * The proxies that the daemon knows, across their connections and its own restarts: which of them
+ * must be written, and what of each. Nothing here is of a single connection.
  */
-import type { Target } from "../shared/wire/message.js";
-import type { PeerState } from "./state.js";
-import type { StoredProxy } from "./store/store.js";
-
-export interface Proxy {
-  readonly id: string;
-  /** The last settle that was applied: a repeat has a number at or below it. */
-  settledSeq: number;
-  /** The last settle that is durable, which is what a reconnecting proxy is told. */
-  durableSeq: number;
-  /** The connection that said hello last, or null when it is gone: acknowledgements go there. */
-  peer: PeerState | null;
-  /** The settle up to which an acknowledgement is about to leave, 0 for none. */
-  ackSeq: number;
-  seenAtMs: number;
-  dirty: boolean;
-  /**
-   * Leases from before a restart that were counted into the restored windows when they were told,
-   * each with the target that they had then.
-   */
-  readonly recounted: Map<number, Target | null>;
-}
+import type { KnownProxy } from "./peer.js";
+import { type Change, proxyToStored, type StoredProxy } from "./store/store.js";
 
 export interface Proxies {
-  readonly all: ReadonlyMap<string, Proxy>;
-  get(id: string, nowMs: number): Proxy;
-  restore(id: string, stored: StoredProxy): Proxy;
-  markDirty(proxy: Proxy): void;
-  takeDirty(): Proxy[];
+  readonly all: ReadonlyMap<string, KnownProxy>;
+  get(id: string, nowMs: number): KnownProxy;
+  restore(id: string, stored: StoredProxy): KnownProxy;
+  markDirty(proxy: KnownProxy): void;
+  takeDirty(): KnownProxy[];
   /** Forgets those that were last seen before `beforeMs`; returns their ids. */
   forget(beforeMs: number): string[];
 }
 
 export function createProxies(): Proxies {
-  const all = new Map<string, Proxy>();
-  let dirty: Proxy[] = [];
+  const all = new Map<string, KnownProxy>();
+  let dirty: KnownProxy[] = [];
 
-  function add(id: string, settledSeq: number, seenAtMs: number): Proxy {
-    const proxy: Proxy = {
+  function add(id: string, settledSeq: number, seenAtMs: number): KnownProxy {
+    const proxy: KnownProxy = {
       id,
       settledSeq,
       durableSeq: settledSeq,
@@ -79,5 +58,18 @@ export function createProxies(): Proxies {
       }
       return forgotten;
     },
+  };
+}
+
+/** The entry that is kept of a proxy, as of now. */
+export function proxyChange(proxy: KnownProxy, nowMs: number): Change {
+  return {
+    table: "proxies",
+    key: proxy.id,
+    value: proxyToStored({
+      settledSeq: proxy.settledSeq,
+      connected: proxy.peer !== null,
+      seenAtMs: nowMs,
+    }),
   };
 }

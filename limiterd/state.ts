@@ -4,48 +4,17 @@
  */
 
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
-import type { IdMap } from "../shared/id-map.js";
 import type { Execution } from "../shared/wire/execution.js";
-import type { FromDaemon, Lease, Role } from "../shared/wire/message.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/budget-store.js";
 import type { KeyRing } from "./keys/key-ring.js";
-import type { Proxies, Proxy } from "./proxies.js";
+import type { PeerState } from "./peer.js";
+import type { Proxies } from "./proxies.js";
 import type { Refusals } from "./rules/refusals.js";
-import type { Counter, RuleBook } from "./rules/rule-book.js";
+import type { RuleBook } from "./rules/rule-book.js";
 import type { Store } from "./store/store.js";
 import type { Writer } from "./store/writer.js";
 import type { UsageLog } from "./usage/usage-log.js";
-
-/** One connection. */
-export interface PeerState {
-  readonly connectedAtMs: number;
-  readonly send: (message: FromDaemon) => void;
-  readonly close: () => void;
-  /** Null until its hello is whole. */
-  role: Role | null;
-  proxy: Proxy | null;
-  /** Whether it was welcomed: only then may it ask for admissions. */
-  welcomed: boolean;
-  /** The id of the hello that waits for its welcome. */
-  helloId: number;
-  /** The gauges that each lease holds. */
-  readonly leases: IdMap<HeldLease>;
-}
-
-/**
- * What the daemon keeps of a lease. Its target is where it was admitted to; a proxy that gave up
- * waiting may have gone elsewhere.
- */
-export interface HeldLease extends Omit<Lease, "lease"> {
-  /**
-   * The target's, as long as it has one, then the user path's; of a submission they count it and
-   * hold nothing.
-   */
-  readonly counters: readonly Counter[];
-  /** The rule book's version at the match: while it stands, the same counters are charged. */
-  readonly bookVersion: number;
-}
 
 export interface DaemonSettings {
   readonly version: string;

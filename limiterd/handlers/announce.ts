@@ -1,6 +1,7 @@
 /** What the daemon tells its proxies unasked. */
 import type { DaemonEvent } from "../../shared/wire/message.js";
-import type { DaemonState, PeerState } from "../state.js";
+import type { PeerState } from "../peer.js";
+import type { DaemonState } from "../state.js";
 
 /** Tells every proxy that was welcomed. */
 export function announce(state: Pick<DaemonState, "peers">, event: DaemonEvent): void {

@@ -4,7 +4,8 @@
  */
 import type { Authorize } from "../../shared/wire/message.js";
 import { identifyCaller } from "../keys/identify-caller.js";
-import type { DaemonState, PeerState } from "../state.js";
+import type { PeerState } from "../peer.js";
+import type { DaemonState } from "../state.js";
 
 /** False: the peer broke the grammar. */
 export function authorize(

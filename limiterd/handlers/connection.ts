@@ -6,7 +6,8 @@
 import { helloDeadlineMs } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
 import type { FrameReader } from "../../shared/wire/codec.js";
-import type { DaemonState, PeerState } from "../state.js";
+import type { PeerState } from "../peer.js";
+import type { DaemonState } from "../state.js";
 import { handleFrame } from "./handle-message.js";
 
 /** Takes a new connection in; it is nobody yet. */

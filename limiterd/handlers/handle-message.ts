@@ -19,19 +19,13 @@ import type {
 } from "../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 import { identifyCaller, keyOf } from "../keys/identify-caller.js";
-import { proxyChange } from "../lifecycle/snapshot.js";
-import type { Proxy } from "../proxies.js";
+import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
+import { proxyChange } from "../proxies.js";
 import { admit, noRules, readmit } from "../rules/admit.js";
 import { hold, isSameTarget, matchTarget, release } from "../rules/charge.js";
 import { countSettle, journalEntryOf, recountLease, uncountedLsn } from "../rules/count-settle.js";
 import { inOrder } from "../rules/rule-book.js";
-import {
-  type DaemonState,
-  enforcedBudgets,
-  type HeldLease,
-  isLimited,
-  type PeerState,
-} from "../state.js";
+import { type DaemonState, enforcedBudgets, isLimited } from "../state.js";
 import { handleAdmin } from "./admin/handle-admin.js";
 import { countInertBudgets } from "./admin/status.js";
 import { announce, tellStoreState } from "./announce.js";
@@ -362,7 +356,7 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
 }
 
 /** Owes an acknowledgement up to `seq`; those of one commit leave as one frame. */
-function acknowledge(proxy: Proxy, seq: number): void {
+function acknowledge(proxy: KnownProxy, seq: number): void {
   if (seq === 0) return;
   if (proxy.ackSeq === 0)
     queueMicrotask(() => {

@@ -12,15 +12,10 @@ import {
 } from "../../shared/bounds.js";
 import { spendKey } from "../budgets/budget-store.js";
 import type { DirtyWindow } from "../counters/dirty-windows.js";
-import type { Proxy } from "../proxies.js";
+import type { KnownProxy } from "../peer.js";
+import { proxyChange } from "../proxies.js";
 import type { DaemonState } from "../state.js";
-import {
-  type Change,
-  proxyToStored,
-  splitWindowKey,
-  windowKey,
-  windowToStored,
-} from "../store/store.js";
+import { type Change, splitWindowKey, windowKey, windowToStored } from "../store/store.js";
 import { writeSlices } from "../store/writer.js";
 
 /**
@@ -40,7 +35,7 @@ export async function snapshot(state: DaemonState, nowMs: number): Promise<void>
 async function writeAll(
   state: DaemonState,
   dirty: Iterator<DirtyWindow> | null,
-  proxies: readonly Proxy[],
+  proxies: readonly KnownProxy[],
   nowMs: number,
 ): Promise<void> {
   const { writer } = state;
@@ -138,7 +133,7 @@ export function sweepSpends({ budgets, writer }: DaemonState, nowMs: number): vo
     );
 }
 
-function proxyChanges(state: DaemonState, dirty: readonly Proxy[], nowMs: number): Change[] {
+function proxyChanges(state: DaemonState, dirty: readonly KnownProxy[], nowMs: number): Change[] {
   const forgotten = new Set(state.proxies.forget(nowMs - settledRetentionMs));
   const changes: Change[] = [...forgotten].map((id) => ({
     table: "proxies",
@@ -147,17 +142,4 @@ function proxyChanges(state: DaemonState, dirty: readonly Proxy[], nowMs: number
   }));
   for (const proxy of dirty) if (!forgotten.has(proxy.id)) changes.push(proxyChange(proxy, nowMs));
   return changes;
-}
-
-/** What is kept of a proxy now. */
-export function proxyChange(proxy: Proxy, nowMs: number): Change {
-  return {
-    table: "proxies",
-    key: proxy.id,
-    value: proxyToStored({
-      settledSeq: proxy.settledSeq,
-      connected: proxy.peer !== null,
-      seenAtMs: nowMs,
-    }),
-  };
 }

@@ -7,8 +7,8 @@
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import type { Lease, Settle } from "../../shared/wire/message.js";
 import { isUnnumbered, unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
-import type { Proxy } from "../proxies.js";
-import type { DaemonState, HeldLease } from "../state.js";
+import type { HeldLease, KnownProxy } from "../peer.js";
+import type { DaemonState } from "../state.js";
 import type { JournalEntry } from "../store/store.js";
 import { charge, isSameTarget, matchAll, matchTarget } from "./charge.js";
 import type { Counter, RuleBook } from "./rule-book.js";
@@ -68,7 +68,7 @@ export function journalEntryOf(
  */
 export function countSettle(
   state: DaemonState,
-  proxy: Proxy,
+  proxy: KnownProxy,
   lease: number,
   entry: JournalEntry,
   held: HeldLease | undefined,
@@ -131,7 +131,7 @@ function stillMet(held: HeldLease | undefined, book: RuleBook): readonly Counter
  */
 export function recountLease(
   state: DaemonState,
-  proxy: Proxy,
+  proxy: KnownProxy,
   lease: Lease,
   counters: { readonly ofPath: readonly Counter[]; readonly ofTarget: readonly Counter[] },
   nowMs: number,

@@ -12,8 +12,9 @@ import { handleClose, handleFrame } from "../../limiterd/handlers/handle-message
 import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
 import { removeStaleWindows, snapshot } from "../../limiterd/lifecycle/snapshot.js";
+import type { PeerState } from "../../limiterd/peer.js";
 import { createRefusals } from "../../limiterd/rules/refusals.js";
-import { type DaemonState, newCounts, type PeerState } from "../../limiterd/state.js";
+import { type DaemonState, newCounts } from "../../limiterd/state.js";
 import { createWriter } from "../../limiterd/store/writer.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { ProviderConfig } from "../../shared/config/config.js";

@@ -2,7 +2,8 @@
  * The rules as the admin operations leave them, one state after the other: what is on the disk must
  * be one of them, and none that is older than what was answered.
  */
-import type { DaemonState, PeerState } from "../../../limiterd/state.js";
+import type { PeerState } from "../../../limiterd/peer.js";
+import type { DaemonState } from "../../../limiterd/state.js";
 import { resetKey, ruleFromStored } from "../../../limiterd/store/store.js";
 import { type RuleDefinition, ruleId, type Scope } from "../../../shared/domain/rule.js";
 import type { Admin } from "../../../shared/wire/message.js";

@@ -3,7 +3,8 @@
  * all that reaches the disk, and holds it against the truth. What was certain and what becomes
  * doubtful at a crash is decided in `crash-toll.ts`.
  */
-import type { DaemonState, PeerState } from "../../../limiterd/state.js";
+import type { PeerState } from "../../../limiterd/peer.js";
+import type { DaemonState } from "../../../limiterd/state.js";
 import type { Change } from "../../../limiterd/store/store.js";
 import { reconnectGraceMs } from "../../../shared/bounds.js";
 import type {

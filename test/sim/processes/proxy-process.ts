@@ -5,7 +5,7 @@
  * `proxy/handlers/fail-over.ts`, and is settled.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { PeerState } from "../../../limiterd/state.js";
+import type { PeerState } from "../../../limiterd/peer.js";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import { createLimiterClient, type LimiterClient } from "../../../proxy/limiter/limiter-client.js";
 import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js";

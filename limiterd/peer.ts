@@ -1,0 +1,58 @@
+/**
+ * What the daemon keeps of a connection, of the leases that a connection holds, and of a proxy
+ * across its connections. Types alone: `handlers/connection.ts` makes peers, `proxies.ts` keeps the
+ * proxies.
+ */
+import type { IdMap } from "../shared/id-map.js";
+import type { FromDaemon, Lease, Role, Target } from "../shared/wire/message.js";
+import type { Counter } from "./counters/counter.js";
+
+/** One connection. */
+export interface PeerState {
+  readonly connectedAtMs: number;
+  readonly send: (message: FromDaemon) => void;
+  readonly close: () => void;
+  /** Null until its last hello has arrived. */
+  role: Role | null;
+  proxy: KnownProxy | null;
+  /** Whether it was welcomed: only then may it ask for admissions. */
+  welcomed: boolean;
+  /** The id of the hello that waits for its welcome. */
+  helloId: number;
+  /** The gauges that each lease holds. */
+  readonly leases: IdMap<HeldLease>;
+}
+
+/**
+ * What the daemon keeps of a lease. Its target is where it was admitted to; a proxy that gave up
+ * waiting may have gone elsewhere.
+ */
+export interface HeldLease extends Omit<Lease, "lease"> {
+  /**
+   * The target's, as long as it has one, then the user path's. For a submission: those that counted
+   * it; it holds no slot.
+   */
+  readonly counters: readonly Counter[];
+  /** The rule book's version at the match: until it changes, the same counters are charged. */
+  readonly bookVersion: number;
+}
+
+/** A proxy that has connected at some time, whether it is connected now or not. */
+export interface KnownProxy {
+  readonly id: string;
+  /** The last settle that was applied: a repeat has a number at or below it. */
+  settledSeq: number;
+  /** The last settle that is durable: what the welcome of a reconnecting proxy carries. */
+  durableSeq: number;
+  /** The connection that said hello last, or null when it is gone: acknowledgements go there. */
+  peer: PeerState | null;
+  /** The settle up to which an acknowledgement is about to leave, 0 for none. */
+  ackSeq: number;
+  seenAtMs: number;
+  dirty: boolean;
+  /**
+   * Leases from before a restart that were counted into the restored windows when a hello named
+   * them, each with the target that it had then.
+   */
+  readonly recounted: Map<number, Target | null>;
+}
