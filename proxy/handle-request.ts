@@ -6,8 +6,8 @@ import { costUsd } from "../shared/domain/money.js";
 import { targetName } from "../shared/domain/target-name.js";
 import { plainFailure } from "../shared/error-code.js";
 import { type Authentication, authenticate, type Caller } from "./auth/authenticate.js";
-import { authorizeCaller, mustAuthorizeFirst, refuseCaller } from "./auth/authorize-caller.js";
-import { type Gateway, RequestRecord } from "./gateway.js";
+import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
+import type { Gateway } from "./gateway.js";
 import { handleAdmin } from "./handlers/admin/admin-api.js";
 import { handleAuthKeys } from "./handlers/admin/auth-keys-api.js";
 import { explainRequest } from "./handlers/admin/explain-request.js";
@@ -17,12 +17,14 @@ import { replyHealth, replyReady } from "./handlers/health.js";
 import { modelRequest } from "./handlers/model-request.js";
 import { passthroughRequest } from "./handlers/passthrough-request.js";
 import { passthroughSession, realtimeSession } from "./handlers/realtime-session.js";
+import { refuseCaller } from "./handlers/refuse-caller.js";
 import { replyModel, replyModels } from "./handlers/reply-model.js";
 import { storedRequest, submitBatch } from "./handlers/stored-request.js";
 import type { Exchange } from "./http/exchange.js";
 import { type Endpoint, type LimitedOperation, matchRoute } from "./http/match-route.js";
 import { replyFailure } from "./http/respond.js";
 import { headerWithProtocolKey } from "./http/web-socket-handshake.js";
+import { RequestRecord } from "./request-record.js";
 
 /** Answers one request and logs it. Never rejects: a failure of our own ends the process. */
 export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {

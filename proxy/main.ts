@@ -130,7 +130,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
     targetOrder: createTargetOrder(prices.costOf),
     models,
     prices,
-    keeping:
+    responseCache:
       config.cache === null
         ? null
         : {

@@ -8,6 +8,7 @@ import { looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Claimed } from "../../shared/wire/message.js";
+import { isGiven } from "../http/copy-headers.js";
 import type { Area } from "../http/match-route.js";
 import { looksLikeJwt } from "./jwt-path.js";
 import type { JwtVerifier } from "./jwt-verifier.js";
@@ -178,11 +179,6 @@ function bearerToken(header: Header): string | Failure {
     token = bearer[1]!;
   }
   return token === undefined || token === "" ? unauthorized("missing credentials") : token;
-}
-
-/** A header that is empty is as good as none: clients send one for a key that isn't set. */
-export function isGiven(header: string | undefined): header is string {
-  return header !== undefined && header.trim() !== "";
 }
 
 function unauthorized(message: string): Failure {

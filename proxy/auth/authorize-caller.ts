@@ -5,10 +5,8 @@
  */
 import { unauthorizedBodyBytesMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
-import type { RequestRecord } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
-import { replyFailure } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Limiter } from "../limiter/limiter.js";
 import type { Authentication, Caller } from "./authenticate.js";
@@ -88,28 +86,4 @@ export function mustAuthorizeFirst(
   return length === undefined
     ? exchange.header("transfer-encoding") !== undefined
     : Number(length) > unauthorizedBodyBytesMax;
-}
-
-/** Answers a request whose caller is refused, or can't be judged now. */
-export function refuseCaller(
-  exchange: Exchange,
-  area: Area,
-  record: RequestRecord,
-  { failure, note }: Extract<Authentication, { readonly ok: false }>,
-): void {
-  record.end(
-    failure.status,
-    failure.code === "limiter_unavailable" ? "limiter_unavailable" : "refused",
-  );
-  record.note = note ?? null;
-  replyFailure(
-    exchange,
-    area,
-    failure,
-    failure.status === 401
-      ? ["www-authenticate", "Bearer"]
-      : failure.status === 503
-        ? ["retry-after", "1"]
-        : [],
-  );
 }

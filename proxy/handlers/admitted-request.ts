@@ -8,14 +8,16 @@ import type { Failure } from "../../shared/error-code.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { SuccessHeaders, Target } from "../../shared/wire/message.js";
 import type { Caller } from "../auth/authenticate.js";
-import { authorizeCaller, refuseCaller } from "../auth/authorize-caller.js";
-import type { Gateway, RequestRecord } from "../gateway.js";
+import { authorizeCaller } from "../auth/authorize-caller.js";
+import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyFailure, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Admission } from "../limiter/limiter.js";
+import type { RequestRecord } from "../request-record.js";
 import type { Forwarded } from "../upstream/forward.js";
 import { usageRecord } from "../usage/usage-record.js";
+import { refuseCaller } from "./refuse-caller.js";
 
 export interface Admitted {
   readonly admission: Admission;

@@ -7,10 +7,11 @@ import { assert } from "../../shared/assert.js";
 import type { Operation } from "../../shared/operation.js";
 import type { Target } from "../../shared/wire/message.js";
 import type { Caller } from "../auth/authenticate.js";
-import { authorizeCaller, refuseCaller } from "../auth/authorize-caller.js";
-import type { Gateway, RequestRecord } from "../gateway.js";
+import { authorizeCaller } from "../auth/authorize-caller.js";
+import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { requestIdHeaders, targetHeader } from "../http/respond.js";
+import type { RequestRecord } from "../request-record.js";
 import type { Route } from "../routing/resolve-model.js";
 import type { Forwarded } from "../upstream/forward.js";
 import { cachedRecord } from "../usage/usage-record.js";
@@ -19,15 +20,7 @@ import { cacheHead, isCacheableRequest, isWholeAnswer } from "./cache/cacheable.
 import { RecordingExchange } from "./cache/recording-exchange.js";
 import type { CacheHit, ResponseCache } from "./cache/response-cache.js";
 import type { ModelCall } from "./model-call.js";
-
-/** What makes a proxy keep answers. */
-export interface ResponseCaching {
-  readonly cache: ResponseCache;
-  /** Whether what one user path asked may answer another. */
-  readonly shareAcrossPaths: boolean;
-  /** A digest of a line of text and of bytes behind it, which nobody can find others for. */
-  readonly digest: (head: string, body: Buffer) => string;
-}
+import { refuseCaller } from "./refuse-caller.js";
 
 export interface CacheQuestion {
   readonly call: ModelCall;
@@ -53,9 +46,9 @@ export async function askCache(
   { call, caller, route }: CacheQuestion,
   record: RequestRecord,
 ): Promise<CacheMiss | "answered" | null> {
-  const { keeping, limiter } = gateway;
+  const { responseCache, limiter } = gateway;
   const { body, operation } = call;
-  if (keeping === null || body === null || !isCacheableRequest(operation, body)) return null;
+  if (responseCache === null || body === null || !isCacheableRequest(operation, body)) return null;
   // Who has an id was asked about already, for this very request.
   const authorized =
     caller.keyId === ""
@@ -66,8 +59,8 @@ export async function askCache(
     return "answered";
   }
   const control = readCacheControl(exchange.header("cache-control"));
-  const userPath = keeping.shareAcrossPaths ? null : authorized.caller.userPath;
-  const key = keeping.digest(
+  const userPath = responseCache.shareAcrossPaths ? null : authorized.caller.userPath;
+  const key = responseCache.digest(
     cacheHead({
       operation,
       userPath,
@@ -77,13 +70,13 @@ export async function askCache(
     }),
     body,
   );
-  const hit = keeping.cache.find(key, gateway.monoMs(), control.ageMsMax);
+  const hit = responseCache.cache.find(key, gateway.monoMs(), control.ageMsMax);
   if (hit !== null) {
     record.identified(authorized.caller);
     answer(gateway, exchange, hit, record);
     return "answered";
   }
-  return missed(gateway, exchange, operation, control.store ? key : null, keeping.cache);
+  return cacheMiss(gateway, exchange, operation, control.store ? key : null, responseCache.cache);
 }
 
 /** The answer as it was, with its age. */
@@ -133,7 +126,7 @@ function answer(
 }
 
 /** `key`: what the answer is to be kept under; null: it isn't. */
-function missed(
+function cacheMiss(
   { monoMs }: Gateway,
   exchange: Exchange,
   operation: Operation,

@@ -4,10 +4,11 @@
  */
 import type { Failure } from "../../shared/error-code.js";
 import type { Caller } from "../auth/authenticate.js";
-import type { Gateway, RequestRecord } from "../gateway.js";
+import type { Gateway } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { targetHeader } from "../http/respond.js";
+import type { RequestRecord } from "../request-record.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { forward } from "../upstream/forward.js";
 import { upstreamPath } from "../upstream/upstream-path.js";

@@ -6,10 +6,10 @@
 import { assert } from "../../shared/assert.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/wire/message.js";
-import type { RequestRecord, Tried } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { successHeaders } from "../http/respond.js";
 import type { Admission, Limiter } from "../limiter/limiter.js";
+import type { RequestRecord, Tried } from "../request-record.js";
 import { isMoreUseful } from "../upstream/failover-reason.js";
 import type { Forwarded } from "../upstream/forward.js";
 

@@ -7,11 +7,12 @@ import type { Failure } from "../../shared/error-code.js";
 import type { Target } from "../../shared/wire/message.js";
 import type { Caller } from "../auth/authenticate.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
-import type { Gateway, RequestRecord } from "../gateway.js";
+import type { Gateway } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType, withoutDialect } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import type { LimitedOperation } from "../http/match-route.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
+import type { RequestRecord } from "../request-record.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { resolveModel } from "../routing/resolve-model.js";
 import { type Forwarded, forward } from "../upstream/forward.js";
@@ -66,12 +67,12 @@ async function serveCall(
     resolveModel(gateway.models.current(), call.model) ??
     (await resolveOnceLearned(gateway, call.model));
   if (route === null) return refuse(unknownModel(call.model));
-  const missed =
-    gateway.keeping === null
+  const cacheMiss =
+    gateway.responseCache === null
       ? null
       : await askCache(gateway, incoming, { call, caller, route }, record);
-  if (missed === "answered") return;
-  const exchange = missed === null ? incoming : missed.exchange;
+  if (cacheMiss === "answered") return;
+  const exchange = cacheMiss === null ? incoming : cacheMiss.exchange;
   const targets = withoutProblem(gateway, call, gateway.targetOrder.order(route));
   if ("status" in targets) return refuse(targets);
   const admitted = await admitRequest(
@@ -103,7 +104,7 @@ async function serveCall(
     gateway,
     exchange,
     admission,
-    missed === null ? forwarded : missed.keepAfter(forwarded, admission.target),
+    cacheMiss === null ? forwarded : cacheMiss.keepAfter(forwarded, admission.target),
     record,
   );
 }

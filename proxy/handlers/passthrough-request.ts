@@ -7,11 +7,12 @@ import { type Failure, failure, invalid, plainFailure } from "../../shared/error
 import type { Caller } from "../auth/authenticate.js";
 import { modelInPath, operationAt } from "../body/passthrough-model.js";
 import { PeekedBody } from "../body/peeked-body.js";
-import type { Gateway, RequestRecord } from "../gateway.js";
+import type { Gateway } from "../gateway.js";
 import { forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
 import { UploadGone, UploadTooLarge } from "../http/upload.js";
+import type { RequestRecord } from "../request-record.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
 import {

@@ -7,10 +7,11 @@ import { type Failure, invalid, plainFailure } from "../../shared/error-code.js"
 import type { Target } from "../../shared/wire/message.js";
 import type { Caller } from "../auth/authenticate.js";
 import { modelInPath, usableModel } from "../body/passthrough-model.js";
-import type { Gateway, RequestRecord } from "../gateway.js";
+import type { Gateway } from "../gateway.js";
 import type { ClientSocket, Exchange } from "../http/exchange.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
 import { handshakeHeaders, isCrossOrigin } from "../http/web-socket-handshake.js";
+import type { RequestRecord } from "../request-record.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { notOffered } from "../routing/not-offered.js";
 import { resolveModel } from "../routing/resolve-model.js";

@@ -3,9 +3,10 @@
  * client that speaks Anthropic's names the version of that API in a header.
  */
 
-import type { Gateway, RequestRecord } from "../gateway.js";
+import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyFailure, replyJson, speaksMessages } from "../http/respond.js";
+import type { RequestRecord } from "../request-record.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { type ListedModel, listedModel, listModels } from "../routing/resolve-model.js";
 

@@ -5,8 +5,7 @@
  * Extensions are taken out, so that frames can be read on their way: nobody who asked for
  * compression is owed it.
  */
-import { isGiven } from "../auth/authenticate.js";
-import { forwardRequestHeaders, headerOf } from "./copy-headers.js";
+import { forwardRequestHeaders, headerOf, isGiven } from "./copy-headers.js";
 
 type Header = (name: string) => string | undefined;
 

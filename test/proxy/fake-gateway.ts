@@ -3,8 +3,9 @@
  * everybody unless told otherwise.
  */
 import { authenticatedCaller } from "../../proxy/auth/authenticate.js";
-import { type Gateway, RequestRecord } from "../../proxy/gateway.js";
+import type { Gateway } from "../../proxy/gateway.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
+import { RequestRecord } from "../../proxy/request-record.js";
 import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { createPriceTable } from "../../proxy/routing/price-table.js";
@@ -61,7 +62,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       }),
       prices: createPriceTable(config, { list: null, nowMs: () => 0 }),
       limiter: fakeLimiter(),
-      keeping: null,
+      responseCache: null,
       rewriters: () => [],
       monoMs: () => 0,
       nowMs: () => 0,

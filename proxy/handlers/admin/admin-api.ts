@@ -6,10 +6,11 @@
 import { unreachable } from "../../../shared/assert.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
-import type { Gateway, RequestRecord } from "../../gateway.js";
+import type { Gateway } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Endpoint } from "../../http/match-route.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
+import type { RequestRecord } from "../../request-record.js";
 
 type AdminEndpoint = Extract<Endpoint, `rate-limits${string}` | `budgets${string}`>;
 

@@ -4,10 +4,11 @@
  * command line alike.
  */
 import type { Failure } from "../../../shared/error-code.js";
-import type { Gateway, RequestRecord } from "../../gateway.js";
+import type { Gateway } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
 import { type Endpoint, keyInPath } from "../../http/match-route.js";
 import { replyJson, replyNothing } from "../../http/respond.js";
+import type { RequestRecord } from "../../request-record.js";
 import { failAdmin, readJson } from "./admin-api.js";
 
 type KeyEndpoint = Extract<Endpoint, `auth-keys${string}`>;

@@ -9,9 +9,10 @@ import { show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
-import type { Gateway, RequestRecord } from "../../gateway.js";
+import type { Gateway } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
 import { replyJson } from "../../http/respond.js";
+import type { RequestRecord } from "../../request-record.js";
 import { resolveModel } from "../../routing/resolve-model.js";
 import { failAdmin, readJson } from "./admin-api.js";
 

@@ -4,9 +4,10 @@
  */
 import { failure } from "../../../shared/error-code.js";
 import type { Caller } from "../../auth/authenticate.js";
-import type { Gateway, RequestRecord } from "../../gateway.js";
+import type { Gateway } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
+import type { RequestRecord } from "../../request-record.js";
 import { parseUsageQuery } from "./usage-window.js";
 
 export async function replyUsage(

@@ -25,6 +25,15 @@ export interface CacheHit {
   readonly ageMs: number;
 }
 
+/** The cache of a proxy, and how its entries are found. */
+export interface ResponseCaching {
+  readonly cache: ResponseCache;
+  /** Whether an answer to one user path may serve another. */
+  readonly shareAcrossPaths: boolean;
+  /** A collision-resistant digest of a line of text and the bytes after it. */
+  readonly digest: (head: string, body: Buffer) => string;
+}
+
 export interface CacheBounds {
   readonly ttlMs: number;
   readonly entriesMax: number;

@@ -1,0 +1,29 @@
+/** The answer to a request whose caller is refused, or can't be checked now. */
+import type { Authentication } from "../auth/authenticate.js";
+import type { Exchange } from "../http/exchange.js";
+import type { Area } from "../http/match-route.js";
+import { replyFailure } from "../http/respond.js";
+import type { RequestRecord } from "../request-record.js";
+
+export function refuseCaller(
+  exchange: Exchange,
+  area: Area,
+  record: RequestRecord,
+  { failure, note }: Extract<Authentication, { readonly ok: false }>,
+): void {
+  record.end(
+    failure.status,
+    failure.code === "limiter_unavailable" ? "limiter_unavailable" : "refused",
+  );
+  record.note = note ?? null;
+  replyFailure(
+    exchange,
+    area,
+    failure,
+    failure.status === 401
+      ? ["www-authenticate", "Bearer"]
+      : failure.status === 503
+        ? ["retry-after", "1"]
+        : [],
+  );
+}
