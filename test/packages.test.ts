@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import t from "tap";
 import { version } from "../shared/version.js";
-import { root } from "./support/source-tree.js";
+import { root } from "./tidy/source-tree.js";
 
 interface Locked {
   readonly version?: string;

@@ -3,9 +3,12 @@
  * clock, names and sizes.
  */
 import t from "tap";
-import { readSources, type SourceFile, withoutTexts } from "./support/source-tree.js";
+import { doors, programs } from "./tidy/doors.js";
+import { circles, roomGraph, withoutDoor } from "./tidy/room-graph.js";
+import { readSources, type SourceFile, withoutTexts } from "./tidy/source-tree.js";
 
 const linesMax = 260;
+const columnsMax = 100;
 
 /**
  * The only files that may import `node:*` or a package, read a clock, set a timer or reach for the
@@ -157,15 +160,7 @@ const soleImporters = {
   "@pydantic/genai-prices": "proxy/routing/price-list.ts",
 };
 
-/** What a file of each directory may import of ours. */
-const mayImport: Readonly<Record<string, readonly string[]>> = {
-  bin: ["bin", "proxy", "limiterd", "shared"],
-  proxy: ["proxy", "shared"],
-  limiterd: ["limiterd", "shared"],
-  shared: ["shared"],
-};
-
-const sources = readSources(Object.keys(mayImport));
+const sources = readSources(programs);
 const tests = readSources(["test"]);
 const directoryOf = (path: string): string => path.slice(0, path.indexOf("/"));
 
@@ -204,8 +199,16 @@ t.test(
   },
 );
 
+/** Which program may import which. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  bin: ["bin", "proxy", "limiterd", "shared"],
+  proxy: ["proxy", "shared"],
+  limiterd: ["limiterd", "shared"],
+  shared: ["shared"],
+};
+
 t.test(
-  "imports go one way: from bin to proxy and limiterd, from these to shared, and nothing imports a test",
+  "imports go one way: bin to proxy and limiterd, these to shared; none to a test",
   async (t) => {
     const wrong = sources.flatMap(({ path, imports }) =>
       imports
@@ -217,6 +220,112 @@ t.test(
     t.same(wrong, []);
   },
 );
+
+t.test(
+  "rooms import each other through the doors of the table alone, types included",
+  async (t) => {
+    const graph = roomGraph(sources);
+    t.same(withoutDoor(graph), []);
+    t.same(
+      Object.keys(doors).filter((room) => !graph.has(room)),
+      [],
+      "every room of the table exists",
+    );
+    const reached = [...graph].map(([room, others]) => [room, others.keys()] as const);
+    t.same(circles(new Map(reached)), [], "no rooms import each other in a circle");
+    t.same(circles(new Map(Object.entries(doors))), [], "nor would the table let them");
+  },
+);
+
+t.test(
+  "a room has at most 15 files, a folder at most a dozen rooms, two levels deep",
+  async (t) => {
+    const rooms = new Map<string, number>();
+    for (const { path } of [...sources, ...tests]) {
+      const room = path.slice(0, path.lastIndexOf("/"));
+      rooms.set(room, (rooms.get(room) ?? 0) + 1);
+    }
+    const parentOf = (room: string): string => room.slice(0, room.lastIndexOf("/"));
+    const inFolder = new Map<string, number>();
+    for (const room of rooms.keys()) {
+      const folder = parentOf(room);
+      inFolder.set(folder, (inFolder.get(folder) ?? 0) + 1);
+    }
+    t.same(
+      [...rooms].filter(([, files]) => files > 15),
+      [],
+      "files per room",
+    );
+    t.same(
+      [...inFolder].filter(([, children]) => children > 12),
+      [],
+      "rooms per folder",
+    );
+    const depth = (room: string): number => room.replace(/^test\//, "").split("/").length - 1;
+    t.same(
+      [...rooms.keys()].filter((room) => depth(room) > 2),
+      [],
+      "depth",
+    );
+  },
+);
+
+t.test("the tests stand in the rooms of what they test", async (t) => {
+  const rooms = new Set(sources.map(({ path }) => path.slice(0, path.lastIndexOf("/"))));
+  const testRooms = tests.map(({ path }) => path.slice("test/".length, path.lastIndexOf("/")));
+  const mirrored = testRooms.filter((room) => programs.includes(directoryOf(`${room}/`)));
+  t.same(
+    [...new Set(mirrored)].filter((room) => !rooms.has(room)),
+    [],
+  );
+});
+
+/** Basenames that stand in more than one program because they mean the same in each. */
+const sharedBasenames = ["main.ts"];
+
+t.test("no two files of the programs have one name", async (t) => {
+  const named = new Map<string, string[]>();
+  for (const { path } of sources) {
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    named.set(name, [...(named.get(name) ?? []), path]);
+  }
+  t.same(
+    [...named].filter(([name, paths]) => paths.length > 1 && !sharedBasenames.includes(name)),
+    [],
+  );
+});
+
+t.test("every export is imported somewhere", async (t) => {
+  const unused = unusedExports(sources, [...sources, ...tests]);
+  t.same(unused, []);
+  const at = { path: "a.ts", lines: 1, imports: [] };
+  const source = { ...at, text: "export const used = 1;", code: "export const used = 1;" };
+  t.same(unusedExports([source], [source]), ["a.ts: used"], "and one that isn't would be seen");
+});
+
+/** The exports of some files that no file imports by name, each as `path: name`. */
+function unusedExports(files: readonly SourceFile[], all: readonly SourceFile[]): string[] {
+  const imported = new Set<string>();
+  for (const { text } of all)
+    for (const [, names] of text.matchAll(/^(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s*from/gm))
+      for (const name of names!.split(",")) imported.add(importedName(name));
+  const exported =
+    /^export\s+(?:async\s+)?(?:declare\s+)?(?:abstract\s+)?(?:const|function\*?|class|interface|type)\s+(\w+)/gm;
+  return files
+    .filter(({ path }) => !path.endsWith(".d.ts"))
+    .flatMap(({ path, code }) =>
+      [...code.matchAll(exported)]
+        .filter(([, name]) => !imported.has(name!))
+        .map(([, name]) => `${path}: ${name}`),
+    );
+}
+
+function importedName(written: string): string {
+  return written
+    .trim()
+    .replace(/^type\s+/, "")
+    .split(/\s+as\s+/)[0]!;
+}
 
 t.test("every import of ours names a file that is there", async (t) => {
   const known = new Set([...sources, ...tests].map(({ path }) => path));
@@ -230,40 +339,17 @@ t.test("every import of ours names a file that is there", async (t) => {
   );
 });
 
-t.test("no file imports itself in a circle, types aside", async (t) => {
+t.test("no file imports itself in a circle, types included", async (t) => {
   const graph = new Map(
     [...sources, ...tests].map(({ path, imports }) => [
       path,
-      imports.filter(({ ours, typeOnly }) => ours && !typeOnly).map(({ from }) => from),
+      imports.filter(({ ours }) => ours).map(({ from }) => from),
     ]),
   );
   t.same(circles(graph), []);
-  t.same(
-    circles(
-      new Map([
-        ["a", ["b"]],
-        ["b", ["c"]],
-        ["c", ["b"]],
-      ]),
-    ),
-    ["b → c → b"],
-    "and a circle would be seen",
-  );
+  const knot = Object.entries({ a: ["b"], b: ["c"], c: ["b"] });
+  t.same(circles(new Map(knot)), ["b → c → b"], "and a circle would be seen");
 });
-
-function circles(graph: ReadonlyMap<string, readonly string[]>): string[] {
-  const done = new Set<string>();
-  const seen: string[] = [];
-  const visit = (path: string, trail: readonly string[]): void => {
-    const at = trail.indexOf(path);
-    if (at !== -1) return void seen.push([...trail.slice(at), path].join(" → "));
-    if (done.has(path)) return;
-    for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
-    done.add(path);
-  };
-  for (const path of graph.keys()) visit(path, []);
-  return seen;
-}
 
 t.test("only the listed adapters and mains import Node's modules and packages", async (t) => {
   const outside = sources.filter(({ path }) => impure[path] === undefined);
@@ -385,6 +471,23 @@ t.test("every source begins with a comment on what it is for", async (t) => {
     [],
   );
 });
+
+t.test(`only a text that can't be broken reaches beyond column ${columnsMax}`, async (t) => {
+  const wide = [...sources, ...tests].flatMap(({ path, text, code }) => {
+    const codeLines = code.split("\n");
+    return text
+      .split("\n")
+      .map((line, i) => ({ line, code: codeLines[i]!, at: `${path}:${i + 1}` }))
+      .filter(({ line }) => line.length > columnsMax)
+      .filter(({ line, code }) => isComment(line) || /\w/.test(code.slice(columnsMax)))
+      .map(({ at }) => at);
+  });
+  t.same(wide, []);
+});
+
+function isComment(line: string): boolean {
+  return /^\s*(?:\/\*|\*|\/\/)/.test(line);
+}
 
 t.test(`no source has more than ${linesMax} lines`, async (t) => {
   t.same(

@@ -6,7 +6,7 @@ import * as chat from "../../../proxy/dialects/chat-to-messages/chat-fields.js";
 import * as messages from "../../../proxy/dialects/messages-to-chat/messages-fields.js";
 import type { FieldTable } from "../../../proxy/dialects/translation/field-table.js";
 import { finishReasons, stopReasons } from "../../../proxy/dialects/translation/stop-reasons.js";
-import { root } from "../../support/source-tree.js";
+import { root } from "../../tidy/source-tree.js";
 
 const page = readFileSync(join(root, "docs/dialects.md"), "utf8");
 

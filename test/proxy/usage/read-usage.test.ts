@@ -12,7 +12,7 @@ import {
   usageAtEnd,
 } from "../../../proxy/usage/read-usage.js";
 import { costPicoUsdMax, tokensPerResponseMax } from "../../../shared/bounds.js";
-import { root } from "../../support/source-tree.js";
+import { root } from "../../tidy/source-tree.js";
 
 type Split = Partial<Usage> & { readonly note?: string };
 

@@ -11,7 +11,7 @@ import type {
 import t from "tap";
 import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
-import { root } from "../../../support/source-tree.js";
+import { root } from "../../../tidy/source-tree.js";
 
 const options = { maxTokensDefault: 4096 };
 

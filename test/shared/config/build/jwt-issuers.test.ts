@@ -5,7 +5,7 @@ import {
   publicKeyAlgorithms,
   secretAlgorithms,
 } from "../../../../shared/config/settings/jwt-settings.js";
-import { root } from "../../../support/source-tree.js";
+import { root } from "../../../tidy/source-tree.js";
 import { accepted, refused } from "../build-sample.js";
 
 const secret = "0123456789abcdef0123456789abcdef";

@@ -1,0 +1,138 @@
+/**
+ * The rooms of the programs and the doors between them: which room may import which, types
+ * included. A room is a folder; of the files that stand at a program's top, some are a room of their
+ * own. `npm run rooms` prints the graph as it is; `tidy.test.ts` holds it to this table.
+ * docs/architecture.md says what each room is for.
+ */
+
+/** The programs, and what they share. */
+export const programs = ["proxy", "limiterd", "shared", "bin"];
+
+/** Files that are a room of their own. Other files at the top of a program may import any room. */
+const ownRooms: Readonly<Record<string, string>> = {
+  "proxy/gateway.ts": "proxy/gateway",
+  "proxy/request-context.ts": "proxy/gateway",
+  "proxy/request-record.ts": "proxy/gateway",
+  "limiterd/state.ts": "limiterd/state",
+  "limiterd/proxies.ts": "limiterd/proxies",
+  "limiterd/peer.ts": "limiterd/peer",
+  "shared/config/load-config.ts": "shared/config/load-config",
+};
+
+const proxyBelowGateway = [
+  "proxy/auth",
+  "proxy/body",
+  "proxy/body/rewriters",
+  "proxy/dialects",
+  "proxy/handlers/cache",
+  "proxy/http",
+  "proxy/limiter",
+  "proxy/routing",
+  "proxy/upstream",
+  "proxy/upstream/passthrough",
+  "proxy/usage",
+];
+
+const dialectPairs = [
+  "proxy/dialects/chat-to-messages",
+  "proxy/dialects/messages-to-chat",
+  "proxy/dialects/responses-to-chat",
+];
+
+const limiterdBelowState = [
+  "limiterd/proxies",
+  "limiterd/rules",
+  "limiterd/peer",
+  "limiterd/counters",
+  "limiterd/budgets",
+  "limiterd/usage",
+  "limiterd/keys",
+  "limiterd/store",
+];
+
+/** The rooms that a room may import, besides itself; every program may import all of `shared`. */
+export const doors: Readonly<Record<string, readonly string[]>> = {
+  "proxy/body": [],
+  "proxy/limiter": [],
+  "proxy/body/rewriters": ["proxy/body"],
+  "proxy/usage": ["proxy/body"],
+  "proxy/http": ["proxy/body"],
+  "proxy/upstream": ["proxy/body", "proxy/http", "proxy/usage"],
+  "proxy/upstream/passthrough": ["proxy/body", "proxy/http", "proxy/usage", "proxy/upstream"],
+  "proxy/routing": ["proxy/upstream"],
+  "proxy/auth": ["proxy/http", "proxy/limiter"],
+  "proxy/dialects/translation": ["proxy/body", "proxy/upstream", "proxy/usage"],
+  ...Object.fromEntries(
+    dialectPairs.map((pair) => [pair, ["proxy/dialects/translation", "proxy/body", "proxy/usage"]]),
+  ),
+  "proxy/dialects": [
+    ...dialectPairs,
+    "proxy/dialects/translation",
+    "proxy/body",
+    "proxy/http",
+    "proxy/upstream",
+    "proxy/usage",
+  ],
+  "proxy/handlers/cache": ["proxy/http", "proxy/upstream", "proxy/usage"],
+  "proxy/gateway": proxyBelowGateway,
+  "proxy/handlers/admin": ["proxy/gateway", "proxy/auth", "proxy/http", "proxy/routing"],
+  "proxy/handlers": ["proxy/gateway", "proxy/dialects/translation", ...proxyBelowGateway],
+
+  "limiterd/store": [],
+  "limiterd/counters": [],
+  "limiterd/usage": ["limiterd/store"],
+  "limiterd/keys": ["limiterd/store"],
+  "limiterd/budgets": ["limiterd/store", "limiterd/usage"],
+  "limiterd/peer": ["limiterd/counters"],
+  "limiterd/proxies": ["limiterd/peer", "limiterd/store"],
+  "limiterd/rules": ["limiterd/counters", "limiterd/budgets", "limiterd/peer", "limiterd/store"],
+  "limiterd/state": limiterdBelowState,
+  "limiterd/handlers/admin": ["limiterd/state", ...limiterdBelowState],
+  "limiterd/handlers": ["limiterd/handlers/admin", "limiterd/state", ...limiterdBelowState],
+  "limiterd/lifecycle": [
+    "limiterd/handlers",
+    "limiterd/handlers/admin",
+    "limiterd/state",
+    ...limiterdBelowState,
+  ],
+
+  shared: [],
+  "shared/domain": ["shared"],
+  "shared/wire": ["shared", "shared/domain"],
+  "shared/config": ["shared", "shared/domain"],
+  ...inOrder(
+    ["shared", "shared/domain", "shared/config"],
+    [
+      "shared/config/settings",
+      "shared/config/limits",
+      "shared/config/file",
+      "shared/config/build",
+      "shared/config/load-config",
+    ],
+  ),
+
+  "bin/text": [],
+  "bin/session": ["bin/text", "proxy/routing"],
+  "bin/limits": ["bin/session", "bin/text"],
+  "bin/usage": ["bin/session", "bin/text"],
+  "bin/supervisor": ["bin/session", "bin/text"],
+  "bin/commands": ["bin/limits", "bin/session", "bin/supervisor", "bin/text", "bin/usage"],
+};
+
+/** Rooms of which each may import those before it, and all of `below`. */
+function inOrder(below: readonly string[], rooms: readonly string[]): Record<string, string[]> {
+  return Object.fromEntries(rooms.map((room, i) => [room, [...below, ...rooms.slice(0, i)]]));
+}
+
+/** The room of a file, by its path from the root of the repository. */
+export function roomOf(path: string): string {
+  return ownRooms[path] ?? path.slice(0, path.lastIndexOf("/"));
+}
+
+/** Whether files of one room may import files of another. The top of a program may import any. */
+export function mayEnter(from: string, to: string): boolean {
+  if (from === to) return true;
+  if (to.startsWith("shared") && !from.startsWith("shared")) return true;
+  const allowed = doors[from];
+  return allowed === undefined || allowed.includes(to);
+}
