@@ -10,9 +10,9 @@ import {
 import { makeSite, type Part } from "../../support/processes/processes.js";
 import {
   completion,
+  type ReceivedCall,
   type ScriptedUpstream,
   startScriptedUpstream,
-  type UpstreamCallSeen,
 } from "../../support/providers/scripted-upstream.js";
 
 const upstream = await startScriptedUpstream();
@@ -77,7 +77,7 @@ async function replaceRules(_url: string, { given }: LimiterCase): Promise<void>
 }
 
 function httpGateway(clocked: ClockedDaemon, part: Part, provider: ScriptedUpstream): CaseGateway {
-  const open = new Map<string, { call: UpstreamCallSeen; response: Response; tokens: number }>();
+  const open = new Map<string, { call: ReceivedCall; response: Response; tokens: number }>();
   return {
     setClock: (ms) => clocked.setClock(ms),
     async request(request) {

@@ -11,9 +11,9 @@ import { makeSite, type Part } from "../../support/processes/processes.js";
 import {
   beginStream,
   chunk,
+  type ReceivedCall,
   replyCompletion,
   startScriptedUpstream,
-  type UpstreamCallSeen,
   usageChunk,
 } from "../../support/providers/scripted-upstream.js";
 
@@ -170,7 +170,7 @@ for (const count of [1, 4, 16]) {
     );
     for (const item of table) {
       await replaceRules(proxies[0]!.ready, item.rules);
-      const calls: UpstreamCallSeen[] = [];
+      const calls: ReceivedCall[] = [];
       upstream.answer = (call) => {
         calls.push(call);
         beginStream(call).write(chunk("some"));
@@ -206,7 +206,7 @@ t.test(
         budget_key: { period: "daily" },
         amount: 0.5,
       });
-      const waiting: UpstreamCallSeen[] = [];
+      const waiting: ReceivedCall[] = [];
       let arrived = (): void => {};
       upstream.answer = (call) => {
         waiting.push(call);

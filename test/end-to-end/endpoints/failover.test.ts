@@ -11,9 +11,9 @@ import {
   beginStream,
   chunk,
   completion,
+  type ReceivedCall,
   replyCompletion,
   startScriptedUpstream,
-  type UpstreamCallSeen,
   usageChunk,
 } from "../../support/providers/scripted-upstream.js";
 
@@ -115,7 +115,7 @@ async function logged(response: Response): Promise<Record<string, unknown>> {
 const json = { "content-type": "application/json" };
 const fails =
   (status: number, body: unknown, headers: Record<string, string> = {}) =>
-  (call: UpstreamCallSeen): void =>
+  (call: ReceivedCall): void =>
     void call.response.writeHead(status, { ...json, ...headers }).end(JSON.stringify(body));
 const error = (message: string, code: string | null = null): unknown => ({
   error: { message, type: "x", param: null, code },
@@ -126,7 +126,7 @@ t.test(
   async (t) => {
     const table: readonly (readonly [
       what: string,
-      answer: (call: UpstreamCallSeen) => void,
+      answer: (call: ReceivedCall) => void,
       why: string,
     ])[] = [
       ["a server error", fails(500, error("oops")), "500"],
@@ -229,7 +229,7 @@ t.test("a stream is taken over until an answer begins", async (t) => {
     );
   const table: readonly (readonly [
     what: string,
-    answer: (call: UpstreamCallSeen) => void,
+    answer: (call: ReceivedCall) => void,
     why: RegExp,
   ])[] = [
     ["a head and silence", (call) => void beginStream(call), /nothing for 400 ms/],
@@ -347,8 +347,8 @@ t.test(
   "when all fail the client is told what helps it most, from the target that said so",
   async (t) => {
     const table: readonly (readonly [
-      one: (call: UpstreamCallSeen) => void,
-      two: (call: UpstreamCallSeen) => void,
+      one: (call: ReceivedCall) => void,
+      two: (call: ReceivedCall) => void,
       status: number,
       target: string,
       retryAfter: string | null,

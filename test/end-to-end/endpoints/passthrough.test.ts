@@ -9,9 +9,12 @@ import { connect } from "node:net";
 import t from "tap";
 import { ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
-import { replyJson, startPassedUpstream } from "../../support/providers/passed-upstream.js";
+import {
+  replyJson,
+  startPassthroughProvider,
+} from "../../support/providers/passthrough-provider.js";
 
-const upstream = await startPassedUpstream();
+const upstream = await startPassthroughProvider();
 t.teardown(() => upstream.close());
 const site = makeSite(
   t,
@@ -75,7 +78,7 @@ t.test(
       t.equal(response.status, 200, method);
       t.equal(response.headers.get("x-sluice-target"), "test/-");
       t.ok(response.headers.get("x-request-id"));
-      const { request, body: sent } = upstream.seen.at(-1)!;
+      const { request, body: sent } = upstream.received.at(-1)!;
       t.equal(request.method, method);
       t.equal(request.url, "/v1/things/a%2Fb?x=1&y=");
       t.equal(await sent, body ?? "");
@@ -90,13 +93,13 @@ t.test(
     }
     const head = await fetch(`${url}/p/test/v1/things`, { method: "HEAD" });
     t.equal(head.status, 200);
-    t.equal(upstream.seen.at(-1)!.request.method, "HEAD");
+    t.equal(upstream.received.at(-1)!.request.method, "HEAD");
   },
 );
 
 t.test("each type of provider is shown its key in its own header", async (t) => {
   await post("/p/claude/v1/messages", { model: "m", messages: [] });
-  const { headers } = upstream.seen.at(-1)!.request;
+  const { headers } = upstream.received.at(-1)!.request;
   t.equal(headers["x-api-key"], "secret-of-claude");
   t.equal(headers.authorization, undefined);
 });
@@ -177,9 +180,9 @@ t.test(
 );
 
 t.test("the provider's own limits take the place of ours", async (t) => {
-  upstream.answer = (seen) => replyJson(seen, {});
+  upstream.answer = (received) => replyJson(received, {});
   t.equal((await post("/p/test/v1/any", {})).headers.get("x-ratelimit-limit-requests"), "100000");
-  upstream.answer = (seen) => replyJson(seen, {}, { "x-ratelimit-limit-tokens": "7" });
+  upstream.answer = (received) => replyJson(received, {}, { "x-ratelimit-limit-tokens": "7" });
   const { headers } = await post("/p/test/v1/any", {});
   t.equal(headers.get("x-ratelimit-limit-tokens"), "7");
   t.equal(headers.get("x-ratelimit-limit-requests"), null);
@@ -247,7 +250,7 @@ t.test(
 t.test(
   "what tells no usage is estimated where it is a known call, else nothing is charged; what is only fetched is never",
   async (t) => {
-    upstream.answer = (seen) => replyJson(seen, { choices: [] });
+    upstream.answer = (received) => replyJson(received, { choices: [] });
     const used = async (ask: () => Promise<Response>): Promise<number> => {
       const before = (await day("/")).tokens_used;
       await (await ask()).text();
@@ -255,7 +258,7 @@ t.test(
     };
     t.ok((await used(() => post("/p/test/v1/chat/completions", { model: "m" }))) > 0);
     t.equal(await used(() => post("/p/test/v1/files", {})), 0);
-    upstream.answer = (seen) => replyJson(seen, { usage: { total_tokens: 1000 } });
+    upstream.answer = (received) => replyJson(received, { usage: { total_tokens: 1000 } });
     t.equal(await used(() => fetch(`${url}/p/test/v1/responses/resp_1`)), 0);
   },
 );
@@ -263,10 +266,10 @@ t.test(
 t.test(
   "all rules hold: a full path, a full model, and the wait is told; the provider isn't called",
   async (t) => {
-    upstream.answer = (seen) => replyJson(seen, {});
+    upstream.answer = (received) => replyJson(received, {});
     t.equal((await post("/p/test/v1/any", {}, { "x-sluice-user-path": "/full" })).status, 200);
     t.equal((await post("/p/test/v1/any", { model: "scarce" })).status, 200);
-    const calls = upstream.seen.length;
+    const calls = upstream.received.length;
     const refused = await post("/p/test/v1/any", {}, { "x-sluice-user-path": "/full" });
     t.equal(refused.status, 429);
     t.ok(Number(refused.headers.get("retry-after")) > 0);
@@ -281,7 +284,7 @@ t.test(
       error: { message: /for model test\/scarce/ },
     });
     t.equal((await post("/p/test/v1/any", { model: "other" })).status, 200);
-    t.equal(upstream.seen.length, calls + 1);
+    t.equal(upstream.received.length, calls + 1);
   },
 );
 
@@ -302,9 +305,9 @@ t.test(
     const silent = await fetch(`${url}/p/test/v1/models`);
     t.equal(silent.status, 504);
     t.match(await silent.json(), { error: { provider: "test" } });
-    upstream.answer = (seen) =>
-      void seen.body.then(
-        () => replyJson(seen, {}),
+    upstream.answer = (received) =>
+      void received.body.then(
+        () => replyJson(received, {}),
         () => {},
       );
     const large = await post("/p/test/v1/files", "x".repeat(4_194_305));
@@ -349,18 +352,18 @@ t.test(
         });
         asked.on("error", () => {});
         asked.write("some");
-        const seen = await called;
+        const received = await called;
         asked.destroy();
-        return seen;
+        return received;
       },
       "while it waits": async () => {
         const called = upstream.next();
         upstream.answer = () => {};
         const leaving = new AbortController();
         fetch(`${url}/p/test/v1/any`, { signal: leaving.signal }).catch(() => {});
-        const seen = await called;
+        const received = await called;
         leaving.abort();
-        return seen;
+        return received;
       },
       "within the answer": async () => {
         const called = upstream.next();
@@ -376,8 +379,8 @@ t.test(
       },
     };
     for (const [moment, leave] of Object.entries(moments)) {
-      const seen = await leave();
-      await seen.abandoned;
+      const received = await leave();
+      await received.abandoned;
       t.pass(moment);
       await atRest();
     }

@@ -10,10 +10,10 @@ import t from "tap";
 import { WebSocket } from "ws";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
-import { startPassedUpstream } from "../../support/providers/passed-upstream.js";
+import { startPassthroughProvider } from "../../support/providers/passthrough-provider.js";
 import { created, delta, done, serveRealtime } from "../../support/providers/realtime-upstream.js";
 
-const upstream = await startPassedUpstream();
+const upstream = await startPassthroughProvider();
 t.teardown(() => upstream.close());
 const realtime = serveRealtime(upstream);
 const serve = upstream.upgrade;

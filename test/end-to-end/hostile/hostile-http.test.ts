@@ -10,17 +10,17 @@ import { WebSocket } from "ws";
 import { ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
+  type ReceivedRequest,
   replyJson,
-  type Seen,
-  startPassedUpstream,
-} from "../../support/providers/passed-upstream.js";
+  startPassthroughProvider,
+} from "../../support/providers/passthrough-provider.js";
 import { serveRealtime } from "../../support/providers/realtime-upstream.js";
 
-const upstream = await startPassedUpstream();
+const upstream = await startPassthroughProvider();
 t.teardown(() => upstream.close());
 serveRealtime(upstream);
 /** Where nobody may be led. */
-const evil = await startPassedUpstream();
+const evil = await startPassthroughProvider();
 t.teardown(() => evil.close());
 const site = makeSite(
   t,
@@ -34,9 +34,10 @@ const proxy = await site.startProxy();
 const url = proxy.ready;
 const port = Number(new URL(url).port);
 
-const upstreamAnswers = (seen: Seen): void =>
-  void seen.body.then(
-    (body) => replyJson(seen, { method: seen.request.method, url: seen.request.url, body }),
+const upstreamAnswers = (received: ReceivedRequest): void =>
+  void received.body.then(
+    (body) =>
+      replyJson(received, { method: received.request.method, url: received.request.url, body }),
     () => {},
   );
 upstream.answer = upstreamAnswers;
@@ -64,7 +65,7 @@ const chunked = "Transfer-Encoding: chunked";
 t.test(
   "requests whose length can be read in two ways are refused, and nothing of them is counted or passed on",
   async (t) => {
-    const before = { seen: upstream.seen.length, requests: await requests() };
+    const before = { received: upstream.received.length, requests: await requests() };
     const table: Readonly<Record<string, string>> = {
       "a length and chunks": `${post("Content-Length: 5", chunked)}0\r\n\r\n`,
       "chunks and a length": `${post(chunked, "Content-Length: 5")}0\r\n\r\n`,
@@ -98,7 +99,7 @@ t.test(
       t.equal(statusOf(await say(bytes)), 400, name);
     for (const coding of ["gzip, chunked", "identity, chunked"])
       t.equal(statusOf(await say(`${post(`Transfer-Encoding: ${coding}`)}0\r\n\r\n`)), 501, coding);
-    t.same({ seen: upstream.seen.length, requests: await requests() }, before);
+    t.same({ received: upstream.received.length, requests: await requests() }, before);
   },
 );
 
@@ -126,20 +127,20 @@ t.test(
   async (t) => {
     const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
     for (const method of ["DELETE", "OPTIONS", "GET", "POST"]) {
-      const before = upstream.seen.length;
+      const before = upstream.received.length;
       const said = await say(
         `${method} /p/test/v1/any HTTP/1.1\r\nHost: a\r\nConnection: close, transfer-encoding, content-length, x-named\r\nX-Named: 1\r\n${chunked}\r\n\r\n${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`,
       );
       t.equal(statusOf(said), 200, method);
       t.match(said, JSON.stringify(smuggled).slice(1, -1));
-      t.equal(upstream.seen.length, before + 1);
-      const { request } = upstream.seen.at(-1)!;
+      t.equal(upstream.received.length, before + 1);
+      const { request } = upstream.received.at(-1)!;
       t.equal(request.headers["transfer-encoding"], "chunked");
       t.notOk(request.headers["content-length"] ?? request.headers["x-named"]);
       t.equal(request.headers.authorization, "Bearer secret-of-the-provider");
     }
     await say(get("/p/test/v1/any", "Connection: authorization, host"));
-    t.match(upstream.seen.at(-1)!.request.headers, {
+    t.match(upstream.received.at(-1)!.request.headers, {
       authorization: "Bearer secret-of-the-provider",
       host: new URL(upstream.origin).host,
     });
@@ -184,10 +185,10 @@ t.test("no path leads to another host, or out of its own", async (t) => {
     "/p/test/v1?a#fragment": 400,
     "/p/test/<v1>": 400,
   };
-  const before = upstream.seen.length;
+  const before = upstream.received.length;
   for (const [target, status] of Object.entries(table))
     t.equal(statusOf(await say(get(target))), status, target);
-  t.equal(upstream.seen.length, before);
+  t.equal(upstream.received.length, before);
   // These go where all others go: they are paths, and no more.
   for (const path of [
     `/@${host}/`,
@@ -197,8 +198,8 @@ t.test("no path leads to another host, or out of its own", async (t) => {
     "/v1/models/org%2Fmodel",
   ]) {
     t.equal(statusOf(await say(get(`/p/test${path}`))), 200, path);
-    t.equal(upstream.seen.at(-1)!.request.url, path);
-    t.equal(upstream.seen.at(-1)!.request.headers.host, new URL(upstream.origin).host);
+    t.equal(upstream.received.at(-1)!.request.url, path);
+    t.equal(upstream.received.at(-1)!.request.headers.host, new URL(upstream.origin).host);
   }
   t.equal(evil.connections(), 0);
 });
@@ -217,7 +218,7 @@ t.test(
     );
     t.equal(statusOf(said), 200);
     t.notMatch(said.split("\r\n\r\n")[0]!, /evil/i);
-    const { request } = upstream.seen.at(-1)!;
+    const { request } = upstream.received.at(-1)!;
     t.equal(request.url, "/v1/any?a=%0d%0aX-Evil:%201");
     t.same(
       Object.keys(request.headers).filter((name) => /evil|forwarded|proxy|request-id/.test(name)),
@@ -275,7 +276,7 @@ t.test(
       ),
       200,
     );
-    t.equal(upstream.seen.at(-1)!.request.headers.upgrade, undefined);
+    t.equal(upstream.received.at(-1)!.request.headers.upgrade, undefined);
     const chat = '{"model":"test/m","messages":[]}';
     t.equal(
       statusOf(
@@ -332,7 +333,7 @@ t.test(
       `${get("/p/test/v1/last")}${keep("never")}`,
     ])
       t.equal(statusOf(await say(bytes)), 400);
-    t.notOk(upstream.seen.some(({ request }) => request.url === "/v1/never"));
+    t.notOk(upstream.received.some(({ request }) => request.url === "/v1/never"));
     await until(
       () => ruleNow(url, "/", 0),
       ({ in_flight }) => in_flight === 0,
@@ -345,9 +346,9 @@ t.test("a body that stops is ended with its client; the proxy still serves", asy
   const socket = connect(port, "127.0.0.1", () =>
     socket.write(`${post("Content-Length: 100")}only some`),
   );
-  const seen = await called;
+  const received = await called;
   socket.destroy();
-  await t.rejects(seen.body);
+  await t.rejects(received.body);
   await until(
     () => ruleNow(url, "/", 0),
     ({ in_flight }) => in_flight === 0,

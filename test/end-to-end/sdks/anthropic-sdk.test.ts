@@ -9,7 +9,7 @@ import {
   report,
   signature,
   thought,
-  told,
+  tokenCounts,
   wantedCalls,
 } from "../../support/providers/scene.js";
 
@@ -47,7 +47,7 @@ t.test(
         message(model, "greeting"),
       ),
     );
-    t.same(added, { requests: 1, tokens: told.total });
+    t.same(added, { requests: 1, tokens: tokenCounts.total });
     t.same(
       jsonOf(api.last()),
       { ...asked, system: "Be brief." },
@@ -100,7 +100,7 @@ t.test("a stream comes event by event, and the SDK's helper puts it together", a
     messageEvents(model, "greeting").filter(({ type }) => type !== "ping"),
     "all but the pings, which the SDK keeps",
   );
-  t.same(added, { requests: 2, tokens: 2 * told.total });
+  t.same(added, { requests: 2, tokens: 2 * tokenCounts.total });
 });
 
 t.test("two tools at once and their results, plain and streamed", async (t) => {

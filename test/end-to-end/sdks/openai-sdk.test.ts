@@ -8,7 +8,7 @@ import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk
 import { jsonOf } from "../../support/providers/model-api-answers.js";
 import { chatChunks, chatCompletion } from "../../support/providers/recorded-chat.js";
 import { responseEvents, responseObject } from "../../support/providers/recorded-responses.js";
-import { greeting, report, told, wantedCalls } from "../../support/providers/scene.js";
+import { greeting, report, tokenCounts, wantedCalls } from "../../support/providers/scene.js";
 
 const { api, url, limit, counts } = await startSdkSite(t);
 let attempts = 0;
@@ -51,7 +51,7 @@ t.test("a chat comes whole and untouched, and is counted", async (t) => {
       chatCompletion(model, "greeting"),
     ),
   );
-  t.same(added, { requests: 1, tokens: told.total });
+  t.same(added, { requests: 1, tokens: tokenCounts.total });
   t.match(jsonOf(api.last()), { model, messages });
 });
 
@@ -76,7 +76,7 @@ t.test(
           : chatChunks(model, "greeting", true).slice(0, -1),
         `asked: ${asked}`,
       );
-      t.same(added, { requests: 1, tokens: told.total });
+      t.same(added, { requests: 1, tokens: tokenCounts.total });
     }
   },
 );
@@ -146,7 +146,7 @@ t.test("a response, its stream and its tools come untouched, and are counted", a
       .finalResponse();
     t.equal(final.output_text, report);
   });
-  t.same(added, { requests: 4, tokens: 4 * told.total });
+  t.same(added, { requests: 4, tokens: 4 * tokenCounts.total });
 });
 
 t.test(

@@ -11,7 +11,7 @@ import OpenAI from "openai";
 import t from "tap";
 import { masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-answers.js";
-import { greeting, report, told, wantedCalls } from "../../support/providers/scene.js";
+import { greeting, report, tokenCounts, wantedCalls } from "../../support/providers/scene.js";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 const { api, url, counts } = await startSdkSite(t);
@@ -25,7 +25,7 @@ const parameters = {
   properties: { city: { type: "string" } },
   required: ["city"],
 };
-const twice = { requests: 2, tokens: 2 * told.total };
+const twice = { requests: 2, tokens: 2 * tokenCounts.total };
 
 t.test("a chat client reaches an Anthropic provider: plain and streamed", async (t) => {
   const model = "claude-test";
@@ -41,10 +41,10 @@ t.test("a chat client reaches an Anthropic provider: plain and streamed", async 
         { index: 0, message: { role: "assistant", content: greeting }, finish_reason: "stop" },
       ],
       usage: {
-        prompt_tokens: told.input,
-        completion_tokens: told.output,
-        total_tokens: told.total,
-        prompt_tokens_details: { cached_tokens: told.cached },
+        prompt_tokens: tokenCounts.input,
+        completion_tokens: tokenCounts.output,
+        total_tokens: tokenCounts.total,
+        prompt_tokens_details: { cached_tokens: tokenCounts.cached },
       },
     });
     t.match(api.last(), {
@@ -62,7 +62,7 @@ t.test("a chat client reaches an Anthropic provider: plain and streamed", async 
       .finalChatCompletion();
     t.match(streamed, {
       choices: [{ message: { content: greeting }, finish_reason: "stop" }],
-      usage: { total_tokens: told.total },
+      usage: { total_tokens: tokenCounts.total },
     });
   });
   t.same(added, twice);
@@ -132,9 +132,9 @@ for (const model of ["chatty/llama-test", "openai/gpt-test"]) {
     async (t) => {
       const asked = { model, max_tokens: 1024, messages };
       const usage = {
-        input_tokens: told.input - told.cached,
-        cache_read_input_tokens: told.cached,
-        output_tokens: told.output,
+        input_tokens: tokenCounts.input - tokenCounts.cached,
+        cache_read_input_tokens: tokenCounts.cached,
+        output_tokens: tokenCounts.output,
       };
       const added = await counts(async () => {
         t.match(await anthropic.messages.create({ ...asked, system: "Be brief." }), {
@@ -200,10 +200,10 @@ for (const model of ["chatty/llama-test", "claude/claude-test"]) {
     async (t) => {
       const prefix = model === "claude/claude-test" ? "toolu" : "call";
       const usage = {
-        input_tokens: told.input,
-        input_tokens_details: { cached_tokens: told.cached },
-        output_tokens: told.output,
-        total_tokens: told.total,
+        input_tokens: tokenCounts.input,
+        input_tokens_details: { cached_tokens: tokenCounts.cached },
+        output_tokens: tokenCounts.output,
+        total_tokens: tokenCounts.total,
       };
       const added = await counts(async () => {
         const whole = await openai.responses.create({
@@ -270,7 +270,7 @@ for (const [name, model] of Object.entries(vercelWays)) {
       const whole = await generateText({ model, prompt: "hi", maxRetries: 0 });
       t.same(
         [whole.text, whole.finishReason, whole.usage.totalTokens],
-        [greeting, "stop", told.total],
+        [greeting, "stop", tokenCounts.total],
       );
       t.equal(await streamText({ model, prompt: "hi", maxRetries: 0 }).text, greeting);
     });
@@ -391,7 +391,7 @@ t.test(
           type: "message",
           role: "assistant",
           content: [{ type: "video" }],
-          usage: { input_tokens: told.input, output_tokens: told.output },
+          usage: { input_tokens: tokenCounts.input, output_tokens: tokenCounts.output },
         });
       await t.rejects(openai.chat.completions.create({ model: "claude-test", messages }), {
         status: 502,
@@ -399,7 +399,7 @@ t.test(
         message: /the answer of provider \w+ can't be translated into chat completions: .*video/,
       });
     });
-    t.same(added, { requests: 1, tokens: told.total });
+    t.same(added, { requests: 1, tokens: tokenCounts.total });
   },
 );
 
@@ -414,7 +414,7 @@ t.test(
           role: "assistant",
           content: [{ type: "text", text: greeting }],
           stop_reason: "end_turn",
-          usage: { input_tokens: told.input, output_tokens: told.output },
+          usage: { input_tokens: tokenCounts.input, output_tokens: tokenCounts.output },
         });
       t.match(
         await openai.chat.completions
@@ -423,7 +423,7 @@ t.test(
         { id: "msg_1", choices: [{ message: { content: greeting }, finish_reason: "stop" }] },
       );
     });
-    t.same(added, { requests: 1, tokens: told.total });
+    t.same(added, { requests: 1, tokens: tokenCounts.total });
     api.intercept = (_, response) => reply(response, 200, { error: "overloaded" });
     await t.rejects(
       openai.chat.completions.create({ model: "claude-test", messages, stream: true }),

@@ -19,7 +19,7 @@ import {
 import t from "tap";
 import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
 import { digestOf, speech, vector } from "../../support/providers/model-api-answers.js";
-import { greeting, report, thought, told } from "../../support/providers/scene.js";
+import { greeting, report, thought, tokenCounts } from "../../support/providers/scene.js";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 const { api, url, limit, counts } = await startSdkSite(t);
@@ -69,7 +69,7 @@ for (const { name, path, model } of ways) {
       const whole = await generateText({ model, prompt, maxRetries: 0 });
       t.same(
         [whole.text, whole.finishReason, whole.usage.totalTokens],
-        [greeting, "stop", told.total],
+        [greeting, "stop", tokenCounts.total],
       );
       t.equal(api.last().path, path);
       const streamed = streamText({ model, prompt, maxRetries: 0 });
@@ -77,9 +77,9 @@ for (const { name, path, model } of ways) {
       for await (const piece of streamed.textStream) pieces.push(piece);
       t.ok(pieces.length > 1);
       t.equal(pieces.join(""), greeting);
-      t.equal((await streamed.usage).totalTokens, told.total);
+      t.equal((await streamed.usage).totalTokens, tokenCounts.total);
     });
-    t.same(added, { requests: 2, tokens: 2 * told.total });
+    t.same(added, { requests: 2, tokens: 2 * tokenCounts.total });
   });
 
   t.test(`${name}: tools are called, and their results told, until there is a text`, async (t) => {

@@ -12,8 +12,8 @@ import { makeSite, type Part } from "../../support/processes/processes.js";
 import {
   beginStream,
   chunk,
+  type ReceivedCall,
   startScriptedUpstream,
-  type UpstreamCallSeen,
   usageChunk,
 } from "../../support/providers/scripted-upstream.js";
 
@@ -59,12 +59,12 @@ async function recordOf(path: string): Promise<Item> {
 
 const streams =
   (...events: readonly string[]) =>
-  (call: UpstreamCallSeen): void =>
+  (call: ReceivedCall): void =>
     void beginStream(call).end(`${events.join("")}data: [DONE]\n\n`);
 const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 const json =
   (value: unknown, status = 200) =>
-  (call: UpstreamCallSeen): void =>
+  (call: ReceivedCall): void =>
     void call.response
       .writeHead(status, { "content-type": "application/json" })
       .end(JSON.stringify(value));
@@ -149,7 +149,7 @@ t.test(
   async (t) => {
     const zipped =
       (body: string, type: string, status = 200) =>
-      (call: UpstreamCallSeen): void =>
+      (call: ReceivedCall): void =>
         void call.response
           .writeHead(status, { "content-type": type, "content-encoding": "gzip" })
           .end(gzipSync(body));
@@ -171,7 +171,7 @@ t.test(
     const events = `${chunk("hi")}${chunk("", "stop")}${usageChunk(40)}data: [DONE]\n\n`;
     const table: readonly (readonly [
       path: string,
-      said: (call: UpstreamCallSeen) => void,
+      said: (call: ReceivedCall) => void,
       ask: (path: string) => Promise<Response>,
       status: number,
       body: RegExp,

@@ -14,9 +14,9 @@ import {
   beginStream,
   chunk,
   completion,
+  type ReceivedCall,
   replyCompletion,
   startScriptedUpstream,
-  type UpstreamCallSeen,
   usageChunk,
 } from "../../support/providers/scripted-upstream.js";
 
@@ -78,7 +78,7 @@ async function recordOf(path: string): Promise<Readonly<Record<string, unknown>>
 
 const withUsage =
   (usage: unknown) =>
-  (call: UpstreamCallSeen): void =>
+  (call: ReceivedCall): void =>
     void call.response.writeHead(200, { "content-type": "application/json" }).end(
       JSON.stringify({
         ...(JSON.parse(completion(null)) as object),

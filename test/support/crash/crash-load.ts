@@ -10,8 +10,8 @@ import {
   beginStream,
   chunk,
   completion,
+  type ReceivedCall,
   type ScriptedUpstream,
-  type UpstreamCallSeen,
   usageChunk,
 } from "../providers/scripted-upstream.js";
 
@@ -80,7 +80,7 @@ export function createTruth(upstream: ScriptedUpstream): Truth {
   const sent: Sent[] = [];
   const underWay = new Map<string, Set<Sent>>();
   const peaks = new Map<string, number>();
-  const opening = new Map<number, (call: UpstreamCallSeen) => void>();
+  const opening = new Map<number, (call: ReceivedCall) => void>();
 
   function begin(life: Life, path: string): Sent {
     const request: Sent = {
@@ -150,7 +150,7 @@ export function createTruth(upstream: ScriptedUpstream): Truth {
     },
     async open(life, path) {
       const request = begin(life, path);
-      const called = new Promise<UpstreamCallSeen>((resolve) => opening.set(request.id, resolve));
+      const called = new Promise<ReceivedCall>((resolve) => opening.set(request.id, resolve));
       const client = new AbortController();
       const response = await chat(
         life.part.ready,

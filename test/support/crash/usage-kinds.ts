@@ -7,7 +7,7 @@ import {
   beginStream,
   chunk,
   completion,
-  type UpstreamCallSeen,
+  type ReceivedCall,
 } from "../providers/scripted-upstream.js";
 
 /** What becomes of an executed request. Costs in pico-dollars; null: unpriced. */
@@ -99,7 +99,7 @@ export interface Asked {
   /** Calls that reached a provider. */
   calls: number;
   /** For a stream that is to be cut: its call, when its last piece has left. */
-  cut: (call: UpstreamCallSeen) => void;
+  cut: (call: ReceivedCall) => void;
 }
 
 /** Where it is sent, and what. */
@@ -178,7 +178,7 @@ function untoldBody(request: Asked): string {
 }
 
 /** What the provider of this name does with a call. */
-export function answer(call: UpstreamCallSeen, request: Asked, provider: string): void {
+export function answer(call: ReceivedCall, request: Asked, provider: string): void {
   const { response } = call;
   const { kind } = request;
   if (kind === "over" && provider === "test")
@@ -217,7 +217,7 @@ export async function readCut(
   response: Response,
   client: AbortController,
   kind: Kind,
-  cutting: Promise<UpstreamCallSeen>,
+  cutting: Promise<ReceivedCall>,
 ): Promise<void> {
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();

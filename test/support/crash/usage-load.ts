@@ -3,7 +3,7 @@
  * be recorded of it.
  */
 import { createRandom } from "../../sim/random.js";
-import type { ScriptedUpstream, UpstreamCallSeen } from "../providers/scripted-upstream.js";
+import type { ReceivedCall, ScriptedUpstream } from "../providers/scripted-upstream.js";
 import {
   type Asked,
   answer,
@@ -93,7 +93,7 @@ export function createUsageLoad(
 
   async function ask(url: string, sender: Sender, kind: Kind, clockMs: number): Promise<number> {
     let cut: Asked["cut"] = () => {};
-    const cutting = new Promise<UpstreamCallSeen>((resolve) => (cut = resolve));
+    const cutting = new Promise<ReceivedCall>((resolve) => (cut = resolve));
     const request: Asked = { number: asked.length, kind, calls: 0, cut };
     asked.push(request);
     const requestId = `load-${request.number}`;

@@ -1,10 +1,10 @@
 /**
- * The provider's side of realtime sessions, by `ws` on a scripted server: each response tells its
- * usage, as OpenAI's do.
+ * The provider's side of realtime sessions, with `ws` on a passthrough provider: each response
+ * reports its usage, as OpenAI's do.
  */
 import type { IncomingMessage } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { PassedUpstream } from "./passed-upstream.js";
+import type { PassthroughProvider } from "./passthrough-provider.js";
 
 export interface RealtimePeer {
   readonly socket: WebSocket;
@@ -40,10 +40,10 @@ export const done = (input: number, output: number): string =>
   });
 
 /**
- * Sessions on `upstream` from now on: a `response.create` is answered with a response of 10 and 5
- * tokens.
+ * Accepts sessions on `upstream` from now on. A `response.create` is answered with a response of 10
+ * input and 5 output tokens.
  */
-export function serveRealtime(upstream: PassedUpstream): RealtimeUpstream {
+export function serveRealtime(upstream: PassthroughProvider): RealtimeUpstream {
   const waiting: ((peer: RealtimePeer) => void)[] = [];
   const peers: RealtimePeer[] = [];
   const server = new WebSocketServer({
@@ -57,9 +57,9 @@ export function serveRealtime(upstream: PassedUpstream): RealtimeUpstream {
       ws.on("error", () => {});
       ws.on("message", (message: Buffer, isBinary) => {
         if (isBinary) return ws.send(message);
-        const event = JSON.parse(message.toString()) as { type: string };
-        if (event.type === "response.create")
-          for (const said of [created, delta("hello"), done(10, 5)]) ws.send(said);
+        const { type } = JSON.parse(message.toString()) as { type: string };
+        if (type === "response.create")
+          for (const event of [created, delta("hello"), done(10, 5)]) ws.send(event);
       });
       peers.push(peer);
       for (const resolve of waiting.splice(0)) resolve(peer);

@@ -1,11 +1,11 @@
-/** Answers of OpenAI's chat completions in the form in which it gives them. */
-import { pieces, type Scene, textOf, told, wantedCalls } from "./scene.js";
+/** Answers of OpenAI's chat completions, field by field as the API gives them. */
+import { pieces, type Scene, textOf, tokenCounts, wantedCalls } from "./scene.js";
 
 const usage = {
-  prompt_tokens: told.input,
-  completion_tokens: told.output,
-  total_tokens: told.total,
-  prompt_tokens_details: { cached_tokens: told.cached, audio_tokens: 0 },
+  prompt_tokens: tokenCounts.input,
+  completion_tokens: tokenCounts.output,
+  total_tokens: tokenCounts.total,
+  prompt_tokens_details: { cached_tokens: tokenCounts.cached, audio_tokens: 0 },
   completion_tokens_details: {
     reasoning_tokens: 0,
     audio_tokens: 0,
@@ -33,13 +33,13 @@ const toolCalls = () =>
   }));
 
 export function chatCompletion(model: string, scene: Scene): object {
-  const said = {
+  const base = {
     role: "assistant",
     content: scene === "tools" ? null : textOf(scene),
     refusal: null,
     annotations: [],
   };
-  const message = scene === "tools" ? { ...said, tool_calls: toolCalls() } : said;
+  const message = scene === "tools" ? { ...base, tool_calls: toolCalls() } : base;
   return {
     ...head(model, "chat.completion"),
     choices: [

@@ -1,12 +1,23 @@
-/** Answers of Anthropic's Messages API in the form in which it gives them. */
-import { pieces, type Scene, signature, textOf, thought, told, wantedCalls } from "./scene.js";
+/** Answers of Anthropic's Messages API, field by field as the API gives them. */
+import {
+  pieces,
+  type Scene,
+  signature,
+  textOf,
+  thought,
+  tokenCounts,
+  wantedCalls,
+} from "./scene.js";
 
 const usage = {
-  input_tokens: told.input - told.cached - told.cacheWritten,
-  cache_creation_input_tokens: told.cacheWritten,
-  cache_read_input_tokens: told.cached,
-  cache_creation: { ephemeral_5m_input_tokens: told.cacheWritten, ephemeral_1h_input_tokens: 0 },
-  output_tokens: told.output,
+  input_tokens: tokenCounts.input - tokenCounts.cached - tokenCounts.cacheWritten,
+  cache_creation_input_tokens: tokenCounts.cacheWritten,
+  cache_read_input_tokens: tokenCounts.cached,
+  cache_creation: {
+    ephemeral_5m_input_tokens: tokenCounts.cacheWritten,
+    ephemeral_1h_input_tokens: 0,
+  },
+  output_tokens: tokenCounts.output,
   service_tier: "standard",
 };
 

@@ -1,12 +1,12 @@
-/** Answers of OpenAI's Responses API in the form in which it gives them. */
-import { pieces, type Scene, textOf, told, wantedCalls } from "./scene.js";
+/** Answers of OpenAI's Responses API, field by field as the API gives them. */
+import { pieces, type Scene, textOf, tokenCounts, wantedCalls } from "./scene.js";
 
 const usage = {
-  input_tokens: told.input,
-  input_tokens_details: { cached_tokens: told.cached },
-  output_tokens: told.output,
+  input_tokens: tokenCounts.input,
+  input_tokens_details: { cached_tokens: tokenCounts.cached },
+  output_tokens: tokenCounts.output,
   output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: told.total,
+  total_tokens: tokenCounts.total,
 };
 
 function outputOf(scene: Scene): object[] {
@@ -30,7 +30,7 @@ function outputOf(scene: Scene): object[] {
   ];
 }
 
-/** A whole response. */
+/** The response object. */
 export function responseObject(
   model: string,
   scene: Scene,
@@ -65,7 +65,7 @@ export function responseObject(
   };
 }
 
-/** Its events. */
+/** The events of the same answer. */
 export function responseEvents(model: string, scene: Scene): { readonly type: string }[] {
   const running = responseObject(model, scene, "in_progress");
   const events: { type: string; [field: string]: unknown }[] = [

@@ -1,4 +1,4 @@
-/** What the providers of the SDK tests have to say, whatever dialect they say it in. */
+/** The content of the SDK tests' recorded answers, the same in every dialect. */
 
 /**
  * `tools`: two calls at once. `thinking`: a thought before the text. `report`: the text after the
@@ -6,7 +6,7 @@
  */
 export type Scene = "greeting" | "tools" | "thinking" | "report";
 
-/** Not all of it ASCII, so that bytes that are cut or decoded wrongly show. */
+/** Not only ASCII, so that a test fails when bytes are cut or decoded wrongly. */
 export const greeting = "Good day, Зоряно 👋";
 export const thought = "She greets me. I greet her.";
 export const signature = "EqMDCkYIBRgCKkDx";
@@ -18,7 +18,7 @@ export interface WantedCall {
   readonly input: { readonly city: string };
 }
 
-/** The ids are those of the dialect: the one's begin with `call_`, the other's with `toolu_`. */
+/** Ids as the dialect has them: OpenAI's begin with `call_`, Anthropic's with `toolu_`. */
 export function wantedCalls(prefix: "call" | "toolu"): readonly WantedCall[] {
   return ["Kyiv", "Oslo"].map((city) => ({
     id: `${prefix}_01${city}`,
@@ -36,8 +36,5 @@ export function pieces(text: string): string[] {
   return text.match(/\S+\s*/g) ?? [];
 }
 
-/**
- * Tokens of every answer: the input is 20, 5 of it from a cache and 3 written to one; the output is
- * 8.
- */
-export const told = { input: 20, cached: 5, cacheWritten: 3, output: 8, total: 28 };
+/** Of every answer. 5 of the 20 input tokens were read from a cache, 3 were written to one. */
+export const tokenCounts = { input: 20, cached: 5, cacheWritten: 3, output: 8, total: 28 };

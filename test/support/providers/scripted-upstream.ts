@@ -1,8 +1,8 @@
-/** An OpenAI-compatible provider that does what a test tells it: a real HTTP server on loopback. */
+/** An OpenAI-compatible provider that answers as a test decides: a real HTTP server on loopback. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface UpstreamCallSeen {
+export interface ReceivedCall {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
@@ -13,11 +13,11 @@ export interface UpstreamCallSeen {
 
 export interface ScriptedUpstream {
   readonly baseUrl: string;
-  readonly calls: UpstreamCallSeen[];
+  readonly calls: ReceivedCall[];
   /** What to do with each call from now on. */
-  answer: (call: UpstreamCallSeen) => void;
+  answer: (call: ReceivedCall) => void;
   /** Resolved with the next call that arrives. */
-  nextCall(): Promise<UpstreamCallSeen>;
+  nextCall(): Promise<ReceivedCall>;
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function completion(totalTokens: number | null, content = "hello"): strin
   });
 }
 
-export function replyCompletion(call: UpstreamCallSeen, totalTokens: number | null): void {
+export function replyCompletion(call: ReceivedCall, totalTokens: number | null): void {
   call.response.writeHead(200, { "content-type": "application/json" }).end(completion(totalTokens));
 }
 
@@ -48,17 +48,15 @@ export function usageChunk(totalTokens: number): string {
   return `data: ${JSON.stringify({ id: "chatcmpl-test", object: "chat.completion.chunk", created: 1, model: "test", choices: [], usage: { prompt_tokens: totalTokens, completion_tokens: 0, total_tokens: totalTokens } })}\n\n`;
 }
 
-export function beginStream(call: UpstreamCallSeen): ServerResponse {
+export function beginStream(call: ReceivedCall): ServerResponse {
   call.response.writeHead(200, { "content-type": "text/event-stream" });
   call.response.flushHeaders();
   return call.response;
 }
 
-/**
- * Starts one; it answers with a completion of 10 tokens until told otherwise, and lists no models.
- */
+/** Until a test sets `answer`, it answers with a completion of 10 tokens. It lists no models. */
 export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
-  const waiters: ((call: UpstreamCallSeen) => void)[] = [];
+  const waiters: ((call: ReceivedCall) => void)[] = [];
   const server: Server = createServer((request, response) => {
     const pieces: Buffer[] = [];
     request.on("data", (piece: Buffer) => pieces.push(piece));
@@ -66,7 +64,7 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
       const abandoned = new Promise<void>((resolve) =>
         response.on("close", () => void (response.writableEnded || resolve())),
       );
-      const call: UpstreamCallSeen = {
+      const call: ReceivedCall = {
         path: request.url ?? "",
         headers: request.headers,
         body: Buffer.concat(pieces).toString(),

@@ -1,12 +1,12 @@
 /**
- * A provider whose streams take their time, and clients that hold many of them: for tests and for
+ * A provider whose streams are slow, and clients that hold many of them open: for tests and for
  * `npm run bench:streams`.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { chunk, usageChunk } from "./scripted-upstream.js";
 
-/** Tokens that each whole stream reports. */
+/** The total that each complete stream reports. */
 export const streamTokens = 10;
 
 function eventText(i: number): string {
@@ -15,8 +15,8 @@ function eventText(i: number): string {
 
 const streamEnd = `${chunk("", "stop")}${usageChunk(streamTokens)}data: [DONE]\n\n`;
 
-/** Whether this is a stream to its end, with each event in its place. */
-function isWhole(text: string): boolean {
+/** Whether this is a complete stream, with every event in its place. */
+function isComplete(text: string): boolean {
   const events = text.split("word").length - 1;
   return (
     events > 0 &&
@@ -27,22 +27,19 @@ function isWhole(text: string): boolean {
 export interface SlowProvider {
   /** Its `/v1`. */
   readonly baseUrl: string;
-  /** Streams under way. */
+  /** Streams that are open now. */
   readonly open: number;
   /** Connections it has accepted so far. */
   readonly connections: number;
   /**
-   * Those under way end in order, each when its next event is due and it has had so many at least.
+   * Ends the open streams properly, each at its next event once it has sent at least this many.
    */
   finish(events: number): void;
-  /** Cuts what is under way. */
+  /** Cuts the open streams. */
   close(): Promise<void>;
 }
 
-/**
- * Answers every POST with a stream: an event at once, then one each `everyMs`, until it is to
- * finish.
- */
+/** Answers every POST with a stream: an event at once, then one every `everyMs` until `finish`. */
 export async function startSlowProvider(everyMs: number): Promise<SlowProvider> {
   const open = new Map<ServerResponse, { events: number }>();
   const server = createServer((incoming, response) => {
@@ -67,7 +64,7 @@ export async function startSlowProvider(everyMs: number): Promise<SlowProvider> 
   });
   let connections = 0;
   server.on("connection", () => connections++);
-  // A connection at rest stays until its other side closes it.
+  // An idle connection stays open until its client closes it.
   server.keepAliveTimeout = 600_000;
   // By default 511 connections may wait to be accepted.
   await new Promise<void>((resolve) =>
@@ -93,8 +90,8 @@ export async function startSlowProvider(everyMs: number): Promise<SlowProvider> 
 }
 
 /**
- * How streams ended, by number. `cut`: before their end; `wrong`: with an event missing or
- * misplaced; `refused`: not begun; `left`: by their client.
+ * How many streams ended in which way. `cut`: before their end; `wrong`: with an event missing or
+ * misplaced; `refused`: without a stream; `left`: closed by their client.
  */
 export interface StreamsEnded {
   readonly complete: number;
@@ -105,15 +102,15 @@ export interface StreamsEnded {
 }
 
 export interface StreamClients {
-  /** Resolved when each of so many more has its first event, or none will come. */
+  /** Opens this many more; resolved when each has its first event or has ended. */
   open(url: string, streams: number): Promise<void>;
-  /** So many of those that are open leave. */
+  /** Closes this many of the open ones. */
   leave(streams: number): void;
-  /** Resolved when none is open; what became of all since the last time. */
+  /** Resolved when none is open, with the counts since the last call. */
   ended(): Promise<StreamsEnded>;
 }
 
-/** Each client is a connection of its own. */
+/** Each stream has a connection of its own. */
 export function createStreamClients(): StreamClients {
   const body = JSON.stringify({
     model: "test/model",
@@ -128,7 +125,7 @@ export function createStreamClients(): StreamClients {
   function openOne(url: string): Promise<void> {
     return new Promise((begun) => {
       let text = "";
-      const asking = request(`${url}/v1/chat/completions`, {
+      const outgoing = request(`${url}/v1/chat/completions`, {
         method: "POST",
         agent: false,
         headers: { "content-type": "application/json" },
@@ -141,11 +138,11 @@ export function createStreamClients(): StreamClients {
       };
       const leave = (): void => {
         end("left");
-        asking.destroy();
+        outgoing.destroy();
       };
       open.add(leave);
-      asking.on("error", () => end(text === "" ? "refused" : "cut"));
-      asking.on("response", (response: IncomingMessage) => {
+      outgoing.on("error", () => end(text === "" ? "refused" : "cut"));
+      outgoing.on("response", (response: IncomingMessage) => {
         response.setEncoding("latin1");
         response.on("data", (piece: string) => {
           if (text === "") begun();
@@ -153,10 +150,10 @@ export function createStreamClients(): StreamClients {
         });
         response.on("error", () => end("cut"));
         response.on("end", () =>
-          end(response.statusCode !== 200 ? "refused" : isWhole(text) ? "complete" : "wrong"),
+          end(response.statusCode !== 200 ? "refused" : isComplete(text) ? "complete" : "wrong"),
         );
       });
-      asking.end(body);
+      outgoing.end(body);
     });
   }
 

@@ -1,63 +1,64 @@
 /**
- * A provider for what passes as it is: a real server that shows each request as it came, and does
- * with it what a test says.
+ * A provider for requests that Sluice forwards unchanged: a real server that hands each request to
+ * the test as it arrived, and answers as the test decides.
  */
-
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-export interface Seen {
+export interface ReceivedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** All of it; rejects when it is cut. */
+  /** The complete body; rejects when the request is cut off. */
   readonly body: Promise<string>;
-  /**
-   * Resolved when the connection, or the response, is closed from the other side before its end.
-   */
+  /** Resolved when the other side closes the connection before the response is complete. */
   readonly abandoned: Promise<void>;
 }
 
-export interface SeenUpgrade {
+export interface ReceivedUpgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
 }
 
-export interface PassedUpstream {
+export interface PassthroughProvider {
   readonly origin: string;
-  readonly seen: Seen[];
+  readonly received: ReceivedRequest[];
   /** How many connections were made. */
   connections(): number;
-  answer: (seen: Seen) => void;
-  upgrade: (seen: SeenUpgrade) => void;
-  /** The next request, as soon as its head is there. */
-  next(): Promise<Seen>;
+  answer: (received: ReceivedRequest) => void;
+  upgrade: (received: ReceivedUpgrade) => void;
+  /** Resolved with the next request, as soon as its head has arrived. */
+  next(): Promise<ReceivedRequest>;
   close(): Promise<void>;
 }
 
-export function replyJson(seen: Seen, value: unknown, headers: Record<string, string> = {}): void {
-  seen.response
+export function replyJson(
+  received: ReceivedRequest,
+  value: unknown,
+  headers: Record<string, string> = {},
+): void {
+  received.response
     .writeHead(200, { "content-type": "application/json", ...headers })
     .end(JSON.stringify(value));
 }
 
-/** It answers `{}` once the body is there, and refuses upgrades, until told otherwise. */
-export async function startPassedUpstream(): Promise<PassedUpstream> {
-  const waiting: ((seen: Seen) => void)[] = [];
+/** Until a test sets `answer` or `upgrade`, it answers `{}` and refuses upgrades. */
+export async function startPassthroughProvider(): Promise<PassthroughProvider> {
+  const waiting: ((received: ReceivedRequest) => void)[] = [];
   let connections = 0;
   const server = createServer((request, response) => {
-    // Asked for by every proxy at its start, if its models aren't configured.
+    // Tests that don't read the body must not fail when it is cut off.
     const body = readAll(request);
     body.catch(() => {});
     const abandoned = new Promise<void>((resolve) =>
       response.on("close", () => void (response.writableEnded || resolve())),
     );
-    const seen: Seen = { request, response, body, abandoned };
-    upstream.seen.push(seen);
-    upstream.answer(seen);
-    for (const resolve of waiting.splice(0)) resolve(seen);
+    const received: ReceivedRequest = { request, response, body, abandoned };
+    upstream.received.push(received);
+    upstream.answer(received);
+    for (const resolve of waiting.splice(0)) resolve(received);
   });
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -71,13 +72,13 @@ export async function startPassedUpstream(): Promise<PassedUpstream> {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const upstream: PassedUpstream = {
+  const upstream: PassthroughProvider = {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen: [],
+    received: [],
     connections: () => connections,
-    answer: (seen) =>
-      void seen.body.then(
-        () => replyJson(seen, {}),
+    answer: (received) =>
+      void received.body.then(
+        () => replyJson(received, {}),
         () => {},
       ),
     upgrade: ({ socket }) =>
