@@ -4,7 +4,7 @@
  * forgets them.
  */
 import { refusalBytesMax, refusalsMax } from "../../shared/bounds.js";
-import { utf8Bytes } from "../../shared/domain/user-path.js";
+import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import type { Breach, BudgetBreach, Target } from "../../shared/wire/message.js";
 
 export interface Refusal {

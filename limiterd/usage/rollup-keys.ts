@@ -8,7 +8,7 @@
  * The parts are joined by line feeds, which neither paths nor labels hold. Days of one subject lie
  * side by side, and so do the children of a path.
  */
-import { utf8Bytes } from "../../shared/domain/user-path.js";
+import { utf8Bytes } from "../../shared/utf8-bytes.js";
 
 /** Before the day in a total's key. */
 export function totalPrefix(userPath: string): string {

@@ -4,8 +4,8 @@
  * there.
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
-import { utf8Bytes } from "../../shared/domain/user-path.js";
 import type { Operation } from "../../shared/operation.js";
+import { utf8Bytes } from "../../shared/utf8-bytes.js";
 
 /** By how a path ends. */
 const known: readonly (readonly [end: string, operation: Operation])[] = [

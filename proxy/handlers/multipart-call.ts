@@ -5,9 +5,9 @@
  */
 import { heldUploadBytesMax, subjectBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { utf8Bytes } from "../../shared/domain/user-path.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
+import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import { boundaryOf, FieldFinder, type FieldPlace } from "../body/multipart.js";
 import {
   type Spool,

@@ -7,7 +7,7 @@
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig, Strategy, VirtualModelConfig } from "../../shared/config/config.js";
-import { utf8Bytes } from "../../shared/domain/user-path.js";
+import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import type { Target } from "../../shared/wire/message.js";
 
 export interface WeightedTarget extends Target {

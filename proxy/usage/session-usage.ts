@@ -6,7 +6,7 @@
 import { isObject } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
-import { utf8Bytes } from "../../shared/domain/user-path.js";
+import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import { readUsage, type Usage } from "./read-usage.js";
 

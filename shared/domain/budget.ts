@@ -5,6 +5,7 @@
  */
 import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, show } from "../checked.js";
+import { utf8Bytes } from "../utf8-bytes.js";
 import {
   type KeyGrammar,
   type LimitKey,
@@ -14,7 +15,6 @@ import {
   parseWrite,
 } from "./limit-key.js";
 import { type MoneySum, picoFromUsd, sumFromUsd } from "./money.js";
-import { utf8Bytes } from "./user-path.js";
 
 export const budgetScopes = ["label", "user_path"] as const;
 export type BudgetScope = (typeof budgetScopes)[number];

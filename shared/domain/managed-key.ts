@@ -8,8 +8,8 @@ import { isCount, isObject } from "../assert.js";
 import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "../bounds.js";
 import { bad, type Checked, show } from "../checked.js";
 import { parseTimestamp } from "../time.js";
+import { utf8Bytes } from "../utf8-bytes.js";
 import { parseUserPath } from "./limit-key.js";
-import { utf8Bytes } from "./user-path.js";
 
 const keyPrefix = "sk-sluice-";
 const keyShape = /^sk-sluice-[\w-]{43}$/;

@@ -6,6 +6,7 @@
 import { isCount } from "../assert.js";
 import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, show } from "../checked.js";
+import { utf8Bytes } from "../utf8-bytes.js";
 import {
   type KeyGrammar,
   type LimitKey,
@@ -14,7 +15,6 @@ import {
   parseUserPath,
   parseWrite,
 } from "./limit-key.js";
-import { utf8Bytes } from "./user-path.js";
 
 export const scopes = ["model", "provider", "user_path"] as const;
 export type Scope = (typeof scopes)[number];

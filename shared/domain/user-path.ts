@@ -3,6 +3,7 @@
  * Matching is not here: the daemon's rule book owns it.
  */
 import { userPathBytesMax, userPathSegmentsMax } from "../bounds.js";
+import { utf8Bytes } from "../utf8-bytes.js";
 
 export type UserPathResult =
   | { readonly ok: true; readonly path: string }
@@ -45,22 +46,4 @@ export function isNormalUserPath(path: string): boolean {
   if (alreadyNormal.test(path)) return true;
   const result = normalizeUserPath(path);
   return result.ok && result.path === path;
-}
-
-/**
- * The length of a text in UTF-8, without a buffer. Half a surrogate pair is three bytes, as
- * wherever it is written.
- */
-export function utf8Bytes(text: string): number {
-  let bytes = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code < 0x80) bytes += 1;
-    else if (code < 0x800) bytes += 2;
-    else if ((code & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
-      bytes += 4;
-      i++;
-    } else bytes += 3;
-  }
-  return bytes;
 }

@@ -4,7 +4,7 @@
  */
 
 import { socketPathBytesMax } from "../../bounds.js";
-import { utf8Bytes } from "../../domain/user-path.js";
+import { utf8Bytes } from "../../utf8-bytes.js";
 import type { Config } from "../config.js";
 import type { Environment } from "../environment.js";
 import { type ConfigFile, wholeFields } from "../file/config-file.js";
