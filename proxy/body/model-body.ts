@@ -12,9 +12,10 @@
  */
 import { isAbsent, isObject } from "../../shared/assert.js";
 import { subjectBytesMax } from "../../shared/bounds.js";
-import { utf8Bytes } from "../../shared/domain/user-path.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
+import { utf8Bytes } from "../../shared/utf8-bytes.js";
+import { type Kind, kindOf } from "./json-value.js";
 import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
 
 /** The operations whose request is a JSON object that names a model. */
@@ -329,15 +330,4 @@ function isUtf8Text(bytes: Buffer): boolean {
 
 function refuse(message: string, param: string): ModelBodyResult {
   return { ok: false, failure: invalid(message, param) };
-}
-
-type Kind = "null" | "an array" | "an object" | "a string" | "a number" | "a boolean";
-
-/** Values aren't quoted: they may be long, and they are still in their Latin-1 reading. */
-export function kindOf(value: unknown): Kind {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "string") return "a string";
-  if (typeof value === "number") return "a number";
-  return typeof value === "boolean" ? "a boolean" : "an object";
 }

@@ -12,7 +12,7 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import type { Caller } from "../auth/authenticate.js";
-import { kindOf } from "../body/model-body.js";
+import { kindOf, parseJson } from "../body/json-value.js";
 import { boundaryOf } from "../body/multipart.js";
 import type { Gateway } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
@@ -22,7 +22,6 @@ import type { RequestRecord } from "../request-record.js";
 import { type Forwarded, forward } from "../upstream/forward.js";
 import type { RequestBody, UpstreamRequest } from "../upstream/upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
-import { parseJson } from "../usage/read-usage.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
 import { noForm } from "./multipart-call.js";
 

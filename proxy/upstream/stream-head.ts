@@ -6,7 +6,7 @@
 import { isObject } from "../../shared/assert.js";
 import { heldHeadBytesMax } from "../../shared/bounds.js";
 import { isErrorEvent } from "../body/error-body.js";
-import { parseJson } from "../usage/read-usage.js";
+import { parseJson } from "../body/json-value.js";
 
 export class StreamHead {
   readonly #kept: Buffer[] = [];

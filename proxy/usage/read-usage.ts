@@ -11,6 +11,7 @@ import { isAbsent, isCount, isObject } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import { show } from "../../shared/checked.js";
 import { isPicoUsd, type PicoUsd, picoFromUsd } from "../../shared/domain/money.js";
+import { parseJson } from "../body/json-value.js";
 
 /**
  * What one response used. `inputTokens + outputTokens` is always `totalTokens`, which token limits
@@ -59,18 +60,6 @@ export function findUsage(value: unknown): unknown {
     if (isObject(inner) && isObject(inner["usage"])) return inner["usage"];
   }
   return value["usage"];
-}
-
-/**
- * An answer's JSON, or undefined: whether it is any isn't ours to judge, the client gets what the
- * provider sent.
- */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -7,6 +7,7 @@
  */
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
+import { parseJson } from "../body/json-value.js";
 import {
   countUsage,
   joinedNotes,
@@ -15,14 +16,7 @@ import {
   whenCut,
   whenTranslationCut,
 } from "./count-usage.js";
-import {
-  absentUsage,
-  findUsage,
-  parseJson,
-  readUsage,
-  type UsageReading,
-  usageAtEnd,
-} from "./read-usage.js";
+import { absentUsage, findUsage, readUsage, type UsageReading, usageAtEnd } from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 
 /** What was asked. */

@@ -4,7 +4,7 @@
  */
 import { isAbsent, isCount, isObject } from "../../../shared/assert.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
-import { kindOf } from "../../body/model-body.js";
+import { kindOf } from "../../body/json-value.js";
 import type { JsonObject } from "./translation.js";
 
 /**

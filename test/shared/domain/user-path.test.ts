@@ -2,7 +2,6 @@ import fc from "fast-check";
 import t from "tap";
 import { userPathBytesMax, userPathSegmentsMax } from "../../../shared/bounds.js";
 import { isNormalUserPath, normalizeUserPath } from "../../../shared/domain/user-path.js";
-import { utf8Bytes } from "../../../shared/utf8-bytes.js";
 
 t.test("a path is trimmed, led by a slash and freed of empty segments; case is kept", async (t) => {
   const table: readonly (readonly [raw: string, path: string])[] = [

@@ -1,0 +1,25 @@
+/**
+ * JSON text as a value, and the name of a value's type for messages.
+ *
+ * Not here: numbers that JavaScript can't hold (`exact-json.ts`), and checks of a value's fields.
+ */
+
+/** Undefined: the text isn't JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export type Kind = "null" | "an array" | "an object" | "a string" | "a number" | "a boolean";
+
+/** With its article. Messages name the type and don't quote the value, which may be long. */
+export function kindOf(value: unknown): Kind {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "string") return "a string";
+  if (typeof value === "number") return "a number";
+  return typeof value === "boolean" ? "a boolean" : "an object";
+}
