@@ -327,7 +327,7 @@ function onSettle(state: DaemonState, peer: PeerState, message: Settle, nowMs: n
   const { counts, writer, settings } = state;
   const held = message.lease === 0 ? undefined : peer.leases.get(message.lease);
   if (held !== undefined) {
-    if (message.of === "attempt") {
+    if (message.part === "attempt") {
       // A repeat may come when the next target is already at work.
       if (isSameTarget(held.target, message.target))
         peer.leases.set(message.lease, withoutTarget(held));

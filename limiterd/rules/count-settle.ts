@@ -33,7 +33,7 @@ export function journalEntryOf(
   nowMs: number,
 ): JournalEntry {
   const { rateLimitsEnabled, usageEnabled } = settings;
-  const { seq, of, userPath, target } = message;
+  const { seq, part, userPath, target } = message;
   // Settled before the proxy had the answer: only the daemon knows when it was admitted. Without a
   // lease it was let through unasked, or refused and let through all the same.
   const request = message.lsn === 0 && held !== undefined ? held : message;
@@ -50,7 +50,7 @@ export function journalEntryOf(
   return {
     proxyId,
     seq,
-    of,
+    part,
     userPath,
     lsn: numberOf(request.lsn),
     requestAtMs: isUnnumbered(request.lsn) ? startedAtMs : request.admittedAtMs,
@@ -75,9 +75,9 @@ export function countSettle(
   nowMs: number,
 ): void {
   const { book, epochStartLsn } = state;
-  const { of, userPath, target, lsn, targetLsn, tokens, endedAtMs } = entry;
-  if (of === "cached") return;
-  if (of === "withdrawn")
+  const { part, userPath, target, lsn, targetLsn, tokens, endedAtMs } = entry;
+  if (part === "cached") return;
+  if (part === "withdrawn")
     return withdraw(
       state,
       stillMet(held, book) ?? matchAll(book, userPath, target, nowMs),
@@ -93,7 +93,7 @@ export function countSettle(
       nowMs,
     );
   }
-  if (of === "attempt") return;
+  if (part === "attempt") return;
   if (lsn < epochStartLsn)
     countForgotten(
       book,
@@ -149,11 +149,11 @@ export function replaySettle(
   batchLsn: number,
   nowMs: number,
 ): void {
-  const { of, userPath, target, lsn, targetLsn } = entry;
-  if (of === "cached") return;
+  const { part, userPath, target, lsn, targetLsn } = entry;
+  if (part === "cached") return;
   const ofTarget = matchTarget(book, target, nowMs);
-  const ofPath = of === "attempt" ? [] : book.matchPath(userPath, nowMs);
-  if (of === "withdrawn") {
+  const ofPath = part === "attempt" ? [] : book.matchPath(userPath, nowMs);
+  if (part === "withdrawn") {
     const isHeld = ({ restoredLsn, rule }: Counter): boolean =>
       lsn > rule.sinceLsn && lsn <= restoredLsn && restoredLsn < batchLsn;
     return charge(

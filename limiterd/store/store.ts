@@ -190,7 +190,7 @@ export function windowFromStored(value: readonly unknown[]): StoredWindow | null
 export interface JournalEntry {
   readonly proxyId: string;
   readonly seq: number;
-  readonly of: SettledPart;
+  readonly part: SettledPart;
   readonly userPath: string;
   /** The admission's. 0: the request was let through unasked and is counted with this entry. */
   readonly lsn: number;
@@ -209,7 +209,7 @@ export function journalToStored(entries: readonly JournalEntry[]): readonly unkn
     ({
       proxyId,
       seq,
-      of,
+      part,
       userPath,
       lsn,
       requestAtMs,
@@ -221,7 +221,7 @@ export function journalToStored(entries: readonly JournalEntry[]): readonly unkn
     }) => [
       proxyId,
       seq,
-      of,
+      part,
       userPath,
       lsn,
       requestAtMs,
@@ -242,7 +242,7 @@ export function journalFromStored(value: readonly unknown[]): JournalEntry[] | n
     const [
       proxyId,
       seq,
-      rawOf,
+      rawPart,
       userPath,
       lsn,
       requestAtMs,
@@ -253,11 +253,11 @@ export function journalFromStored(value: readonly unknown[]): JournalEntry[] | n
       endedAtMs,
       tokens,
     ] = item as unknown[];
-    const of = settledParts.find((known) => known === rawOf);
+    const part = settledParts.find((known) => known === rawPart);
     if (
       typeof proxyId !== "string" ||
       !isCount(seq) ||
-      of === undefined ||
+      part === undefined ||
       typeof userPath !== "string" ||
       !isNormalUserPath(userPath)
     )
@@ -277,7 +277,7 @@ export function journalFromStored(value: readonly unknown[]): JournalEntry[] | n
     entries.push({
       proxyId,
       seq,
-      of,
+      part,
       userPath,
       lsn,
       requestAtMs,

@@ -213,7 +213,7 @@ export function createLimiterClient(
     const now = ports.monoMs();
     keep({
       ...lease,
-      of: "withdrawn",
+      part: "withdrawn",
       tokens: 0,
       estimated: false,
       record: null,
@@ -229,7 +229,7 @@ export function createLimiterClient(
     );
     keep({
       ...admission,
-      of: "attempt",
+      part: "attempt",
       tokens: 0,
       estimated: false,
       record: null,
@@ -252,7 +252,7 @@ export function createLimiterClient(
     const { lease, userPath, target, targetAtMs, targetLsn, admittedAtMs, lsn, startedMonoMs } =
       admission;
     keep({
-      of: "request",
+      part: "request",
       tokens: spent.tokens,
       estimated: spent.estimated,
       record: spent.record,
@@ -274,7 +274,7 @@ export function createLimiterClient(
     then: () => void,
   ): void {
     keep({
-      of: "cached",
+      part: "cached",
       tokens: 0,
       estimated,
       record,

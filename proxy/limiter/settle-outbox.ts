@@ -12,7 +12,7 @@ import type { Lease, Settle, SettledPart } from "../../shared/wire/message.js";
  */
 export interface Unsettled extends Omit<Lease, "submission"> {
   readonly seq: number;
-  readonly of: SettledPart;
+  readonly part: SettledPart;
   readonly startedMonoMs: number;
   readonly endedMonoMs: number;
   readonly tokens: number;
@@ -39,7 +39,7 @@ export function createSettleOutbox(onDropped: (settles: number) => void): Settle
     items,
     add(settle) {
       const {
-        of,
+        part,
         lease,
         userPath,
         admittedAtMs,
@@ -55,7 +55,7 @@ export function createSettleOutbox(onDropped: (settles: number) => void): Settle
       } = settle;
       const item: Unsettled = {
         seq: ++lastSeq,
-        of,
+        part,
         lease,
         userPath,
         admittedAtMs,
@@ -99,7 +99,7 @@ export function createSettleOutbox(onDropped: (settles: number) => void): Settle
 export function settleMessage(item: Unsettled, nowMonoMs: number): Settle {
   const {
     seq,
-    of,
+    part,
     lease,
     userPath,
     admittedAtMs,
@@ -114,7 +114,7 @@ export function settleMessage(item: Unsettled, nowMonoMs: number): Settle {
   return {
     kind: "settle",
     seq,
-    of,
+    part,
     lease,
     userPath,
     admittedAtMs,

@@ -10,8 +10,8 @@
  *                                                         of preference; model "": the request names none
  *   authorize id credential                               whether a caller who asks for nothing that is limited is known
  *   reroute  id lease targets                             the lease's target has failed: the first of these with room is to take over
- *   settle   seq of lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens estimated record
- *                                                         of: `request`, it has ended; `attempt`, its target failed and the request goes
+ *   settle   seq part lease userPath admittedAtMs lsn attempt startedAgoMs endedAgoMs tokens estimated record
+ *                                                         part: `request`, it has ended; `attempt`, its target failed and the request goes
  *                                                         on; `withdrawn`, it was never made; `cached`, it needed none. lease 0: let
  *                                                         through unasked. record: what the usage record tells (`execution.ts`), of
  *                                                         `request` and `cached`, or []; one without sense is dropped, the settle counts
@@ -153,7 +153,7 @@ export type SettledPart = (typeof settledParts)[number];
 export interface Settle extends Omit<Lease, "submission"> {
   readonly kind: "settle";
   readonly seq: number;
-  readonly of: SettledPart;
+  readonly part: SettledPart;
   readonly startedAgoMs: number;
   readonly endedAgoMs: number;
   readonly tokens: number;

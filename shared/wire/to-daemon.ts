@@ -98,7 +98,7 @@ function targetsFromWire(flat: unknown): Target[] | null {
 }
 
 function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
-  const of = settledParts.find((known) => known === frame[2]);
+  const part = settledParts.find((known) => known === frame[2]);
   const lease = leaseFromWire([frame[3], frame[4], frame[5], frame[6], frame[7], false]);
   const startedAgoMs = frame[8];
   const endedAgoMs = frame[9];
@@ -107,7 +107,7 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
   const record = executionFromWire(frame[12]);
   if (
     seq < 1 ||
-    of === undefined ||
+    part === undefined ||
     lease === null ||
     !isCount(startedAgoMs) ||
     !isCount(endedAgoMs) ||
@@ -117,16 +117,17 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
   )
     return null;
   if (
-    (of === "attempt" && lease.target === null) ||
-    (of !== "request" && of !== "cached" && record !== null)
+    (part === "attempt" && lease.target === null) ||
+    (part !== "request" && part !== "cached" && record !== null)
   )
     return null;
-  if (of === "cached" && (lease.lease !== 0 || lease.target !== null || tokens !== 0)) return null;
+  if (part === "cached" && (lease.lease !== 0 || lease.target !== null || tokens !== 0))
+    return null;
   // Field by field, not by spreading the lease: V8 would make a new hidden class for each settle.
   return {
     kind: "settle",
     seq,
-    of,
+    part,
     lease: lease.lease,
     userPath: lease.userPath,
     admittedAtMs: lease.admittedAtMs,

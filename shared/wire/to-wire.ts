@@ -25,7 +25,7 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
       return [
         "settle",
         message.seq,
-        message.of,
+        message.part,
         message.lease,
         message.userPath,
         message.admittedAtMs,

@@ -258,7 +258,7 @@ export function settleOf(
   return {
     kind: "settle",
     seq,
-    of: "request",
+    part: "request",
     ...lease,
     startedAgoMs: ago.started ?? 0,
     endedAgoMs: ago.ended ?? 0,

@@ -12,7 +12,7 @@ export function describeMessage(message: ToDaemon | FromDaemon): string {
     case "reroute":
       return `reroute ${message.id} of lease ${message.lease} to ${message.targets.map(describeTarget).join(",")}`;
     case "settle":
-      return `settle ${message.seq} of ${message.of} of lease ${message.lease} at ${describeTarget(message.target)}: ${message.tokens} tokens`;
+      return `settle ${message.seq} of ${message.part} of lease ${message.lease} at ${describeTarget(message.target)}: ${message.tokens} tokens`;
     case "hello":
       return `hello ${message.proxyId} with ${message.leases.length} leases`;
     case "admin":

@@ -119,7 +119,7 @@ class DaemonPort implements AdmissionPort {
     const settle = {
       kind: "settle",
       seq: ++this.#lastSeq,
-      of: "request",
+      part: "request",
       lease: held.lease,
       userPath: held.userPath,
       target: targets[0]!,

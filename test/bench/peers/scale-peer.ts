@@ -115,7 +115,7 @@ function converse(
         send({
           kind: "settle",
           seq: ++lastSeq,
-          of: "request",
+          part: "request",
           lease,
           userPath,
           target: scaleTarget,

@@ -163,7 +163,7 @@ t.test(
     peer.say(settleOf(old, 1, 10));
     peer.say(settleOf(settled, 2, 20));
     peer.say(settleOf(unasked, 3, 40));
-    peer.say({ ...settleOf(attempt, 4, 0), of: "attempt" });
+    peer.say({ ...settleOf(attempt, 4, 0), part: "attempt" });
     peer.say({
       kind: "reroute",
       id: 7,
@@ -173,7 +173,7 @@ t.test(
     peer.say(
       settleOf({ ...attempt, target: { provider: "groq", model: "llama-3" }, targetLsn: 0 }, 5, 80),
     );
-    peer.say({ ...settleOf(withdrawn, 6, 0), of: "withdrawn" });
+    peer.say({ ...settleOf(withdrawn, 6, 0), part: "withdrawn" });
     await off.commit();
     t.same(counts(off, minute), { requests: 1, tokens: 0, inFlight: 0 });
 
@@ -322,7 +322,7 @@ t.test(
     });
     daemon.nowMs += 10_000;
     peer.say(settleOf(unasked, 1, 9, { started: 10_001, ended: 0 }));
-    peer.say({ ...settleOf(unasked, 2, 0, { started: 10_001, ended: 0 }), of: "attempt" });
+    peer.say({ ...settleOf(unasked, 2, 0, { started: 10_001, ended: 0 }), part: "attempt" });
     t.same(counts(daemon, day), { requests: 0, tokens: 9, inFlight: 0 });
     peer.say(settleOf(unasked, 3, 20, { started: 10_000, ended: 0 }));
     const provider = { ...day, scope: "provider", subject: target.provider } as const;

@@ -55,7 +55,7 @@ function admitted(peer: TestPeer, targets: readonly Target[] = [a, b, c], id = 2
 
 const attemptOf = (lease: Lease, seq: number): Settle => ({
   ...settleOf(lease, seq, 0),
-  of: "attempt",
+  part: "attempt",
 });
 
 /**
@@ -432,7 +432,7 @@ t.test(
       const peer = daemon.proxy("p1");
       const lease = admitted(peer);
       if (beforeSettle) await daemon.snapshot();
-      const withdrawal: Settle = { ...settleOf(lease, 1, 0), of: "withdrawn" };
+      const withdrawal: Settle = { ...settleOf(lease, 1, 0), part: "withdrawn" };
       peer.say(withdrawal);
       t.equal(seen(daemon), "0+0 0+0 0+0 0+0");
       if (commits) await daemon.commit();
@@ -463,7 +463,7 @@ t.test(
     });
     peer.say(settleOf({ ...lease, lease: 0, lsn: 0, targetLsn: 0, target: b }, 1, 0));
     t.equal(counts(daemon, path).requests, 1);
-    peer.say({ ...settleOf(lease, 2, 0), of: "withdrawn" });
+    peer.say({ ...settleOf(lease, 2, 0), part: "withdrawn" });
     t.equal(counts(daemon, path).requests, 1);
     t.equal(counts(daemon, ofModel("a")).requests, 0);
   },

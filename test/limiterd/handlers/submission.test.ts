@@ -250,7 +250,7 @@ t.test("one that came too late is taken back, at the path", async (t) => {
   const daemon = startDaemon(rules);
   const peer = daemon.proxy("p1");
   const lease = submit(peer, 2, "/team")!;
-  t.ok(peer.say({ ...settleOf(lease, 1, 0), of: "withdrawn" }));
+  t.ok(peer.say({ ...settleOf(lease, 1, 0), part: "withdrawn" }));
   t.equal(seen(daemon), "0: 0 0 0");
   await daemon.commit();
   t.equal(seen(await again(daemon, [], () => {})), "0: 0 0 0");
@@ -290,7 +290,7 @@ t.test(
     askFor(peer, 4, "/team/app");
     await daemon.snapshot();
     peer.say(settleOf(kept, 1, 7));
-    peer.say({ ...settleOf(withdrawn, 2, 0), of: "withdrawn" });
+    peer.say({ ...settleOf(withdrawn, 2, 0), part: "withdrawn" });
     t.same(
       [used("app"), used("other")],
       [

@@ -6,7 +6,7 @@ function entry(seq: number): JournalEntry {
   return {
     proxyId: "p",
     seq,
-    of: "request",
+    part: "request",
     userPath: "/",
     lsn: 1,
     requestAtMs: 0,

@@ -204,7 +204,7 @@ t.test(
     };
     const hit = {
       ...settleOf(lease, 1, 0),
-      of: "cached" as const,
+      part: "cached" as const,
       record: executed({ cacheHit: true, inputCost: 0, outputCost: 0, totalCost: 0 }),
     };
     t.ok(peer.say(hit));

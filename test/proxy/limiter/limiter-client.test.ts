@@ -409,7 +409,7 @@ t.test(
       {
         kind: "settle",
         seq: 1,
-        of: "withdrawn",
+        part: "withdrawn",
         lease: id,
         userPath: "/team",
         lsn: 5,
@@ -513,7 +513,7 @@ t.test(
     const told = {
       kind: "settle",
       seq: 1,
-      of: "cached",
+      part: "cached",
       lease: 0,
       userPath: "/team",
       lsn: 0,
@@ -844,7 +844,7 @@ t.test(
     t.match(bench.take(), [
       {
         kind: "settle",
-        of: "request",
+        part: "request",
         lease: 0,
         userPath: "/team",
         target: gpt,
@@ -1114,7 +1114,7 @@ t.test(
     t.match(attempt, {
       kind: "settle",
       seq: 1,
-      of: "attempt",
+      part: "attempt",
       lease,
       userPath: "/team",
       lsn,
@@ -1151,7 +1151,7 @@ t.test(
       {
         kind: "settle",
         seq: 2,
-        of: "request",
+        part: "request",
         lease,
         lsn,
         target: llama,
@@ -1205,7 +1205,7 @@ t.test(
         {
           kind: "settle",
           seq: 2,
-          of: "request",
+          part: "request",
           lease: admission.lease,
           target: null,
           targetLsn: 0,
@@ -1245,7 +1245,7 @@ t.test(
       t.match(bench.take(), [
         {
           kind: "settle",
-          of: "request",
+          part: "request",
           lease: admission.lease,
           lsn: admission.lsn,
           target: llama,
@@ -1273,7 +1273,7 @@ t.test(
     bench.welcome();
     const said = bench.take();
     t.match(said, [
-      { kind: "settle", of: "attempt", target: gpt },
+      { kind: "settle", part: "attempt", target: gpt },
       { kind: "reroute", lease: admission.lease, targets: [llama] },
     ]);
     bench.hear({
@@ -1320,7 +1320,7 @@ t.test(
     t.match(free.take(), [
       {
         kind: "settle",
-        of: "attempt",
+        part: "attempt",
         lease: 0,
         lsn: unlimitedLsn,
         target: gpt,
@@ -1336,7 +1336,9 @@ t.test(
       kind: "admitted",
       admission: { lease: id, target: llama },
     });
-    t.match(open.take(), [{ kind: "settle", of: "attempt", lease: id, target: gpt, targetLsn: 0 }]);
+    t.match(open.take(), [
+      { kind: "settle", part: "attempt", lease: id, target: gpt, targetLsn: 0 },
+    ]);
     open.hear({
       kind: "admitted",
       id,
@@ -1348,7 +1350,7 @@ t.test(
     });
     open.client.settle(admissionOf(late), { tokens: 2, estimated: false, record: null }, () => {});
     t.match(open.take(), [
-      { kind: "settle", of: "request", lease: id, lsn: 5, target: llama, targetLsn: 0 },
+      { kind: "settle", part: "request", lease: id, lsn: 5, target: llama, targetLsn: 0 },
     ]);
   },
 );
@@ -1777,7 +1779,7 @@ t.test("a key's admission that comes too late is withdrawn on the key's path", a
     headers: null,
     key: ofKey,
   });
-  t.match(bench.take(), [{ kind: "settle", of: "withdrawn", lease: id, userPath: "/key/path" }]);
+  t.match(bench.take(), [{ kind: "settle", part: "withdrawn", lease: id, userPath: "/key/path" }]);
 });
 
 t.test(
@@ -1877,7 +1879,7 @@ t.test(
     bench.welcome();
     bench.client.settle(admission, nothing, () => {});
     t.match(bench.take(), [
-      { kind: "settle", of: "request", lease: id, userPath: "/team", lsn: 9, ...atNoTarget },
+      { kind: "settle", part: "request", lease: id, userPath: "/team", lsn: 9, ...atNoTarget },
     ]);
     t.throws(() => bench.client.reroute(admission, [llama]), /has a target that failed/);
   },
@@ -1907,7 +1909,7 @@ t.test(
         [
           {
             kind: "settle",
-            of: failureMode === "open" ? "request" : "withdrawn",
+            part: failureMode === "open" ? "request" : "withdrawn",
             lease: id,
             admittedAtMs: 100,
             lsn: 5,
@@ -1933,7 +1935,7 @@ t.test(
     t.match(bench.take(), [
       {
         kind: "settle",
-        of: "request",
+        part: "request",
         lease: 0,
         lsn: unlimitedLsn,
         userPath: "/team",

@@ -42,8 +42,8 @@ const lease: fc.Arbitrary<Lease> = fc
     fc.option(fc.record({ target, targetAtMs: count, targetLsn: count })),
     fc.boolean(),
   )
-  .map(([of, attempt, submission]) => ({
-    ...of,
+  .map(([admitted, attempt, submission]) => ({
+    ...admitted,
     ...(attempt ?? { target: null, targetAtMs: 0, targetLsn: 0 }),
     submission: attempt === null && submission,
   }));
@@ -124,24 +124,25 @@ const toDaemon: { readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemo
           endedAgoMs: count,
           tokens: count,
           estimated: fc.boolean(),
-          of: fc.constantFrom(...settledParts),
+          part: fc.constantFrom(...settledParts),
           record: fc.option(execution),
         }),
       )
-      .map(([{ submission: _, ...of }, rest]) => {
-        const part = of.target === null && rest.of === "attempt" ? ("request" as const) : rest.of;
+      .map(([{ submission: _, ...held }, rest]) => {
+        const part =
+          held.target === null && rest.part === "attempt" ? ("request" as const) : rest.part;
         if (part === "cached")
           return {
-            ...of,
+            ...held,
             ...rest,
-            of: part,
+            part,
             lease: 0,
             target: null,
             targetAtMs: 0,
             targetLsn: 0,
             tokens: 0,
           };
-        return { ...of, ...rest, of: part, record: part === "request" ? rest.record : null };
+        return { ...held, ...rest, part, record: part === "request" ? rest.record : null };
       }),
     refusal: fc.record({
       kind: fc.constant("refusal"),
@@ -287,7 +288,7 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
     { provider: "openai", model: "gpt-4o" },
     { provider: "local", model: "llama" },
   ];
-  const of = {
+  const lease = {
     lease: 5,
     userPath: "/team",
     admittedAtMs: 7,
@@ -296,7 +297,7 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
     targetAtMs: 9,
     targetLsn: 10,
   };
-  const between = { ...of, target: null, targetAtMs: 0, targetLsn: 0 };
+  const between = { ...lease, target: null, targetAtMs: 0, targetLsn: 0 };
   const unnamed = [{ provider: "openai", model: "" }];
   const table: readonly (readonly [message: ToDaemon | FromDaemon, wire: readonly unknown[]])[] = [
     [
@@ -329,8 +330,8 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
       {
         kind: "settle",
         seq: 1,
-        of: "attempt",
-        ...of,
+        part: "attempt",
+        ...lease,
         startedAgoMs: 9,
         endedAgoMs: 2,
         tokens: 30,
@@ -343,7 +344,7 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
       {
         kind: "settle",
         seq: 1,
-        of: "request",
+        part: "request",
         ...between,
         startedAgoMs: 9,
         endedAgoMs: 2,
@@ -357,8 +358,8 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
       {
         kind: "settle",
         seq: 1,
-        of: "request",
-        ...of,
+        part: "request",
+        ...lease,
         startedAgoMs: 9,
         endedAgoMs: 2,
         tokens: 30,
@@ -389,7 +390,7 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         role: "proxy",
         proxyId: "p",
         leases: [
-          { ...of, submission: false },
+          { ...lease, submission: false },
           { ...between, submission: false },
           { ...between, submission: true },
         ],
@@ -646,7 +647,7 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     t.equal(toDaemonFromWire(good[kind].slice(0, -1)), null, `${kind}: one less`);
   }
   const cached = ["settle", 1, "cached", 0, "/team", 0, 0, [], 9, 2, 0, true, executedFlat];
-  t.match(toDaemonFromWire(cached), { of: "cached", record: executed });
+  t.match(toDaemonFromWire(cached), { part: "cached", record: executed });
   for (const [at, value] of [
     [3, 5],
     [7, good.settle[7]],

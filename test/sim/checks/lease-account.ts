@@ -170,11 +170,11 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
   }
 
   /** Releases what this settle ends; returns the lease as it was. */
-  function release(leases: HeldLeases, { lease, of, target }: Settle): HeldLease | undefined {
+  function release(leases: HeldLeases, { lease, part, target }: Settle): HeldLease | undefined {
     const held = leases.get(lease);
     if (held === undefined) return undefined;
     const was = { ...held };
-    if (of !== "attempt") giveBack(leases, lease);
+    if (part !== "attempt") giveBack(leases, lease);
     else if (isSame(held.target?.target, target)) leaveTarget(held);
     return was;
   }
@@ -240,7 +240,7 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
     },
     repeated: (leases, message) => void release(leases, message),
     settled(proxyId, leases, message, at) {
-      const { lease, lsn, seq, of, userPath: path, target, targetLsn, tokens } = message;
+      const { lease, lsn, seq, part, userPath: path, target, targetLsn, tokens } = message;
       const held = release(leases, message);
       const startedAtMs = Math.max(0, at.nowMs - message.startedAgoMs);
       const endedAtMs = Math.max(0, at.nowMs - message.endedAgoMs);
@@ -252,7 +252,7 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
       const isAsked = (number: number): boolean => number !== 0 && number !== unlimitedLsn;
       const settledAt = (request: WitnessedRequest): void => {
         endedBy(request, message);
-        if (of === "withdrawn") withdraw(request, at, false);
+        if (part === "withdrawn") withdraw(request, at, false);
         else tellAgain(request, at);
       };
       if (target !== null && !beforeRules) {
@@ -263,23 +263,23 @@ export function createLeaseAccount(world: World, truth: Truth): LeaseAccount {
             : (ofHeld ?? count({ ...unasked, of: { path: null, target } }, at)),
         );
       }
-      if (of !== "attempt" && !beforeRules)
+      if (part !== "attempt" && !beforeRules)
         settledAt(
           isAsked(lsn)
             ? find(proxyId, lease, lsn, null)
             : (held?.request ?? count({ ...unasked, of: { path, target: null } }, at)),
         );
       const left = held?.target?.attempt ?? null;
-      if (of === "request" && left?.life === at.life && !isSame(left.of.target, target))
+      if (part === "request" && left?.life === at.life && !isSame(left.of.target, target))
         withdraw(left, at, true);
       const charge = {
-        of: { path: of === "attempt" ? null : path, target },
+        of: { path: part === "attempt" ? null : path, target },
         tick: at.tick,
         atMs: endedAtMs,
         tokens,
         proxyId,
         seq,
-        part: of,
+        part,
       };
       charges.push(charge);
       truth.addTokens(charge);

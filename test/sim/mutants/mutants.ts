@@ -82,8 +82,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "settle without a target not counted on replay",
     file: settles,
-    find: 'const ofPath = of === "attempt"',
-    put: 'const ofPath = of === "attempt" || target === null',
+    find: 'const ofPath = part === "attempt"',
+    put: 'const ofPath = part === "attempt" || target === null',
     often: false,
   },
   {
@@ -138,8 +138,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "failed attempt not settled",
     file: client,
-    find: 'keep({ ...admission, of: "attempt",',
-    put: 'void ({ ...admission, of: "attempt",',
+    find: 'keep({ ...admission, part: "attempt",',
+    put: 'void ({ ...admission, part: "attempt",',
     often: true,
   },
   {

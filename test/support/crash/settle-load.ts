@@ -71,7 +71,7 @@ function settleOf(seq: number, { userPath, record }: Told): ToDaemon {
   return {
     kind: "settle",
     seq,
-    of: "request",
+    part: "request",
     lease: 0,
     userPath,
     admittedAtMs: 0,

@@ -38,7 +38,7 @@ export function settleFrame(
   return encodeFrame(
     toWire({
       kind: "settle",
-      of: "request",
+      part: "request",
       seq,
       lease,
       userPath: path,

@@ -14,7 +14,7 @@ import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
 export type Direction = "up" | "down";
 
 export interface SettleSeen {
-  readonly of: SettledPart;
+  readonly part: SettledPart;
   readonly userPath: string;
   readonly tokens: number;
   readonly estimated: boolean;
@@ -94,9 +94,9 @@ export async function startRelay(socket: string, daemonSocket: string): Promise<
     const settle = toDaemonFromWire(frame);
     if (settle?.kind !== "settle")
       throw new Error(`a settle that can't be read: ${JSON.stringify(frame)}`);
-    const { of, userPath, tokens, estimated, record } = settle;
-    if ((of === "request" || of === "withdrawn") && !settles.has(id)) ended++;
-    settles.set(id, { of, userPath, tokens, estimated, record });
+    const { part, userPath, tokens, estimated, record } = settle;
+    if ((part === "request" || part === "withdrawn") && !settles.has(id)) ended++;
+    settles.set(id, { part, userPath, tokens, estimated, record });
   };
   const server = net.createServer({ allowHalfOpen: true }, (fromProxy) => {
     const toDaemon = net.connect({ path: daemonSocket, allowHalfOpen: true });

@@ -50,7 +50,7 @@ async function commit(daemon: TestDaemon, { written = true } = {}): Promise<void
     {
       proxyId: "p",
       seq: 0,
-      of: "request",
+      part: "request",
       userPath: "/",
       lsn: 0,
       requestAtMs: 0,
@@ -466,7 +466,7 @@ t.test("an export tells every record once, page by page, in the order of recordi
         {
           proxyId: "p",
           seq: 0,
-          of: "request",
+          part: "request",
           userPath: "/",
           lsn: 0,
           requestAtMs: 0,
