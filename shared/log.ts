@@ -3,7 +3,9 @@
  * and ids, not headers or bodies.
  */
 import { type Logger, pino } from "pino";
-import type { Config } from "./config/config.js";
+
+/** The least important lines that are written; `silent` writes none. */
+export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
 
 export interface Log extends Logger {
   /**
@@ -31,7 +33,7 @@ const gatherCharsMax = 8 * 1024;
  * A logger for one process. Lines are gathered and written a few times a second; `flush` writes
  * what is left.
  */
-export function createLog(process_: "proxy" | "limiterd" | "up", level: Config["logLevel"]): Log {
+export function createLog(process_: "proxy" | "limiterd" | "up", level: LogLevel): Log {
   const destination = pino.destination({
     dest: 1,
     sync: false,

@@ -1,7 +1,7 @@
 /** The flags that several commands share. */
 import { Option } from "commander";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
-import type { FromFlags } from "../limits/limit-flags.js";
+import type { FromArguments } from "../session/command-failure.js";
 import type { ConfigurationFlags } from "../session/configuration.js";
 
 /** What every command that prints a result is given. */
@@ -16,7 +16,7 @@ export function jsonOption(description: string): Option {
 }
 
 /** The normal path that `--path` names; `/` without it. */
-export function pathFromFlag(typed: string | undefined): FromFlags<string> {
+export function pathFromFlag(typed: string | undefined): FromArguments<string> {
   const path = parseUserPath(typed ?? "/", "--path");
   return path.ok ? path : { ok: false, problems: [path.failure] };
 }

@@ -7,9 +7,8 @@ import { hashKey } from "../../shared/domain/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import { renderExplanation } from "../limits/explanation-text.js";
 import { notAKey } from "../limits/key-flags.js";
-import type { Problem } from "../limits/limit-flags.js";
 import { answered } from "../session/answered.js";
-import { usageFailure } from "../session/command-failure.js";
+import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
 import { requireConfiguration } from "../session/configuration.js";
 import { resolveTargets } from "../session/resolve-targets.js";
 import type { Session } from "../session/terminal.js";
@@ -90,7 +89,7 @@ async function targetsOf(
 
 /** The normal path; problems are thrown together. */
 function checkFlags({ path: typed, key, model, request }: ExplainFlags): string {
-  const problems: Problem[] = [];
+  const problems: ArgumentProblem[] = [];
   const path = pathFromFlag(typed);
   if (!path.ok) problems.push(...path.problems);
   if (key !== undefined && !looksLikeManagedKey(key) && keyNumber(key) === null)

@@ -3,7 +3,6 @@ import { failure } from "../../shared/error-code.js";
 import {
   type KeyFlags,
   keyFromFlags,
-  type Problem,
   type SetFlags,
   writesFromFlags,
 } from "../limits/limit-flags.js";
@@ -16,7 +15,12 @@ import {
   listLimits,
 } from "../limits/list-limits.js";
 import { answered } from "../session/answered.js";
-import { CommandFailure, refusal, usageFailure } from "../session/command-failure.js";
+import {
+  type ArgumentProblem,
+  CommandFailure,
+  refusal,
+  usageFailure,
+} from "../session/command-failure.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
@@ -50,7 +54,7 @@ function filterFromFlags<S extends string>(
   { flags: { grammar } }: LimitKind<S>,
   flags: ListFlags,
 ): ListFilter {
-  const problems: Problem[] = [];
+  const problems: ArgumentProblem[] = [];
   const scope =
     flags.scope === undefined
       ? null

@@ -1,7 +1,11 @@
 /** `sluice usage export`: the records as lines, to standard output or a file. */
 import { plainFailure } from "../../shared/error-code.js";
-import type { Problem } from "../limits/limit-flags.js";
-import { CommandFailure, refusal, usageFailure } from "../session/command-failure.js";
+import {
+  type ArgumentProblem,
+  CommandFailure,
+  refusal,
+  usageFailure,
+} from "../session/command-failure.js";
 import { exitCodes } from "../session/exit-code.js";
 import { type Session, showsUnicode } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
@@ -105,7 +109,7 @@ function checkFlags(
   const window =
     flags.days === undefined ? openWindowFromFlags(flags) : windowFromFlags(flags, nowMs);
   const format = exportFormats.find((known) => known === flags.format.trim().toLowerCase());
-  const problems: Problem[] = [
+  const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),
     ...(window.ok ? [] : window.problems),
   ];

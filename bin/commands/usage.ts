@@ -1,9 +1,8 @@
 /** `sluice usage`: what was used, by whom and for how much; and its command `export`. */
 import type { Command } from "commander";
 import { type Grouping, groupings } from "../../limiterd/handlers/admin/usage-window.js";
-import type { Problem } from "../limits/limit-flags.js";
 import { answered } from "../session/answered.js";
-import { usageFailure } from "../session/command-failure.js";
+import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
 import { type Session, showsUnicode } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { usageSummaryFrom } from "../usage/usage-summary.js";
@@ -96,7 +95,7 @@ function checkFlags(
   const path = pathFromFlag(flags.path);
   const window = windowFromFlags(flags, nowMs);
   const by = groupings.find((known) => known === flags.by?.trim().toLowerCase());
-  const problems: Problem[] = [
+  const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),
     ...(window.ok ? [] : window.problems),
   ];

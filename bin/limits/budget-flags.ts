@@ -1,5 +1,4 @@
 /** The flags of `sluice budgets set` and `settings`. Pure. */
-
 import { amountOf, numberOf } from "../../shared/config/settings/setting-kind.js";
 import { type BudgetScope, budgetGrammar, parseBudgetWrite } from "../../shared/domain/budget.js";
 import {
@@ -8,7 +7,8 @@ import {
   defaultAnchors,
   parseAnchors,
 } from "../../shared/domain/reset-anchors.js";
-import type { FlagForm, FromFlags, Problem } from "./limit-flags.js";
+import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
+import type { FlagForm } from "./limit-flags.js";
 
 export const budgetFlags: FlagForm<BudgetScope> = {
   grammar: budgetGrammar,
@@ -37,8 +37,8 @@ export function anchorFlag(name: AnchorField): { readonly flag: string; readonly
 /** The anchors that `budgets settings` is to change; none when it only shows them. */
 export function anchorsFromFlags(
   flags: Readonly<Record<string, unknown>>,
-): FromFlags<Readonly<Record<string, unknown>>> {
-  const problems: Problem[] = [];
+): FromArguments<Readonly<Record<string, unknown>>> {
+  const problems: ArgumentProblem[] = [];
   const body: Record<string, unknown> = {};
   for (const { name } of anchorFields) {
     const { flag, key } = anchorFlag(name);

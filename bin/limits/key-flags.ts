@@ -3,7 +3,7 @@ import { periodSecondsMax } from "../../shared/bounds.js";
 import { parseKeyIssue } from "../../shared/domain/managed-key.js";
 import type { Failure } from "../../shared/error-code.js";
 import { parseTimestamp } from "../../shared/time.js";
-import type { Problem } from "./limit-flags.js";
+import type { ArgumentProblem } from "../session/command-failure.js";
 
 export interface KeyIssueFlags {
   readonly path?: string;
@@ -41,8 +41,8 @@ export function keyIssueFromFlags({
   expires,
 }: KeyIssueFlags):
   | { readonly ok: true; readonly value: KeyIssue }
-  | { readonly ok: false; readonly problems: readonly Problem[] } {
-  const problems: Problem[] = [];
+  | { readonly ok: false; readonly problems: readonly ArgumentProblem[] } {
+  const problems: ArgumentProblem[] = [];
   const key = {
     ...(name === undefined ? {} : { name }),
     ...(path === undefined ? {} : { user_path: path }),
@@ -76,7 +76,10 @@ const flagOf: Readonly<Record<string, string>> = {
 };
 
 /** What is wrong with a field of the body, told of the flag that gave it. */
-export function inFlagWords({ message, param }: Pick<Failure, "message" | "param">): Problem {
+export function inFlagWords({
+  message,
+  param,
+}: Pick<Failure, "message" | "param">): ArgumentProblem {
   const flag = flagOf[(param ?? "").replace(/\[.*/, "")];
   return flag === undefined
     ? { message, param }

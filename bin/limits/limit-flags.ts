@@ -7,6 +7,7 @@
 import type { Checked } from "../../shared/checked.js";
 import { numberOf } from "../../shared/config/settings/setting-kind.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "../../shared/domain/limit-key.js";
+import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 
 /** The flags that name a rule or a budget beside its subject; texts as they were typed. */
 export interface KeyFlags {
@@ -20,15 +21,6 @@ export interface SetFlags extends KeyFlags {
   readonly perChild?: boolean;
   readonly [flag: string]: unknown;
 }
-
-export interface Problem {
-  readonly message: string;
-  readonly param: string | null;
-}
-
-export type FromFlags<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
 
 export interface FlagForm<S extends string> {
   readonly grammar: KeyGrammar<S>;
@@ -77,9 +69,9 @@ export function writesFromFlags<S extends string>(
   form: FlagForm<S>,
   subject: string,
   flags: SetFlags,
-): FromFlags<readonly Write<S>[]> {
+): FromArguments<readonly Write<S>[]> {
   const { grammar, longFlags, shortFlags, parse } = form;
-  const problems: Problem[] = [...subjectProblems(form, subject, flags.scope)];
+  const problems: ArgumentProblem[] = [...subjectProblems(form, subject, flags.scope)];
   const typed = [...longForm(form, flags, problems), ...shortForm(form, flags)];
   if (typed.length === 0 && problems.length === 0)
     problems.push({
@@ -116,7 +108,7 @@ export function keyFromFlags<S extends string>(
   form: FlagForm<S>,
   subject: string,
   flags: KeyFlags,
-): FromFlags<LimitKey<S>> {
+): FromArguments<LimitKey<S>> {
   const problems = subjectProblems(form, subject, flags.scope);
   if (problems.length > 0) return { ok: false, problems };
   const { grammar } = form;
@@ -140,7 +132,7 @@ function periodFromFlags({ period, periodSeconds }: KeyFlags): Readonly<Record<s
 function longForm<S extends string>(
   { longFlags, readNumber }: FlagForm<S>,
   flags: SetFlags,
-  problems: Problem[],
+  problems: ArgumentProblem[],
 ): readonly Typed[] {
   const period = periodFromFlags(flags);
   const given = longFlags.flatMap(({ name, field }) =>
@@ -197,7 +189,7 @@ function subjectProblems<S extends string>(
   { otherScopes }: FlagForm<S>,
   subject: string,
   scope = "",
-): readonly Problem[] {
+): readonly ArgumentProblem[] {
   const isUserPath = scope.trim() === "" || scope.trim().toLowerCase() === "user_path";
   if (!isUserPath || subject.trim().startsWith("/")) return [];
   return [
@@ -216,7 +208,7 @@ function inFlagWords<S extends string>(
   { periodField }: KeyGrammar<S>,
   { failure }: Extract<Checked<unknown>, { ok: false }>,
   flagOf: Readonly<Record<string, string>>,
-): Problem {
+): ArgumentProblem {
   const words: readonly (readonly [field: string, flag: string])[] = [
     [`${periodField}.period_seconds`, "--period-seconds"],
     [`${periodField}.period`, "--period"],

@@ -33,10 +33,19 @@ export class CommandFailure extends Error {
   }
 }
 
-/** What was typed is wrong. Several problems are told at once. */
-export function usageFailure(
-  problems: readonly { readonly message: string; readonly param: string | null }[],
-): CommandFailure {
+/** What is wrong with a flag or an argument as it was typed; `param` names it. */
+export interface ArgumentProblem {
+  readonly message: string;
+  readonly param: string | null;
+}
+
+/** What flags and arguments mean, or every problem with them. */
+export type FromArguments<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly ArgumentProblem[] };
+
+/** Flags or arguments are wrong; the command reports all problems at once. */
+export function usageFailure(problems: readonly ArgumentProblem[]): CommandFailure {
   const messages = problems.map(({ message }) => message);
   return new CommandFailure({
     exitCode: exitCodes.usage,

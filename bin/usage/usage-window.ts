@@ -4,7 +4,7 @@
  */
 import { usageDaysMax } from "../../shared/bounds.js";
 import { dayMs, dayOf, parseDay } from "../../shared/utc-day.js";
-import type { FromFlags, Problem } from "../limits/limit-flags.js";
+import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 
 /** The flags as they were typed. */
 export interface WindowFlags {
@@ -31,8 +31,8 @@ const daysDefault = 30;
  * The window of the summary, or every problem. Beside dates, `--days` is refused, not passed over
  * as the API does: whoever types both means something else.
  */
-export function windowFromFlags(flags: WindowFlags, nowMs: number): FromFlags<UsageWindow> {
-  const problems: Problem[] = [];
+export function windowFromFlags(flags: WindowFlags, nowMs: number): FromArguments<UsageWindow> {
+  const problems: ArgumentProblem[] = [];
   const days = daysFrom(flags, problems);
   const open = openWindow(flags, problems);
   if (problems.length > 0) return { ok: false, problems };
@@ -56,8 +56,8 @@ export function windowFromFlags(flags: WindowFlags, nowMs: number): FromFlags<Us
  * The window of an export: without a date that side is open, and any length is good, for records
  * come page by page.
  */
-export function openWindowFromFlags(flags: WindowFlags): FromFlags<OpenWindow> {
-  const problems: Problem[] = [];
+export function openWindowFromFlags(flags: WindowFlags): FromArguments<OpenWindow> {
+  const problems: ArgumentProblem[] = [];
   const value = openWindow(flags, problems);
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value };
 }
@@ -74,7 +74,7 @@ function dayCount({ startDate, endDate }: UsageWindow): number {
 }
 
 /** More than a year of days is cut to one, as in the API. */
-function daysFrom({ days, from, to }: WindowFlags, problems: Problem[]): number {
+function daysFrom({ days, from, to }: WindowFlags, problems: ArgumentProblem[]): number {
   if (days === undefined) return daysDefault;
   if (!/^\d+$/.test(days) || Number(days) < 1)
     problems.push({
@@ -86,7 +86,7 @@ function daysFrom({ days, from, to }: WindowFlags, problems: Problem[]): number 
   return Math.min(Number(days), usageDaysMax);
 }
 
-function openWindow({ from, to }: WindowFlags, problems: Problem[]): OpenWindow {
+function openWindow({ from, to }: WindowFlags, problems: ArgumentProblem[]): OpenWindow {
   for (const [flag, text] of [
     ["--from", from],
     ["--to", to],

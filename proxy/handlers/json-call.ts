@@ -3,8 +3,7 @@
  * images. To a provider of the same dialect its bytes go as they came.
  */
 import { assert } from "../../shared/assert.js";
-import type { ProviderConfig } from "../../shared/config/config.js";
-import type { RewriterName } from "../../shared/config/settings/rewriter-settings.js";
+import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";

@@ -2,8 +2,7 @@
  * A request to a model as the flow in `model-request.ts` sees it, whatever its endpoint and the
  * form of its body.
  */
-import type { ProviderConfig } from "../../shared/config/config.js";
-import type { RewriterName } from "../../shared/config/settings/rewriter-settings.js";
+import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import type { Failure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";

@@ -5,9 +5,9 @@
 import type { BudgetDefinition } from "../domain/budget.js";
 import type { Price } from "../domain/price.js";
 import type { RuleDefinition } from "../domain/rule.js";
+import type { LogLevel } from "../log.js";
 import type { Operation } from "../operation.js";
 import type { CredentialHeader, MaxTokensField, ProviderType } from "./provider-type.js";
-import type { RewriterName } from "./settings/rewriter-settings.js";
 
 export type FailureMode = "closed" | "open";
 
@@ -78,7 +78,10 @@ export interface JwtIssuerConfig {
   readonly userPath: string;
 }
 
-/** What is taken out of prompts before they go to a provider, for whom. */
+/** The rewriters that the proxy has; `proxy/body/rewriters/` holds what each does. */
+export type RewriterName = "collapse_white_space" | "minify_tool_json" | "drop_duplicate_system";
+
+/** What is taken out of prompts before they go to a provider, for which paths and models. */
 export interface RewriterConfig {
   readonly name: RewriterName;
   /** Normal ones, with all below them; null: every path. */
@@ -146,5 +149,5 @@ export interface Config {
     /** Unique by `budgetId`. */
     readonly budgets: readonly BudgetDefinition[];
   };
-  readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
+  readonly logLevel: LogLevel;
 }

@@ -6,8 +6,7 @@
  * Not here: what each takes out (`rewrite-white-space.ts`, `rewrite-tool-json.ts`,
  * `rewrite-duplicate-system.ts`), and the record of what was saved.
  */
-import type { RewriterConfig } from "../../../shared/config/config.js";
-import type { RewriterName } from "../../../shared/config/settings/rewriter-settings.js";
+import type { RewriterConfig, RewriterName } from "../../../shared/config/config.js";
 import type { Target } from "../../../shared/wire/message.js";
 import { dropDuplicateSystem } from "./rewrite-duplicate-system.js";
 import {

@@ -6,7 +6,7 @@
 import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";
 import type { Strategy } from "../config.js";
-import type { Mapping } from "../read-mapping.js";
+import type { DeclaredLimits } from "../limits/limit-form.js";
 import type { JwtFields } from "../settings/jwt-settings.js";
 import type { PriceFields, TierFields } from "../settings/price-settings.js";
 import type { ProviderFields } from "../settings/provider-settings.js";
@@ -39,17 +39,6 @@ export interface DeclaredVirtualModel {
   readonly source: string;
   readonly strategy: Strategy | null;
   readonly targets: readonly DeclaredTarget[];
-}
-
-/** One entry of a list under `rate_limits` or `budgets`. */
-export interface DeclaredLimits<S extends string> {
-  readonly at: string;
-  readonly scope: S;
-  /** The path, name, model id or label as it was written, with the key it stands under. */
-  readonly subject: string | null;
-  readonly subjectKey: string;
-  readonly perChild: boolean;
-  readonly limits: readonly { readonly at: string; readonly fields: Mapping }[];
 }
 
 export interface DeclaredPrice {

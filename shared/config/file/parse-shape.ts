@@ -10,6 +10,7 @@ import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm } from "../limits/limit-fields.js";
+import type { DeclaredLimits } from "../limits/limit-form.js";
 import { isMapping, keyPath, type Mapping, readMapping } from "../read-mapping.js";
 import { type JwtFields, jwtSettings } from "../settings/jwt-settings.js";
 import {
@@ -25,7 +26,6 @@ import { settings } from "../settings/settings.js";
 import type {
   ConfigFile,
   DeclaredIssuer,
-  DeclaredLimits,
   DeclaredPrice,
   DeclaredProvider,
   DeclaredRewriter,

@@ -3,11 +3,11 @@
  * CONTRACT sections 8 and 9), and what the variables replace of them.
  */
 import { notEntitled } from "../../domain/limit-key.js";
-import type { DeclaredLimits } from "../file/config-file.js";
 import type { Mapping } from "../read-mapping.js";
 import type { EnvLimits } from "./env-limits.js";
 import {
   type Declared,
+  type DeclaredLimits,
   type LimitForm,
   onceEach,
   type PeriodLimit,

@@ -38,7 +38,18 @@ export interface LimitForm<S extends string, L extends PeriodLimit> {
   readonly name: (key: LimitKey<S>) => string;
 }
 
-/** A limit and whom it is for. */
+/** One entry of a list under `rate_limits` or `budgets` in the file, as it was written. */
+export interface DeclaredLimits<S extends string> {
+  readonly at: string;
+  readonly scope: S;
+  /** The path, name, model id or label, and the key that holds it; null when it was wrong. */
+  readonly subject: string | null;
+  readonly subjectKey: string;
+  readonly perChild: boolean;
+  readonly limits: readonly { readonly at: string; readonly fields: Mapping }[];
+}
+
+/** A limit and its subject. */
 export type Declared<S extends string, L> = LimitKey<S> & L & { readonly perChild: boolean };
 
 /** A declaration and the place where it stands. */

@@ -5,14 +5,14 @@
  */
 import { parseSubject } from "../../domain/rule.js";
 import { normalizeUserPath } from "../../domain/user-path.js";
+import type { RewriterName } from "../config.js";
 import { choice, list, type ValueKind } from "./setting-kind.js";
 
-export const rewriterNames = [
+export const rewriterNames: readonly RewriterName[] = [
   "collapse_white_space",
   "minify_tool_json",
   "drop_duplicate_system",
-] as const;
-export type RewriterName = (typeof rewriterNames)[number];
+];
 
 export interface RewriterSetting<T> {
   readonly kind: ValueKind<T>;

@@ -4,7 +4,8 @@
  * against it. What a provider is made of stands in `provider-settings.ts`; rules and virtual models
  * aren't scalars and have their own files.
  */
-import type { Config, FailureMode } from "../config.js";
+import type { LogLevel } from "../../log.js";
+import type { FailureMode } from "../config.js";
 import {
   boolean,
   choice,
@@ -335,7 +336,7 @@ export const settings = {
     unit: null,
     meaning: "Enforces budgets; false keeps them, with what was spent, and enforces none.",
   }),
-  logLevel: setting<Config["logLevel"]>({
+  logLevel: setting<LogLevel>({
     path: "log_level",
     env: "LOG_LEVEL",
     flag: "logLevel",
