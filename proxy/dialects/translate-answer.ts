@@ -16,13 +16,13 @@ import { beforeAnyText } from "../usage/event-reader.js";
 import { findUsage, usageAtEnd } from "../usage/read-usage.js";
 import { EventSplitter, formatEvent } from "./event-stream.js";
 import type { AnswerTranslator, WholeAnswer } from "./translated-upstream.js";
-import type {
-  AnswerContext,
-  ClientEvent,
-  EventTranslator,
-  Translation,
+import {
+  type AnswerContext,
+  type ClientEvent,
+  type EventTranslator,
+  type Translation,
+  UntranslatableAnswer,
 } from "./translation/translation.js";
-import { UntranslatableAnswer } from "./translation/untranslatable-answer.js";
 
 /** `eventCharsMax`: of one event of the provider's stream; a larger one ends it in an error. */
 export function createAnswerTranslator(

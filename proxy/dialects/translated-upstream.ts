@@ -13,7 +13,7 @@ import type {
   UpstreamSink,
 } from "../upstream/upstream.js";
 import type { Told } from "../usage/response-meter.js";
-import { FailedAnswer, UntranslatableAnswer } from "./translation/untranslatable-answer.js";
+import { FailedAnswer, UntranslatableAnswer } from "./translation/translation.js";
 
 /**
  * `untouched`: it is an error, or no answer at all, as the provider gave it. `events`: the stream

@@ -9,8 +9,11 @@ import { unreachable } from "../../../shared/assert.js";
 import { readableResponseBytesMax } from "../../../shared/bounds.js";
 import { mergeUsage } from "../../usage/read-usage.js";
 import type { CallPiece, ChatPiece, Logprob } from "../translation/chat-pieces.js";
-import type { AnswerContext, JsonObject } from "../translation/translation.js";
-import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
+import {
+  type AnswerContext,
+  type JsonObject,
+  UntranslatableAnswer,
+} from "../translation/translation.js";
 import {
   idStem,
   type ResponseState,

@@ -7,23 +7,23 @@ import { isObject } from "../../../shared/assert.js";
 import { errorBody } from "../../body/error-body.js";
 import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
 import { findUsage } from "../../usage/read-usage.js";
+import { chatAnswerAsEvents } from "../translation/answer-as-events.js";
 import { chatPieces } from "../translation/chat-pieces.js";
-import type {
-  AnswerContext,
-  ClientEvent,
-  EventTranslator,
-  JsonObject,
-  Translation,
+import {
+  type AnswerContext,
+  type ClientEvent,
+  type EventTranslator,
+  type JsonObject,
+  type Translation,
+  UntranslatableAnswer,
 } from "../translation/translation.js";
-import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
-import { completionAsEvents } from "../translation/whole-as-events.js";
 import { type Ending, ResponseBuilder, type ResponseEvent } from "./response-builder.js";
-import { requestToChat } from "./responses-request.js";
+import { responsesRequestToChat } from "./responses-request-to-chat.js";
 
 export const responsesToChat: Translation = {
-  request: (body) => requestToChat(body),
+  request: (body) => responsesRequestToChat(body),
   answer: responseOf,
-  asEvents: completionAsEvents,
+  asEvents: chatAnswerAsEvents,
   events: (context) => new ResponseEvents(context),
 };
 

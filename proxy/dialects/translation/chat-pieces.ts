@@ -6,8 +6,7 @@ import { jsonDepthMax } from "../../../shared/bounds.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
 import { signedId } from "./thought-signature.js";
-import type { JsonObject } from "./translation.js";
-import { UntranslatableAnswer } from "./untranslatable-answer.js";
+import { type JsonObject, UntranslatableAnswer } from "./translation.js";
 
 export interface Logprob {
   readonly token: string;

@@ -5,8 +5,13 @@
 import { isObject } from "../../../shared/assert.js";
 import { parseBodyExactly } from "../../body/exact-json.js";
 import { readStreamError, type StreamError } from "./error-events.js";
-import type { ClientEvent, EventTranslator, JsonObject } from "./translation.js";
-import { FailedAnswer, UntranslatableAnswer } from "./untranslatable-answer.js";
+import {
+  type ClientEvent,
+  type EventTranslator,
+  FailedAnswer,
+  type JsonObject,
+  UntranslatableAnswer,
+} from "./translation.js";
 
 const none: readonly ClientEvent[] = [];
 

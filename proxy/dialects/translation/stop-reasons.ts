@@ -1,5 +1,5 @@
 /** Why an answer ended, in both dialects, as tables; docs/dialects.md shows them. */
-import { FailedAnswer } from "./untranslatable-answer.js";
+import { FailedAnswer } from "./translation.js";
 
 /** Of an Anthropic answer, for a chat client. */
 export const finishReasons: ReadonlyMap<string, string> = new Map([

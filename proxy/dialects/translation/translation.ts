@@ -74,3 +74,16 @@ export interface Translation {
    */
   events(context: AnswerContext): EventTranslator;
 }
+
+/**
+ * Thrown for an answer that isn't valid in the provider's dialect, or has content that the client's
+ * dialect has no place for. The message is a sentence for the log and the client.
+ */
+export class UntranslatableAnswer extends Error {
+  override name = "UntranslatableAnswer";
+}
+
+/** Thrown for an answer that ended in a failure: a retry, or another target, may succeed. */
+export class FailedAnswer extends UntranslatableAnswer {
+  override name = "FailedAnswer";
+}

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import * as chat from "../../../proxy/dialects/chat-to-messages/chat-fields.js";
-import * as messages from "../../../proxy/dialects/messages-to-chat/messages-fields.js";
+import * as chat from "../../../proxy/dialects/chat-to-messages/chat-request-fields.js";
+import * as messages from "../../../proxy/dialects/messages-to-chat/messages-request-fields.js";
 import type { FieldTable } from "../../../proxy/dialects/translation/field-table.js";
 import { finishReasons, stopReasons } from "../../../proxy/dialects/translation/stop-reasons.js";
 import { root } from "../../tidy/source-tree.js";

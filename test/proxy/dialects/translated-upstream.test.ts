@@ -3,7 +3,7 @@ import {
   type AnswerTranslator,
   translatedUpstream,
 } from "../../../proxy/dialects/translated-upstream.js";
-import { UntranslatableAnswer } from "../../../proxy/dialects/translation/untranslatable-answer.js";
+import { UntranslatableAnswer } from "../../../proxy/dialects/translation/translation.js";
 import type { Upstream, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 
 /**

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import t from "tap";
 import { chatToMessages } from "../../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
-import type {
-  ClientEvent,
-  JsonObject,
+import {
+  type ClientEvent,
+  type JsonObject,
+  UntranslatableAnswer,
 } from "../../../../proxy/dialects/translation/translation.js";
-import { UntranslatableAnswer } from "../../../../proxy/dialects/translation/untranslatable-answer.js";
 import { readUsage } from "../../../../proxy/usage/read-usage.js";
 import { jsonDepthMax, streamEventBytesMax } from "../../../../shared/bounds.js";
 import { wholeChat } from "../accumulate.js";
@@ -285,7 +285,7 @@ t.test("messages become turns of the user and the assistant", async (t) => {
       },
     ],
     [
-      "refusals",
+      "reader",
       [
         hello,
         { role: "assistant", content: null, refusal: "I can't." },

@@ -2,11 +2,11 @@ import type { ChatCompletion } from "openai/resources/chat/completions";
 import type { Response, ResponseOutputItem } from "openai/resources/responses/responses";
 import t from "tap";
 import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
-import type {
-  AnswerContext,
-  JsonObject,
+import {
+  type AnswerContext,
+  type JsonObject,
+  UntranslatableAnswer,
 } from "../../../../proxy/dialects/translation/translation.js";
-import { UntranslatableAnswer } from "../../../../proxy/dialects/translation/untranslatable-answer.js";
 
 const context: AnswerContext = {
   model: "smart",

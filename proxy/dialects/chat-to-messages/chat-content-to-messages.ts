@@ -1,10 +1,9 @@
 /** The content of a chat message as Anthropic's content blocks. */
-
 import { isAbsent } from "../../../shared/assert.js";
 import { isWebUrl, namelessPdf, namelessText, readDataUrl } from "../translation/data-url.js";
-import type { Refusals } from "../translation/refusals.js";
+import type { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject } from "../translation/translation.js";
-import { chatFileFields, chatImageFields, chatPartFields } from "./chat-fields.js";
+import { chatFileFields, chatImageFields, chatPartFields } from "./chat-request-fields.js";
 
 /** Who may say what. */
 const parts = {
@@ -18,17 +17,17 @@ const parts = {
  * A string or a list of parts as blocks. Texts of nothing but white space say nothing, and
  * Anthropic refuses them: they are left out.
  */
-export function toMessagesBlocks(
+export function chatContentToMessages(
   content: unknown,
   role: keyof typeof parts,
   param: string,
-  refusals: Refusals,
+  reader: RequestReader,
 ): JsonObject[] {
-  const given = refusals.content(content, param);
+  const given = reader.content(content, param);
   if (typeof given === "string") return isBlank(given) ? [] : [textBlock(given)];
   const blocks: JsonObject[] = [];
   given.forEach((value, i) => {
-    const block = toBlock(value, role, `${param}[${i}]`, refusals);
+    const block = toBlock(value, role, `${param}[${i}]`, reader);
     if (block !== null) blocks.push(block);
   });
   return blocks;
@@ -46,21 +45,21 @@ function toBlock(
   value: unknown,
   role: keyof typeof parts,
   at: string,
-  refusals: Refusals,
+  reader: RequestReader,
 ): JsonObject | null {
-  const part = refusals.object(value, at);
-  refusals.fields(part, chatPartFields, `${at}.`);
-  const type = refusals.text(part["type"], `${at}.type`);
+  const part = reader.object(value, at);
+  reader.fields(part, chatPartFields, `${at}.`);
+  const type = reader.text(part["type"], `${at}.type`);
   const supported: readonly string[] = parts[role];
   if (!supported.includes(type)) {
-    refusals.unsupported(
+    reader.unsupported(
       `${at}.type`,
       `must be ${supported.join(" or ")}`,
       `which has nothing else in a message of the role ${role}`,
     );
     return null;
   }
-  const block = toBareBlock(type, part, at, refusals);
+  const block = toBareBlock(type, part, at, reader);
   return block === null || isAbsent(part["cache_control"])
     ? block
     : Object.assign(block, { cache_control: part["cache_control"] });
@@ -70,24 +69,24 @@ function toBareBlock(
   type: string,
   part: JsonObject,
   at: string,
-  refusals: Refusals,
+  reader: RequestReader,
 ): JsonObject | null {
   switch (type) {
     case "image_url":
-      return imageBlock(part["image_url"], `${at}.image_url`, refusals);
+      return imageBlock(part["image_url"], `${at}.image_url`, reader);
     case "file":
-      return documentBlock(part["file"], `${at}.file`, refusals);
+      return documentBlock(part["file"], `${at}.file`, reader);
     default: {
-      const text = refusals.text(part[type], `${at}.${type}`);
+      const text = reader.text(part[type], `${at}.${type}`);
       return isBlank(text) ? null : textBlock(text);
     }
   }
 }
 
-function imageBlock(value: unknown, at: string, refusals: Refusals): JsonObject | null {
-  const image = refusals.object(value, at);
-  refusals.fields(image, chatImageFields, `${at}.`);
-  const url = refusals.text(image["url"], `${at}.url`);
+function imageBlock(value: unknown, at: string, reader: RequestReader): JsonObject | null {
+  const image = reader.object(value, at);
+  reader.fields(image, chatImageFields, `${at}.`);
+  const url = reader.text(image["url"], `${at}.url`);
   const data = readDataUrl(url);
   if (data?.mediaType.startsWith("image/"))
     return {
@@ -95,18 +94,15 @@ function imageBlock(value: unknown, at: string, refusals: Refusals): JsonObject 
       source: { type: "base64", media_type: data.mediaType, data: data.base64 },
     };
   if (isWebUrl(url)) return { type: "image", source: { type: "url", url } };
-  refusals.refuse(
-    `${at}.url`,
-    "must be a data URL of a picture in base64, or an http or https URL",
-  );
+  reader.refuse(`${at}.url`, "must be a data URL of a picture in base64, or an http or https URL");
   return null;
 }
 
-function documentBlock(value: unknown, at: string, refusals: Refusals): JsonObject | null {
-  const file = refusals.object(value, at);
-  refusals.fields(file, chatFileFields, `${at}.`);
-  const data = readDataUrl(refusals.text(file["file_data"], `${at}.file_data`));
-  const title = isAbsent(file["filename"]) ? "" : refusals.text(file["filename"], `${at}.filename`);
+function documentBlock(value: unknown, at: string, reader: RequestReader): JsonObject | null {
+  const file = reader.object(value, at);
+  reader.fields(file, chatFileFields, `${at}.`);
+  const data = readDataUrl(reader.text(file["file_data"], `${at}.file_data`));
+  const title = isAbsent(file["filename"]) ? "" : reader.text(file["filename"], `${at}.filename`);
   const block: Record<string, unknown> = { type: "document" };
   if (data?.mediaType === "application/pdf")
     block["source"] = { type: "base64", media_type: data.mediaType, data: data.base64 };
@@ -117,7 +113,7 @@ function documentBlock(value: unknown, at: string, refusals: Refusals): JsonObje
       data: Buffer.from(data.base64, "base64").toString("utf8"),
     };
   else {
-    refusals.unsupported(
+    reader.unsupported(
       `${at}.file_data`,
       "must be a data URL in base64, of the type application/pdf or text/plain",
       "which takes no other documents",

@@ -6,11 +6,14 @@ import { nestedDeeperThan } from "../../body/json-depth.js";
 import { finishReason } from "../translation/stop-reasons.js";
 import { isProof } from "../translation/thinking-blocks.js";
 import { chatServiceTier, chatUsage } from "../translation/translate-usage.js";
-import type { AnswerContext, JsonObject } from "../translation/translation.js";
-import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
+import {
+  type AnswerContext,
+  type JsonObject,
+  UntranslatableAnswer,
+} from "../translation/translation.js";
 
 /** Throws `UntranslatableAnswer`. */
-export function toChatAnswer(body: JsonObject, context: AnswerContext): JsonObject {
+export function messagesAnswerToChat(body: JsonObject, context: AnswerContext): JsonObject {
   const content = body["content"];
   if (!Array.isArray(content))
     throw new UntranslatableAnswer("the provider's answer is no message: it has no content");

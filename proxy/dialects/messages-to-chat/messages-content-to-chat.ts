@@ -2,19 +2,19 @@
 import { isAbsent } from "../../../shared/assert.js";
 import { namelessPdf, namelessText, writeDataUrl } from "../translation/data-url.js";
 import type { FieldTable } from "../translation/field-table.js";
-import type { Refusals } from "../translation/refusals.js";
+import type { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject } from "../translation/translation.js";
 import {
   messagesDocumentFields,
   messagesImageFields,
   messagesTextFields,
-} from "./messages-fields.js";
+} from "./messages-request-fields.js";
 
 const blocks: ReadonlyMap<
   unknown,
   {
     readonly fields: FieldTable;
-    readonly part: (block: JsonObject, at: string, refusals: Refusals) => JsonObject;
+    readonly part: (block: JsonObject, at: string, reader: RequestReader) => JsonObject;
   }
 > = new Map([
   ["text", { fields: messagesTextFields, part: textPart }],
@@ -34,24 +34,20 @@ const supported = {
 } as const;
 
 /** One block as a part. A block of another type gives an empty text, and a refusal. */
-export function toChatPart(
+export function messagesBlockToChat(
   block: JsonObject,
   where: keyof typeof supported,
   at: string,
-  refusals: Refusals,
+  reader: RequestReader,
 ): JsonObject {
   const textOnly = where === "assistant" || where === "system";
   const known = textOnly && block["type"] !== "text" ? undefined : blocks.get(block["type"]);
   if (known === undefined) {
-    refusals.unsupported(
-      `${at}.type`,
-      `must be ${supported[where]}`,
-      "which has nothing else there",
-    );
+    reader.unsupported(`${at}.type`, `must be ${supported[where]}`, "which has nothing else there");
     return { type: "text", text: "" };
   }
-  refusals.fields(block, known.fields, `${at}.`);
-  return known.part(block, at, refusals);
+  reader.fields(block, known.fields, `${at}.`);
+  return known.part(block, at, reader);
 }
 
 /** A single text stands alone, as most clients write it and some providers want it. */
@@ -62,56 +58,55 @@ export function chatContent(parts: readonly JsonObject[]): string | readonly Jso
 }
 
 /** Content that holds nothing but texts. */
-export function toChatTexts(
+export function messagesTextsToChat(
   content: unknown,
   at: string,
-  refusals: Refusals,
+  reader: RequestReader,
 ): string | readonly JsonObject[] {
-  const given = refusals.content(content, at);
+  const given = reader.content(content, at);
   if (typeof given === "string") return given;
   return chatContent(
     given.map((block, i) =>
-      toChatPart(refusals.object(block, `${at}[${i}]`), "system", `${at}[${i}]`, refusals),
+      messagesBlockToChat(reader.object(block, `${at}[${i}]`), "system", `${at}[${i}]`, reader),
     ),
   );
 }
 
-function textPart(block: JsonObject, at: string, refusals: Refusals): JsonObject {
-  return { type: "text", text: refusals.text(block["text"], `${at}.text`) };
+function textPart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
+  return { type: "text", text: reader.text(block["text"], `${at}.text`) };
 }
 
-function imagePart(block: JsonObject, at: string, refusals: Refusals): JsonObject {
-  const source = refusals.object(block["source"], `${at}.source`);
+function imagePart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
+  const source = reader.object(block["source"], `${at}.source`);
   switch (source["type"]) {
     case "url":
       return {
         type: "image_url",
-        image_url: { url: refusals.text(source["url"], `${at}.source.url`) },
+        image_url: { url: reader.text(source["url"], `${at}.source.url`) },
       };
     case "base64":
-      return { type: "image_url", image_url: { url: base64Url(source, `${at}.source`, refusals) } };
+      return { type: "image_url", image_url: { url: base64Url(source, `${at}.source`, reader) } };
     default:
-      return notHeld(`${at}.source.type`, "must be base64 or url", refusals);
+      return notHeld(`${at}.source.type`, "must be base64 or url", reader);
   }
 }
 
-function filePart(block: JsonObject, at: string, refusals: Refusals): JsonObject {
-  const source = refusals.object(block["source"], `${at}.source`);
-  const title = isAbsent(block["title"]) ? "" : refusals.text(block["title"], `${at}.title`);
+function filePart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
+  const source = reader.object(block["source"], `${at}.source`);
+  const title = isAbsent(block["title"]) ? "" : reader.text(block["title"], `${at}.title`);
   switch (source["type"]) {
     case "base64":
       return {
         type: "file",
         file: {
           filename: title === "" ? namelessPdf : title,
-          file_data: base64Url(source, `${at}.source`, refusals),
+          file_data: base64Url(source, `${at}.source`, reader),
         },
       };
     case "text": {
-      const base64 = Buffer.from(
-        refusals.text(source["data"], `${at}.source.data`),
-        "utf8",
-      ).toString("base64");
+      const base64 = Buffer.from(reader.text(source["data"], `${at}.source.data`), "utf8").toString(
+        "base64",
+      );
       return {
         type: "file",
         file: {
@@ -121,19 +116,19 @@ function filePart(block: JsonObject, at: string, refusals: Refusals): JsonObject
       };
     }
     default:
-      return notHeld(`${at}.source.type`, "must be base64 or text", refusals);
+      return notHeld(`${at}.source.type`, "must be base64 or text", reader);
   }
 }
 
-function base64Url(source: JsonObject, at: string, refusals: Refusals): string {
+function base64Url(source: JsonObject, at: string, reader: RequestReader): string {
   return writeDataUrl({
-    mediaType: refusals.name(source["media_type"], `${at}.media_type`),
-    base64: refusals.text(source["data"], `${at}.data`),
+    mediaType: reader.name(source["media_type"], `${at}.media_type`),
+    base64: reader.text(source["data"], `${at}.data`),
   });
 }
 
-function notHeld(param: string, must: string, refusals: Refusals): JsonObject {
-  refusals.unsupported(
+function notHeld(param: string, must: string, reader: RequestReader): JsonObject {
+  reader.unsupported(
     param,
     must,
     "which doesn't have the files of Anthropic, and fetches no documents",

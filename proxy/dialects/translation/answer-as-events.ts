@@ -8,7 +8,7 @@ import { writeExactly } from "../../body/exact-json.js";
 import type { ClientEvent, JsonObject } from "./translation.js";
 
 /** A chat completion: one chunk with everything, and the end. */
-export function completionAsEvents(body: JsonObject): readonly ClientEvent[] {
+export function chatAnswerAsEvents(body: JsonObject): readonly ClientEvent[] {
   const choices = Array.isArray(body["choices"]) ? body["choices"].map(choiceAsDelta) : [];
   return [
     event(null, { ...body, object: "chat.completion.chunk", choices }),
@@ -34,7 +34,7 @@ function choiceAsDelta(choice: unknown): unknown {
 }
 
 /** An answer of Anthropic messages: each block whole in its beginning. */
-export function messageAsEvents(body: JsonObject): readonly ClientEvent[] {
+export function messagesAnswerAsEvents(body: JsonObject): readonly ClientEvent[] {
   const { content, stop_reason, stop_sequence, stop_details, usage } = body;
   const blocks = Array.isArray(content)
     ? content.flatMap((block: unknown, index) => [

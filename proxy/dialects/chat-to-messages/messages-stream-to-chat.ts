@@ -13,8 +13,12 @@ import { chatErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
 import { finishReason } from "../translation/stop-reasons.js";
 import { chatServiceTier, chatUsage } from "../translation/translate-usage.js";
-import type { AnswerContext, ClientEvent, JsonObject } from "../translation/translation.js";
-import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
+import {
+  type AnswerContext,
+  type ClientEvent,
+  type JsonObject,
+  UntranslatableAnswer,
+} from "../translation/translation.js";
 import {
   chatId,
   inputText,
@@ -22,7 +26,7 @@ import {
   textOf,
   unknownBlock,
   unknownDelta,
-} from "./to-chat-answer.js";
+} from "./messages-answer-to-chat.js";
 
 interface OpenThinking {
   readonly kind: "thinking";
@@ -38,7 +42,7 @@ type OpenBlock =
 
 const done: ClientEvent = { event: null, data: "[DONE]" };
 
-export class ToChatEvents extends GuardedTranslator {
+export class MessagesStreamToChat extends GuardedTranslator {
   readonly #context: AnswerContext;
   #id: string;
   #begun = false;

@@ -3,7 +3,7 @@ import { isAbsent, unreachable } from "../../../shared/assert.js";
 import { quote, type RequestCheck } from "../translation/request-check.js";
 import { readSignedId } from "../translation/thought-signature.js";
 import type { JsonObject } from "../translation/translation.js";
-import { translateContent, translateOutput } from "./responses-content.js";
+import { responsesContentToChat, toolOutputToChat } from "./responses-content-to-chat.js";
 
 type Content = string | readonly JsonObject[];
 
@@ -15,7 +15,7 @@ interface ChatMessage {
 }
 
 /** `instructions` come first, as a system message. */
-export function translateInput(body: JsonObject, check: RequestCheck): readonly object[] {
+export function responsesInputToChat(body: JsonObject, check: RequestCheck): readonly object[] {
   const messages: ChatMessage[] = [];
   const { instructions, input } = body;
   if (!isAbsent(instructions))
@@ -144,7 +144,7 @@ function addMessage(
       `${path}.role`,
       `must be one of ${[...roles.keys()].join(", ")}, not ${quote(item["role"])}`,
     );
-  const content = translateContent(item["content"], `${path}.content`, role, check);
+  const content = responsesContentToChat(item["content"], `${path}.content`, role, check);
   if (content === undefined) return;
   const last = messages.at(-1);
   // Its calls must be answered next, so what the assistant said beside them belongs into the same
@@ -206,7 +206,7 @@ function addOutput(
 ): void {
   checkCaller(item, path, check);
   const { id } = readSignedId(check.string(item["call_id"], `${path}.call_id`) ?? "");
-  const output = translateOutput(item["output"], `${path}.output`, id, check);
+  const output = toolOutputToChat(item["output"], `${path}.output`, id, check);
   if (output === undefined) return;
   messages.push({ role: "tool", content: output.content, tool_call_id: id });
   attached.push(...output.attached);

@@ -1,63 +1,66 @@
 /**
  * A request for Anthropic messages as one for a chat completion. What becomes of each field stands
- * in `messages-fields.ts`.
+ * in `messages-request-fields.ts`.
  */
-
 import { isAbsent } from "../../../shared/assert.js";
-import { Refusals } from "../translation/refusals.js";
+import { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
-import { messagesOutputFields, messagesRequestFields } from "./messages-fields.js";
-import { toChatToolChoice, toChatTools } from "./to-chat-tools.js";
-import { toChatTurns } from "./to-chat-turns.js";
+import { messagesOutputFields, messagesRequestFields } from "./messages-request-fields.js";
+import { messagesToolChoiceToChat, messagesToolsToChat } from "./messages-tools-to-chat.js";
+import { messagesTurnsToChat } from "./messages-turns-to-chat.js";
 
-export function toChatRequest(body: JsonObject): TranslatedRequest {
-  const refusals = new Refusals("chat completions");
-  if (!refusals.depth(body)) return refusals.result(body);
-  refusals.fields(body, messagesRequestFields, "");
-  const messages = toChatTurns(body, refusals);
-  const tools = toChatTools(body["tools"], refusals);
-  const { choice, parallel } = toChatToolChoice(body["tool_choice"], tools !== undefined, refusals);
+export function messagesRequestToChat(body: JsonObject): TranslatedRequest {
+  const reader = new RequestReader("chat completions");
+  if (!reader.depth(body)) return reader.result(body);
+  reader.fields(body, messagesRequestFields, "");
+  const messages = messagesTurnsToChat(body, reader);
+  const tools = messagesToolsToChat(body["tools"], reader);
+  const { choice, parallel } = messagesToolChoiceToChat(
+    body["tool_choice"],
+    tools !== undefined,
+    reader,
+  );
   const output = isAbsent(body["output_config"])
     ? {}
-    : refusals.object(body["output_config"], "output_config");
-  const stream = refusals.flag(body["stream"], "stream") === true;
+    : reader.object(body["output_config"], "output_config");
+  const stream = reader.flag(body["stream"], "stream") === true;
   const out: Record<string, unknown> = {};
   const set = (field: string, value: unknown): void => {
     if (value !== undefined) out[field] = value;
   };
   set("model", body["model"]);
   set("messages", messages);
-  set("max_completion_tokens", maxTokens(body["max_tokens"], refusals));
-  set("temperature", refusals.share(body["temperature"], "temperature"));
-  set("top_p", refusals.share(body["top_p"], "top_p"));
-  set("stop", stop(body["stop_sequences"], refusals));
+  set("max_completion_tokens", maxTokens(body["max_tokens"], reader));
+  set("temperature", reader.ratio(body["temperature"], "temperature"));
+  set("top_p", reader.ratio(body["top_p"], "top_p"));
+  set("stop", stop(body["stop_sequences"], reader));
   set("stream", stream ? true : undefined);
   set("stream_options", stream ? { include_usage: true } : undefined);
   set("tools", tools);
   set("tool_choice", choice);
   set("parallel_tool_calls", parallel);
-  set("reasoning_effort", reasoningEffort(body["thinking"], output["effort"], refusals));
-  set("response_format", responseFormat(body, output, refusals));
-  set("user", user(body["metadata"], refusals));
-  set("service_tier", refusals.word(body["service_tier"], serviceTiers, "service_tier"));
-  return refusals.result(out);
+  set("reasoning_effort", reasoningEffort(body["thinking"], output["effort"], reader));
+  set("response_format", responseFormat(body, output, reader));
+  set("user", user(body["metadata"], reader));
+  set("service_tier", reader.enumValue(body["service_tier"], serviceTiers, "service_tier"));
+  return reader.result(out);
 }
 
-function maxTokens(value: unknown, refusals: Refusals): unknown {
+function maxTokens(value: unknown, reader: RequestReader): unknown {
   if (value === 0)
-    refusals.unsupported(
+    reader.unsupported(
       "max_tokens",
       "must be at least 1",
       "which fills no cache without an answer",
     );
-  return refusals.count(value, "max_tokens");
+  return reader.count(value, "max_tokens");
 }
 
-function stop(value: unknown, refusals: Refusals): readonly string[] | undefined {
+function stop(value: unknown, reader: RequestReader): readonly string[] | undefined {
   if (isAbsent(value)) return undefined;
-  const sequences = refusals
+  const sequences = reader
     .list(value, "stop_sequences")
-    .map((one, i) => refusals.text(one, `stop_sequences[${i}]`));
+    .map((one, i) => reader.text(one, `stop_sequences[${i}]`));
   return sequences.length === 0 ? undefined : sequences;
 }
 
@@ -77,15 +80,15 @@ const effortsByBudget = [
 function reasoningEffort(
   thinking: unknown,
   effort: unknown,
-  refusals: Refusals,
+  reader: RequestReader,
 ): string | undefined {
-  const said = refusals.word(effort, efforts, "output_config.effort");
+  const said = reader.enumValue(effort, efforts, "output_config.effort");
   if (isAbsent(thinking)) return said;
-  const config = refusals.object(thinking, "thinking");
-  const type = refusals.word(config["type"], thinkingTypes, "thinking.type");
+  const config = reader.object(thinking, "thinking");
+  const type = reader.enumValue(config["type"], thinkingTypes, "thinking.type");
   if (type === "disabled") {
     if (said !== undefined)
-      refusals.unsupported(
+      reader.unsupported(
         "output_config.effort",
         "must be left out beside thinking that is disabled",
         "which has one setting for both",
@@ -93,27 +96,27 @@ function reasoningEffort(
     return "none";
   }
   if (type !== "enabled" || said !== undefined) return said;
-  const budget = refusals.count(config["budget_tokens"], "thinking.budget_tokens");
+  const budget = reader.count(config["budget_tokens"], "thinking.budget_tokens");
   return effortsByBudget.find(([most]) => budget <= most)?.[1] ?? "high";
 }
 
 function responseFormat(
   body: JsonObject,
   output: JsonObject,
-  refusals: Refusals,
+  reader: RequestReader,
 ): JsonObject | undefined {
   const param = isAbsent(output["format"]) ? "output_format" : "output_config.format";
   const value = output["format"] ?? body["output_format"];
-  refusals.fields(output, messagesOutputFields, "output_config.");
+  reader.fields(output, messagesOutputFields, "output_config.");
   if (isAbsent(value)) return undefined;
-  const format = refusals.object(value, param);
-  if (format["type"] !== "json_schema") refusals.refuse(`${param}.type`, "must be json_schema");
+  const format = reader.object(value, param);
+  if (format["type"] !== "json_schema") reader.refuse(`${param}.type`, "must be json_schema");
   // The name is a label that OpenAI requires. Anthropic always holds to the schema.
   return {
     type: "json_schema",
     json_schema: {
       name: "answer",
-      schema: refusals.object(format["schema"], `${param}.schema`),
+      schema: reader.object(format["schema"], `${param}.schema`),
       strict: true,
     },
   };
@@ -122,11 +125,11 @@ function responseFormat(
 /** The longest that OpenAI takes. */
 const userCharsMax = 64;
 
-function user(value: unknown, refusals: Refusals): string | undefined {
+function user(value: unknown, reader: RequestReader): string | undefined {
   if (isAbsent(value)) return undefined;
-  const id = refusals.object(value, "metadata")["user_id"];
+  const id = reader.object(value, "metadata")["user_id"];
   if (isAbsent(id)) return undefined;
-  const text = refusals.text(id, "metadata.user_id");
+  const text = reader.text(id, "metadata.user_id");
   return text.length > userCharsMax ? undefined : text;
 }
 

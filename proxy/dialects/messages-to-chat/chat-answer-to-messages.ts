@@ -1,15 +1,18 @@
 /** A whole chat completion as an answer of Anthropic messages. */
 import { isObject } from "../../../shared/assert.js";
-import { readToolInput } from "../chat-to-messages/to-messages-turns.js";
 import { type CallPiece, type ChatPiece, chatPieces } from "../translation/chat-pieces.js";
 import { stopReason } from "../translation/stop-reasons.js";
 import { isThinkingBlock } from "../translation/thinking-blocks.js";
+import { readToolInput } from "../translation/tool-input.js";
 import { messagesUsage } from "../translation/translate-usage.js";
-import type { AnswerContext, JsonObject } from "../translation/translation.js";
-import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
+import {
+  type AnswerContext,
+  type JsonObject,
+  UntranslatableAnswer,
+} from "../translation/translation.js";
 
 /** Throws `UntranslatableAnswer`. */
-export function toMessagesAnswer(body: JsonObject, context: AnswerContext): JsonObject {
+export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): JsonObject {
   const choices = body["choices"];
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   const message = isObject(choice) ? choice["message"] : undefined;

@@ -9,7 +9,7 @@ type Fields = Record<string, unknown>;
  * Sets `tools`, `tool_choice` and `parallel_tool_calls`. Without tools the last two say nothing,
  * and providers refuse them.
  */
-export function translateTools(body: JsonObject, chat: Fields, check: RequestCheck): void {
+export function responsesToolsToChat(body: JsonObject, chat: Fields, check: RequestCheck): void {
   const { tools: given, tool_choice: choice, parallel_tool_calls: parallel } = body;
   const listed = isAbsent(given) ? [] : (check.list(given, "tools") ?? []);
   const tools = listed.map((tool, i) => translateTool(tool, `tools[${i}]`, check) ?? {});

@@ -4,87 +4,104 @@
  */
 import { isAbsent } from "../../../shared/assert.js";
 import { writeExactly } from "../../body/exact-json.js";
-import type { Refusals } from "../translation/refusals.js";
+import type { RequestReader } from "../translation/request-reader.js";
 import { readSignedId } from "../translation/thought-signature.js";
 import { splitToolResult } from "../translation/tool-result.js";
 import type { JsonObject } from "../translation/translation.js";
+import {
+  chatContent,
+  messagesBlockToChat,
+  messagesTextsToChat,
+} from "./messages-content-to-chat.js";
 import {
   messagesThinkingFields,
   messagesToolResultFields,
   messagesToolUseFields,
   messagesTurnFields,
-} from "./messages-fields.js";
-import { chatContent, toChatPart, toChatTexts } from "./to-chat-parts.js";
+} from "./messages-request-fields.js";
 
-export function toChatTurns(body: JsonObject, refusals: Refusals): readonly JsonObject[] {
+export function messagesTurnsToChat(
+  body: JsonObject,
+  reader: RequestReader,
+): readonly JsonObject[] {
   const messages: JsonObject[] = [];
-  if (!isAbsent(body["system"])) addSystem(messages, body["system"], "system", refusals);
-  const turns = refusals.list(body["messages"], "messages");
+  if (!isAbsent(body["system"])) addSystem(messages, body["system"], "system", reader);
+  const turns = reader.list(body["messages"], "messages");
   turns.forEach((item, i) => {
     const at = `messages[${i}]`;
-    const turn = refusals.object(item, at);
-    refusals.fields(turn, messagesTurnFields, `${at}.`);
+    const turn = reader.object(item, at);
+    reader.fields(turn, messagesTurnFields, `${at}.`);
     switch (turn["role"]) {
       case "user":
-        return addUser(messages, turn["content"], `${at}.content`, refusals);
+        return addUser(messages, turn["content"], `${at}.content`, reader);
       case "assistant":
         if (i === turns.length - 1)
-          refusals.unsupported(at, "must not be the assistant's", "which begins each answer anew");
-        return addAssistant(messages, turn["content"], `${at}.content`, refusals);
+          reader.unsupported(at, "must not be the assistant's", "which begins each answer anew");
+        return addAssistant(messages, turn["content"], `${at}.content`, reader);
       case "system":
-        return addSystem(messages, turn["content"], `${at}.content`, refusals);
+        return addSystem(messages, turn["content"], `${at}.content`, reader);
       default:
-        return refusals.refuse(`${at}.role`, "must be one of user, assistant, system");
+        return reader.refuse(`${at}.role`, "must be one of user, assistant, system");
     }
   });
-  if (turns.length === 0) refusals.refuse("messages", "must hold at least one message");
+  if (turns.length === 0) reader.refuse("messages", "must hold at least one message");
   return messages;
 }
 
-function addSystem(messages: JsonObject[], content: unknown, at: string, refusals: Refusals): void {
-  const said = toChatTexts(content, at, refusals);
+function addSystem(
+  messages: JsonObject[],
+  content: unknown,
+  at: string,
+  reader: RequestReader,
+): void {
+  const said = messagesTextsToChat(content, at, reader);
   if (said !== "") messages.push({ role: "system", content: said });
 }
 
-function addUser(messages: JsonObject[], content: unknown, at: string, refusals: Refusals): void {
-  const given = refusals.content(content, at);
+function addUser(
+  messages: JsonObject[],
+  content: unknown,
+  at: string,
+  reader: RequestReader,
+): void {
+  const given = reader.content(content, at);
   if (typeof given === "string") return void messages.push({ role: "user", content: given });
   const results: JsonObject[] = [];
   const attached: JsonObject[] = [];
   const parts: JsonObject[] = [];
   given.forEach((item, i) => {
-    const block = refusals.object(item, `${at}[${i}]`);
+    const block = reader.object(item, `${at}[${i}]`);
     if (block["type"] === "tool_result")
-      results.push(toolMessage(block, `${at}[${i}]`, attached, refusals));
-    else parts.push(toChatPart(block, "user", `${at}[${i}]`, refusals));
+      results.push(toolMessage(block, `${at}[${i}]`, attached, reader));
+    else parts.push(messagesBlockToChat(block, "user", `${at}[${i}]`, reader));
   });
   // A call must be followed by its results at once.
   messages.push(...results);
   parts.unshift(...attached);
   if (parts.length > 0) messages.push({ role: "user", content: chatContent(parts) });
-  else if (results.length === 0) refusals.refuse(at, "must not be empty");
+  else if (results.length === 0) reader.refuse(at, "must not be empty");
 }
 
 function toolMessage(
   block: JsonObject,
   at: string,
   attached: JsonObject[],
-  refusals: Refusals,
+  reader: RequestReader,
 ): JsonObject {
-  refusals.fields(block, messagesToolResultFields, `${at}.`);
-  const { id } = readSignedId(refusals.name(block["tool_use_id"], `${at}.tool_use_id`));
-  const result = splitToolResult(resultParts(block["content"], `${at}.content`, refusals), id);
+  reader.fields(block, messagesToolResultFields, `${at}.`);
+  const { id } = readSignedId(reader.name(block["tool_use_id"], `${at}.tool_use_id`));
+  const result = splitToolResult(resultParts(block["content"], `${at}.content`, reader), id);
   attached.push(...result.attached);
   const content = chatContent(result.texts);
-  const failed = refusals.flag(block["is_error"], `${at}.is_error`) === true;
+  const failed = reader.flag(block["is_error"], `${at}.is_error`) === true;
   return { role: "tool", tool_call_id: id, content: failed ? asError(content) : content };
 }
 
-function resultParts(content: unknown, at: string, refusals: Refusals): JsonObject[] {
-  const given = isAbsent(content) ? "" : refusals.content(content, at);
+function resultParts(content: unknown, at: string, reader: RequestReader): JsonObject[] {
+  const given = isAbsent(content) ? "" : reader.content(content, at);
   if (typeof given === "string") return given === "" ? [] : [{ type: "text", text: given }];
   return given.map((item, i) =>
-    toChatPart(refusals.object(item, `${at}[${i}]`), "result", `${at}[${i}]`, refusals),
+    messagesBlockToChat(reader.object(item, `${at}[${i}]`), "result", `${at}[${i}]`, reader),
   );
 }
 
@@ -98,28 +115,28 @@ function addAssistant(
   messages: JsonObject[],
   content: unknown,
   at: string,
-  refusals: Refusals,
+  reader: RequestReader,
 ): void {
-  const given = refusals.content(content, at);
+  const given = reader.content(content, at);
   if (typeof given === "string") return void messages.push({ role: "assistant", content: given });
   const thinking: string[] = [];
   const parts: JsonObject[] = [];
   const calls: JsonObject[] = [];
   given.forEach((item, i) => {
-    const block = refusals.object(item, `${at}[${i}]`);
+    const block = reader.object(item, `${at}[${i}]`);
     const blockAt = `${at}[${i}]`;
     switch (block["type"]) {
       case "thinking":
       case "redacted_thinking": {
-        refusals.fields(block, messagesThinkingFields, `${blockAt}.`);
+        reader.fields(block, messagesThinkingFields, `${blockAt}.`);
         if (block["type"] === "thinking" && !block["signature"])
-          thinking.push(refusals.text(block["thinking"], `${blockAt}.thinking`));
+          thinking.push(reader.text(block["thinking"], `${blockAt}.thinking`));
         return;
       }
       case "tool_use":
-        return void calls.push(toolCall(block, blockAt, refusals));
+        return void calls.push(toolCall(block, blockAt, reader));
       default:
-        return void parts.push(toChatPart(block, "assistant", blockAt, refusals));
+        return void parts.push(messagesBlockToChat(block, "assistant", blockAt, reader));
     }
   });
   if (parts.length === 0 && calls.length === 0 && thinking.length === 0) return;
@@ -132,15 +149,15 @@ function addAssistant(
   messages.push(message);
 }
 
-function toolCall(block: JsonObject, at: string, refusals: Refusals): JsonObject {
-  refusals.fields(block, messagesToolUseFields, `${at}.`);
-  const { id, extra } = readSignedId(refusals.name(block["id"], `${at}.id`));
+function toolCall(block: JsonObject, at: string, reader: RequestReader): JsonObject {
+  reader.fields(block, messagesToolUseFields, `${at}.`);
+  const { id, extra } = readSignedId(reader.name(block["id"], `${at}.id`));
   return {
     id,
     type: "function",
     function: {
-      name: refusals.name(block["name"], `${at}.name`),
-      arguments: writeExactly(refusals.object(block["input"], `${at}.input`)),
+      name: reader.name(block["name"], `${at}.name`),
+      arguments: writeExactly(reader.object(block["input"], `${at}.input`)),
     },
     ...extra,
   };

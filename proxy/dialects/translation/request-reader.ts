@@ -12,7 +12,7 @@ import type { JsonObject, TranslatedRequest } from "./translation.js";
 
 const nothing: JsonObject = {};
 
-export class Refusals {
+export class RequestReader {
   readonly #provider: string;
   readonly #check = new RequestCheck();
 
@@ -107,7 +107,7 @@ export class Refusals {
   }
 
   /** A number from 0 to 1; undefined when the field is absent. */
-  share(value: unknown, path: string): unknown {
+  ratio(value: unknown, path: string): unknown {
     if (isAbsent(value)) return undefined;
     if (typeof value !== "number" || !(value >= 0 && value <= 1))
       this.refuse(path, `must be a number from 0 to 1, not ${quote(value)}`);
@@ -118,7 +118,7 @@ export class Refusals {
    * The other dialect's word for a word of this one; undefined when the field is absent or says
    * nothing.
    */
-  word(
+  enumValue(
     value: unknown,
     words: ReadonlyMap<string, string | undefined>,
     path: string,

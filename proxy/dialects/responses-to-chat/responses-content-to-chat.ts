@@ -87,7 +87,7 @@ const partKinds: ReadonlyMap<string, PartKind> = new Map([
  * A text, or a list of parts. One plain text and no text at all become a string: that says the
  * same, and many providers take nothing else from anybody but the user.
  */
-export function translateContent(
+export function responsesContentToChat(
   content: unknown,
   path: string,
   speaker: Speaker,
@@ -101,13 +101,13 @@ export function translateContent(
 }
 
 /** The same for a tool. */
-export function translateOutput(
+export function toolOutputToChat(
   output: unknown,
   path: string,
   callId: string,
   check: RequestCheck,
 ): ToolOutput | undefined {
-  const content = translateContent(output, path, "tool", check);
+  const content = responsesContentToChat(output, path, "tool", check);
   if (content === undefined) return undefined;
   if (typeof content === "string") return { content, attached: [] };
   const { texts, attached } = splitToolResult(content, callId);

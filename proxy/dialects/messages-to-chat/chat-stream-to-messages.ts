@@ -15,9 +15,12 @@ import { GuardedTranslator, parseEventData } from "../translation/guarded-transl
 import { stopReason } from "../translation/stop-reasons.js";
 import { isProof, isThinkingBlock } from "../translation/thinking-blocks.js";
 import { messagesUsage } from "../translation/translate-usage.js";
-import type { AnswerContext, JsonObject } from "../translation/translation.js";
-import { UntranslatableAnswer } from "../translation/untranslatable-answer.js";
-import { messagesId, stopDetails, toolName, toolUseId } from "./to-messages-answer.js";
+import {
+  type AnswerContext,
+  type JsonObject,
+  UntranslatableAnswer,
+} from "../translation/translation.js";
+import { messagesId, stopDetails, toolName, toolUseId } from "./chat-answer-to-messages.js";
 
 type OpenBlock =
   | { readonly kind: "text" }
@@ -28,7 +31,7 @@ type OpenBlock =
       readonly id: string | null;
     };
 
-export class ToMessagesEvents extends GuardedTranslator {
+export class ChatStreamToMessages extends GuardedTranslator {
   readonly #context: AnswerContext;
   #begun = false;
   #open: OpenBlock | null = null;

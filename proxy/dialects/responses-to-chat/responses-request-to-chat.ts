@@ -5,8 +5,8 @@
 import { isAbsent } from "../../../shared/assert.js";
 import { quote, RequestCheck } from "../translation/request-check.js";
 import type { JsonObject, TranslatedRequest } from "../translation/translation.js";
-import { translateInput } from "./responses-input.js";
-import { translateTools } from "./responses-tools.js";
+import { responsesInputToChat } from "./responses-input-to-chat.js";
+import { responsesToolsToChat } from "./responses-tools-to-chat.js";
 
 type Fields = Record<string, unknown>;
 
@@ -14,16 +14,16 @@ type Fields = Record<string, unknown>;
 type FieldRule = (value: unknown, chat: Fields, check: RequestCheck, field: string) => void;
 
 /** Never throws. The first field that can't be said is refused by name; null says nothing. */
-export function requestToChat(body: JsonObject): TranslatedRequest {
+export function responsesRequestToChat(body: JsonObject): TranslatedRequest {
   const check = new RequestCheck();
-  const chat: Fields = { model: body["model"], messages: translateInput(body, check) };
+  const chat: Fields = { model: body["model"], messages: responsesInputToChat(body, check) };
   for (const field of Object.keys(body)) {
     const rule = fields.get(field);
     if (isAbsent(body[field])) continue;
     if (rule === undefined) check.refuse(field, "is not a field of a response's request");
     else rule(body[field], chat, check, field);
   }
-  translateTools(body, chat, check);
+  responsesToolsToChat(body, chat, check);
   return check.failure === null ? { ok: true, body: chat } : { ok: false, failure: check.failure };
 }
 

@@ -1,0 +1,137 @@
+/**
+ * A chat completion's request as one for Anthropic messages. What becomes of each field stands in
+ * `chat-request-fields.ts`.
+ */
+import { isAbsent } from "../../../shared/assert.js";
+import { RequestReader } from "../translation/request-reader.js";
+import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
+import { chatRequestFields, chatResponseFormatFields } from "./chat-request-fields.js";
+import { chatToolChoiceToMessages, chatToolsToMessages } from "./chat-tools-to-messages.js";
+import { chatTurnsToMessages } from "./chat-turns-to-messages.js";
+
+export function chatRequestToMessages(
+  body: JsonObject,
+  options: RequestOptions,
+): TranslatedRequest {
+  const reader = new RequestReader("Anthropic messages");
+  if (!reader.depth(body)) return reader.result(body);
+  reader.fields(body, chatRequestFields, "");
+  const turns = chatTurnsToMessages(body["messages"], reader);
+  const tools = chatToolsToMessages(body["tools"], reader);
+  const out: Record<string, unknown> = {};
+  const set = (field: string, value: unknown): void => {
+    if (value !== undefined) out[field] = value;
+  };
+  set("model", body["model"]);
+  set("max_tokens", maxTokens(body, reader) ?? options.maxTokensDefault);
+  set("system", turns.system.length === 0 ? undefined : turns.system);
+  set("messages", turns.messages);
+  set("temperature", temperature(body["temperature"], reader));
+  set("top_p", reader.ratio(body["top_p"], "top_p"));
+  set("stop_sequences", stopSequences(body["stop"], reader));
+  set("stream", reader.flag(body["stream"], "stream") === true ? true : undefined);
+  set("tools", tools);
+  set("tool_choice", chatToolChoiceToMessages(body, tools !== undefined, reader));
+  set("thinking", thinking(body, reader));
+  set("output_config", outputConfig(body, reader));
+  set("metadata", metadata(body, reader));
+  set("service_tier", reader.enumValue(body["service_tier"], serviceTiers, "service_tier"));
+  return reader.result(out);
+}
+
+function maxTokens(body: JsonObject, reader: RequestReader): number | undefined {
+  const { max_completion_tokens: newer, max_tokens: older } = body;
+  if (!isAbsent(newer) && !isAbsent(older) && newer !== older)
+    reader.refuse("max_tokens", "must not differ from max_completion_tokens: give one of them");
+  const given = newer ?? older;
+  if (isAbsent(given)) return undefined;
+  const param = isAbsent(newer) ? "max_tokens" : "max_completion_tokens";
+  return reader.count(given, param);
+}
+
+function temperature(value: unknown, reader: RequestReader): unknown {
+  if (typeof value !== "number" || value <= 1 || value > 2)
+    return reader.ratio(value, "temperature");
+  reader.unsupported("temperature", "must be at most 1", "where 1 is the highest");
+  return undefined;
+}
+
+function stopSequences(value: unknown, reader: RequestReader): readonly string[] | undefined {
+  if (isAbsent(value)) return undefined;
+  const sequences = typeof value === "string" ? [value] : reader.list(value, "stop");
+  const texts = sequences.map((sequence, i) => {
+    const param = typeof value === "string" ? "stop" : `stop[${i}]`;
+    const text = reader.text(sequence, param);
+    if (text.trim() === "")
+      reader.unsupported(param, "must hold more than white space", "which doesn't stop at that");
+    return text;
+  });
+  return texts.length === 0 ? undefined : texts;
+}
+
+/**
+ * Anthropic's models think as they see fit, as hard as the effort says; older ones, which know only
+ * a budget, need `thinking`.
+ */
+const efforts: ReadonlyMap<string, string> = new Map([
+  ["none", "none"],
+  ["minimal", "low"],
+  ["low", "low"],
+  ["medium", "medium"],
+  ["high", "high"],
+  ["xhigh", "xhigh"],
+  ["max", "max"],
+]);
+
+function thinking(body: JsonObject, reader: RequestReader): JsonObject | undefined {
+  const effort = reader.enumValue(body["reasoning_effort"], efforts, "reasoning_effort");
+  if (isAbsent(body["thinking"]))
+    return effort === undefined ? undefined : { type: effort === "none" ? "disabled" : "adaptive" };
+  if (effort !== undefined)
+    reader.refuse("reasoning_effort", "must be left out beside thinking: give one of them");
+  return reader.object(body["thinking"], "thinking");
+}
+
+function outputConfig(body: JsonObject, reader: RequestReader): JsonObject | undefined {
+  const given = body["reasoning_effort"];
+  const effort = typeof given === "string" && given !== "none" ? efforts.get(given) : undefined;
+  const format = responseFormat(body["response_format"], reader);
+  if (effort === undefined && format === undefined) return undefined;
+  const config: Record<string, unknown> = {};
+  if (effort !== undefined) config["effort"] = effort;
+  if (format !== undefined) config["format"] = format;
+  return config;
+}
+
+function responseFormat(value: unknown, reader: RequestReader): JsonObject | undefined {
+  if (isAbsent(value)) return undefined;
+  const format = reader.object(value, "response_format");
+  switch (format["type"]) {
+    case "text":
+      return undefined;
+    case "json_schema": {
+      const at = "response_format.json_schema";
+      const given = reader.object(format["json_schema"], at);
+      reader.fields(given, chatResponseFormatFields, `${at}.`);
+      return { type: "json_schema", schema: reader.object(given["schema"], `${at}.schema`) };
+    }
+    default:
+      reader.unsupported(
+        "response_format.type",
+        "must be json_schema or text",
+        "which has no JSON without a schema",
+      );
+      return undefined;
+  }
+}
+
+function metadata(body: JsonObject, reader: RequestReader): JsonObject | undefined {
+  const param = isAbsent(body["safety_identifier"]) ? "user" : "safety_identifier";
+  return isAbsent(body[param]) ? undefined : { user_id: reader.text(body[param], param) };
+}
+
+/** `auto` is the default on both sides. */
+const serviceTiers: ReadonlyMap<string, string | undefined> = new Map([
+  ["auto", undefined],
+  ["default", "standard_only"],
+]);

@@ -1,0 +1,84 @@
+/** The tools of a chat completion's request, and the choice among them, as Anthropic's. */
+import { isAbsent, isObject } from "../../../shared/assert.js";
+import type { RequestReader } from "../translation/request-reader.js";
+import type { JsonObject } from "../translation/translation.js";
+import { chatFunctionFields, chatToolDefinitionFields } from "./chat-request-fields.js";
+
+/** Undefined when there are none. */
+export function chatToolsToMessages(
+  value: unknown,
+  reader: RequestReader,
+): JsonObject[] | undefined {
+  if (isAbsent(value)) return undefined;
+  const tools = reader.list(value, "tools").map((tool, i) => toTool(tool, `tools[${i}]`, reader));
+  return tools.length === 0 ? undefined : tools;
+}
+
+function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
+  const tool = reader.object(value, at);
+  reader.fields(tool, chatToolDefinitionFields, `${at}.`);
+  if (tool["type"] !== "function")
+    reader.unsupported(`${at}.type`, "must be function", "whose tools take JSON alone");
+  const called = reader.object(tool["function"], `${at}.function`);
+  reader.fields(called, chatFunctionFields, `${at}.function.`);
+  const out: Record<string, unknown> = {
+    name: reader.name(called["name"], `${at}.function.name`),
+  };
+  if (!isAbsent(called["description"]))
+    out["description"] = reader.text(called["description"], `${at}.function.description`);
+  out["input_schema"] = inputSchema(called["parameters"], `${at}.function.parameters`, reader);
+  if (reader.flag(called["strict"], `${at}.function.strict`) === true) out["strict"] = true;
+  if (!isAbsent(tool["cache_control"])) out["cache_control"] = tool["cache_control"];
+  return out;
+}
+
+/** Anthropic requires a schema, and the type in it; arguments are always an object. */
+function inputSchema(value: unknown, at: string, reader: RequestReader): JsonObject {
+  if (isAbsent(value)) return { type: "object", properties: {} };
+  const schema = reader.object(value, at);
+  return isAbsent(schema["type"])
+    ? Object.fromEntries([["type", "object"], ...Object.entries(schema)])
+    : schema;
+}
+
+const choices: ReadonlyMap<string, string> = new Map([
+  ["auto", "auto"],
+  ["none", "none"],
+  ["required", "any"],
+]);
+
+/**
+ * Undefined when the choice is Anthropic's own default. Without tools there is nothing to choose,
+ * and Anthropic refuses a choice.
+ */
+export function chatToolChoiceToMessages(
+  body: JsonObject,
+  hasTools: boolean,
+  reader: RequestReader,
+): JsonObject | undefined {
+  const given = body["tool_choice"];
+  const parallel = reader.flag(body["parallel_tool_calls"], "parallel_tool_calls");
+  const choice = isObject(given) ? namedTool(given, reader) : chosenWord(given, reader);
+  if (!hasTools && (choice === undefined || choice["type"] === "auto" || choice["type"] === "none"))
+    return undefined;
+  if (parallel !== false || choice?.["type"] === "none") return choice;
+  return choice === undefined
+    ? { type: "auto", disable_parallel_tool_use: true }
+    : Object.assign(choice, { disable_parallel_tool_use: true });
+}
+
+function chosenWord(given: unknown, reader: RequestReader): JsonObject | undefined {
+  const type = reader.enumValue(given, choices, "tool_choice");
+  return type === undefined ? undefined : { type };
+}
+
+function namedTool(given: JsonObject, reader: RequestReader): JsonObject {
+  if (given["type"] !== "function")
+    reader.unsupported(
+      "tool_choice.type",
+      "must be function",
+      "which chooses among all tools, or names one",
+    );
+  const called = reader.object(given["function"], "tool_choice.function");
+  return { type: "tool", name: reader.name(called["name"], "tool_choice.function.name") };
+}
