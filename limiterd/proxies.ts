@@ -3,7 +3,7 @@
  * must be written, and what of each. Nothing here is of a single connection.
  */
 import type { KnownProxy } from "./peer.js";
-import { type Change, proxyToStored, type StoredProxy } from "./store/store.js";
+import type { StoredProxy } from "./stored-proxy.js";
 
 export interface Proxies {
   readonly all: ReadonlyMap<string, KnownProxy>;
@@ -58,18 +58,5 @@ export function createProxies(): Proxies {
       }
       return forgotten;
     },
-  };
-}
-
-/** The entry that is kept of a proxy, as of now. */
-export function proxyChange(proxy: KnownProxy, nowMs: number): Change {
-  return {
-    table: "proxies",
-    key: proxy.id,
-    value: proxyToStored({
-      settledSeq: proxy.settledSeq,
-      connected: proxy.peer !== null,
-      seenAtMs: nowMs,
-    }),
   };
 }

@@ -5,8 +5,7 @@
 import { isCount } from "../../shared/assert.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
-import type { Change, Store } from "../store/store.js";
-import { damaged } from "../usage/usage-reader.js";
+import { type Change, type Store, throwMalformed } from "../store/store.js";
 import type { Account, Budget } from "./budget-account.js";
 import { type BudgetBook, type BudgetBookPorts, createBudgetBook } from "./budget-book.js";
 import {
@@ -45,19 +44,19 @@ export function restoreBudgets(
   const anchors =
     stored === undefined
       ? defaultAnchors
-      : (anchorsFromStored(stored) ?? damaged(store, "settings", anchorsKey));
+      : (anchorsFromStored(stored) ?? throwMalformed(store, "settings", anchorsKey));
   const book = createBudgetBook(ports, anchors);
   for (const { key, value } of store.entries("resets")) {
     const [atMs] = value;
-    if (!isCount(atMs)) damaged(store, "resets", key);
+    if (!isCount(atMs)) throwMalformed(store, "resets", key);
     book.restoreReset(String(key), atMs);
   }
   for (const { key, value } of store.entries("budgets"))
-    book.restore(budgetFromStored(value) ?? damaged(store, "budgets", key));
+    book.restore(budgetFromStored(value) ?? throwMalformed(store, "budgets", key));
   const changes: Change[] = [];
   const held = new Map<Account, number>();
   for (const { key, value } of store.entries("spends")) {
-    const { recordKey, spends } = spendFromStored(value) ?? damaged(store, "spends", key);
+    const { recordKey, spends } = spendFromStored(value) ?? throwMalformed(store, "spends", key);
     const account = accountOf(book, String(key));
     if (account === null) changes.push({ table: "spends", key, value: undefined });
     else {
@@ -69,7 +68,7 @@ export function restoreBudgets(
   for (const { key, value } of store.entries("spendlog")) {
     const recordKey = Number(key);
     logged.keys.push(recordKey);
-    for (const image of spendLogFromStored(value) ?? damaged(store, "spendlog", key)) {
+    for (const image of spendLogFromStored(value) ?? throwMalformed(store, "spendlog", key)) {
       const account = accountOf(book, image.key);
       if (
         account === null ||

@@ -5,7 +5,7 @@
 import { isCount } from "../../shared/assert.js";
 import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
-import { type Change, type Store, StoreUnreadableError } from "../store/store.js";
+import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { createKeyRing, type KeyRing, type ManagedKey } from "./key-ring.js";
 
 /** What is to be written for a key as it is now. */
@@ -34,12 +34,7 @@ export function keyChange({
 export function restoreKeys(store: Store): KeyRing {
   const ring = createKeyRing();
   for (const { key, value } of store.entries("keys")) {
-    const stored = keyFromStored(key, value);
-    if (stored === null)
-      throw new StoreUnreadableError(
-        `${store.file} can't be read: the entry ${JSON.stringify(key)} of keys is not what it should be`,
-      );
-    ring.add(stored);
+    ring.add(keyFromStored(key, value) ?? throwMalformed(store, "keys", key));
   }
   return ring;
 }

@@ -7,8 +7,8 @@
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { spendChange } from "../budgets/budget-store.js";
 import type { DaemonState } from "../state.js";
-import { rolledUpMark } from "../store/store.js";
 import { writeSlices } from "../store/writer.js";
+import { rolledUpChange } from "../usage/rolled-up-mark.js";
 
 /**
  * Resolved: the sums and accounts in the store hold every record that there was at the call. One
@@ -37,10 +37,7 @@ export async function flushUsage(
     const slice = accounts.slice(i, i + perSlice).filter(budgets.isCurrent);
     await writer.write(slice.map((account) => spendChange(account, usage.lastKey)));
   }
-  await writeSlices(writer, [
-    { table: "marks", key: rolledUpMark, value: [coveredKey] },
-    ...spendLog.removals(coveredKey),
-  ]);
+  await writeSlices(writer, [rolledUpChange(coveredKey), ...spendLog.removals(coveredKey)]);
   usage.rolledUpKey = coveredKey;
   rollups.forget();
 }

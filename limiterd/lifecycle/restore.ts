@@ -6,25 +6,16 @@
 import { isCount } from "../../shared/assert.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import type { HashKey } from "../counters/child-name.js";
+import { splitWindowKey, windowFromStored } from "../counters/stored-window.js";
 import type { KeyRing } from "../keys/key-ring.js";
 import { restoreKeys } from "../keys/stored-key.js";
 import { createProxies, type Proxies } from "../proxies.js";
 import { replaySettle } from "../rules/count-settle.js";
 import { createRuleBook, type RuleBook } from "../rules/rule-book.js";
-import {
-  type Change,
-  epochStartKey,
-  journalFromStored,
-  proxyFromStored,
-  resetKey,
-  ruleFromStored,
-  ruleRemoved,
-  ruleWritten,
-  type Store,
-  StoreUnreadableError,
-  splitWindowKey,
-  windowFromStored,
-} from "../store/store.js";
+import { resetKey, ruleChange, ruleFromStored, ruleRemovals } from "../rules/stored-rule.js";
+import { journalFromStored } from "../store/journal-entry.js";
+import { type Change, type Store, throwMalformed } from "../store/store.js";
+import { proxyFromStored } from "../stored-proxy.js";
 
 export interface Restored {
   readonly book: RuleBook;
@@ -49,8 +40,14 @@ export interface Restored {
 }
 
 /**
- * An earlier life gave out numbers beyond those on disk: those of the batches that never got there,
- * a second's worth.
+ * In `epochs`, [epochStartLsn]: the first log sequence number of the last epoch, so that the next
+ * one's numbers are above all that it gave out.
+ */
+const epochStartKey = "lsn";
+
+/**
+ * An earlier epoch gave out numbers beyond those on disk: those of the batches that never got
+ * there, a second's worth.
  */
 const lsnGap = 1_000_000;
 
@@ -63,20 +60,20 @@ export function restore(
   const book = createRuleBook(hashKey);
   let lastLsn = 0;
   let resetLsn = 0;
-  for (const { key, value } of store.entries("lives")) {
+  for (const { key, value } of store.entries("epochs")) {
     const [lsn] = value;
-    if (!isCount(lsn)) damaged(store, "lives", key);
+    if (!isCount(lsn)) throwMalformed(store, "epochs", key);
     lastLsn = Math.max(lastLsn, lsn);
     if (key === resetKey) resetLsn = lsn;
   }
   for (const { key, value } of store.entries("rules")) {
-    const rule = ruleFromStored(value) ?? damaged(store, "rules", key);
+    const rule = ruleFromStored(value) ?? throwMalformed(store, "rules", key);
     book.restore({ ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) }, nowMs);
     lastLsn = Math.max(lastLsn, rule.sinceLsn);
   }
   const staleWindows: string[] = [];
   for (const { key, value } of store.entries("windows")) {
-    const window = windowFromStored(value) ?? damaged(store, "windows", key);
+    const window = windowFromStored(value) ?? throwMalformed(store, "windows", key);
     lastLsn = Math.max(lastLsn, window.lsn);
     const { ruleId: id, child } = splitWindowKey(String(key));
     const rule = book.rules.get(id);
@@ -104,9 +101,9 @@ export function restore(
   const journaled = replayJournal(store, book, proxies, nowMs);
   lastLsn = Math.max(lastLsn, journaled.at(-1) ?? 0);
   const epochStartLsn = lastLsn + lsnGap;
-  const life: Change = { table: "lives", key: epochStartKey, value: [epochStartLsn] };
+  const epoch: Change = { table: "epochs", key: epochStartKey, value: [epochStartLsn] };
   const changes = [
-    life,
+    epoch,
     ...(configured === null
       ? []
       : applyConfigured(book, configured, { nowMs, lsn: epochStartLsn - 1 })),
@@ -129,7 +126,7 @@ function restoreProxies(store: Store): { proxies: Proxies; expectedProxies: Set<
   const proxies = createProxies();
   const expectedProxies = new Set<string>();
   for (const { key, value } of store.entries("proxies")) {
-    const proxy = proxyFromStored(value) ?? damaged(store, "proxies", key);
+    const proxy = proxyFromStored(value) ?? throwMalformed(store, "proxies", key);
     proxies.restore(String(key), proxy);
     if (proxy.connected) expectedProxies.add(String(key));
   }
@@ -145,7 +142,7 @@ function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: nu
   for (const { key, value } of store.entries("journal")) {
     const batchLsn = Number(key);
     batches.push(batchLsn);
-    for (const entry of journalFromStored(value) ?? damaged(store, "journal", key)) {
+    for (const entry of journalFromStored(value) ?? throwMalformed(store, "journal", key)) {
       const proxy = proxies.get(entry.proxyId, nowMs);
       proxy.settledSeq = Math.max(proxy.settledSeq, entry.seq);
       proxy.durableSeq = proxy.settledSeq;
@@ -171,7 +168,7 @@ function applyConfigured(
   for (const rule of [...book.rules.values()]) {
     if (rule.source !== "config" || declared.has(rule.id)) continue;
     book.delete(rule.definition);
-    changes.push(...ruleRemoved(rule.id));
+    changes.push(...ruleRemovals(rule.id));
   }
   for (const definition of configured) {
     const known = book.find(definition);
@@ -181,13 +178,7 @@ function applyConfigured(
       JSON.stringify(known.definition) === JSON.stringify({ ...known.definition, ...definition })
     )
       continue;
-    changes.push(ruleWritten(book.put(definition, { source: "config", ...at })));
+    changes.push(ruleChange(book.put(definition, { source: "config", ...at })));
   }
   return changes;
-}
-
-function damaged(store: Store, table: string, key: string | number): never {
-  throw new StoreUnreadableError(
-    `${store.file} can't be read: the entry ${JSON.stringify(key)} of ${table} is not what it should be`,
-  );
 }

@@ -9,7 +9,7 @@ import type { Lease, Settle } from "../../shared/wire/message.js";
 import { isUnnumbered, unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
 import type { HeldLease, KnownProxy } from "../peer.js";
 import type { DaemonState } from "../state.js";
-import type { JournalEntry } from "../store/store.js";
+import type { JournalEntry } from "../store/journal-entry.js";
 import { charge, isSameTarget, matchAll, matchTarget } from "./charge.js";
 import type { Counter, RuleBook } from "./rule-book.js";
 

@@ -5,7 +5,8 @@
  * comes after it, so that what is on disk is always a prefix of what happened.
  */
 import { journalBatchMax, journalEntriesMax, windowsPerSlice } from "../../shared/bounds.js";
-import { type Change, type JournalEntry, journalToStored, type Store } from "./store.js";
+import { type JournalEntry, journalToStored } from "./journal-entry.js";
+import type { Change, Store } from "./store.js";
 
 export interface WriterPorts {
   readonly store: Store;

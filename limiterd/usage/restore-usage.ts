@@ -2,12 +2,10 @@
  * Brings back how far the sums of usage were written, and adds the records behind that to them
  * again. Each sum decides for itself, by its number, which of these it holds already.
  */
-import { isCount } from "../../shared/assert.js";
-import type { Store } from "../store/store.js";
-import { rolledUpMark } from "../store/store.js";
+import { throwMalformed } from "../store/store.js";
+import { rolledUpIn } from "./rolled-up-mark.js";
 import { createRollups, type RollupPorts } from "./rollups.js";
 import { createUsageLog, type UsageLog } from "./usage-log.js";
-import { damaged } from "./usage-reader.js";
 import { recordsFromStored } from "./usage-records.js";
 
 /**
@@ -28,16 +26,10 @@ export function restoreUsage(ports: RollupPorts): UsageLog {
     });
     if (entry === undefined) return createUsageLog(rollups, { lastKey, rolledUpKey, replayed });
     lastKey = Number(entry.key);
-    for (const record of recordsFromStored(entry.value) ?? damaged(store, "usage", lastKey)) {
+    for (const record of recordsFromStored(entry.value) ??
+      throwMalformed(store, "usage", lastKey)) {
       rollups.replay(record, lastKey);
       replayed++;
     }
   }
-}
-
-function rolledUpIn(store: Store): number {
-  const mark = store.get("marks", rolledUpMark);
-  if (mark === undefined) return 0;
-  const [key] = mark;
-  return isCount(key) ? key : damaged(store, "marks", rolledUpMark);
 }

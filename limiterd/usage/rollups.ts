@@ -7,7 +7,7 @@
  */
 import { modelsPerDayMax, rollupCellsMax } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
-import { type Change, type Store, StoreUnreadableError } from "../store/store.js";
+import { type Change, type Store, StoreUnreadableError, throwMalformed } from "../store/store.js";
 import {
   addRollup,
   copyRollup,
@@ -117,11 +117,7 @@ export function createRollups({ store, labelsOf, onDamaged }: RollupPorts): Roll
   function read(key: string): { readonly sum: Rollup; readonly recordKey: number } | undefined {
     const value = store.get("rollups", key);
     if (value === undefined) return undefined;
-    const sum = rollupFromStored(value);
-    if (sum === null)
-      throw new StoreUnreadableError(
-        `${store.file} can't be read: the entry ${JSON.stringify(key)} of rollups is not what it should be`,
-      );
+    const sum = rollupFromStored(value) ?? throwMalformed(store, "rollups", key);
     return { sum, recordKey: recordKeyIn(value) };
   }
 

@@ -3,7 +3,7 @@
  * yet, each once. Between two slices the daemon does its other work.
  */
 import { rollupsPerSlice, unstoredPerSlice } from "../../shared/bounds.js";
-import { type Store, StoreUnreadableError } from "../store/store.js";
+import { type Store, throwMalformed } from "../store/store.js";
 import { addRollup, emptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
 import { dayIn, daysUnder } from "./rollup-keys.js";
 import type { RollupView } from "./rollups.js";
@@ -95,7 +95,8 @@ export async function readStored(
     for (const { key: rawKey, value } of slice) {
       const key = String(rawKey);
       if (key === last) continue;
-      const sum = view.held(key) ?? rollupFromStored(value) ?? damaged(store, "rollups", key);
+      const sum =
+        view.held(key) ?? rollupFromStored(value) ?? throwMalformed(store, "rollups", key);
       // A view shows what came after it as nothing.
       if (sum.requests > 0) each(key, sum);
     }
@@ -142,15 +143,9 @@ export async function readRecords(
     if (entry === undefined) return;
     const key = Number(entry.key);
     if (!early.has(key))
-      for (const record of recordsFromStored(entry.value) ?? damaged(store, "usage", key))
+      for (const record of recordsFromStored(entry.value) ?? throwMalformed(store, "usage", key))
         tell(record);
     from = key + 1;
     await yieldToEventLoop();
   }
-}
-
-export function damaged(store: Store, table: string, key: string | number): never {
-  throw new StoreUnreadableError(
-    `${store.file} can't be read: the entry ${JSON.stringify(key)} of ${table} is not what it should be`,
-  );
 }

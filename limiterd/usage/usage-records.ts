@@ -61,11 +61,6 @@ export function usageKey(ms: number): number {
   return ms * keysPerMs;
 }
 
-/** When what stands under a key was recorded. */
-export function usageKeyMs(key: number): number {
-  return Math.floor(key / keysPerMs);
-}
-
 /**
  * `usage`: [lsn, record, …] by key; the records of one batch of the journal, in the order of their
  * settles.

@@ -9,8 +9,9 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openLmdbStore } from "../../limiterd/store/lmdb-store.js";
-import { type Change, rolledUpMark } from "../../limiterd/store/store.js";
+import type { Change } from "../../limiterd/store/store.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
+import { rolledUpChange } from "../../limiterd/usage/rolled-up-mark.js";
 import type { UsageRecord } from "../../limiterd/usage/usage-records.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import {
@@ -79,7 +80,7 @@ async function seed(
   }
   await store.commit([
     ...usage.rollups.changes(usage.takeDirty(), usage.lastKey),
-    { table: "marks", key: rolledUpMark, value: [usage.lastKey] },
+    rolledUpChange(usage.lastKey),
   ]);
   const bytes = store.sizeBytes() ?? 0;
   await store.close();

@@ -6,8 +6,7 @@ import { recordLatenessMs, recordsPerTurn } from "../../../shared/bounds.js";
 import { costUsd } from "../../../shared/domain/money.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { DaemonState } from "../../state.js";
-import { StoreFailingError } from "../../store/store.js";
-import { damaged } from "../../usage/usage-reader.js";
+import { StoreFailingError, throwMalformed } from "../../store/store.js";
 import { recordsFromStored, type UsageRecord, usageKey } from "../../usage/usage-records.js";
 import type { ExportPage } from "./usage-window.js";
 
@@ -48,7 +47,7 @@ export async function exportUsage(
     const [entry] = store.range("usage", { from: cursor.key, before, limit: 1 });
     if (entry === undefined) return answer(records, null, 1, nowMs);
     const key = Number(entry.key);
-    const batch = recordsFromStored(entry.value) ?? damaged(store, "usage", key);
+    const batch = recordsFromStored(entry.value) ?? throwMalformed(store, "usage", key);
     let index = key === cursor.key ? cursor.index : 0;
     for (; index < batch.length && records.length < page.limit; index++) {
       if (isWanted(batch[index]!, page)) records.push(recordItem(`${key}.${index}`, batch[index]!));

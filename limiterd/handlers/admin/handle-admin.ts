@@ -14,8 +14,8 @@ import {
 import { failure } from "../../../shared/error-code.js";
 import type { Admin } from "../../../shared/wire/message.js";
 import type { Rule } from "../../rules/rule-book.js";
+import { resetAllChange, ruleChange, ruleRemovals } from "../../rules/stored-rule.js";
 import { type DaemonState, isLimited } from "../../state.js";
-import { resetKey, ruleRemoved, ruleWritten } from "../../store/store.js";
 import { pageAfter, valueOf, writeChange } from "./admin-body.js";
 import { handleBudgets, isBudgetOp } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
@@ -95,7 +95,7 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   const inert = state.settings.inertReason(rule.definition);
   if (inert !== null) state.onInert(inertRule(rule.definition, inert));
   noteInert(state, rule, inert !== null, ports);
-  writeChange(state, [ruleWritten(rule)], ports, () =>
+  writeChange(state, [ruleChange(rule)], ports, () =>
     ports.answer(inert === null ? {} : { inert }),
   );
 }
@@ -114,7 +114,7 @@ function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
     );
   ports.limitedMayHaveChanged(before);
   noteInert(state, rule, false, ports);
-  writeChange(state, ruleRemoved(rule.id), ports, () => ports.answer({}));
+  writeChange(state, ruleRemovals(rule.id), ports, () => ports.answer({}));
 }
 
 function noteInert(
@@ -135,7 +135,7 @@ function resetOne(state: DaemonState, body: unknown, ports: AdminPorts): void {
   const rule = state.book.find(key);
   if (rule === null) return ports.answer({});
   state.book.reset(rule, state.writer.closeBatch());
-  writeChange(state, [ruleWritten(rule)], ports, () => ports.answer({}));
+  writeChange(state, [ruleChange(rule)], ports, () => ports.answer({}));
 }
 
 /** One number in the store, however many rules there are: windows up to it are void. */
@@ -143,7 +143,5 @@ function resetAll(state: DaemonState, body: unknown, ports: AdminPorts): void {
   if (valueOf(parseConfirmation(body), ports) === null) return;
   const lsn = state.writer.closeBatch();
   state.book.resetAll(lsn);
-  writeChange(state, [{ table: "lives", key: resetKey, value: [lsn] }], ports, () =>
-    ports.answer({}),
-  );
+  writeChange(state, [resetAllChange(lsn)], ports, () => ports.answer({}));
 }

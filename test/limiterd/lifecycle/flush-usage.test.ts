@@ -5,8 +5,8 @@
 import fc from "fast-check";
 import t from "tap";
 import { startTimers } from "../../../limiterd/lifecycle/start-timers.js";
-import { rolledUpMark } from "../../../limiterd/store/store.js";
 import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
+import { rolledUpChange } from "../../../limiterd/usage/rolled-up-mark.js";
 import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
 import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { modelsPerDayMax, rollupRecordsMax, rollupsDirtyMax } from "../../../shared/bounds.js";
@@ -424,7 +424,7 @@ t.test("a start reads the records since the sums were last written, and no other
   t.equal(read, 3);
   t.equal(usage.rollups.find("t\n\n\n2026-03-10")!.requests, 20);
   t.equal(usage.lastKey, daemon.state.usage.lastKey);
-  await store.commit([{ table: "marks", key: rolledUpMark, value: ["?"] }]);
+  await store.commit([{ ...rolledUpChange(0), value: ["?"] }]);
   t.throws(() => restoreUsage({ store, labelsOf, onDamaged: () => {} }), {
     name: "StoreUnreadableError",
     message: /of marks/,

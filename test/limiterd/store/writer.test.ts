@@ -1,5 +1,6 @@
 import t from "tap";
-import type { Change, JournalEntry, Store } from "../../../limiterd/store/store.js";
+import type { JournalEntry } from "../../../limiterd/store/journal-entry.js";
+import type { Change, Store } from "../../../limiterd/store/store.js";
 import { createWriter } from "../../../limiterd/store/writer.js";
 
 function entry(seq: number): JournalEntry {

@@ -3,8 +3,8 @@
  * be one of them, and none that is older than what was answered.
  */
 import type { PeerState } from "../../../limiterd/peer.js";
+import { resetKey, ruleFromStored } from "../../../limiterd/rules/stored-rule.js";
 import type { DaemonState } from "../../../limiterd/state.js";
-import { resetKey, ruleFromStored } from "../../../limiterd/store/store.js";
 import { type RuleDefinition, ruleId, type Scope } from "../../../shared/domain/rule.js";
 import type { Admin } from "../../../shared/wire/message.js";
 import type { Disk } from "../processes/disk.js";
@@ -60,7 +60,7 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
    */
   const onDisk = () => {
     const resetLsn = Number(
-      disk.entries("lives").find(({ key }) => key === resetKey)?.value[0] ?? 0,
+      disk.entries("epochs").find(({ key }) => key === resetKey)?.value[0] ?? 0,
     );
     return disk.entries("rules").map(({ value }) => {
       const rule = ruleFromStored(value)!;

@@ -230,7 +230,7 @@ export const mutants: readonly Mutant[] = [
     name: "sums told to be written before they are",
     file: flush,
     find: "const sums = usage.takeDirty();",
-    put: 'const sums = usage.takeDirty(); void writer.write([{ table: "marks", key: rolledUpMark, value: [coveredKey] }]);',
+    put: "const sums = usage.takeDirty(); void writer.write([rolledUpChange(coveredKey)]);",
     often: false,
   },
   {
