@@ -1,6 +1,6 @@
 /** `sluice usage`: what was used, by whom and for how much; and its command `export`. */
 import type { Command } from "commander";
-import { type Grouping, groupings } from "../../limiterd/handlers/admin/usage-window.js";
+import { type Grouping, groupings } from "../../shared/wire/admin-op.js";
 import { answered } from "../session/answered.js";
 import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
 import { type Session, showsUnicode } from "../session/terminal.js";

@@ -2,7 +2,7 @@
  * What `sluice usage` shows of the daemon's answer: the summary, a chart of the days, a table of
  * groups. Pure.
  */
-import type { Grouping } from "../../limiterd/handlers/admin/usage-window.js";
+import type { Grouping } from "../../shared/wire/admin-op.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
 import { dayChart } from "./day-chart.js";

@@ -3,9 +3,9 @@
  * explain`.
  */
 
-import type { Breach, BudgetBreach } from "../wire/message.js";
 import { budgetPeriodLabel } from "./budget.js";
 import { periodLabel } from "./rule.js";
+import type { Breach, BudgetBreach } from "./verdict.js";
 
 /**
  * `rate limit exceeded for <who>: <label> request limit of <n> reached`, or `budget exceeded for

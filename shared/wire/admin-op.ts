@@ -27,6 +27,10 @@ export const adminOps = [
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
 
+/** What a summary of usage can be grouped by. */
+export const groupings = ["day", "model", "provider", "path"] as const;
+export type Grouping = (typeof groupings)[number];
+
 const readOps: ReadonlySet<AdminOp> = new Set([
   "rate-limits.list",
   "budgets.list",

@@ -53,20 +53,15 @@
  * alone.
  */
 
+import type { Target } from "../domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../domain/verdict.js";
 import type { Failure } from "../error-code.js";
 import type { AdminOp } from "./admin-op.js";
 import type { Execution } from "./execution.js";
 
+export type { Target } from "../domain/target-name.js";
 export type { Breach, BudgetBreach, Dimension, SuccessHeaders } from "../domain/verdict.js";
 export type { AdminOp } from "./admin-op.js";
-
-/** Where a request may go: a provider instance and the model's id there. */
-export interface Target {
-  readonly provider: string;
-  /** Empty when the request names none: no model rule matches it. */
-  readonly model: string;
-}
 
 /** What a proxy holds of an admitted request, and all that it takes to hold it again. */
 export interface Lease {

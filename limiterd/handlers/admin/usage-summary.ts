@@ -6,6 +6,7 @@ import { usageGroupsHeldMax, usageGroupsMax } from "../../../shared/bounds.js";
 import { addSum, compareSums, differenceOf, sumUsd } from "../../../shared/domain/money.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
+import type { Grouping } from "../../../shared/wire/admin-op.js";
 import type { DaemonState } from "../../state.js";
 import { addRollup, copyRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
 import {
@@ -21,7 +22,7 @@ import {
 import type { RollupView } from "../../usage/rollups.js";
 import { readRollups, readStored, readUnstored } from "../../usage/usage-reader.js";
 import { usageSummary } from "./usage-status.js";
-import type { Grouping, UsageWindow } from "./usage-window.js";
+import type { UsageWindow } from "./usage-window.js";
 
 /**
  * `groups` are empty without `by`; days in their order, everything else by cost, then by requests.

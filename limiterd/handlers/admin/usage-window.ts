@@ -5,14 +5,12 @@ import { type Checked, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { dayMs, parseDay } from "../../../shared/utc-day.js";
+import { type Grouping, groupings } from "../../../shared/wire/admin-op.js";
 import type { Days } from "../../usage/usage-reader.js";
 
 export interface UsageWindow extends Days {
   readonly userPath: string;
 }
-
-export const groupings = ["day", "model", "provider", "path"] as const;
-export type Grouping = (typeof groupings)[number];
 
 export interface ExportPage {
   /** The `next` of the page before, or null to begin. */
