@@ -373,7 +373,7 @@ function onAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: num
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
     limitedMayHaveChanged: (before) => announceLimited(state, before),
     inertChanged: (name, value) => announce(state, { kind: "event", name, value }),
-    firstKeyMade: () => announce(state, { kind: "event", name: "keysExist", value: true }),
+    firstKeyMade: () => announce(state, { kind: "event", name: "keys_exist", value: true }),
   });
   return true;
 }

@@ -51,7 +51,7 @@ export function applyEvent(
     case "inert_budgets":
       notices.inertBudgets = event.value;
       return;
-    case "keysExist":
+    case "keys_exist":
       notices.keysExist = event.value;
       return;
     case "store_failing":

@@ -141,7 +141,7 @@ export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
     }
     case "event": {
       const [, , name, value] = frame as unknown[];
-      if (name === "keysExist") return value === true ? { kind: "event", name, value } : null;
+      if (name === "keys_exist") return value === true ? { kind: "event", name, value } : null;
       if (name === "limited")
         return typeof value === "boolean" ? { kind: "event", name, value } : null;
       if (name === "store_failing")

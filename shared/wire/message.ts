@@ -20,7 +20,7 @@
  *
  * From the daemon:
  *
- *   welcome  id daemonVersion settledSeq limited inertRules inertBudgets keyed
+ *   welcome  id daemonVersion settledSeq limited inertRules inertBudgets keysExist
  *                                                         settledSeq: the last settle of this proxy that is durable; the rest as in the events
  *   admitted id target admittedAtMs lsn headers key       to admit and reroute; target: index into its targets; headers: [] or six counts;
  *                                                         key: [userPath, keyId] of a caller with a managed key, else []
@@ -34,7 +34,7 @@
  *   failed   id failure                                   to admin, and to a hello that can't be welcomed
  *   event    0 name value                                 `limited`: whether any rule or budget exists, so whether admissions must be asked for
  *                                                         `inert_rules`, `inert_budgets`: how many are loaded and do nothing
- *                                                         `keysExist`: a managed key exists, so that nobody calls without credentials any more
+ *                                                         `keys_exist`: a managed key exists, so that nobody calls without credentials any more
  *                                                         `store_failing`: why the store can't be written, null once it can; after a welcome only if it can't
  *
  * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it
@@ -257,7 +257,7 @@ export type DaemonEvent =
       readonly name: "inert_rules" | "inert_budgets";
       readonly value: number;
     }
-  | { readonly kind: "event"; readonly name: "keysExist"; readonly value: true }
+  | { readonly kind: "event"; readonly name: "keys_exist"; readonly value: true }
   | { readonly kind: "event"; readonly name: "store_failing"; readonly value: string | null };
 
 export type FromDaemon =

@@ -132,7 +132,7 @@ t.test("an issued key is in memory at once, and answered when it is on the disk"
   const peer = daemon.proxy("p1");
   const { hash, redacted } = newKey();
   ask(peer, "keys.issue", { key_hash: hash, redacted_value: redacted, key: {} });
-  t.match(peer.heard.at(-1), { kind: "event", name: "keysExist", value: true }, "no answer yet");
+  t.match(peer.heard.at(-1), { kind: "event", name: "keys_exist", value: true }, "no answer yet");
   t.match(startDaemon([], { store: daemon.store.crash() }).state.keys.size, 0);
   await daemon.commit();
   t.match(peer.heard.at(-1), { kind: "answer" });
@@ -262,7 +262,7 @@ t.test(
     t.match(admit(second, 2, "none", "/team"), { kind: "admitted", key: null });
     t.match(authorize(second, 3, "none"), { kind: "authorized", userPath: "", keyId: "" });
     const key = await issue(daemon, first);
-    t.same(second.heard.at(-1), { kind: "event", name: "keysExist", value: true });
+    t.same(second.heard.at(-1), { kind: "event", name: "keys_exist", value: true });
     await issue(daemon, first);
     t.equal(second.heard.filter(({ kind }) => kind === "event").length, 1, "told once");
     t.same(admit(second, 4, "none"), { kind: "denied", id: 4 });

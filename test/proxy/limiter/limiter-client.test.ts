@@ -1818,7 +1818,7 @@ t.test(
 t.test("the first key is known from the event, and from each welcome", async (t) => {
   const bench = linkedBench();
   t.equal(bench.client.keysExist, false);
-  bench.hear({ kind: "event", name: "keysExist", value: true });
+  bench.hear({ kind: "event", name: "keys_exist", value: true });
   t.equal(bench.client.keysExist, true);
   bench.lose();
   t.equal(bench.client.keysExist, true, "as it was said last");
@@ -1835,7 +1835,7 @@ t.test(
     const before = bench.ask("/team", [gpt], "none");
     await settledPromises();
     t.equal(before.outcome?.kind, "admitted", "nobody is asked while there is no key");
-    bench.hear({ kind: "event", name: "keysExist", value: true });
+    bench.hear({ kind: "event", name: "keys_exist", value: true });
     bench.take();
     bench.ask("/team", [gpt], "none");
     t.match(bench.take(), [{ kind: "admit", credential: "none" }]);

@@ -235,7 +235,7 @@ const fromDaemon: {
     }),
     fc.record({
       kind: fc.constant("event" as const),
-      name: fc.constant("keysExist" as const),
+      name: fc.constant("keys_exist" as const),
       value: fc.constant(true as const),
     }),
     fc.record({
@@ -915,7 +915,7 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
     ["admitted", 1, 0, 0, 0, [], ["/team"]],
     ["admitted", 1, -1, 0, 0, [], []],
     ["authorized", 1, "/team"],
-    ["event", 0, "keysExist", false],
+    ["event", 0, "keys_exist", false],
     ["event", 0, "store_failing", true],
     ["event", 0, "store_failing"],
     ["event", 0, "closed", true],
