@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /** The proxy, for a supervisor: systemd, a container, `sluice up`. */
 import { startProxy } from "../proxy/main.js";
-import { runPart } from "./supervisor/run-service.js";
+import { runService } from "./supervisor/run-service.js";
 
-await runPart({
+await runService({
   process: "proxy",
   description:
     "The proxy of Sluice: it takes model requests, asks the limiter daemon and calls the providers.",

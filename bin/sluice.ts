@@ -1,16 +1,16 @@
 #!/usr/bin/env node
-import { runCommandLine } from "./program.js";
 /**
- * The command line for people and scripts: `sluice up`, `limits`, `explain`, `usage`, `status`,
- * `config`. docs/command-line.md describes it.
+ * The entry point of the command line `sluice`: arguments in, exit code out. Its commands are in
+ * `program.ts` and `commands/`; docs/command-line.md describes them.
  */
+import { runCommandLine } from "./program.js";
 import { exitCodes } from "./session/exit-code.js";
 import { drainOutput, processSession } from "./session/terminal.js";
 
 const session = processSession();
 const exitCode = await runCommandLine(process.argv.slice(2), session).catch((error: unknown) => {
   session.terminal.err(
-    `sluice made a mistake: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    `unexpected error, a bug in Sluice: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
   );
   return exitCodes.bug;
 });

@@ -2,7 +2,6 @@
  * `sluice up`: daemon and proxy as two child processes, for a laptop or a container. Supervision
  * itself is in `supervise-services.ts`.
  */
-
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { CommandFailure } from "../session/command-failure.js";
@@ -14,7 +13,7 @@ import {
 import type { Session } from "../session/terminal.js";
 import { bannerText, readyText } from "../supervisor/ready-text.js";
 import { killGraceMs, stopGraceMs } from "../supervisor/stop-deadlines.js";
-import { superviseParts } from "../supervisor/supervise-services.js";
+import { superviseServices } from "../supervisor/supervise-services.js";
 
 interface UpFlags extends ConfigurationFlags {
   readonly verbose?: boolean;
@@ -38,7 +37,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     terminal.err(`warning: ${warning}`),
   );
   const { host, port, dataDir, ...both } = flags;
-  const supervisor = superviseParts({
+  const supervisor = superviseServices({
     limiterd: {
       name: "limiterd",
       script: scriptPath("sluice-limiterd.js"),
@@ -59,7 +58,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     readyText: ({ ready, open }) => readyText({ url: ready, open, config }),
   });
   // A terminal that closes (SIGHUP) is a stop too: the children have sessions of their own and
-  // wouldn't hear of it.
+  // don't get that signal.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => supervisor.stop());
   terminal.out(bannerText(config));

@@ -25,7 +25,7 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
   { code: exitCodes.usage, meaning: "wrong usage; nothing was done" },
   { code: exitCodes.notFound, meaning: "no such rule, budget, key or refusal" },
   { code: exitCodes.unreachable, meaning: "the daemon can't be reached" },
-  { code: exitCodes.bug, meaning: "a mistake in Sluice itself; the process ended itself" },
+  { code: exitCodes.bug, meaning: "a bug in Sluice; the process ended itself" },
   { code: exitCodes.storeUnreadable, meaning: "the daemon can't read its store" },
   { code: exitCodes.taken, meaning: "another daemon has the socket or the store" },
   { code: exitCodes.configuration, meaning: "the configuration is wrong" },

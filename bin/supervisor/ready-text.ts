@@ -1,13 +1,13 @@
-/** What `sluice up` prints before it starts and once it serves. Pure. */
+/** What `sluice up` prints before it starts anything and once both services are ready. Pure. */
 import type { Config } from "../../shared/config/config.js";
 import { version } from "../../shared/version.js";
 
-/** The first lines: which Sluice this is, and where its configuration is from. */
+/** The first lines: the version of Sluice, and where its configuration comes from. */
 export function bannerText(config: Config): string {
   return `sluice ${version}\nconfiguration: ${config.file ?? "built-in default (no file found)"}`;
 }
 
-/** The address, a request to try, and what whoever runs this should know. */
+/** The address, a request to try, and notes on a simulator and an open gateway. */
 export function readyText(options: {
   readonly url: string;
   readonly open: boolean;
@@ -39,8 +39,8 @@ export function readyText(options: {
 }
 
 /**
- * One line that works by copy and paste; the key is left to the shell, so that it doesn't stand on
- * the screen.
+ * One line that works by copy and paste. The shell fills in the key, so that the screen doesn't
+ * show it.
  */
 function curlLine(url: string, config: Config, open: boolean): string {
   const body = JSON.stringify({

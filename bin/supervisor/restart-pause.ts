@@ -1,25 +1,28 @@
-/** When a part of `sluice up` that ended is started again, and when that is given up. Pure. */
+/**
+ * When `sluice up` restarts a service process that ended, and when it gives up. Pure; the process
+ * itself is in `supervised-service.ts`.
+ */
 import { exitCodes } from "../session/exit-code.js";
 
 export const pauseMsMin = 100;
 export const pauseMsMax = 5_000;
-/** A part that lived this long isn't in a loop of crashes: its next pause is the shortest again. */
+/** A service that ran this long isn't in a crash loop: its next pause is the shortest again. */
 export const steadyLifeMs = 10_000;
 
 /** How a child process ended. Both are null when it couldn't even be started. */
-export interface PartExit {
+export interface ServiceExit {
   readonly code: number | null;
   readonly signal: string | null;
 }
 
 export type AfterExit =
-  /** It says itself that another attempt ends the same way. */
+  /** Its exit code says that another attempt would end the same way. */
   | { readonly kind: "give-up"; readonly exitCode: number }
   | { readonly kind: "restart"; readonly pauseMs: number };
 
 /**
- * The pause before the next start: 100 ms, doubled up to 5 s while the part keeps dying young.
- * `previousPauseMs` is null before the first.
+ * The pause before the next start: 100 ms, doubled up to 5 s while the service keeps dying within
+ * `steadyLifeMs`. `previousPauseMs` is null before the first restart.
  */
 export function restartPause(life: {
   readonly livedMs: number;
@@ -29,6 +32,7 @@ export function restartPause(life: {
   return Math.min(life.previousPauseMs * 2, pauseMsMax);
 }
 
+/** Exit codes of a start that would fail again without a change by the operator. */
 const hopelessCodes: readonly number[] = [
   exitCodes.failed,
   exitCodes.usage,
@@ -38,13 +42,12 @@ const hopelessCodes: readonly number[] = [
 ];
 
 /**
- * A part that never was ready and gave a reason (wrong configuration, socket or port taken,
- * unreadable store) isn't started again: somebody sits before the terminal who can act on it.
- * Crashes and signals are no reason, and once a part has served, nothing is: it is started again
- * for ever.
+ * A service that was never ready and exited with a reason (wrong configuration, socket or port
+ * taken, unreadable store) isn't restarted: the operator at the terminal can fix the cause. After a
+ * crash or a signal it is restarted, and once it has been ready it is always restarted.
  */
 export function afterExit(end: {
-  readonly exit: PartExit;
+  readonly exit: ServiceExit;
   readonly wasReady: boolean;
   readonly livedMs: number;
   readonly previousPauseMs: number | null;

@@ -1,9 +1,8 @@
 /**
- * The life of one long-running process, daemon or proxy: configuration, start, ready, a signal,
- * stop. What the process does in between is in `limiterd/` and `proxy/`; starting it again is the
- * supervisor's.
+ * Runs one service process, daemon or proxy, from its arguments to its exit code: configuration,
+ * start, ready, a signal, stop. What the process does in between is in `limiterd/` and `proxy/`;
+ * restarting it is the supervisor's task.
  */
-
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
@@ -15,24 +14,24 @@ import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
 import { stopGraceMs } from "./stop-deadlines.js";
 
-export interface Part {
+export interface Service {
   readonly process: "proxy" | "limiterd";
   readonly description: string;
-  /** Which of the configuration's flags this process takes. */
+  /** The configuration flags that this process accepts. */
   readonly flags: readonly (keyof typeof flagOptions)[];
   /**
-   * Rejects with an error whose message is for people. `ready` is sent to a parent process that
-   * listens.
+   * Rejects with an error whose message is printed. `ready` is sent to the parent process, if there
+   * is an IPC channel.
    */
-  start(options: { readonly config: Config; readonly log: Log }): Promise<StartedPart>;
+  start(options: { readonly config: Config; readonly log: Log }): Promise<StartedService>;
 }
 
-export interface StartedPart {
+export interface StartedService {
   readonly ready: { readonly ready: string; readonly open?: boolean };
   stop(): Promise<void>;
 }
 
-/** How long the last log lines may take to leave. */
+/** How long flushing the last log lines may take. */
 const flushDeadlineMs = 1_000;
 
 const flagOptions = {
@@ -46,34 +45,32 @@ const flagOptions = {
   "data-dir": ["--data-dir <directory>", "where the daemon keeps its store"],
 } as const;
 
-/**
- * Runs the process to its end; never returns before that, and ends it with one of `exit-code.ts`.
- */
-export async function runPart(part: Part): Promise<never> {
+/** Runs the service until it stops, then ends the process with a code of `exit-code.ts`. */
+export async function runService(service: Service): Promise<never> {
   const stopRequested = onStopRequest();
   const session = processSession();
   let config: Config;
   const warnings: string[] = [];
   try {
-    config = requireConfiguration(session, parseFlags(part, session), (warning) =>
+    config = requireConfiguration(session, parseFlags(service, session), (warning) =>
       warnings.push(warning),
     );
   } catch (error) {
     process.exit(printFailure(error, { terminal: session.terminal, json: false }));
   }
-  const log = createLog(part.process, config.logLevel);
+  const log = createLog(service.process, config.logLevel);
   onLastResort(log);
-  // `sluice up` has told them already, once for both parts.
+  // `sluice up` has already printed them, once for both services.
   for (const warning of warnings) log[process.connected === true ? "info" : "warn"](warning);
   const hardExit = stopRequested.then(() => exitAfter(config.server.drainMs + stopGraceMs, log));
-  const served = serve(part, { config, log, session, stopRequested });
+  const served = serve(service, { config, log, session, stopRequested });
   const exitCode = await Promise.race([served, hardExit]);
   await flushLog(log);
   process.exit(exitCode);
 }
 
 async function serve(
-  part: Part,
+  service: Service,
   options: {
     readonly config: Config;
     readonly log: Log;
@@ -82,14 +79,14 @@ async function serve(
   },
 ): Promise<number> {
   const { config, log, session, stopRequested } = options;
-  let started: StartedPart;
+  let started: StartedService;
   try {
-    started = await part.start({ config, log });
+    started = await service.start({ config, log });
   } catch (error) {
     session.terminal.err(`error: ${error instanceof Error ? error.message : String(error)}`);
     return exitCodeForStartError(error);
   }
-  // A parent that went away meanwhile is heard of through `disconnect`.
+  // If the parent died meanwhile, `disconnect` reports it.
   process.send?.(started.ready, undefined, undefined, () => {});
   const reason = await stopRequested;
   log.info({ reason }, "stopping");
@@ -102,21 +99,20 @@ async function serve(
   }
 }
 
-/** Throws commander's error when help or version was printed, too. */
-function parseFlags(part: Part, session: Session): ConfigurationFlags {
-  const command: Command = newCommand(`sluice-${part.process}`, session).description(
-    part.description,
+/** Throws commander's error, also after it printed the help or the version. */
+function parseFlags(service: Service, session: Session): ConfigurationFlags {
+  const command: Command = newCommand(`sluice-${service.process}`, session).description(
+    service.description,
   );
-  for (const flag of part.flags) command.option(flagOptions[flag][0], flagOptions[flag][1]);
+  for (const flag of service.flags) command.option(flagOptions[flag][0], flagOptions[flag][1]);
   command.addHelpText("after", exitCodeHelp());
   command.parse(process.argv.slice(2), { from: "user" });
   return command.opts<ConfigurationFlags>();
 }
 
 /**
- * Resolves with the first request to stop: a signal, or the end of the parent that started us over
- * an IPC channel (`sluice up`, killed before it could say anything). A second signal ends the
- * process at once.
+ * Resolves with the first request to stop: a signal, or the end of a parent with an IPC channel
+ * (`sluice up`, killed before it could send a signal). A second signal ends the process at once.
  */
 function onStopRequest(): Promise<string> {
   return new Promise((resolve) => {
@@ -129,7 +125,7 @@ function onStopRequest(): Promise<string> {
       });
     }
     process.once("disconnect", () => resolve("the parent process is gone"));
-    // Undefined without a channel; false when the parent died while this module was being loaded.
+    // Undefined without a channel; false when the parent died while this module was loading.
     if (process.connected === false) resolve("the parent process is gone");
   });
 }
@@ -140,12 +136,12 @@ async function exitAfter(ms: number, log: Log): Promise<number> {
   return exitCodes.bug;
 }
 
-/** An error that nobody caught is ours: it is told, and the supervisor starts a fresh process. */
+/** An uncaught error is a bug in Sluice: it is logged, and the supervisor starts a new process. */
 function onLastResort(log: Log): void {
   const end = (error: unknown): void => {
-    // `fatal` writes what is left before it returns: nothing more runs in a process that can't be
-    // trusted.
-    log.fatal({ err: error }, "a mistake of ours ends this process");
+    // `fatal` writes its line before it returns: nothing else may run in a process whose state is
+    // unknown.
+    log.fatal({ err: error }, "an unexpected error ends this process");
     process.exit(exitCodes.bug);
   };
   process.on("uncaughtException", end);

@@ -1,22 +1,22 @@
-/** The JSON lines of daemon and proxy, made readable for whoever watches `sluice up`. Pure. */
+/** The JSON log lines of daemon and proxy as `sluice up` shows them at a terminal. Pure. */
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 /** Fields that the rendered line shows elsewhere or not at all. */
 const shownElsewhere = new Set(["level", "time", "process", "msg", "version", "err"]);
 
 /**
- * `time level process message field=value…`, or null for a line below `warn`. A line that isn't one
- * of our log lines comes back as it is, led by the part's name.
+ * `time level process message field=value…`, or null for a line below `warn`. A line that isn't a
+ * log line of Sluice is returned unchanged after the service's name.
  */
-export function renderPartLogLine(part: string, line: string): string | null {
+export function renderServiceLogLine(service: string, line: string): string | null {
   const fields = parseLine(line);
-  if (fields === null) return `${part}: ${line}`;
+  if (fields === null) return `${service}: ${line}`;
   const level = levelName(fields["level"]);
   if (levels.indexOf(level) < levels.indexOf("warn")) return null;
   const words = [
     clock(fields["time"]),
     level,
-    scalar(fields["process"]) ?? part,
+    scalar(fields["process"]) ?? service,
     scalar(fields["msg"]) ?? "",
   ];
   for (const [name, value] of Object.entries(fields)) {
@@ -36,7 +36,7 @@ function parseLine(line: string): Readonly<Record<string, unknown>> | null {
       ? (value as Readonly<Record<string, unknown>>)
       : null;
   } catch {
-    // Half a line of a process that was killed: it is shown as it is.
+    // Half a line of a process that was killed: it is shown unchanged.
     return null;
   }
 }
@@ -46,7 +46,7 @@ function levelName(level: unknown): string {
   return typeof level === "string" && levels.includes(level) ? level : "error";
 }
 
-/** The time of day out of an RFC 3339 time. */
+/** The time of day in an RFC 3339 time. */
 function clock(time: unknown): string {
   return typeof time === "string" && time.length >= 19 ? time.slice(11, 19) : "";
 }

@@ -1,9 +1,9 @@
 /**
- * How long a stop may take beyond the drain that the configuration sets, each with its reason.
- * `systemd/*.service` allow for the sum.
+ * How long a stop may take beyond the configured drain, and why. `TimeoutStopSec=` in
+ * `systemd/*.service` allows for the sum.
  */
 
-/** For a part to send its last settles, write the store and flush its log; then it ends itself. */
+/** For a service to send its last settles, write the store and flush its log; then it exits. */
 export const stopGraceMs = 5_000;
-/** For `sluice up` to see that happen; then it kills the part. */
+/** For `sluice up` to notice that exit; then it kills the service. */
 export const killGraceMs = 2_000;

@@ -1,44 +1,44 @@
 /**
- * Daemon and proxy under one roof: the daemon starts first and stops last, so that the proxy finds
- * it and its last settles are taken. One of them dying doesn't touch the other.
+ * Daemon and proxy under one supervisor: the daemon starts first and stops last, so that the proxy
+ * can connect to it and it receives the proxy's last settles. When one dies, the other keeps
+ * running. One child process by itself is in `supervised-service.ts`.
  */
-
 import { exitCodes } from "../session/exit-code.js";
 import type { Terminal } from "../session/terminal.js";
-import type { PartExit } from "./restart-pause.js";
-import { renderPartLogLine } from "./service-log-line.js";
+import type { ServiceExit } from "./restart-pause.js";
+import { renderServiceLogLine } from "./service-log-line.js";
 import {
   howItEnded,
-  type PartEvents,
-  type PartOptions,
-  type PartReady,
-  SupervisedPart,
+  type ServiceEvents,
+  type ServiceOptions,
+  type ServiceReady,
+  SupervisedService,
 } from "./supervised-service.js";
 
 export interface SuperviseOptions {
-  readonly limiterd: PartOptions;
-  readonly proxy: PartOptions;
+  readonly limiterd: ServiceOptions;
+  readonly proxy: ServiceOptions;
   readonly terminal: Terminal;
   /**
-   * The parts' log lines go to standard output as they are; otherwise warnings and worse, readable,
-   * to standard error.
+   * True: log lines go to standard output unchanged. False: warnings and worse go to standard error
+   * in a readable form.
    */
   readonly verbose: boolean;
-  /** How long each part may take to stop before it is killed. */
+  /** How long each service may take to stop before it is killed. */
   readonly stopDeadlineMs: number;
-  /** What is printed once both serve. */
-  readyText(proxy: PartReady): string;
+  /** The text to print once both serve. */
+  readyText(proxy: ServiceReady): string;
 }
 
 export interface Supervisor {
-  /** The exit code, when both parts have ended for good. */
+  /** Resolves with the exit code when both services have ended for good. */
   readonly done: Promise<number>;
-  /** Stops both in order; asked for a second time, kills both at once. */
+  /** Stops both in order; a second call kills both at once. */
   stop(): void;
 }
 
-/** Starts both parts. */
-export function superviseParts(options: SuperviseOptions): Supervisor {
+/** Starts both services. */
+export function superviseServices(options: SuperviseOptions): Supervisor {
   const { promise: done, resolve } = withResolvers();
   const supervision = new Supervision(options, resolve);
   supervision.start();
@@ -48,8 +48,8 @@ export function superviseParts(options: SuperviseOptions): Supervisor {
 class Supervision {
   readonly #options: SuperviseOptions;
   readonly #onDone: (exitCode: number) => void;
-  readonly #limiterd: SupervisedPart;
-  readonly #proxy: SupervisedPart;
+  readonly #limiterd: SupervisedService;
+  readonly #proxy: SupervisedService;
   #proxyStarted = false;
   #announced = false;
   #stopping = false;
@@ -58,11 +58,11 @@ class Supervision {
   constructor(options: SuperviseOptions, onDone: (exitCode: number) => void) {
     this.#options = options;
     this.#onDone = onDone;
-    this.#limiterd = new SupervisedPart(
+    this.#limiterd = new SupervisedService(
       options.limiterd,
       this.#events(options.limiterd.name, () => this.#startProxy()),
     );
-    this.#proxy = new SupervisedPart(
+    this.#proxy = new SupervisedService(
       options.proxy,
       this.#events(options.proxy.name, (ready) => this.#announce(ready)),
     );
@@ -83,7 +83,7 @@ class Supervision {
     this.#limiterd.kill();
   }
 
-  #events(name: string, onReady: (ready: PartReady) => void): PartEvents {
+  #events(name: string, onReady: (ready: ServiceReady) => void): ServiceEvents {
     const { terminal, verbose } = this.#options;
     return {
       onReady,
@@ -91,7 +91,7 @@ class Supervision {
       onRemark: (line) => terminal.err(line),
       onLogLine: (line) => {
         if (verbose) return terminal.out(line);
-        const rendered = renderPartLogLine(name, line);
+        const rendered = renderServiceLogLine(name, line);
         if (rendered !== null) terminal.err(rendered);
       },
     };
@@ -103,7 +103,7 @@ class Supervision {
     this.#proxy.start();
   }
 
-  #announce(ready: PartReady): void {
+  #announce(ready: ServiceReady): void {
     if (this.#announced) return;
     this.#announced = true;
     this.#options.terminal.out(this.#options.readyText(ready));
@@ -113,8 +113,10 @@ class Supervision {
     if (this.#stopping) return;
     this.#stopping = true;
     const clean = [];
-    for (const part of [this.#proxy, this.#limiterd])
-      clean.push(this.#tellEnd(part.name, await part.stop(this.#options.stopDeadlineMs)));
+    for (const service of [this.#proxy, this.#limiterd]) {
+      const exit = await service.stop(this.#options.stopDeadlineMs);
+      clean.push(this.#endedCleanly(service.name, exit));
+    }
     if (this.#killed) this.#onDone(exitCodes.killed);
     else
       this.#onDone(
@@ -122,9 +124,9 @@ class Supervision {
       );
   }
 
-  /** Whether a part stopped as it should; says how it didn't. */
-  #tellEnd(name: string, exit: PartExit | null): boolean {
-    // Ended by SIGTERM itself: it was asked so early that it hadn't begun to listen for it.
+  /** Whether a service stopped as it should; if not, prints how it ended. */
+  #endedCleanly(name: string, exit: ServiceExit | null): boolean {
+    // Ended by SIGTERM itself: the signal came before the process had installed its handler.
     if (exit === null || exit.code === exitCodes.ok || exit.signal === "SIGTERM") return true;
     this.#options.terminal.err(`${name} ${howItEnded(exit)}`);
     return false;

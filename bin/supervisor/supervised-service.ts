@@ -1,51 +1,51 @@
 /**
- * One child process of `sluice up`: started, listened to, started again when it ends, stopped. When
- * it is started again is `restart-pause.ts`'s decision; in which order the parts start and stop is
- * `supervise-services.ts`'s.
+ * One child process of `sluice up`: starts it, reads its output, restarts it when it ends, stops
+ * it. `restart-pause.ts` decides when to restart; `supervise-services.ts` decides the order in
+ * which the services start and stop.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { afterExit, type PartExit } from "./restart-pause.js";
+import { afterExit, type ServiceExit } from "./restart-pause.js";
 
-export interface PartOptions {
-  /** What lines call it. */
+export interface ServiceOptions {
+  /** Its name in printed lines. */
   readonly name: string;
   /** A compiled script that sends `{ ready, … }` to its parent once it serves. */
   readonly script: string;
   readonly args: readonly string[];
 }
 
-export interface PartEvents {
-  /** It serves, for the first time or again. */
-  onReady(ready: PartReady): void;
-  /** It can't be started; it said why itself. */
+export interface ServiceEvents {
+  /** It is ready, for the first time or after a restart. */
+  onReady(ready: ServiceReady): void;
+  /** It can't start; it has printed why. */
   onGiveUp(exitCode: number): void;
-  /** A line of its standard output: its log. */
+  /** A line of its standard output, which is its log. */
   onLogLine(line: string): void;
-  /** Something for people: a line of its standard error, an end, a restart. */
+  /** A line to print: from its standard error, or about its end or restart. */
   onRemark(line: string): void;
 }
 
-/** What a part says of itself when it is ready. */
-export interface PartReady {
+/** The message that a service sends when it is ready. */
+export interface ServiceReady {
   readonly ready: string;
   readonly open: boolean;
 }
 
-/** A child that starts again until it is stopped. */
-export class SupervisedPart {
+/** A child process that is restarted until it is stopped. */
+export class SupervisedService {
   readonly name: string;
-  readonly #options: PartOptions;
-  readonly #events: PartEvents;
+  readonly #options: ServiceOptions;
+  readonly #events: ServiceEvents;
   #child: ChildProcess | null = null;
   #restart: NodeJS.Timeout | null = null;
   #pauseMs: number | null = null;
   #wasReady = false;
   #stopped = false;
-  readonly #onStopped: ((exit: PartExit) => void)[] = [];
+  readonly #onStopped: ((exit: ServiceExit) => void)[] = [];
 
-  constructor(options: PartOptions, events: PartEvents) {
+  constructor(options: ServiceOptions, events: ServiceEvents) {
     this.name = options.name;
     this.#options = options;
     this.#events = events;
@@ -53,7 +53,7 @@ export class SupervisedPart {
 
   start(): void {
     const startedAtMs = performance.now();
-    // A session of its own: Ctrl-C at the terminal reaches `up` alone, which stops the parts in
+    // A session of its own: Ctrl-C at the terminal reaches `up` only, which stops the services in
     // order.
     const child = fork(this.#options.script, [...this.#options.args], {
       detached: true,
@@ -69,18 +69,18 @@ export class SupervisedPart {
     child.on("message", (message) => this.#onMessage(message));
     forEachLine(child.stdout, (line) => this.#events.onLogLine(line));
     forEachLine(child.stderr, (line) => this.#events.onRemark(`${this.name}: ${line}`));
-    // Not `exit`: its last lines come before `close`, and are to stand before what is said of its
-    // end.
+    // Not `exit`: `close` follows the last lines of output, which must be printed before the line
+    // about the end.
     child.on("close", (code, signal) =>
       this.#onExit(child, { code, signal }, { livedMs: performance.now() - startedAtMs, failed }),
     );
   }
 
   /**
-   * Ends it for good with SIGTERM, with SIGKILL past the deadline; resolves with how it ended, null
-   * when it wasn't running.
+   * Ends it for good: SIGTERM, and SIGKILL after the deadline. Resolves with how it ended, or null
+   * if it wasn't running.
    */
-  stop(deadlineMs: number): Promise<PartExit | null> {
+  stop(deadlineMs: number): Promise<ServiceExit | null> {
     this.#stopped = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
     const child = this.#child;
@@ -98,7 +98,7 @@ export class SupervisedPart {
     });
   }
 
-  /** Ends it at once; a `stop` that waits hears of it. */
+  /** Ends it at once; a pending `stop` resolves. */
   kill(): void {
     this.#stopped = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
@@ -115,14 +115,14 @@ export class SupervisedPart {
 
   #onExit(
     child: ChildProcess,
-    exit: PartExit,
+    exit: ServiceExit,
     life: { readonly livedMs: number; readonly failed: Error | null },
   ): void {
-    // One that couldn't be started may tell of its end twice.
+    // A process that couldn't be spawned may report its end twice.
     if (this.#child !== child) return;
     this.#child = null;
     if (this.#stopped) {
-      for (const heard of this.#onStopped) heard(exit);
+      for (const resolve of this.#onStopped) resolve(exit);
       return;
     }
     const next = afterExit({
@@ -144,15 +144,15 @@ export class SupervisedPart {
   }
 }
 
-/** How a child ended, as the rest of a sentence. */
-export function howItEnded(exit: PartExit, failed: Error | null = null): string {
+/** How a child ended, as the rest of a sentence that begins with its name. */
+export function howItEnded(exit: ServiceExit, failed: Error | null = null): string {
   if (exit.signal !== null) return `was ended by ${exit.signal}`;
   return exit.code === null
     ? `couldn't be started: ${failed?.message ?? "no reason given"}`
     : `ended with exit code ${exit.code}`;
 }
 
-function readyFrom(message: unknown): PartReady | null {
+function readyFrom(message: unknown): ServiceReady | null {
   if (
     typeof message !== "object" ||
     message === null ||

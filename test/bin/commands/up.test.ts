@@ -15,7 +15,7 @@ import {
 
 const script = scriptPath("../../bin/sluice.js");
 
-/** `sluice up` with the real parts, on a free port and in a directory of its own. */
+/** `sluice up` with the real services, on a free port and in a directory of its own. */
 const startUp = (
   t: Owner,
   options: { readonly env?: Readonly<Record<string, string>>; readonly directory?: string } = {},
@@ -139,7 +139,7 @@ t.test("a port that is taken ends it with 1 and the reason", async (t) => {
   t.match(err, /^proxy: error: .*(EADDRINUSE|in use)[^]*\nproxy can't start \(exit code 1\)$/);
 });
 
-t.test("a wrong configuration is told before anything is started", async (t) => {
+t.test("a wrong configuration is reported before anything is started", async (t) => {
   const directory = temporaryDirectory(t);
   writeFileSync(join(directory, "sluice.yaml"), "server: { prot: 1 }\n");
   t.match(await runProgram(t, script, ["up"], { cwd: directory }), {

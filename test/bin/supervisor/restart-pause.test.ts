@@ -2,7 +2,7 @@ import t from "tap";
 import { afterExit, restartPause } from "../../../bin/supervisor/restart-pause.js";
 
 t.test(
-  "the pause doubles from 100 ms to 5 s while a part dies young, and starts over after 10 s of life",
+  "the pause doubles from 100 ms to 5 s while a service keeps dying, and starts over after 10 s of life",
   async (t) => {
     const table = [
       { livedMs: 0, previousPauseMs: null, pauseMs: 100 },
@@ -20,7 +20,7 @@ t.test(
 );
 
 t.test(
-  "a part that says at its first start why it can't is given up; every other end is followed by a restart",
+  "a service that exits with a reason at its first start is given up; after every other end it is restarted",
   async (t) => {
     const giveUp = (exitCode: number): object => ({ kind: "give-up", exitCode });
     const restart = { kind: "restart", pauseMs: 100 };

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { Owner } from "../fake-daemon.js";
 import { listenForPresence, type Program, scriptPath, startProgram } from "../program-run.js";
-import type { FakeScenario } from "./fake-part.js";
+import type { FakeScenario } from "./fake-service.js";
 
 interface UpOptions {
   readonly limiterd?: FakeScenario;
@@ -33,7 +33,7 @@ const inOrder = (lines: readonly string[], ...patterns: readonly RegExp[]): bool
 };
 
 t.test(
-  "both parts are started with their flags, told once to be ready, and stopped proxy first",
+  "both services are started with their flags, reported ready once, and stopped proxy first",
   async (t) => {
     const { up } = await startUp(t);
     await up.line(/^ready at http:\/\/proxy\.test, open$/);
@@ -56,7 +56,7 @@ t.test(
   },
 );
 
-t.test("with --verbose the parts' log lines pass as they are", async (t) => {
+t.test("with --verbose the services' log lines are printed unchanged", async (t) => {
   const { up } = await startUp(t, { argv: ["--verbose"] });
   await up.line(/^ready at/);
   up.child.kill("SIGTERM");
@@ -72,7 +72,7 @@ t.test("with --verbose the parts' log lines pass as they are", async (t) => {
   t.same(up.err, ["stopping: requests in flight are finished; once more ends them"]);
 });
 
-t.test("a part that is killed is started again, and the other one isn't touched", async (t) => {
+t.test("a service that is killed is started again, and the other one keeps running", async (t) => {
   const { up, next } = await startUp(t);
   const [limiterd, proxy] = await Promise.all([
     next("limiterd"),
@@ -87,11 +87,11 @@ t.test("a part that is killed is started again, and the other one isn't touched"
   process.kill(proxy.pid, 0);
   up.child.kill("SIGINT");
   t.same(await up.ended, { code: 0, signal: null });
-  t.equal(up.out.length, 1, "readiness is told once");
+  t.equal(up.out.length, 1, "readiness is printed once");
 });
 
 t.test(
-  "a part that dies again and again is started after growing pauses, with its last words before each",
+  "a service that dies again and again is started after growing pauses, with its last output before each",
   async (t) => {
     for (const scenario of ["mistake", "rejection"] as const) {
       const { up } = await startUp(t, { proxy: scenario });
@@ -99,7 +99,7 @@ t.test(
       t.ok(
         inOrder(
           up.err,
-          /fatal proxy a mistake of ours ends this process \(planted\)/,
+          /fatal proxy an unexpected error ends this process \(planted\)/,
           /starts again in 100 ms/,
           /starts again in 200 ms/,
           /starts again in 400 ms/,
@@ -113,43 +113,48 @@ t.test(
 );
 
 t.test(
-  "a part that can't start is given up: its message, the other one stopped, its exit code",
+  "a service that can't start is given up: its message, the other one stopped, its exit code",
   async (t) => {
     const table = [
       {
-        part: "limiterd",
+        service: "limiterd",
         scenario: "taken",
         code: 75,
         message: "limiterd: error: another daemon listens on /run/fake.sock",
       },
       {
-        part: "limiterd",
+        service: "limiterd",
         scenario: "locked",
         code: 75,
         message: "limiterd: error: another daemon has the store",
       },
       {
-        part: "limiterd",
+        service: "limiterd",
         scenario: "unreadable",
         code: 74,
         message: "limiterd: error: the store can't be read",
       },
-      { part: "proxy", scenario: "fail", code: 1, message: "proxy: error: the address is in use" },
+      {
+        service: "proxy",
+        scenario: "fail",
+        code: 1,
+        message: "proxy: error: the address is in use",
+      },
     ] as const;
-    for (const { part, scenario, code, message } of table) {
-      const { up } = await startUp(t, { [part]: scenario });
+    for (const { service, scenario, code, message } of table) {
+      const { up } = await startUp(t, { [service]: scenario });
       t.same(await up.ended, { code, signal: null }, scenario);
       t.ok(
         inOrder(
           up.err,
           new RegExp(`^${message}$`),
-          new RegExp(`^${part} can't start \\(exit code ${code}\\)$`),
+          new RegExp(`^${service} can't start \\(exit code ${code}\\)$`),
         ),
         up.err.join("\n"),
       );
       t.equal(
         up.err.some((line) => line.includes("limiterd stops")),
-        part === "proxy",
+        service === "proxy",
         "only what was started is stopped",
       );
       t.same(up.out, []);
@@ -172,7 +177,7 @@ t.test("a second signal ends both at once", async (t) => {
 });
 
 t.test(
-  "a part that doesn't stop within its deadline is killed, and the exit code says so",
+  "a service that doesn't stop within its deadline is killed, and the exit code says so",
   async (t) => {
     const { up } = await startUp(t, { proxy: "stubborn", argv: ["--quiet", "300"] });
     await up.line(/^ready at/);
@@ -205,7 +210,7 @@ t.test("a stop that fails makes the exit code 1", async (t) => {
   );
 });
 
-t.test("Ctrl-C at the terminal reaches the parts through up alone, in order", async (t) => {
+t.test("Ctrl-C at the terminal reaches the services through up only, in order", async (t) => {
   const { up } = await startUp(t, { argv: ["--verbose"], detached: true });
   await up.line(/^ready at/);
   process.kill(-up.child.pid!, "SIGINT");
@@ -219,7 +224,7 @@ t.test("Ctrl-C at the terminal reaches the parts through up alone, in order", as
   ]);
 });
 
-t.test("when up itself is killed, both parts notice and end by themselves", async (t) => {
+t.test("when up itself is killed, both services notice and end by themselves", async (t) => {
   const { up, next } = await startUp(t);
   const [limiterd, proxy] = await Promise.all([
     next("limiterd"),

@@ -1,14 +1,14 @@
 /**
- * `sluice up` with fake parts: what `commands/up.ts` wires, around `fake-part.ts`. Arguments:
+ * `sluice up` with fake services: what `commands/up.ts` wires, around `fake-service.ts`. Arguments:
  * --verbose, and a deadline for each stop in ms.
  */
 import { fileURLToPath } from "node:url";
 import { drainOutput, processSession } from "../../../bin/session/terminal.js";
-import { superviseParts } from "../../../bin/supervisor/supervise-services.js";
+import { superviseServices } from "../../../bin/supervisor/supervise-services.js";
 
-const script = fileURLToPath(new URL("./fake-part.js", import.meta.url));
+const script = fileURLToPath(new URL("./fake-service.js", import.meta.url));
 const [verbose, stopDeadlineMs] = process.argv.slice(2);
-const supervisor = superviseParts({
+const supervisor = superviseServices({
   limiterd: { name: "limiterd", script, args: ["limiterd", "--socket=/tmp/fake.sock"] },
   proxy: { name: "proxy", script, args: ["proxy", "--port=4242"] },
   terminal: processSession().terminal,

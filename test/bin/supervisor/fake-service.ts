@@ -1,22 +1,22 @@
 /**
- * A daemon or proxy that does nothing but live and die as its scenario says; the life itself is the
- * real `run-service.ts`. Its name is the first argument, its scenario in FAKE_LIMITERD or FAKE_PROXY.
- * It keeps a connection to FAKE_PRESENCE open as long as it lives, so that a test hears of its end.
+ * A daemon or proxy that only starts and ends as its scenario says, around the real
+ * `run-service.ts`. Its name is the first argument, its scenario is in FAKE_LIMITERD or FAKE_PROXY.
+ * It keeps a connection to FAKE_PRESENCE open while it runs, so that a test notices its end.
  */
 import net from "node:net";
-import { runPart } from "../../../bin/supervisor/run-service.js";
+import { runService } from "../../../bin/supervisor/run-service.js";
 import { SocketTakenError } from "../../../shared/wire/ipc.js";
 
 export type FakeScenario =
   | "serve"
   /**
-   * Can't start: the socket is another daemon's; the store is locked; unreadable; anything else.
+   * Can't start: another daemon has the socket; the store is locked; it is unreadable; anything else.
    */
   | "taken"
   | "locked"
   | "unreadable"
   | "fail"
-  /** Is ready, and then makes a mistake that nobody catches. */
+  /** Becomes ready, then throws an error that nothing catches. */
   | "mistake"
   | "rejection"
   /** Its stop never ends; its stop fails. */
@@ -58,7 +58,7 @@ function bePresent(): Promise<void> {
   });
 }
 
-await runPart({
+await runService({
   process: name,
   description: "a fake",
   flags: name === "proxy" ? ["config", "socket", "host", "port"] : ["config", "socket", "data-dir"],
