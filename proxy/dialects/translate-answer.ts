@@ -11,7 +11,7 @@ import {
 } from "../../shared/bounds.js";
 import { ElidedJson } from "../body/elided-json.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
-import { errorInsideSuccess, isSomeAnswer } from "../upstream/upstream-error.js";
+import { errorInsideSuccess, isSomeAnswer } from "../upstream/errors/success-body.js";
 import { beforeAnyText } from "../usage/event-reader.js";
 import { findUsage, usageAtEnd } from "../usage/read-usage.js";
 import { EventSplitter, formatEvent } from "./event-stream.js";

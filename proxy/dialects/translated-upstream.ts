@@ -5,10 +5,10 @@
  * translated.
  */
 import { headerOf, withContentType } from "../http/copy-headers.js";
+import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
 import type {
   Upstream,
   UpstreamCall,
-  UpstreamFailure,
   UpstreamRequest,
   UpstreamSink,
 } from "../upstream/upstream.js";

@@ -10,7 +10,7 @@ import type { Exchange } from "../http/exchange.js";
 import { successHeaders } from "../http/respond.js";
 import type { Admission, Limiter } from "../limiter/limiter.js";
 import type { RequestRecord, Tried } from "../request-record.js";
-import { isMoreUseful } from "../upstream/failover-reason.js";
+import { isMoreUseful } from "../upstream/errors/failover-reason.js";
 import type { Forwarded } from "../upstream/forward.js";
 
 export interface FailOver {

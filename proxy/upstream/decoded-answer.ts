@@ -7,7 +7,8 @@
  */
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { headerOf, withoutCoding } from "../http/copy-headers.js";
-import type { UpstreamFailure, UpstreamSink } from "./upstream.js";
+import type { UpstreamFailure } from "./errors/upstream-failure.js";
+import type { UpstreamSink } from "./upstream.js";
 
 type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
 

@@ -13,25 +13,18 @@ import { mustBeJson, wholeForm } from "../usage/answer-form.js";
 import type { MeteredUsage } from "../usage/count-usage.js";
 import type { Usage } from "../usage/read-usage.js";
 import { ResponseMeter, type Told } from "../usage/response-meter.js";
-import { failoverReason, type TargetFailure } from "./failover-reason.js";
-import { StreamHead } from "./stream-head.js";
-import type {
-  Upstream,
-  UpstreamCall,
-  UpstreamFailure,
-  UpstreamRequest,
-  UpstreamSink,
-} from "./upstream.js";
+import { failoverReason, type TargetFailure } from "./errors/failover-reason.js";
+import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
 import {
   describeNoAnswer,
   errorInEvents,
   errorInsideSuccess,
   isSomeAnswer,
-  mapUpstreamError,
-  noAnswer,
-  unansweredFailure,
-  untranslatable,
-} from "./upstream-error.js";
+} from "./errors/success-body.js";
+import { mapUpstreamError } from "./errors/upstream-error.js";
+import type { UpstreamFailure } from "./errors/upstream-failure.js";
+import { StreamHead } from "./stream-head.js";
+import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
 
 export interface ForwardRequest {
   readonly upstream: Upstream;

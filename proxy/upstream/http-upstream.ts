@@ -12,9 +12,9 @@ import { acceptIdentity, headerOf } from "../http/copy-headers.js";
 import { createDeadlines, type Deadlines } from "./call-deadlines.js";
 import { credentialHeaders } from "./credential-headers.js";
 import { codingOf, DecodedAnswer, type EncodedSource } from "./decoded-answer.js";
+import { asUpstreamFailure } from "./errors/upstream-failure.js";
 import type { Watched } from "./timeout-watch.js";
 import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
-import { asUpstreamFailure } from "./upstream-failure.js";
 
 /** An upstream for a provider's base URL. */
 export function createHttpUpstream(provider: ProviderConfig): Upstream {
@@ -220,7 +220,7 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
     this.abort();
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
     this.#sink.onFailure({
-      kind: "silent",
+      kind: "timed_out",
       reason: this.#begun
         ? `nothing for ${idleTimeoutMs} ms`
         : `no response for ${firstByteTimeoutMs} ms`,

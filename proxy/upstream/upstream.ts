@@ -2,6 +2,7 @@
  * The port to a provider: one request out, one response in, piece by piece. `http-upstream.ts`
  * makes it of undici, `simulated-upstream.ts` of the simulator.
  */
+import type { UpstreamFailure } from "./errors/upstream-failure.js";
 
 /** Whole, or as it comes, with its length where that is known; null: there is none. */
 export type RequestBody =
@@ -16,17 +17,6 @@ export interface UpstreamRequest {
   /** Flat names and values, without credentials. */
   readonly headers: readonly string[];
   readonly body: RequestBody;
-}
-
-/** Why there is no response, or no end of it. */
-export interface UpstreamFailure {
-  /**
-   * `unreachable`: no connection. `silent`: a deadline passed. `broken`: the connection ended or
-   * spoke nonsense. `untranslatable`: it answered, and the client's dialect can't say what.
-   * `too_large`, `refused`: the client's own body, as it turned out on its way.
-   */
-  readonly kind: "unreachable" | "silent" | "broken" | "untranslatable" | "too_large" | "refused";
-  readonly reason: string;
 }
 
 /**

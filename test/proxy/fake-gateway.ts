@@ -9,13 +9,9 @@ import { RequestRecord } from "../../proxy/request-record.js";
 import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { createPriceTable } from "../../proxy/routing/price-table.js";
-import type {
-  RequestBody,
-  Upstream,
-  UpstreamFailure,
-  UpstreamRequest,
-} from "../../proxy/upstream/upstream.js";
-import { asUpstreamFailure } from "../../proxy/upstream/upstream-failure.js";
+import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstream/upstream.js";
+import type { UpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
+import { asUpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
 import type { Target } from "../../shared/wire/message.js";
 import { accepted } from "../shared/config/build-sample.js";
 import { FakeExchange } from "./fake-exchange.js";

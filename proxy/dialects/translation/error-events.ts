@@ -5,7 +5,7 @@
 import { isObject } from "../../../shared/assert.js";
 import type { ErrorType } from "../../../shared/error-code.js";
 import { errorBody } from "../../body/error-body.js";
-import { mapUpstreamError } from "../../upstream/upstream-error.js";
+import { mapUpstreamError } from "../../upstream/errors/upstream-error.js";
 import type { ClientEvent } from "./translation.js";
 
 export interface StreamError {

@@ -21,9 +21,10 @@ import type { ProviderConfig } from "../../../shared/config/config.js";
 import { acceptIdentity } from "../../http/copy-headers.js";
 import { createDeadlines, type Deadlines } from "../call-deadlines.js";
 import { credentialHeadersAt } from "../credential-headers.js";
+import type { UpstreamFailure } from "../errors/upstream-failure.js";
+import { asUpstreamFailure } from "../errors/upstream-failure.js";
 import type { Watched } from "../timeout-watch.js";
-import type { RequestBody, UpstreamCall, UpstreamFailure, UpstreamSink } from "../upstream.js";
-import { asUpstreamFailure } from "../upstream-failure.js";
+import type { RequestBody, UpstreamCall, UpstreamSink } from "../upstream.js";
 import type { PassedRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 import { Tunnel } from "./tunnel.js";
 
@@ -295,7 +296,7 @@ class PassCall implements UpstreamCall, Watched {
       });
     else
       this.#fail({
-        kind: "silent",
+        kind: "timed_out",
         reason:
           this.#answer !== null
             ? `nothing for ${idleTimeoutMs} ms`

@@ -3,7 +3,8 @@
  * WebSockets. `http-proxy-upstream.ts` makes it of http-proxy.
  */
 import type { ClientSocket } from "../../http/exchange.js";
-import type { RequestBody, UpstreamCall, UpstreamFailure, UpstreamSink } from "../upstream.js";
+import type { UpstreamFailure } from "../errors/upstream-failure.js";
+import type { RequestBody, UpstreamCall, UpstreamSink } from "../upstream.js";
 
 export interface PassedRequest {
   readonly method: string;

@@ -10,9 +10,11 @@ import type { Exchange } from "../../http/exchange.js";
 import { replyFailure } from "../../http/respond.js";
 import { type MeteredUsage, unmetered } from "../../usage/count-usage.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
+import { unansweredFailure } from "../errors/provider-failure.js";
+import { errorInsideSuccess } from "../errors/success-body.js";
+import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { Forwarded } from "../forward.js";
-import type { UpstreamCall, UpstreamFailure, UpstreamSink } from "../upstream.js";
-import { errorInsideSuccess, unansweredFailure } from "../upstream-error.js";
+import type { UpstreamCall, UpstreamSink } from "../upstream.js";
 import type { PassedRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 
 export interface RelayRequest {

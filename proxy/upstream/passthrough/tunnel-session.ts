@@ -9,9 +9,10 @@ import { replyFailure } from "../../http/respond.js";
 import { switchedHeaders } from "../../http/web-socket-handshake.js";
 import { joinedNotes } from "../../usage/count-usage.js";
 import { SessionUsage } from "../../usage/session-usage.js";
+import { unansweredFailure } from "../errors/provider-failure.js";
+import { mapUpstreamError } from "../errors/upstream-error.js";
+import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { Forwarded } from "../forward.js";
-import type { UpstreamFailure } from "../upstream.js";
-import { mapUpstreamError, unansweredFailure } from "../upstream-error.js";
 import { closeFrame, FrameReader } from "./frame-reader.js";
 import type { OpenSession, OpenSessions } from "./open-sessions.js";
 import type {

@@ -9,9 +9,9 @@ import { heldResponseBytesMax, sessionIdleMs, tunnelLingerMs } from "../../../sh
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { ClientSocket } from "../../http/exchange.js";
 import type { Deadlines } from "../call-deadlines.js";
+import type { UpstreamFailure } from "../errors/upstream-failure.js";
+import { asUpstreamFailure } from "../errors/upstream-failure.js";
 import type { Watched } from "../timeout-watch.js";
-import type { UpstreamFailure } from "../upstream.js";
-import { asUpstreamFailure } from "../upstream-failure.js";
 import type { TunnelCall, TunnelEnd, TunnelSink } from "./passthrough-upstream.js";
 
 export class Tunnel implements TunnelCall, Watched {
@@ -184,7 +184,7 @@ export class Tunnel implements TunnelCall, Watched {
     this.#fail(
       this.#connecting
         ? { kind: "unreachable", reason: `no connection for ${this.#provider.connectTimeoutMs} ms` }
-        : { kind: "silent", reason: `no response for ${firstByteTimeoutMs} ms` },
+        : { kind: "timed_out", reason: `no response for ${firstByteTimeoutMs} ms` },
     );
   }
 

@@ -85,7 +85,7 @@ t.test("what the provider says is wrong is said to the client", async (t) => {
     body: { type: "error", error: { type: "rate_limit_error", message: "slow down" } },
     record: { outcome: "upstream_error" },
   });
-  fake.answers.set("claude", { kind: "silent", reason: "no response for 5 ms" });
+  fake.answers.set("claude", { kind: "timed_out", reason: "no response for 5 ms" });
   t.match(await count(fake, '{"model":"opus","messages":[]}'), {
     status: 504,
     body: { error: { type: "timeout_error" } },

@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { brotliCompressSync, createGzip, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import t from "tap";
 import { codingOf, DecodedAnswer } from "../../../proxy/upstream/decoded-answer.js";
-import type { UpstreamFailure } from "../../../proxy/upstream/upstream.js";
+import type { UpstreamFailure } from "../../../proxy/upstream/errors/upstream-failure.js";
 
 /** A sink, and the source of what goes to it. */
 class Answering extends EventEmitter {

@@ -1,12 +1,8 @@
 import fc from "fast-check";
 import t from "tap";
+import type { UpstreamFailure } from "../../../proxy/upstream/errors/upstream-failure.js";
 import { type Forwarded, type ForwardRequest, forward } from "../../../proxy/upstream/forward.js";
-import type {
-  Upstream,
-  UpstreamFailure,
-  UpstreamRequest,
-  UpstreamSink,
-} from "../../../proxy/upstream/upstream.js";
+import type { Upstream, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import {
   heldHeadBytesMax,
   heldHeadMs,
@@ -664,7 +660,7 @@ t.test(
       ["no connection", (it) => void it.fail("unreachable", "ECONNREFUSED"), "ECONNREFUSED", 502],
       [
         "silence",
-        (it) => void it.fail("silent", "no response for 400 ms"),
+        (it) => void it.fail("timed_out", "no response for 400 ms"),
         "no response for 400 ms",
         504,
       ],
@@ -676,7 +672,7 @@ t.test(
       ],
       [
         "a plain answer that stops",
-        (it) => void it.head(200).data('{"cho').fail("silent", "nothing for 400 ms"),
+        (it) => void it.head(200).data('{"cho').fail("timed_out", "nothing for 400 ms"),
         "nothing for 400 ms",
         504,
       ],
@@ -705,7 +701,7 @@ t.test(
       ],
       [
         "a stream that is silent",
-        (it) => void it.head(200, eventStream).fail("silent", "nothing for 400 ms"),
+        (it) => void it.head(200, eventStream).fail("timed_out", "nothing for 400 ms"),
         "nothing for 400 ms",
         504,
       ],
@@ -827,7 +823,7 @@ t.test(
         "provider_unavailable",
         /^provider openai broke off its answer \(ECONNREFUSED\)$/,
       ],
-      ["silent", 504, null, /^provider openai was silent past its deadline$/],
+      ["timed_out", 504, null, /^provider openai was silent past its deadline$/],
     ] as const;
     for (const [kind, status, code, message] of table) {
       const forwarding = new Forwarding().fail(kind, "ECONNREFUSED");
@@ -885,7 +881,7 @@ t.test(
     const counted = new Forwarding()
       .head(200, eventStream)
       .data(chunk("12345678"), usageChunk(9))
-      .fail("silent", "nothing for 400 ms");
+      .fail("timed_out", "nothing for 400 ms");
     t.match(
       await counted.finished(),
       { usage: { totalTokens: 9 }, estimated: true, outcome: "upstream_cut" },
@@ -1107,7 +1103,7 @@ const script = fc.record({
     "end" as const,
     "end" as const,
     "broken" as const,
-    "silent" as const,
+    "timed_out" as const,
     "none" as const,
   ),
   leavesAt: fc.option(fc.nat(9)),

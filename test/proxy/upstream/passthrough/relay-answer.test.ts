@@ -1,4 +1,5 @@
 import t from "tap";
+import type { UpstreamFailure } from "../../../../proxy/upstream/errors/upstream-failure.js";
 import type { Forwarded } from "../../../../proxy/upstream/forward.js";
 import type {
   PassedRequest,
@@ -8,7 +9,7 @@ import {
   type RelayRequest,
   relayAnswer,
 } from "../../../../proxy/upstream/passthrough/relay-answer.js";
-import type { UpstreamFailure, UpstreamSink } from "../../../../proxy/upstream/upstream.js";
+import type { UpstreamSink } from "../../../../proxy/upstream/upstream.js";
 import { heldResponseBytesMax } from "../../../../shared/bounds.js";
 import { chunk, completion, usageChunk } from "../../../support/providers/scripted-upstream.js";
 import { FakeExchange } from "../../fake-exchange.js";
@@ -424,7 +425,12 @@ t.test(
   async (t) => {
     const table = [
       [() => new Relaying().fail("unreachable", "ECONNREFUSED"), 502, "upstream_error", false],
-      [() => new Relaying().fail("silent", "no response for 5 ms"), 504, "upstream_error", false],
+      [
+        () => new Relaying().fail("timed_out", "no response for 5 ms"),
+        504,
+        "upstream_error",
+        false,
+      ],
       [
         () => new Relaying().fail("too_large", "the body is larger than 5 bytes"),
         413,

@@ -3,8 +3,8 @@ import {
   failoverReason,
   isMoreUseful,
   type TargetFailure,
-} from "../../../proxy/upstream/failover-reason.js";
-import { mapUpstreamError } from "../../../proxy/upstream/upstream-error.js";
+} from "../../../../proxy/upstream/errors/failover-reason.js";
+import { mapUpstreamError } from "../../../../proxy/upstream/errors/upstream-error.js";
 
 /** What an upstream answered, as the client would be told of it. */
 const reasonOf = (status: number, body: unknown): string | null =>

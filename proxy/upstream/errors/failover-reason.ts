@@ -5,7 +5,7 @@
  * A 5xx, a 429, no answer at all, and a target that says its model is missing, unavailable or
  * retired. Nothing else: what the next target would refuse as well is the client's to hear at once.
  */
-import type { Failure } from "../../shared/error-code.js";
+import type { Failure } from "../../../shared/error-code.js";
 
 /**
  * Codes by which providers say that a model can't be had, in lower case. With one of these any 4xx

@@ -1,0 +1,122 @@
+/**
+ * Reads the body of a provider's error response: message, code, parameter and status, from the
+ * shapes that providers and the frameworks under them use. Every text is bounded and on one line.
+ */
+import { isCount, isObject } from "../../../shared/assert.js";
+import { errorBody } from "../../body/error-body.js";
+import { parseJson } from "../../body/json-value.js";
+
+/** A message, code or parameter, in bytes: enough for every honest one. */
+const textBytesMax = 4096;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface ErrorFields {
+  readonly message: string | null;
+  readonly code: string | null;
+  readonly param: string | null;
+  /** The HTTP status that the error names. */
+  readonly status: number | null;
+}
+
+const none: ErrorFields = { message: null, code: null, param: null, status: null };
+
+/** What the body says; each field is null when it can't be read. */
+export function readErrorFields(text: string): ErrorFields {
+  let value = parseJson(text);
+  // A line of plain text is a message; a page of HTML isn't.
+  if (value === undefined)
+    return { ...none, message: text.trimStart().startsWith("<") ? null : asMessage(text) };
+  if (Array.isArray(value) && value.length === 1) value = value[0];
+  if (!isObject(value)) return { ...none, message: asMessage(value) };
+  return fromObject(errorBody(value) ?? value);
+}
+
+function fromObject(fields: Fields): ErrorFields {
+  const { message, code, param, status } = fields;
+  const detail =
+    readDetail(fields["detail"]) ?? readDetail(isObject(message) ? message["detail"] : null);
+  return {
+    message: asMessage(message) ?? asMessage(detail?.message),
+    code: typeof code === "number" ? String(code) : asMessage(code),
+    param: asMessage(param) ?? asMessage(detail?.path),
+    status: isErrorStatus(code) ? code : isErrorStatus(status) ? status : null,
+  };
+}
+
+interface Detail {
+  readonly message: string;
+  /** Where in the request the problem is; empty: it isn't named. */
+  readonly path: string;
+}
+
+/** How many problems of a list are shown. */
+const problemsMax = 5;
+
+/**
+ * The `detail` of FastAPI and of what is built on it, Mistral and vLLM among them: a text, an
+ * object with a message, or a list of problems, each with its place in the request (`loc`) and a
+ * message (`msg`).
+ */
+function readDetail(detail: unknown): Detail | null {
+  if (typeof detail === "string") return { message: detail, path: "" };
+  if (isObject(detail)) return readDetail(detail["message"] ?? detail["msg"] ?? detail["error"]);
+  if (!Array.isArray(detail)) return null;
+  const problems = detail.slice(0, problemsMax).flatMap((problem: unknown) => {
+    const inner = readDetail(problem);
+    return inner === null ? [] : [{ path: pathOf(problem), message: inner.message }];
+  });
+  const [first] = problems;
+  if (first === undefined) return null;
+  const message = problems
+    .map((problem) =>
+      problem.path === "" ? problem.message : `${problem.path}: ${problem.message}`,
+    )
+    .join("; ");
+  const more = detail.length - problemsMax;
+  return { message: more > 0 ? `${message}; and ${more} more` : message, path: first.path };
+}
+
+/** `["body", "messages", 0, "role"]` is `messages[0].role`. */
+function pathOf(problem: unknown): string {
+  const loc = isObject(problem) ? problem["loc"] : null;
+  if (!Array.isArray(loc)) return "";
+  const steps = loc[0] === "body" ? loc.slice(1) : loc;
+  return steps.reduce(
+    (path: string, step: unknown) =>
+      typeof step === "number"
+        ? `${path}[${step}]`
+        : `${path}${path === "" ? "" : "."}${String(step)}`,
+    "",
+  );
+}
+
+export function isErrorStatus(value: unknown): value is number {
+  return isCount(value, 400) && value <= 599;
+}
+
+/**
+ * A text from outside that may be shown: bounded, on one line, not empty; null for anything else.
+ */
+function asMessage(value: unknown): string | null {
+  if (typeof value !== "string") return null;
+  // Cut first: a text of many megabytes must not be rewritten to keep 4 KiB of it. White space may
+  // shrink, so twice as much is read.
+  const cut = value.slice(0, textBytesMax * 2);
+  const clean = cut
+    .replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, " ")
+    .replace(/[\u0000-\u001f\u007f-\u009f]/g, "")
+    .trim();
+  return clean === "" ? null : cutToBytes(clean);
+}
+
+/**
+ * Cuts at the end of a character: Node's decoder would make a replacement character of a half one.
+ */
+function cutToBytes(text: string): string {
+  if (Buffer.byteLength(text) <= textBytesMax) return text;
+  const bytes = Buffer.from(text);
+  let end = textBytesMax;
+  while ((bytes[end]! & 0xc0) === 0x80) end--;
+  return bytes.toString("utf8", 0, end);
+}

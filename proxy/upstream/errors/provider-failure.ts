@@ -1,0 +1,59 @@
+/**
+ * The failures of a provider that gave no usable answer: no response, a broken one, one that is not
+ * an answer, or one that can't be translated.
+ *
+ * Not here: errors that the provider itself describes (`upstream-error.ts`).
+ */
+import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
+import type { Operation } from "../../../shared/operation.js";
+import type { UpstreamFailure } from "./upstream-failure.js";
+
+/**
+ * No response, or no end of it: 502 when the provider can't be reached or broke off, 504 when a
+ * deadline passed, 400 and 413 when the client's own body is at fault. `begun`: a response had
+ * begun.
+ */
+export function unansweredFailure(
+  provider: string,
+  begun: boolean,
+  { kind, reason }: UpstreamFailure,
+): Failure {
+  if (kind === "too_large") return failure("request_too_large", reason);
+  if (kind === "refused") return invalid(reason, "body");
+  if (kind === "timed_out")
+    return {
+      ...plainFailure(504, "provider_error", `provider ${provider} was silent past its deadline`),
+      provider,
+    };
+  const what = begun || kind === "broken" ? "broke off its answer" : "can't be reached";
+  return {
+    ...failure("provider_unavailable", `provider ${provider} ${what} (${reason})`),
+    provider,
+  };
+}
+
+/** A successful response that isn't an answer. `given`: its status, and what came with it. */
+export function noAnswer(provider: string, given: string): Failure {
+  return { ...failure("provider_unavailable", `provider ${provider} answered ${given}`), provider };
+}
+
+/**
+ * An answer that the client's dialect has no form for, or that can't be read at all. `operation`:
+ * what the client asked for.
+ */
+export function untranslatable(provider: string, operation: Operation, reason: string): Failure {
+  const dialect = dialects[operation];
+  return {
+    ...failure(
+      "answer_untranslatable",
+      `the answer of provider ${provider} can't be ${dialect === undefined ? "passed on" : `translated into ${dialect}`}: ${reason}`,
+    ),
+    provider,
+  };
+}
+
+const dialects: Readonly<Partial<Record<Operation, string>>> = {
+  chat_completions: "chat completions",
+  messages: "Anthropic messages",
+  responses: "the Responses API",
+};

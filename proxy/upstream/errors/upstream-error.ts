@@ -1,0 +1,78 @@
+/**
+ * A provider's error response as a failure of ours: its status, message, code and param in our
+ * envelope (docs/http-api.md). What the body says is read by `error-fields.ts`.
+ *
+ * Not here: trying another target, and writing the answer.
+ */
+import { errorTypeForUpstreamStatus, type Failure } from "../../../shared/error-code.js";
+import { isErrorStatus, readErrorFields } from "./error-fields.js";
+
+/**
+ * Never fails: a body without a readable message gets a sentence with the status. A status that
+ * isn't an error's (an error inside a 2xx, a redirect) becomes the one that the error itself names,
+ * else 502.
+ */
+export function mapUpstreamError(provider: string, status: number, body: Buffer): Failure {
+  const fields = readErrorFields(body.toString("utf8"));
+  const mapped = isErrorStatus(status) ? status : (fields.status ?? 502);
+  return {
+    status: mapped,
+    type: errorTypeForUpstreamStatus(mapped),
+    message: fields.message ?? plainMessage(provider, status, mapped),
+    code: fields.code,
+    param: fields.param,
+    provider,
+  };
+}
+
+function plainMessage(provider: string, status: number, mapped: number): string {
+  if (status >= 200 && status < 300) return `${provider} answered ${status} with an error inside`;
+  const meaning = statusTexts.get(status);
+  const named = meaning === undefined ? `${status}` : `${status} ${meaning}`;
+  return mapped === status
+    ? `${provider} answered ${named}`
+    : `${provider} answered ${named}, which is no answer to a model request`;
+}
+
+/**
+ * The statuses that providers and the load balancers before them answer with. A table of our own:
+ * pure files don't import node:http.
+ */
+const statusTexts: ReadonlyMap<number, string> = new Map([
+  [301, "Moved Permanently"],
+  [302, "Found"],
+  [303, "See Other"],
+  [307, "Temporary Redirect"],
+  [308, "Permanent Redirect"],
+  [400, "Bad Request"],
+  [401, "Unauthorized"],
+  [402, "Payment Required"],
+  [403, "Forbidden"],
+  [404, "Not Found"],
+  [405, "Method Not Allowed"],
+  [406, "Not Acceptable"],
+  [408, "Request Timeout"],
+  [409, "Conflict"],
+  [410, "Gone"],
+  [413, "Payload Too Large"],
+  [414, "URI Too Long"],
+  [415, "Unsupported Media Type"],
+  [418, "I'm a Teapot"],
+  [421, "Misdirected Request"],
+  [422, "Unprocessable Entity"],
+  [424, "Failed Dependency"],
+  [425, "Too Early"],
+  [429, "Too Many Requests"],
+  [431, "Request Header Fields Too Large"],
+  [451, "Unavailable For Legal Reasons"],
+  [500, "Internal Server Error"],
+  [501, "Not Implemented"],
+  [502, "Bad Gateway"],
+  [503, "Service Unavailable"],
+  [504, "Gateway Timeout"],
+  [520, "Unknown Error"],
+  [521, "Web Server Is Down"],
+  [522, "Connection Timed Out"],
+  [524, "A Timeout Occurred"],
+  [529, "Site Is Overloaded"],
+]);

@@ -1,0 +1,49 @@
+/**
+ * Why a provider gave no response, or no end of it; and how errors of Node, undici and TLS map to
+ * that.
+ */
+
+export interface UpstreamFailure {
+  /**
+   * `unreachable`: no connection. `timed_out`: a deadline passed. `broken`: the connection ended or
+   * sent nonsense. `untranslatable`: there is an answer, which the client's dialect has no form
+   * for. `too_large`, `refused`: the client's own body, which is checked while it is sent.
+   */
+  readonly kind:
+    | "unreachable"
+    | "timed_out"
+    | "broken"
+    | "untranslatable"
+    | "too_large"
+    | "refused";
+  readonly reason: string;
+}
+
+const unreachableCodes = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "ECONNRESET",
+  "EPIPE",
+  "UND_ERR_SOCKET",
+]);
+
+/** An error of Node, undici or TLS, by its code. */
+export function asUpstreamFailure(error: Error & { code?: string }): UpstreamFailure {
+  const code = error.code ?? "";
+  if (code === "UPLOAD_TOO_LARGE") return { kind: "too_large", reason: error.message };
+  if (code === "UPLOAD_REFUSED") return { kind: "refused", reason: error.message };
+  const reason = code === "" ? error.message : code;
+  if (code === "ETIMEDOUT") return { kind: "timed_out", reason };
+  // A TLS failure or a reset before the response counts as no connection too; after the head the
+  // caller treats every kind as a cut.
+  if (
+    unreachableCodes.has(code) ||
+    /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)
+  )
+    return { kind: "unreachable", reason };
+  return { kind: "broken", reason };
+}
