@@ -1,27 +1,37 @@
 /**
- * What was spent before a budget was there to see it: a budget that is made, or made again, begins
- * with what its period has cost so far (CONTRACT section 8). Whole days come from the sums of
- * usage, at once; the broken day with which a period may begin is read from its records, in slices.
+ * What was spent before a budget existed: a budget that is created, or created again, begins with
+ * what its period has cost so far (docs/budgets.md). Whole days come from the sums of usage, at
+ * once; the partial day with which a period may begin is read from its records, in slices.
  */
 import { addCost, emptySum } from "../../shared/domain/money.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
-import type { DaemonState } from "../state.js";
 import { StoreUnreadableError } from "../store/store.js";
-import { writeSlices } from "../store/writer.js";
+import { type Writer, writeSlices } from "../store/writer.js";
 import { labelPrefix, totalPrefix } from "../usage/rollup-keys.js";
 import type { UsageLog } from "../usage/usage-log.js";
-import { readRecords, sumDays } from "../usage/usage-reader.js";
+import { readRecords, sumDays, type UsageReader } from "../usage/usage-reader.js";
 import { type Account, type Budget, type Found, startOf } from "./budget-account.js";
-import type { BudgetBookPorts } from "./budget-book.js";
+import type { BudgetBook, BudgetBookPorts } from "./budget-book.js";
 import { budgetChange, spendChange } from "./budget-store.js";
 import { addFound } from "./spend.js";
+
+/** What a backfill reads, and where it writes what it has found. */
+export interface BackfillPorts extends UsageReader {
+  readonly settings: { readonly usageEnabled: boolean };
+  readonly budgets: BudgetBook;
+  readonly writer: Writer;
+  /** The labels of a managed key; none for the empty id. */
+  labelsOf(keyId: string): readonly string[];
+}
 
 /** The first midnight at or after a moment. */
 function midnightFrom(ms: number): number {
   return Math.ceil(ms / dayMs) * dayMs;
 }
 
-/** What `createBudgetBook` needs of the sums of usage; a damaged one counts nothing and is told. */
+/**
+ * What the budget book needs of the sums of usage. A damaged sum counts nothing and is reported.
+ */
 export function createSpentOnDays(
   usage: UsageLog,
   onDamaged: (error: Error) => void,
@@ -46,27 +56,28 @@ export function createSpentOnDays(
 }
 
 /**
- * Begins to look up the broken first day of a budget's running period, if it has one. `backfill`
- * stands in the store until the result does: a daemon that starts in between looks it up again.
+ * Begins to look up the partial first day of a budget's running period, if it has one. `backfill`
+ * is true in the store until the result is there: a daemon that starts in between looks it up
+ * again.
  */
 export function beginBackfill(
-  state: DaemonState,
+  ports: BackfillPorts,
   budget: Budget,
   nowMs: number,
 ): Promise<void> | null {
-  const { budgets: book } = state;
+  const { budgets: book, settings } = ports;
   const bounds = book.boundsOf(budget, nowMs);
   const fromMs = startOf(budget, bounds, nowMs);
-  // The days before this moment are summed now, and what comes later is charged as it comes.
+  // The days before this moment are summed now; what arrives later is charged as it arrives.
   if (budget.own !== null) book.running(budget.own, nowMs);
   const untilMs = midnightFrom(fromMs);
-  if (!state.settings.usageEnabled || untilMs === fromMs || fromMs > budget.sinceMs) return null;
+  if (!settings.usageEnabled || untilMs === fromMs || fromMs > budget.sinceMs) return null;
   budget.backfill = true;
-  return fill(state, budget, { generation: budget.generation, fromMs, untilMs, nowMs });
+  return fill(ports, budget, { generation: budget.generation, fromMs, untilMs, nowMs });
 }
 
 interface Gap {
-  /** The budget's when this began: another one at the end, and it began anew in between. */
+  /** The budget's when the backfill began; if it differs at the end, the budget began anew. */
   readonly generation: number;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -74,15 +85,15 @@ interface Gap {
 }
 
 async function fill(
-  state: DaemonState,
+  ports: BackfillPorts,
   budget: Budget,
   { generation, fromMs, untilMs, nowMs }: Gap,
 ): Promise<void> {
-  const { budgets: book, usage, writer } = state;
+  const { budgets: book, usage, writer } = ports;
   const byChild = new Map<string, { spent: Found["spent"]; requests: number }>();
-  await readRecords(state, fromMs, (record) => {
+  await readRecords(ports, fromMs, (record) => {
     if (record.cacheHit || record.atMs >= untilMs) return;
-    const child = childIn(budget, record.userPath, state.labelsOf(record.keyId));
+    const child = childIn(budget, record.userPath, ports.labelsOf(record.keyId));
     if (child === null) return;
     const found = byChild.get(child) ?? { spent: emptySum(), requests: 0 };
     byChild.set(child, found);
@@ -106,7 +117,7 @@ async function fill(
 }
 
 /**
- * Whose account of the budget a record belongs to: a child, `""` for the budget's own, null for
+ * Which account of the budget a record belongs to: a child's, `""` for the budget's own, null for
  * none.
  */
 function childIn(

@@ -20,12 +20,12 @@ import type {
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 import { identifyCaller, keyOf } from "../keys/identify-caller.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
+import { proxyChange } from "../proxies.js";
 import { admit, noRules, readmit } from "../rules/admit.js";
 import { hold, isSameTarget, matchTarget, release } from "../rules/charge.js";
 import { countSettle, journalEntryOf, recountLease, uncountedLsn } from "../rules/count-settle.js";
 import { inOrder } from "../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets, isLimited } from "../state.js";
-import { proxyChange } from "../stored-proxy.js";
 import { handleAdmin } from "./admin/handle-admin.js";
 import { countInertBudgets } from "./admin/status.js";
 import { announce, tellStoreState } from "./announce.js";

@@ -9,13 +9,12 @@ import type { HashKey } from "../counters/child-name.js";
 import { splitWindowKey, windowFromStored } from "../counters/stored-window.js";
 import type { KeyRing } from "../keys/key-ring.js";
 import { restoreKeys } from "../keys/stored-key.js";
-import { createProxies, type Proxies } from "../proxies.js";
+import { createProxies, type Proxies, proxyFromStored } from "../proxies.js";
 import { replaySettle } from "../rules/count-settle.js";
 import { createRuleBook, type RuleBook } from "../rules/rule-book.js";
 import { resetKey, ruleChange, ruleFromStored, ruleRemovals } from "../rules/stored-rule.js";
 import { journalFromStored } from "../store/journal-entry.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
-import { proxyFromStored } from "../stored-proxy.js";
 
 export interface Restored {
   readonly book: RuleBook;

@@ -14,10 +14,10 @@ import { spendKey } from "../budgets/budget-store.js";
 import type { DirtyWindow } from "../counters/dirty-windows.js";
 import { splitWindowKey, windowKey, windowToStored } from "../counters/stored-window.js";
 import type { KnownProxy } from "../peer.js";
+import { proxyChange } from "../proxies.js";
 import type { DaemonState } from "../state.js";
 import type { Change } from "../store/store.js";
 import { writeSlices } from "../store/writer.js";
-import { proxyChange } from "../stored-proxy.js";
 
 /**
  * Resolved: everything that had happened at the call is in the store. One runs at a time; the
