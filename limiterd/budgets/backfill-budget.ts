@@ -6,7 +6,8 @@
 import { addCost, emptySum } from "../../shared/domain/money.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
 import { StoreUnreadableError } from "../store/store.js";
-import { type Writer, writeSlices } from "../store/writer.js";
+import { writeSlices } from "../store/write-slices.js";
+import type { Writer } from "../store/writer.js";
 import { labelPrefix, totalPrefix } from "../usage/rollup-keys.js";
 import type { UsageLog } from "../usage/usage-log.js";
 import { readRecords, sumDays, type UsageReader } from "../usage/usage-reader.js";

@@ -7,7 +7,7 @@
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { spendChange } from "../budgets/budget-store.js";
 import type { DaemonState } from "../state.js";
-import { writeSlices } from "../store/writer.js";
+import { writeSlices } from "../store/write-slices.js";
 import { rolledUpChange } from "../usage/rolled-up-mark.js";
 
 /**

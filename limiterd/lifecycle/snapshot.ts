@@ -17,7 +17,7 @@ import type { KnownProxy } from "../peer.js";
 import { proxyChange } from "../proxies.js";
 import type { DaemonState } from "../state.js";
 import type { Change } from "../store/store.js";
-import { writeSlices } from "../store/writer.js";
+import { writeSlices } from "../store/write-slices.js";
 
 /**
  * Resolved: everything that had happened at the call is in the store. One runs at a time; the

@@ -16,7 +16,7 @@ import { noteStoreState } from "../handlers/announce.js";
 import { createRefusals } from "../rules/refusals.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
 import type { Store } from "../store/store.js";
-import { createWriter } from "../store/writer.js";
+import { Writer } from "../store/writer.js";
 import { restoreUsage } from "../usage/restore-usage.js";
 import { restore } from "./restore.js";
 
@@ -93,7 +93,7 @@ export async function startState(
     nowMs,
   );
   const spendLog = createSpendLog(budgets, usage, logged);
-  const writer = createWriter(
+  const writer = new Writer(
     { store, schedule, onStoreState: told },
     {
       firstLsn: restored.epochStartLsn,

@@ -5,7 +5,7 @@
 import { journalBytesMax, reconnectGraceMs } from "../../shared/bounds.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
 import { endReconnectGrace } from "../handlers/handle-message.js";
-import { writeSlices } from "../store/writer.js";
+import { writeSlices } from "../store/write-slices.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
 import { flushUsage } from "./flush-usage.js";
 import { removeStaleWindows, snapshot, sweepChildren, sweepSpends } from "./snapshot.js";

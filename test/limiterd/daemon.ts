@@ -15,7 +15,7 @@ import { removeStaleWindows, snapshot } from "../../limiterd/lifecycle/snapshot.
 import type { PeerState } from "../../limiterd/peer.js";
 import { createRefusals } from "../../limiterd/rules/refusals.js";
 import { type DaemonState, newCounts } from "../../limiterd/state.js";
-import { createWriter } from "../../limiterd/store/writer.js";
+import { Writer } from "../../limiterd/store/writer.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
@@ -101,7 +101,7 @@ export function startDaemon(
     nowMs,
   );
   const spendLog = createSpendLog(budgets, usage, logged);
-  const writer = createWriter(
+  const writer = new Writer(
     {
       store,
       schedule: (_, run) => void timers.push(run),

@@ -27,7 +27,7 @@ import {
 } from "../../budgets/budget-store.js";
 import { type DaemonState, isLimited } from "../../state.js";
 import type { Change } from "../../store/store.js";
-import { writeSlices } from "../../store/writer.js";
+import { writeSlices } from "../../store/write-slices.js";
 import { pageAfter, valueOf, writeChange } from "./admin-body.js";
 import type { AdminPorts } from "./handle-admin.js";
 import { listBudgets } from "./list-budgets.js";

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { JournalEntry } from "../../../limiterd/store/journal-entry.js";
 import type { Change, Store } from "../../../limiterd/store/store.js";
-import { createWriter } from "../../../limiterd/store/writer.js";
+import { Writer } from "../../../limiterd/store/writer.js";
 
 function entry(seq: number): JournalEntry {
   return {
@@ -53,7 +53,7 @@ t.test("settles of one delay share a commit, and are told durable after it", asy
   const { store, written } = disk();
   const timers: (() => void)[] = [];
   const durable: number[] = [];
-  const writer = createWriter(
+  const writer = new Writer(
     { store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} },
     { firstLsn: 10, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] },
   );
@@ -72,7 +72,7 @@ t.test("a failed commit is tried again and holds back what comes after it", asyn
   const self = disk();
   const timers: (() => void)[] = [];
   const states: (string | null)[] = [];
-  const writer = createWriter(
+  const writer = new Writer(
     {
       store: self.store,
       schedule: (_, run) => void timers.push(run),
@@ -104,7 +104,7 @@ t.test(
   async (t) => {
     const self = disk();
     const timers: (() => void)[] = [];
-    const writer = createWriter(
+    const writer = new Writer(
       { store: self.store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} },
       { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] },
     );
@@ -129,7 +129,7 @@ t.test(
   async (t) => {
     const self = disk();
     const timers: (() => void)[] = [];
-    const writer = createWriter(
+    const writer = new Writer(
       { store: self.store, schedule: (_, run) => void timers.push(run), onStoreState: () => {} },
       { firstLsn: 100, journaled: [7, 8], commitDelayMs: 10, retryMs: 1000, contributors: [] },
     );
@@ -146,7 +146,7 @@ t.test(
 
 t.test("what comes after the close is dropped: the store may be closed by then", async (t) => {
   const self = disk();
-  const writer = createWriter(
+  const writer = new Writer(
     { store: self.store, schedule: () => {}, onStoreState: () => {} },
     { firstLsn: 1, journaled: [], commitDelayMs: 10, retryMs: 1000, contributors: [] },
   );

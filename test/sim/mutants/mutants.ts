@@ -40,8 +40,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "settle acknowledged before its commit",
     file: "limiterd/store/writer.js",
-    find: "batchDone.push(onDurable);",
-    put: "batchDone.push(() => {}); onDurable();",
+    find: "this.#batchDone.push(onDurable);",
+    put: "this.#batchDone.push(() => {}); onDurable();",
     often: true,
   },
   {
@@ -271,8 +271,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "failed commit lets later ones pass",
     file: "limiterd/store/writer.js",
-    find: "ports.schedule(options.retryMs, () => void commit(taken));",
-    put: "committing = false; ports.schedule(options.retryMs, () => { jobs.push(...taken); pump(); }); pump();",
+    find: "this.#ports.schedule(this.#options.retryMs, () => void this.#commit(jobs));",
+    put: "this.#committing = false; this.#ports.schedule(this.#options.retryMs, () => { this.#jobs.push(...jobs); this.#pump(); }); this.#pump();",
     often: false,
   },
   {
