@@ -4,7 +4,7 @@
  */
 import type { PicoUsd } from "../shared/domain/money.js";
 import type { Target } from "../shared/wire/message.js";
-import type { Forwarded } from "./upstream/forward.js";
+import type { Forwarded } from "./upstream/forwarded.js";
 import type { Usage } from "./usage/read-usage.js";
 
 export type Outcome =

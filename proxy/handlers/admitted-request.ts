@@ -15,7 +15,7 @@ import { replyFailure, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Admission } from "../limiter/limiter.js";
 import type { RequestRecord } from "../request-record.js";
-import type { Forwarded } from "../upstream/forward.js";
+import type { Forwarded } from "../upstream/forwarded.js";
 import { usageRecord } from "../usage/usage-record.js";
 import { refuseCaller } from "./refuse-caller.js";
 

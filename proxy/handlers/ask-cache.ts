@@ -13,7 +13,7 @@ import type { Exchange } from "../http/exchange.js";
 import { requestIdHeaders, targetHeader } from "../http/respond.js";
 import type { RequestRecord } from "../request-record.js";
 import type { Route } from "../routing/resolve-model.js";
-import type { Forwarded } from "../upstream/forward.js";
+import type { Forwarded } from "../upstream/forwarded.js";
 import { cachedRecord } from "../usage/usage-record.js";
 import { readCacheControl } from "./cache/cache-control.js";
 import { cacheHead, isCacheableRequest, isWholeAnswer } from "./cache/cacheable.js";

@@ -11,7 +11,7 @@ import { successHeaders } from "../http/respond.js";
 import type { Admission, Limiter } from "../limiter/limiter.js";
 import type { RequestRecord, Tried } from "../request-record.js";
 import { isMoreUseful } from "../upstream/errors/failover-reason.js";
-import type { Forwarded } from "../upstream/forward.js";
+import type { Forwarded } from "../upstream/forwarded.js";
 
 export interface FailOver {
   readonly limiter: Limiter;

@@ -19,7 +19,8 @@ import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.
 import type { Exchange } from "../http/exchange.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
 import type { RequestRecord } from "../request-record.js";
-import { type Forwarded, forward } from "../upstream/forward.js";
+import { forward } from "../upstream/forward.js";
+import type { Forwarded } from "../upstream/forwarded.js";
 import type { RequestBody, UpstreamRequest } from "../upstream/upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";

@@ -11,7 +11,6 @@ import type { Exchange } from "../http/exchange.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
 import { mustBeJson, wholeForm } from "../usage/answer-form.js";
 import type { MeteredUsage } from "../usage/count-usage.js";
-import type { Usage } from "../usage/read-usage.js";
 import { ResponseMeter, type Told } from "../usage/response-meter.js";
 import { failoverReason, type TargetFailure } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
@@ -50,32 +49,7 @@ export interface ForwardRequest {
   readonly monoMs: () => number;
 }
 
-/**
- * How it ended. `finish` gives the client the last of it, and is to be called once the settle has
- * left.
- */
-export interface Forwarded {
-  readonly status: number;
-  /** What it is charged with; null: nothing, as for an error. */
-  readonly usage: Usage | null;
-  /** Whether `usage` is a guess: the response was cut, or the provider told no usage. */
-  readonly estimated: boolean;
-  /**
-   * Whether a provider worked on it: it answered, or was cut. False when none could be reached, or
-   * none said anything.
-   */
-  readonly executed: boolean;
-  readonly outcome: "complete" | "client_gone" | "upstream_error" | "upstream_cut";
-  readonly firstByteMonoMs: number | null;
-  /** What a log line should say beside the outcome. */
-  readonly note: string | null;
-  /**
-   * Set when another target may answer instead: nothing has gone to the client, and this one has
-   * failed.
-   */
-  readonly failed: TargetFailure | null;
-  readonly finish: () => void;
-}
+import type { Forwarded } from "./forwarded.js";
 
 type End = Pick<Forwarded, "status" | "outcome" | "finish">;
 

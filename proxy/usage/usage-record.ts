@@ -6,10 +6,24 @@ import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Price } from "../../shared/domain/price.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Target } from "../../shared/wire/message.js";
-import type { Forwarded } from "../upstream/forward.js";
 import { estimateSavedTokens } from "./estimate-tokens.js";
 import { type Costs, priceSavedTokens, priceUsage } from "./price-usage.js";
 import type { Usage } from "./read-usage.js";
+
+/** What came of a request at its provider, as far as the record says it. */
+export interface ProviderResult {
+  /** What the client was answered. */
+  readonly status: number;
+  /** What the request is charged with; null: nothing, as for an error. */
+  readonly usage: Usage | null;
+  /**
+   * Whether a provider worked on it: it answered, or was cut. False when none could be reached, or
+   * none responded.
+   */
+  readonly executed: boolean;
+  /** When the response began; null: it didn't. */
+  readonly firstByteMonoMs: number | null;
+}
 
 export interface Answered {
   readonly requestId: string;
@@ -38,7 +52,7 @@ const nothing: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "pri
 
 /** Null when no provider executed the request: none answered, or it never left. */
 export function usageRecord(
-  { executed, usage, status, firstByteMonoMs }: Forwarded,
+  { executed, usage, status, firstByteMonoMs }: ProviderResult,
   what: Executed,
 ): Execution | null {
   if (!executed) return null;

@@ -13,7 +13,7 @@ import { ResponseMeter } from "../../usage/response-meter.js";
 import { unansweredFailure } from "../errors/provider-failure.js";
 import { errorInsideSuccess } from "../errors/success-body.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
-import type { Forwarded } from "../forward.js";
+import type { Forwarded } from "../forwarded.js";
 import type { UpstreamCall, UpstreamSink } from "../upstream.js";
 import type { PassedRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 

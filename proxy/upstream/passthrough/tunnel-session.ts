@@ -12,7 +12,7 @@ import { SessionUsage } from "../../usage/session-usage.js";
 import { unansweredFailure } from "../errors/provider-failure.js";
 import { mapUpstreamError } from "../errors/upstream-error.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
-import type { Forwarded } from "../forward.js";
+import type { Forwarded } from "../forwarded.js";
 import { closeFrame, FrameReader } from "./frame-reader.js";
 import type { OpenSession, OpenSessions } from "./open-sessions.js";
 import type {

@@ -6,7 +6,8 @@ import { responsesToChat } from "../../../proxy/dialects/responses-to-chat/respo
 import { createAnswerTranslator } from "../../../proxy/dialects/translate-answer.js";
 import { translatedUpstream } from "../../../proxy/dialects/translated-upstream.js";
 import type { Translation } from "../../../proxy/dialects/translation/translation.js";
-import { type Forwarded, forward } from "../../../proxy/upstream/forward.js";
+import { forward } from "../../../proxy/upstream/forward.js";
+import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
 import type { UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { context } from "./samples.js";

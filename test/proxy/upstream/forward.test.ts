@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import t from "tap";
 import type { UpstreamFailure } from "../../../proxy/upstream/errors/upstream-failure.js";
-import { type Forwarded, type ForwardRequest, forward } from "../../../proxy/upstream/forward.js";
+import { type ForwardRequest, forward } from "../../../proxy/upstream/forward.js";
+import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
 import type { Upstream, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import {
   heldHeadBytesMax,

@@ -1,6 +1,6 @@
 import t from "tap";
 import type { UpstreamFailure } from "../../../../proxy/upstream/errors/upstream-failure.js";
-import type { Forwarded } from "../../../../proxy/upstream/forward.js";
+import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
 import type {
   PassedRequest,
   PassthroughUpstream,
