@@ -151,7 +151,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
   const closeAll = async (): Promise<void> => {
     models.stop();
     limiter.close();
-    for (const passage of passthroughUpstreams.values()) passage.close();
+    for (const upstream of passthroughUpstreams.values()) upstream.close();
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
   };
   const listener = await listenHttp({

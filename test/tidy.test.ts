@@ -85,7 +85,7 @@ const impure: Readonly<
   },
   "proxy/upstream/passthrough/http-proxy-upstream.ts": {
     kind: "adapter",
-    why: "the passage port on http-proxy, with agents that keep connections alive",
+    why: "the passthrough port on http-proxy, with agents that keep connections alive",
   },
   "proxy/upstream/http-upstream.ts": { kind: "adapter", why: "the upstream port on undici" },
   "proxy/main.ts": {

@@ -12,7 +12,7 @@ import type {
   UpstreamRequest,
   UpstreamSink,
 } from "../upstream/upstream.js";
-import type { Told } from "../usage/response-meter.js";
+import type { TranslationReport } from "../usage/response-meter.js";
 import { FailedAnswer, UntranslatableAnswer } from "./translation/translation.js";
 
 /**
@@ -25,7 +25,7 @@ export interface WholeAnswer {
 }
 
 /** An answer on its way into the client's dialect, in bytes. */
-export interface AnswerTranslator extends Told {
+export interface AnswerTranslator extends TranslationReport {
   /**
    * A piece of a whole answer, which is kept. Throws `UntranslatableAnswer` when it has grown too
    * large.

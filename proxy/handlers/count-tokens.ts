@@ -67,7 +67,7 @@ export async function countTokens(
     translator: null,
     hideUsageChunk: false,
     promptBytes: () => 0,
-    standIn: false,
+    hasFallback: false,
     monoMs,
   });
   record.end(forwarded.status, forwarded.outcome);

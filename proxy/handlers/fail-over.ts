@@ -20,8 +20,8 @@ export interface FailOver {
   /** All of the route, in order. Those that had no capacity before may have it now. */
   readonly targets: readonly Target[];
   readonly record: RequestRecord;
-  /** Sends the request to a target; `standIn`: another one is left after it. */
-  readonly send: (target: Target, headers: string[], standIn: boolean) => Promise<Forwarded>;
+  /** Sends the request to a target; `hasFallback`: another one is left after it. */
+  readonly send: (target: Target, headers: string[], hasFallback: boolean) => Promise<Forwarded>;
 }
 
 /**

@@ -86,16 +86,16 @@ async function serveCall(
   const { admission } = admitted;
   const { target } = admission;
   assert(target !== null, "who is admitted has a target");
-  const standIn = targets.length > 1 && call.repeatable;
+  const hasFallback = targets.length > 1 && call.repeatable;
   let forwarded = await send(
     gateway,
     exchange,
-    { target, call, headers: successHeaders(admitted.headers), standIn },
+    { target, call, headers: successHeaders(admitted.headers), hasFallback },
     record,
   );
-  if (standIn && forwarded.failed !== null) {
+  if (hasFallback && forwarded.failed !== null) {
     const again = (next: Target, headers: string[], more: boolean): Promise<Forwarded> =>
-      send(gateway, exchange, { target: next, call, headers, standIn: more }, record);
+      send(gateway, exchange, { target: next, call, headers, hasFallback: more }, record);
     forwarded = await failOver(
       { limiter: gateway.limiter, exchange, admission, targets, record, send: again },
       forwarded,
@@ -141,13 +141,13 @@ interface Sending {
   /** Those of the limits; the target is added to them. */
   readonly headers: string[];
   /** Whether another target is left. */
-  readonly standIn: boolean;
+  readonly hasFallback: boolean;
 }
 
 function send(
   gateway: Gateway,
   exchange: Exchange,
-  { target, call, headers, standIn }: Sending,
+  { target, call, headers, hasFallback }: Sending,
   record: RequestRecord,
 ): Promise<Forwarded> {
   const provider = gateway.providers.get(target.provider)!;
@@ -180,7 +180,7 @@ function send(
     translator,
     hideUsageChunk,
     promptBytes: () => call.promptBytes - savedBytes,
-    standIn,
+    hasFallback,
     monoMs: gateway.monoMs,
   });
 }

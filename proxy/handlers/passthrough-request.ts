@@ -58,7 +58,7 @@ export async function passthroughRequest(
   );
   if (admitted === null) return;
   const forwarded = await relayAnswer(exchange, {
-    passage: route.passage,
+    upstream: route.upstream,
     provider: target.provider,
     request: {
       method: exchange.method,
@@ -78,7 +78,7 @@ export async function passthroughRequest(
 
 export interface PassthroughRoute {
   readonly provider: ProviderConfig;
-  readonly passage: PassthroughUpstream;
+  readonly upstream: PassthroughUpstream;
   /** At the provider's origin. */
   readonly path: string;
   /** With its question mark, or empty. */
@@ -100,8 +100,8 @@ export function passthroughRoute(
       "not_found_error",
       `no provider ${JSON.stringify(named.slice(0, 64))} is configured`,
     );
-  const passage = passthroughUpstreams.get(name);
-  if (passage === undefined)
+  const upstream = passthroughUpstreams.get(name);
+  if (upstream === undefined)
     return invalid(
       `provider ${name} is a simulator: there is nothing behind it to which a request could be passed`,
     );
@@ -112,7 +112,7 @@ export function passthroughRoute(
   const provider = providers.get(name)!;
   return {
     provider,
-    passage,
+    upstream,
     path: originPath(provider.baseUrl, rest),
     query: passedQuery(query, provider.apiVersion),
   };

@@ -155,7 +155,7 @@ async function runSession(
   record: RequestRecord,
 ): Promise<void> {
   const forwarded = await tunnelSession(exchange, webSocket, {
-    passage: gateway.passthroughUpstreams.get(target.provider)!,
+    upstream: gateway.passthroughUpstreams.get(target.provider)!,
     provider: target.provider,
     path,
     requestHeaders: handshakeHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader),

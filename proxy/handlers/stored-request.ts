@@ -201,7 +201,7 @@ function send(
     translator: null,
     hideUsageChunk: false,
     promptBytes: () => 0,
-    standIn: more,
+    hasFallback: more,
     monoMs: gateway.monoMs,
   });
 }

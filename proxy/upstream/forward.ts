@@ -11,7 +11,7 @@ import type { Exchange } from "../http/exchange.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
 import { mustBeJson, wholeForm } from "../usage/answer-form.js";
 import type { MeteredUsage } from "../usage/count-usage.js";
-import { ResponseMeter, type Told } from "../usage/response-meter.js";
+import { ResponseMeter, type TranslationReport } from "../usage/response-meter.js";
 import { failoverReason, type TargetFailure } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
 import {
@@ -37,7 +37,7 @@ export interface ForwardRequest {
    * What a provider of another dialect tells of its usage: the answer that the client gets may have
    * no words for it, or there may be none. Null: the answer tells it.
    */
-  readonly translator: (Told & { readonly failed: boolean }) | null;
+  readonly translator: (TranslationReport & { readonly failed: boolean }) | null;
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: () => number;
@@ -45,7 +45,7 @@ export interface ForwardRequest {
    * Another target can take over: the head of a stream waits until an answer begins, so that
    * nothing is out before.
    */
-  readonly standIn: boolean;
+  readonly hasFallback: boolean;
   readonly monoMs: () => number;
 }
 
@@ -105,7 +105,7 @@ class Forwarding implements UpstreamSink {
     this.#headers = headers;
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.#seen.beginStream(this.#what.hideUsageChunk);
-      if (this.#what.standIn) this.#head = new StreamHead();
+      if (this.#what.hasFallback) this.#head = new StreamHead();
       else this.#exchange.begin(this.#status, this.#headers);
       return;
     }

@@ -33,7 +33,7 @@ export interface Asked {
  * What the translation of an answer reports of it beside the bytes that go to the client: the meter
  * sees only those.
  */
-export interface Told {
+export interface TranslationReport {
   /** The usage as the provider reported it, in its own fields; null or undefined: none. */
   readonly usage: unknown;
   /**
@@ -54,7 +54,7 @@ export type WholeForm = "json" | "text" | "bytes" | "free";
 export class ResponseMeter {
   readonly #asked: Asked;
   /** Null: the answer passes in the provider's own words. */
-  readonly #told: Told | null;
+  readonly #told: TranslationReport | null;
   #form: WholeForm = "free";
   #unread: string | null = null;
   /** Set for a stream of events. */
@@ -64,7 +64,7 @@ export class ResponseMeter {
   #kept: Buffer[] | null = null;
   #bytes = 0;
 
-  constructor(asked: Asked, told: Told | null) {
+  constructor(asked: Asked, told: TranslationReport | null) {
     this.#asked = asked;
     this.#told = told;
   }

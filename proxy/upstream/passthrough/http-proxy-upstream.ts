@@ -25,7 +25,7 @@ import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import { asUpstreamFailure } from "../errors/upstream-failure.js";
 import type { Watched } from "../timeout-watch.js";
 import type { RequestBody, UpstreamCall, UpstreamSink } from "../upstream.js";
-import type { PassedRequest, PassthroughUpstream } from "./passthrough-upstream.js";
+import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 import { Tunnel } from "./tunnel.js";
 
 /**
@@ -93,7 +93,7 @@ export function createHttpProxyUpstream(provider: ProviderConfig): PassthroughUp
       ...credentialHeadersAt(provider, path),
     ]);
   return {
-    pass(request: PassedRequest, sink: UpstreamSink): UpstreamCall {
+    send(request: PassthroughRequest, sink: UpstreamSink): UpstreamCall {
       const call = new PassCall(sink, deadlines, provider);
       const standIn = call.standIn(
         request,
@@ -189,7 +189,7 @@ class PassCall implements UpstreamCall, Watched {
     this.#provider = provider;
   }
 
-  standIn({ path, body }: PassedRequest, headers: Record<string, string>): StandIn {
+  standIn({ path, body }: PassthroughRequest, headers: Record<string, string>): StandIn {
     const standIn = Readable.from(
       body === null ? nothing : Buffer.isBuffer(body) ? body : this.#watched(body.pieces),
       { objectMode: false },

@@ -6,7 +6,7 @@ import type { ClientSocket } from "../../http/exchange.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { RequestBody, UpstreamCall, UpstreamSink } from "../upstream.js";
 
-export interface PassedRequest {
+export interface PassthroughRequest {
   readonly method: string;
   /** At the provider's origin, with its query. */
   readonly path: string;
@@ -54,14 +54,14 @@ export interface TunnelCall {
 }
 
 export interface PassthroughUpstream {
-  pass(request: PassedRequest, sink: UpstreamSink): UpstreamCall;
+  send(request: PassthroughRequest, sink: UpstreamSink): UpstreamCall;
   /**
    * The answer to the handshake goes to the client by itself when the provider switches, else it is
    * the sink's affair.
    */
   tunnel(
     client: ClientSocket,
-    request: Omit<PassedRequest, "method" | "body">,
+    request: Omit<PassthroughRequest, "method" | "body">,
     sink: TunnelSink,
   ): TunnelCall;
   /** As `Upstream.redact`. */

@@ -15,12 +15,12 @@ import { errorInsideSuccess } from "../errors/success-body.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { Forwarded } from "../forwarded.js";
 import type { UpstreamCall, UpstreamSink } from "../upstream.js";
-import type { PassedRequest, PassthroughUpstream } from "./passthrough-upstream.js";
+import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 
 export interface RelayRequest {
-  readonly passage: PassthroughUpstream;
+  readonly upstream: PassthroughUpstream;
   readonly provider: string;
-  readonly request: PassedRequest;
+  readonly request: PassthroughRequest;
   /**
    * The headers of our limits, which stand where the provider tells none; and those that stand in
    * any case.
@@ -69,7 +69,7 @@ class Relaying implements UpstreamSink {
 
   start(): void {
     this.#exchange.onGone(() => this.#onGone());
-    this.#call = this.#what.passage.pass(this.#what.request, this);
+    this.#call = this.#what.upstream.send(this.#what.request, this);
     if (this.#ended) this.#call.abort();
   }
 
@@ -154,7 +154,7 @@ class Relaying implements UpstreamSink {
         return this.#exchange.reply(
           this.#status,
           this.#headers,
-          this.#status >= 400 ? this.#what.passage.redact(text) : text,
+          this.#status >= 400 ? this.#what.upstream.redact(text) : text,
           "latin1",
         );
       this.#begin();

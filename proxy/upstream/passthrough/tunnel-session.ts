@@ -23,7 +23,7 @@ import type {
 } from "./passthrough-upstream.js";
 
 export interface TunnelRequest {
-  readonly passage: PassthroughUpstream;
+  readonly upstream: PassthroughUpstream;
   readonly provider: string;
   readonly path: string;
   readonly requestHeaders: readonly string[];
@@ -75,7 +75,7 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   start(client: ClientSocket): void {
     this.#exchange.onGone(() => this.#onGone());
-    this.#call = this.#what.passage.tunnel(
+    this.#call = this.#what.upstream.tunnel(
       client,
       { path: this.#what.path, headers: this.#what.requestHeaders },
       this,
@@ -106,8 +106,8 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   onAnswer(status: number, rawHeaders: readonly string[], body: Buffer): void {
     this.#answered(status);
-    const { passage, provider, asIs, limits, headers } = this.#what;
-    const text = passage.redact(body.toString("latin1"));
+    const { upstream, provider, asIs, limits, headers } = this.#what;
+    const text = upstream.redact(body.toString("latin1"));
     if (asIs)
       return this.#end({
         status,

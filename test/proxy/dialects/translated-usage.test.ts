@@ -23,7 +23,7 @@ interface Script {
   /** How it ends. Left: by the client. */
   readonly ends?: "whole" | "left" | "broken";
   /** Another target could answer instead. */
-  readonly standIn?: boolean;
+  readonly hasFallback?: boolean;
 }
 
 /** Of a translated stream. */
@@ -35,7 +35,7 @@ async function chargedFor({
   translation,
   said,
   ends = "whole",
-  standIn = false,
+  hasFallback = false,
 }: Script): Promise<Forwarded & { /** What the client got. */ readonly body: string }> {
   const exchange = new FakeExchange({ path: `/v1/${operation}` });
   let sink: UpstreamSink | null = null;
@@ -63,7 +63,7 @@ async function chargedFor({
     translator,
     hideUsageChunk: false,
     promptBytes: () => promptBytes,
-    standIn,
+    hasFallback,
     monoMs: () => 1,
   });
   sink!.onHead(200, ["content-type", isStream ? "text/event-stream" : "application/json"]);
@@ -241,8 +241,8 @@ t.test(
       ["a list", JSON.stringify([{ ...video, usage: cached }]), toldOfIt, false],
     ];
     for (const [what, said, usage, estimated] of table) {
-      for (const standIn of [false, true]) {
-        const forwarded = await chargedFor({ ...toChat, said, standIn });
+      for (const hasFallback of [false, true]) {
+        const forwarded = await chargedFor({ ...toChat, said, hasFallback });
         t.match(
           forwarded,
           {
@@ -271,7 +271,7 @@ t.test("what is no answer at all is another target's to give, and isn't charged"
     JSON.stringify("text"),
   ]) {
     t.match(
-      await chargedFor({ ...toChat, said, standIn: true }),
+      await chargedFor({ ...toChat, said, hasFallback: true }),
       {
         status: 502,
         outcome: "upstream_error",
@@ -298,7 +298,7 @@ t.test(
         operation: "messages",
         translation: messagesToChat,
         said: failed,
-        standIn: true,
+        hasFallback: true,
       }),
       {
         status: 502,
@@ -322,7 +322,7 @@ t.test("an error in the place of an answer stays unmetered", async (t) => {
     failed: {},
   });
   t.match(
-    await chargedFor({ ...toChat, said: [said], standIn: true }),
+    await chargedFor({ ...toChat, said: [said], hasFallback: true }),
     { usage: null, estimated: false, outcome: "upstream_error", failed: {} },
     "at the beginning of a stream",
   );
@@ -339,11 +339,11 @@ t.test(
       ],
     ];
     for (const [what, one] of first) {
-      for (const standIn of [false, true])
+      for (const hasFallback of [false, true])
         t.match(
-          await chargedFor({ ...toChat, said: [one, ...begun], standIn }),
+          await chargedFor({ ...toChat, said: [one, ...begun], hasFallback }),
           {
-            status: standIn ? 502 : 200,
+            status: hasFallback ? 502 : 200,
             outcome: "upstream_error",
             usage: guessed(0),
             estimated: true,
@@ -430,7 +430,7 @@ t.test(
       t.match(body, error);
       t.ok(body.includes(message) && body.includes("12345678"));
       t.equal(usage!.outputTokens > eventCharsMax / 5, text, "as text; a picture isn't");
-      const atOnce = await chargedFor({ ...client, said: said.slice(-1), standIn: true });
+      const atOnce = await chargedFor({ ...client, said: said.slice(-1), hasFallback: true });
       t.match(atOnce, {
         status: 502,
         outcome: "upstream_error",
@@ -458,7 +458,7 @@ t.test(
               translation,
               said,
               ends,
-              standIn: true,
+              hasFallback: true,
             }),
             { usage: null, failed: {} },
           );

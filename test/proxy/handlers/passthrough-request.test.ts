@@ -22,8 +22,8 @@ function gateway(passthrough: boolean): Gateway {
     models: { current: () => buildCatalog(providers, [], new Map()) },
     providers: new Map(providers.map((provider) => [provider.name, provider])),
     passthroughUpstreams: new Map([
-      ["openai", "passage"],
-      ["azure", "passage"],
+      ["openai", "upstream"],
+      ["azure", "upstream"],
     ]),
   } as unknown as Gateway;
 }

@@ -54,7 +54,7 @@ class Forwarding {
       translator: null,
       hideUsageChunk: false,
       promptBytes: () => promptBytes,
-      standIn: false,
+      hasFallback: false,
       monoMs: () => 77,
       ...what,
     });
@@ -598,7 +598,7 @@ t.test(
       "data: x\r\n\r\n",
     ];
     for (const beginning of beginnings) {
-      const forwarding = new Forwarding({ standIn: true })
+      const forwarding = new Forwarding({ hasFallback: true })
         .head(200, eventStream)
         .data(
           ": PROCESSING\n\n",
@@ -618,7 +618,7 @@ t.test(
         `: PROCESSING\n\nevent: ping\ndata: {"type": "ping"}\n\n${azuresFirst}${beginning}${done}`,
       );
     }
-    const open = new Forwarding({ standIn: true }).head(200, eventStream).data("data: x").end();
+    const open = new Forwarding({ hasFallback: true }).head(200, eventStream).data("data: x").end();
     t.match(await open.finished(), { outcome: "complete", failed: null });
     t.equal(
       open.exchange.body.toString(),
@@ -630,14 +630,14 @@ t.test(
 
 t.test("a head isn't held beyond a size, nor beyond a time when something comes", async (t) => {
   const comment = `:${"x".repeat(1022)}\n`;
-  const long = new Forwarding({ standIn: true }).head(200, eventStream);
+  const long = new Forwarding({ hasFallback: true }).head(200, eventStream);
   for (let i = 0; i < heldHeadBytesMax / comment.length; i++) long.data(comment);
   t.same(long.exchange.calls, []);
   long.data(comment);
   t.equal(long.exchange.calls[0], "begin");
   t.equal(long.exchange.body.length, heldHeadBytesMax + comment.length);
   let now = 0;
-  const slow = new Forwarding({ standIn: true, monoMs: () => now })
+  const slow = new Forwarding({ hasFallback: true, monoMs: () => now })
     .head(200, eventStream)
     .data(": a\n\n");
   now = heldHeadMs;
@@ -762,7 +762,7 @@ t.test(
       ["a wrong key", (it) => void it.head(401).data("{}").end(), null, 401],
     ];
     for (const [what, fails, why, status] of table) {
-      const forwarding = new Forwarding({ standIn: true });
+      const forwarding = new Forwarding({ hasFallback: true });
       fails(forwarding);
       t.ok(await forwarding.isOver(), what);
       t.same(forwarding.exchange.calls, [], what);
@@ -801,7 +801,7 @@ t.test(
       (it) => (it.head(200, eventStream), it.exchange.leave()),
     ];
     for (const fails of table) {
-      const forwarding = new Forwarding({ standIn: true });
+      const forwarding = new Forwarding({ hasFallback: true });
       fails(forwarding);
       t.equal((await forwarding.finished()).failed, null);
     }
@@ -1109,7 +1109,7 @@ const script = fc.record({
   ),
   leavesAt: fc.option(fc.nat(9)),
   hideUsageChunk: fc.boolean(),
-  standIn: fc.boolean(),
+  hasFallback: fc.boolean(),
 });
 
 t.test(
@@ -1119,8 +1119,8 @@ t.test(
     await fc.assert(
       fc.asyncProperty(
         script,
-        async ({ head, pieces, ending, leavesAt, hideUsageChunk, standIn }) => {
-          const forwarding = new Forwarding({ hideUsageChunk, standIn });
+        async ({ head, pieces, ending, leavesAt, hideUsageChunk, hasFallback }) => {
+          const forwarding = new Forwarding({ hideUsageChunk, hasFallback });
           const { exchange } = forwarding;
           const ends =
             ending === "end"

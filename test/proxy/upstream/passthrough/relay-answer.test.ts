@@ -2,7 +2,7 @@ import t from "tap";
 import type { UpstreamFailure } from "../../../../proxy/upstream/errors/upstream-failure.js";
 import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
 import type {
-  PassedRequest,
+  PassthroughRequest,
   PassthroughUpstream,
 } from "../../../../proxy/upstream/passthrough/passthrough-upstream.js";
 import {
@@ -22,7 +22,7 @@ const eventStream = ["content-type", "text/event-stream"];
 class Relaying {
   readonly exchange: FakeExchange;
   sink!: UpstreamSink;
-  request: PassedRequest | null = null;
+  request: PassthroughRequest | null = null;
   aborted = false;
   paused = false;
   forwarded: Forwarded | null = null;
@@ -30,8 +30,8 @@ class Relaying {
 
   constructor(what: Partial<RelayRequest> = {}, method = "POST") {
     this.exchange = new FakeExchange({ method, path: "/p/test/v1/any" });
-    const passage: PassthroughUpstream = {
-      pass: (request, sink) => {
+    const upstream: PassthroughUpstream = {
+      send: (request, sink) => {
         this.request = request;
         this.sink = sink;
         return {
@@ -47,7 +47,7 @@ class Relaying {
       close: () => {},
     };
     this.#promise = relayAnswer(this.exchange, {
-      passage,
+      upstream,
       provider: "test",
       request: { method, path: "/v1/any", headers: [], body: null },
       limits,
