@@ -8,7 +8,7 @@
  * NUL; one of the client's that does gets a second. In JSON a NUL has one spelling, so they can't
  * be mixed up.
  *
- * Not here: bodies that pass as they came; `model-body.ts` edits those in place.
+ * Not here: bodies that pass as they came; `edit-model-body.ts` edits those in place.
  */
 import { stringEnd } from "./scan-json.js";
 

@@ -15,6 +15,7 @@ import { subjectBytesMax } from "../../shared/bounds.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
+import { isUtf8Text } from "./is-utf8-text.js";
 import { type Kind, kindOf } from "./json-value.js";
 import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
 
@@ -158,87 +159,6 @@ function checkFields(operation: JsonOperation, fields: Fields): FieldProblem | n
   };
 }
 
-export interface BodyEdits {
-  /** The new value of the top-level `model`. */
-  readonly model?: string | undefined;
-  /** Asks the upstream for the usage chunk of a stream. */
-  readonly includeUsage?: true | undefined;
-}
-
-/**
- * The body with another model, and with `stream_options.include_usage` true. All other bytes are
- * the same; without an edit that changes something the very same Buffer comes back. `bytes` must be
- * a body that `parseModelBody` accepted; its `members` spare a second scan.
- */
-export function rewriteModelBody(
-  bytes: Buffer,
-  edits: BodyEdits,
-  members: readonly JsonMember[] | null = null,
-): Buffer {
-  if (edits.model === undefined && edits.includeUsage === undefined) return bytes;
-  members ??= scanObject(bytes.toString("latin1"));
-  const splices: Splice[] = [];
-  if (edits.model !== undefined)
-    splices.push(setMember(members, "model", JSON.stringify(edits.model)));
-  if (edits.includeUsage !== undefined) {
-    const splice = includeUsageSplice(bytes, members);
-    if (splice !== null) splices.push(splice);
-  }
-  return splices.length === 0
-    ? bytes
-    : applySplices(
-        bytes,
-        splices.sort((a, b) => a.start - b.start),
-      );
-}
-
-/** Bytes from `start` to `end` become `text`. */
-interface Splice {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
-
-/** Exchanges a member's value, or adds the member after the last one. */
-function setMember(members: readonly JsonMember[], key: string, value: string): Splice {
-  const member = lastMember(members, key);
-  if (member !== null) return { start: member.start, end: member.end, text: value };
-  const { end } = members[members.length - 1]!;
-  return { start: end, end, text: `,"${key}":${value}` };
-}
-
-/** Null when the body asks for usage already. */
-function includeUsageSplice(bytes: Buffer, members: readonly JsonMember[]): Splice | null {
-  const member = lastMember(members, "stream_options");
-  const text = member === null ? "null" : bytes.toString("latin1", member.start, member.end);
-  if (member === null || text === "null")
-    return setMember(members, "stream_options", '{"include_usage":true}');
-  const options = scanObject(text);
-  const start = member.start;
-  if (options.length === 0)
-    return { start: start + 1, end: start + 1, text: '"include_usage":true' };
-  const inner = lastMember(options, "include_usage");
-  if (inner !== null && text.slice(inner.start, inner.end) === "true") return null;
-  const splice = setMember(options, "include_usage", "true");
-  return { start: start + splice.start, end: start + splice.end, text: splice.text };
-}
-
-function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
-  let length = bytes.length;
-  for (const splice of splices)
-    length += Buffer.byteLength(splice.text) - (splice.end - splice.start);
-  const result = Buffer.allocUnsafe(length);
-  let read = 0;
-  let written = 0;
-  for (const splice of splices) {
-    written += bytes.copy(result, written, read, splice.start);
-    written += result.write(splice.text, written);
-    read = splice.end;
-  }
-  bytes.copy(result, written, read);
-  return result;
-}
-
 /**
  * Whether a key that matters may stand there twice. A quote within a text is escaped, so each of
  * these found once is one key, unless a key is spelt with escapes. Most bodies are done with this
@@ -288,44 +208,6 @@ function whyNotJson(bytes: Buffer): string {
   } catch (error) {
     return error instanceof Error ? error.message : "it is not valid JSON";
   }
-}
-
-/**
- * RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. Reads past the end give
- * undefined, which is no continuation.
- */
-function isUtf8Text(bytes: Buffer): boolean {
-  for (let i = 0; i < bytes.length; ) {
-    const first = bytes[i]!;
-    if (first < 0x80) {
-      i++;
-      continue;
-    }
-    const second = bytes[i + 1]!;
-    if (first < 0xc2 || first > 0xf4 || (second & 0xc0) !== 0x80) return false;
-    if (first < 0xe0) {
-      i += 2;
-      continue;
-    }
-    if (
-      (bytes[i + 2]! & 0xc0) !== 0x80 ||
-      (first === 0xe0 && second < 0xa0) ||
-      (first === 0xed && second > 0x9f)
-    )
-      return false;
-    if (first < 0xf0) {
-      i += 3;
-      continue;
-    }
-    if (
-      (bytes[i + 3]! & 0xc0) !== 0x80 ||
-      (first === 0xf0 && second < 0x90) ||
-      (first === 0xf4 && second > 0x8f)
-    )
-      return false;
-    i += 4;
-  }
-  return true;
 }
 
 function refuse(message: string, param: string): ModelBodyResult {

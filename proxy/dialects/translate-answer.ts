@@ -13,7 +13,7 @@ import { ElidedJson } from "../body/elided-json.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
 import { errorInsideSuccess, isSomeAnswer } from "../upstream/errors/success-body.js";
 import { beforeAnyText } from "../usage/event-reader.js";
-import { findUsage, usageAtEnd } from "../usage/read-usage.js";
+import { findUsage, usageAtEnd } from "../usage/find-usage.js";
 import { EventSplitter, formatEvent } from "./event-stream.js";
 import type { AnswerTranslator, WholeAnswer } from "./translated-upstream.js";
 import {

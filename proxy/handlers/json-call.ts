@@ -6,13 +6,9 @@ import { assert } from "../../shared/assert.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
+import { rewriteModelBody } from "../body/edit-model-body.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
-import {
-  type JsonOperation,
-  type ModelBody,
-  parseModelBody,
-  rewriteModelBody,
-} from "../body/model-body.js";
+import { type JsonOperation, type ModelBody, parseModelBody } from "../body/model-body.js";
 import { promptBytes } from "../body/prompt-bytes.js";
 import type { PromptDialect } from "../body/rewriters/rewrite-places.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";

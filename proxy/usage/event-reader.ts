@@ -7,7 +7,8 @@ import type { Operation } from "../../shared/operation.js";
 import type { ElidedJson } from "../body/elided-json.js";
 import { isErrorEvent } from "../body/error-body.js";
 import { stringEnd } from "../body/scan-json.js";
-import { findUsage, mergeUsage, readUsage, type UsageReading, usageInTail } from "./read-usage.js";
+import { findUsage, mergeUsage, usageInTail } from "./find-usage.js";
+import { readUsage, type UsageReading } from "./read-usage.js";
 
 /** Where the events of an operation can matter. */
 interface Places {

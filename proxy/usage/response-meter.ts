@@ -16,7 +16,8 @@ import {
   whenCut,
   whenTranslationCut,
 } from "./count-usage.js";
-import { absentUsage, findUsage, readUsage, type UsageReading, usageAtEnd } from "./read-usage.js";
+import { findUsage, usageAtEnd } from "./find-usage.js";
+import { absentUsage, readUsage, type UsageReading } from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 
 /** What was asked. */

@@ -8,7 +8,7 @@
 import { isAbsent, isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { errorBody } from "../../body/error-body.js";
-import { mergeUsage } from "../../usage/read-usage.js";
+import { mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
 import { finishReason } from "../translation/stop-reasons.js";

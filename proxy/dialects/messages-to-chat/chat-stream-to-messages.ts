@@ -8,7 +8,7 @@
 import { isAbsent, isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { errorBody } from "../../body/error-body.js";
-import { findUsage, mergeUsage } from "../../usage/read-usage.js";
+import { findUsage, mergeUsage } from "../../usage/find-usage.js";
 import { type CallPiece, chatPieces } from "../translation/chat-pieces.js";
 import { messagesErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";

@@ -7,7 +7,7 @@
  */
 import { unreachable } from "../../../shared/assert.js";
 import { readableResponseBytesMax } from "../../../shared/bounds.js";
-import { mergeUsage } from "../../usage/read-usage.js";
+import { mergeUsage } from "../../usage/find-usage.js";
 import type { CallPiece, ChatPiece, Logprob } from "../translation/chat-pieces.js";
 import {
   type AnswerContext,

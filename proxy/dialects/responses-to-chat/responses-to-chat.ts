@@ -6,7 +6,7 @@
 import { isObject } from "../../../shared/assert.js";
 import { errorBody } from "../../body/error-body.js";
 import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
-import { findUsage } from "../../usage/read-usage.js";
+import { findUsage } from "../../usage/find-usage.js";
 import { chatAnswerAsEvents } from "../translation/answer-as-events.js";
 import { chatPieces } from "../translation/chat-pieces.js";
 import {

@@ -1,0 +1,86 @@
+/**
+ * The two edits that Sluice may make to the body of a request to a model: another `model`, and
+ * `stream_options.include_usage`. All other bytes stay as the client wrote them.
+ */
+import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
+
+export interface BodyEdits {
+  /** The new value of the top-level `model`. */
+  readonly model?: string | undefined;
+  /** Asks the upstream for the usage chunk of a stream. */
+  readonly includeUsage?: true | undefined;
+}
+
+/**
+ * The body with another model, and with `stream_options.include_usage` true. All other bytes are
+ * the same; without an edit that changes something the very same Buffer comes back. `bytes` must be
+ * a body that `parseModelBody` accepted; its `members` spare a second scan.
+ */
+export function rewriteModelBody(
+  bytes: Buffer,
+  edits: BodyEdits,
+  members: readonly JsonMember[] | null = null,
+): Buffer {
+  if (edits.model === undefined && edits.includeUsage === undefined) return bytes;
+  members ??= scanObject(bytes.toString("latin1"));
+  const splices: Splice[] = [];
+  if (edits.model !== undefined)
+    splices.push(setMember(members, "model", JSON.stringify(edits.model)));
+  if (edits.includeUsage !== undefined) {
+    const splice = includeUsageSplice(bytes, members);
+    if (splice !== null) splices.push(splice);
+  }
+  return splices.length === 0
+    ? bytes
+    : applySplices(
+        bytes,
+        splices.sort((a, b) => a.start - b.start),
+      );
+}
+
+/** Bytes from `start` to `end` become `text`. */
+interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Exchanges a member's value, or adds the member after the last one. */
+function setMember(members: readonly JsonMember[], key: string, value: string): Splice {
+  const member = lastMember(members, key);
+  if (member !== null) return { start: member.start, end: member.end, text: value };
+  const { end } = members[members.length - 1]!;
+  return { start: end, end, text: `,"${key}":${value}` };
+}
+
+/** Null when the body asks for usage already. */
+function includeUsageSplice(bytes: Buffer, members: readonly JsonMember[]): Splice | null {
+  const member = lastMember(members, "stream_options");
+  const text = member === null ? "null" : bytes.toString("latin1", member.start, member.end);
+  if (member === null || text === "null")
+    return setMember(members, "stream_options", '{"include_usage":true}');
+  const options = scanObject(text);
+  const start = member.start;
+  if (options.length === 0)
+    return { start: start + 1, end: start + 1, text: '"include_usage":true' };
+  const inner = lastMember(options, "include_usage");
+  if (inner !== null && text.slice(inner.start, inner.end) === "true") return null;
+  const splice = setMember(options, "include_usage", "true");
+  return { start: start + splice.start, end: start + splice.end, text: splice.text };
+}
+
+function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
+  let length = bytes.length;
+  for (const splice of splices)
+    length += Buffer.byteLength(splice.text) - (splice.end - splice.start);
+  const result = Buffer.allocUnsafe(length);
+  let read = 0;
+  let written = 0;
+  for (const splice of splices) {
+    written += bytes.copy(result, written, read, splice.start);
+    written += result.write(splice.text, written);
+    read = splice.end;
+  }
+  bytes.copy(result, written, read);
+  return result;
+}

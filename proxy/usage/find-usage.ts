@@ -1,0 +1,106 @@
+/**
+ * Where the usage object stands in an answer or in the events of a stream, and how the usage of
+ * several events is put together.
+ *
+ * Not here: what its fields mean (`read-usage.ts`).
+ */
+import { isAbsent, isObject } from "../../shared/assert.js";
+import { parseJson } from "../body/json-value.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The usage object of an answer or of a stream's event: at the top, or where Groq (`x_groq`), the
+ * Responses API (`response`) and Anthropic (`message`) put it in streams. Gemini's own API calls it
+ * `usageMetadata`; a stream of its chunks may be one array, in which the last one tells all.
+ */
+export function findUsage(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.length > 0 && !Array.isArray(value.at(-1)) ? findUsage(value.at(-1)) : undefined;
+  if (!isObject(value)) return undefined;
+  if (isObject(value["usage"])) return value["usage"];
+  if (isObject(value["usageMetadata"])) return value["usageMetadata"];
+  for (const place of ["x_groq", "response", "message"]) {
+    const inner = value[place];
+    if (isObject(inner) && isObject(inner["usage"])) return inner["usage"];
+  }
+  return value["usage"];
+}
+
+/**
+ * The usage at the end of a whole answer without parsing all of it: `{ usage, … }`, the members
+ * from there on; null when the answer has to be parsed to know. A quote within a text is escaped,
+ * so what is found is a key or a value; only behind a key of the outermost object are all braces
+ * closed again. An answer that may hold an error is parsed, since an error decides what the answer
+ * is.
+ */
+export function usageAtEnd(text: string): unknown {
+  const at = text.lastIndexOf('"usage"');
+  if (at === -1 || text.includes('"error"')) return null;
+  try {
+    const end = JSON.parse(`{${text.slice(at)}`) as Fields;
+    // A null may stand beside the real one, elsewhere.
+    return isObject(end["usage"]) ? end : null;
+  } catch {
+    // It stands deeper, or is a value.
+    return null;
+  }
+}
+
+/**
+ * The usage in the last bytes of a stream's event whose beginning isn't known; undefined when they
+ * hold none. It stands at the top or one level below, as in `findUsage`: anywhere else, the braces
+ * behind it don't close.
+ */
+export function usageInTail(tail: string): unknown {
+  const at = tail.lastIndexOf('"usage"');
+  if (at === -1) return undefined;
+  const lineEnd = tail.indexOf("\n", at);
+  const rest = lineEnd === -1 ? tail.slice(at) : tail.slice(at, lineEnd);
+  const usage = findUsage(parseJson(`{${rest}`) ?? parseJson(`{"response":{${rest}`));
+  return isObject(usage) ? usage : undefined;
+}
+
+/**
+ * What a stream has told of its usage after one more event of it. Counts are of the whole answer so
+ * far, never of a part: Anthropic tells the input first and the output at the end, others all of it
+ * again and again. So each field is the later one's. What that leaves out, has as null, or as 0
+ * where there was more, is as it was; but a total and a cost go with the counts that they came
+ * with.
+ */
+export function mergeUsage(earlier: unknown, later: unknown): unknown {
+  if (!isObject(earlier) || !isObject(later)) return later ?? earlier;
+  let merged: Record<string, unknown> | null = null;
+  for (const name in earlier) {
+    if (
+      !isMore(earlier[name], later[name]) ||
+      (ofCounts.has(name) && counts.some((count) => isMore(later[count], 0)))
+    )
+      continue;
+    merged ??= { ...later };
+    merged[name] = earlier[name];
+  }
+  return merged ?? later;
+}
+
+const counts = [
+  "prompt_tokens",
+  "input_tokens",
+  "promptTokenCount",
+  "completion_tokens",
+  "output_tokens",
+  "candidatesTokenCount",
+];
+const ofCounts: ReadonlySet<string> = new Set([
+  "total_tokens",
+  "totalTokenCount",
+  "cost",
+  "cost_details",
+  "is_byok",
+  "cost_in_usd_ticks",
+]);
+
+/** Whether a field says something that another one for it doesn't. */
+function isMore(value: unknown, other: unknown): boolean {
+  return !isAbsent(value) && (isAbsent(other) || (other === 0 && value !== 0));
+}
