@@ -1,11 +1,8 @@
 /** The proxy's table of contents: route, caller, handler, log line. */
 
 import { unreachable } from "../shared/assert.js";
-import { redactKeys } from "../shared/domain/managed-key.js";
-import { costUsd } from "../shared/domain/money.js";
-import { targetName } from "../shared/domain/target-name.js";
 import { plainFailure } from "../shared/error-code.js";
-import { type Authentication, authenticate, type Caller } from "./auth/authenticate.js";
+import { authenticate } from "./auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
 import type { Gateway } from "./gateway.js";
 import { handleAdmin } from "./handlers/admin/admin-api.js";
@@ -21,162 +18,106 @@ import { refuseCaller } from "./handlers/refuse-caller.js";
 import { replyModel, replyModels } from "./handlers/reply-model.js";
 import { storedRequest, submitBatch } from "./handlers/stored-request.js";
 import type { Exchange } from "./http/exchange.js";
-import { type Endpoint, type LimitedOperation, matchRoute } from "./http/match-route.js";
+import {
+  type Endpoint,
+  isLimited,
+  isModelOperation,
+  matchRoute,
+  type RouteMatch,
+} from "./http/match-route.js";
 import { replyFailure } from "./http/respond.js";
-import { headerWithProtocolKey } from "./http/web-socket-handshake.js";
-import { RequestRecord } from "./request-record.js";
+import { withProtocolKey } from "./http/web-socket-handshake.js";
+import type { RequestContext } from "./request-context.js";
+import { logRequest, RequestRecord } from "./request-record.js";
 
 /** Answers one request and logs it. Never rejects: a failure of our own ends the process. */
 export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
-  const startedMonoMs = gateway.monoMs();
-  const record = new RequestRecord(startedMonoMs);
-  const serving = dispatch(gateway, exchange, record);
-  if (serving !== undefined) await serving;
-  logRequest(gateway, exchange, record, startedMonoMs);
+  const record = new RequestRecord(gateway.monoMs());
+  await answerRequest(gateway, exchange, record);
+  logRequest(gateway.log, { exchange, record, endedMonoMs: gateway.monoMs() });
 }
 
-/** Undefined when it is answered already. */
-function dispatch(
+async function answerRequest(
   gateway: Gateway,
   exchange: Exchange,
   record: RequestRecord,
-): Promise<void> | undefined {
+): Promise<void> {
   const match = matchRoute(exchange.method, exchange.path);
-  if (match.kind === "unknown") {
-    record.end(404, "refused");
-    return void replyFailure(
-      exchange,
-      match.area,
-      plainFailure(
-        404,
-        "not_found_error",
-        `unknown API endpoint: ${exchange.method} ${exchange.path}`,
-      ),
-    );
-  }
-  if (match.kind === "wrong-method") {
-    record.end(405, "refused");
-    return void replyFailure(
-      exchange,
-      match.area,
-      plainFailure(
-        405,
-        "invalid_request_error",
-        `${exchange.method} is not allowed on ${exchange.path}: use ${match.allow}`,
-      ),
-      ["allow", match.allow],
-    );
-  }
-  if (match.area === "health") {
-    record.end(
-      match.endpoint === "health" ? replyHealth(gateway, exchange) : replyReady(gateway, exchange),
-      "answered",
-    );
-    return undefined;
-  }
-  const header = (name: string): string | undefined => exchange.header(name);
-  const authentication = authenticate(
+  if (match.kind !== "endpoint") return refuseRoute(exchange, record, match);
+  const { endpoint, area } = match;
+  if (endpoint === "health") return record.end(replyHealth(gateway, exchange), "answered");
+  if (endpoint === "ready") return record.end(replyReady(gateway, exchange), "answered");
+  const authentication = await authenticate(
     gateway.credentials,
-    match.area,
-    exchange.webSocket === null ? header : headerWithProtocolKey(header),
-    (name) => exchange.isRepeated(name),
+    area,
+    exchange.webSocket === null ? exchange : withProtocolKey(exchange),
   );
-  if (authentication instanceof Promise)
-    return authentication.then((later) => serveCaller(gateway, exchange, match, later, record));
-  return serveCaller(gateway, exchange, match, authentication, record);
-}
-
-type Match = Extract<ReturnType<typeof matchRoute>, { readonly kind: "endpoint" }>;
-
-function serveCaller(
-  gateway: Gateway,
-  exchange: Exchange,
-  match: Match,
-  authentication: Authentication,
-  record: RequestRecord,
-): Promise<void> | undefined {
-  if (!authentication.ok) return void refuseCaller(exchange, match.area, record, authentication);
+  if (!authentication.ok) return refuseCaller({ exchange, record }, area, authentication);
   const { caller } = authentication;
   if (caller.credential === "authenticated") record.identified(caller);
-  // What goes through an admission is judged there, in the same step as the limits.
-  if (isLimited(match.endpoint) && !mustAuthorizeFirst(gateway.limiter, caller, exchange))
-    return serve(gateway, exchange, match.endpoint, caller, record);
-  const authorized = authorizeCaller(gateway.limiter, caller, match.area);
-  if (authorized instanceof Promise)
-    return authorized.then((later) => serveAuthorized(gateway, exchange, match, later, record));
-  return serveAuthorized(gateway, exchange, match, authorized, record);
-}
-
-type Limited = LimitedOperation | "batch_submission" | "passthrough" | "realtime";
-
-function isLimited(endpoint: Endpoint): endpoint is Limited {
-  return limited.has(endpoint);
-}
-
-const limited: ReadonlySet<Endpoint> = new Set<Limited>([
-  "batch_submission",
-  "passthrough",
-  "realtime",
-  "chat_completions",
-  "responses",
-  "messages",
-  "embeddings",
-  "speech",
-  "transcriptions",
-  "translations",
-  "images",
-]);
-
-function serveAuthorized(
-  gateway: Gateway,
-  exchange: Exchange,
-  match: Match,
-  authorized: Authentication,
-  record: RequestRecord,
-): Promise<void> | undefined {
-  if (!authorized.ok) return void refuseCaller(exchange, match.area, record, authorized);
+  // The caller of a limited request is checked with its admission, in one question to the daemon.
+  if (isLimited(endpoint) && !mustAuthorizeFirst(gateway.limiter, caller, exchange))
+    return serve({ gateway, exchange, caller, record }, endpoint);
+  const authorized = await authorizeCaller(gateway.limiter, caller, area);
+  if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);
   record.identified(authorized.caller);
-  return serve(gateway, exchange, match.endpoint, authorized.caller, record);
+  return serve({ gateway, exchange, caller: authorized.caller, record }, endpoint);
+}
+
+function refuseRoute(
+  exchange: Exchange,
+  record: RequestRecord,
+  match: Exclude<RouteMatch, { readonly kind: "endpoint" }>,
+): void {
+  const { method, path } = exchange;
+  if (match.kind === "unknown") {
+    record.end(404, "refused");
+    return replyFailure(
+      exchange,
+      match.area,
+      plainFailure(404, "not_found_error", `unknown API endpoint: ${method} ${path}`),
+    );
+  }
+  record.end(405, "refused");
+  replyFailure(
+    exchange,
+    match.area,
+    plainFailure(
+      405,
+      "invalid_request_error",
+      `${method} is not allowed on ${path}: use ${match.allow}`,
+    ),
+    ["allow", match.allow],
+  );
 }
 
 function serve(
-  gateway: Gateway,
-  exchange: Exchange,
-  endpoint: Endpoint,
-  caller: Caller,
-  record: RequestRecord,
-): Promise<void> | undefined {
+  context: RequestContext,
+  endpoint: Exclude<Endpoint, "health" | "ready">,
+): Promise<void> {
+  if (isModelOperation(endpoint)) return modelRequest(context, endpoint);
   switch (endpoint) {
-    case "chat_completions":
-    case "responses":
-    case "messages":
-    case "embeddings":
-    case "speech":
-    case "transcriptions":
-    case "translations":
-    case "images":
-      return modelRequest(gateway, exchange, endpoint, caller, record);
     case "count_tokens":
-      return countTokens(gateway, exchange, caller, record);
+      return countTokens(context);
     case "files":
     case "batches":
-      return storedRequest(gateway, exchange, endpoint, caller, record);
+      return storedRequest(context, endpoint);
     case "stored_responses":
-      return storedRequest(gateway, exchange, "responses", caller, record);
-    case "passthrough":
-      return exchange.webSocket === null
-        ? passthroughRequest(gateway, exchange, caller, record)
-        : passthroughSession(gateway, exchange, exchange.webSocket, caller, record);
-    case "realtime":
-      return realtimeSession(gateway, exchange, caller, record);
+      return storedRequest(context, "responses");
     case "batch_submission":
-      return submitBatch(gateway, exchange, caller, record);
+      return submitBatch(context);
+    case "passthrough":
+      return context.exchange.webSocket === null
+        ? passthroughRequest(context)
+        : passthroughSession(context, context.exchange.webSocket);
+    case "realtime":
+      return realtimeSession(context);
     case "model":
-      return replyModel(gateway, exchange, record);
+      return replyModel(context);
     case "models":
-      return void replyModels(gateway, exchange, record);
+      return replyModels(context);
     case "usage":
-      return replyUsage(gateway, exchange, caller, record);
+      return replyUsage(context);
     case "rate-limits":
     case "rate-limits-reset-one":
     case "rate-limits-reset":
@@ -184,51 +125,13 @@ function serve(
     case "budgets-reset-one":
     case "budgets-reset":
     case "budgets-settings":
-      return handleAdmin(gateway, exchange, endpoint, record);
+      return handleAdmin(context, endpoint);
     case "auth-keys":
     case "auth-keys-deactivate":
-      return handleAuthKeys(gateway, exchange, endpoint, record);
+      return handleAuthKeys(context, endpoint);
     case "explain":
-      return explainRequest(gateway, exchange, record);
-    case "health":
-    case "ready":
-      throw new Error("assertion failed: health is answered before credentials are asked for");
+      return explainRequest(context);
     default:
       return unreachable(endpoint);
   }
-}
-
-/** One line per request. Names, ids and counts only: no header and no body ever gets here. */
-function logRequest(
-  gateway: Gateway,
-  exchange: Exchange,
-  record: RequestRecord,
-  startedMonoMs: number,
-): void {
-  const level =
-    record.outcome === "answered" && (exchange.path === "/health" || exchange.path === "/ready")
-      ? "debug"
-      : "info";
-  const text = JSON.stringify;
-  let fields = `"request_id":"${exchange.id}","method":"${exchange.method}","path":${text(redactKeys(exchange.path))},"status":${record.status},"outcome":"${record.outcome}","ms":${sinceMs(startedMonoMs, gateway.monoMs())}`;
-  if (record.userPath !== null) fields += `,"user_path":${text(record.userPath)}`;
-  if (record.keyId !== "") fields += `,"key":"${record.keyId}"`;
-  if (record.model !== null) fields += `,"model":${text(record.model)}`;
-  if (record.target !== null) fields += `,"target":${text(targetName(record.target))}`;
-  if (record.tried !== null)
-    fields += `,"tries":${record.tries},"tried":${text(record.tried.map(({ target, why }) => ({ target: targetName(target), why })))}`;
-  if (record.firstByteMonoMs !== null)
-    fields += `,"first_byte_ms":${sinceMs(startedMonoMs, record.firstByteMonoMs)}`;
-  if (record.usage !== null)
-    fields += `,"tokens":${record.usage.totalTokens},"input_tokens":${record.usage.inputTokens},"output_tokens":${record.usage.outputTokens}`;
-  if (record.cost !== null) fields += `,"cost_usd":${costUsd(record.cost)}`;
-  if (record.savedBytes > 0) fields += `,"rewrite_bytes_saved":${record.savedBytes}`;
-  if (record.estimated) fields += ',"estimated":true';
-  if (record.note !== null) fields += `,"note":${text(record.note)}`;
-  gateway.log.line(level, fields, "request");
-}
-
-/** Milliseconds with one decimal. */
-function sinceMs(fromMonoMs: number, toMonoMs: number): number {
-  return Math.round((toMonoMs - fromMonoMs) * 10) / 10;
 }

@@ -2,8 +2,12 @@
  * What one request leaves behind: its log line, and what the usage record takes from the way the
  * request went. Handlers fill it; nothing here decides anything.
  */
-import type { PicoUsd } from "../shared/domain/money.js";
+import { redactKeys } from "../shared/domain/managed-key.js";
+import { costUsd, type PicoUsd } from "../shared/domain/money.js";
+import { targetName } from "../shared/domain/target-name.js";
+import type { Log } from "../shared/log.js";
 import type { Target } from "../shared/wire/message.js";
+import type { Exchange } from "./http/exchange.js";
 import type { Forwarded } from "./upstream/forwarded.js";
 import type { Usage } from "./usage/read-usage.js";
 
@@ -16,20 +20,20 @@ export type Outcome =
   | "over_budget"
   | "limiter_unavailable";
 
-/** A target that failed, and why: a status, or what the network said. */
+/** A target that failed, and why: a status, or an error of the network. */
 export interface Tried {
   readonly target: Target;
   readonly why: string;
 }
 
-/** What the log line of a request says. Filled on the way, written once at the end. */
+/** Filled on the way, written once at the end. */
 export class RequestRecord {
   /** Null as long as it isn't known for sure. */
   userPath: string | null = null;
   /** Empty without a managed key. */
   keyId = "";
   model: string | null = null;
-  /** Where the answer is from. */
+  /** The one whose answer, or failure, the client got. */
   target: Target | null = null;
   /**
    * The attempts that failed so that another target could answer instead, in order; null when none
@@ -45,7 +49,7 @@ export class RequestRecord {
   /** Null: not executed, unpriced, or usage is off. */
   cost: PicoUsd | null = null;
   estimated = false;
-  /** What rewriters took out of the prompt, at the target that was asked last. */
+  /** What rewriters took out of the prompt, at the target that was tried last. */
   savedBytes = 0;
   firstByteMonoMs: number | null = null;
   readonly startedMonoMs: number;
@@ -54,7 +58,7 @@ export class RequestRecord {
     this.startedMonoMs = startedMonoMs;
   }
 
-  /** Who called, once that is sure. */
+  /** The caller, once it is sure. */
   identified({ userPath, keyId }: { readonly userPath: string; readonly keyId: string }): void {
     this.userPath = userPath;
     this.keyId = keyId;
@@ -65,11 +69,47 @@ export class RequestRecord {
     this.outcome = outcome;
   }
 
-  forwarded(what: Forwarded): void {
-    this.end(what.status, what.outcome);
-    this.usage = what.usage;
-    this.estimated = what.estimated;
-    this.firstByteMonoMs = what.firstByteMonoMs;
-    this.note = what.note;
+  forwarded({ status, outcome, usage, estimated, firstByteMonoMs, note }: Forwarded): void {
+    this.end(status, outcome);
+    this.usage = usage;
+    this.estimated = estimated;
+    this.firstByteMonoMs = firstByteMonoMs;
+    this.note = note;
   }
+}
+
+interface EndedRequest {
+  readonly exchange: Exchange;
+  readonly record: RequestRecord;
+  readonly endedMonoMs: number;
+}
+
+/** One line per request. Names, ids and counts only: no header and no body ever gets here. */
+export function logRequest(log: Log, { exchange, record, endedMonoMs }: EndedRequest): void {
+  const level =
+    record.outcome === "answered" && (exchange.path === "/health" || exchange.path === "/ready")
+      ? "debug"
+      : "info";
+  const text = JSON.stringify;
+  let fields = `"request_id":"${exchange.id}","method":"${exchange.method}","path":${text(redactKeys(exchange.path))},"status":${record.status},"outcome":"${record.outcome}","ms":${roundedMs(endedMonoMs - record.startedMonoMs)}`;
+  if (record.userPath !== null) fields += `,"user_path":${text(record.userPath)}`;
+  if (record.keyId !== "") fields += `,"key":"${record.keyId}"`;
+  if (record.model !== null) fields += `,"model":${text(record.model)}`;
+  if (record.target !== null) fields += `,"target":${text(targetName(record.target))}`;
+  if (record.tried !== null)
+    fields += `,"tries":${record.tries},"tried":${text(record.tried.map(({ target, why }) => ({ target: targetName(target), why })))}`;
+  if (record.firstByteMonoMs !== null)
+    fields += `,"first_byte_ms":${roundedMs(record.firstByteMonoMs - record.startedMonoMs)}`;
+  if (record.usage !== null)
+    fields += `,"tokens":${record.usage.totalTokens},"input_tokens":${record.usage.inputTokens},"output_tokens":${record.usage.outputTokens}`;
+  if (record.cost !== null) fields += `,"cost_usd":${costUsd(record.cost)}`;
+  if (record.savedBytes > 0) fields += `,"rewrite_bytes_saved":${record.savedBytes}`;
+  if (record.estimated) fields += ',"estimated":true';
+  if (record.note !== null) fields += `,"note":${text(record.note)}`;
+  log.line(level, fields, "request");
+}
+
+/** To a tenth. */
+function roundedMs(ms: number): number {
+  return Math.round(ms * 10) / 10;
 }

@@ -9,6 +9,7 @@ import { normalizeUserPath } from "../../shared/domain/user-path.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Claimed } from "../../shared/wire/message.js";
 import { isGiven } from "../http/copy-headers.js";
+import type { RequestHeaders } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
 import { looksLikeJwt } from "./jwt-path.js";
 import type { JwtVerifier } from "./jwt-verifier.js";
@@ -47,42 +48,33 @@ export type Authentication =
   /** `note` is for the log alone: callers learn nothing from a refusal. */
   | { readonly ok: false; readonly failure: Failure; readonly note?: string };
 
-type Header = (name: string) => string | undefined;
-
 /** The one answer to a token that opens nothing, whatever is wrong with it. */
 export const wrongToken: Failure = unauthorized("authentication failed");
 
-/**
- * The caller of a request to `area`, or the refusal; later only for a JWT that wasn't seen lately.
- * `header` reads a request header by its lower-case name, `isRepeated` tells whether it came twice.
- */
-export function authenticate(
+/** The caller of a request to `area`, or the refusal. Waits only for a JWT's signature. */
+export async function authenticate(
   credentials: Credentials,
   area: Area,
-  header: Header,
-  isRepeated: (name: string) => boolean = () => false,
-): Authentication | Promise<Authentication> {
+  headers: RequestHeaders,
+): Promise<Authentication> {
   const { masterKey, jwt } = credentials;
-  const token = bearerToken(header);
+  const token = bearerToken(headers);
   const wrong = typeof token === "string" ? wrongToken : token;
   if (typeof token === "string") {
-    if (masterKey !== null && credentials.sameSecret(token, masterKey))
-      return authenticatedWith(
-        headerCaller(credentials, area, "authenticated", wrong, header, isRepeated),
-      );
-    if (looksLikeManagedKey(token))
-      return {
-        ok: true,
-        caller: headerCaller(
-          credentials,
-          area,
-          credentials.hashKey(token),
-          wrong,
-          header,
-          isRepeated,
-        ),
-      };
-    if (jwt !== null && looksLikeJwt(token)) return jwtCaller(jwt.verify(token), area);
+    if (masterKey !== null && credentials.sameSecret(token, masterKey)) {
+      const path = requestedPath(credentials, area, headers);
+      return path.failure === null
+        ? { ok: true, caller: headerCaller("authenticated", path, wrong) }
+        : { ok: false, failure: path.failure };
+    }
+    if (looksLikeManagedKey(token)) {
+      const path = requestedPath(credentials, area, headers);
+      return { ok: true, caller: headerCaller(credentials.hashKey(token), path, wrong) };
+    }
+    if (jwt !== null && looksLikeJwt(token)) {
+      const verified = await jwt.verify(token);
+      return area === "admin" ? deniedOnAdmin(verified) : verified;
+    }
   }
   if (masterKey !== null || jwt !== null) return { ok: false, failure: wrong };
   const needsMasterKey = plainFailure(
@@ -92,16 +84,10 @@ export function authenticate(
   );
   if (area === "admin" && !credentials.adminOpen) return { ok: false, failure: needsMasterKey };
   if (!credentials.open) return { ok: false, failure: wrong };
+  const path = requestedPath(credentials, area, headers);
   return {
     ok: true,
-    caller: headerCaller(
-      credentials,
-      area,
-      "none",
-      area === "admin" ? needsMasterKey : wrong,
-      header,
-      isRepeated,
-    ),
+    caller: headerCaller("none", path, area === "admin" ? needsMasterKey : wrong),
   };
 }
 
@@ -116,44 +102,37 @@ export function authenticatedCaller(userPath: string): Caller {
   };
 }
 
-/** A caller who may name its user path itself. */
+/** A caller that may name its user path itself. */
 function headerCaller(
-  credentials: Credentials,
-  area: Area,
   credential: string,
+  { userPath, failure }: RequestedPath,
   denial: Failure,
-  header: Header,
-  isRepeated: (name: string) => boolean,
 ): Caller {
-  const given = area === "admin" ? undefined : header(credentials.userPathHeader);
-  if (given === undefined)
-    return { userPath: "/", credential, keyId: "", pathFailure: null, denial };
+  return { userPath, credential, keyId: "", pathFailure: failure, denial };
+}
+
+interface RequestedPath {
+  readonly userPath: string;
+  /** Why the header isn't a path. */
+  readonly failure: Failure | null;
+}
+
+const rootPath: RequestedPath = { userPath: "/", failure: null };
+
+/** What the user-path header asks for. */
+function requestedPath(
+  { userPathHeader }: Credentials,
+  area: Area,
+  headers: RequestHeaders,
+): RequestedPath {
+  const given = area === "admin" ? undefined : headers.header(userPathHeader);
+  if (given === undefined) return rootPath;
   const path = normalizeUserPath(asUtf8(given));
   // Two of them would be read as one path with a comma, which no rule of either covers.
-  if (path.ok && !(given.includes(",") && isRepeated(credentials.userPathHeader)))
-    return { userPath: path.path, credential, keyId: "", pathFailure: null, denial };
-  const name = displayName(credentials.userPathHeader);
-  return {
-    userPath: "/",
-    credential,
-    keyId: "",
-    pathFailure: invalid(`invalid ${name} header`, name),
-    denial,
-  };
-}
-
-function authenticatedWith(caller: Caller): Authentication {
-  return caller.pathFailure === null
-    ? { ok: true, caller }
-    : { ok: false, failure: caller.pathFailure };
-}
-
-function jwtCaller(
-  verified: Authentication | Promise<Authentication>,
-  area: Area,
-): Authentication | Promise<Authentication> {
-  if (area !== "admin") return verified;
-  return verified instanceof Promise ? verified.then(deniedOnAdmin) : deniedOnAdmin(verified);
+  if (path.ok && !(given.includes(",") && headers.isRepeated(userPathHeader)))
+    return { userPath: path.path, failure: null };
+  const name = displayName(userPathHeader);
+  return { userPath: "/", failure: invalid(`invalid ${name} header`, name) };
 }
 
 function deniedOnAdmin(verified: Authentication): Authentication {
@@ -169,9 +148,9 @@ function deniedOnAdmin(verified: Authentication): Authentication {
     : verified;
 }
 
-function bearerToken(header: Header): string | Failure {
-  const authorization = header("authorization");
-  let token = header("x-api-key");
+function bearerToken(headers: RequestHeaders): string | Failure {
+  const authorization = headers.header("authorization");
+  let token = headers.header("x-api-key");
   if (isGiven(authorization)) {
     const bearer = /^Bearer +(\S+) *$/i.exec(authorization);
     if (bearer === null)
@@ -189,7 +168,6 @@ function unauthorized(message: string): Failure {
  * Node reads header bytes as Latin-1, clients write UTF-8: what is valid UTF-8 is taken as that.
  */
 function asUtf8(latin1: string): string {
-  // eslint-disable-next-line no-control-regex
   if (/^[\u0000-\u007f]*$/.test(latin1)) return latin1;
   const text = Buffer.from(latin1, "latin1").toString("utf8");
   return text.includes("\ufffd") ? latin1 : text;

@@ -3,6 +3,7 @@
  * admission: a wrong token must learn nothing but that it is wrong. An admission says the same by
  * itself.
  */
+import { unreachable } from "../../shared/assert.js";
 import { unauthorizedBodyBytesMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
 import type { Exchange } from "../http/exchange.js";
@@ -12,33 +13,35 @@ import type { Limiter } from "../limiter/limiter.js";
 import type { Authentication, Caller } from "./authenticate.js";
 
 /**
- * The caller with its effective user path, or the refusal. At once for whom the proxy vouches, and
- * for callers without credentials while it is known that there is no managed key. Without the
- * daemon a key can't be checked: that is a 503 in either failure mode.
+ * The caller with its effective user path, or the refusal. The daemon isn't asked about callers that
+ * the proxy has authenticated itself, nor about callers without credentials while it is known that
+ * there is no managed key. Without the daemon a key can't be checked: that is a 503 in either
+ * failure mode.
  */
-export function authorizeCaller(
+export async function authorizeCaller(
   limiter: Limiter,
   caller: Caller,
   area: Area,
-): Authentication | Promise<Authentication> {
+): Promise<Authentication> {
   const { credential } = caller;
   if (credential === "authenticated") return { ok: true, caller };
   if (credential === "none") {
     if (limiter.keysExist === true) return { ok: false, failure: caller.denial };
-    // What an administrator asks may wait until the daemon is back; by then there may be a key.
+    // An administrator's request may wait until the daemon is back; by then there may be a key.
     if (limiter.keysExist === false && (area !== "admin" || limiter.reachable))
       return identified(caller, { userPath: "", keyId: "" }, area);
   }
-  return limiter.authorize(credential).then((outcome) => {
-    switch (outcome.kind) {
-      case "authorized":
-        return identified(caller, outcome, area);
-      case "denied":
-        return { ok: false, failure: caller.denial };
-      case "unavailable":
-        return { ok: false, failure: limiterUnavailable() };
-    }
-  });
+  const outcome = await limiter.authorize(credential);
+  switch (outcome.kind) {
+    case "authorized":
+      return identified(caller, outcome, area);
+    case "denied":
+      return { ok: false, failure: caller.denial };
+    case "unavailable":
+      return { ok: false, failure: limiterUnavailable() };
+    default:
+      return unreachable(outcome);
+  }
 }
 
 /** `userPath`: what the key is bound to; empty when the caller may name its path. */

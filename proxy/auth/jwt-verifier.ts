@@ -26,8 +26,8 @@ export interface JwtIssuer {
 }
 
 export interface JwtVerifier {
-  /** At once for a token that was verified a moment ago. */
-  verify(token: string): Authentication | Promise<Authentication>;
+  /** A token that was verified a moment ago isn't judged again. Never rejects. */
+  verify(token: string): Promise<Authentication>;
 }
 
 export interface JwtPorts {
@@ -89,7 +89,7 @@ export function createJwtVerifier(
   }
 
   return {
-    verify(token) {
+    async verify(token) {
       const key = digest(token);
       const known = remembered.get(key);
       if (known === undefined || known.untilMs <= nowMs()) return judge(token, key);

@@ -1,20 +1,17 @@
 /**
- * What every limited request goes through, whatever it asks for: it is admitted or answered, and
- * settled when it has ended.
+ * What every limited request goes through, whatever it is for: it is admitted or refused before it
+ * is sent, and settled after it has ended.
  */
 
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Failure } from "../../shared/error-code.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { SuccessHeaders, Target } from "../../shared/wire/message.js";
-import type { Caller } from "../auth/authenticate.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
-import type { Gateway } from "../gateway.js";
-import type { Exchange } from "../http/exchange.js";
 import { replyFailure, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Admission } from "../limiter/limiter.js";
-import type { RequestRecord } from "../request-record.js";
+import type { RequestContext } from "../request-context.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { usageRecord } from "../usage/usage-record.js";
 import { refuseCaller } from "./refuse-caller.js";
@@ -24,25 +21,23 @@ export interface Admitted {
   readonly headers: SuccessHeaders | null;
 }
 
-export interface Asked {
-  readonly caller: Caller;
+export interface AdmissionRequest {
   readonly targets: readonly Target[];
-  /** As the client named it, for who asks later why it was refused; empty when it named none. */
+  /** As the client named it, for an explanation of the refusal; empty when it named none. */
   readonly model: string;
   /** See `Limiter.admit`. */
   readonly submission?: boolean;
 }
 
 /**
- * Asks the daemon. Null: the exchange is answered already, or the client has gone meanwhile, and
- * all is settled.
+ * Asks the daemon to admit the request. Null: the exchange has been answered, or the client has
+ * gone meanwhile, and nothing is left to settle.
  */
 export async function admitRequest(
-  gateway: Gateway,
-  exchange: Exchange,
-  { caller, targets, model, submission = false }: Asked,
-  record: RequestRecord,
+  context: RequestContext<"limiter" | "config">,
+  { targets, model, submission = false }: AdmissionRequest,
 ): Promise<Admitted | null> {
+  const { gateway, exchange, caller, record } = context;
   const { limiter, config } = gateway;
   const outcome = await limiter.admit(caller, targets, submission);
   if (outcome.kind === "unavailable") {
@@ -51,7 +46,7 @@ export async function admitRequest(
     return null;
   }
   if (outcome.kind === "denied") {
-    refuseCaller(exchange, "model", record, { ok: false, failure: caller.denial });
+    refuseCaller(context, "model", { ok: false, failure: caller.denial });
     return null;
   }
   record.identified(
@@ -67,7 +62,7 @@ export async function admitRequest(
     return null;
   }
   const { admission } = outcome;
-  // A submission is counted at no target, and goes to its first one.
+  // A batch submission is counted at no target; it is sent to the first one.
   record.target = admission.target ?? targets[0]!;
   if (!exchange.gone) return outcome;
   record.end(499, "client_gone");
@@ -76,34 +71,32 @@ export async function admitRequest(
 }
 
 /**
- * Ends an admission with what became of the request, and then the response. The admission's target
- * is what is counted, `record.target` what is recorded.
+ * Settles an admission with the outcome of the request, and then completes the response. The
+ * admission's target is the one that is counted, `record.target` the one that is recorded.
  */
 export function settleRequest(
-  gateway: Gateway,
-  exchange: Exchange,
+  context: RequestContext<"limiter" | "config" | "prices" | "providers" | "monoMs">,
   admission: Admission,
   forwarded: Forwarded,
-  record: RequestRecord,
 ): void {
+  const { gateway, record } = context;
   record.forwarded(forwarded);
-  const executed = executionOf(gateway, exchange, record, forwarded);
-  record.cost = executed === null ? null : executed.totalCost;
+  const execution = executionOf(context, forwarded);
+  record.cost = execution === null ? null : execution.totalCost;
   const { usage, estimated, finish } = forwarded;
   gateway.limiter.settle(
     admission,
-    { tokens: usage === null ? 0 : usage.totalTokens, estimated, record: executed },
+    { tokens: usage === null ? 0 : usage.totalTokens, estimated, record: execution },
     finish,
   );
 }
 
 /** For the usage record; null when there is nothing to record. */
 function executionOf(
-  { config, prices, providers, monoMs }: Gateway,
-  exchange: Exchange,
-  record: RequestRecord,
+  { gateway, exchange, record }: RequestContext<"config" | "prices" | "providers" | "monoMs">,
   forwarded: Forwarded,
 ): Execution | null {
+  const { config, prices, providers, monoMs } = gateway;
   const { target } = record;
   if (!config.usageEnabled || target === null) return null;
   return usageRecord(forwarded, {
@@ -120,21 +113,19 @@ function executionOf(
 }
 
 /**
- * Before the admission nobody has judged the caller's key yet: a wrong one gets its 401, whatever
- * else is wrong.
+ * Answers a request that fails before its admission. Its key hasn't been checked yet, so that is
+ * done first: a wrong key gets its 401, whatever else is wrong with the request.
  */
 export async function refuseUnadmitted(
-  gateway: Gateway,
-  exchange: Exchange,
-  caller: Caller,
-  record: RequestRecord,
-  what: Failure,
+  context: RequestContext<"limiter">,
+  failure: Failure,
   headers: readonly string[] = [],
 ): Promise<void> {
+  const { gateway, exchange, caller, record } = context;
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
-  if (!authorized.ok) return refuseCaller(exchange, "model", record, authorized);
+  if (!authorized.ok) return refuseCaller(context, "model", authorized);
   record.identified(authorized.caller);
-  record.end(what.status, "refused");
-  if (what.status >= 500) record.note = what.message;
-  replyFailure(exchange, "model", what, headers);
+  record.end(failure.status, "refused");
+  if (failure.status >= 500) record.note = failure.message;
+  replyFailure(exchange, "model", failure, headers);
 }

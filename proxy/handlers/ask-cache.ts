@@ -1,17 +1,14 @@
 /**
- * The response cache on the way of a request: before its admission, so that a hit takes nothing
- * from any limit, but behind the same question who is calling. A hit is answered and recorded here;
- * otherwise the answer to come may be kept.
+ * The response cache on the way of a request: before its admission, so that a hit counts against no
+ * limit, but after the caller's key has been checked. A hit is answered and recorded here;
+ * otherwise the provider's answer may be kept.
  */
 import { assert } from "../../shared/assert.js";
 import type { Operation } from "../../shared/operation.js";
 import type { Target } from "../../shared/wire/message.js";
-import type { Caller } from "../auth/authenticate.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
-import type { Gateway } from "../gateway.js";
-import type { Exchange } from "../http/exchange.js";
 import { requestIdHeaders, targetHeader } from "../http/respond.js";
-import type { RequestRecord } from "../request-record.js";
+import type { RequestContext } from "../request-context.js";
 import type { Route } from "../routing/resolve-model.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { cachedRecord } from "../usage/usage-record.js";
@@ -24,39 +21,48 @@ import { refuseCaller } from "./refuse-caller.js";
 
 export interface CacheQuestion {
   readonly call: ModelCall;
-  readonly caller: Caller;
   readonly route: Route;
 }
 
-/** A request that is to be answered by a provider, with its answer on the way into the cache. */
+export type CacheOutcome =
+  /** The cache is off, or has nothing to do with this request. */
+  | { readonly kind: "bypassed" }
+  /** From the cache, or with a refusal of the caller. */
+  | { readonly kind: "answered" }
+  | CacheMiss;
+
+/** A request that a provider has to answer, with its answer on the way into the cache. */
 export interface CacheMiss {
-  /** In place of the request's own. */
-  readonly exchange: Exchange;
+  readonly kind: "miss";
+  /** In place of the request's own: its exchange records the answer. */
+  readonly context: RequestContext;
   /**
-   * How it ended, with the answer kept if it is worth it, once the client has it. `target`: who
-   * gave it.
+   * `forwarded`, which also keeps the answer, if it is worth it, once the client has it. `target`:
+   * the one that gave it.
    */
   keepAfter(forwarded: Forwarded, target: Target | null): Forwarded;
 }
 
-/** Null: the cache has nothing to do with it. */
+export const bypassed: CacheOutcome = { kind: "bypassed" };
+const answered: CacheOutcome = { kind: "answered" };
+
 export async function askCache(
-  gateway: Gateway,
-  exchange: Exchange,
-  { call, caller, route }: CacheQuestion,
-  record: RequestRecord,
-): Promise<CacheMiss | "answered" | null> {
+  context: RequestContext,
+  { call, route }: CacheQuestion,
+): Promise<CacheOutcome> {
+  const { gateway, exchange, caller, record } = context;
   const { responseCache, limiter } = gateway;
   const { body, operation } = call;
-  if (responseCache === null || body === null || !isCacheableRequest(operation, body)) return null;
-  // Who has an id was asked about already, for this very request.
+  if (responseCache === null || body === null || !isCacheableRequest(operation, body))
+    return bypassed;
+  // A caller with an id has been checked already, for this very request.
   const authorized =
     caller.keyId === ""
       ? await authorizeCaller(limiter, caller, "model")
       : { ok: true as const, caller };
   if (!authorized.ok) {
-    refuseCaller(exchange, "model", record, authorized);
-    return "answered";
+    refuseCaller(context, "model", authorized);
+    return answered;
   }
   const control = readCacheControl(exchange.header("cache-control"));
   const userPath = responseCache.shareAcrossPaths ? null : authorized.caller.userPath;
@@ -73,18 +79,18 @@ export async function askCache(
   const hit = responseCache.cache.find(key, gateway.monoMs(), control.ageMsMax);
   if (hit !== null) {
     record.identified(authorized.caller);
-    answer(gateway, exchange, hit, record);
-    return "answered";
+    answer(context, hit);
+    return answered;
   }
-  return cacheMiss(gateway, exchange, operation, control.store ? key : null, responseCache.cache);
+  return control.store
+    ? missAndKeep(context, operation, key, responseCache.cache)
+    : missOnly(context);
 }
 
-/** The answer as it was, with its age. */
+/** Answers with what the cache holds, and its age. */
 function answer(
-  gateway: Gateway,
-  exchange: Exchange,
+  { gateway, exchange, record }: RequestContext<"config" | "providers" | "limiter" | "monoMs">,
   { answer, ageMs }: CacheHit,
-  record: RequestRecord,
 ): void {
   if (exchange.gone) return record.end(499, "client_gone");
   const { contentType, body, target, usage, estimated } = answer;
@@ -109,8 +115,8 @@ function answer(
     exchange.end();
   };
   if (!gateway.config.usageEnabled) return finish();
-  assert(record.userPath !== null, "who gets an answer is known");
-  const told = cachedRecord(usage, {
+  assert(record.userPath !== null, "the caller of an answered request is known");
+  const execution = cachedRecord(usage, {
     requestId: exchange.id,
     endpoint: exchange.path,
     target,
@@ -120,22 +126,35 @@ function answer(
     endedMonoMs: gateway.monoMs(),
   });
   gateway.limiter.settleCached(
-    { userPath: record.userPath, startedMonoMs: record.startedMonoMs, estimated, record: told },
+    {
+      userPath: record.userPath,
+      startedMonoMs: record.startedMonoMs,
+      estimated,
+      record: execution,
+    },
     finish,
   );
 }
 
-/** `key`: what the answer is to be kept under; null: it isn't. */
-function cacheMiss(
-  { monoMs }: Gateway,
-  exchange: Exchange,
+/** A miss that only tells the client so: it asked that the answer isn't stored. */
+function missOnly(context: RequestContext): CacheMiss {
+  return {
+    kind: "miss",
+    context: withExchange(context, new RecordingExchange(context.exchange, null)),
+    keepAfter: (forwarded) => forwarded,
+  };
+}
+
+function missAndKeep(
+  context: RequestContext,
   operation: Operation,
-  key: string | null,
+  key: string,
   cache: ResponseCache,
 ): CacheMiss {
-  const recording = new RecordingExchange(exchange, key === null ? null : cache);
+  const recording = new RecordingExchange(context.exchange, cache);
   return {
-    exchange: recording,
+    kind: "miss",
+    context: withExchange(context, recording),
     keepAfter(forwarded, target) {
       const { status, usage, estimated, executed, outcome, firstByteMonoMs, note, failed } =
         forwarded;
@@ -144,7 +163,6 @@ function cacheMiss(
         const recorded = recording.take();
         if (
           recorded === null ||
-          key === null ||
           target === null ||
           usage === null ||
           status !== 200 ||
@@ -153,9 +171,20 @@ function cacheMiss(
           return;
         const { contentType, body } = recorded;
         if (isWholeAnswer(operation, contentType, body))
-          cache.keep(key, { contentType, body, target, usage, estimated }, monoMs());
+          cache.keep(
+            key,
+            { contentType, body, target, usage, estimated },
+            context.gateway.monoMs(),
+          );
       };
       return { status, usage, estimated, executed, outcome, firstByteMonoMs, note, failed, finish };
     },
   };
+}
+
+function withExchange(
+  { gateway, caller, record }: RequestContext,
+  exchange: RecordingExchange,
+): RequestContext {
+  return { gateway, exchange, caller, record };
 }

@@ -1,14 +1,10 @@
 /**
- * POST /v1/messages/count_tokens: free of limits, and answered by the first target whose provider
- * can count.
+ * POST /v1/messages/count_tokens: not limited, and answered by the first target whose provider
+ * counts tokens.
  */
-import type { Failure } from "../../shared/error-code.js";
-import type { Caller } from "../auth/authenticate.js";
-import type { Gateway } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
-import type { Exchange } from "../http/exchange.js";
 import { targetHeader } from "../http/respond.js";
-import type { RequestRecord } from "../request-record.js";
+import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { forward } from "../upstream/forward.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
@@ -16,15 +12,9 @@ import { refuseUnadmitted } from "./admitted-request.js";
 import { readJsonCall } from "./json-call.js";
 
 /** Never rejects. */
-export async function countTokens(
-  gateway: Gateway,
-  exchange: Exchange,
-  caller: Caller,
-  record: RequestRecord,
-): Promise<void> {
+export async function countTokens(context: RequestContext): Promise<void> {
+  const { gateway, exchange, record } = context;
   const { config, isUtf8, newSpool, nowMs, monoMs } = gateway;
-  const refuse = (what: Failure): Promise<void> =>
-    refuseUnadmitted(gateway, exchange, caller, record, what);
   const read = await readJsonCall("count_tokens", {
     exchange,
     bodyBytesMax: config.server.bodyBytesMax,
@@ -34,17 +24,19 @@ export async function countTokens(
     nowMs,
   });
   if (!read.ok)
-    return read.failure === null ? record.end(499, "client_gone") : refuse(read.failure);
+    return read.failure === null
+      ? record.end(499, "client_gone")
+      : refuseUnadmitted(context, read.failure);
   const { call } = read;
   record.model = call.model;
   const route = await resolveOnceLearned(gateway, call.model);
-  if (route === null) return refuse(unknownModel(call.model));
+  if (route === null) return refuseUnadmitted(context, unknownModel(call.model));
   const targets = gateway.targetOrder.peek(route);
   const target = targets.find(
     ({ provider }) => call.problemAt(gateway.providers.get(provider)!) === null,
   );
   if (target === undefined)
-    return refuse(call.problemAt(gateway.providers.get(targets[0]!.provider)!)!);
+    return refuseUnadmitted(context, call.problemAt(gateway.providers.get(targets[0]!.provider)!)!);
   record.target = target;
   const provider = gateway.providers.get(target.provider)!;
   const sent = forwardRequestHeaders(exchange.rawHeaders, config.server.userPathHeader);

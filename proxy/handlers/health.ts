@@ -5,8 +5,10 @@ import type { Exchange } from "../http/exchange.js";
 import { replyJson } from "../http/respond.js";
 
 /** Alive: 200 as long as the process answers, whatever else is wrong. Returns the status. */
-export function replyHealth(gateway: Gateway, exchange: Exchange): number {
-  const { limiter, config } = gateway;
+export function replyHealth(
+  { limiter, config }: Pick<Gateway, "limiter" | "config">,
+  exchange: Exchange,
+): number {
   replyJson(exchange, 200, {
     status: limiter.reachable && limiter.storeFailing === null ? "ok" : "degraded",
     version,
@@ -25,9 +27,11 @@ export function replyHealth(gateway: Gateway, exchange: Exchange): number {
 /**
  * Ready to serve: not stopping, and the daemon is there or may be done without. Returns the status.
  */
-export function replyReady(gateway: Gateway, exchange: Exchange): number {
-  const { limiter, config } = gateway;
-  const waitsFor = gateway.stopping()
+export function replyReady(
+  { limiter, config, stopping }: Pick<Gateway, "limiter" | "config" | "stopping">,
+  exchange: Exchange,
+): number {
+  const waitsFor = stopping()
     ? "stopping"
     : !limiter.reachable && config.limiter.failureMode === "closed"
       ? "limiter"

@@ -4,7 +4,6 @@
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
-import type { Caller } from "../auth/authenticate.js";
 import { modelInPath, operationAt } from "../body/passthrough-model.js";
 import { PeekedBody } from "../body/peeked-body.js";
 import type { Gateway } from "../gateway.js";
@@ -12,7 +11,7 @@ import { forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
 import { UploadGone, UploadTooLarge } from "../http/upload.js";
-import type { RequestRecord } from "../request-record.js";
+import type { RequestContext } from "../request-context.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
 import {
@@ -24,20 +23,16 @@ import {
 } from "../upstream/passthrough-path.js";
 import { admitRequest, refuseUnadmitted, settleRequest } from "./admitted-request.js";
 
-/** Answers the exchange; the record learns what the log line tells. Never rejects. */
-export async function passthroughRequest(
-  gateway: Gateway,
-  exchange: Exchange,
-  caller: Caller,
-  record: RequestRecord,
-): Promise<void> {
-  const refuse = (what: Failure): Promise<void> =>
-    refuseUnadmitted(gateway, exchange, caller, record, what);
-  const route = passthroughRoute(gateway, exchange);
-  if ("status" in route) return refuse(route);
+/** Never rejects. */
+export async function passthroughRequest(context: RequestContext): Promise<void> {
+  const { gateway, exchange, record } = context;
+  const found = passthroughRoute(gateway, exchange);
+  if (!found.ok) return refuseUnadmitted(context, found.failure);
+  const { route } = found;
   const coding = exchange.header("transfer-encoding")?.trim().toLowerCase() ?? "chunked";
   if (coding !== "chunked")
-    return refuse(
+    return refuseUnadmitted(
+      context,
       plainFailure(
         501,
         "invalid_request_error",
@@ -45,17 +40,15 @@ export async function passthroughRequest(
       ),
     );
   const body = bodyOf(gateway, exchange);
-  const model = await namedModel(exchange, route.path, body);
-  if (model === "gone") return record.end(499, "client_gone");
-  if (typeof model !== "string") return refuse(model);
+  const named = await namedModel(exchange, route.path, body);
+  if (!named.ok)
+    return named.failure === null
+      ? record.end(499, "client_gone")
+      : refuseUnadmitted(context, named.failure);
+  const { model } = named;
   record.model = model === "" ? null : model;
   const target = { provider: route.provider.name, model };
-  const admitted = await admitRequest(
-    gateway,
-    exchange,
-    { caller, targets: [target], model },
-    record,
-  );
+  const admitted = await admitRequest(context, { targets: [target], model });
   if (admitted === null) return;
   const forwarded = await relayAnswer(exchange, {
     upstream: route.upstream,
@@ -73,7 +66,7 @@ export async function passthroughRequest(
     promptBytes: () => body?.bytes ?? 0,
     monoMs: gateway.monoMs,
   });
-  settleRequest(gateway, exchange, admitted.admission, forwarded, record);
+  settleRequest(context, admitted.admission, forwarded);
 }
 
 export interface PassthroughRoute {
@@ -85,41 +78,56 @@ export interface PassthroughRoute {
   readonly query: string;
 }
 
+export type FoundRoute =
+  | { readonly ok: true; readonly route: PassthroughRoute }
+  | { readonly ok: false; readonly failure: Failure };
+
 /** Where a request to `/p/…` goes, or why it goes nowhere. */
 export function passthroughRoute(
-  { config, models, providers, passthroughUpstreams }: Gateway,
-  { path, query }: Exchange,
-): PassthroughRoute | Failure {
-  if (!config.server.passthrough)
-    return plainFailure(404, "not_found_error", "passthrough is off: server.passthrough");
+  {
+    config,
+    models,
+    providers,
+    passthroughUpstreams,
+  }: Pick<Gateway, "config" | "models" | "providers" | "passthroughUpstreams">,
+  { path, query }: Pick<Exchange, "path" | "query">,
+): FoundRoute {
+  if (!config.server.passthrough) return notFound("passthrough is off: server.passthrough");
   const { provider: named, rest } = splitPassthrough(path)!;
   const name = models.current().providerByLowerName.get(named.toLowerCase());
   if (name === undefined)
-    return plainFailure(
-      404,
-      "not_found_error",
-      `no provider ${JSON.stringify(named.slice(0, 64))} is configured`,
-    );
+    return notFound(`no provider ${JSON.stringify(named.slice(0, 64))} is configured`);
   const upstream = passthroughUpstreams.get(name);
   if (upstream === undefined)
-    return invalid(
-      `provider ${name} is a simulator: there is nothing behind it to which a request could be passed`,
-    );
+    return {
+      ok: false,
+      failure: invalid(
+        `provider ${name} is a simulator: there is nothing behind it to which a request could be passed`,
+      ),
+    };
   const problem =
     restProblem(rest) ??
     (isCleanQuery(query) ? null : "its query holds a character that has no place there");
-  if (problem !== null) return invalid(`this path can't be passed on: ${problem}`);
+  if (problem !== null)
+    return { ok: false, failure: invalid(`this path can't be passed on: ${problem}`) };
   const provider = providers.get(name)!;
   return {
-    provider,
-    upstream,
-    path: originPath(provider.baseUrl, rest),
-    query: passedQuery(query, provider.apiVersion),
+    ok: true,
+    route: {
+      provider,
+      upstream,
+      path: originPath(provider.baseUrl, rest),
+      query: passedQuery(query, provider.apiVersion),
+    },
   };
 }
 
+function notFound(message: string): FoundRoute {
+  return { ok: false, failure: plainFailure(404, "not_found_error", message) };
+}
+
 /** Null when the request has none. */
-function bodyOf({ config }: Gateway, exchange: Exchange): PeekedBody | null {
+function bodyOf({ config }: Pick<Gateway, "config">, exchange: Exchange): PeekedBody | null {
   const bytes = lengthOf(exchange);
   if (bytes === 0 || (bytes === null && exchange.header("transfer-encoding") === undefined))
     return null;
@@ -131,22 +139,29 @@ function lengthOf(exchange: Exchange): number | null {
   return length === undefined ? null : Number(length);
 }
 
-/** Empty when none is named; or why the body can't be read. */
+type NamedModel =
+  /** Empty when none is named. */
+  | { readonly ok: true; readonly model: string }
+  /** The body can't be read; null: the client is gone. */
+  | { readonly ok: false; readonly failure: Failure | null };
+
 async function namedModel(
   exchange: Exchange,
   path: string,
   body: PeekedBody | null,
-): Promise<string | Failure | "gone"> {
+): Promise<NamedModel> {
   const inPath = modelInPath(path);
-  if (inPath !== "" || body === null) return inPath;
+  if (inPath !== "" || body === null) return { ok: true, model: inPath };
   try {
-    return await body.model(
+    const model = await body.model(
       exchange.header("content-type") ?? "",
       exchange.header("content-encoding") ?? "",
     );
+    return typeof model === "string" ? { ok: true, model } : { ok: false, failure: model };
   } catch (error) {
-    if (error instanceof UploadGone) return "gone";
-    if (error instanceof UploadTooLarge) return failure("request_too_large", error.message);
+    if (error instanceof UploadGone) return { ok: false, failure: null };
+    if (error instanceof UploadTooLarge)
+      return { ok: false, failure: failure("request_too_large", error.message) };
     throw error;
   }
 }

@@ -3,15 +3,14 @@
  * judged before it opens, so a refusal is a plain answer. One request, one slot and one settle for
  * the whole of it.
  */
+import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Target } from "../../shared/wire/message.js";
-import type { Caller } from "../auth/authenticate.js";
 import { modelInPath, usableModel } from "../body/passthrough-model.js";
-import type { Gateway } from "../gateway.js";
-import type { ClientSocket, Exchange } from "../http/exchange.js";
+import type { ClientSocket } from "../http/exchange.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
 import { handshakeHeaders, isCrossOrigin } from "../http/web-socket-handshake.js";
-import type { RequestRecord } from "../request-record.js";
+import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { notOffered } from "../routing/not-offered.js";
 import { resolveModel } from "../routing/resolve-model.js";
@@ -34,17 +33,12 @@ import { passthroughRoute } from "./passthrough-request.js";
  * GET /v1/realtime?model=…: the first target that admits; what it was opened at, it stays at. Never
  * rejects.
  */
-export async function realtimeSession(
-  gateway: Gateway,
-  exchange: Exchange,
-  caller: Caller,
-  record: RequestRecord,
-): Promise<void> {
-  const refuse = (what: Failure, headers?: readonly string[]): Promise<void> =>
-    refuseUnadmitted(gateway, exchange, caller, record, what, headers);
+export async function realtimeSession(context: RequestContext): Promise<void> {
+  const { gateway, exchange, record } = context;
   const { webSocket, query } = exchange;
   if (webSocket === null)
-    return refuse(
+    return refuseUnadmitted(
+      context,
       plainFailure(
         426,
         "invalid_request_error",
@@ -53,50 +47,49 @@ export async function realtimeSession(
       ["upgrade", "websocket", "connection", "upgrade, close"],
     );
   const problem =
-    pageProblem(exchange, caller) ??
+    crossOriginProblem(context) ??
     (isCleanQuery(query) ? null : invalid("the query holds a character that has no place there"));
-  if (problem !== null) return refuse(problem);
+  if (problem !== null) return refuseUnadmitted(context, problem);
   const name = parameterOf(query, "model") ?? "";
   if (name.trim() === "")
-    return refuse(invalid("model is required, in the query: /v1/realtime?model=…", "model"));
+    return refuseUnadmitted(
+      context,
+      invalid("model is required, in the query: /v1/realtime?model=…", "model"),
+    );
   record.model = name;
   const route =
     resolveModel(gateway.models.current(), name) ?? (await resolveOnceLearned(gateway, name));
-  if (route === null) return refuse(unknownModel(name));
+  if (route === null) return refuseUnadmitted(context, unknownModel(name));
   const ordered = gateway.targetOrder.order(route);
-  // A simulator's configuration may claim it; there is nothing behind one.
+  // A simulator's configuration may offer it, but a simulator has no passthrough upstream.
   const targets = ordered.filter(
     ({ provider }) =>
       gateway.passthroughUpstreams.has(provider) &&
       gateway.providers.get(provider)!.operations.has("realtime"),
   );
   if (targets.length === 0)
-    return refuse(notOffered(gateway.providers.get(ordered[0]!.provider)!, "realtime"));
-  const admitted = await admitRequest(gateway, exchange, { caller, targets, model: name }, record);
+    return refuseUnadmitted(
+      context,
+      notOffered(gateway.providers.get(ordered[0]!.provider)!, "realtime"),
+    );
+  const admitted = await admitRequest(context, { targets, model: name });
   if (admitted === null) return;
   const target = admitted.admission.target!;
-  await runSession(
-    gateway,
-    exchange,
-    { webSocket, admitted, target, path: realtimePath(gateway, target, query), asIs: false },
-    record,
-  );
+  const path = realtimePath(gateway.providers.get(target.provider)!, target.model, query);
+  await runSession(context, { webSocket, admitted, target, path, asIs: false });
 }
 
 /** A WebSocket at `/p/…`: any path of the provider's. Never rejects. */
 export async function passthroughSession(
-  gateway: Gateway,
-  exchange: Exchange,
+  context: RequestContext,
   webSocket: ClientSocket,
-  caller: Caller,
-  record: RequestRecord,
 ): Promise<void> {
-  const refuse = (what: Failure): Promise<void> =>
-    refuseUnadmitted(gateway, exchange, caller, record, what);
-  const route = passthroughRoute(gateway, exchange);
-  if ("status" in route) return refuse(route);
-  const problem = pageProblem(exchange, caller);
-  if (problem !== null) return refuse(problem);
+  const { gateway, exchange, record } = context;
+  const found = passthroughRoute(gateway, exchange);
+  if (!found.ok) return refuseUnadmitted(context, found.failure);
+  const { route } = found;
+  const problem = crossOriginProblem(context);
+  if (problem !== null) return refuseUnadmitted(context, problem);
   const model =
     modelInPath(route.path) ||
     usableModel(
@@ -104,23 +97,17 @@ export async function passthroughSession(
     );
   record.model = model === "" ? null : model;
   const target = { provider: route.provider.name, model };
-  const admitted = await admitRequest(
-    gateway,
-    exchange,
-    { caller, targets: [target], model },
-    record,
-  );
+  const admitted = await admitRequest(context, { targets: [target], model });
   if (admitted === null) return;
-  await runSession(
-    gateway,
-    exchange,
-    { webSocket, admitted, target, path: route.path + route.query, asIs: true },
-    record,
-  );
+  const path = route.path + route.query;
+  await runSession(context, { webSocket, admitted, target, path, asIs: true });
 }
 
-function pageProblem(exchange: Exchange, { credential }: Caller): Failure | null {
-  if (credential !== "none" || !isCrossOrigin((name) => exchange.header(name))) return null;
+function crossOriginProblem({
+  exchange,
+  caller,
+}: Pick<RequestContext, "exchange" | "caller">): Failure | null {
+  if (caller.credential !== "none" || !isCrossOrigin((name) => exchange.header(name))) return null;
   return plainFailure(
     403,
     "permission_error",
@@ -130,11 +117,10 @@ function pageProblem(exchange: Exchange, { credential }: Caller): Failure | null
 
 /** Azure's dated API calls the model a deployment. */
 function realtimePath(
-  { providers }: Gateway,
-  { provider: name, model }: Target,
+  { baseUrl, apiVersion }: ProviderConfig,
+  model: string,
   query: string,
 ): string {
-  const { baseUrl, apiVersion } = providers.get(name)!;
   const base = new URL(baseUrl).pathname.replace(/\/$/, "");
   return `${base}/realtime?${exchangeParameter(passedQuery(query, apiVersion).slice(1), "model", apiVersion === null ? "model" : "deployment", model)}`;
 }
@@ -144,16 +130,15 @@ interface Session {
   readonly admitted: Admitted;
   readonly target: Target;
   readonly path: string;
-  /** The provider's answers pass as they are; else they are put into our shape. */
+  /** The provider's answers pass unchanged; otherwise its errors get our shape. */
   readonly asIs: boolean;
 }
 
 async function runSession(
-  gateway: Gateway,
-  exchange: Exchange,
+  context: RequestContext,
   { webSocket, admitted, target, path, asIs }: Session,
-  record: RequestRecord,
 ): Promise<void> {
+  const { gateway, exchange } = context;
   const forwarded = await tunnelSession(exchange, webSocket, {
     upstream: gateway.passthroughUpstreams.get(target.provider)!,
     provider: target.provider,
@@ -165,5 +150,5 @@ async function runSession(
     sessions: gateway.sessions,
     monoMs: gateway.monoMs,
   });
-  settleRequest(gateway, exchange, admitted.admission, forwarded, record);
+  settleRequest(context, admitted.admission, forwarded);
 }

@@ -1,14 +1,12 @@
 /** The answer to a request whose caller is refused, or can't be checked now. */
 import type { Authentication } from "../auth/authenticate.js";
-import type { Exchange } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
 import { replyFailure } from "../http/respond.js";
-import type { RequestRecord } from "../request-record.js";
+import type { RequestContext } from "../request-context.js";
 
 export function refuseCaller(
-  exchange: Exchange,
+  { exchange, record }: Pick<RequestContext, "exchange" | "record">,
   area: Area,
-  record: RequestRecord,
   { failure, note }: Extract<Authentication, { readonly ok: false }>,
 ): void {
   record.end(

@@ -3,22 +3,20 @@
  * model and meet no limits, but for the submission of a batch, which is one request of its user
  * path.
  *
- * Who made a thing isn't remembered here. One that is asked for by its id is looked for at each
- * provider that may have it, in the order of the configuration; ids can't be guessed. A new one
- * goes to the first, or to the one that the caller names.
+ * Sluice doesn't remember which provider has an object. A request for an id is sent to each
+ * provider that may have it, in the order of the configuration, until one has it; ids can't be
+ * guessed. A new object goes to the first, or to the one that the caller names.
  */
 import { assert, isObject } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import type { Caller } from "../auth/authenticate.js";
 import { kindOf, parseJson } from "../body/json-value.js";
 import { boundaryOf } from "../body/multipart.js";
-import type { Gateway } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
-import type { RequestRecord } from "../request-record.js";
+import type { RequestContext } from "../request-context.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import type { RequestBody, UpstreamRequest } from "../upstream/upstream.js";
@@ -31,129 +29,134 @@ export type StoredOperation = Extract<Operation, "files" | "batches" | "response
 /** The header in which a caller names the provider instance. */
 const providerHeader = "x-sluice-provider";
 
-/** Answers a request that meets no limits. Never rejects. */
+/** A request that no limit applies to. Never rejects. */
 export async function storedRequest(
-  gateway: Gateway,
-  exchange: Exchange,
+  context: RequestContext,
   operation: StoredOperation,
-  caller: Caller,
-  record: RequestRecord,
 ): Promise<void> {
-  const refuse = (what: Failure): Promise<void> =>
-    refuseUnadmitted(gateway, exchange, caller, record, what);
-  const providers = providersFor(gateway, exchange, operation);
-  if ("status" in providers) return refuse(providers);
-  const body = await readBody(gateway, exchange);
-  if (body === "gone") return record.end(499, "client_gone");
-  if (body !== null && "status" in body) return refuse(body);
-  const byId = exchange.path !== `/v1/${operation}`;
-  const asked = byId ? providers : providers.slice(0, 1);
-  let told: Forwarded | null = null;
-  for (const [i, provider] of asked.entries()) {
-    const next = await send(gateway, exchange, {
+  const { exchange, record } = context;
+  const able = providersFor(context, operation);
+  if (!able.ok) return refuseUnadmitted(context, able.failure);
+  const read = await readBody(context);
+  if (!read.ok)
+    return read.failure === null
+      ? record.end(499, "client_gone")
+      : refuseUnadmitted(context, read.failure);
+  const hasId = exchange.path !== `/v1/${operation}`;
+  const providers = hasId ? able.providers : able.providers.slice(0, 1);
+  let result: Forwarded | null = null;
+  for (const [i, provider] of providers.entries()) {
+    const next = await send(context, {
       provider,
       operation,
-      body,
+      body: read.body,
       headers: [],
-      more: i < asked.length - 1,
+      hasFallback: i < providers.length - 1,
     });
     const found = next.status < 300 || exchange.begun || exchange.gone;
-    // One that fails may have it: that nobody has is told only when all have said so.
-    if (told === null || found || told.status === 404) {
-      told = next;
+    // A provider that fails may have the object: the answer is 404 only if all of them say so.
+    if (result === null || found || result.status === 404) {
+      result = next;
       record.target = { provider: provider.name, model: "" };
     }
     if (found) break;
   }
-  assert(told !== null, "there is a provider to ask");
-  record.end(told.status, told.outcome);
-  record.note = told.note;
-  told.finish();
+  assert(result !== null, "there is a provider to ask");
+  record.end(result.status, result.outcome);
+  record.note = result.note;
+  result.finish();
 }
 
-/** POST /v1/batches: the whole of it counts as one request of the user path, and holds no slot. */
-export async function submitBatch(
-  gateway: Gateway,
-  exchange: Exchange,
-  caller: Caller,
-  record: RequestRecord,
-): Promise<void> {
-  const refuse = (what: Failure): Promise<void> =>
-    refuseUnadmitted(gateway, exchange, caller, record, what);
-  const providers = providersFor(gateway, exchange, "batches");
-  if ("status" in providers) return refuse(providers);
-  const body = await readBody(gateway, exchange);
-  if (body === "gone") return record.end(499, "client_gone");
-  if (body !== null && "status" in body) return refuse(body);
-  const problem = batchProblem(body as Buffer | null);
-  if (problem !== null) return refuse(problem);
-  const provider = providers[0]!;
+/** POST /v1/batches: the batch counts as one request of the user path, and holds no slot. */
+export async function submitBatch(context: RequestContext): Promise<void> {
+  const able = providersFor(context, "batches");
+  if (!able.ok) return refuseUnadmitted(context, able.failure);
+  const read = await readBody(context);
+  if (!read.ok)
+    return read.failure === null
+      ? context.record.end(499, "client_gone")
+      : refuseUnadmitted(context, read.failure);
+  const problem = batchProblem(read.body as Buffer | null);
+  if (problem !== null) return refuseUnadmitted(context, problem);
+  const provider = able.providers[0]!;
   const target = { provider: provider.name, model: "" };
-  const admitted = await admitRequest(
-    gateway,
-    exchange,
-    { caller, targets: [target], model: "", submission: true },
-    record,
-  );
+  const admitted = await admitRequest(context, { targets: [target], model: "", submission: true });
   if (admitted === null) return;
-  record.target = target;
-  const forwarded = await send(gateway, exchange, {
+  context.record.target = target;
+  const forwarded = await send(context, {
     provider,
     operation: "batches",
-    body,
+    body: read.body,
     headers: successHeaders(admitted.headers),
-    more: false,
+    hasFallback: false,
   });
-  settleRequest(gateway, exchange, admitted.admission, forwarded, record);
+  settleRequest(context, admitted.admission, forwarded);
 }
 
-/** Those that may be asked, or why none may. */
+type AbleProviders =
+  | { readonly ok: true; readonly providers: readonly ProviderConfig[] }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** The providers that may be asked, or why none may. */
 function providersFor(
-  { config, providers }: Gateway,
-  exchange: Exchange,
+  { gateway, exchange }: RequestContext<"config" | "providers">,
   operation: StoredOperation,
-): readonly ProviderConfig[] | Failure {
+): AbleProviders {
   const named = exchange.header(providerHeader);
   if (named !== undefined) {
-    const provider = providers.get(named.trim().toLowerCase());
+    const provider = gateway.providers.get(named.trim().toLowerCase());
     if (provider === undefined)
-      return invalid(
+      return wrong(
         `X-Sluice-Provider: no provider ${JSON.stringify(named.slice(0, 64))} is configured`,
-        null,
       );
     return provider.operations.has(operation)
-      ? [provider]
-      : invalid(`X-Sluice-Provider: provider ${provider.name} does not offer ${operation}`, null);
+      ? { ok: true, providers: [provider] }
+      : wrong(`X-Sluice-Provider: provider ${provider.name} does not offer ${operation}`);
   }
-  const able = config.providers.filter(({ operations }) => operations.has(operation));
-  return able.length === 0 ? invalid(`no configured provider offers ${operation}`, null) : able;
+  const able = gateway.config.providers.filter(({ operations }) => operations.has(operation));
+  return able.length === 0
+    ? wrong(`no configured provider offers ${operation}`)
+    : { ok: true, providers: able };
 }
 
-/** An upload passes as it comes; everything else is small, and is JSON or nothing. */
-async function readBody(
-  { config }: Gateway,
-  exchange: Exchange,
-): Promise<RequestBody | Failure | "gone"> {
-  if (exchange.method === "GET" || exchange.method === "DELETE") return null;
-  const { bodyBytesMax, uploadBytesMax } = config.server;
+function wrong(message: string): { readonly ok: false; readonly failure: Failure } {
+  return { ok: false, failure: invalid(message) };
+}
+
+type BodyRead =
+  | { readonly ok: true; readonly body: RequestBody }
+  /** Null: the client is gone. */
+  | { readonly ok: false; readonly failure: Failure | null };
+
+/** An upload is passed on while it is read; any other body is small, and JSON or empty. */
+async function readBody({ gateway, exchange }: RequestContext<"config">): Promise<BodyRead> {
+  if (exchange.method === "GET" || exchange.method === "DELETE") return { ok: true, body: null };
+  const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
   const isUpload = exchange.path === "/v1/files";
-  if (isUpload && boundaryOf(exchange.header("content-type") ?? "") === null) return noForm();
+  if (isUpload && boundaryOf(exchange.header("content-type") ?? "") === null)
+    return { ok: false, failure: noForm() };
   const bytesMax = isUpload ? uploadBytesMax : bodyBytesMax;
   const length = exchange.header("content-length");
   if (isUpload && Number(length ?? 0) <= bytesMax)
     return {
-      pieces: exchange.readPieces(bytesMax),
-      bytes: length === undefined ? null : Number(length),
+      ok: true,
+      body: {
+        pieces: exchange.readPieces(bytesMax),
+        bytes: length === undefined ? null : Number(length),
+      },
     };
   const read = await exchange.readBody(bytesMax);
-  if (!read.ok)
-    return read.reason === "gone"
-      ? "gone"
-      : failure("request_too_large", `the body is larger than ${bytesMax} bytes`);
-  return read.bytes.length === 0 ? null : read.bytes;
+  if (read.ok) return { ok: true, body: read.bytes.length === 0 ? null : read.bytes };
+  return {
+    ok: false,
+    failure:
+      read.reason === "gone"
+        ? null
+        : failure("request_too_large", `the body is larger than ${bytesMax} bytes`),
+  };
 }
 
-/** What a batch is without which no provider can take it. */
+/** What makes a batch one that no provider can take. */
 function batchProblem(body: Buffer | null): Failure | null {
   const value = parseJson(body === null ? "" : body.toString("utf8"));
   if (!isObject(value))
@@ -175,14 +178,13 @@ interface Sending {
   readonly operation: StoredOperation;
   readonly body: RequestBody;
   readonly headers: string[];
-  /** Whether another provider is left to be asked. */
-  readonly more: boolean;
+  /** Whether another provider is left to ask. */
+  readonly hasFallback: boolean;
 }
 
 function send(
-  gateway: Gateway,
-  exchange: Exchange,
-  { provider, operation, body, headers, more }: Sending,
+  { gateway, exchange }: RequestContext<"config" | "upstreams" | "monoMs">,
+  { provider, operation, body, headers, hasFallback }: Sending,
 ): Promise<Forwarded> {
   headers.push("x-sluice-target", targetHeader({ provider: provider.name, model: "" }));
   const sent = forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader);
@@ -201,16 +203,18 @@ function send(
     translator: null,
     hideUsageChunk: false,
     promptBytes: () => 0,
-    hasFallback: more,
+    hasFallback,
     monoMs: gateway.monoMs,
   });
 }
 
-/**
- * What stands behind the operation in the client's path, and its query, are for the provider too.
- */
-function pathAt(provider: ProviderConfig, operation: StoredOperation, exchange: Exchange): string {
-  const whole = upstreamPath(provider, operation, "", exchange.query);
-  const base = whole.split("?", 1)[0]!;
-  return base + exchange.path.slice(`/v1/${operation}`.length) + whole.slice(base.length);
+/** Of the client's path, what follows the operation goes to the provider, and so does its query. */
+function pathAt(
+  provider: ProviderConfig,
+  operation: StoredOperation,
+  { path, query }: Exchange,
+): string {
+  const pathAndQuery = upstreamPath(provider, operation, "", query);
+  const base = pathAndQuery.split("?", 1)[0]!;
+  return base + path.slice(`/v1/${operation}`.length) + pathAndQuery.slice(base.length);
 }

@@ -19,7 +19,15 @@ export interface ClientSocket {
   takeOver(): void;
 }
 
-export interface Exchange {
+/** The headers of a request, by lower-case name. */
+export interface RequestHeaders {
+  /** Repeated ones joined as HTTP says. */
+  header(name: string): string | undefined;
+  /** Whether a header came more than once. */
+  isRepeated(name: string): boolean;
+}
+
+export interface Exchange extends RequestHeaders {
   readonly id: string;
   readonly method: string;
   /** Without the query. */
@@ -28,10 +36,6 @@ export interface Exchange {
   readonly query: string;
   /** Names and values in turn, as they came. */
   readonly rawHeaders: readonly string[];
-  /** By lower-case name; repeated ones joined as HTTP says. */
-  header(name: string): string | undefined;
-  /** Whether a header, by lower-case name, came more than once. */
-  isRepeated(name: string): boolean;
   /** Reads the whole body once, up to `bytesMax`. */
   readBody(bytesMax: number): Promise<BodyResult>;
   /**

@@ -1,8 +1,20 @@
-/** Which endpoint a request is for (CONTRACT sections 1 and 5). A table; nothing is done here. */
-import type { JsonOperation } from "../body/model-body.js";
+/** Which endpoint a request is for (docs/http-api.md). A table; nothing is done here. */
+
+/** The requests to a model that are admitted: counted, and limited. */
+const modelOperations = [
+  "chat_completions",
+  "responses",
+  "messages",
+  "embeddings",
+  "speech",
+  "transcriptions",
+  "translations",
+  "images",
+] as const;
+export type ModelOperation = (typeof modelOperations)[number];
 
 export type Endpoint =
-  | LimitedOperation
+  | ModelOperation
   | "passthrough"
   | "realtime"
   | "count_tokens"
@@ -26,11 +38,22 @@ export type Endpoint =
   | "health"
   | "ready";
 
-/** What is admitted: counted, and limited. */
-export type LimitedOperation =
-  | Exclude<JsonOperation, "count_tokens">
-  | "transcriptions"
-  | "translations";
+const modelOperationSet: ReadonlySet<Endpoint> = new Set(modelOperations);
+const limited: ReadonlySet<Endpoint> = new Set([
+  ...modelOperations,
+  "batch_submission",
+  "passthrough",
+  "realtime",
+]);
+
+export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation {
+  return modelOperationSet.has(endpoint);
+}
+
+/** Whether its requests are admitted by the daemon before they are served. */
+export function isLimited(endpoint: Endpoint): boolean {
+  return limited.has(endpoint);
+}
 
 export type RouteMatch =
   | { readonly kind: "endpoint"; readonly endpoint: Endpoint; readonly area: Area }
@@ -40,12 +63,13 @@ export type RouteMatch =
 /** Which credentials and which error shape a path takes. */
 export type Area = "model" | "admin" | "health";
 
-interface Route {
+/** The endpoints of one path, by method. */
+interface PathEndpoints {
   readonly area: Area;
   readonly methods: Readonly<Record<string, Endpoint>>;
 }
 
-const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
+const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints>([
   ["/v1/chat/completions", { area: "model", methods: { POST: "chat_completions" } }],
   ["/v1/responses", { area: "model", methods: { POST: "responses" } }],
   ["/v1/messages", { area: "model", methods: { POST: "messages" } }],
@@ -83,10 +107,10 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
 ]);
 
 /**
- * Every method that goes through a gateway: TRACE would show the caller the provider's key, CONNECT
- * asks for a tunnel to anywhere.
+ * Every method that may pass: TRACE would show the caller the provider's key, CONNECT asks for a
+ * tunnel to anywhere.
  */
-const passed: Route = {
+const passthrough: PathEndpoints = {
   area: "model",
   methods: {
     GET: "passthrough",
@@ -99,12 +123,9 @@ const passed: Route = {
   },
 };
 
-/**
- * Paths that hold an id. What providers keep is asked for by ids of their making: letters, digits
- * and `_.-`.
- */
-const patterns: readonly (readonly [path: RegExp, route: Route])[] = [
-  [/^\/p\/[^/]/, passed],
+/** Paths that hold an id. Those of providers are made of letters, digits and `_.-`. */
+const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] = [
+  [/^\/p\/[^/]/, passthrough],
   [/^\/v1\/models\/.+$/, { area: "model", methods: { GET: "model" } }],
   [
     /^\/v1\/files\/[\w-][\w.-]{0,255}$/,
@@ -139,14 +160,15 @@ export function keyInPath(path: string): string {
 }
 
 export function matchRoute(method: string, path: string): RouteMatch {
-  const route = routes.get(path) ?? patterns.find(([pattern]) => pattern.test(path))?.[1];
-  if (route === undefined)
+  const found = routes.get(path) ?? patterns.find(([pattern]) => pattern.test(path))?.[1];
+  if (found === undefined)
     return {
       kind: "unknown",
       area: path === "/admin" || path.startsWith("/admin/") ? "admin" : "model",
     };
-  const endpoint = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
-  if (endpoint === undefined)
-    return { kind: "wrong-method", allow: Object.keys(route.methods).join(", "), area: route.area };
-  return { kind: "endpoint", endpoint, area: route.area };
+  const { area, methods } = found;
+  const endpoint = Object.hasOwn(methods, method) ? methods[method] : undefined;
+  return endpoint === undefined
+    ? { kind: "wrong-method", allow: Object.keys(methods).join(", "), area }
+    : { kind: "endpoint", endpoint, area };
 }

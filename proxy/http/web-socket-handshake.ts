@@ -6,6 +6,7 @@
  * compression is owed it.
  */
 import { forwardRequestHeaders, headerOf, isGiven } from "./copy-headers.js";
+import type { RequestHeaders } from "./exchange.js";
 
 type Header = (name: string) => string | undefined;
 
@@ -32,18 +33,20 @@ export function isHandshake(
 const credentialProtocol = "openai-insecure-api-key.";
 
 /**
- * The request's header, with the key among its subprotocols as its authorization, where it shows no
- * other.
+ * The request's headers, with the key among its subprotocols as its authorization, unless it has
+ * another credential.
  */
-export function headerWithProtocolKey(header: Header): Header {
-  return (name) => {
-    const value = header(name);
-    if (name !== "authorization" || isGiven(value) || isGiven(header("x-api-key"))) return value;
-    const key = protocolsIn(header("sec-websocket-protocol")).find((protocol) =>
+export function withProtocolKey(request: RequestHeaders): RequestHeaders {
+  const header: Header = (name) => {
+    const value = request.header(name);
+    if (name !== "authorization" || isGiven(value) || isGiven(request.header("x-api-key")))
+      return value;
+    const key = protocolsIn(request.header("sec-websocket-protocol")).find((protocol) =>
       protocol.startsWith(credentialProtocol),
     );
     return key === undefined ? undefined : `Bearer ${key.slice(credentialProtocol.length)}`;
   };
+  return { header, isRepeated: (name) => request.isRepeated(name) };
 }
 
 /** The subprotocols that the provider is asked for: all but keys. */

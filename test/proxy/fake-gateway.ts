@@ -5,13 +5,14 @@
 import { authenticatedCaller } from "../../proxy/auth/authenticate.js";
 import type { Gateway } from "../../proxy/gateway.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
+import type { RequestContext } from "../../proxy/request-context.js";
 import { RequestRecord } from "../../proxy/request-record.js";
 import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { createPriceTable } from "../../proxy/routing/price-table.js";
-import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstream/upstream.js";
 import type { UpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
 import { asUpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
+import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstream/upstream.js";
 import type { Target } from "../../shared/wire/message.js";
 import { accepted } from "../shared/config/build-sample.js";
 import { FakeExchange } from "./fake-exchange.js";
@@ -38,7 +39,7 @@ export interface FakeGateway {
   verdict: AdmissionOutcome | null;
 }
 
-export const caller = authenticatedCaller("/team");
+const caller = authenticatedCaller("/team");
 
 /** `yaml`: the configuration's file; each provider lists its models there. */
 export function fakeGateway(yaml: string): FakeGateway {
@@ -146,24 +147,27 @@ export interface Served {
   readonly record: RequestRecord;
 }
 
+export interface RequestSample {
+  readonly method?: string;
+  readonly path: string;
+  readonly query?: string;
+  readonly headers?: readonly string[];
+  readonly body?: string | readonly Buffer[];
+  /** The client leaves before anything is read. */
+  readonly leaves?: boolean;
+}
+
 /** One request through a handler, and what the client gets for it. */
 export async function served(
-  run: (exchange: FakeExchange, record: RequestRecord) => Promise<void> | void,
-  {
-    body,
-    ...asked
-  }: {
-    readonly method?: string;
-    readonly path: string;
-    readonly query?: string;
-    readonly headers?: readonly string[];
-    readonly body?: string | readonly Buffer[];
-  },
+  { gateway }: FakeGateway,
+  run: (context: RequestContext) => Promise<void>,
+  { body, leaves = false, ...request }: RequestSample,
 ): Promise<Served> {
-  const exchange = new FakeExchange(asked);
+  const exchange = new FakeExchange(request);
   exchange.sentPieces = typeof body === "string" ? [Buffer.from(body)] : [...(body ?? [])];
+  if (leaves) exchange.leave();
   const record = new RequestRecord(0);
-  await run(exchange, record);
+  await run({ gateway, exchange, caller, record });
   const text = exchange.body.toString();
   return {
     status: exchange.status,

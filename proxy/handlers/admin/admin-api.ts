@@ -6,11 +6,10 @@
 import { unreachable } from "../../../shared/assert.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
-import type { Gateway } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Endpoint } from "../../http/match-route.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
-import type { RequestRecord } from "../../request-record.js";
+import type { RequestContext } from "../../request-context.js";
 
 type AdminEndpoint = Extract<Endpoint, `rate-limits${string}` | `budgets${string}`>;
 
@@ -20,21 +19,18 @@ const adminBodyBytesMax = 16 * 1024;
 const adminBodyDepthMax = 3;
 
 export async function handleAdmin(
-  gateway: Gateway,
-  exchange: Exchange,
+  context: RequestContext<"limiter" | "isUtf8">,
   endpoint: AdminEndpoint,
-  record: RequestRecord,
 ): Promise<void> {
+  const { gateway, exchange, record } = context;
   const op = operation(exchange.method, endpoint);
-  const { list: listOp, items } = endpoint.startsWith("budgets") ? budgetList : ruleList;
-  if (op !== listOp) {
+  const list = endpoint.startsWith("budgets") ? budgetList : ruleList;
+  if (op !== list.op) {
     const body: JsonBody =
-      exchange.method === "GET"
-        ? { ok: true, value: null }
-        : await readJson(exchange, gateway.isUtf8);
-    if (!body.ok) return failAdmin(exchange, record, body.failure);
+      exchange.method === "GET" ? { ok: true, value: null } : await readJson(context);
+    if (!body.ok) return failAdmin(context, body.failure);
     const done = await gateway.limiter.call(op, body.value);
-    if (!done.ok) return failAdmin(exchange, record, done.failure);
+    if (!done.ok) return failAdmin(context, done.failure);
     if (
       endpoint === "rate-limits-reset" ||
       endpoint === "budgets-reset" ||
@@ -48,12 +44,17 @@ export async function handleAdmin(
       );
     }
   }
-  await replyList(gateway, exchange, record, { listOp, items });
+  await replyList(context, list);
 }
 
-/** The operation that lists what an endpoint is about, and the name of its items. */
-const ruleList = { list: "rate-limits.list", items: "rate_limits" } as const;
-const budgetList = { list: "budgets.list", items: "budgets" } as const;
+/** The daemon's operation that lists what an endpoint is about, and the field of its items. */
+interface ListOf {
+  readonly op: AdminOp;
+  readonly items: "rate_limits" | "budgets";
+}
+
+const ruleList: ListOf = { op: "rate-limits.list", items: "rate_limits" };
+const budgetList: ListOf = { op: "budgets.list", items: "budgets" };
 
 function operation(method: string, endpoint: AdminEndpoint): AdminOp {
   switch (endpoint) {
@@ -85,9 +86,12 @@ function operation(method: string, endpoint: AdminEndpoint): AdminOp {
 }
 
 /** Answers with a failure in the shape of /admin. */
-export function failAdmin(exchange: Exchange, record: RequestRecord, what: Failure): void {
-  record.end(what.status, "refused");
-  replyFailure(exchange, "admin", what);
+export function failAdmin(
+  { exchange, record }: Pick<RequestContext, "exchange" | "record">,
+  failure: Failure,
+): void {
+  record.end(failure.status, "refused");
+  replyFailure(exchange, "admin", failure);
 }
 
 type JsonBody =
@@ -95,17 +99,14 @@ type JsonBody =
   | { readonly ok: false; readonly failure: Failure };
 
 /** The body of an admin request as a JSON value: bounded in bytes and in depth. */
-export async function readJson(
-  exchange: Exchange,
-  isUtf8: (bytes: Buffer) => boolean,
-): Promise<JsonBody> {
+export async function readJson({ gateway, exchange }: RequestContext<"isUtf8">): Promise<JsonBody> {
   const body = await exchange.readBody(adminBodyBytesMax);
   if (!body.ok)
     return {
       ok: false,
       failure: failure("request_too_large", `the body is larger than ${adminBodyBytesMax} bytes`),
     };
-  if (!isUtf8(body.bytes))
+  if (!gateway.isUtf8(body.bytes))
     return {
       ok: false,
       failure: invalid("the body must be a JSON object: it is not valid UTF-8", "body"),
@@ -146,18 +147,12 @@ type ListPage =
     }
   | { readonly ok: false; readonly failure: Failure };
 
-/** Which list is told: the daemon's operation, and the name of its items. */
-interface ListOf {
-  readonly listOp: AdminOp;
-  readonly items: "rate_limits" | "budgets";
-}
-
 async function listPage(
-  gateway: Gateway,
-  { listOp, items }: ListOf,
+  { gateway }: RequestContext<"limiter">,
+  { op, items }: ListOf,
   after: string | null,
 ): Promise<ListPage> {
-  const page = await gateway.limiter.call(listOp, { after });
+  const page = await gateway.limiter.call(op, { after });
   if (!page.ok) return page;
   const {
     [items]: some,
@@ -176,14 +171,10 @@ async function listPage(
  * All pages of the daemon's list as one. Beyond the first they leave as they come: one text of
  * 100,000 rules would make every other request wait until it is written.
  */
-async function replyList(
-  gateway: Gateway,
-  exchange: Exchange,
-  record: RequestRecord,
-  list: ListOf,
-): Promise<void> {
-  let page = await listPage(gateway, list, null);
-  if (!page.ok) return failAdmin(exchange, record, page.failure);
+async function replyList(context: RequestContext<"limiter">, list: ListOf): Promise<void> {
+  const { exchange, record } = context;
+  let page = await listPage(context, list, null);
+  if (!page.ok) return failAdmin(context, page.failure);
   record.end(200, "answered");
   if (page.next === null)
     return replyJson(exchange, 200, { [list.items]: page.items, server_time: page.serverTime });
@@ -191,7 +182,7 @@ async function replyList(
   const write = writerTo(exchange);
   await write(`{"${list.items}":[${itemsText(page.items)}`);
   while (page.next !== null && !exchange.gone) {
-    page = await listPage(gateway, list, page.next);
+    page = await listPage(context, list, page.next);
     // A list that ends early must not look whole.
     if (!page.ok) return exchange.cut();
     // Rules that went meanwhile may have left nothing.

@@ -5,59 +5,52 @@
  */
 import type { Failure } from "../../../shared/error-code.js";
 import type { Gateway } from "../../gateway.js";
-import type { Exchange } from "../../http/exchange.js";
 import { type Endpoint, keyInPath } from "../../http/match-route.js";
 import { replyJson, replyNothing } from "../../http/respond.js";
-import type { RequestRecord } from "../../request-record.js";
+import type { RequestContext } from "../../request-context.js";
 import { failAdmin, readJson } from "./admin-api.js";
 
 type KeyEndpoint = Extract<Endpoint, `auth-keys${string}`>;
 
-/** No cache on the way may keep what stands in these answers. */
-const unkept = ["cache-control", "no-store"];
+/** These answers hold keys or name them: no cache on the way may store them. */
+const noStore = ["cache-control", "no-store"];
 
 export async function handleAuthKeys(
-  gateway: Gateway,
-  exchange: Exchange,
+  context: RequestContext<"limiter" | "newKey" | "isUtf8">,
   endpoint: KeyEndpoint,
-  record: RequestRecord,
 ): Promise<void> {
-  if (endpoint === "auth-keys-deactivate") return deactivate(gateway, exchange, record);
-  return exchange.method === "POST"
-    ? issue(gateway, exchange, record)
-    : list(gateway, exchange, record);
+  if (endpoint === "auth-keys-deactivate") return deactivate(context);
+  return context.exchange.method === "POST" ? issue(context) : list(context);
 }
 
-async function issue(gateway: Gateway, exchange: Exchange, record: RequestRecord): Promise<void> {
-  const body = await readJson(exchange, gateway.isUtf8);
-  if (!body.ok) return failAdmin(exchange, record, body.failure);
+async function issue(context: RequestContext<"limiter" | "newKey" | "isUtf8">): Promise<void> {
+  const { gateway, exchange, record } = context;
+  const body = await readJson(context);
+  if (!body.ok) return failAdmin(context, body.failure);
   const { value, hash, redacted } = gateway.newKey();
   const issued = await gateway.limiter.call("keys.issue", {
     key_hash: hash,
     redacted_value: redacted,
     key: body.value,
   });
-  if (!issued.ok) return failAdmin(exchange, record, issued.failure);
+  if (!issued.ok) return failAdmin(context, issued.failure);
   const key = issued.body as { readonly id: string };
   record.note = `issued ${key.id}`;
   record.end(201, "answered");
-  replyJson(exchange, 201, { ...key, value }, unkept);
+  replyJson(exchange, 201, { ...key, value }, noStore);
 }
 
-async function list(gateway: Gateway, exchange: Exchange, record: RequestRecord): Promise<void> {
-  const keys = await listKeys(gateway);
-  if (!keys.ok) return failAdmin(exchange, record, keys.failure);
-  record.end(200, "answered");
-  replyJson(exchange, 200, keys.keys, unkept);
+async function list(context: RequestContext<"limiter">): Promise<void> {
+  const keys = await listKeys(context.gateway);
+  if (!keys.ok) return failAdmin(context, keys.failure);
+  context.record.end(200, "answered");
+  replyJson(context.exchange, 200, keys.keys, noStore);
 }
 
-async function deactivate(
-  gateway: Gateway,
-  exchange: Exchange,
-  record: RequestRecord,
-): Promise<void> {
+async function deactivate(context: RequestContext<"limiter">): Promise<void> {
+  const { gateway, exchange, record } = context;
   const done = await gateway.limiter.call("keys.deactivate", { id: keyInPath(exchange.path) });
-  if (!done.ok) return failAdmin(exchange, record, done.failure);
+  if (!done.ok) return failAdmin(context, done.failure);
   record.end(204, "answered");
   replyNothing(exchange);
 }
@@ -67,7 +60,7 @@ type Listed =
   | { readonly ok: false; readonly failure: Failure };
 
 /** All pages of the daemon's list as one. */
-async function listKeys({ limiter }: Gateway): Promise<Listed> {
+async function listKeys({ limiter }: Pick<Gateway, "limiter">): Promise<Listed> {
   const keys: unknown[] = [];
   let after: number | null = null;
   for (;;) {

@@ -1,68 +1,83 @@
 /**
  * POST /admin/explain: what would happen to a request for this model on this user path or by this
  * key, or what did happen to the one with this id. The model is resolved here, as for a real
- * request; the rules are asked in the daemon.
+ * request; the daemon judges the rules.
  */
-
 import { isObject } from "../../../shared/assert.js";
 import { show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import type { Target } from "../../../shared/wire/message.js";
 import type { Gateway } from "../../gateway.js";
-import type { Exchange } from "../../http/exchange.js";
 import { replyJson } from "../../http/respond.js";
-import type { RequestRecord } from "../../request-record.js";
+import type { RequestContext } from "../../request-context.js";
+import { resolveOnceLearned } from "../../routing/model-catalog.js";
 import { resolveModel } from "../../routing/resolve-model.js";
 import { failAdmin, readJson } from "./admin-api.js";
 
-/** Consumes nothing; no virtual model's turn is taken. */
-export async function explainRequest(
-  gateway: Gateway,
-  exchange: Exchange,
-  record: RequestRecord,
-): Promise<void> {
-  const body = await readJson(exchange, gateway.isUtf8);
-  if (!body.ok) return failAdmin(exchange, record, body.failure);
-  const asked = readQuestion(body.value);
-  if (!asked.ok) return failAdmin(exchange, record, asked.failure);
-  const question =
-    asked.requestId === null
-      ? await resolved(gateway, asked, keyAsked(gateway, asked.key))
-      : { request_id: asked.requestId };
-  if (question === null)
+type ExplainContext = RequestContext<
+  "limiter" | "models" | "targetOrder" | "credentials" | "isUtf8"
+>;
+
+/** Consumes nothing, and takes no virtual model's turn. */
+export async function explainRequest(context: ExplainContext): Promise<void> {
+  const body = await readJson(context);
+  if (!body.ok) return failAdmin(context, body.failure);
+  const read = readQuestion(body.value);
+  if (!read.ok) return failAdmin(context, read.failure);
+  const { question } = read;
+  if (question.kind === "past")
+    return replyExplanation(context, { request_id: question.requestId }, {});
+  const { userPath, model, key } = question;
+  const targets = await targetsOf(context.gateway, model);
+  if (targets === null)
     return failAdmin(
-      exchange,
-      record,
+      context,
       failure(
         "model_not_found",
-        `the model ${show(asked.model)} does not exist: GET /v1/models lists those that do`,
+        `the model ${show(model)} does not exist: GET /v1/models lists those that do`,
         "model",
       ),
     );
-  const answer = await gateway.limiter.call("explain", question);
-  if (!answer.ok) return failAdmin(exchange, record, answer.failure);
-  record.end(200, "answered");
-  replyJson(
-    exchange,
-    200,
-    asked.requestId === null ? { model: asked.model, ...(answer.body as object) } : answer.body,
+  await replyExplanation(
+    context,
+    { user_path: userPath, ...keyFields(context.gateway, key), targets },
+    { model },
   );
 }
 
-interface Question {
-  readonly ok: true;
-  /** Null: the question is for path and model. */
-  readonly requestId: string | null;
-  readonly userPath: string;
-  /** A managed key or its id; null without one. */
-  readonly key: string | null;
-  readonly model: string;
+/** `ours`: what the answer holds beside the daemon's explanation. */
+async function replyExplanation(
+  context: RequestContext<"limiter">,
+  question: object,
+  ours: object,
+): Promise<void> {
+  const { gateway, exchange, record } = context;
+  const explanation = await gateway.limiter.call("explain", question);
+  if (!explanation.ok) return failAdmin(context, explanation.failure);
+  record.end(200, "answered");
+  replyJson(exchange, 200, { ...ours, ...(explanation.body as object) });
 }
+
+type Question =
+  /** Why was this request refused? */
+  | { readonly kind: "past"; readonly requestId: string }
+  /** What would happen to this one? `key`: a managed key or its id; null without one. */
+  | {
+      readonly kind: "hypothetical";
+      readonly userPath: string;
+      readonly key: string | null;
+      readonly model: string;
+    };
+
+type QuestionRead =
+  | { readonly ok: true; readonly question: Question }
+  | { readonly ok: false; readonly failure: Failure };
 
 const known = ["user_path", "key", "model", "request_id"];
 
-function readQuestion(body: unknown): Question | { readonly ok: false; readonly failure: Failure } {
+function readQuestion(body: unknown): QuestionRead {
   if (!isObject(body)) return wrong(`the body must be a JSON object, not ${show(body)}`, "body");
   const unknown = Object.keys(body).find((name) => !known.includes(name));
   if (unknown !== undefined)
@@ -79,7 +94,7 @@ function readQuestion(body: unknown): Question | { readonly ok: false; readonly 
         "request_id can't be combined with user_path, key and model: it names them",
         "request_id",
       );
-    return { ok: true, requestId, userPath: "/", key: null, model: "" };
+    return { ok: true, question: { kind: "past", requestId } };
   }
   if (typeof model !== "string" || model === "")
     return wrong(
@@ -91,36 +106,32 @@ function readQuestion(body: unknown): Question | { readonly ok: false; readonly 
   if (key !== null && (typeof key !== "string" || key === ""))
     return wrong(`key must be a managed key or its id, such as key_7, not ${show(key)}`, "key");
   const path = parseUserPath(userPath, "user_path");
-  return path.ok ? { ok: true, requestId: null, userPath: path.value, key, model } : path;
+  return path.ok
+    ? { ok: true, question: { kind: "hypothetical", userPath: path.value, key, model } }
+    : path;
 }
 
-function wrong(message: string, param: string): { readonly ok: false; readonly failure: Failure } {
+function wrong(message: string, param: string): QuestionRead {
   return { ok: false, failure: invalid(message, param) };
 }
 
-/** The daemon isn't told keys, only their hashes. */
-function keyAsked({ credentials }: Gateway, key: string | null): object {
+/** The daemon gets the hash of a key, never the key. */
+function keyFields(
+  { credentials }: Pick<Gateway, "credentials">,
+  key: string | null,
+): { readonly key?: object } {
   if (key === null) return {};
   return { key: looksLikeManagedKey(key) ? { key_hash: credentials.hashKey(key) } : { id: key } };
 }
 
-async function resolved(
-  gateway: Gateway,
-  { userPath, model }: Question,
-  key: object,
-): Promise<object | null> {
-  let route = resolveModel(gateway.models.current(), model);
-  if (route === null) {
-    await gateway.models.firstLearned();
-    route = resolveModel(gateway.models.current(), model);
-  }
+/** Null: the model is unknown. */
+async function targetsOf(
+  { models, targetOrder }: Pick<Gateway, "models" | "targetOrder">,
+  model: string,
+): Promise<readonly Target[] | null> {
+  const route =
+    resolveModel(models.current(), model) ?? (await resolveOnceLearned({ models }, model));
   return route === null
     ? null
-    : {
-        user_path: userPath,
-        ...key,
-        targets: gateway.targetOrder
-          .peek(route)
-          .map((target) => ({ provider: target.provider, model: target.model })),
-      };
+    : targetOrder.peek(route).map((target) => ({ provider: target.provider, model: target.model }));
 }

@@ -3,19 +3,16 @@
  * never limited. The parameters are checked here; the numbers are the daemon's.
  */
 import { failure } from "../../../shared/error-code.js";
-import type { Caller } from "../../auth/authenticate.js";
-import type { Gateway } from "../../gateway.js";
-import type { Exchange } from "../../http/exchange.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
-import type { RequestRecord } from "../../request-record.js";
-import { parseUsageQuery } from "./usage-window.js";
+import type { RequestContext } from "../../request-context.js";
+import { parseUsageQuery } from "./parse-usage-query.js";
 
-export async function replyUsage(
-  gateway: Gateway,
-  exchange: Exchange,
-  caller: Caller,
-  record: RequestRecord,
-): Promise<void> {
+export async function replyUsage({
+  gateway,
+  exchange,
+  caller,
+  record,
+}: RequestContext<"limiter" | "nowMs">): Promise<void> {
   const window = parseUsageQuery(exchange.query, gateway.nowMs());
   if (!window.ok) {
     record.end(400, "refused");

@@ -29,14 +29,11 @@ function ask(
   credentials: Credentials,
   headers: Readonly<Record<string, string>>,
   area: Area = "model",
-): Authentication {
-  return atOnce(authenticate(credentials, area, (name) => headers[name]));
-}
-
-/** Only a JWT is ever answered later. */
-function atOnce(authentication: Authentication | Promise<Authentication>): Authentication {
-  if (authentication instanceof Promise) throw new Error("the answer is not there yet");
-  return authentication;
+): Promise<Authentication> {
+  return authenticate(credentials, area, {
+    header: (name) => headers[name],
+    isRepeated: () => false,
+  });
 }
 
 /**
@@ -59,7 +56,7 @@ t.test("the master key opens models and admin, by either header", async (t) => {
       { "x-api-key": key },
       { authorization: "", "x-api-key": key },
     ])
-      t.equal(said(ask(closed, headers, area)), "/", `${area} ${JSON.stringify(headers)}`);
+      t.equal(said(await ask(closed, headers, area)), "/", `${area} ${JSON.stringify(headers)}`);
   }
 });
 
@@ -86,7 +83,7 @@ t.test(
     ];
     for (const [headers, expected] of table) {
       for (const area of ["model", "admin"] as const) {
-        const authentication = ask(closed, headers, area);
+        const authentication = await ask(closed, headers, area);
         t.match(said(authentication), expected, `${area} ${JSON.stringify(headers)}`);
         if (!authentication.ok)
           t.match(authentication.failure, {
@@ -102,8 +99,8 @@ t.test(
 
 t.test("a token is compared by the constant-time comparison and by nothing else", async (t) => {
   compared.length = 0;
-  ask(closed, { authorization: "Bearer guess" });
-  ask(closed, { "x-api-key": "guess" });
+  await ask(closed, { authorization: "Bearer guess" });
+  await ask(closed, { "x-api-key": "guess" });
   t.same(compared, [
     ["guess", key],
     ["guess", key],
@@ -118,15 +115,15 @@ t.test("an open gateway asks for nothing, whatever is sent", async (t) => {
     { authorization: "nonsense" },
     { "x-api-key": "x" },
   ])
-    t.equal(said(ask(open, headers)), "/", JSON.stringify(headers));
+    t.equal(said(await ask(open, headers)), "/", JSON.stringify(headers));
   t.same(compared, []);
 });
 
 t.test(
   "admin is open with the gateway only on loopback; elsewhere it needs a master key",
   async (t) => {
-    t.equal(said(ask({ ...open, adminOpen: true }, {}, "admin")), "/");
-    const denied = ask(open, { authorization: `Bearer ${key}` }, "admin");
+    t.equal(said(await ask({ ...open, adminOpen: true }, {}, "admin")), "/");
+    const denied = await ask(open, { authorization: `Bearer ${key}` }, "admin");
     t.match(denied, {
       ok: false,
       failure: { status: 403, type: "permission_error", code: null, message: /master key/ },
@@ -144,14 +141,14 @@ t.test("the user path is the header's, normalized, and the root without one", as
     ["/Team", "/Team"],
   ];
   for (const [header, path] of table) {
-    t.equal(said(ask(open, { "x-sluice-user-path": header })), path, header);
+    t.equal(said(await ask(open, { "x-sluice-user-path": header })), path, header);
     t.equal(
-      said(ask(closed, { "x-sluice-user-path": header, authorization: `Bearer ${key}` })),
+      said(await ask(closed, { "x-sluice-user-path": header, authorization: `Bearer ${key}` })),
       path,
       header,
     );
   }
-  t.equal(said(ask(open, {})), "/");
+  t.equal(said(await ask(open, {})), "/");
 });
 
 t.test("a path that doesn't normalize is refused by its header's name", async (t) => {
@@ -169,12 +166,12 @@ t.test("a path that doesn't normalize is refused by its header's name", async (t
       code: null,
     };
     t.match(
-      ask(closed, { "x-sluice-user-path": path, "x-api-key": key }),
+      await ask(closed, { "x-sluice-user-path": path, "x-api-key": key }),
       { ok: false, failure },
       path.slice(0, 20),
     );
     t.match(
-      ask(open, { "x-sluice-user-path": path }),
+      await ask(open, { "x-sluice-user-path": path }),
       { ok: true, caller: { pathFailure: failure } },
       "only the daemon knows whether it is open",
     );
@@ -184,19 +181,15 @@ t.test("a path that doesn't normalize is refused by its header's name", async (t
 t.test(
   "a path that is given twice is refused: joined, the two would be a third that no rule covers",
   async (t) => {
-    const twice = (joined: string, repeated: boolean): Authentication =>
-      atOnce(
-        authenticate(
-          open,
-          "model",
-          (name) => (name === "x-sluice-user-path" ? joined : undefined),
-          (name) => repeated && name === "x-sluice-user-path",
-        ),
-      );
-    t.equal(said(twice("/a, /b", true)), "400 invalid X-Sluice-User-Path header");
-    t.equal(said(twice("/a, /a", true)), "400 invalid X-Sluice-User-Path header");
+    const twice = (joined: string, repeated: boolean): Promise<Authentication> =>
+      authenticate(open, "model", {
+        header: (name) => (name === "x-sluice-user-path" ? joined : undefined),
+        isRepeated: (name) => repeated && name === "x-sluice-user-path",
+      });
+    t.equal(said(await twice("/a, /b", true)), "400 invalid X-Sluice-User-Path header");
+    t.equal(said(await twice("/a, /a", true)), "400 invalid X-Sluice-User-Path header");
     t.match(
-      twice("/a,b", false),
+      await twice("/a,b", false),
       { ok: true, caller: { userPath: "/a,b" } },
       "a comma in one header is a character",
     );
@@ -207,9 +200,9 @@ t.test(
   "the header may have another name, which is then the only one that is read and told",
   async (t) => {
     const renamed = { ...open, userPathHeader: "x-team-path" };
-    t.equal(said(ask(renamed, { "x-team-path": "/a", "x-sluice-user-path": "/b" })), "/a");
-    t.equal(said(ask(renamed, { "x-sluice-user-path": "/b" })), "/");
-    t.equal(said(ask(renamed, { "x-team-path": "/a:b" })), "400 invalid X-Team-Path header");
+    t.equal(said(await ask(renamed, { "x-team-path": "/a", "x-sluice-user-path": "/b" })), "/a");
+    t.equal(said(await ask(renamed, { "x-sluice-user-path": "/b" })), "/");
+    t.equal(said(await ask(renamed, { "x-team-path": "/a:b" })), "400 invalid X-Team-Path header");
   },
 );
 
@@ -217,7 +210,7 @@ t.test(
   "a wrong key is told before a wrong path: who may not call learns nothing more",
   async (t) => {
     t.equal(
-      said(ask(closed, { "x-sluice-user-path": "/..", authorization: "Bearer wrong" })),
+      said(await ask(closed, { "x-sluice-user-path": "/..", authorization: "Bearer wrong" })),
       "401 authentication failed",
     );
   },
@@ -225,16 +218,21 @@ t.test(
 
 t.test("admin has no user path, and no header can break it", async (t) => {
   t.equal(
-    said(ask(closed, { "x-sluice-user-path": "/..", authorization: `Bearer ${key}` }, "admin")),
+    said(
+      await ask(closed, { "x-sluice-user-path": "/..", authorization: `Bearer ${key}` }, "admin"),
+    ),
     "/",
   );
 });
 
 t.test("header bytes that are UTF-8 are read as that, others as Node gives them", async (t) => {
   const asNode = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
-  t.equal(said(ask(open, { "x-sluice-user-path": asNode("/größe/日本/🙂") })), "/größe/日本/🙂");
   t.equal(
-    said(ask(open, { "x-sluice-user-path": "/caf\u00e9" })),
+    said(await ask(open, { "x-sluice-user-path": asNode("/größe/日本/🙂") })),
+    "/größe/日本/🙂",
+  );
+  t.equal(
+    said(await ask(open, { "x-sluice-user-path": "/caf\u00e9" })),
     "/café",
     "a byte that is no UTF-8",
   );
@@ -247,7 +245,7 @@ const byJwt: Credentials = {
   jwt: {
     verify(token) {
       seen.push(token);
-      return { ok: true, caller: authenticatedCaller("/from/token") };
+      return Promise.resolve({ ok: true, caller: authenticatedCaller("/from/token") });
     },
   },
 };
@@ -255,18 +253,18 @@ const byJwt: Credentials = {
 t.test("a JWT's path is the token's, whatever header is sent", async (t) => {
   for (const header of ["/other", "/..", "", "a:b"])
     t.equal(
-      said(ask(byJwt, { authorization: `Bearer ${jwtLike}`, "x-sluice-user-path": header })),
+      said(await ask(byJwt, { authorization: `Bearer ${jwtLike}`, "x-sluice-user-path": header })),
       "/from/token",
       header,
     );
-  t.equal(said(ask(byJwt, { "x-api-key": jwtLike })), "/from/token");
+  t.equal(said(await ask(byJwt, { "x-api-key": jwtLike })), "/from/token");
 });
 
 t.test(
   "only what looks like a JWT gets to the verifier, and the master key never does",
   async (t) => {
     seen.length = 0;
-    t.equal(said(ask(byJwt, { authorization: `Bearer ${key}` })), "/");
+    t.equal(said(await ask(byJwt, { authorization: `Bearer ${key}` })), "/");
     for (const token of [
       "wrong",
       "a.b",
@@ -278,18 +276,18 @@ t.test(
       "e30.e30.sig=",
     ])
       t.match(
-        said(ask(byJwt, { "x-api-key": token })),
+        said(await ask(byJwt, { "x-api-key": token })),
         /^401 authentication failed$/,
         token.slice(0, 20),
       );
     t.same(seen, []);
     t.equal(
-      said(ask(byJwt, { "x-api-key": "e30.e30." })),
+      said(await ask(byJwt, { "x-api-key": "e30.e30." })),
       "/from/token",
       "an unsigned one is the verifier's to refuse",
     );
     t.equal(
-      said(ask(closed, { "x-api-key": jwtLike })),
+      said(await ask(closed, { "x-api-key": jwtLike })),
       "401 authentication failed",
       "and without issuers there is no verifier",
     );
@@ -301,11 +299,11 @@ t.test(
   async (t) => {
     const noMaster: Credentials = { ...byJwt, masterKey: null, adminOpen: false };
     for (const area of ["model", "admin"] as const) {
-      t.equal(said(ask(noMaster, {}, area)), "401 missing credentials");
-      t.equal(said(ask(noMaster, { "x-api-key": key }, area)), "401 authentication failed");
+      t.equal(said(await ask(noMaster, {}, area)), "401 missing credentials");
+      t.equal(said(await ask(noMaster, { "x-api-key": key }, area)), "401 authentication failed");
     }
-    t.equal(said(ask(noMaster, { "x-api-key": jwtLike })), "/from/token");
-    t.match(ask(noMaster, { "x-api-key": jwtLike }, "admin"), {
+    t.equal(said(await ask(noMaster, { "x-api-key": jwtLike })), "/from/token");
+    t.match(await ask(noMaster, { "x-api-key": jwtLike }, "admin"), {
       ok: false,
       failure: { status: 403, type: "permission_error", code: null },
     });
@@ -313,7 +311,7 @@ t.test(
 );
 
 t.test("a JWT never opens admin; a wrong one is told to be wrong there too", async (t) => {
-  t.match(ask(byJwt, { "x-api-key": jwtLike }, "admin"), {
+  t.match(await ask(byJwt, { "x-api-key": jwtLike }, "admin"), {
     ok: false,
     failure: { status: 403, type: "permission_error", message: /JWT/ },
   });
@@ -328,13 +326,12 @@ t.test("a JWT never opens admin; a wrong one is told to be wrong there too", asy
         ),
     },
   };
-  const answer = (token: string, area: Area): Promise<Authentication> =>
-    Promise.resolve(
-      authenticate(later, area, (name) => (name === "x-api-key" ? token : undefined)),
-    );
-  t.equal(said(await answer(jwtLike, "model")), "/t");
-  t.match(said(await answer(jwtLike, "admin")), /^403 /);
-  t.equal(said(await answer("e30.e30.wrong", "admin")), "401 authentication failed");
+  t.equal(said(await ask(later, { "x-api-key": jwtLike })), "/t");
+  t.match(said(await ask(later, { "x-api-key": jwtLike }, "admin")), /^403 /);
+  t.equal(
+    said(await ask(later, { "x-api-key": "e30.e30.wrong" }, "admin")),
+    "401 authentication failed",
+  );
 });
 
 const managed = `sk-sluice-${"k".repeat(43)}`;
@@ -350,7 +347,7 @@ t.test("a managed key is the daemon's to judge, by its hash, in every mode and a
     for (const area of ["model", "admin"] as const) {
       seen.length = 0;
       t.match(
-        ask(
+        await ask(
           credentials,
           { authorization: `Bearer ${managed}`, "x-sluice-user-path": "/named" },
           area,
@@ -369,40 +366,40 @@ t.test("a managed key is the daemon's to judge, by its hash, in every mode and a
     }
   }
   t.match(
-    ask(closed, { "x-api-key": managed, "x-sluice-user-path": "a:b" }),
+    await ask(closed, { "x-api-key": managed, "x-sluice-user-path": "a:b" }),
     { ok: true, caller: { pathFailure: { status: 400 } } },
     "a key may be bound to a path: then no header matters",
   );
   t.equal(
-    said(ask({ ...closed, masterKey: managed }, { "x-api-key": managed })),
+    said(await ask({ ...closed, masterKey: managed }, { "x-api-key": managed })),
     "/",
     "a master key of that shape is the master key",
   );
   for (const near of [managed.slice(0, -1), `${managed}k`, managed.toUpperCase()])
-    t.equal(said(ask(closed, { "x-api-key": near })), "401 authentication failed", near);
+    t.equal(said(await ask(closed, { "x-api-key": near })), "401 authentication failed", near);
 });
 
 t.test(
   "who shows nothing on an open gateway has the daemon's leave to get, and beyond loopback never has",
   async (t) => {
-    t.match(ask(open, {}), {
+    t.match(await ask(open, {}), {
       ok: true,
       caller: { credential: "none", denial: { status: 401, message: "missing credentials" } },
     });
-    t.match(ask(open, { authorization: "nonsense" }), {
+    t.match(await ask(open, { authorization: "nonsense" }), {
       ok: true,
       caller: { credential: "none", denial: { status: 401, message: /^malformed/ } },
     });
-    t.match(ask(open, { "x-api-key": "x" }), {
+    t.match(await ask(open, { "x-api-key": "x" }), {
       ok: true,
       caller: { credential: "none", denial: { status: 401, message: "authentication failed" } },
     });
-    t.match(ask({ ...open, adminOpen: true }, {}, "admin"), {
+    t.match(await ask({ ...open, adminOpen: true }, {}, "admin"), {
       ok: true,
       caller: { credential: "none", denial: { status: 403, message: /master key/ } },
     });
-    t.equal(said(ask({ ...open, open: false }, {})), "401 missing credentials");
-    t.match(ask(closed, { "x-api-key": key }), {
+    t.equal(said(await ask({ ...open, open: false }, {})), "401 missing credentials");
+    t.match(await ask(closed, { "x-api-key": key }), {
       ok: true,
       caller: { credential: "authenticated" },
     });

@@ -1,6 +1,6 @@
 import t from "tap";
 import { countTokens } from "../../../proxy/handlers/count-tokens.js";
-import { caller, type FakeGateway, fakeGateway, type Served, served } from "../fake-gateway.js";
+import { type FakeGateway, fakeGateway, type Served, served } from "../fake-gateway.js";
 
 const yaml = `
 server: { max_body_bytes: 2000 }
@@ -12,7 +12,7 @@ virtual_models:
 `;
 
 function count(fake: FakeGateway, body: string, headers: readonly string[] = []): Promise<Served> {
-  return served((exchange, record) => countTokens(fake.gateway, exchange, caller, record), {
+  return served(fake, countTokens, {
     path: "/v1/messages/count_tokens",
     headers,
     body,

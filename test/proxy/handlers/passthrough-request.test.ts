@@ -44,7 +44,7 @@ t.test("a path names its provider, and the rest and the query become the provide
   for (const [path, query, name, expected, passed] of table)
     t.match(
       passthroughRoute(gateway(true), new FakeExchange({ path, query })),
-      { provider: { name }, path: expected, query: passed },
+      { ok: true, route: { provider: { name }, path: expected, query: passed } },
       path,
     );
 });
@@ -65,9 +65,13 @@ t.test("what leads nowhere is told why", async (t) => {
     ["/p/openai/v1", "a#b", { status: 400, message: /query holds a character/ }],
   ] as const;
   for (const [path, query, expected] of table)
-    t.match(passthroughRoute(gateway(true), new FakeExchange({ path, query })), expected, path);
+    t.match(
+      passthroughRoute(gateway(true), new FakeExchange({ path, query })),
+      { ok: false, failure: expected },
+      path,
+    );
   t.match(passthroughRoute(gateway(false), new FakeExchange({ path: "/p/openai/v1" })), {
-    status: 404,
-    message: /passthrough is off/,
+    ok: false,
+    failure: { status: 404, message: /passthrough is off/ },
   });
 });

@@ -12,13 +12,13 @@ virtual_models:
 const anthropic = ["anthropic-version", "2023-06-01"];
 
 const list = (of: FakeGateway, headers: readonly string[] = []): Promise<Served> =>
-  served((exchange, record) => replyModels(of.gateway, exchange, record), {
+  served(of, replyModels, {
     method: "GET",
     path: "/v1/models",
     headers,
   });
 const one = (id: string, headers: readonly string[] = []): Promise<Served> =>
-  served((exchange, record) => replyModel(fake.gateway, exchange, record), {
+  served(fake, replyModel, {
     method: "GET",
     path: `/v1/models/${id}`,
     headers,

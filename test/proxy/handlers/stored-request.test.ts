@@ -4,7 +4,13 @@ import {
   storedRequest,
   submitBatch,
 } from "../../../proxy/handlers/stored-request.js";
-import { caller, type FakeGateway, fakeGateway, type Served, served } from "../fake-gateway.js";
+import {
+  type FakeGateway,
+  fakeGateway,
+  type RequestSample,
+  type Served,
+  served,
+} from "../fake-gateway.js";
 
 const yaml = `
 server: { max_body_bytes: 2000, max_upload_bytes: 3000 }
@@ -17,22 +23,13 @@ providers:
 const form = ["content-type", "multipart/form-data; boundary=B"];
 const batch = '{"input_file_id":"file-1","endpoint":"/v1/embeddings","completion_window":"24h"}';
 
-function ask(fake: FakeGateway, asked: Parameters<typeof served>[1]): Promise<Served> {
-  const operation = (asked.path.split("/")[2] ?? "") as StoredOperation;
-  return served(
-    (exchange, record) => storedRequest(fake.gateway, exchange, operation, caller, record),
-    asked,
-  );
+function ask(fake: FakeGateway, request: RequestSample): Promise<Served> {
+  const operation = (request.path.split("/")[2] ?? "") as StoredOperation;
+  return served(fake, (context) => storedRequest(context, operation), request);
 }
 
-const submit = (
-  fake: FakeGateway,
-  asked: Omit<Parameters<typeof served>[1], "path">,
-): Promise<Served> =>
-  served((exchange, record) => submitBatch(fake.gateway, exchange, caller, record), {
-    path: "/v1/batches",
-    ...asked,
-  });
+const submit = (fake: FakeGateway, request: Omit<RequestSample, "path">): Promise<Served> =>
+  served(fake, submitBatch, { path: "/v1/batches", ...request });
 const places = (fake: FakeGateway): string[] => fake.sent.map(({ what }) => what);
 
 t.test(
@@ -317,13 +314,7 @@ t.test(
 
 t.test("a client that has left before its batch was read is asked for nothing", async (t) => {
   const fake = fakeGateway(yaml);
-  const { record } = await served(
-    (exchange, at) => {
-      exchange.leave();
-      return submitBatch(fake.gateway, exchange, caller, at);
-    },
-    { path: "/v1/batches" },
-  );
+  const { record } = await submit(fake, { leaves: true });
   t.match(record, { status: 499, outcome: "client_gone" });
   t.same([fake.sent, fake.admitted], [[], []]);
 });

@@ -1,16 +1,21 @@
 import t from "tap";
+import type { RequestHeaders } from "../../../proxy/http/exchange.js";
 import {
   handshakeHeaders,
-  headerWithProtocolKey,
   isCrossOrigin,
   isHandshake,
   switchedHeaders,
+  withProtocolKey,
 } from "../../../proxy/http/web-socket-handshake.js";
 
 const from =
   (headers: Readonly<Record<string, string>>) =>
   (name: string): string | undefined =>
     headers[name];
+const requestOf = (headers: Readonly<Record<string, string>>): RequestHeaders => ({
+  header: from(headers),
+  isRepeated: () => true,
+});
 
 t.test(
   "a handshake is a GET for a WebSocket, without a body, at one of the places that have them",
@@ -73,13 +78,12 @@ t.test("a key among the subprotocols is an authorization where there is no other
     [{}, undefined],
   ] as const;
   for (const [headers, authorization] of table)
-    t.equal(headerWithProtocolKey(from(headers))("authorization"), authorization);
-  t.equal(
-    headerWithProtocolKey(
-      from({ "x-other": "1", "sec-websocket-protocol": "openai-insecure-api-key.a" }),
-    )("x-other"),
-    "1",
+    t.equal(withProtocolKey(requestOf(headers)).header("authorization"), authorization);
+  const other = withProtocolKey(
+    requestOf({ "x-other": "1", "sec-websocket-protocol": "openai-insecure-api-key.a" }),
   );
+  t.equal(other.header("x-other"), "1");
+  t.ok(other.isRepeated("x-other"), "what else is asked of the headers, the request answers");
 });
 
 t.test("the provider is asked with neither credentials nor extensions", async (t) => {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { parseUsageQuery } from "../../../../proxy/handlers/admin/usage-window.js";
+import { parseUsageQuery } from "../../../../proxy/handlers/admin/parse-usage-query.js";
 
 const nowMs = Date.parse("2026-03-10T23:59:59.999Z");
 
