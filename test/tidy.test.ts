@@ -64,7 +64,16 @@ const impure: Readonly<
   },
   "limiterd/store/lmdb-store.ts": {
     kind: "adapter",
-    why: "the store port on LMDB and the file system",
+    why: "the store port on LMDB",
+  },
+  "limiterd/store/sealed-value.ts": { kind: "adapter", why: "CRC-32, by node:zlib; no I/O" },
+  "limiterd/store/store-file.ts": {
+    kind: "adapter",
+    why: "the store's file and those beside it",
+  },
+  "limiterd/store/store-owner.ts": {
+    kind: "adapter",
+    why: "looks in /proc whether a process still runs",
   },
   "limiterd/main.ts": { kind: "main", why: "wires the daemon: its clock, its timers and its dice" },
   "proxy/upstream/call-deadlines.ts": {

@@ -36,10 +36,11 @@ function disk(): Disk {
       get: () => undefined,
       range: () => [],
       keys: () => [],
-      commit: (changes) =>
-        self.fail
-          ? Promise.reject(new Error("no space"))
-          : (written.push(changes), Promise.resolve()),
+      commit(changes) {
+        if (self.fail) return Promise.reject(new Error("no space"));
+        written.push(changes);
+        return Promise.resolve();
+      },
       sizeBytes: () => 0,
       close: () => Promise.resolve(),
     },
@@ -49,7 +50,7 @@ function disk(): Disk {
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-t.test("settles of one delay share a commit, and are told durable after it", async (t) => {
+t.test("settles of one delay share a commit, and are durable after it", async (t) => {
   const { store, written } = disk();
   const timers: (() => void)[] = [];
   const durable: number[] = [];
@@ -68,7 +69,7 @@ t.test("settles of one delay share a commit, and are told durable after it", asy
   t.equal(writer.lsn, 11);
 });
 
-t.test("a failed commit is tried again and holds back what comes after it", async (t) => {
+t.test("a failed commit is tried again and holds back what follows it", async (t) => {
   const self = disk();
   const timers: (() => void)[] = [];
   const states: (string | null)[] = [];

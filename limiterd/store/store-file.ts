@@ -1,0 +1,94 @@
+/**
+ * The store's file and those beside it: how a new store gets to its place as a complete file, and
+ * what is removed that a killed process has left. What is in the file is LMDB's.
+ */
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import { plainReason, tryToWrite } from "./disk-trial.js";
+import { StoreUnreadableError } from "./store.js";
+
+/** What a trial writes beside values: pages on their way. */
+export const trialBytes = 64 * 1024;
+
+/**
+ * Files of a process that was killed within a first start or a trial; a trial may seem as large as
+ * the store.
+ */
+const unfinished = /^limiterd\.mdb\.\d+\.(?:new(?:-lock)?|trial)$/;
+
+/**
+ * The store's file in `dataDir`, a directory that is created if it isn't there. Rejects with
+ * `StoreUnreadableError` when the disk has no room to open a store.
+ */
+export async function prepareStoreFile(dataDir: string): Promise<string> {
+  const file = join(dataDir, "limiterd.mdb");
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  // LMDB maps its lock file too: when that doesn't exist yet, a disk without room for it would end
+  // the process without a word.
+  if (!existsSync(`${file}-lock`)) await requireRoom(dataDir, file);
+  return file;
+}
+
+async function requireRoom(dataDir: string, file: string): Promise<void> {
+  try {
+    await tryToWrite(trialFile(file), { at: 0, bytes: trialBytes });
+  } catch (error) {
+    throw new StoreUnreadableError(`${dataDir} can't be written: ${plainReason(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Lets `make` create an empty store beside its place and puts it there complete, so that a file
+ * which is empty or short is always a damaged one, wherever a first start was interrupted.
+ */
+export async function placeStoreFile(
+  file: string,
+  make: (fresh: string) => Promise<void>,
+): Promise<void> {
+  const fresh = `${file}.${process.pid}.new`;
+  // What an earlier process with this number left.
+  for (const end of ["", "-lock"]) rmSync(`${fresh}${end}`, { force: true });
+  await make(fresh);
+  // Never over a store that another daemon has created meanwhile.
+  try {
+    linkSync(fresh, file);
+  } catch {
+    // A file system without links; there, two first starts at the very same moment aren't told
+    // apart.
+    if (!existsSync(file)) renameSync(fresh, file);
+  }
+}
+
+/**
+ * Removes what first starts and trials have left. Those of a second daemon too that starts at this
+ * moment: it finds that there is a store now.
+ */
+export function removeUnfinished(dataDir: string): void {
+  for (const name of readdirSync(dataDir))
+    if (unfinished.test(name)) rmSync(join(dataDir, name), { force: true });
+}
+
+/** Where a trial of the disk writes, beside the store. */
+export function trialFile(file: string): string {
+  return `${file}.${process.pid}.trial`;
+}
+
+/** Bytes of the file; null when it isn't there. */
+export function fileBytes(file: string): number | null {
+  try {
+    return statSync(file).size;
+  } catch {
+    // It was removed while the daemon runs, which continues with the file that it has open.
+    return null;
+  }
+}

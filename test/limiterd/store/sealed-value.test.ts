@@ -1,0 +1,15 @@
+import t from "tap";
+import { sealValue, unsealValue } from "../../../limiterd/store/sealed-value.js";
+
+t.test("a value comes back as it was, and changed bytes give none", async (t) => {
+  for (const value of [[], [1, "a", null, true], [["nested", [2 ** 52]], "é".repeat(300)]]) {
+    const sealed = sealValue(value);
+    t.same(unsealValue(sealed), value);
+    for (let at = 0; at < sealed.length; at++) {
+      const changed = Buffer.from(sealed);
+      changed[at] = sealed[at]! ^ 1;
+      t.equal(unsealValue(changed), null, `byte ${at}`);
+      if (at < sealed.length - 1) t.equal(unsealValue(sealed.subarray(0, at + 1)), null);
+    }
+  }
+});
