@@ -183,8 +183,10 @@ await withProcesses("streams", async (processes, dir) => {
   print(
     `Sluice with ${options.streams} streams, ${new Date().toISOString()}\nNode ${process.versions.node} on ${cpus.length} × ${cpus[0]?.model.trim()}, Linux ${os.release()}, load ${fixed(os.loadavg()[0] ?? 0, 2)} before the run\n`,
   );
-  const program = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
-  const provider = await processes.node(program("slow-provider.js"), [String(eventEveryMs)]);
+  const program = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+  const provider = await processes.node(program("./peers/slow-provider.js"), [
+    String(eventEveryMs),
+  ]);
   const home = join(dir, "sluice");
   mkdirSync(home, { mode: 0o700 });
   const config = writeConfig(home, {
@@ -202,8 +204,8 @@ await withProcesses("streams", async (processes, dir) => {
     },
   });
   await processes.node(buildIn(program("../..")).daemonFile, ["--config", config]);
-  const proxy = await processes.node(program("watched-proxy.js"), [config]);
-  const clients = await processes.node(program("stream-load.js"), []);
+  const proxy = await processes.node(program("./peers/watched-proxy.js"), [config]);
+  const clients = await processes.node(program("./load/stream-load.js"), []);
   const daemon = await connectDaemon({ socketPath: socketIn(home) });
   const inFlight = async (): Promise<number> => {
     const answer = await daemon.call("rate-limits.list", { after: null });

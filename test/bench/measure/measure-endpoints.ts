@@ -51,10 +51,10 @@ export async function measureScenarios(
 ): Promise<readonly ScenarioMeasures[]> {
   const { processes } = context;
   const upstream = await startProvider(context);
-  const undici = await processes.node(ourProgram("undici-forwarder.js"), [upstream.url]);
+  const undici = await processes.node(ourProgram("../peers/undici-forwarder.js"), [upstream.url]);
   // http-proxy calls a function that newer versions of Node warn of.
   const httpProxy = await processes.node(
-    ourProgram("http-proxy-forwarder.js"),
+    ourProgram("../peers/http-proxy-forwarder.js"),
     [upstream.url],
     ["--no-deprecation"],
   );
@@ -218,11 +218,11 @@ async function checkSluice(
 }
 
 function startProvider({ processes }: RunContext): Promise<Running> {
-  return processes.node(ourProgram("endpoints-upstream.js"), []);
+  return processes.node(ourProgram("../peers/endpoints-upstream.js"), []);
 }
 
 function startGenerator({ processes }: RunContext): Promise<Running> {
-  return processes.node(ourProgram("http-load.js"), []);
+  return processes.node(ourProgram("../load/http-load.js"), []);
 }
 
 function startIn(
@@ -240,6 +240,6 @@ function asPeer({ daemon, proxy }: SluicePair): Peer {
   return { url: proxy.url, pids: [proxy.pid], besidePids: [daemon.pid] };
 }
 
-function ourProgram(file: string): string {
-  return fileURLToPath(new URL(file, import.meta.url));
+function ourProgram(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url));
 }

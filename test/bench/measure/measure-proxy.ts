@@ -49,7 +49,7 @@ export async function measureProxy(
 ): Promise<ProxyMeasures> {
   const { processes } = context;
   const skipped: Record<string, string> = {};
-  const upstream = await processes.node(ourProgram("upstream.js"), []);
+  const upstream = await processes.node(ourProgram("../peers/upstream.js"), []);
   const missing = sluiceMissing();
   if (missing !== null) skipped["sluice"] = missing;
   const sluice = missing === null ? await startSluice(context, upstream.url) : null;
@@ -63,7 +63,7 @@ export async function measureProxy(
     ...(await startForwarders(context, upstream.url, skipped)),
   ];
   for (const peer of peers) await checkAnswer(peer);
-  const generator = await processes.node(ourProgram("http-load.js"), []);
+  const generator = await processes.node(ourProgram("../load/http-load.js"), []);
   const contenders = peers.map(({ name, ...peer }) => ({
     name,
     run: (seconds: number) =>
@@ -109,10 +109,10 @@ async function startForwarders(
   upstreamUrl: string,
   skipped: Record<string, string>,
 ): Promise<HttpPeer[]> {
-  const undici = await processes.node(ourProgram("undici-forwarder.js"), [upstreamUrl]);
+  const undici = await processes.node(ourProgram("../peers/undici-forwarder.js"), [upstreamUrl]);
   // http-proxy calls a function that newer versions of Node warn of.
   const httpProxy = await processes.node(
-    ourProgram("http-proxy-forwarder.js"),
+    ourProgram("../peers/http-proxy-forwarder.js"),
     [upstreamUrl],
     ["--no-deprecation"],
   );
@@ -167,6 +167,6 @@ async function checkAnswer(peer: HttpPeer): Promise<void> {
     throw new Error("Sluice without rules has rate limit headers");
 }
 
-function ourProgram(file: string): string {
-  return fileURLToPath(new URL(file, import.meta.url));
+function ourProgram(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url));
 }
