@@ -1,48 +1,46 @@
 /**
- * The Response object around what a model said: its id, the request's parameters as the API repeats
- * them, and the usage.
+ * The Response object around the output: its id, the request's parameters as the API repeats them,
+ * and the usage.
  */
 import { isCount, isObject } from "../../../shared/assert.js";
 import { readUsage } from "../../usage/read-usage.js";
 import type { AnswerContext, JsonObject } from "../translation/translation.js";
+import type { Ending } from "./response-ending.js";
 
-export type ResponseStatus = "in_progress" | "completed" | "incomplete" | "failed";
+export type Progress = { readonly status: "in_progress" } | Ending;
 
-/** What changes while a response is being made. */
+/** What changes while a response is being built. */
 export interface ResponseState {
-  readonly status: ResponseStatus;
+  readonly progress: Progress;
   readonly output: readonly JsonObject[];
-  readonly error: JsonObject | null;
-  readonly incompleteReason: "max_output_tokens" | "content_filter" | null;
-  /** As the provider told it; null: not at all. */
+  /** As the provider reported it; null: not at all. */
   readonly usage: unknown;
-  /** The one that was used, or null when the provider doesn't say. */
+  /** The tier that was used; null when the provider doesn't report it. */
   readonly serviceTier: string | null;
 }
 
-/**
- * What ids of this response and its items end in: the request's id, as far as an id may hold it.
- */
+/** The request's id in the characters that ids allow; the ids of the response and its items end in it. */
 export function idStem({ requestId }: AnswerContext): string {
   return requestId.replace(/^req_/, "").replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
 /**
- * A parameter that wasn't given has the API's default, or null where the provider's default holds.
- * `store` is false, since nobody keeps the response.
+ * A parameter that the request doesn't have gets the API's default, or null where the provider's
+ * default applies. `store` is false, since no response is stored.
  */
 export function responseObject(context: AnswerContext, state: ResponseState): JsonObject {
   const { request } = context;
+  const { progress } = state;
   const text = isObject(request["text"]) ? request["text"] : {};
   const reasoning = isObject(request["reasoning"]) ? request["reasoning"] : {};
   return {
     id: `resp_${idStem(context)}`,
     object: "response",
     created_at: context.nowSeconds,
-    status: state.status,
+    status: progress.status,
     background: false,
-    error: state.error,
-    incomplete_details: state.incompleteReason === null ? null : { reason: state.incompleteReason },
+    error: progress.status === "failed" ? progress.error : null,
+    incomplete_details: progress.status === "incomplete" ? { reason: progress.reason } : null,
     instructions: request["instructions"] ?? null,
     max_output_tokens: request["max_output_tokens"] ?? null,
     max_tool_calls: request["max_tool_calls"] ?? null,
@@ -69,11 +67,11 @@ export function responseObject(context: AnswerContext, state: ResponseState): Js
   };
 }
 
-/** Null when the provider told none, or nonsense. */
-function usageOf(told: unknown): JsonObject | null {
-  const reading = readUsage(told);
-  if (!isObject(told) || reading.kind !== "usage") return null;
-  const details = told["completion_tokens_details"];
+/** Null when the provider reported none, or an invalid one. */
+function usageOf(usage: unknown): JsonObject | null {
+  const reading = readUsage(usage);
+  if (!isObject(usage) || reading.kind !== "usage") return null;
+  const details = usage["completion_tokens_details"];
   const reasoning = isObject(details) ? details["reasoning_tokens"] : 0;
   return {
     input_tokens: reading.inputTokens,

@@ -1,0 +1,36 @@
+/** A complete chat completion as a response. */
+import { isObject } from "../../../shared/assert.js";
+import { errorBody } from "../../body/error-body.js";
+import { findUsage } from "../../usage/find-usage.js";
+import { chatPieces } from "../translation/chat-pieces.js";
+import {
+  type AnswerContext,
+  type JsonObject,
+  UntranslatableAnswer,
+} from "../translation/translation.js";
+import { ResponseBuilder } from "./response-builder.js";
+import { readEnding, responseError } from "./response-ending.js";
+
+/**
+ * An error in place of a choice becomes a response that failed. Throws UntranslatableAnswer.
+ */
+export function chatAnswerToResponses(body: JsonObject, context: AnswerContext): JsonObject {
+  const builder = new ResponseBuilder(context, () => {});
+  const choice = firstChoice(body);
+  builder.noteUsage(findUsage(body), body["service_tier"]);
+  if (choice === null) {
+    const error = errorBody(body);
+    if (error !== null) return builder.end({ status: "failed", error: responseError(error) });
+    throw new UntranslatableAnswer("the answer has no choices");
+  }
+  for (const piece of chatPieces(choice, true)) builder.add(piece);
+  return builder.end(readEnding(choice["finish_reason"], choice));
+}
+
+/** Of an answer or a chunk; null without any. Sluice requests one choice, and ignores others. */
+export function firstChoice(body: JsonObject): JsonObject | null {
+  const choices = body["choices"];
+  if (!Array.isArray(choices)) return null;
+  for (const choice of choices) if (isObject(choice) && (choice["index"] ?? 0) === 0) return choice;
+  return null;
+}

@@ -1,0 +1,126 @@
+/** A stream of chat completion chunks as a response's stream of events. */
+import { isObject } from "../../../shared/assert.js";
+import { errorBody } from "../../body/error-body.js";
+import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
+import { findUsage } from "../../usage/find-usage.js";
+import { chatPieces } from "../translation/chat-pieces.js";
+import {
+  type AnswerContext,
+  type ClientEvent,
+  type EventTranslator,
+  type JsonObject,
+  UntranslatableAnswer,
+} from "../translation/translation.js";
+import { firstChoice } from "./chat-answer-to-responses.js";
+import { ResponseBuilder } from "./response-builder.js";
+import { type Ending, readEnding, responseError } from "./response-ending.js";
+import type { ResponseEvent } from "./response-event-writer.js";
+
+/**
+ * A stream that begins with an error becomes one `error` event, so that the gateway can still try
+ * another target; a later failure becomes `response.failed`. Both are the last event: what the
+ * provider sends after them is ignored.
+ */
+export class ChatStreamToResponses implements EventTranslator {
+  failed = false;
+  readonly #builder: ResponseBuilder;
+  #events: ClientEvent[] = [];
+  #state: "new" | "begun" | "ended" = "new";
+  /** Set with the finish reason. The last event waits for the usage, which comes later. */
+  #ending: Ending | null = null;
+
+  constructor(context: AnswerContext) {
+    this.#builder = new ResponseBuilder(context, (event) => this.#emit(event));
+  }
+
+  get usage(): unknown {
+    return this.#builder.usage;
+  }
+
+  push(_event: string | null, data: string): readonly ClientEvent[] {
+    return data === "" ? [] : this.#guard(() => this.#read(data));
+  }
+
+  refuse(message: string): readonly ClientEvent[] {
+    return this.#guard(() => {
+      throw new UntranslatableAnswer(message);
+    });
+  }
+
+  #guard(read: () => void): readonly ClientEvent[] {
+    if (this.#state === "ended") return [];
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof UntranslatableAnswer)) throw error;
+      this.failed = true;
+      this.#fail({ message: error.message });
+    }
+    return this.#drain();
+  }
+
+  end(): readonly ClientEvent[] {
+    if (this.#state === "ended") return [];
+    if (this.#ending === null)
+      this.#fail({ message: "the provider's stream ended before its answer did" });
+    else this.#end(this.#ending);
+    return this.#drain();
+  }
+
+  #read(data: string): void {
+    if (data === "[DONE]") return this.#end(this.#ending ?? { status: "completed" });
+    const chunk = parseBodyExactly(data);
+    if (!isObject(chunk))
+      throw new UntranslatableAnswer("an event of the stream is no JSON object");
+    const error = errorBody(chunk);
+    if (error !== null) return this.#fail(error);
+    this.#builder.noteUsage(findUsage(chunk), chunk["service_tier"]);
+    // A chunk without choices reports usage, or the findings of a content filter.
+    const choice = firstChoice(chunk);
+    if (choice === null) return;
+    this.#begin();
+    for (const piece of chatPieces(choice, false)) this.#builder.add(piece);
+    const reason = choice["finish_reason"];
+    if (typeof reason === "string" && reason !== "") this.#ending = readEnding(reason, choice);
+  }
+
+  #begin(): void {
+    if (this.#state !== "new") return;
+    this.#state = "begun";
+    this.#builder.begin();
+  }
+
+  #end(ending: Ending): void {
+    this.#begin();
+    this.#builder.end(ending);
+    this.#state = "ended";
+  }
+
+  /**
+   * The API's documentation shows the fields of an error event at its top level, its servers nest
+   * them in `error`; clients read either.
+   */
+  #fail(providerError: JsonObject): void {
+    const error = responseError(providerError);
+    if (this.#state === "begun") return this.#end({ status: "failed", error });
+    this.#emit({
+      type: "error",
+      sequence_number: 0,
+      code: error["code"],
+      message: error["message"],
+      param: null,
+      error: providerError,
+    });
+    this.#state = "ended";
+  }
+
+  #emit(event: ResponseEvent): void {
+    this.#events.push({ event: event.type, data: writeExactly(event) });
+  }
+
+  #drain(): readonly ClientEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+}
