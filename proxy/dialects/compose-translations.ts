@@ -38,7 +38,7 @@ function inMiddleDialect({
     failure: {
       status,
       type,
-      message: `as it would be passed on to this provider: ${message}`,
+      message: `in the translated request, ${message}`,
       code,
       param,
       provider,

@@ -92,7 +92,7 @@ class TranslatingSink implements UpstreamSink {
     this.#sink.onHead(status, withContentType(rawHeaders, "application/json"));
     this.#fail({
       kind: "untranslatable",
-      reason: "it came as a stream of events, and a whole answer was asked for",
+      reason: "it is a stream of events, but the request didn't ask for a stream",
     });
   }
 

@@ -55,7 +55,7 @@ function toBlock(
     reader.unsupported(
       `${at}.type`,
       `must be ${supported.join(" or ")}`,
-      `which has nothing else in a message of the role ${role}`,
+      `which supports nothing else in a message of the role ${role}`,
     );
     return null;
   }
@@ -94,7 +94,7 @@ function imageBlock(value: unknown, at: string, reader: RequestReader): JsonObje
       source: { type: "base64", media_type: data.mediaType, data: data.base64 },
     };
   if (isWebUrl(url)) return { type: "image", source: { type: "url", url } };
-  reader.refuse(`${at}.url`, "must be a data URL of a picture in base64, or an http or https URL");
+  reader.refuse(`${at}.url`, "must be a base64 data URL of an image, or an http or https URL");
   return null;
 }
 
@@ -115,8 +115,8 @@ function documentBlock(value: unknown, at: string, reader: RequestReader): JsonO
   else {
     reader.unsupported(
       `${at}.file_data`,
-      "must be a data URL in base64, of the type application/pdf or text/plain",
-      "which takes no other documents",
+      "must be a base64 data URL of the type application/pdf or text/plain",
+      "which accepts no other documents",
     );
     return null;
   }

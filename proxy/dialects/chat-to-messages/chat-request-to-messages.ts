@@ -42,7 +42,10 @@ export function chatRequestToMessages(
 function maxTokens(body: JsonObject, reader: RequestReader): number | undefined {
   const { max_completion_tokens: newer, max_tokens: older } = body;
   if (!isAbsent(newer) && !isAbsent(older) && newer !== older)
-    reader.refuse("max_tokens", "must not differ from max_completion_tokens: give one of them");
+    reader.refuse(
+      "max_tokens",
+      "must not differ from max_completion_tokens: send only one of them",
+    );
   const given = newer ?? older;
   if (isAbsent(given)) return undefined;
   const param = isAbsent(newer) ? "max_tokens" : "max_completion_tokens";
@@ -52,7 +55,7 @@ function maxTokens(body: JsonObject, reader: RequestReader): number | undefined 
 function temperature(value: unknown, reader: RequestReader): unknown {
   if (typeof value !== "number" || value <= 1 || value > 2)
     return reader.ratio(value, "temperature");
-  reader.unsupported("temperature", "must be at most 1", "where 1 is the highest");
+  reader.unsupported("temperature", "must be at most 1", "where the maximum is 1");
   return undefined;
 }
 
@@ -63,7 +66,7 @@ function stopSequences(value: unknown, reader: RequestReader): readonly string[]
     const param = typeof value === "string" ? "stop" : `stop[${i}]`;
     const text = reader.text(sequence, param);
     if (text.trim() === "")
-      reader.unsupported(param, "must hold more than white space", "which doesn't stop at that");
+      reader.unsupported(param, "must not be blank", "which refuses blank stop sequences");
     return text;
   });
   return texts.length === 0 ? undefined : texts;
@@ -88,7 +91,10 @@ function thinking(body: JsonObject, reader: RequestReader): JsonObject | undefin
   if (isAbsent(body["thinking"]))
     return effort === undefined ? undefined : { type: effort === "none" ? "disabled" : "adaptive" };
   if (effort !== undefined)
-    reader.refuse("reasoning_effort", "must be left out beside thinking: give one of them");
+    reader.refuse(
+      "reasoning_effort",
+      "must be left out when thinking is set: send only one of them",
+    );
   return reader.object(body["thinking"], "thinking");
 }
 
@@ -119,7 +125,7 @@ function responseFormat(value: unknown, reader: RequestReader): JsonObject | und
       reader.unsupported(
         "response_format.type",
         "must be json_schema or text",
-        "which has no JSON without a schema",
+        "which has no JSON mode without a schema",
       );
       return undefined;
   }

@@ -18,7 +18,7 @@ function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
   const tool = reader.object(value, at);
   reader.fields(tool, chatToolDefinitionFields, `${at}.`);
   if (tool["type"] !== "function")
-    reader.unsupported(`${at}.type`, "must be function", "whose tools take JSON alone");
+    reader.unsupported(`${at}.type`, "must be function", "which only has function tools");
   const called = reader.object(tool["function"], `${at}.function`);
   reader.fields(called, chatFunctionFields, `${at}.function.`);
   const out: Record<string, unknown> = {
@@ -77,7 +77,7 @@ function namedTool(given: JsonObject, reader: RequestReader): JsonObject {
     reader.unsupported(
       "tool_choice.type",
       "must be function",
-      "which chooses among all tools, or names one",
+      "which can't limit the choice to some of the tools",
     );
   const called = reader.object(given["function"], "tool_choice.function");
   return { type: "tool", name: reader.name(called["name"], "tool_choice.function.name") };

@@ -55,7 +55,7 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
         return reader.unsupported(
           `${at}.role`,
           "must be tool",
-          "which has tools in place of functions",
+          "which has tools instead of functions",
         );
       default:
         return reader.refuse(
@@ -65,11 +65,7 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
     }
   });
   if (turns.length === 0)
-    reader.unsupported(
-      "messages",
-      "must hold a message of the user",
-      "which has nothing to answer without one",
-    );
+    reader.unsupported("messages", "must contain a user message", "which requires one");
   return { system, messages: turns as readonly unknown[] as readonly JsonObject[] };
 }
 
@@ -88,7 +84,7 @@ function userBlocks(message: JsonObject, at: string, reader: RequestReader): Jso
   reader.fields(message, chatUserFields, `${at}.`);
   const blocks = chatContentToMessages(message["content"], "user", `${at}.content`, reader);
   if (blocks.length === 0)
-    reader.unsupported(`${at}.content`, "must not be empty", "which refuses an empty message");
+    reader.unsupported(`${at}.content`, "must not be empty", "which refuses empty messages");
   return blocks;
 }
 
@@ -141,7 +137,7 @@ function toolUse(value: unknown, at: string, reader: RequestReader): JsonObject 
   const call = reader.object(value, at);
   reader.fields(call, chatToolCallFields, `${at}.`);
   if (call["type"] !== "function")
-    reader.unsupported(`${at}.type`, "must be function", "whose tools take JSON alone");
+    reader.unsupported(`${at}.type`, "must be function", "which only has function tools");
   const called = reader.object(call["function"], `${at}.function`);
   reader.fields(called, chatFunctionCallFields, `${at}.function.`);
   return {

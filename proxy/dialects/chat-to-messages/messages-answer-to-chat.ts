@@ -16,7 +16,7 @@ import {
 export function messagesAnswerToChat(body: JsonObject, context: AnswerContext): JsonObject {
   const content = body["content"];
   if (!Array.isArray(content))
-    throw new UntranslatableAnswer("the provider's answer is no message: it has no content");
+    throw new UntranslatableAnswer("the provider's answer is not a message: it has no content");
   const said = readBlocks(content as readonly unknown[]);
   const out: Record<string, unknown> = {
     id: chatId(body["id"], context),
@@ -67,7 +67,7 @@ function readBlocks(content: readonly unknown[]): Said {
   for (const block of content) {
     if (!isObject(block))
       throw new UntranslatableAnswer(
-        "the provider's answer holds a content block that is no object",
+        "the provider's answer has a content block that is not an object",
       );
     switch (block["type"]) {
       case "text":
@@ -101,25 +101,25 @@ function readBlocks(content: readonly unknown[]): Said {
 /** A block that nobody asked for: what it says would be lost. */
 export function unknownBlock(type: unknown): UntranslatableAnswer {
   return new UntranslatableAnswer(
-    `the provider's answer holds a content block ${typed(type)}, which chat completions have no place for`,
+    `the provider's answer has a content block ${typed(type)}, which chat completions can't represent`,
   );
 }
 
 /** The same of a piece of a block. */
 export function unknownDelta(type: unknown): UntranslatableAnswer {
   return new UntranslatableAnswer(
-    `the provider's stream holds a delta ${typed(type)}, which chat completions have no place for`,
+    `the provider's stream has a delta ${typed(type)}, which chat completions can't represent`,
   );
 }
 
 function typed(type: unknown): string {
-  return typeof type === "string" ? `of the type ${type.slice(0, 64)}` : "without a type";
+  return typeof type === "string" ? `of type ${type.slice(0, 64)}` : "without a type";
 }
 
 export function textOf(block: JsonObject, field: string): string {
   const text = block[field];
   if (typeof text !== "string")
-    throw new UntranslatableAnswer(`the provider's answer holds a content block without ${field}`);
+    throw new UntranslatableAnswer(`the provider's answer has a content block without ${field}`);
   return text;
 }
 
@@ -127,7 +127,7 @@ export function textOf(block: JsonObject, field: string): string {
 export function inputText(input: unknown): string {
   if (!isObject(input) || nestedDeeperThan(input, jsonDepthMax))
     throw new UntranslatableAnswer(
-      "the provider's answer calls a tool with an input that is no object, or nested too deeply",
+      "the provider's answer calls a tool with an input that is not an object or is nested too deeply",
     );
   return writeExactly(input);
 }

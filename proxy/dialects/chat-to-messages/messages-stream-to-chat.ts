@@ -68,7 +68,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   /** Some relays leave `message_stop` out. */
   protected override ended(): void {
     if (!this.#stopped)
-      throw new UntranslatableAnswer("the provider's stream ended before its answer did");
+      throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
     this.#finish();
   }
 
@@ -150,7 +150,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
     const open = this.#open;
     if (!isObject(delta) || open === null || index !== this.#openIndex)
       throw new UntranslatableAnswer(
-        "the provider's stream holds a delta of a content block that isn't open",
+        "the provider's stream has a delta for a content block that isn't open",
       );
     switch (delta["type"]) {
       case "text_delta":

@@ -18,7 +18,7 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
   const message = isObject(choice) ? choice["message"] : undefined;
   if (!isObject(choice) || !isObject(message))
     throw new UntranslatableAnswer(
-      "the provider's answer is no chat completion: it has no message",
+      "the provider's answer is not a chat completion: it has no message",
     );
   const pieces = chatPieces(choice, true);
   const texts = pieces.filter((piece) => piece.kind === "text" && piece.text !== "");
@@ -74,7 +74,7 @@ function toolUse(call: CallPiece, index: number, cut: boolean, context: AnswerCo
   const input = readToolInput(call.text) ?? (cut ? {} : null);
   if (input === null)
     throw new UntranslatableAnswer(
-      "the provider's answer calls a tool with arguments that are no JSON object",
+      "the provider's answer calls a tool with arguments that are not a JSON object",
     );
   return { type: "tool_use", id: toolUseId(call, index, context), name: toolName(call), input };
 }
@@ -86,7 +86,7 @@ export function toolUseId({ clientId }: CallPiece, index: number, context: Answe
 
 export function toolName({ name, custom }: CallPiece): string {
   if (custom)
-    throw new UntranslatableAnswer("the provider's answer calls a tool that is no function");
+    throw new UntranslatableAnswer("the provider's answer calls a tool that is not a function");
   if (name === null)
     throw new UntranslatableAnswer("the provider's answer calls a tool without a name");
   return name;

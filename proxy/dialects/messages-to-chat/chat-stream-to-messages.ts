@@ -63,7 +63,7 @@ export class ChatStreamToMessages extends GuardedTranslator {
   /** Some providers leave `[DONE]` out. */
   protected override ended(): void {
     if (isAbsent(this.#finish))
-      throw new UntranslatableAnswer("the provider's stream ended before its answer did");
+      throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
     this.#end();
   }
 
@@ -171,7 +171,7 @@ export class ChatStreamToMessages extends GuardedTranslator {
     const known = id ?? index;
     if (known !== null && this.#known.has(known))
       throw new UntranslatableAnswer(
-        "the provider's stream goes back to a tool call that something else has followed",
+        "the provider's stream continues a tool call after other content has followed it",
       );
     return true;
   }

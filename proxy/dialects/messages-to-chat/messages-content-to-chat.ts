@@ -43,7 +43,11 @@ export function messagesBlockToChat(
   const textOnly = where === "assistant" || where === "system";
   const known = textOnly && block["type"] !== "text" ? undefined : blocks.get(block["type"]);
   if (known === undefined) {
-    reader.unsupported(`${at}.type`, `must be ${supported[where]}`, "which has nothing else there");
+    reader.unsupported(
+      `${at}.type`,
+      `must be ${supported[where]}`,
+      "which supports nothing else there",
+    );
     return { type: "text", text: "" };
   }
   reader.fields(block, known.fields, `${at}.`);
@@ -131,7 +135,7 @@ function notHeld(param: string, must: string, reader: RequestReader): JsonObject
   reader.unsupported(
     param,
     must,
-    "which doesn't have the files of Anthropic, and fetches no documents",
+    "which has no access to Anthropic's files and fetches no documents",
   );
   return { type: "text", text: "" };
 }

@@ -19,7 +19,7 @@ const atAnthropic = refused("which has no such setting");
 export const messagesRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
   messages: mapped(
-    "`messages`; the last one must not be the assistant's, which chat completions can't continue",
+    "`messages`; the last one must not be from the assistant, since chat completions can't continue it",
   ),
   system: mapped("a `system` message before all others"),
   max_tokens: mapped(
@@ -29,25 +29,25 @@ export const messagesRequestFields: FieldTable = fieldTable({
   top_p: mapped("`top_p`"),
   stop_sequences: mapped("`stop`"),
   stream: mapped("`stream`, with `stream_options.include_usage`"),
-  tools: mapped("`tools`; those that Anthropic runs or defines are refused"),
+  tools: mapped("`tools`; tools that Anthropic defines or runs itself are refused"),
   tool_choice: mapped(
     "`tool_choice`: `auto`, `none`, `any` → `required`, `tool` → a function; `disable_parallel_tool_use` → `parallel_tool_calls`",
   ),
   thinking: mapped(
-    "`reasoning_effort`: `disabled` → `none`; `enabled` by its budget, up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; `adaptive` and `display` say nothing; `between_tools` is refused",
+    "`reasoning_effort`: `disabled` → `none`; `enabled` by its budget, up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; `adaptive` and `display` are left out; `between_tools` is refused",
   ),
   output_config: mapped(
-    "`effort` → `reasoning_effort`, before a budget, not beside `thinking: disabled`; `format` → `response_format`",
+    "`effort` → `reasoning_effort`; it takes precedence over a thinking budget, and is refused beside `thinking: disabled`; `format` → `response_format`",
   ),
   output_format: mapped("`response_format`, as `output_config.format`"),
   metadata: mapped(
-    "`user_id` → `user`; one of more than 64 characters, which OpenAI refuses, is left out",
+    "`user_id` → `user`; OpenAI refuses more than 64 characters, so a longer one is left out",
   ),
-  service_tier: mapped("`auto` says nothing; `standard_only` → `default`"),
+  service_tier: mapped("`auto` is the default and is left out; `standard_only` → `default`"),
   cache_control: cacheHint,
-  diagnostics: leftOut("notes on Anthropic's cache"),
+  diagnostics: leftOut("diagnostics of Anthropic's cache"),
   context_management: refused(
-    "which forgets nothing of a conversation",
+    "which never edits the conversation",
     "must only clear thinking",
     clearsThinkingOnly,
   ),
@@ -55,7 +55,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
   speed: refused("which has no such setting", "must be standard", (value) => value === "standard"),
   inference_geo: atAnthropic,
   container: atAnthropic,
-  mcp_servers: refused("which calls no servers of its own", "must be empty", isEmptyList),
+  mcp_servers: refused("which can't call MCP servers", "must be empty", isEmptyList),
 });
 
 export const messagesOutputFields: FieldTable = fieldTable({
@@ -64,7 +64,7 @@ export const messagesOutputFields: FieldTable = fieldTable({
 });
 
 export const messagesTurnFields: FieldTable = fieldTable({
-  role: mapped("`role`; `system` stays where it stands"),
+  role: mapped("`role`; `system` keeps its position"),
   content: mapped("messages"),
 });
 
@@ -72,12 +72,12 @@ export const messagesTextFields: FieldTable = fieldTable({
   type: mapped("`text`"),
   text: mapped("`text`"),
   cache_control: cacheHint,
-  citations: leftOut("notes on an earlier answer"),
+  citations: leftOut("citations of an earlier answer"),
 });
 
 export const messagesImageFields: FieldTable = fieldTable({
   type: mapped("`image_url`"),
-  source: mapped("`url`: `base64` → a `data:` URL, `url` as it is; `file` is refused"),
+  source: mapped("`url`: `base64` → a `data:` URL, `url` unchanged; `file` is refused"),
   cache_control: cacheHint,
   transformations: refused("which has no such setting"),
 });
@@ -90,7 +90,7 @@ export const messagesDocumentFields: FieldTable = fieldTable({
   title: mapped("`filename`"),
   cache_control: cacheHint,
   citations: refused(
-    "which cites nothing",
+    "which has no citations",
     "must not be enabled",
     (value) => isObject(value) && value["enabled"] !== true,
   ),
@@ -100,9 +100,9 @@ export const messagesDocumentFields: FieldTable = fieldTable({
 export const messagesThinkingFields: FieldTable = fieldTable({
   type: mapped("`thinking`, `redacted_thinking`"),
   thinking: mapped(
-    "`reasoning_content`, when it has no signature; what Anthropic's models have signed only they can read, and it is left out",
+    "`reasoning_content` when it has no signature; signed thinking, which only Anthropic's models can use, is left out",
   ),
-  signature: leftOut("proves to Anthropic what its model thought"),
+  signature: leftOut("proves to Anthropic that the thinking is its model's"),
   data: leftOut("only Anthropic's models can read it"),
 });
 
@@ -110,10 +110,10 @@ export const messagesToolUseFields: FieldTable = fieldTable({
   type: mapped("`tool_calls`"),
   id: mapped("`id`"),
   name: mapped("`function.name`"),
-  input: mapped("`function.arguments`, as a text"),
+  input: mapped("`function.arguments`, as a string"),
   cache_control: cacheHint,
   caller: refused(
-    "whose tools are called by the model alone",
+    "where only the model calls tools",
     "must be direct",
     (value) => isObject(value) && value["type"] === "direct",
   ),
@@ -121,12 +121,12 @@ export const messagesToolUseFields: FieldTable = fieldTable({
 });
 
 export const messagesToolResultFields: FieldTable = fieldTable({
-  type: mapped("a message of the role `tool`, before what else the user says"),
+  type: mapped("a message of the role `tool`, before the user's other content"),
   tool_use_id: mapped("`tool_call_id`"),
   content: mapped(
-    "`content`; images and documents, which it can't hold, go into a message of the user behind it",
+    "`content`; a tool message can't hold images and documents, so they go into the user message after it",
   ),
-  is_error: mapped("the text begins with `Error: `, unless it does so already"),
+  is_error: mapped("the text gets the prefix `Error: `, unless it already begins with `error`"),
   cache_control: cacheHint,
   toolset_name: refused("which has no toolsets"),
 });
@@ -138,13 +138,13 @@ export const messagesToolDefinitionFields: FieldTable = fieldTable({
   input_schema: mapped("`function.parameters`"),
   strict: mapped("`function.strict`"),
   cache_control: cacheHint,
-  eager_input_streaming: leftOut("how input is cut into events"),
+  eager_input_streaming: leftOut("only changes how the input is split into events"),
   allowed_callers: refused(
-    "whose tools are called by the model alone",
+    "where only the model calls tools",
     'must be ["direct"]',
     (value) => Array.isArray(value) && value.every((one) => one === "direct"),
   ),
-  defer_loading: refused("which has no search for tools", "must be false", isFalse),
+  defer_loading: refused("which has no tool search", "must be false", isFalse),
   input_examples: refused(
     "which has no such field: put them into the description",
     "must be empty",

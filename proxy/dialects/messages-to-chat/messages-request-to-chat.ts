@@ -51,7 +51,7 @@ function maxTokens(value: unknown, reader: RequestReader): unknown {
     reader.unsupported(
       "max_tokens",
       "must be at least 1",
-      "which fills no cache without an answer",
+      "which can't fill a cache without an answer",
     );
   return reader.count(value, "max_tokens");
 }
@@ -90,7 +90,7 @@ function reasoningEffort(
     if (said !== undefined)
       reader.unsupported(
         "output_config.effort",
-        "must be left out beside thinking that is disabled",
+        "must be left out when thinking is disabled",
         "which has one setting for both",
       );
     return "none";
@@ -111,7 +111,7 @@ function responseFormat(
   if (isAbsent(value)) return undefined;
   const format = reader.object(value, param);
   if (format["type"] !== "json_schema") reader.refuse(`${param}.type`, "must be json_schema");
-  // The name is a label that OpenAI requires. Anthropic always holds to the schema.
+  // The name is a label that OpenAI requires. Anthropic always enforces the schema.
   return {
     type: "json_schema",
     json_schema: {

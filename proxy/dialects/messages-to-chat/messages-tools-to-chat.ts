@@ -17,7 +17,7 @@ export function messagesToolsToChat(
 function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
   const tool = reader.object(value, at);
   if (!isAbsent(tool["type"]) && tool["type"] !== "custom")
-    reader.unsupported(`${at}.type`, "must be custom", "which has none of Anthropic's own tools");
+    reader.unsupported(`${at}.type`, "must be custom", "which doesn't have Anthropic's own tools");
   reader.fields(tool, messagesToolDefinitionFields, `${at}.`);
   const called: Record<string, unknown> = { name: reader.name(tool["name"], `${at}.name`) };
   if (!isAbsent(tool["description"]))

@@ -36,7 +36,7 @@ export function messagesTurnsToChat(
         return addUser(messages, turn["content"], `${at}.content`, reader);
       case "assistant":
         if (i === turns.length - 1)
-          reader.unsupported(at, "must not be the assistant's", "which begins each answer anew");
+          reader.unsupported(at, "must not be an assistant message", "which can't continue one");
         return addAssistant(messages, turn["content"], `${at}.content`, reader);
       case "system":
         return addSystem(messages, turn["content"], `${at}.content`, reader);

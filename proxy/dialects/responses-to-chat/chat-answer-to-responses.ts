@@ -21,7 +21,7 @@ export function chatAnswerToResponses(body: JsonObject, context: AnswerContext):
   if (choice === null) {
     const error = errorBody(body);
     if (error !== null) return builder.end({ status: "failed", error: responseError(error) });
-    throw new UntranslatableAnswer("the answer has no choices");
+    throw new UntranslatableAnswer("the provider's answer has no choices");
   }
   for (const piece of chatPieces(choice, true)) builder.add(piece);
   return builder.end(readEnding(choice["finish_reason"], choice));

@@ -62,7 +62,7 @@ export class ChatStreamToResponses implements EventTranslator {
   end(): readonly ClientEvent[] {
     if (this.#state === "ended") return [];
     if (this.#ending === null)
-      this.#fail({ message: "the provider's stream ended before its answer did" });
+      this.#fail({ message: "the provider's stream ended before the answer was complete" });
     else this.#end(this.#ending);
     return this.#drain();
   }
@@ -71,7 +71,9 @@ export class ChatStreamToResponses implements EventTranslator {
     if (data === "[DONE]") return this.#end(this.#ending ?? { status: "completed" });
     const chunk = parseBodyExactly(data);
     if (!isObject(chunk))
-      throw new UntranslatableAnswer("an event of the stream is no JSON object");
+      throw new UntranslatableAnswer(
+        "the provider's stream has an event that is not a JSON object",
+      );
     const error = errorBody(chunk);
     if (error !== null) return this.#fail(error);
     this.#builder.noteUsage(findUsage(chunk), chunk["service_tier"]);

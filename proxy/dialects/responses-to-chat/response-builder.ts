@@ -187,12 +187,15 @@ export class ResponseBuilder {
     if (this.#calls.isNew(piece, index))
       return this.#addCallText(this.#openCall(piece, index), piece.text);
     if (open === null || !this.#calls.isLast(index))
-      throw new UntranslatableAnswer("the answer goes back to a tool call that it had left");
+      throw new UntranslatableAnswer(
+        "the provider's answer continues a tool call after other content has followed it",
+      );
     this.#addCallText(open, piece.text);
   }
 
   #openCall({ id, clientId, name, custom }: CallPiece, index: number): CallItem {
-    if (name === null) throw new UntranslatableAnswer("a tool call has no name");
+    if (name === null)
+      throw new UntranslatableAnswer("the provider's answer calls a tool without a name");
     const callId = clientId ?? `call_${this.#stem}_${this.#output.length}`;
     this.#calls.begin(index, id ?? callId);
     return custom

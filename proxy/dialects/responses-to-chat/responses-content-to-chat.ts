@@ -157,7 +157,7 @@ function translatePart(
   if (!kind.speakers.has(speaker))
     return check.refuse(
       path,
-      `can't be passed on: this provider has chat completions only, where ${placeOf(speaker)} can't hold ${quote(type)}`,
+      `can't be passed on: this provider only has chat completions, where ${placeOf(speaker)} can't hold ${quote(type)}`,
     );
   const part = check.fields(value, path, kind.known);
   if (part === undefined) return undefined;

@@ -113,7 +113,7 @@ function itemType(item: JsonObject, path: string, check: RequestCheck): ItemType
   if (type === "item_reference")
     return check.refuse(
       path,
-      "is a reference to an item that only the provider's memory could know: send the item itself, as SDKs do with store: false",
+      "refers to a stored item, and no items are stored: send the item itself, as SDKs do with store: false",
     );
   return check.refuse(
     `${path}.type`,
@@ -177,7 +177,7 @@ function callOf(
   if (!isAbsent(item["namespace"]))
     check.refuse(
       `${path}.namespace`,
-      "can't be passed on: chat completions have no namespaces of tools",
+      "can't be passed on: chat completions have no tool namespaces",
     );
   checkCaller(item, path, check);
   const { id, extra } = readSignedId(check.string(item["call_id"], `${path}.call_id`) ?? "");
@@ -218,6 +218,6 @@ function checkCaller(item: JsonObject, path: string, check: RequestCheck): void 
   if (type !== "direct")
     check.refuse(
       `${path}.caller`,
-      "can't be passed on: in chat completions the model alone calls tools",
+      "can't be passed on: in chat completions only the model calls tools",
     );
 }

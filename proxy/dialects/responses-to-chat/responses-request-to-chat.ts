@@ -20,7 +20,7 @@ export function responsesRequestToChat(body: JsonObject): TranslatedRequest {
   for (const field of Object.keys(body)) {
     const rule = fields.get(field);
     if (isAbsent(body[field])) continue;
-    if (rule === undefined) check.refuse(field, "is not a field of a response's request");
+    if (rule === undefined) check.refuse(field, "is not a field of the Responses API");
     else rule(body[field], chat, check, field);
   }
   responsesToolsToChat(body, chat, check);
@@ -83,24 +83,21 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ["client_metadata", (value, _chat, check, field) => void check.object(value, field)],
   // It bounds the calls of built-in tools, of which there are none.
   ["max_tool_calls", (value, _chat, check, field) => void check.count(value, field)],
+  ["store", only([false], "this provider only has chat completions, which don't store responses")],
   [
-    "store",
-    only([false], "this provider has chat completions only, and nobody would keep the response"),
+    "background",
+    only([false], "this provider only has chat completions, which can't run in the background"),
   ],
-  ["background", only([false], "this provider has chat completions only, which answer at once")],
   [
     "truncation",
-    only(
-      ["disabled"],
-      "this provider has chat completions only, which leave nothing out of the input",
-    ),
+    only(["disabled"], "this provider only has chat completions, which never truncate the input"),
   ],
   [
     "previous_response_id",
-    refused("nobody has kept that response; send the whole conversation as input"),
+    refused("that response isn't stored; send the complete conversation as input"),
   ],
-  ["conversation", refused("nobody keeps conversations; send the whole conversation as input")],
-  ["prompt", refused("the template is known to nobody; send its text as instructions and input")],
+  ["conversation", refused("conversations aren't stored; send the complete conversation as input")],
+  ["prompt", refused("the template isn't stored; send its text as instructions and input")],
   ["context_management", refused("chat completions don't compact the input")],
   ["moderation", refused("it isn't translated")],
 ]);

@@ -17,7 +17,7 @@ export function responsesToolsToChat(body: JsonObject, chat: Fields, check: Requ
   if (check.failure !== null) return;
   if (tools.length === 0) {
     if (!isAbsent(choice) && choice !== "auto" && choice !== "none")
-      check.refuse("tool_choice", "asks for a tool, and there are no tools");
+      check.refuse("tool_choice", "requires a tool, but the request has none");
     return;
   }
   chat["tools"] = tools;
@@ -50,7 +50,7 @@ function translateTool(value: unknown, path: string, check: RequestCheck): JsonO
     if (isAbsent(type)) return check.refuse(`${path}.type`, "is required");
     return check.refuse(
       `${path}.type`,
-      `can't be passed on: this provider has chat completions only, which know functions and custom tools, not ${quote(type)}`,
+      `can't be passed on: this provider only has chat completions, which support functions and custom tools, not ${quote(type)}`,
     );
   }
   const tool = check.fields(value, path, type === "function" ? functionFields : customFields);
@@ -87,7 +87,7 @@ function checkCallers(tool: JsonObject, path: string, check: RequestCheck): void
   if (check.list(callers, `${path}.allowed_callers`)?.some((caller) => caller !== "direct"))
     check.refuse(
       `${path}.allowed_callers`,
-      "can't be passed on: in chat completions the model alone calls tools",
+      "can't be passed on: in chat completions only the model calls tools",
     );
 }
 
@@ -124,7 +124,7 @@ function translateChoice(
   if (type !== "function" && type !== "custom")
     return check.refuse(
       "tool_choice",
-      `can't be passed on: chat completions know functions and custom tools, not ${quote(type)}`,
+      `can't be passed on: chat completions support functions and custom tools, not ${quote(type)}`,
     );
   const named = check.fields(choice, "tool_choice", new Set(["type", "name"]));
   const name = check.string(named?.["name"], "tool_choice.name");
@@ -153,7 +153,7 @@ function allowTools(
     const { type, name } = check.object(wanted[i], `tool_choice.tools[${i}]`) ?? {};
     const tool = tools.find((each) => each["type"] === type && nameOf(each) === name);
     if (tool === undefined)
-      return check.refuse(`tool_choice.tools[${i}]`, "is none of the request's tools");
+      return check.refuse(`tool_choice.tools[${i}]`, "is not one of the request's tools");
     kept.add(tool);
   }
   chat["tools"] = tools.filter((tool) => kept.has(tool));

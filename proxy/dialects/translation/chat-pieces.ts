@@ -45,7 +45,7 @@ export function chatPieces(choice: JsonObject, whole: boolean): ChatPiece[] {
   const name = whole ? "message" : "delta";
   const said = choice[name];
   if (isAbsent(said) && !whole) return [];
-  if (!isObject(said)) throw new UntranslatableAnswer(`the answer's ${name} is no object`);
+  if (!isObject(said)) throw new UntranslatableAnswer(`the answer's ${name} is not an object`);
   const pieces: ChatPiece[] = [];
   // DeepSeek's name for it, then OpenRouter's; who sends both says the same twice.
   const reasoning =
@@ -57,7 +57,8 @@ export function chatPieces(choice: JsonObject, whole: boolean): ChatPiece[] {
   if (refusal !== "") pieces.push({ kind: "refusal", text: refusal });
   const calls = said["tool_calls"];
   if (isAbsent(calls)) return pieces;
-  if (!Array.isArray(calls)) throw new UntranslatableAnswer("the answer's tool_calls are no array");
+  if (!Array.isArray(calls))
+    throw new UntranslatableAnswer("the answer's tool_calls are not an array");
   for (let i = 0; i < calls.length; i++) {
     const piece = callPiece(calls[i], whole ? i : null);
     // Some providers end a call with a piece of nothing, when something else has followed already.
@@ -72,7 +73,8 @@ function addReasoning(pieces: ChatPiece[], text: string): void {
 
 function textOf(value: unknown, name: string): string {
   if (isAbsent(value)) return "";
-  if (typeof value !== "string") throw new UntranslatableAnswer(`the answer's ${name} is no text`);
+  if (typeof value !== "string")
+    throw new UntranslatableAnswer(`the answer's ${name} is not a string`);
   return value;
 }
 
@@ -103,11 +105,11 @@ function thinkingOf(thinking: unknown): string {
 }
 
 function callPiece(call: unknown, position: number | null): CallPiece {
-  if (!isObject(call)) throw new UntranslatableAnswer("a tool call is no object");
+  if (!isObject(call)) throw new UntranslatableAnswer("a tool call is not an object");
   const custom = isObject(call["custom"]);
   const inner = custom ? call["custom"] : call["function"];
   if (!isAbsent(inner) && !isObject(inner))
-    throw new UntranslatableAnswer("a tool call's function is no object");
+    throw new UntranslatableAnswer("a tool call's function is not an object");
   const fields: JsonObject = isObject(inner) ? inner : {};
   const id = textOf(call["id"], "id of a tool call");
   const given = fields[custom ? "input" : "arguments"];

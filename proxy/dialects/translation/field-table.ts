@@ -13,7 +13,7 @@ export type FieldRule =
       readonly how: "refused";
       /** What it must be instead: `must be 1`. */
       readonly must: string;
-      /** What the other dialect is like: `which gives one answer`. */
+      /** What the other dialect is like: `which returns one answer`. */
       readonly note: string;
       /** Whether a value says no more than its absence does. */
       readonly allows: (value: unknown) => boolean;

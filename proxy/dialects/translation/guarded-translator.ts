@@ -94,6 +94,6 @@ export abstract class GuardedTranslator implements EventTranslator {
 export function parseEventData(data: string): JsonObject {
   const value = parseBodyExactly(data);
   if (!isObject(value))
-    throw new UntranslatableAnswer("the provider's stream holds an event that is no JSON object");
+    throw new UntranslatableAnswer("the provider's stream has an event that is not a JSON object");
   return value;
 }

@@ -34,7 +34,7 @@ export class RequestReader {
 
   /**
    * Something that the client's dialect can say and the provider's can't: `n must be 1: the model's
-   * provider speaks …, which gives one answer`.
+   * provider speaks …, which returns one answer`.
    */
   unsupported(path: string, must: string, note: string): void {
     this.#check.refuse(path, `${must}: the model's provider speaks ${this.#provider}, ${note}`);
@@ -50,7 +50,11 @@ export class RequestReader {
       if (isAbsent(value)) continue;
       const rule = table.get(key);
       if (rule === undefined)
-        this.unsupported(`${at}${key}`, "must be left out", "into which Sluice can't translate it");
+        this.unsupported(
+          `${at}${key}`,
+          "must be left out",
+          "and Sluice can't translate this field",
+        );
       else if (rule.how === "refused" && !rule.allows(value))
         this.unsupported(`${at}${key}`, rule.must, rule.note);
     }

@@ -65,10 +65,7 @@ t.test(
       composeTranslations(wrapping("outer"), picky).request({ q: 1 }, { maxTokensDefault: 5 }),
       {
         ok: false,
-        failure: invalid(
-          "as it would be passed on to this provider: verbosity can't be said",
-          "verbosity",
-        ),
+        failure: invalid("in the translated request, verbosity can't be said", "verbosity"),
       },
     );
   },

@@ -1,4 +1,4 @@
-/** docs/dialects.md shows the tables that the code goes by. */
+/** The tables in docs/dialects.md are those of the code. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -10,7 +10,7 @@ import { root } from "../../tidy/source-tree.js";
 
 const page = readFileSync(join(root, "docs/dialects.md"), "utf8");
 
-/** The rows of the tables below a heading, without their heads. */
+/** The rows of the tables below a heading, without the header rows. */
 function rowsBelow(part: string, heading: string): readonly string[] {
   const partAt = page.indexOf(`\n## ${part}\n`);
   const at = page.indexOf(`\n### ${heading}\n`, partAt);
@@ -31,14 +31,14 @@ const fromChat: Readonly<Record<string, FieldTable>> = {
   "The request": chat.chatRequestFields,
   "`response_format.json_schema`": chat.chatResponseFormatFields,
   "A system message": chat.chatSystemFields,
-  "A user's message": chat.chatUserFields,
+  "A user message": chat.chatUserFields,
   "A part of a message": chat.chatPartFields,
   "`image_url`": chat.chatImageFields,
   "`file`": chat.chatFileFields,
-  "An assistant's message": chat.chatAssistantFields,
-  "A call of a tool": chat.chatToolCallFields,
-  "`function` of a call": chat.chatFunctionCallFields,
-  "A tool's message": chat.chatToolFields,
+  "An assistant message": chat.chatAssistantFields,
+  "A tool call": chat.chatToolCallFields,
+  "`function` of a tool call": chat.chatFunctionCallFields,
+  "A tool message": chat.chatToolFields,
   "A tool": chat.chatToolDefinitionFields,
   "`function` of a tool": chat.chatFunctionFields,
 };
@@ -56,11 +56,19 @@ const fromMessages: Readonly<Record<string, FieldTable>> = {
   "A tool": messages.messagesToolDefinitionFields,
 };
 
-t.test("the page has every field of every table, with its fate", async (t) => {
+t.test("the page has every field of every table, with its handling", async (t) => {
   for (const [heading, table] of Object.entries(fromChat))
-    t.same(rowsBelow("A chat completion, of an Anthropic provider", heading), rows(table), heading);
+    t.same(
+      rowsBelow("Chat completions, from an Anthropic provider", heading),
+      rows(table),
+      heading,
+    );
   for (const [heading, table] of Object.entries(fromMessages))
-    t.same(rowsBelow("Messages, of a chat provider", heading), rows(table), heading);
+    t.same(
+      rowsBelow("Messages, from a provider of chat completions", heading),
+      rows(table),
+      heading,
+    );
 });
 
 t.test("no table is missing from the page", async (t) => {

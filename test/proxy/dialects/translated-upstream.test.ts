@@ -139,7 +139,7 @@ t.test(
       [
         [
           "head 200",
-          "untranslatable: it came as a stream of events, and a whole answer was asked for",
+          "untranslatable: it is a stream of events, but the request didn't ask for a stream",
         ],
         1,
       ],

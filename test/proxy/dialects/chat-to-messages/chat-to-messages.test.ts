@@ -374,21 +374,21 @@ t.test("what can't be said is refused by name", async (t) => {
     messages: [hello, { role: "assistant", tool_calls: [value] }],
   });
   const cases: readonly (readonly [object, string, string])[] = [
-    [{ n: 2 }, "n", `n must be 1: ${provider}, which gives one answer`],
+    [{ n: 2 }, "n", `n must be 1: ${provider}, which returns one answer`],
     [
       { logit_bias: { "50256": -100 } },
       "logit_bias",
-      `logit_bias must be empty: ${provider}, which has no biases of tokens`,
+      `logit_bias must be empty: ${provider}, which has no token biases`,
     ],
     [
       { logprobs: true },
       "logprobs",
-      `logprobs must be false: ${provider}, which tells no probabilities`,
+      `logprobs must be false: ${provider}, which returns no log probabilities`,
     ],
     [
       { top_logprobs: 5 },
       "top_logprobs",
-      `top_logprobs must be 0: ${provider}, which tells no probabilities`,
+      `top_logprobs must be 0: ${provider}, which returns no log probabilities`,
     ],
     [
       { frequency_penalty: 0.5 },
@@ -403,12 +403,12 @@ t.test("what can't be said is refused by name", async (t) => {
     [
       { modalities: ["text", "audio"] },
       "modalities",
-      `modalities must be ["text"]: ${provider}, which answers in text`,
+      `modalities must be ["text"]: ${provider}, which only returns text`,
     ],
     [
       { audio: { voice: "alloy" } },
       "audio",
-      `audio must be left out: ${provider}, which answers in text`,
+      `audio must be left out: ${provider}, which only returns text`,
     ],
     [
       { verbosity: "low" },
@@ -423,37 +423,37 @@ t.test("what can't be said is refused by name", async (t) => {
     [
       { web_search_options: {} },
       "web_search_options",
-      `web_search_options must be left out: ${provider}, which searches by tools of its own`,
+      `web_search_options must be left out: ${provider}, which offers web search as a tool`,
     ],
     [
       { functions: [{}] },
       "functions",
-      `functions must be empty: ${provider}, which has tools: use \`tools\``,
+      `functions must be empty: ${provider}, which has tools instead: use \`tools\``,
     ],
     [
       { function_call: "auto" },
       "function_call",
-      `function_call must be left out: ${provider}, which has tools: use \`tool_choice\``,
+      `function_call must be left out: ${provider}, which has tools instead: use \`tool_choice\``,
     ],
     [
       { top_k: 5 },
       "top_k",
-      `top_k must be left out: ${provider}, into which Sluice can't translate it`,
+      `top_k must be left out: ${provider}, and Sluice can't translate this field`,
     ],
     [
       { temperature: 1.5 },
       "temperature",
-      `temperature must be at most 1: ${provider}, where 1 is the highest`,
+      `temperature must be at most 1: ${provider}, where the maximum is 1`,
     ],
     [
       { stop: ["a", " \n"] },
       "stop[1]",
-      `stop[1] must hold more than white space: ${provider}, which doesn't stop at that`,
+      `stop[1] must not be blank: ${provider}, which refuses blank stop sequences`,
     ],
     [
       { response_format: { type: "json_object" } },
       "response_format.type",
-      `response_format.type must be json_schema or text: ${provider}, which has no JSON without a schema`,
+      `response_format.type must be json_schema or text: ${provider}, which has no JSON mode without a schema`,
     ],
     [
       {
@@ -473,42 +473,42 @@ t.test("what can't be said is refused by name", async (t) => {
     [
       { reasoning_effort: "high", thinking: { type: "adaptive" } },
       "reasoning_effort",
-      "reasoning_effort must be left out beside thinking: give one of them",
+      "reasoning_effort must be left out when thinking is set: send only one of them",
     ],
     [
       { max_tokens: 1, max_completion_tokens: 2 },
       "max_tokens",
-      "max_tokens must not differ from max_completion_tokens: give one of them",
+      "max_tokens must not differ from max_completion_tokens: send only one of them",
     ],
     [
       { tools: [{ type: "custom", custom: { name: "a" } }] },
       "tools[0].custom",
-      `tools[0].custom must be left out: ${provider}, into which Sluice can't translate it`,
+      `tools[0].custom must be left out: ${provider}, and Sluice can't translate this field`,
     ],
     [
       { tool_choice: { type: "allowed_tools", allowed_tools: {} } },
       "tool_choice.type",
-      `tool_choice.type must be function: ${provider}, which chooses among all tools, or names one`,
+      `tool_choice.type must be function: ${provider}, which can't limit the choice to some of the tools`,
     ],
     [
       { messages: [{ role: "user", content: "a", name: "ann" }] },
       "messages[0].name",
-      `messages[0].name must be left out: ${provider}, which has no names of participants`,
+      `messages[0].name must be left out: ${provider}, which has no participant names`,
     ],
     [
       { messages: [{ role: "user", content: "" }] },
       "messages[0].content",
-      `messages[0].content must not be empty: ${provider}, which refuses an empty message`,
+      `messages[0].content must not be empty: ${provider}, which refuses empty messages`,
     ],
     [
       { messages: [{ role: "system", content: "a" }] },
       "messages",
-      `messages must hold a message of the user: ${provider}, which has nothing to answer without one`,
+      `messages must contain a user message: ${provider}, which requires one`,
     ],
     [
       { messages: [hello, { role: "function", name: "f", content: "" }] },
       "messages[1].role",
-      `messages[1].role must be tool: ${provider}, which has tools in place of functions`,
+      `messages[1].role must be tool: ${provider}, which has tools instead of functions`,
     ],
     [
       { messages: [hello, { role: "assistant", audio: { id: "a" } }] },
@@ -518,27 +518,27 @@ t.test("what can't be said is refused by name", async (t) => {
     [
       part({ type: "input_audio", input_audio: { data: "", format: "wav" } }),
       "messages[0].content[0].input_audio",
-      `messages[0].content[0].input_audio must be left out: ${provider}, into which Sluice can't translate it`,
+      `messages[0].content[0].input_audio must be left out: ${provider}, and Sluice can't translate this field`,
     ],
     [
       part({ type: "video_url" }),
       "messages[0].content[0].type",
-      `messages[0].content[0].type must be text or image_url or file: ${provider}, which has nothing else in a message of the role user`,
+      `messages[0].content[0].type must be text or image_url or file: ${provider}, which supports nothing else in a message of the role user`,
     ],
     [
       part({ type: "file", file: { file_id: "file-1" } }),
       "messages[0].content[0].file.file_id",
-      `messages[0].content[0].file.file_id must be left out: ${provider}, which doesn't have the files of OpenAI: send \`file_data\``,
+      `messages[0].content[0].file.file_id must be left out: ${provider}, which has no access to OpenAI's files: send \`file_data\``,
     ],
     [
       part({ type: "file", file: { file_data: "data:image/png;base64,AA==" } }),
       "messages[0].content[0].file.file_data",
-      `messages[0].content[0].file.file_data must be a data URL in base64, of the type application/pdf or text/plain: ${provider}, which takes no other documents`,
+      `messages[0].content[0].file.file_data must be a base64 data URL of the type application/pdf or text/plain: ${provider}, which accepts no other documents`,
     ],
     [
       tool({ id: "1", type: "custom", custom: {} }),
       "messages[1].tool_calls[0].custom",
-      `messages[1].tool_calls[0].custom must be left out: ${provider}, into which Sluice can't translate it`,
+      `messages[1].tool_calls[0].custom must be left out: ${provider}, and Sluice can't translate this field`,
     ],
   ];
   for (const [more, param, message] of cases)
@@ -585,7 +585,7 @@ t.test("what is wrong in either dialect is refused by name and kind", async (t) 
     [
       part({ type: "image_url", image_url: { url: "file:///etc/passwd" } }),
       "messages[0].content[0].image_url.url",
-      "messages[0].content[0].image_url.url must be a data URL of a picture in base64, or an http or https URL",
+      "messages[0].content[0].image_url.url must be a base64 data URL of an image, or an http or https URL",
     ],
     [called("{"), "messages[1].tool_calls[0].function.arguments", argumentsMust],
     [called("[1]"), "messages[1].tool_calls[0].function.arguments", argumentsMust],
@@ -744,20 +744,20 @@ t.test("a client is told the counts that it is charged", async (t) => {
 
 t.test("an answer that makes no sense is an error with a sentence", async (t) => {
   const cases: readonly (readonly [object, string])[] = [
-    [{ content: "text" }, "the provider's answer is no message: it has no content"],
-    [{ content: [null] }, "the provider's answer holds a content block that is no object"],
-    [{ content: [{ type: "text" }] }, "the provider's answer holds a content block without text"],
+    [{ content: "text" }, "the provider's answer is not a message: it has no content"],
+    [{ content: [null] }, "the provider's answer has a content block that is not an object"],
+    [{ content: [{ type: "text" }] }, "the provider's answer has a content block without text"],
     [
       { content: [{ type: "tool_use", id: "1", name: "f", input: "x" }] },
-      "the provider's answer calls a tool with an input that is no object, or nested too deeply",
+      "the provider's answer calls a tool with an input that is not an object or is nested too deeply",
     ],
     [
       { content: [{ type: "server_tool_use" }] },
-      "the provider's answer holds a content block of the type server_tool_use, which chat completions have no place for",
+      "the provider's answer has a content block of type server_tool_use, which chat completions can't represent",
     ],
     [
       { content: [{}] },
-      "the provider's answer holds a content block without a type, which chat completions have no place for",
+      "the provider's answer has a content block without a type, which chat completions can't represent",
     ],
   ];
   for (const [body, message] of cases)
@@ -956,21 +956,21 @@ t.test("a stream that makes no sense gets an error event, and nothing after it",
     content_block: { type: "text", text: "" },
   });
   const cases: readonly (readonly [string, readonly ClientEvent[], string])[] = [
-    ["nothing", [], "the provider's stream ended before its answer did"],
+    ["nothing", [], "the provider's stream ended before the answer was complete"],
     [
       "an end in the middle",
       messagesEvents.slice(0, 12),
-      "the provider's stream ended before its answer did",
+      "the provider's stream ended before the answer was complete",
     ],
     [
       "no JSON",
       [start, { event: "content_block_delta", data: "{" }],
-      "the provider's stream holds an event that is no JSON object",
+      "the provider's stream has an event that is not a JSON object",
     ],
     [
       "no object",
       [{ event: null, data: "7" }],
-      "the provider's stream holds an event that is no JSON object",
+      "the provider's stream has an event that is not a JSON object",
     ],
     ["two beginnings", [start, start], "the provider's stream begins twice, or without a message"],
     [
@@ -984,7 +984,7 @@ t.test("a stream that makes no sense gets an error event, and nothing after it",
         start,
         event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "a" } }),
       ],
-      "the provider's stream holds a delta of a content block that isn't open",
+      "the provider's stream has a delta for a content block that isn't open",
     ],
     [
       "a delta of another block",
@@ -993,7 +993,7 @@ t.test("a stream that makes no sense gets an error event, and nothing after it",
         opened,
         event({ type: "content_block_delta", index: 1, delta: { type: "text_delta", text: "a" } }),
       ],
-      "the provider's stream holds a delta of a content block that isn't open",
+      "the provider's stream has a delta for a content block that isn't open",
     ],
     [
       "a delta without its text",
@@ -1002,7 +1002,7 @@ t.test("a stream that makes no sense gets an error event, and nothing after it",
         opened,
         event({ type: "content_block_delta", index: 0, delta: { type: "text_delta" } }),
       ],
-      "the provider's answer holds a content block without text",
+      "the provider's answer has a content block without text",
     ],
     [
       "a delta that Anthropic has added",
@@ -1011,7 +1011,7 @@ t.test("a stream that makes no sense gets an error event, and nothing after it",
         opened,
         event({ type: "content_block_delta", index: 0, delta: { type: "new_delta" } }),
       ],
-      "the provider's stream holds a delta of the type new_delta, which chat completions have no place for",
+      "the provider's stream has a delta of type new_delta, which chat completions can't represent",
     ],
     [
       "a block that nobody asked for",
@@ -1023,7 +1023,7 @@ t.test("a stream that makes no sense gets an error event, and nothing after it",
           content_block: { type: "server_tool_use" },
         }),
       ],
-      "the provider's answer holds a content block of the type server_tool_use, which chat completions have no place for",
+      "the provider's answer has a content block of type server_tool_use, which chat completions can't represent",
     ],
   ];
   for (const [name, events, message] of cases) {

@@ -371,47 +371,47 @@ t.test("what can't be said is refused by name", async (t) => {
     [
       { mcp_servers: [{}] },
       "mcp_servers",
-      `mcp_servers must be empty: ${provider}, which calls no servers of its own`,
+      `mcp_servers must be empty: ${provider}, which can't call MCP servers`,
     ],
     [
       { context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } },
       "context_management",
-      `context_management must only clear thinking: ${provider}, which forgets nothing of a conversation`,
+      `context_management must only clear thinking: ${provider}, which never edits the conversation`,
     ],
     [
       { frequency_penalty: 0 },
       "frequency_penalty",
-      `frequency_penalty must be left out: ${provider}, into which Sluice can't translate it`,
+      `frequency_penalty must be left out: ${provider}, and Sluice can't translate this field`,
     ],
     [
       { max_tokens: 0 },
       "max_tokens",
-      `max_tokens must be at least 1: ${provider}, which fills no cache without an answer`,
+      `max_tokens must be at least 1: ${provider}, which can't fill a cache without an answer`,
     ],
     [
       { output_config: { task_budget: {} } },
       "output_config.task_budget",
-      `output_config.task_budget must be left out: ${provider}, into which Sluice can't translate it`,
+      `output_config.task_budget must be left out: ${provider}, and Sluice can't translate this field`,
     ],
     [
       { thinking: { type: "disabled" }, output_config: { effort: "low" } },
       "output_config.effort",
-      `output_config.effort must be left out beside thinking that is disabled: ${provider}, which has one setting for both`,
+      `output_config.effort must be left out when thinking is disabled: ${provider}, which has one setting for both`,
     ],
     [
       { messages: [hello, { role: "assistant", content: "The answer is (" }] },
       "messages[1]",
-      `messages[1] must not be the assistant's: ${provider}, which begins each answer anew`,
+      `messages[1] must not be an assistant message: ${provider}, which can't continue one`,
     ],
     [
       { tools: [{ type: "web_search_20260318", name: "web_search" }] },
       "tools[0].type",
-      `tools[0].type must be custom: ${provider}, which has none of Anthropic's own tools`,
+      `tools[0].type must be custom: ${provider}, which doesn't have Anthropic's own tools`,
     ],
     [
       { tools: [{ name: "a", input_schema: {}, defer_loading: true }] },
       "tools[0].defer_loading",
-      `tools[0].defer_loading must be false: ${provider}, which has no search for tools`,
+      `tools[0].defer_loading must be false: ${provider}, which has no tool search`,
     ],
     [
       { tools: [{ name: "a", input_schema: {}, input_examples: [{}] }] },
@@ -421,22 +421,22 @@ t.test("what can't be said is refused by name", async (t) => {
     [
       { tools: [{ name: "a", input_schema: {}, allowed_callers: ["code_execution_20260521"] }] },
       "tools[0].allowed_callers",
-      `tools[0].allowed_callers must be ["direct"]: ${provider}, whose tools are called by the model alone`,
+      `tools[0].allowed_callers must be ["direct"]: ${provider}, where only the model calls tools`,
     ],
     [
       block({ type: "search_result" }),
       "messages[0].content[0].type",
-      `messages[0].content[0].type must be text, image, document or tool_result: ${provider}, which has nothing else there`,
+      `messages[0].content[0].type must be text, image, document or tool_result: ${provider}, which supports nothing else there`,
     ],
     [
       block({ type: "image", source: { type: "file", file_id: "f" } }),
       "messages[0].content[0].source.type",
-      `messages[0].content[0].source.type must be base64 or url: ${provider}, which doesn't have the files of Anthropic, and fetches no documents`,
+      `messages[0].content[0].source.type must be base64 or url: ${provider}, which has no access to Anthropic's files and fetches no documents`,
     ],
     [
       block({ type: "document", source: { type: "url", url: "https://x/" } }),
       "messages[0].content[0].source.type",
-      `messages[0].content[0].source.type must be base64 or text: ${provider}, which doesn't have the files of Anthropic, and fetches no documents`,
+      `messages[0].content[0].source.type must be base64 or text: ${provider}, which has no access to Anthropic's files and fetches no documents`,
     ],
     [
       block({
@@ -445,7 +445,7 @@ t.test("what can't be said is refused by name", async (t) => {
         citations: { enabled: true },
       }),
       "messages[0].content[0].citations",
-      `messages[0].content[0].citations must not be enabled: ${provider}, which cites nothing`,
+      `messages[0].content[0].citations must not be enabled: ${provider}, which has no citations`,
     ],
     [
       block({ type: "document", source: { type: "text", data: "a" }, context: "b" }),
@@ -459,17 +459,17 @@ t.test("what can't be said is refused by name", async (t) => {
         content: [{ type: "tool_reference", tool_name: "a" }],
       }),
       "messages[0].content[0].content[0].type",
-      `messages[0].content[0].content[0].type must be text, image or document: ${provider}, which has nothing else there`,
+      `messages[0].content[0].content[0].type must be text, image or document: ${provider}, which supports nothing else there`,
     ],
     [
       said({ type: "server_tool_use" }),
       "messages[1].content[0].type",
-      `messages[1].content[0].type must be text, thinking or tool_use: ${provider}, which has nothing else there`,
+      `messages[1].content[0].type must be text, thinking or tool_use: ${provider}, which supports nothing else there`,
     ],
     [
       said({ type: "image", source: { type: "url", url: "https://x/" } }),
       "messages[1].content[0].type",
-      `messages[1].content[0].type must be text, thinking or tool_use: ${provider}, which has nothing else there`,
+      `messages[1].content[0].type must be text, thinking or tool_use: ${provider}, which supports nothing else there`,
     ],
     [
       said({
@@ -480,12 +480,12 @@ t.test("what can't be said is refused by name", async (t) => {
         caller: { type: "code_execution_20260120" },
       }),
       "messages[1].content[0].caller",
-      `messages[1].content[0].caller must be direct: ${provider}, whose tools are called by the model alone`,
+      `messages[1].content[0].caller must be direct: ${provider}, where only the model calls tools`,
     ],
     [
       { system: [{ type: "image" }] },
       "system[0].type",
-      `system[0].type must be text: ${provider}, which has nothing else there`,
+      `system[0].type must be text: ${provider}, which supports nothing else there`,
     ],
   ];
   for (const [more, param, message] of cases)
@@ -730,29 +730,29 @@ t.test("an answer that makes no sense is an error with a sentence", async (t) =>
     choices: [{ message: { tool_calls: [call] }, finish_reason: "tool_calls" }],
   });
   const cases: readonly (readonly [object, string])[] = [
-    [{}, "the provider's answer is no chat completion: it has no message"],
-    [{ choices: [] }, "the provider's answer is no chat completion: it has no message"],
+    [{}, "the provider's answer is not a chat completion: it has no message"],
+    [{ choices: [] }, "the provider's answer is not a chat completion: it has no message"],
     [
       { choices: [{ message: "a" }] },
-      "the provider's answer is no chat completion: it has no message",
+      "the provider's answer is not a chat completion: it has no message",
     ],
-    [{ choices: [{ message: { content: 7 } }] }, "the answer's content is no text"],
-    [{ choices: [{ message: { tool_calls: {} } }] }, "the answer's tool_calls are no array"],
+    [{ choices: [{ message: { content: 7 } }] }, "the answer's content is not a string"],
+    [{ choices: [{ message: { tool_calls: {} } }] }, "the answer's tool_calls are not an array"],
     [
       { choices: [{ message: { content: "a" }, finish_reason: "error" }] },
       "the provider ended its answer with an error",
     ],
     [
       called({ id: "1", custom: { name: "f", input: "" } }),
-      "the provider's answer calls a tool that is no function",
+      "the provider's answer calls a tool that is not a function",
     ],
     [
       called({ id: "1", function: { name: "f", arguments: "{" } }),
-      "the provider's answer calls a tool with arguments that are no JSON object",
+      "the provider's answer calls a tool with arguments that are not a JSON object",
     ],
     [
       called({ id: "1", function: { name: "f", arguments: "[]" } }),
-      "the provider's answer calls a tool with arguments that are no JSON object",
+      "the provider's answer calls a tool with arguments that are not a JSON object",
     ],
     [
       called({ id: "1", function: { arguments: "{}" } }),
@@ -998,24 +998,24 @@ t.test("an error of the provider becomes the last event, in Anthropic's shape", 
 
 t.test("a stream that makes no sense gets an error event, and nothing after it", async (t) => {
   const cases: readonly (readonly [string, readonly ClientEvent[], string])[] = [
-    ["nothing", [], "the provider's stream ended before its answer did"],
+    ["nothing", [], "the provider's stream ended before the answer was complete"],
     [
       "an end in the middle",
       chatEvents.slice(0, 5),
-      "the provider's stream ended before its answer did",
+      "the provider's stream ended before the answer was complete",
     ],
     ["[DONE] alone", [done], "the provider's stream ended without an answer"],
     [
       "no JSON",
       [{ event: null, data: "{" }, done],
-      "the provider's stream holds an event that is no JSON object",
+      "the provider's stream has an event that is not a JSON object",
     ],
     [
-      "content that is no text",
+      "content that isn't a string",
       [delta({ content: { a: 1 } }), done],
-      "the answer's content is no text",
+      "the answer's content is not a string",
     ],
-    ["a call that is none", [called(7 as unknown as object), done], "a tool call is no object"],
+    ["a call that is none", [called(7 as unknown as object), done], "a tool call is not an object"],
     [
       "a reason that is a failure",
       [delta({ content: "a" }, "insufficient_system_resource"), done],
@@ -1045,7 +1045,7 @@ t.test("a stream that makes no sense gets an error event, and nothing after it",
         called({ index: 0, function: { arguments: "{}" } }),
         done,
       ],
-      "the provider's stream goes back to a tool call that something else has followed",
+      "the provider's stream continues a tool call after other content has followed it",
     ],
     [
       "a call that goes on behind a text",
@@ -1055,7 +1055,7 @@ t.test("a stream that makes no sense gets an error event, and nothing after it",
         called({ index: 0, id: "a", function: { arguments: "{}" } }),
         done,
       ],
-      "the provider's stream goes back to a tool call that something else has followed",
+      "the provider's stream continues a tool call after other content has followed it",
     ],
   ];
   for (const [name, events, message] of cases)

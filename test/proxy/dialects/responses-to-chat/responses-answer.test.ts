@@ -462,31 +462,34 @@ t.test("an id is made of any request id", async (t) => {
 
 t.test("nonsense is an UntranslatableAnswer that says what is wrong", async (t) => {
   const cases: readonly (readonly [object, string])[] = [
-    [{}, "the answer has no choices"],
-    [{ choices: [] }, "the answer has no choices"],
-    [{ choices: "x" }, "the answer has no choices"],
-    [{ choices: [{ index: 1, message: { content: "x" } }] }, "the answer has no choices"],
-    [{ choices: [{}] }, "the answer's message is no object"],
-    [message({ content: 7 as never }), "the answer's content is no text"],
+    [{}, "the provider's answer has no choices"],
+    [{ choices: [] }, "the provider's answer has no choices"],
+    [{ choices: "x" }, "the provider's answer has no choices"],
+    [
+      { choices: [{ index: 1, message: { content: "x" } }] },
+      "the provider's answer has no choices",
+    ],
+    [{ choices: [{}] }, "the answer's message is not an object"],
+    [message({ content: 7 as never }), "the answer's content is not a string"],
     [
       message({ content: [{ type: "image" }] as never }),
       "the answer's content has a part that is neither text nor thinking",
     ],
-    [message({ refusal: {} as never }), "the answer's refusal is no text"],
-    [message({ reasoning_content: [] }), "the answer's reasoning_content is no text"],
-    [message({ tool_calls: {} as never }), "the answer's tool_calls are no array"],
-    [message({ tool_calls: ["x"] as never }), "a tool call is no object"],
+    [message({ refusal: {} as never }), "the answer's refusal is not a string"],
+    [message({ reasoning_content: [] }), "the answer's reasoning_content is not a string"],
+    [message({ tool_calls: {} as never }), "the answer's tool_calls are not an array"],
+    [message({ tool_calls: ["x"] as never }), "a tool call is not an object"],
     [
       message({ tool_calls: [{ id: "c", function: "f" }] as never }),
-      "a tool call's function is no object",
+      "a tool call's function is not an object",
     ],
     [
       message({ tool_calls: [{ id: "c", function: { arguments: "{}" } }] as never }),
-      "a tool call has no name",
+      "the provider's answer calls a tool without a name",
     ],
     [
       message({ tool_calls: [{ id: 7, function: { name: "f" } }] as never }),
-      "the answer's id of a tool call is no text",
+      "the answer's id of a tool call is not a string",
     ],
   ];
   for (const [body, text] of cases) t.throws(() => answered(body), new UntranslatableAnswer(text));

@@ -499,17 +499,35 @@ t.test("a failure in the middle is response.failed, with what was said so far", 
       [JSON.stringify({ error: { message: "slow down", type: "rate_limit_error" } })],
       { code: "rate_limit_exceeded", message: "slow down" },
     ],
-    [["{"], { code: "server_error", message: "an event of the stream is no JSON object" }],
-    [["[]"], { code: "server_error", message: "an event of the stream is no JSON object" }],
+    [
+      ["{"],
+      {
+        code: "server_error",
+        message: "the provider's stream has an event that is not a JSON object",
+      },
+    ],
+    [
+      ["[]"],
+      {
+        code: "server_error",
+        message: "the provider's stream has an event that is not a JSON object",
+      },
+    ],
     [
       [chunk({ content: 7 as never })],
-      { code: "server_error", message: "the answer's content is no text" },
+      { code: "server_error", message: "the answer's content is not a string" },
     ],
     [
       [chunk({ tool_calls: [{ index: 0, function: { arguments: "{}" } }] })],
-      { code: "server_error", message: "a tool call has no name" },
+      { code: "server_error", message: "the provider's answer calls a tool without a name" },
     ],
-    [[], { code: "server_error", message: "the provider's stream ended before its answer did" }],
+    [
+      [],
+      {
+        code: "server_error",
+        message: "the provider's stream ended before the answer was complete",
+      },
+    ],
     [
       end("error"),
       { code: "server_error", message: "the provider ended its answer with an error" },
@@ -529,7 +547,11 @@ t.test("a failure in the middle is response.failed, with what was said so far", 
   );
   t.match(parsed(streamed(goingBack)).at(-1), {
     type: "response.failed",
-    response: { error: { message: "the answer goes back to a tool call that it had left" } },
+    response: {
+      error: {
+        message: "the provider's answer continues a tool call after other content has followed it",
+      },
+    },
   });
 });
 
@@ -548,10 +570,13 @@ t.test(
       } as ResponseStreamEvent,
     ]);
     t.match(parsed(streamed(["nope"])), [
-      { type: "error", error: { message: "an event of the stream is no JSON object" } },
+      {
+        type: "error",
+        error: { message: "the provider's stream has an event that is not a JSON object" },
+      },
     ]);
     t.match(parsed(streamed([])), [
-      { type: "error", message: "the provider's stream ended before its answer did" },
+      { type: "error", message: "the provider's stream ended before the answer was complete" },
     ]);
   },
 );

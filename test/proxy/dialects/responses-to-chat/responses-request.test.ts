@@ -471,9 +471,9 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
     [{ input: 7 }, "input must be a string or an array, not 7"],
     [{ input: ["hi"] }, "input[0] must be an object, not a string"],
     [{ instructions: ["be nice"] }, "instructions must be a string, not an array"],
-    [{ messages: [] }, "messages is not a field of a response's request"],
-    [{ stop: "x" }, "stop is not a field of a response's request"],
-    [JSON.parse('{"__proto__":{}}') as object, "__proto__ is not a field of a response's request"],
+    [{ messages: [] }, "messages is not a field of the Responses API"],
+    [{ stop: "x" }, "stop is not a field of the Responses API"],
+    [JSON.parse('{"__proto__":{}}') as object, "__proto__ is not a field of the Responses API"],
     [{ temperature: "hot" }, "temperature must be a number, not a string"],
     [{ max_output_tokens: 0.5 }, "max_output_tokens must be an integer greater than 0, not 0.5"],
     [{ top_logprobs: -1 }, "top_logprobs must be an integer greater than 0, not -1"],
@@ -485,27 +485,27 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
     [{ stream_options: { include_usage: true } }, "stream_options.include_usage is not known"],
     [
       { store: true },
-      "store must be false, not true: this provider has chat completions only, and nobody would keep the response",
+      "store must be false, not true: this provider only has chat completions, which don't store responses",
     ],
     [
       { background: true },
-      "background must be false, not true: this provider has chat completions only, which answer at once",
+      "background must be false, not true: this provider only has chat completions, which can't run in the background",
     ],
     [
       { truncation: "auto" },
-      'truncation must be "disabled", not "auto": this provider has chat completions only, which leave nothing out of the input',
+      'truncation must be "disabled", not "auto": this provider only has chat completions, which never truncate the input',
     ],
     [
       { previous_response_id: "resp_1" },
-      "previous_response_id can't be passed on: nobody has kept that response; send the whole conversation as input",
+      "previous_response_id can't be passed on: that response isn't stored; send the complete conversation as input",
     ],
     [
       { conversation: "conv_1" },
-      "conversation can't be passed on: nobody keeps conversations; send the whole conversation as input",
+      "conversation can't be passed on: conversations aren't stored; send the complete conversation as input",
     ],
     [
       { prompt: { id: "pmpt_1" } },
-      "prompt can't be passed on: the template is known to nobody; send its text as instructions and input",
+      "prompt can't be passed on: the template isn't stored; send its text as instructions and input",
     ],
     [
       { context_management: [] },
@@ -553,7 +553,7 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
       (type) =>
         [
           { tools: [clock, { type }] },
-          `tools[1].type can't be passed on: this provider has chat completions only, which know functions and custom tools, not "${type}"`,
+          `tools[1].type can't be passed on: this provider only has chat completions, which support functions and custom tools, not "${type}"`,
         ] as const,
     ),
     [{ tools: [{ type: "function", parameters: {} }] }, "tools[0].name is required"],
@@ -565,7 +565,7 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
     ],
     [
       tool({ allowed_callers: ["programmatic"] }),
-      "tools[0].allowed_callers can't be passed on: in chat completions the model alone calls tools",
+      "tools[0].allowed_callers can't be passed on: in chat completions only the model calls tools",
     ],
     [
       tool({ output_schema: {} }),
@@ -580,11 +580,11 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
       { tools: [{ type: "custom", name: "c", format: { type: "grammar", syntax: "lark" } }] },
       "tools[0].format.definition is required",
     ],
-    [{ tool_choice: "required" }, "tool_choice asks for a tool, and there are no tools"],
+    [{ tool_choice: "required" }, "tool_choice requires a tool, but the request has none"],
     [{ tools: [clock], tool_choice: "any" }, "tool_choice must be an object, not a string"],
     [
       { tools: [clock], tool_choice: { type: "web_search_preview" } },
-      `tool_choice can't be passed on: chat completions know functions and custom tools, not "web_search_preview"`,
+      `tool_choice can't be passed on: chat completions support functions and custom tools, not "web_search_preview"`,
     ],
     [{ tools: [clock], tool_choice: { type: "function" } }, "tool_choice.name is required"],
     [
@@ -604,16 +604,16 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
           tools: [{ type: "function", name: "weather" }],
         },
       },
-      "tool_choice.tools[0] is none of the request's tools",
+      "tool_choice.tools[0] is not one of the request's tools",
     ],
 
     [
       { input: [{ type: "item_reference", id: "msg_1" }] },
-      "input[0] is a reference to an item that only the provider's memory could know: send the item itself, as SDKs do with store: false",
+      "input[0] refers to a stored item, and no items are stored: send the item itself, as SDKs do with store: false",
     ],
     [
       { input: [{ id: "msg_1" }] },
-      "input[0] is a reference to an item that only the provider's memory could know: send the item itself, as SDKs do with store: false",
+      "input[0] refers to a stored item, and no items are stored: send the item itself, as SDKs do with store: false",
     ],
     ...[
       "web_search_call",
@@ -658,7 +658,7 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
     [user({ type: "input_text", text: "x", lang: "fr" }), "input[0].content[0].lang is not known"],
     [
       user({ type: "refusal", refusal: "no" }),
-      `input[0].content[0] can't be passed on: this provider has chat completions only, where a message of the user can't hold "refusal"`,
+      `input[0].content[0] can't be passed on: this provider only has chat completions, where a message of the user can't hold "refusal"`,
     ],
     [
       user({ type: "input_image", file_id: "file_1" }),
@@ -683,11 +683,11 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
     ],
     [
       { input: [{ role: "developer", content: [image] }] },
-      `input[0].content[0] can't be passed on: this provider has chat completions only, where a message of the system can't hold "input_image"`,
+      `input[0].content[0] can't be passed on: this provider only has chat completions, where a message of the system can't hold "input_image"`,
     ],
     [
       { input: [{ role: "assistant", content: [image] }] },
-      `input[0].content[0] can't be passed on: this provider has chat completions only, where a message of the assistant can't hold "input_image"`,
+      `input[0].content[0] can't be passed on: this provider only has chat completions, where a message of the assistant can't hold "input_image"`,
     ],
     [
       {
@@ -699,7 +699,7 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
           },
         ],
       },
-      `input[0].output[0] can't be passed on: this provider has chat completions only, where the output of a tool can't hold "input_audio"`,
+      `input[0].output[0] can't be passed on: this provider only has chat completions, where the output of a tool can't hold "input_audio"`,
     ],
     [{ input: [{ type: "function_call_output", output: "x" }] }, "input[0].call_id is required"],
     [
@@ -712,7 +712,7 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
           { type: "function_call", call_id: "c", name: "f", arguments: "{}", namespace: "n" },
         ],
       },
-      "input[0].namespace can't be passed on: chat completions have no namespaces of tools",
+      "input[0].namespace can't be passed on: chat completions have no tool namespaces",
     ],
     [
       {
@@ -726,7 +726,7 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
           },
         ],
       },
-      "input[0].caller can't be passed on: in chat completions the model alone calls tools",
+      "input[0].caller can't be passed on: in chat completions only the model calls tools",
     ],
     [
       { input: [{ type: "custom_tool_call", call_id: "c", name: "f" }] },
