@@ -1,11 +1,10 @@
-/** The deadlines of one provider's calls: one timer that looks at all of them. */
+/** The deadlines of one provider's calls, and the one timer that watches all of them. */
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { lookEveryMs, SilenceWatch, timeoutTicksFor, type Watched } from "./timeout-watch.js";
+import { TimeoutWatch, tickMsFor, timeoutTicksFor, type Watched } from "./timeout-watch.js";
 
-/** How long the calls of one provider may be silent, and who watches them. */
 export interface Deadlines {
-  readonly firstByte: number;
-  readonly idle: number;
+  readonly firstByteTimeoutTicks: number;
+  readonly idleTimeoutTicks: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
   /** For any other time. */
@@ -16,26 +15,26 @@ export interface Deadlines {
 }
 
 /**
- * The timer runs from the first call until a look finds none, so that a quick call costs none of
- * its own.
+ * The timer runs from the first call until a tick finds none, so that a short call costs no timer
+ * of its own.
  */
 export function createDeadlines({ firstByteTimeoutMs, idleTimeoutMs }: ProviderConfig): Deadlines {
-  const watch = new SilenceWatch();
-  const everyMs = lookEveryMs([firstByteTimeoutMs, idleTimeoutMs]);
+  const watch = new TimeoutWatch();
+  const tickMs = tickMsFor([firstByteTimeoutMs, idleTimeoutMs]);
   let timer: NodeJS.Timeout | null = null;
   const stop = (): void => {
     if (timer !== null) clearInterval(timer);
     timer = null;
   };
   return {
-    firstByte: timeoutTicksFor(firstByteTimeoutMs, everyMs),
-    idle: timeoutTicksFor(idleTimeoutMs, everyMs),
+    firstByteTimeoutTicks: timeoutTicksFor(firstByteTimeoutMs, tickMs),
+    idleTimeoutTicks: timeoutTicksFor(idleTimeoutMs, tickMs),
     firstByteTimeoutMs,
     idleTimeoutMs,
-    timeoutTicksFor: (ms) => timeoutTicksFor(ms, everyMs),
+    timeoutTicksFor: (ms) => timeoutTicksFor(ms, tickMs),
     watch(call) {
       watch.add(call);
-      timer ??= setInterval(() => (watch.size === 0 ? stop() : watch.look()), everyMs).unref();
+      timer ??= setInterval(() => (watch.size === 0 ? stop() : watch.tick()), tickMs).unref();
     },
     unwatch: (call) => watch.remove(call),
     stop,

@@ -131,7 +131,7 @@ class AbortedError extends Error {
   override name = "AbortedError";
 }
 
-/** Nobody looks at it, and each one's stack takes longer than all else of an abort that is ours. */
+/** Nobody idleTicks at it, and each one's stack takes longer than all else of an abort that is ours. */
 const aborted = new AbortedError();
 
 /**
@@ -141,9 +141,9 @@ const aborted = new AbortedError();
  * newer form.
  */
 class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSource, Watched {
-  looks = 0;
+  idleTicks = 0;
   timeoutTicks = Infinity;
-  place = -1;
+  watchIndex = -1;
   connection: Connection | null = null;
   #sink: UpstreamSink;
   /** It is the sink, if the answer is compressed. */
@@ -169,7 +169,7 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
   onConnect(abort: (error?: Error) => void): void {
     if (this.#aborted) return abort(aborted);
     this.#running = true;
-    this.timeoutTicks = this.#deadlines.firstByte;
+    this.timeoutTicks = this.#deadlines.firstByteTimeoutTicks;
     this.#deadlines.watch(this);
   }
 
@@ -177,16 +177,16 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
    * An upload may take longer than an answer: as long as it is taken, the provider isn't silent.
    */
   onBodySent(): void {
-    this.looks = 0;
+    this.idleTicks = 0;
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     this.#resume = resume;
-    this.looks = 0;
+    this.idleTicks = 0;
     // An informational response: the real one follows.
     if (status >= 200) {
       this.#begun = true;
-      this.timeoutTicks = this.#deadlines.idle;
+      this.timeoutTicks = this.#deadlines.idleTimeoutTicks;
       if (!this.#aborted) this.#begin(status, rawHeaders);
     }
     return !this.#paused;
@@ -199,7 +199,7 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
   }
 
   onData(chunk: Buffer): boolean {
-    this.looks = 0;
+    this.idleTicks = 0;
     if (!this.#aborted) this.#sink.onData(chunk);
     return !this.#paused && !this.#full;
   }
@@ -249,8 +249,8 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
 
   #goOn(): void {
     if (this.#paused || this.#full) return;
-    this.looks = 0;
-    this.timeoutTicks = this.#deadlines.idle;
+    this.idleTicks = 0;
+    this.timeoutTicks = this.#deadlines.idleTimeoutTicks;
     if (this.#running) this.#resume?.();
   }
 

@@ -1,21 +1,21 @@
 /**
- * Which of many calls have been silent for too long. All are looked at by one timer, which belongs
- * to the caller: undici's own deadlines are two timers per request, each listed for up to a second
+ * Which of many calls have been idle for too long. One timer, which belongs to the caller, ticks
+ * for all of them: undici's own deadlines are two timers per request, each listed for up to a second
  * after it has been cleared, and cost more than the rest of their request's bookkeeping.
  */
 
 /** One call as the watch sees it. */
 export interface Watched {
-  /** How many times it was looked at without a sign of life; whoever hears one sets it to 0. */
-  looks: number;
-  /** At how many looks its time is up; Infinity while nothing is expected of it. */
+  /** Ticks since the last sign of life; the call sets it to 0 at each one. */
+  idleTicks: number;
+  /** The ticks at which it has timed out; Infinity while nothing is expected. */
   timeoutTicks: number;
-  /** Where the watch keeps it. */
-  place: number;
+  /** Its place in the watch's list; the watch's own. */
+  watchIndex: number;
   onTimedOut(): void;
 }
 
-export class SilenceWatch {
+export class TimeoutWatch {
   readonly #watched: Watched[] = [];
 
   get size(): number {
@@ -23,22 +23,24 @@ export class SilenceWatch {
   }
 
   add(watched: Watched): void {
-    watched.place = this.#watched.push(watched) - 1;
+    watched.watchIndex = this.#watched.push(watched) - 1;
   }
 
   /** Does nothing for one that isn't watched any more. */
   remove(watched: Watched): void {
-    if (this.#watched[watched.place] !== watched) return;
+    const index = watched.watchIndex;
+    if (this.#watched[index] !== watched) return;
     const last = this.#watched.pop()!;
     if (last === watched) return;
-    this.#watched[watched.place] = last;
-    last.place = watched.place;
+    this.#watched[index] = last;
+    last.watchIndex = index;
   }
 
-  /** Counts one look at each, and tells those whose time is up, once. */
-  look(): void {
+  /** Counts one tick for each; those that have timed out are removed and called, once. */
+  tick(): void {
+    // A copy: a callback may end other calls, and begin new ones.
     for (const watched of [...this.#watched]) {
-      if (++watched.looks < watched.timeoutTicks) continue;
+      if (++watched.idleTicks < watched.timeoutTicks) continue;
       this.remove(watched);
       watched.onTimedOut();
     }
@@ -46,14 +48,14 @@ export class SilenceWatch {
 }
 
 /**
- * How often to look so that a deadline is missed by no more than a sixteenth of the shortest one,
- * or a second.
+ * The time between two ticks, so that a deadline is exceeded by no more than a sixteenth of the
+ * shortest one, or a second.
  */
-export function lookEveryMs(deadlinesMs: readonly number[]): number {
+export function tickMsFor(deadlinesMs: readonly number[]): number {
   return Math.min(1000, Math.max(10, Math.floor(Math.min(...deadlinesMs) / 16)));
 }
 
-/** At which look a deadline has passed for sure: the first look may come at once. */
-export function timeoutTicksFor(deadlineMs: number, everyMs: number): number {
-  return Math.ceil(deadlineMs / everyMs) + 1;
+/** The ticks after which a deadline has passed for sure: the first one may come at once. */
+export function timeoutTicksFor(deadlineMs: number, tickMs: number): number {
+  return Math.ceil(deadlineMs / tickMs) + 1;
 }

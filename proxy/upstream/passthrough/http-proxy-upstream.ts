@@ -168,9 +168,9 @@ interface StandIn extends IncomingMessage {
 }
 
 class PassCall implements UpstreamCall, Watched {
-  looks = 0;
+  idleTicks = 0;
   timeoutTicks = Infinity;
-  place = -1;
+  watchIndex = -1;
   readonly #sink: UpstreamSink;
   readonly #deadlines: Deadlines;
   readonly #provider: ProviderConfig;
@@ -223,13 +223,15 @@ class PassCall implements UpstreamCall, Watched {
    * listener.
    */
   #expect(): void {
-    const { firstByte, idle } = this.#deadlines;
-    this.looks = 0;
+    const { firstByteTimeoutTicks, idleTimeoutTicks } = this.#deadlines;
+    this.idleTicks = 0;
     if (this.#paused) this.timeoutTicks = Infinity;
-    else if (this.#answer !== null) this.timeoutTicks = idle;
+    else if (this.#answer !== null) this.timeoutTicks = idleTimeoutTicks;
     else if (this.#connecting)
       this.timeoutTicks = this.#deadlines.timeoutTicksFor(this.#provider.connectTimeoutMs);
-    else this.timeoutTicks = this.#clientOwes || this.#outgoing === null ? Infinity : firstByte;
+    else
+      this.timeoutTicks =
+        this.#clientOwes || this.#outgoing === null ? Infinity : firstByteTimeoutTicks;
   }
 
   onConnection(outgoing: ClientRequest): void {
@@ -264,7 +266,7 @@ class PassCall implements UpstreamCall, Watched {
     this.#expect();
     this.#sink.onHead(answer.statusCode!, answer.rawHeaders);
     answer.on("data", (chunk: Buffer) => {
-      this.looks = 0;
+      this.idleTicks = 0;
       if (!this.#over) this.#sink.onData(chunk);
     });
     answer.on("end", () => {

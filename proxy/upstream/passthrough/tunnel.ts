@@ -15,9 +15,9 @@ import type { Watched } from "../timeout-watch.js";
 import type { TunnelCall, TunnelEnd, TunnelSink } from "./passthrough-upstream.js";
 
 export class Tunnel implements TunnelCall, Watched {
-  looks = 0;
+  idleTicks = 0;
   timeoutTicks = Infinity;
-  place = -1;
+  watchIndex = -1;
   readonly #client: ClientSocket;
   readonly #sink: TunnelSink;
   readonly #deadlines: Deadlines;
@@ -69,8 +69,8 @@ export class Tunnel implements TunnelCall, Watched {
       this.#connecting = socket.connecting;
       socket.once("connect", () => {
         this.#connecting = false;
-        this.looks = 0;
-        this.timeoutTicks = this.#deadlines.firstByte;
+        this.idleTicks = 0;
+        this.timeoutTicks = this.#deadlines.firstByteTimeoutTicks;
       });
     });
     this.timeoutTicks = this.#deadlines.timeoutTicksFor(this.#provider.connectTimeoutMs);
@@ -89,15 +89,15 @@ export class Tunnel implements TunnelCall, Watched {
   /** Both sides are piped by now. */
   #join(remote: Duplex): void {
     this.#remote = remote;
-    this.looks = 0;
+    this.idleTicks = 0;
     this.expect(this.#expecting);
     const { socket } = this.#client;
     socket.on("data", (chunk: Buffer) => {
-      if (!this.#expecting) this.looks = 0;
+      if (!this.#expecting) this.idleTicks = 0;
       if (!this.#leaving) this.#sink.onFromClient(chunk);
     });
     remote.on("data", (chunk: Buffer) => {
-      this.looks = 0;
+      this.idleTicks = 0;
       if (!this.#leaving) this.#sink.onFromProvider(chunk);
     });
     this.#watchSide(socket, remote, "client");
@@ -143,14 +143,14 @@ export class Tunnel implements TunnelCall, Watched {
   #onAnswer(answer: IncomingMessage): void {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    this.looks = 0;
+    this.idleTicks = 0;
     const done = (): void => {
       if (!this.#finish()) return;
       this.#sink.onAnswer(answer.statusCode!, answer.rawHeaders, Buffer.concat(chunks));
       this.#outgoing!.destroy();
     };
     answer.on("data", (chunk: Buffer) => {
-      this.looks = 0;
+      this.idleTicks = 0;
       bytes += chunk.length;
       if (bytes > heldResponseBytesMax) done();
       else chunks.push(chunk);
@@ -189,11 +189,11 @@ export class Tunnel implements TunnelCall, Watched {
   }
 
   expect(answer: boolean): void {
-    if (answer !== this.#expecting) this.looks = 0;
+    if (answer !== this.#expecting) this.idleTicks = 0;
     this.#expecting = answer;
     if (this.#remote !== null)
       this.timeoutTicks = answer
-        ? this.#deadlines.idle
+        ? this.#deadlines.idleTimeoutTicks
         : this.#deadlines.timeoutTicksFor(sessionIdleMs);
   }
 
