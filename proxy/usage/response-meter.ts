@@ -1,7 +1,7 @@
 /**
- * What is seen of an answer while it passes: the events of a stream; of any other the bytes, as
- * long as they are held, or kept to be read. And what it is charged with once it has ended, however
- * it did.
+ * Meters one response while it passes: the events of a stream; of any other the bytes, as long as
+ * they are held, or kept to be read. Once it has ended, in whichever way, it says what the response
+ * is charged.
  *
  * Not here: what the client gets of it, and when.
  */
@@ -20,11 +20,11 @@ import { findUsage, usageAtEnd } from "./find-usage.js";
 import { absentUsage, readUsage, type UsageReading } from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 
-/** What was asked. */
-export interface Asked {
+/** The request, as far as an estimate needs it. */
+interface MeteredRequest {
   /**
-   * It says where the text of an answer stands. Null: nobody knows, and only what is told is
-   * charged.
+   * It decides where the text of an answer is looked for. Null: it isn't known, and only a reported
+   * usage is charged.
    */
   readonly operation: Operation | null;
   readonly promptBytes: () => number;
@@ -47,44 +47,46 @@ export interface TranslationReport {
 }
 
 /**
- * `json`: its usage is read. `text`: an estimate counts it, as it does JSON. `bytes`: they tell
- * nothing of tokens. `free`: it isn't charged, whatever it tells.
+ * How a response that isn't a stream of events is metered. `json`: its usage is read. `text`: an
+ * estimate counts its bytes, as it does those of JSON. `bytes`: their number says nothing of tokens.
+ * `unmetered`: it isn't charged, whatever it reports.
  */
-export type WholeForm = "json" | "text" | "bytes" | "free";
+export type BodyForm = "json" | "text" | "bytes" | "unmetered";
 
 export class ResponseMeter {
-  readonly #asked: Asked;
-  /** Null: the answer passes in the provider's own words. */
-  readonly #told: TranslationReport | null;
-  #form: WholeForm = "free";
-  #unread: string | null = null;
+  readonly #request: MeteredRequest;
+  /** Null: the answer isn't translated. */
+  readonly #translation: TranslationReport | null;
+  #form: BodyForm = "unmetered";
+  /** Why its usage can't be read, for the log. */
+  #unreadable: string | null = null;
   /** Set for a stream of events. */
   #tap: StreamTap | null = null;
   #isHeld = false;
-  /** Null: nobody needs it, or it is too large. */
+  /** Null: it isn't needed, or is too large. */
   #kept: Buffer[] | null = null;
   #bytes = 0;
 
-  constructor(asked: Asked, told: TranslationReport | null) {
-    this.#asked = asked;
-    this.#told = told;
+  constructor(request: MeteredRequest, translation: TranslationReport | null) {
+    this.#request = request;
+    this.#translation = translation;
   }
 
-  /** Its head says that it is a stream of events. */
+  /** The head announces a stream of events. */
   beginStream(hideUsageChunk: boolean): void {
     this.#tap = createStreamTap({
-      operation: this.#asked.operation ?? "chat_completions",
+      operation: this.#request.operation ?? "chat_completions",
       hideUsageChunk,
     });
   }
 
   /**
-   * Or anything else. `isHeld`: nothing of it goes out until it is released. `unread`: why its
-   * usage can't be read, for the log.
+   * The head announces anything else. `isHeld`: nothing of it goes out until it is released.
+   * `unreadable`: why its usage can't be read, for the log.
    */
-  beginWhole(form: WholeForm, isHeld: boolean, unread: string | null = null): void {
+  beginBody(form: BodyForm, isHeld: boolean, unreadable: string | null = null): void {
     this.#form = form;
-    this.#unread = unread;
+    this.#unreadable = unreadable;
     this.#isHeld = isHeld;
     if (isHeld || form === "json") this.#kept = [];
   }
@@ -99,16 +101,16 @@ export class ResponseMeter {
 
   /** Whether an event of the stream was an error. */
   get errorSeen(): boolean {
-    return this.#tap !== null && this.#tap.errorSeen;
+    return this.#tap?.errorSeen === true;
   }
 
-  /** A piece of a stream: what goes to the client for it, as `StreamTap.push` says. */
+  /** A piece of a stream. Returns what goes to the client for it, as `StreamTap.push` does. */
   push(chunk: Buffer): Buffer | readonly Buffer[] | null {
     this.#bytes += chunk.length;
     return this.#tap!.push(chunk);
   }
 
-  /** The stream has ended: what was held of it and must still go out. */
+  /** The stream has ended. Returns what was held of it and must still go out. */
   endStream(): Buffer | null {
     return this.#tap!.end();
   }
@@ -121,7 +123,7 @@ export class ResponseMeter {
     if (!this.#isHeld && this.#bytes > readableResponseBytesMax) this.#kept = null;
   }
 
-  /** What was held so far. From now on it is kept only to be read. */
+  /** Returns what was held so far. From now on the response is kept only to be read. */
   release(): readonly Buffer[] {
     const held = this.#kept!;
     this.#isHeld = false;
@@ -130,8 +132,8 @@ export class ResponseMeter {
   }
 
   /**
-   * All of it. Latin-1 keeps every byte as it came, and what is looked for is ASCII. Empty when it
-   * isn't kept.
+   * The body, in Latin-1: it keeps every byte as it came, and what is searched for is ASCII. Empty
+   * when the body isn't kept.
    */
   text(): string {
     if (this.#kept === null) return "";
@@ -141,21 +143,24 @@ export class ResponseMeter {
   }
 
   /**
-   * What an answer with this text says, if not all of it then its usage; undefined when that isn't
-   * asked, or it is no JSON.
+   * The answer with this text, parsed, or only the end of it that holds the usage; undefined when
+   * it isn't JSON, or its usage isn't read.
    */
   read(text: string): unknown {
     return this.#form === "json" ? (usageAtEnd(text) ?? parseJson(text)) : undefined;
   }
 
   /**
-   * What it is charged when it has ended in order. `answer`: what was read of it, unless it is a
-   * stream.
+   * What a response is charged that has ended in order. `answer`: what `read` returned, unless it is
+   * a stream.
    */
   charged(answer?: unknown): MeteredUsage {
     if (this.#tap !== null)
       return this.#tap.errorSeen
-        ? this.chargedCut(this.#told?.refused ?? null, this.#told?.untranslatedBytes)
+        ? this.chargedWhenCut(
+            this.#translation?.refused ?? null,
+            this.#translation?.untranslatedBytes,
+          )
         : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
     const { usage, estimated, note } = this.#count(
       this.#reading(readUsage(findUsage(answer))),
@@ -172,10 +177,10 @@ export class ResponseMeter {
   }
 
   /**
-   * What was seen of it when it was cut: marked, unless it was told whole. `untranslatedBytes`: of an
-   * event that can't be translated.
+   * What a response is charged that was cut: what was seen of it, marked as an estimate unless its
+   * usage had been read. `untranslatedBytes`: of an event that can't be translated.
    */
-  chargedCut(why: string | null, untranslatedBytes = 0): MeteredUsage {
+  chargedWhenCut(why: string | null, untranslatedBytes = 0): MeteredUsage {
     const { usage, estimated, note } =
       this.#tap === null
         ? this.#count(this.#reading(absentUsage), this.#textBytes())
@@ -190,32 +195,33 @@ export class ResponseMeter {
   #countCut(tap: StreamTap, untranslatedBytes: number): MeteredUsage {
     const contentChars = tap.contentChars + untranslatedBytes;
     return this.#count(
-      this.#told === null
+      this.#translation === null
         ? whenCut(tap.usage, tap.contentCharsSinceUsage)
-        : whenTranslationCut(readUsage(this.#told.usage), contentChars),
+        : whenTranslationCut(readUsage(this.#translation.usage), contentChars),
       contentChars,
     );
   }
 
-  /** The provider's own word, where the answer that passes here was translated. */
+  /** Of a translated answer the usage that the provider reported, instead of what passes here. */
   #reading(seen: UsageReading): UsageReading {
-    return this.#told === null ? seen : readUsage(this.#told.usage);
+    return this.#translation === null ? seen : readUsage(this.#translation.usage);
   }
 
   #textBytes(): number {
     if (this.#form === "bytes") return 0;
-    return this.#told === null ? this.#bytes : this.#bytes + this.#told.untranslatedBytes;
+    return this.#bytes + (this.#translation?.untranslatedBytes ?? 0);
   }
 
   #count(reading: UsageReading, contentChars: number): MeteredUsage {
-    if (this.#tap === null && this.#form === "free") return unmetered;
+    if (this.#tap === null && this.#form === "unmetered") return unmetered;
     const counted = countUsage(reading, {
-      operation: this.#asked.operation,
-      promptBytes: this.#asked.promptBytes,
+      operation: this.#request.operation,
+      promptBytes: this.#request.promptBytes,
       contentChars,
     });
-    // What a translated stream tells is known from before its translation.
-    const unread = this.#tap === null ? this.#unread : this.#told === null ? this.#tap.note : null;
+    // The usage of a translated stream is read before its translation, so nothing is missing in it.
+    const unread =
+      this.#tap === null ? this.#unreadable : this.#translation === null ? this.#tap.note : null;
     return unread === null
       ? counted
       : {

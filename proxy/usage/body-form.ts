@@ -1,9 +1,9 @@
-/** In which form an answer is looked at, by what was asked and what its head says. */
+/** How a response is metered, by its operation and its content type. */
 import type { Operation } from "../../shared/operation.js";
 import { isWithoutModel } from "./count-usage.js";
-import type { WholeForm } from "./response-meter.js";
+import type { BodyForm } from "./response-meter.js";
 
-/** What is answered in JSON and nothing else, whatever the head calls it. */
+/** The operations that are answered in JSON alone, whatever content type the response has. */
 const inJson: ReadonlySet<Operation> = new Set<Operation>([
   "chat_completions",
   "responses",
@@ -15,8 +15,8 @@ const inJson: ReadonlySet<Operation> = new Set<Operation>([
 const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;
 
 /**
- * Whether what has come must be JSON, or it is no answer: a picture may come as one, and a deletion
- * may have nothing to say.
+ * Whether a response must be JSON to be an answer: a picture may come as an image, and a deletion
+ * may be answered with nothing.
  */
 export function mustBeJson(method: string, operation: Operation, contentType: string): boolean {
   return (
@@ -27,10 +27,10 @@ export function mustBeJson(method: string, operation: Operation, contentType: st
 }
 
 /**
- * Of a successful answer that is no stream of events. What providers keep for callers isn't read: a
- * file may hold anything.
+ * The form of a successful response that isn't a stream of events. What providers keep for callers
+ * isn't read: a file may hold anything.
  */
-export function wholeForm(contentType: string, operation: Operation): WholeForm {
+export function bodyForm(contentType: string, operation: Operation): BodyForm {
   if (contentType === "" || contentType.includes("json"))
     return isWithoutModel(operation) ? "text" : "json";
   return binary.test(contentType) ? "bytes" : "text";
