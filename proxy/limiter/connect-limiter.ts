@@ -7,7 +7,7 @@ import { createFrameReader, encodeFrame, type FrameReader } from "../../shared/w
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
 import { dial } from "../../shared/wire/ipc.js";
 import { toWire } from "../../shared/wire/to-wire.js";
-import { createLimiterClient, type LimiterClient } from "./limiter-client.js";
+import { LimiterClient } from "./limiter-client.js";
 
 export interface ConnectedLimiter {
   readonly client: LimiterClient;
@@ -28,7 +28,7 @@ export function connectLimiter(
     lastError = reason;
     log.warn({ socket: config.socket, reason }, message);
   };
-  const client = createLimiterClient(
+  const client = new LimiterClient(
     {
       proxyId: randomUUID(),
       monoMs: () => performance.now(),
@@ -64,7 +64,7 @@ export function connectLimiter(
     retry: true,
     onConnect(peer) {
       reader = createFrameReader(frameBytesMaxFromDaemon);
-      client.link.connected((message) => peer.send(encodeFrame(toWire(message))));
+      client.connected((message) => peer.send(encodeFrame(toWire(message))));
     },
     onBytes(peer, bytes) {
       const valid = reader!.feed(bytes, (frame) => {
@@ -76,11 +76,11 @@ export function connectLimiter(
           );
         else if (message.kind === "failed" && !client.reachable)
           logOnce(message.failure.message, "the limiter daemon refuses this proxy");
-        if (message !== null) client.link.received(message);
+        if (message !== null) client.received(message);
       });
       if (!valid) peer.close();
     },
-    onClose: () => client.link.lost(),
+    onClose: () => client.lost(),
     onError: (error) => logOnce(error.code ?? error.message, "the limiter daemon can't be reached"),
   });
   return {

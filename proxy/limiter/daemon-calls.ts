@@ -1,39 +1,42 @@
 /**
- * Admin operations and questions about callers on their way to the daemon and back: sent at once or
- * with the next welcome, answered, lost or expired. The connection is the limiter client's.
+ * Admin operations, and checks of callers who ask for nothing that is limited, on their way to the
+ * daemon and back: sent at once or after the next welcome, answered, lost or expired.
  */
+import { admissionsWaitingMax } from "../../shared/bounds.js";
 import { type Failure, failure } from "../../shared/error-code.js";
-import { isChange } from "../../shared/wire/admin-op.js";
-import type { Admin, Authorize } from "../../shared/wire/message.js";
+import { type AdminOp, isChange } from "../../shared/wire/admin-op.js";
+import type {
+  Admin,
+  Answer,
+  Authorize,
+  Authorized,
+  Denied,
+  Failed,
+} from "../../shared/wire/message.js";
+import type { DaemonConnection } from "./daemon-connection.js";
+import type { AuthorizeOutcome } from "./limiter.js";
 
 export type CallOutcome =
   | { readonly ok: true; readonly body: unknown }
   | { readonly ok: false; readonly failure: Failure };
 
-export interface DaemonCalls {
-  readonly size: number;
-  /** An answer's body is the operation's, or for a question about a caller the answer itself. */
-  add(
-    message: Admin | Authorize,
-    how: { readonly deadlineMonoMs: number; readonly sent: boolean },
-  ): Promise<CallOutcome>;
-  /** Hands over, once each, those that no daemon has been sent yet. */
-  unsent(send: (message: Admin | Authorize) => void): void;
-  answer(id: number, outcome: CallOutcome): void;
-  /**
-   * Fails operations that were sent: the daemon that is gone may have done them, so they aren't
-   * sent again. Questions are.
-   */
-  lost(): void;
-  expire(nowMonoMs: number): void;
+type Reply = Answer | Failed | Authorized | Denied;
+
+/** `sent`: whether a daemon has received it, which is gone or doesn't answer in time. */
+interface Unanswered {
+  readonly kind: "unanswered";
+  readonly sent: boolean;
 }
 
 interface Call {
   readonly message: Admin | Authorize;
   readonly deadlineMonoMs: number;
-  readonly resolve: (outcome: CallOutcome) => void;
+  readonly resolve: (reply: Reply | Unanswered) => void;
   sent: boolean;
 }
+
+/** An admin operation waits for a commit, which an admission does not. */
+const operationDeadlineMs = 5_000;
 
 /** The one 503 for a daemon that doesn't answer. */
 export function limiterUnavailable(): Failure {
@@ -41,45 +44,97 @@ export function limiterUnavailable(): Failure {
 }
 
 /** A change that was sent may be made all the same, now or when the daemon can write again. */
-function unanswered({ message, sent }: Call): Failure {
-  if (!sent || message.kind !== "admin" || !isChange(message.op)) return limiterUnavailable();
+function unanswered(op: AdminOp, sent: boolean): Failure {
+  if (!sent || !isChange(op)) return limiterUnavailable();
   return failure(
     "limiter_unavailable",
     "the limiter daemon does not answer: the change may have been made, or may still be; look before asking again",
   );
 }
 
-export function createDaemonCalls(): DaemonCalls {
-  const calls = new Map<number, Call>();
+export class DaemonCalls {
+  readonly #connection: DaemonConnection;
+  readonly #monoMs: () => number;
+  readonly #calls = new Map<number, Call>();
 
-  function answer(id: number, outcome: CallOutcome): void {
-    calls.get(id)?.resolve(outcome);
-    calls.delete(id);
+  constructor(connection: DaemonConnection, monoMs: () => number) {
+    this.#connection = connection;
+    this.#monoMs = monoMs;
   }
 
-  function failWhere(which: (call: Call) => boolean): void {
-    for (const [id, call] of calls)
-      if (which(call)) answer(id, { ok: false, failure: unanswered(call) });
+  get size(): number {
+    return this.#calls.size;
   }
 
-  return {
-    get size() {
-      return calls.size;
-    },
-    add: (message, { deadlineMonoMs, sent }) =>
-      new Promise((resolve) => calls.set(message.id, { message, deadlineMonoMs, resolve, sent })),
-    unsent(send) {
-      for (const call of calls.values()) {
-        if (call.sent) continue;
-        call.sent = true;
-        send(call.message);
-      }
-    },
-    answer,
-    lost() {
-      failWhere((call) => call.sent && call.message.kind === "admin");
-      for (const call of calls.values()) call.sent = false;
-    },
-    expire: (now) => failWhere((call) => call.deadlineMonoMs <= now),
-  };
+  /** While the daemon is away, it waits no longer than an admission would. */
+  async operate(op: AdminOp, body: unknown): Promise<CallOutcome> {
+    const deadlineMonoMs = this.#connection.deadlineMonoMs(this.#monoMs(), operationDeadlineMs);
+    const id = this.#connection.nextId();
+    const reply = await this.#send({ kind: "admin", id, op, body }, deadlineMonoMs);
+    switch (reply.kind) {
+      case "answer":
+        return { ok: true, body: reply.body };
+      case "failed":
+        return { ok: false, failure: reply.failure };
+      case "unanswered":
+        return { ok: false, failure: unanswered(op, reply.sent) };
+      default:
+        return { ok: false, failure: limiterUnavailable() };
+    }
+  }
+
+  /** Waits as long as an admission would; as many may wait. */
+  async authorize(credential: string): Promise<AuthorizeOutcome> {
+    const nowMonoMs = this.#monoMs();
+    const deadlineMonoMs = this.#connection.deadlineMonoMs(nowMonoMs);
+    const tooLate = !this.#connection.linked && deadlineMonoMs <= nowMonoMs;
+    if (tooLate || this.#calls.size >= admissionsWaitingMax) return { kind: "unavailable" };
+    const id = this.#connection.nextId();
+    const reply = await this.#send({ kind: "authorize", id, credential }, deadlineMonoMs);
+    return reply.kind === "authorized" || reply.kind === "denied" ? reply : { kind: "unavailable" };
+  }
+
+  /** Sends those that no daemon has received to one that has just welcomed this proxy. */
+  sendAll(): void {
+    for (const call of this.#calls.values()) {
+      if (call.sent) continue;
+      call.sent = true;
+      this.#connection.send(call.message);
+    }
+  }
+
+  replied(reply: Reply): void {
+    this.#resolve(reply.id, reply);
+  }
+
+  /**
+   * Fails operations that were sent: the daemon that is gone may have done them, so they aren't
+   * sent again. Checks of callers are.
+   */
+  connectionLost(): void {
+    this.#failWhere((call) => call.sent && call.message.kind === "admin");
+    for (const call of this.#calls.values()) call.sent = false;
+  }
+
+  expire(nowMonoMs: number): void {
+    this.#failWhere((call) => call.deadlineMonoMs <= nowMonoMs);
+  }
+
+  #send(message: Admin | Authorize, deadlineMonoMs: number): Promise<Reply | Unanswered> {
+    const sent = this.#connection.linked;
+    return new Promise((resolve) => {
+      this.#calls.set(message.id, { message, deadlineMonoMs, resolve, sent });
+      if (sent) this.#connection.send(message);
+    });
+  }
+
+  #failWhere(isFailed: (call: Call) => boolean): void {
+    for (const [id, call] of this.#calls)
+      if (isFailed(call)) this.#resolve(id, { kind: "unanswered", sent: call.sent });
+  }
+
+  #resolve(id: number, reply: Reply | Unanswered): void {
+    this.#calls.get(id)?.resolve(reply);
+    this.#calls.delete(id);
+  }
 }

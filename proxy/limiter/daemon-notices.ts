@@ -1,25 +1,24 @@
-/** What the daemon tells its proxies unasked, as it said last. */
-import type { FromDaemon, Welcome } from "../../shared/wire/message.js";
+/** What the daemon last reported of itself, in its welcome and in events. */
+import type { DaemonEvent, Welcome } from "../../shared/wire/message.js";
 
-export interface Notices {
+export interface DaemonNotices {
   /**
-   * Whether any rule exists, so that admissions must be asked for. True until it is known better.
+   * Whether any rule or budget exists, so that requests need a verdict. True until the welcome.
    */
   limited: boolean;
-  /** How many rules are loaded and do nothing; null before the daemon said anything. */
+  /** How many rules are loaded and do nothing; null before the first welcome. */
   inertRules: number | null;
   /** The same of budgets. */
   inertBudgets: number | null;
   /**
-   * Whether a managed key exists, so that nobody calls without credentials; null before the daemon
-   * said anything.
+   * Whether a managed key exists, so that callers need credentials; null before the first welcome.
    */
   keysExist: boolean | null;
-  /** Why the daemon can't write its store; null when it can, and before it said anything. */
+  /** Why the daemon can't write its store; null when it can, and before the first welcome. */
   storeFailing: string | null;
 }
 
-export function createNotices(): Notices {
+export function createNotices(): DaemonNotices {
   return {
     limited: true,
     inertRules: null,
@@ -30,17 +29,14 @@ export function createNotices(): Notices {
 }
 
 export function applyWelcome(
-  notices: Notices,
+  notices: DaemonNotices,
   { limited, inertRules, inertBudgets, keysExist }: Welcome,
 ): void {
-  // If the store fails, that is said right behind the welcome.
+  // If the store fails, an event right behind the welcome reports it.
   Object.assign(notices, { limited, inertRules, inertBudgets, keysExist, storeFailing: null });
 }
 
-export function applyEvent(
-  notices: Notices,
-  event: Extract<FromDaemon, { readonly kind: "event" }>,
-): void {
+export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
   switch (event.name) {
     case "limited":
       notices.limited = event.value;

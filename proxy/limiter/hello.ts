@@ -1,4 +1,4 @@
-/** How a proxy introduces itself on each connection: who it is, and what it holds. */
+/** The hellos of a proxy on each connection: its id, and the leases that it holds. */
 import { frameBytesMaxToDaemon, leasesPerHello } from "../../shared/bounds.js";
 import { wireVersion } from "../../shared/version.js";
 import type { Hello, Lease } from "../../shared/wire/message.js";
@@ -27,14 +27,14 @@ export function helloMessages(
   );
   const hellos: Hello[] = [];
   do {
-    const told = leases.splice(0, fitting(leases));
+    const sent = leases.splice(0, fitting(leases));
     hellos.push({
       kind: "hello",
       id: nextId(),
       wireVersion,
       role: "proxy",
       proxyId,
-      leases: told,
+      leases: sent,
       more: leases.length > 0,
     });
   } while (leases.length > 0);

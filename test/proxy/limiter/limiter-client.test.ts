@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
-import { createLimiterClient, type LimiterClient } from "../../../proxy/limiter/limiter-client.js";
+import { LimiterClient } from "../../../proxy/limiter/limiter-client.js";
 import type { LimiterClientOptions } from "../../../proxy/limiter/limiter-link.js";
 import {
   admissionsWaitingMax,
@@ -38,7 +38,7 @@ class Bench {
   turns = 0;
 
   constructor(options: Partial<LimiterClientOptions> = {}) {
-    this.client = createLimiterClient(
+    this.client = new LimiterClient(
       {
         proxyId: "p1",
         monoMs: () => this.nowMs,
@@ -46,14 +46,16 @@ class Bench {
         afterTurn: (run) => void this.#afterTurn.push(run),
         onLinkChange: (linked) => void this.links.push(linked),
         onTimedOut: () => void this.silences++,
-        onDropped: (settles) => void (this.dropped += settles),
+        onDropped: (settles) => {
+          this.dropped += settles;
+        },
       },
       { deadlineMs, failureMode: "closed", ...options },
     );
   }
 
   connect(): void {
-    this.client.link.connected((message) => void this.sent.push(message));
+    this.client.connected((message) => void this.sent.push(message));
   }
 
   welcome({
@@ -76,11 +78,11 @@ class Bench {
   }
 
   hear(message: FromDaemon): void {
-    this.client.link.received(message);
+    this.client.received(message);
   }
 
   lose(): void {
-    this.client.link.lost();
+    this.client.lost();
   }
 
   advance(ms: number): void {
@@ -915,7 +917,9 @@ t.test("what follows a settle runs though the daemon is away", async (t) => {
   const admission = await bench.granted();
   bench.lose();
   let ran = false;
-  bench.client.settle(admission, nothing, () => void (ran = true));
+  bench.client.settle(admission, nothing, () => {
+    ran = true;
+  });
   bench.endTurn();
   t.ok(ran);
 });

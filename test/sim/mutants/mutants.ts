@@ -47,7 +47,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "leases not told again",
     file: client,
-    find: "held.entries().map(([, admission]) => admission)",
+    find: "this.#held.entries().map(([, admission]) => admission)",
     put: "[]",
     often: true,
   },
@@ -138,8 +138,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "failed attempt not settled",
     file: client,
-    find: 'keep({ ...admission, part: "attempt",',
-    put: 'void ({ ...admission, part: "attempt",',
+    find: 'this.#outbox.add("attempt",',
+    put: 'void ("attempt",',
     often: true,
   },
   {
@@ -347,16 +347,16 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "late admission never given back",
-    file: client,
-    find: "isReroute ? undefined : withdraw(",
-    put: "true ? undefined : withdraw(",
+    file: "proxy/limiter/late-admissions.js",
+    find: "else if (!isReroute)",
+    put: "else if (false)",
     often: false,
   },
   {
     name: "settles not sent again after a reconnect",
-    file: client,
-    find: "send(settleMessage(item, now));",
-    put: ";",
+    file: "proxy/limiter/settle-outbox.js",
+    find: "for (const item of this.#items)",
+    put: "for (const item of [])",
     often: true,
   },
   {

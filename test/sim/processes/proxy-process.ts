@@ -7,7 +7,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { PeerState } from "../../../limiterd/peer.js";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
-import { createLimiterClient, type LimiterClient } from "../../../proxy/limiter/limiter-client.js";
+import { LimiterClient } from "../../../proxy/limiter/limiter-client.js";
 import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js";
 import type { FailureMode } from "../../../shared/config/config.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
@@ -76,7 +76,7 @@ export function startProxyProcess({
   let left = 0;
   world.trace(`${id} starts`);
 
-  const client = createLimiterClient(
+  const client = new LimiterClient(
     {
       proxyId: id,
       monoMs: () => world.nowMs,
@@ -109,17 +109,17 @@ export function startProxyProcess({
           return world.fail(
             `the daemon sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,
           );
-        client.link.received(message);
+        client.received(message);
       });
       if (!valid) world.fail("the daemon's frames can't be read");
     };
     end.onClose = () => {
       connection = null;
-      client.link.lost();
+      client.lost();
       world.after(reconnectMs, owner, dial);
     };
     listener.accept(theirs);
-    client.link.connected((message) => end.send(encodeFrame(toWire(message))));
+    client.connected((message) => end.send(encodeFrame(toWire(message))));
   }
 
   /** Waits for the daemon's answer, which must come in time. */

@@ -1,0 +1,114 @@
+/**
+ * What the proxy asks when a request wants to go to a target, or to another one: the message that
+ * asks it, and the admission or the refusal that comes of it. Pure; who waits for the verdict is in
+ * `pending-admissions.ts`.
+ */
+import { assert } from "../../shared/assert.js";
+import type {
+  Admitted,
+  Claimed,
+  Denied,
+  Exceeded,
+  Refused,
+  Target,
+  ToDaemon,
+} from "../../shared/wire/message.js";
+import { unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
+import type { Admission, AdmissionOutcome } from "./limiter.js";
+
+export interface AdmissionRequest {
+  readonly caller: Claimed;
+  readonly targets: readonly Target[];
+  /** The admission whose target failed; null for a request that isn't admitted yet. */
+  readonly rerouted: Admission | null;
+  readonly submission: boolean;
+  readonly startedMonoMs: number;
+}
+
+export function admissionMessage(
+  id: number,
+  { caller, targets, rerouted, submission }: AdmissionRequest,
+): ToDaemon {
+  return rerouted === null
+    ? {
+        kind: "admit",
+        id,
+        userPath: caller.userPath,
+        credential: caller.credential,
+        targets,
+        submission,
+      }
+    : { kind: "reroute", id, lease: rerouted.lease, targets };
+}
+
+/** The admission that the daemon granted, or the one that it rerouted. */
+export function grantedAdmission(
+  { caller, targets, rerouted, submission, startedMonoMs }: AdmissionRequest,
+  { id, target: index, admittedAtMs, lsn, key }: Admitted,
+): Admission {
+  const target = targets[index];
+  assert(target !== undefined, "the daemon chose one of the targets");
+  if (rerouted !== null)
+    return Object.assign(rerouted, { target, targetAtMs: admittedAtMs, targetLsn: lsn });
+  return {
+    lease: id,
+    admittedAtMs,
+    lsn,
+    userPath: key?.userPath ?? caller.userPath,
+    keyId: key?.keyId ?? "",
+    target: submission ? null : target,
+    targetAtMs: submission ? 0 : admittedAtMs,
+    targetLsn: submission ? 0 : lsn,
+    submission,
+    startedMonoMs,
+    settled: false,
+  };
+}
+
+/**
+ * The admission of a request that goes to its first target without a verdict. `lsn`: 0, or
+ * `unlimitedLsn` when there is no rule.
+ */
+export function failOpenAdmission(
+  { caller, targets, rerouted, submission, startedMonoMs }: AdmissionRequest,
+  lsn: number,
+): Admission {
+  const target = submission ? null : targets[0]!;
+  if (rerouted !== null)
+    return Object.assign(rerouted, {
+      target,
+      targetAtMs: 0,
+      targetLsn: rerouted.lsn === unlimitedLsn ? unlimitedLsn : 0,
+    });
+  return {
+    lease: 0,
+    admittedAtMs: 0,
+    lsn,
+    userPath: caller.userPath,
+    keyId: "",
+    target,
+    targetAtMs: 0,
+    targetLsn: target === null ? 0 : lsn,
+    submission,
+    startedMonoMs,
+    settled: false,
+  };
+}
+
+/** The outcome of a request that the daemon didn't admit. */
+export function rejected(message: Refused | Exceeded | Denied): AdmissionOutcome {
+  switch (message.kind) {
+    case "refused":
+      return { kind: "refused", id: message.id, breach: message, key: message.key };
+    case "exceeded":
+      return {
+        kind: "exceeded",
+        id: message.id,
+        breach: message,
+        headers: message.headers,
+        key: message.key,
+      };
+    case "denied":
+      return { kind: "denied" };
+  }
+}

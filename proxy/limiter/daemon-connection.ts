@@ -1,0 +1,63 @@
+/**
+ * The connection to the daemon, as the parts of the limiter client share it: whether the daemon has
+ * welcomed this proxy, what is sent to it, and since when it is gone. What the messages mean is not
+ * here, and neither is the socket: `connect-limiter.ts` owns that.
+ */
+import type { ToDaemon } from "../../shared/wire/message.js";
+
+type Send = (message: ToDaemon) => void;
+
+export class DaemonConnection {
+  /** How long requests wait for a daemon that is away, counted from its loss. */
+  readonly #deadlineMs: number;
+  #send: Send | null = null;
+  #linked = false;
+  #lostMonoMs: number;
+  #lastId = 0;
+  /**
+   * False from an admission that expired on a standing connection until the next message of the
+   * daemon.
+   */
+  answering = true;
+
+  constructor(deadlineMs: number, nowMonoMs: number) {
+    this.#deadlineMs = deadlineMs;
+    this.#lostMonoMs = nowMonoMs;
+  }
+
+  /** Whether the daemon has welcomed this proxy on a connection that stands. */
+  get linked(): boolean {
+    return this.#linked;
+  }
+
+  nextId(): number {
+    return ++this.#lastId;
+  }
+
+  /** Only while linked; before the welcome nothing but a hello is sent. */
+  send(message: ToDaemon): void {
+    this.#send!(message);
+  }
+
+  /** Until when a message may wait for its answer that has `deadlineMs` on a standing connection. */
+  deadlineMonoMs(nowMonoMs: number, deadlineMs = this.#deadlineMs): number {
+    return this.#linked ? nowMonoMs + deadlineMs : this.#lostMonoMs + this.#deadlineMs;
+  }
+
+  connected(send: Send): void {
+    this.#send = send;
+  }
+
+  welcomed(): void {
+    this.#linked = true;
+  }
+
+  /** Whether it was linked until now. */
+  lost(nowMonoMs: number): boolean {
+    const wasLinked = this.#linked;
+    this.#send = null;
+    this.#linked = false;
+    if (wasLinked) this.#lostMonoMs = nowMonoMs;
+    return wasLinked;
+  }
+}
