@@ -1,5 +1,5 @@
 /**
- * Which of a provider's operations answers what a client asks for: the same one, or another one
+ * Chooses which of a provider's operations serves a client's operation: the same one, or another one
  * with a translation between them.
  */
 import { type Operation, operations } from "../../shared/operation.js";
@@ -10,8 +10,8 @@ import { responsesToChat } from "./responses-to-chat/responses-to-chat.js";
 import type { Translation } from "./translation/translation.js";
 
 /**
- * What the provider is asked, and how that becomes what the client asked for; without a translation
- * it is the same.
+ * The operation that the provider is called with. `translation` is null when the client called the
+ * same one.
  */
 export interface Dialect {
   readonly operation: Operation;
@@ -22,7 +22,7 @@ const untranslated = Object.fromEntries(
   operations.map((operation) => [operation, { operation, translation: null }]),
 ) as unknown as Readonly<Record<Operation, Dialect>>;
 
-/** Best first. */
+/** In order of preference. */
 const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {
   chat_completions: [{ operation: "messages", translation: chatToMessages }],
   messages: [{ operation: "chat_completions", translation: messagesToChat }],
@@ -32,9 +32,13 @@ const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {
   ],
 };
 
-/** Null: the provider can't be asked for this at all. */
-export function chooseDialect(asked: Operation, offered: ReadonlySet<Operation>): Dialect | null {
-  if (offered.has(asked)) return untranslated[asked];
-  for (const dialect of translated[asked] ?? []) if (offered.has(dialect.operation)) return dialect;
+/** Null: the provider can't serve the operation. */
+export function chooseDialect(
+  requested: Operation,
+  offered: ReadonlySet<Operation>,
+): Dialect | null {
+  if (offered.has(requested)) return untranslated[requested];
+  for (const dialect of translated[requested] ?? [])
+    if (offered.has(dialect.operation)) return dialect;
   return null;
 }

@@ -1,4 +1,4 @@
-/** Two translations as one: client — outer — a dialect in the middle — inner — provider. */
+/** Joins two translations: client ↔ outer ↔ a dialect in the middle ↔ inner ↔ provider. */
 import type {
   AnswerContext,
   ClientEvent,
@@ -10,8 +10,8 @@ import type {
 } from "./translation/translation.js";
 
 /**
- * Requests go through `outer`, then `inner`; answers and events the other way. A field that `inner`
- * refuses is named as the middle dialect calls it, and the message says so.
+ * Requests go through `outer`, then `inner`; answers and events the other way. When `inner` refuses a
+ * field, the message has the field's name in the middle dialect and a note that it was translated.
  */
 export function composeTranslations(outer: Translation, inner: Translation): Translation {
   return {
@@ -46,13 +46,10 @@ function inMiddleDialect({
   };
 }
 
-/**
- * What an answer's middle form is told of the request doesn't depend on how many tokens are the
- * default.
- */
+/** The translation of an answer doesn't depend on the default number of tokens. */
 const anyOptions: RequestOptions = { maxTokensDefault: 1 };
 
-/** The inner translation's client is the outer one. */
+/** For the inner translation, the client's request is the one that the outer translation made. */
 function innerContext(
   outer: Translation,
   { model, nowSeconds, requestId, request }: AnswerContext,
@@ -80,21 +77,22 @@ class PipedEvents implements EventTranslator {
   }
 
   push(event: string | null, data: string): readonly ClientEvent[] {
-    return this.#pipe(this.#inner.push(event, data), []);
+    return this.#pipe(this.#inner.push(event, data));
   }
 
   refuse(message: string): readonly ClientEvent[] {
-    return this.#pipe(this.#inner.refuse(message), []);
+    return this.#pipe(this.#inner.refuse(message));
   }
 
   end(): readonly ClientEvent[] {
-    const events = this.#pipe(this.#inner.end(), []);
+    const events = this.#pipe(this.#inner.end());
     events.push(...this.#outer.end());
     return events;
   }
 
-  #pipe(from: readonly ClientEvent[], into: ClientEvent[]): ClientEvent[] {
-    for (const { event, data } of from) into.push(...this.#outer.push(event, data));
-    return into;
+  #pipe(from: readonly ClientEvent[]): ClientEvent[] {
+    const events: ClientEvent[] = [];
+    for (const { event, data } of from) events.push(...this.#outer.push(event, data));
+    return events;
   }
 }

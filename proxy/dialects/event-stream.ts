@@ -1,10 +1,10 @@
 /**
- * Server-Sent Events, read and written: bytes in any pieces become events, an event becomes text.
+ * Parses and formats server-sent events: bytes split anywhere become events, an event becomes text.
  * As in the HTML standard, https://html.spec.whatwg.org/multipage/server-sent-events.html: lines
  * end in LF, CR or CRLF, a byte order mark at the start and comments are skipped, and an event that
- * the stream's end leaves open is not an event.
+ * is incomplete at the end of the stream is discarded.
  *
- * Not here: what the events mean. `proxy/usage/tap-stream.ts` looks at streams that pass unchanged.
+ * Not here: what the events mean. `proxy/usage/tap-stream.ts` reads streams that pass unchanged.
  */
 import { translatedEventCharsMax } from "../../shared/bounds.js";
 import type { ClientEvent } from "./translation/translation.js";
@@ -17,11 +17,11 @@ export interface StreamEvent {
 
 const lineEnd = /\r\n|\r|\n/g;
 
-/** Gives the same events however the bytes are cut. */
+/** Gives the same events wherever the bytes are split. */
 export class EventSplitter {
   readonly #charsMax: number;
   readonly #decoder = new TextDecoder();
-  /** The line that the bytes so far have left open. */
+  /** The incomplete line at the end of the bytes so far. */
   #line = "";
   /** The last byte was a CR; an LF right after it belongs to it. */
   #afterCr = false;
@@ -31,14 +31,14 @@ export class EventSplitter {
   #chars = 0;
   #overflow: string | null = null;
 
-  /** `charsMax`: of one event, its comments and line ends included. */
+  /** `charsMax` bounds one event, including its comments and line ends. */
   constructor(charsMax = translatedEventCharsMax) {
     this.#charsMax = charsMax;
   }
 
   /**
-   * Once an event was larger than the bound: the data that it had by then, else null. What came
-   * before it has been given; it and what follows never are.
+   * Set once an event exceeds the bound: its data up to there. That event and all later ones are
+   * discarded. Null before.
    */
   get overflow(): string | null {
     return this.#overflow;
@@ -65,8 +65,8 @@ export class EventSplitter {
   }
 
   /**
-   * Counts characters of the open event, which goes on at `start`; a line's end is one, so that a
-   * CRLF that is cut counts like a whole one.
+   * Counts characters of the open event, which continues at `start`. A line end counts as one, so
+   * that a CRLF split between two pieces counts the same as an unsplit one.
    */
   #grow(chars: number, text: string, start: number): boolean {
     this.#chars += chars;
@@ -85,9 +85,7 @@ export class EventSplitter {
     this.#chars = 0;
   }
 
-  /**
-   * `id` and `retry` are for clients that reconnect; nobody here does. A comment has an empty name.
-   */
+  /** Ignores `id` and `retry`, which are for clients that reconnect. A comment has an empty name. */
   #field(line: string): void {
     const colon = line.indexOf(":");
     const name = colon === -1 ? line : line.slice(0, colon);
@@ -97,7 +95,7 @@ export class EventSplitter {
   }
 }
 
-/** The text of an event, ready to be sent. Data of several lines becomes several `data:` lines. */
+/** Data of several lines becomes several `data:` lines. */
 export function formatEvent(event: ClientEvent): string {
   const name = event.event === null ? "" : `event: ${event.event}\n`;
   return `${name}data: ${event.data.replace(lineEnd, "\ndata: ")}\n\n`;

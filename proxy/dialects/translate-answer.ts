@@ -1,6 +1,8 @@
 /**
- * A translation's answers and events as bytes: JSON is parsed and written, events are split and
- * framed.
+ * Applies a translation to the bytes of an answer: JSON is parsed and written, events are split and
+ * formatted.
+ *
+ * Not here: which answers are translated, and what goes to the client when: `translated-upstream.ts`.
  */
 import { isObject } from "../../shared/assert.js";
 import {
@@ -15,7 +17,7 @@ import { errorInsideSuccess, isSomeAnswer } from "../upstream/errors/success-bod
 import { beforeAnyText } from "../usage/event-reader.js";
 import { findUsage, usageAtEnd } from "../usage/find-usage.js";
 import { EventSplitter, formatEvent } from "./event-stream.js";
-import type { AnswerTranslator, WholeAnswer } from "./translated-upstream.js";
+import type { AnswerTranslator, TranslatedAnswer } from "./translated-upstream.js";
 import {
   type AnswerContext,
   type ClientEvent,
@@ -24,22 +26,22 @@ import {
   UntranslatableAnswer,
 } from "./translation/translation.js";
 
-/** `eventCharsMax`: of one event of the provider's stream; a larger one ends it in an error. */
+/** `eventCharsMax` bounds one event of the provider's stream; a larger one ends it with an error. */
 export function createAnswerTranslator(
   translation: Translation,
   context: AnswerContext,
   eventCharsMax = translatedEventCharsMax,
 ): AnswerTranslator {
-  return new Translating(translation, context, eventCharsMax);
+  return new DialectTranslator(translation, context, eventCharsMax);
 }
 
-class Translating implements AnswerTranslator {
+class DialectTranslator implements AnswerTranslator {
   readonly #translation: Translation;
   readonly #context: AnswerContext;
   readonly #eventCharsMax: number;
   readonly #splitter: EventSplitter;
   #events: EventTranslator | null = null;
-  #kept: Buffer[] = [];
+  #buffered: Buffer[] = [];
   #usage: unknown = null;
   untranslatedBytes = 0;
   refused: string | null = null;
@@ -56,84 +58,84 @@ class Translating implements AnswerTranslator {
   }
 
   get failed(): boolean {
-    return this.#events !== null && this.#events.failed;
+    return this.#events?.failed ?? false;
   }
 
-  keep(chunk: Buffer): void {
+  buffer(chunk: Buffer): void {
     this.untranslatedBytes += chunk.length;
     if (this.untranslatedBytes > readableResponseBytesMax)
       throw new UntranslatableAnswer(
         `an answer larger than ${readableResponseBytesMax} bytes can't be translated`,
       );
-    this.#kept.push(chunk);
+    this.#buffered.push(chunk);
   }
 
-  get asksStream(): boolean {
+  get wantsStream(): boolean {
     return this.#context.request["stream"] === true;
   }
 
-  whole(): WholeAnswer {
-    const body = Buffer.concat(this.#kept);
-    this.#kept = [];
+  translateBuffered(): TranslatedAnswer {
+    const body = Buffer.concat(this.#buffered);
+    this.#buffered = [];
     const text = body.toString("utf8");
     const value = parseBodyExactly(text);
-    const told = value ?? usageAtEnd(text) ?? undefined;
-    const isAnswer = isSomeAnswer(told, text) && !errorInsideSuccess(told);
-    // What is none is judged by what comes behind, as every provider's is; but that holds no more
-    // than this.
+    const readable = value ?? usageAtEnd(text) ?? undefined;
+    const isAnswer = isSomeAnswer(readable, text) && !errorInsideSuccess(readable);
+    // The caller handles an invalid answer as it does any provider's, but holds no more than this.
     if (!isAnswer && body.length <= heldResponseBytesMax) {
       this.untranslatedBytes = 0;
       return { form: "untouched", bytes: body };
     }
-    const answer = this.#answer(value, told);
+    const answer = this.#translate(value, readable);
     this.untranslatedBytes = 0;
     return answer;
   }
 
-  /** The usage is read first: what can't be translated is charged all the same. */
-  #answer(value: unknown, told: unknown): WholeAnswer {
-    this.#usage = findUsage(told);
+  /** Reads the usage first: an answer that can't be translated is charged as well. */
+  #translate(value: unknown, readable: unknown): TranslatedAnswer {
+    this.#usage = findUsage(readable);
     if (!isObject(value)) throw new UntranslatableAnswer("its answer is not a JSON object");
     const answer = this.#translation.answer(value, this.#context);
-    if (!this.asksStream) return { form: "answer", bytes: Buffer.from(writeExactly(answer)) };
-    const events = this.#started();
+    if (!this.wantsStream) return { form: "answer", bytes: Buffer.from(writeExactly(answer)) };
+    const events = this.#eventTranslator();
     let text = "";
     for (const { event, data } of this.#translation.asEvents(value))
-      text += written(events.push(event, data));
-    return { form: "events", bytes: Buffer.from(text + written(events.end())) };
+      text += formatted(events.push(event, data));
+    return { form: "events", bytes: Buffer.from(text + formatted(events.end())) };
   }
 
   push(chunk: Buffer): Buffer | null {
-    const events = this.#started();
+    const events = this.#eventTranslator();
     let text = "";
     for (const { event, data } of this.#splitter.push(chunk))
-      text += written(events.push(event, data));
+      text += formatted(events.push(event, data));
     if (this.#splitter.overflow !== null && this.refused === null) {
       this.untranslatedBytes = textBytesIn(this.#splitter.overflow);
       this.refused = `an event of the provider's stream is larger than ${this.#eventCharsMax} characters`;
-      text += written(events.refuse(this.refused));
+      text += formatted(events.refuse(this.refused));
     }
     return text === "" ? null : Buffer.from(text);
   }
 
   end(): Buffer | null {
-    const text = written(this.#started().end());
+    const text = formatted(this.#eventTranslator().end());
     return text === "" ? null : Buffer.from(text);
   }
 
-  #started(): EventTranslator {
-    return (this.#events ??= this.#translation.events(this.#context));
+  #eventTranslator(): EventTranslator {
+    this.#events ??= this.#translation.events(this.#context);
+    return this.#events;
   }
 }
 
-/** Roughly: short texts aren't counted. */
+/** An estimate: short texts aren't counted. */
 function textBytesIn(data: string): number {
   const elided = new ElidedJson(streamEventBytesMax, (before) => beforeAnyText.test(before));
   elided.append(Buffer.from(data));
   return elided.textBytes;
 }
 
-function written(events: readonly ClientEvent[]): string {
+function formatted(events: readonly ClientEvent[]): string {
   let text = "";
   for (const event of events) text += formatEvent(event);
   return text;

@@ -1,8 +1,10 @@
 /**
- * A provider that speaks another dialect than the client, as an upstream that speaks the client's:
- * its successful answers are translated on their way, its errors and failures pass. A whole answer
- * to who asked for a stream becomes one; a stream to who asked for a whole answer can't be
- * translated.
+ * Wraps an upstream whose provider speaks another dialect than the client: to the caller it is an
+ * upstream that speaks the client's dialect. Successful answers are translated as they arrive; errors
+ * and failures pass unchanged. When the client requested a stream and the provider answers without
+ * one, the answer is sent as a stream; the reverse can't be translated.
+ *
+ * Not here: JSON and events. `translate-answer.ts` is the `AnswerTranslator` that reads them.
  */
 import { headerOf, withContentType } from "../http/copy-headers.js";
 import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
@@ -16,30 +18,30 @@ import type { TranslationReport } from "../usage/response-meter.js";
 import { FailedAnswer, UntranslatableAnswer } from "./translation/translation.js";
 
 /**
- * `untouched`: it is an error, or no answer at all, as the provider gave it. `events`: the stream
- * that was asked for, all of it.
+ * A non-streamed answer after its end. `untouched`: an error, or no valid answer, as the provider sent
+ * it. `events`: the complete stream that the client requested.
  */
-export interface WholeAnswer {
+export interface TranslatedAnswer {
   readonly form: "answer" | "events" | "untouched";
   readonly bytes: Buffer;
 }
 
-/** An answer on its way into the client's dialect, in bytes. */
+/**
+ * Translates the bytes of one answer: either `buffer`, then `translateBuffered`, or `push`, then
+ * `end` for a stream.
+ */
 export interface AnswerTranslator extends TranslationReport {
-  /**
-   * A piece of a whole answer, which is kept. Throws `UntranslatableAnswer` when it has grown too
-   * large.
-   */
-  keep(chunk: Buffer): void;
-  /** The whole answer that was kept. Throws when it makes no sense. */
-  whole(): WholeAnswer;
-  /** Whether the client asked for a stream. */
-  readonly asksStream: boolean;
-  /** A piece of a stream; null: nothing goes out for it. */
+  /** Adds a piece of a non-streamed answer. Throws `UntranslatableAnswer` when it is too large. */
+  buffer(chunk: Buffer): void;
+  /** Translates the answer that was buffered. Throws `UntranslatableAnswer`. */
+  translateBuffered(): TranslatedAnswer;
+  /** Whether the client requested a stream. */
+  readonly wantsStream: boolean;
+  /** Translates a piece of a stream; null when the client gets nothing for it. */
   push(chunk: Buffer): Buffer | null;
-  /** What is left when the provider's stream has ended in order. */
+  /** The last bytes for the client, after the provider's stream has ended normally. */
   end(): Buffer | null;
-  /** What the stream said makes no sense, and its client has been told so in its last event. */
+  /** The stream was invalid, and its error event has been sent to the client as the last one. */
   readonly failed: boolean;
 }
 
@@ -60,14 +62,14 @@ class TranslatingSink implements UpstreamSink {
   call: UpstreamCall | null = null;
   readonly #sink: UpstreamSink;
   readonly #translator: AnswerTranslator;
-  /** `passed`: an error, which has its own mapping. */
-  #form: "passed" | "stream" | "whole" = "passed";
+  /** `untouched`: an error, which has its own mapping. */
+  #form: "untouched" | "stream" | "buffered" = "untouched";
   #failed = false;
   /**
-   * Of a whole answer to who asked for a stream: it is told when it is known which of them goes
-   * out.
+   * The head of a non-streamed answer to a streaming request: it is sent when it is known whether the
+   * answer goes out as a stream.
    */
-  #head: { readonly status: number; readonly rawHeaders: readonly (Buffer | string)[] } | null =
+  #heldHead: { readonly status: number; readonly rawHeaders: readonly (Buffer | string)[] } | null =
     null;
 
   constructor(sink: UpstreamSink, translator: AnswerTranslator) {
@@ -81,10 +83,10 @@ class TranslatingSink implements UpstreamSink {
         .toLowerCase()
         .startsWith("text/event-stream")
         ? "stream"
-        : "whole";
-    const { asksStream } = this.#translator;
-    if (this.#form === "whole" && asksStream) this.#head = { status, rawHeaders };
-    else if (this.#form === "stream" && !asksStream) this.#refuseStream(status, rawHeaders);
+        : "buffered";
+    const { wantsStream } = this.#translator;
+    if (this.#form === "buffered" && wantsStream) this.#heldHead = { status, rawHeaders };
+    else if (this.#form === "stream" && !wantsStream) this.#refuseStream(status, rawHeaders);
     else this.#sink.onHead(status, rawHeaders);
   }
 
@@ -96,10 +98,10 @@ class TranslatingSink implements UpstreamSink {
     });
   }
 
-  #tellHead(isStream: boolean): void {
-    if (this.#head === null) return;
-    const { status, rawHeaders } = this.#head;
-    this.#head = null;
+  #sendHead(isStream: boolean): void {
+    if (this.#heldHead === null) return;
+    const { status, rawHeaders } = this.#heldHead;
+    this.#heldHead = null;
     this.#sink.onHead(
       status,
       isStream ? withContentType(rawHeaders, "text/event-stream; charset=utf-8") : rawHeaders,
@@ -108,17 +110,17 @@ class TranslatingSink implements UpstreamSink {
 
   onData(chunk: Buffer): void {
     if (this.#failed) return;
-    if (this.#form === "passed") return this.#sink.onData(chunk);
+    if (this.#form === "untouched") return this.#sink.onData(chunk);
     if (this.#form === "stream") return this.#stream(chunk);
-    this.#translate(() => this.#kept(chunk));
+    this.#translate(() => this.#buffer(chunk));
   }
 
-  #kept(chunk: Buffer): null {
-    this.#translator.keep(chunk);
+  #buffer(chunk: Buffer): null {
+    this.#translator.buffer(chunk);
     return null;
   }
 
-  /** A provider that makes no sense isn't listened to any longer: its call holds a slot. */
+  /** After an invalid event the call is aborted, because it occupies a connection. */
   #stream(chunk: Buffer): void {
     this.#translate(() => this.#translator.push(chunk));
     if (this.#failed || !this.#translator.failed) return;
@@ -130,19 +132,19 @@ class TranslatingSink implements UpstreamSink {
   onEnd(): void {
     if (this.#failed) return;
     if (this.#form === "stream") this.#translate(() => this.#translator.end());
-    else if (this.#form === "whole") this.#translate(() => this.#whole());
+    else if (this.#form === "buffered") this.#translate(() => this.#buffered());
     if (!this.#failed) this.#sink.onEnd();
   }
 
-  #whole(): Buffer {
-    const { form, bytes } = this.#translator.whole();
-    this.#tellHead(form === "events");
+  #buffered(): Buffer {
+    const { form, bytes } = this.#translator.translateBuffered();
+    this.#sendHead(form === "events");
     return bytes;
   }
 
   onFailure(failure: UpstreamFailure): void {
     if (this.#failed) return;
-    this.#tellHead(false);
+    this.#sendHead(false);
     this.#sink.onFailure(failure);
   }
 
@@ -163,7 +165,7 @@ class TranslatingSink implements UpstreamSink {
   #fail(failure: UpstreamFailure): void {
     this.#failed = true;
     this.call?.abort();
-    this.#tellHead(false);
+    this.#sendHead(false);
     this.#sink.onFailure(failure);
   }
 }

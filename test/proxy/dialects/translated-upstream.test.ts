@@ -10,19 +10,19 @@ import type { Upstream, UpstreamSink } from "../../../proxy/upstream/upstream.js
  * Turns capitals into small letters; hides stars; a question mark makes no sense, and what begins
  * with a dash is no answer.
  */
-const lower = (asksStream = false): AnswerTranslator => {
+const lower = (wantsStream = false): AnswerTranslator => {
   let kept = "";
   return {
-    keep: (chunk) => {
+    buffer: (chunk) => {
       if (chunk.includes("#")) throw new UntranslatableAnswer("that is too much");
       kept += chunk.toString();
     },
-    whole: () => {
+    translateBuffered: () => {
       if (kept.includes("?")) throw new UntranslatableAnswer("a question is no answer");
       if (kept.startsWith("-")) return { form: "untouched", bytes: Buffer.from(kept) };
-      return { form: asksStream ? "events" : "answer", bytes: Buffer.from(kept.toLowerCase()) };
+      return { form: wantsStream ? "events" : "answer", bytes: Buffer.from(kept.toLowerCase()) };
     },
-    asksStream,
+    wantsStream,
     push: (chunk) => {
       if (chunk.includes("?")) throw new UntranslatableAnswer("a question is no event");
       return chunk.equals(Buffer.from("*")) ? null : Buffer.from(chunk.toString().toLowerCase());
@@ -181,11 +181,11 @@ t.test("an answer that can't be kept isn't read to its end", async (t) => {
 
 t.test("a mistake of our own isn't taken for the provider's", async (t) => {
   const { provider } = call({
-    keep: () => {},
-    whole: () => {
+    buffer: () => {},
+    translateBuffered: () => {
       throw new TypeError("ours");
     },
-    asksStream: false,
+    wantsStream: false,
     push: () => null,
     end: () => null,
     failed: false,
@@ -202,9 +202,9 @@ t.test(
   async (t) => {
     let failed = false;
     const failing: AnswerTranslator = {
-      keep: () => {},
-      whole: () => ({ form: "answer", bytes: Buffer.alloc(0) }),
-      asksStream: true,
+      buffer: () => {},
+      translateBuffered: () => ({ form: "answer", bytes: Buffer.alloc(0) }),
+      wantsStream: true,
       push: (chunk) => {
         failed = chunk.includes("?");
         return failed ? Buffer.from("error") : chunk;

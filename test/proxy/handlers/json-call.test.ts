@@ -103,13 +103,13 @@ t.test("to another dialect it is translated, under the target's model", async (t
     messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }],
     max_tokens: 777,
   });
-  sent.translator!.keep(
+  sent.translator!.buffer(
     Buffer.from(
       '{"id":"msg_1","type":"message","role":"assistant","model":"opus","content":[{"type":"text","text":"ho"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}',
     ),
   );
   t.match(
-    JSON.parse(sent.translator!.whole().bytes.toString()),
+    JSON.parse(sent.translator!.translateBuffered().bytes.toString()),
     {
       object: "chat.completion",
       created: 1_761_000_000,
@@ -163,8 +163,8 @@ t.test(
       t.ok(text.includes(provider === claude ? input : quoted), at);
       t.ok(text.includes(schema), at);
       const name = provider === claude ? "claude" : "chatty";
-      translator!.keep(Buffer.from(answers[name]));
-      const answer = translator!.whole().bytes.toString();
+      translator!.buffer(Buffer.from(answers[name]));
+      const answer = translator!.translateBuffered().bytes.toString();
       t.ok(answer.includes(operation === "messages" ? input : quoted), `the answer, ${at}`);
       if (operation === "responses") t.ok(answer.includes(schema), "which repeats the tools");
       const streamed = sentTo(call, provider, "y").translator!;
