@@ -11,8 +11,9 @@ import type { Writer } from "../store/writer.js";
 import { labelPrefix, totalPrefix } from "../usage/rollup-keys.js";
 import type { UsageLog } from "../usage/usage-log.js";
 import { readRecords, sumDays, type UsageReader } from "../usage/usage-reader.js";
-import { type Account, type Budget, type Found, startOf } from "./budget-account.js";
-import type { BudgetBook, BudgetBookPorts } from "./budget-book.js";
+import type { SpentOnDays } from "./account-periods.js";
+import { type Account, type Budget, childOf, type Found, startOf } from "./budget-account.js";
+import type { BudgetBook } from "./budget-book.js";
 import { budgetChange, spendChange } from "./budget-store.js";
 import { addFound } from "./spend.js";
 
@@ -33,10 +34,7 @@ function midnightFrom(ms: number): number {
 /**
  * What the budget book needs of the sums of usage. A damaged sum counts nothing and is reported.
  */
-export function createSpentOnDays(
-  usage: UsageLog,
-  onDamaged: (error: Error) => void,
-): BudgetBookPorts["spentOnDays"] {
+export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => void): SpentOnDays {
   return ({ budget, subject }, fromMs, toMs) => {
     const days: string[] = [];
     for (let dayStartMs = midnightFrom(fromMs); dayStartMs <= toMs; dayStartMs += dayMs)
@@ -104,7 +102,7 @@ async function fill(
   if (book.budgets.get(budget.id) !== budget || budget.generation !== generation) return;
   const filled: Account[] = [];
   for (const [child, found] of byChild) {
-    const account = budget.own ?? book.childOf(budget, child);
+    const account = budget.own ?? childOf(budget, child);
     addFound(book.running(account, nowMs), found);
     filled.push(account);
   }

@@ -75,6 +75,20 @@ export function newAccount(budget: Budget, child: string): Account {
   };
 }
 
+/** The account of a template's child; it is created if it isn't there. */
+export function childOf(budget: Budget, child: string): Account {
+  const known = budget.children.get(child);
+  if (known !== undefined) return known;
+  const account = newAccount(budget, child);
+  budget.children.set(child, account);
+  return account;
+}
+
+/** As `childOf`, but one that isn't there isn't kept. */
+export function knownChildOf(budget: Budget, child: string): Account {
+  return budget.children.get(child) ?? newAccount(budget, child);
+}
+
 /**
  * Where the running period of a budget's accounts begins: with the calendar, or with a reset in it.
  */

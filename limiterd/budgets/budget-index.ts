@@ -3,73 +3,60 @@ import { compareBudgets } from "../../shared/domain/budget.js";
 import type { Account, Budget } from "./budget-account.js";
 
 /** The account of one direct child of a template. */
-export type ChildOf = (budget: Budget, child: string) => Account;
+type ChildOf = (budget: Budget, child: string) => Account;
 
-export interface BudgetIndex {
-  add(budget: Budget): void;
-  remove(budget: Budget): void;
-  /** The labels' first, then the root's and on to the path's own, each shortest period first. */
-  collect(userPath: string, labels: readonly string[], childOf: ChildOf): Account[];
-}
+const noBudgets: readonly Budget[] = [];
+const noAccounts: Account[] = [];
 
-const nothing: Account[] = [];
-
-export function createBudgetIndex(): BudgetIndex {
-  const bySubject = { user_path: new Map<string, Budget[]>(), label: new Map<string, Budget[]>() };
-  let size = 0;
-  return {
-    add(budget) {
-      const { scope, subject } = budget.definition;
-      const list = [...(bySubject[scope].get(subject) ?? []), budget];
-      bySubject[scope].set(
-        subject,
-        list.sort((a, b) => compareBudgets(a.definition, b.definition)),
-      );
-      size++;
-    },
-    remove(budget) {
-      const { scope, subject } = budget.definition;
-      const rest = (bySubject[scope].get(subject) ?? []).filter((other) => other !== budget);
-      if (rest.length === 0) bySubject[scope].delete(subject);
-      else bySubject[scope].set(subject, rest);
-      size--;
-    },
-    collect(userPath, labels, childOf) {
-      if (size === 0) return nothing;
-      const matched: Account[] = [];
-      for (const label of labels) collectFrom(bySubject.label.get(label), "", 0, matched, childOf);
-      const { user_path: byPath } = bySubject;
-      collectFrom(byPath.get("/"), userPath, 1, matched, childOf);
-      if (userPath.length === 1) return matched;
-      for (let end = userPath.indexOf("/", 1); ; end = userPath.indexOf("/", end + 1)) {
-        collectFrom(
-          byPath.get(end === -1 ? userPath : userPath.slice(0, end)),
-          userPath,
-          end === -1 ? userPath.length : end + 1,
-          matched,
-          childOf,
-        );
-        if (end === -1) return matched;
-      }
-    },
+export class BudgetIndex {
+  readonly #bySubject = {
+    user_path: new Map<string, readonly Budget[]>(),
+    label: new Map<string, readonly Budget[]>(),
   };
-}
+  #size = 0;
 
-function collectFrom(
-  budgets: readonly Budget[] | undefined,
-  userPath: string,
-  childFrom: number,
-  into: Account[],
-  childOf: ChildOf,
-): void {
-  if (budgets === undefined) return;
-  for (const budget of budgets) {
-    if (budget.own !== null) into.push(budget.own);
-    else if (childFrom < userPath.length) {
-      const end = userPath.indexOf("/", childFrom);
-      into.push(
-        childOf(budget, end === -1 ? userPath.slice(childFrom) : userPath.slice(childFrom, end)),
-      );
+  add(budget: Budget): void {
+    const { scope, subject } = budget.definition;
+    const budgets = [...(this.#bySubject[scope].get(subject) ?? noBudgets), budget];
+    this.#bySubject[scope].set(
+      subject,
+      budgets.sort((a, b) => compareBudgets(a.definition, b.definition)),
+    );
+    this.#size++;
+  }
+
+  remove(budget: Budget): void {
+    const { scope, subject } = budget.definition;
+    const others = (this.#bySubject[scope].get(subject) ?? noBudgets).filter(
+      (other) => other !== budget,
+    );
+    if (others.length === 0) this.#bySubject[scope].delete(subject);
+    else this.#bySubject[scope].set(subject, others);
+    this.#size--;
+  }
+
+  /** The labels' first, then from the root's to the path's own, each shortest period first. */
+  collect(userPath: string, labels: readonly string[], childOf: ChildOf): Account[] {
+    if (this.#size === 0) return noAccounts;
+    const { user_path: byPath, label: byLabel } = this.#bySubject;
+    const accounts: Account[] = [];
+    for (const label of labels)
+      for (const { own } of byLabel.get(label) ?? noBudgets) if (own !== null) accounts.push(own);
+    for (let end = 0; ; ) {
+      for (const budget of byPath.get(end === 0 ? "/" : userPath.slice(0, end)) ?? noBudgets) {
+        if (budget.own !== null) accounts.push(budget.own);
+        else if (end + 1 < userPath.length)
+          accounts.push(childOf(budget, segmentAt(userPath, end + 1)));
+      }
+      if (end === userPath.length || userPath.length === 1) return accounts;
+      const next = userPath.indexOf("/", end + 1);
+      end = next === -1 ? userPath.length : next;
     }
   }
+}
+
+/** The segment of a path that begins at `from`. */
+function segmentAt(userPath: string, from: number): string {
+  const end = userPath.indexOf("/", from);
+  return end === -1 ? userPath.slice(from) : userPath.slice(from, end);
 }

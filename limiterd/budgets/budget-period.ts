@@ -1,6 +1,6 @@
 /**
- * When the periods of budgets begin and end (CONTRACT section 8): in UTC, from the reset anchors.
- * Pure; what is spent in a period is in `budget-book.ts`.
+ * When the periods of budgets begin and end (docs/budgets.md): in UTC, from the reset anchors.
+ * Pure; what was spent in a period is in `account-periods.ts`.
  */
 import { dailySeconds, monthlySeconds, weeklySeconds } from "../../shared/domain/budget.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
@@ -10,6 +10,9 @@ export interface PeriodBounds {
   readonly startMs: number;
   readonly endMs: number;
 }
+
+/** A period that holds no moment, for one that isn't calculated yet. */
+export const unknownBounds: PeriodBounds = { startMs: 0, endMs: 0 };
 
 const dayMs = 86_400_000;
 /** The weekday of 1 January 1970: a Thursday. */

@@ -1,7 +1,6 @@
 /**
- * Whether a request may be made under its budgets (CONTRACT sections 5 and 8): each that it meets
- * must have something left in its running period. What the request itself will cost isn't known
- * yet.
+ * Whether a request may be made under its budgets (docs/budgets.md): each that it meets must have
+ * something left in its running period. What the request itself will cost isn't known yet.
  */
 import { compareBudgets } from "../../shared/domain/budget.js";
 import { compareSums, sumUsd } from "../../shared/domain/money.js";
@@ -12,6 +11,15 @@ import type { BudgetBook } from "./budget-book.js";
 /** Where the accounts of a request are found: the book, or copies of what it would find there. */
 export type BudgetMatching = Pick<BudgetBook, "match" | "running" | "boundsOf">;
 
+/** Copies of what the book would find, for a verdict that changes nothing. */
+export function matchCopies(book: BudgetBook): BudgetMatching {
+  return {
+    match: (userPath, labels) => book.copy(userPath, labels),
+    running: (account, nowMs) => book.running(account, nowMs),
+    boundsOf: (budget, nowMs) => book.boundsOf(budget, nowMs),
+  };
+}
+
 /** The exceeded budget with the longest wait, the first of them on a tie; null when none is. */
 export function judgeBudgets(
   book: BudgetMatching,
@@ -21,7 +29,7 @@ export function judgeBudgets(
 ): BudgetBreach | null {
   let worst: Account | null = null;
   let worstEndMs = 0;
-  for (const account of book.match(userPath, labels, nowMs)) {
+  for (const account of book.match(userPath, labels)) {
     if (!isExceeded(book, account, nowMs)) continue;
     const { endMs } = book.boundsOf(account.budget, nowMs);
     if (
@@ -42,7 +50,7 @@ export function isExceeded(book: BudgetMatching, account: Account, nowMs: number
   return compareSums(book.running(account, nowMs).spent, account.budget.amount) >= 0;
 }
 
-/** What a request to this account alone would be told. */
+/** The breach that a request to this account alone would be refused with. */
 export function breachOfAccount(
   book: BudgetMatching,
   account: Account,

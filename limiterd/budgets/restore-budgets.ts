@@ -6,8 +6,8 @@ import { isCount } from "../../shared/assert.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
-import type { Account, Budget } from "./budget-account.js";
-import { type BudgetBook, type BudgetBookPorts, createBudgetBook } from "./budget-book.js";
+import { type Account, type Budget, childOf } from "./budget-account.js";
+import { BudgetBook, type BudgetBookPorts } from "./budget-book.js";
 import {
   anchorsKey,
   budgetChange,
@@ -45,7 +45,7 @@ export function restoreBudgets(
     stored === undefined
       ? defaultAnchors
       : (anchorsFromStored(stored) ?? throwMalformed(store, "settings", anchorsKey));
-  const book = createBudgetBook(ports, anchors);
+  const book = new BudgetBook(ports, anchors);
   for (const { key, value } of store.entries("resets")) {
     const [atMs] = value;
     if (!isCount(atMs)) throwMalformed(store, "resets", key);
@@ -103,7 +103,7 @@ function accountOf(book: BudgetBook, key: string): Account | null {
   const budget = book.budgets.get(id);
   if (budget === undefined || budget.backfill || (budget.own !== null) !== (child === ""))
     return null;
-  return budget.own ?? book.childOf(budget, child);
+  return budget.own ?? childOf(budget, child);
 }
 
 interface Into {

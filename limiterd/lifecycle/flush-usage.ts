@@ -34,7 +34,7 @@ export async function flushUsage(
   }
   for (let i = 0; i < accounts.length; i += perSlice) {
     writer.closeBatch();
-    const slice = accounts.slice(i, i + perSlice).filter(budgets.isCurrent);
+    const slice = accounts.slice(i, i + perSlice).filter((account) => budgets.isCurrent(account));
     await writer.write(slice.map((account) => spendChange(account, usage.lastKey)));
   }
   await writeSlices(writer, [rolledUpChange(coveredKey), ...spendLog.removals(coveredKey)]);

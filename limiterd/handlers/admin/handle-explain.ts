@@ -12,6 +12,7 @@ import { invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Target } from "../../../shared/wire/message.js";
 import { isModelName, isName } from "../../../shared/wire/to-daemon.js";
+import { matchCopies } from "../../budgets/judge-budgets.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 import { type AdmissionRequest, noRules } from "../../rules/admit.js";
 import type { Refusal } from "../../rules/refusals.js";
@@ -69,8 +70,7 @@ function explainNow(
   const { book, settings } = state;
   const labels = state.labelsOf(keyId);
   const enforced = enforcedBudgets(state);
-  const budgets =
-    enforced === null ? null : { book: { ...enforced, match: enforced.copy }, labels };
+  const budgets = enforced === null ? null : { book: matchCopies(enforced), labels };
   return {
     ...explain(settings.rateLimitsEnabled ? book : noRules, request, {
       nowMs,

@@ -4,7 +4,8 @@
  */
 import fc from "fast-check";
 import t from "tap";
-import { createBudgetBook } from "../../../limiterd/budgets/budget-book.js";
+import { childOf } from "../../../limiterd/budgets/budget-account.js";
+import { BudgetBook } from "../../../limiterd/budgets/budget-book.js";
 import { spendsFromStored, spendsToStored } from "../../../limiterd/budgets/spend.js";
 import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
@@ -105,7 +106,7 @@ t.test(
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 60, size: "max" }), (steps) => {
         const ports = { spentOnDays: (): null => null, lastRecordKey: () => 0 };
-        let book = createBudgetBook(ports, defaultAnchors);
+        let book = new BudgetBook(ports, defaultAnchors);
         // All of them were there before anything was spent.
         const at = { source: "manual", nowMs: begin - 1000 * hourMs } as const;
         for (const definition of budgets) book.put(definition, at);
@@ -142,12 +143,12 @@ t.test(
                 if (isSamePeriod(seconds, atMs, nowMs)) wipedFor.add(seconds);
             resetAtMs = nowMs;
           } else {
-            const next = createBudgetBook(ports, defaultAnchors);
+            const next = new BudgetBook(ports, defaultAnchors);
             for (const budget of book.budgets.values()) {
               if (budget.resetAtMs !== null) next.restoreReset(budget.id, budget.resetAtMs);
               const again = next.restore(budget);
               for (const account of budget.own === null ? budget.children.values() : [budget.own]) {
-                const into = again.own ?? next.childOf(again, account.child);
+                const into = again.own ?? childOf(again, account.child);
                 if (account.spends.length > 0)
                   into.spends.push(...spendsFromStored(spendsToStored(account.spends))!);
               }
@@ -167,7 +168,7 @@ t.test(
               );
               const expected = counted.reduce((sum, { micros }) => sum + micros, 0);
               const account = book
-                .match(path, [], nowMs)
+                .match(path, [])
                 .find(
                   ({ budget, subject }) =>
                     subject === who &&
@@ -191,10 +192,7 @@ t.test(
 );
 
 t.test("a million records add up to the pico-dollar", async (t) => {
-  const book = createBudgetBook(
-    { spentOnDays: () => null, lastRecordKey: () => 0 },
-    defaultAnchors,
-  );
+  const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
   const { budget } = book.put(
     { scope: "user_path", subject: "/", periodSeconds: 2_592_000, amountUsd: 1, perChild: false },
     { source: "manual", nowMs: begin },

@@ -74,7 +74,7 @@ function sumsOf({ state, store }: TestDaemon, expected: RollupOracle): RollupOra
 function spentIn({ state, nowMs }: TestDaemon): Record<string, bigint> {
   const spent: Record<string, bigint> = {};
   for (const path of paths) {
-    for (const account of state.budgets.match(path, ["prod", "eu"], nowMs)) {
+    for (const account of state.budgets.match(path, ["prod", "eu"])) {
       const picos = picosOf(state.budgets.running(account, nowMs).spent);
       if (picos > 0n)
         spent[

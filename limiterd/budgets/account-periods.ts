@@ -1,0 +1,120 @@
+/**
+ * The periods of accounts: which one is running, what was spent in it, and in which one a record
+ * counts. An account that doesn't know its running period looks up what was spent on whole days.
+ * Which accounts there are is in `budget-book.ts`; how a period is calculated, in
+ * `budget-period.ts`.
+ */
+import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
+import type { UsageRecord } from "../usage/usage-records.js";
+import { type Account, accountsOf, type Budget, type Found, startOf } from "./budget-account.js";
+import { type PeriodBounds, periodBounds } from "./budget-period.js";
+import {
+  addFound,
+  addPeriod,
+  addSpend,
+  emptyPeriod,
+  findPeriod,
+  isFull,
+  type PeriodSpend,
+} from "./spend.js";
+
+/**
+ * What was spent on whole days, from the first midnight at or after `fromMs` to the day of `toMs`,
+ * by the requests that the account covers; null when it isn't known.
+ */
+export type SpentOnDays = (account: Account, fromMs: number, toMs: number) => Found | null;
+
+export class AccountPeriods {
+  /** Whoever changes them forgets the bounds of all budgets. */
+  anchors: ResetAnchors;
+  readonly #spentOnDays: SpentOnDays;
+
+  constructor(spentOnDays: SpentOnDays, anchors: ResetAnchors) {
+    this.#spentOnDays = spentOnDays;
+    this.anchors = anchors;
+  }
+
+  /** The running period, from the calendar; a reset within it is ignored. */
+  boundsOf(budget: Budget, nowMs: number): PeriodBounds {
+    if (nowMs < budget.bounds.startMs || nowMs >= budget.bounds.endMs)
+      budget.bounds = periodBounds(budget.definition.periodSeconds, this.anchors, nowMs);
+    return budget.bounds;
+  }
+
+  /** What the account has spent in the running period. */
+  running(account: Account, nowMs: number): PeriodSpend {
+    const { budget, spends } = account;
+    const bounds = this.boundsOf(budget, nowMs);
+    const known = findPeriod(spends, bounds.startMs);
+    if (known !== undefined) return known;
+    const period = emptyPeriod(bounds.startMs);
+    const fromMs = startOf(budget, bounds, nowMs);
+    const found = fromMs <= budget.sinceMs ? this.#spentOnDays(account, fromMs, nowMs) : null;
+    if (found !== null) addFound(period, found);
+    const dropped = addPeriod(spends, period);
+    if (dropped !== undefined) budget.sinceMs = Math.max(budget.sinceMs, dropped.startMs + 1);
+    return period;
+  }
+
+  /**
+   * Adds a record to the period in which it ended. False: it counts in none that is kept, or ended
+   * before a reset of its period.
+   */
+  charge(account: Account, { atMs, totalCost }: UsageRecord, nowMs: number): boolean {
+    const { budget } = account;
+    const bounds = this.boundsOf(budget, nowMs);
+    const startMs =
+      atMs >= bounds.startMs && atMs < bounds.endMs ? bounds.startMs : this.#startAt(budget, atMs);
+    if (this.#endedBeforeReset(budget, atMs, startMs, nowMs)) return false;
+    const period =
+      startMs === bounds.startMs
+        ? this.running(account, nowMs)
+        : this.#otherPeriod(account, startMs);
+    if (period === undefined) return false;
+    addSpend(period, totalCost);
+    return true;
+  }
+
+  /** Nothing was spent in the running period any more. */
+  clearRunning(budget: Budget, nowMs: number): void {
+    const { startMs } = this.boundsOf(budget, nowMs);
+    for (const { spends } of accountsOf(budget)) {
+      const at = spends.findIndex((period) => period.startMs === startMs);
+      if (at !== -1) spends.splice(at, 1, emptyPeriod(startMs));
+    }
+  }
+
+  #startAt(budget: Budget, atMs: number): number {
+    return periodBounds(budget.definition.periodSeconds, this.anchors, atMs).startMs;
+  }
+
+  /**
+   * Whether the period of a record was reset after the record ended: by now, though the record
+   * arrives only now.
+   */
+  #endedBeforeReset(budget: Budget, atMs: number, startMs: number, nowMs: number): boolean {
+    const { resetAtMs } = budget;
+    return (
+      resetAtMs !== null &&
+      atMs < resetAtMs &&
+      resetAtMs <= nowMs &&
+      this.#startAt(budget, resetAtMs) === startMs
+    );
+  }
+
+  /**
+   * A period that isn't running, for a settle that arrives late; undefined for one that is too old
+   * to be kept.
+   */
+  #otherPeriod({ budget, spends }: Account, startMs: number): PeriodSpend | undefined {
+    const known = findPeriod(spends, startMs);
+    if (known !== undefined) return known;
+    if (startMs < budget.sinceMs || isFull(spends, startMs)) {
+      budget.sinceMs = Math.max(budget.sinceMs, startMs + 1);
+      return undefined;
+    }
+    const period = emptyPeriod(startMs);
+    addPeriod(spends, period);
+    return period;
+  }
+}

@@ -1,0 +1,90 @@
+import t from "tap";
+import { AccountPeriods } from "../../../limiterd/budgets/account-periods.js";
+import { type Account, newAccount } from "../../../limiterd/budgets/budget-account.js";
+import { unknownBounds } from "../../../limiterd/budgets/budget-period.js";
+import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
+import { sumUsd } from "../../../shared/domain/money.js";
+import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
+
+const hourMs = 3_600_000;
+
+/** An account of an hourly budget that was created at `sinceMs`. */
+function hourly(sinceMs: number): Account {
+  return newAccount(
+    {
+      id: "hourly",
+      definition: {
+        scope: "user_path",
+        subject: "/a",
+        periodSeconds: 3600,
+        amountUsd: 1,
+        perChild: false,
+      },
+      amount: { microUsd: 1_000_000, picoUsd: 0 },
+      source: "manual",
+      createdAtMs: 0,
+      updatedAtMs: 0,
+      sinceMs,
+      sinceKey: 0,
+      resetAtMs: null,
+      backfill: false,
+      generation: 0,
+      own: null,
+      children: new Map(),
+      bounds: unknownBounds,
+    },
+    "",
+  );
+}
+
+/** A dollar that was spent by a request that ended then. */
+const dollar = (atMs: number): UsageRecord =>
+  ({ atMs, totalCost: 1_000_000_000_000 }) as UsageRecord;
+
+t.test("a record counts in the period in which it ended, however late it arrives", async (t) => {
+  const periods = new AccountPeriods(() => null, defaultAnchors);
+  const account = hourly(-1);
+  const nowMs = 10.5 * hourMs;
+  const spent = (): number[] => account.spends.map(({ spent }) => sumUsd(spent));
+  t.ok(periods.charge(account, dollar(nowMs), nowMs));
+  t.ok(periods.charge(account, dollar(nowMs - hourMs), nowMs));
+  t.ok(periods.charge(account, dollar(nowMs - hourMs), nowMs));
+  t.ok(periods.charge(account, dollar(nowMs - 2 * hourMs), nowMs));
+  t.same(spent(), [1, 2, 1]);
+  t.equal(sumUsd(periods.running(account, nowMs).spent), 1);
+  t.notOk(periods.charge(account, dollar(nowMs - 3 * hourMs), nowMs), "three periods are kept");
+  t.same(spent(), [1, 2, 1]);
+});
+
+t.test("a running period that isn't known is looked up from when it began", async (t) => {
+  const asked: (readonly [fromMs: number, toMs: number])[] = [];
+  const found = { spent: { microUsd: 7_000_000, picoUsd: 0 }, requests: 3 };
+  const periods = new AccountPeriods((_, fromMs, toMs) => {
+    asked.push([fromMs, toMs]);
+    return found;
+  }, defaultAnchors);
+  const account = hourly(10.4 * hourMs);
+  const nowMs = 10.5 * hourMs;
+  t.equal(sumUsd(periods.running(account, nowMs).spent), 7);
+  t.equal(periods.running(account, nowMs + 1).requests, 3);
+  t.same(asked, [[10 * hourMs, nowMs]], "once");
+  t.equal(periods.running(account, nowMs + hourMs).requests, 0, "it saw this one begin");
+  t.equal(asked.length, 1);
+});
+
+t.test("a reset clears the running period, and records that ended before it", async (t) => {
+  const periods = new AccountPeriods(() => null, defaultAnchors);
+  const account = hourly(-1);
+  account.budget.own = account;
+  const nowMs = 10.5 * hourMs;
+  periods.charge(account, dollar(nowMs - hourMs), nowMs);
+  periods.charge(account, dollar(nowMs), nowMs);
+  account.budget.resetAtMs = nowMs + 2;
+  periods.clearRunning(account.budget, nowMs + 2);
+  t.notOk(periods.charge(account, dollar(nowMs + 1), nowMs + 3));
+  t.ok(periods.charge(account, dollar(nowMs + 3), nowMs + 3));
+  t.same(
+    account.spends.map(({ spent }) => sumUsd(spent)),
+    [1, 1],
+  );
+});

@@ -1,0 +1,56 @@
+import t from "tap";
+import { childOf } from "../../../limiterd/budgets/budget-account.js";
+import { BudgetBook } from "../../../limiterd/budgets/budget-book.js";
+import { BudgetIndex } from "../../../limiterd/budgets/budget-index.js";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
+
+const of = (
+  scope: BudgetDefinition["scope"],
+  subject: string,
+  periodSeconds: number,
+  perChild = false,
+): BudgetDefinition => ({ scope, subject, periodSeconds, amountUsd: 1, perChild });
+
+function indexOf(definitions: readonly BudgetDefinition[]): BudgetIndex {
+  const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
+  const index = new BudgetIndex();
+  for (const definition of definitions)
+    index.add(book.put(definition, { source: "manual", nowMs: 0 }).budget);
+  return index;
+}
+
+t.test("labels come first, then the path from its root, each shortest period first", async (t) => {
+  const index = indexOf([
+    of("user_path", "/a/b", 3600),
+    of("user_path", "/", 86_400),
+    of("user_path", "/", 3600),
+    of("user_path", "/a", 3600, true),
+    of("user_path", "/a/b", 86_400, true),
+    of("user_path", "/ab", 3600),
+    of("label", "x", 3600),
+    of("label", "y", 3600),
+  ]);
+  const met = (path: string, ...labels: readonly string[]): string[] =>
+    index
+      .collect(path, labels, childOf)
+      .map(({ subject, budget }) => `${subject} ${budget.definition.periodSeconds}`);
+  t.same(met("/"), ["/ 3600", "/ 86400"]);
+  t.same(met("/", "y", "z", "x"), ["y 3600", "x 3600", "/ 3600", "/ 86400"]);
+  t.same(met("/a"), ["/ 3600", "/ 86400"], "a template counts children, not its own path");
+  t.same(met("/a/c"), ["/ 3600", "/ 86400", "/a/c 3600"]);
+  t.same(met("/a/b"), ["/ 3600", "/ 86400", "/a/b 3600", "/a/b 3600"]);
+  t.same(met("/a/b/c/d").slice(2), ["/a/b 3600", "/a/b 3600", "/a/b/c 86400"]);
+  t.same(met("/ab/c").slice(2), ["/ab 3600"]);
+});
+
+t.test("a removed budget is met no more", async (t) => {
+  const index = indexOf([]);
+  t.same(index.collect("/a", ["x"], childOf), []);
+  const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
+  const { budget } = book.put(of("label", "x", 3600), { source: "manual", nowMs: 0 });
+  index.add(budget);
+  t.equal(index.collect("/a", ["x"], childOf).length, 1);
+  index.remove(budget);
+  t.same(index.collect("/a", ["x"], childOf), []);
+});
