@@ -34,7 +34,7 @@ const packageOf = (path: string, { name }: Locked): string =>
 
 /**
  * What is wrong with a version of node-ipc, or null: protestware and stolen credentials by name,
- * all others because nobody has read them.
+ * all others because they haven't been read.
  */
 function whyNotNodeIpc(resolved: string): string | null {
   if (["9.1.6", "9.2.3", "12.0.1"].includes(resolved)) return "steals credentials";
@@ -173,7 +173,7 @@ t.test(
   },
 );
 
-t.test("the version that Sluice tells is package.json's", async (t) => {
+t.test("the version that Sluice reports is package.json's", async (t) => {
   t.equal(version, manifest.version);
 });
 

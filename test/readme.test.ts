@@ -33,7 +33,7 @@ function works(asked: Operation, offered: ReadonlySet<Operation>): string {
   return dialect === null ? "–" : dialect.translation === null ? "yes" : "translated";
 }
 
-t.test("the README tells what works at which type of provider", async (t) => {
+t.test("the README shows what works at which type of provider", async (t) => {
   const page = read("README.md");
   const types: readonly ProviderType[] = [
     "openai",
@@ -55,7 +55,7 @@ t.test("the README tells what works at which type of provider", async (t) => {
 });
 
 t.test(
-  "the pages on dialects tell who takes max_completion_tokens, and that all others take max_tokens",
+  "the pages on dialects list who takes max_completion_tokens, and that all others take max_tokens",
   async (t) => {
     t.same(
       presets
@@ -72,7 +72,7 @@ t.test(
   },
 );
 
-t.test("the API's page tells what the presets offer", async (t) => {
+t.test("the API's page lists what the presets offer", async (t) => {
   const page = read("docs/http-api.md");
   for (const preset of presets) {
     const row = `| \`${preset.name}\` | ${preset.type} | ${preset.operations.map((operation) => `\`${operation}\``).join(", ")} |`;

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:usage`: GET /v1/usage's answer over ten thousand and over ten million records, and
  * how long admissions take meanwhile. The stores are made through the product's own functions, the
- * answers come from a real daemon over its socket. It prints what it measured and holds nobody to
+ * answers come from a real daemon over its socket. It prints what it measured and holds no run to
  * it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -123,7 +123,7 @@ async function measure(socket: string, records: number): Promise<void> {
     port,
     () => new Promise((resolve) => setTimeout(resolve, 2000)),
   );
-  say(`  admissions with nothing beside them: ${told(quiet)}`);
+  say(`  admissions with nothing beside them: ${timesText(quiet)}`);
   for (const [what, userPath, share] of [
     ["/", "/", 1],
     ["a team", "/team3", 10],
@@ -141,7 +141,9 @@ async function measure(socket: string, records: number): Promise<void> {
           throw new Error(`${what} has ${usage.total_requests} requests, not ${records / share}`);
       }
     });
-    say(`  365 days of ${what}: ${told(answers)}; admissions meanwhile: ${told(admissions)}`);
+    say(
+      `  365 days of ${what}: ${timesText(answers)}; admissions meanwhile: ${timesText(admissions)}`,
+    );
   }
   client.close();
 }
@@ -182,7 +184,7 @@ async function admissionsDuring(
   return trips;
 }
 
-function told(ms: number[]): string {
+function timesText(ms: number[]): string {
   ms.sort((a, b) => a - b);
   const at = (share: number): string =>
     (ms[Math.min(ms.length - 1, Math.floor(ms.length * share))] ?? 0).toFixed(2);

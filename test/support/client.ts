@@ -31,13 +31,14 @@ export function chat(
   });
 }
 
+/** Calls an admin operation, such as `PUT /rate-limits`. A body that is a text is sent as it is. */
 export async function admin(
   url: string,
-  method: string,
-  path: string,
+  operation: string,
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<AdminAnswer> {
+  const [method, path] = operation.split(" ") as [string, string];
   const response = await fetch(`${url}/admin${path}`, {
     method,
     headers,
@@ -53,7 +54,7 @@ export async function ruleNow(
   periodSeconds: number,
   headers: Record<string, string> = {},
 ): Promise<RuleItem> {
-  const { body } = await admin(url, "GET", "/rate-limits", undefined, headers);
+  const { body } = await admin(url, "GET /rate-limits", undefined, headers);
   const found = body.rate_limits.find(
     (rule) => rule.subject === subject && rule.period_seconds === periodSeconds,
   );

@@ -1,4 +1,4 @@
-/** Signs JWTs as an issuer does, with jose, and tells its public keys. */
+/** Signs JWTs as an issuer does, with jose, and publishes its public keys. */
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 
 export interface Signer {

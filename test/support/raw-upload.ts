@@ -8,7 +8,7 @@ import { connect } from "node:net";
 export interface RawUpload {
   /** Sends some of the body; false once the other side takes no more. */
   send(bytes: Buffer | string): Promise<boolean>;
-  /** Ends a body that told no length. */
+  /** Ends a body sent without a length. */
   end(): Promise<boolean>;
   /** The answer, once it is whole. */
   answer(): Promise<RawAnswer>;
@@ -67,7 +67,7 @@ export function beginUpload(url: string, path: string, length: number | null): R
   };
 }
 
-/** All the proxy's answers to these tests tell their length. */
+/** All the proxy's answers to these tests have a content-length. */
 function isWhole(got: string): boolean {
   const [head = "", body] = got.split("\r\n\r\n");
   return body !== undefined && body.length >= Number(/^content-length: (\d+)$/im.exec(head)?.[1]);

@@ -1,7 +1,7 @@
 /**
  * The rooms of the programs and the doors between them: which room may import which, types
- * included. A room is a folder; of the files that stand at a program's top, some are a room of their
- * own. `npm run rooms` prints the graph as it is; `tidy.test.ts` holds it to this table.
+ * included. A room is a folder; of the files that stand at a program's top, some are a room of
+ * their own. `npm run rooms` prints the graph as it is; `tidy.test.ts` holds it to this table.
  * docs/architecture.md says what each room is for.
  */
 

@@ -13,7 +13,7 @@ export interface AdmissionEvents {
 
 /** A slot is one admission in flight; its settle comes before its next admission. */
 export interface AdmissionPort {
-  /** Who hears of what comes; `unattended` while nobody drives the load. */
+  /** Receives the verdicts; `unattended` while no load runs. */
   events: AdmissionEvents;
   admit(slot: number, tenant: number): void;
   settle(slot: number): void;
@@ -24,7 +24,7 @@ export interface AdmissionPort {
 /** Nothing is under way, so nothing may come; a limiter that goes away now ends the process. */
 export const unattended: AdmissionEvents = {
   onVerdict() {
-    throw new Error("a verdict came that nobody waits for");
+    throw new Error("an unexpected verdict arrived");
   },
   onSettled() {
     throw new Error("a settle was acknowledged twice");

@@ -14,7 +14,7 @@ const provider = "bench";
 const model = "bench-model";
 const targets = [{ provider, model }];
 
-/** What the proxy tells of a request for its usage record. */
+/** What the proxy reports about a request for its usage record. */
 const executed: Execution = {
   requestId: "req_bench",
   endpoint: "/v1/chat/completions",
@@ -44,7 +44,7 @@ interface Slot {
   lsn: number;
 }
 
-/** Dials the daemon's socket; resolves once it has said welcome. */
+/** Dials the daemon's socket; resolves once the daemon has sent `welcome`. */
 export function connectDaemon(path: string): Promise<AdmissionPort> {
   const reader = createFrameReader(frameBytesMaxFromDaemon);
   return new Promise((resolve, reject) => {
@@ -182,7 +182,7 @@ class DaemonPort implements AdmissionPort {
   #endWait(id: number): number {
     const slot = this.#slotOfId.get(id);
     if (slot === undefined)
-      throw new Error(`the daemon gave a verdict on ${id}, which nobody asked for`);
+      throw new Error(`the daemon sent a verdict on ${id}, which was never requested`);
     this.#slotOfId.delete(id);
     return slot;
   }

@@ -19,7 +19,7 @@ export interface Phase {
   readonly perSecond: number;
   readonly p50Us: number;
   readonly p99Us: number;
-  /** Until the first byte of what comes back, where that is told apart from its end. */
+  /** Until the first byte of what comes back, where that differs from its end. */
   readonly firstP50Us: number;
   /** CPU time of the measured processes, user + system, per completed piece of work. */
   readonly cpuUs: number;

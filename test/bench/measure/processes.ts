@@ -14,7 +14,7 @@ const stopDeadlineMs = 5_000;
 
 export interface Running {
   readonly pid: number;
-  /** What the ready message said, or the empty text. */
+  /** The text of the ready message, or the empty text. */
   readonly url: string;
   /** Milliseconds from the spawn to the ready message, or to the first accepted connection. */
   readonly readyMs: number;
@@ -127,7 +127,7 @@ async function firstConnection(
     if (await connects(connectTo)) return "";
     await delay(10);
   }
-  // It ended: `launch` has said so.
+  // It ended: `launch` has reported it.
   return "";
 }
 

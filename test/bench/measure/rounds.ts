@@ -11,7 +11,7 @@ export interface RunContext {
   readonly dir: string;
   readonly seconds: number;
   readonly rounds: number;
-  /** Progress, for whoever waits. */
+  /** Reports progress. */
   say(line: string): void;
 }
 
@@ -28,7 +28,7 @@ export interface Rounds {
 }
 
 /**
- * One round of warm-up that nobody looks at, then `rounds` that count; each begins with another
+ * One round of warm-up that isn't counted, then `rounds` that count; each begins with another
  * contender.
  */
 export async function inTurn(

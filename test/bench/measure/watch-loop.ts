@@ -45,8 +45,8 @@ const schedstat = openSync("/proc/thread-self/schedstat", "r");
 const statBytes = Buffer.alloc(64);
 
 /**
- * Watches from now on. The result tells what was seen since the time before; with `memory`, garbage
- * is collected before memory is read, which stalls the loop and so isn't told.
+ * Watches from now on. The result holds what was seen since the previous call; with `memory`,
+ * garbage is collected before memory is read, which stalls the loop and so isn't reported.
  */
 export function watchLoop(): (memory: boolean) => Promise<Watched> {
   setFlagsFromString("--expose-gc");
@@ -116,7 +116,7 @@ export function watchLoop(): (memory: boolean) => Promise<Watched> {
   }
 
   return async (memory) => {
-    // Collections are told of a moment later.
+    // Collections are reported a moment later.
     await new Promise((resolve) => setTimeout(resolve, 20));
     const seen = takeWatched();
     if (memory) {

@@ -28,7 +28,7 @@ export async function withProcesses(
   try {
     process.exitCode = await run(processes, dir);
   } catch (error) {
-    // Whoever interrupts a run knows why it ended.
+    // An interrupted run needs no explanation.
     if (!interruption.signal.aborted)
       process.stderr.write(
         `the benchmark couldn't run: ${error instanceof Error ? error.message : String(error)}\n`,

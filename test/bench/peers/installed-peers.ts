@@ -27,7 +27,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** The first version number that the program tells of itself. */
+/** The first version number that the program prints. */
 export function programVersion(file: string, flag: string): string {
   const { stdout, stderr } = spawnSync(file, [flag], { encoding: "utf8" });
   return /\d+\.\d+(\.\d+)?/.exec(`${stdout}${stderr}`)?.[0] ?? "unknown";

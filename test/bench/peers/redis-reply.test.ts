@@ -24,9 +24,12 @@ t.test("the replies come out whole and in order, wherever the stream is cut", as
   }
 });
 
-t.test("a refusal is told from an answer, and an unknown kind of reply throws", async (t) => {
-  t.ok(isFailure({ failure: "ERR no" }));
-  t.notOk(isFailure([1]));
-  t.notOk(isFailure(null));
-  t.throws(() => createReplyReader().feed(Buffer.from("%1\r\n"), () => {}), /unknown kind/);
-});
+t.test(
+  "a refusal is distinguished from an answer, and an unknown kind of reply throws",
+  async (t) => {
+    t.ok(isFailure({ failure: "ERR no" }));
+    t.notOk(isFailure([1]));
+    t.notOk(isFailure(null));
+    t.throws(() => createReplyReader().feed(Buffer.from("%1\r\n"), () => {}), /unknown kind/);
+  },
+);

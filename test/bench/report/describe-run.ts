@@ -17,7 +17,7 @@ export interface RunSize {
 
 /**
  * `programs`: those beside Sluice and the packages that take part where they are installed, with
- * the flag that tells their version.
+ * the flag that prints their version.
  */
 export function describeRun(
   { rounds, seconds, connections }: RunSize,

@@ -8,13 +8,16 @@ t.test("a quantile lies within 0.1 % of the sorted list's", async (t) => {
   values.sort((a, b) => a - b);
   for (const q of [0.01, 0.25, 0.5, 0.9, 0.99, 1]) {
     const exact = values[Math.ceil(values.length * q) - 1]!;
-    const told = histogram.quantileUs(q);
-    t.ok(Math.abs(told - exact) <= exact * 0.001, `the ${q} quantile is ${exact}, not ${told}`);
+    const measured = histogram.quantileUs(q);
+    t.ok(
+      Math.abs(measured - exact) <= exact * 0.001,
+      `the ${q} quantile is ${exact}, not ${measured}`,
+    );
   }
 });
 
 t.test(
-  "an empty histogram tells 0, and a value beyond the last bucket is kept in it",
+  "an empty histogram reports 0, and a value beyond the last bucket is kept in it",
   async (t) => {
     const histogram = createHistogram();
     t.equal(histogram.quantileUs(0.5), 0);

@@ -1,5 +1,5 @@
 /**
- * The five /admin/rate-limits endpoints over HTTP (CONTRACT section 6), and who may call them
+ * The five /admin/rate-limits endpoints over HTTP (docs/http-api.md), and who may call them
  * (section 2).
  */
 import { writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ await site.startDaemon();
 const { ready: url } = await site.startProxy();
 
 t.test("a rule is created, listed, edited, reset and deleted", async (t) => {
-  const created = await admin(url, "PUT", "/rate-limits", {
+  const created = await admin(url, "PUT /rate-limits", {
     user_path: " team/app ",
     limit_key: { period: "Hourly" },
     max_requests: 3,
@@ -58,7 +58,7 @@ t.test("a rule is created, listed, edited, reset and deleted", async (t) => {
   t.notOk("max_tokens" in created.body.rate_limits[1]!, "an absent cap isn't listed");
 
   await (await chat(url, { path: "/team/app" })).arrayBuffer();
-  const edited = await admin(url, "PUT", "/rate-limits", {
+  const edited = await admin(url, "PUT /rate-limits", {
     user_path: "/team/app",
     limit_key: { period_seconds: 3600 },
     max_tokens: 500,
@@ -70,7 +70,7 @@ t.test("a rule is created, listed, edited, reset and deleted", async (t) => {
   );
   t.notOk("max_requests" in edited.body.rate_limits[1]!, "an omitted cap is removed");
 
-  const reset = await admin(url, "POST", "/rate-limits/reset-one", {
+  const reset = await admin(url, "POST /rate-limits/reset-one", {
     scope: "user_path",
     subject: "/team/app",
     period: "hour",
@@ -82,27 +82,26 @@ t.test("a rule is created, listed, edited, reset and deleted", async (t) => {
     "the other rule keeps its counts",
   );
   t.equal(
-    (await admin(url, "POST", "/rate-limits/reset-one", { subject: "/nobody", period: "day" }))
-      .status,
+    (await admin(url, "POST /rate-limits/reset-one", { subject: "/nobody", period: "day" })).status,
     200,
     "an unknown rule too",
   );
 
-  t.same((await admin(url, "POST", "/rate-limits/reset", { confirmation: " RESET " })).body, {
+  t.same((await admin(url, "POST /rate-limits/reset", { confirmation: " RESET " })).body, {
     status: "ok",
   });
-  t.match((await admin(url, "GET", "/rate-limits")).body.rate_limits, [
+  t.match((await admin(url, "GET /rate-limits")).body.rate_limits, [
     { requests_used: 0 },
     { requests_used: 0 },
   ]);
 
-  const gone = await admin(url, "DELETE", "/rate-limits", {
+  const gone = await admin(url, "DELETE /rate-limits", {
     scope: "user_path",
     subject: "/team/app",
     limit_key: { period: "hour" },
   });
   t.equal(gone.body.rate_limits.length, 1);
-  const again = await admin(url, "DELETE", "/rate-limits", {
+  const again = await admin(url, "DELETE /rate-limits", {
     scope: "user_path",
     subject: "/team/app",
     limit_key: { period: "hour" },
@@ -118,7 +117,7 @@ t.test("a rule is created, listed, edited, reset and deleted", async (t) => {
 });
 
 t.test("what is wrong is refused by name, and changes nothing", async (t) => {
-  const before = await admin(url, "GET", "/rate-limits");
+  const before = await admin(url, "GET /rate-limits");
   const minute = { limit_key: { period: "minute" } };
   const table: [string, unknown, RegExp, string | null, number?][] = [
     ["not JSON", "{", /must be a JSON object/, "body"],
@@ -206,7 +205,7 @@ t.test("what is wrong is refused by name, and changes nothing", async (t) => {
     ],
   ];
   for (const [name, body, message, param, status = 400] of table) {
-    const answer = await admin(url, "PUT", "/rate-limits", body);
+    const answer = await admin(url, "PUT /rate-limits", body);
     t.equal(answer.status, status, name);
     t.match(
       answer.body,
@@ -226,14 +225,14 @@ t.test("what is wrong is refused by name, and changes nothing", async (t) => {
     `[${"0.1,".repeat(4000)}1]`,
     { limit_key: { period: [[[]]] } },
   ])
-    t.equal((await admin(url, "PUT", "/rate-limits", body)).status, 400, "a body that no rule has");
-  t.equal((await admin(url, "PUT", "/rate-limits", "x".repeat(20_000))).status, 413);
-  t.match(await admin(url, "POST", "/rate-limits/reset", { confirmation: "yes" }), {
+    t.equal((await admin(url, "PUT /rate-limits", body)).status, 400, "a body that no rule has");
+  t.equal((await admin(url, "PUT /rate-limits", "x".repeat(20_000))).status, 413);
+  t.match(await admin(url, "POST /rate-limits/reset", { confirmation: "yes" }), {
     status: 400,
     body: { message: "confirmation must be reset" },
   });
   t.same(
-    (await admin(url, "GET", "/rate-limits")).body.rate_limits.map((rule) => rule.subject),
+    (await admin(url, "GET /rate-limits")).body.rate_limits.map((rule) => rule.subject),
     before.body.rate_limits.map((rule) => rule.subject),
   );
 });
@@ -262,7 +261,7 @@ t.test("unknown routes and wrong methods say what there is", async (t) => {
 t.test("a request that can't be served consumes nothing", async (t) => {
   const calls = upstream.calls.length;
   const used = async () =>
-    (await admin(url, "GET", "/rate-limits")).body.rate_limits[0]!.requests_used;
+    (await admin(url, "GET /rate-limits")).body.rate_limits[0]!.requests_used;
   const before = await used();
   const table: [string, string | Record<string, unknown>, number, string | null][] = [
     ["not JSON", "{", 400, null],
@@ -293,7 +292,7 @@ t.test("with a master key, everything but health asks for it", async (t) => {
   await guarded.startDaemon();
   const proxy = await guarded.startProxy();
   const master = { authorization: "Bearer master" };
-  t.match(await admin(proxy.ready, "GET", "/rate-limits"), {
+  t.match(await admin(proxy.ready, "GET /rate-limits"), {
     status: 401,
     body: {
       message: "missing credentials",
@@ -303,16 +302,16 @@ t.test("with a master key, everything but health asks for it", async (t) => {
     },
   });
   t.match(
-    await admin(proxy.ready, "GET", "/rate-limits", undefined, { authorization: "Bearer wrong" }),
+    await admin(proxy.ready, "GET /rate-limits", undefined, { authorization: "Bearer wrong" }),
     { status: 401, body: { message: "authentication failed" } },
   );
-  t.match(
-    await admin(proxy.ready, "GET", "/rate-limits", undefined, { authorization: "Basic abc" }),
-    { status: 401, body: { message: /malformed/ } },
-  );
-  t.equal((await admin(proxy.ready, "GET", "/rate-limits", undefined, master)).status, 200);
+  t.match(await admin(proxy.ready, "GET /rate-limits", undefined, { authorization: "Basic abc" }), {
+    status: 401,
+    body: { message: /malformed/ },
+  });
+  t.equal((await admin(proxy.ready, "GET /rate-limits", undefined, master)).status, 200);
   t.equal(
-    (await admin(proxy.ready, "GET", "/rate-limits", undefined, { "x-api-key": "master" })).status,
+    (await admin(proxy.ready, "GET /rate-limits", undefined, { "x-api-key": "master" })).status,
     200,
   );
   const chatAnswer = await chat(proxy.ready);
@@ -341,7 +340,7 @@ t.test("with rate limits disabled nothing is enforced, and the admin API says so
   await disabled.startDaemon();
   const proxy = await disabled.startProxy();
   for (let i = 0; i < 3; i++) t.equal((await chat(proxy.ready)).status, 200);
-  t.match(await admin(proxy.ready, "GET", "/rate-limits"), {
+  t.match(await admin(proxy.ready, "GET /rate-limits"), {
     status: 503,
     body: { code: "feature_unavailable", status_code: 503 },
   });
@@ -381,7 +380,7 @@ t.test("a list of more rules than a page leaves in pieces and is whole", async (
   );
   await site.startDaemon();
   const { ready } = await site.startProxy();
-  const { status, body } = await admin(ready, "GET", "/rate-limits");
+  const { status, body } = await admin(ready, "GET /rate-limits");
   t.equal(status, 200);
   t.same(
     body.rate_limits.map(({ max_requests: cap }) => cap).sort((a, b) => Number(a) - Number(b)),

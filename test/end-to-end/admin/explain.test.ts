@@ -29,7 +29,7 @@ rate_limits:
 const start = 1_767_225_600_000;
 const daemon = await site.startClockedDaemon(start);
 const { ready: url, output } = await site.startProxy();
-const explain = (body: unknown): ReturnType<typeof admin> => admin(url, "POST", "/explain", body);
+const explain = (body: unknown): ReturnType<typeof admin> => admin(url, "POST /explain", body);
 const sluice = (...argv: string[]): ReturnType<typeof run> =>
   run(argv, {
     env: { SLUICE_SOCKET: site.socket, SLUICE_CONFIG: site.configFile },
@@ -38,9 +38,9 @@ const sluice = (...argv: string[]): ReturnType<typeof run> =>
 const refusedMessage = "rate limit exceeded for /team: minute request limit of 3 reached";
 
 t.test(
-  "an explanation says where the next request goes, takes nobody's turn, and consumes nothing",
+  "an explanation says where the next request goes, changes no round robin, and consumes nothing",
   async (t) => {
-    await admin(url, "PUT", "/rate-limits", {
+    await admin(url, "PUT /rate-limits", {
       user_path: "/team",
       limit_key: { period: "minute" },
       max_requests: 3,
@@ -257,7 +257,7 @@ t.test(
       ((await (await fetch(`${url}/health`)).json()) as { limiter: { inert_rules: number } })
         .limiter.inert_rules;
     t.equal(await health(), 1);
-    const { body } = await admin(url, "PUT", "/rate-limits", {
+    const { body } = await admin(url, "PUT /rate-limits", {
       scope: "model",
       subject: "gpt-5",
       limit_key: { period: "minute" },
@@ -272,7 +272,7 @@ t.test(
     const status = (await sluice("status")).out;
     t.match(status, /\n {2}inert rules +2\n/);
     t.match(status, /\n {2}inert +.*provider three hour: no provider three is configured/);
-    await admin(url, "DELETE", "/rate-limits", {
+    await admin(url, "DELETE /rate-limits", {
       scope: "model",
       subject: "GPT-5",
       limit_key: { period: "minute" },

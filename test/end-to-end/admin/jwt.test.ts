@@ -102,11 +102,11 @@ rate_limits:
     );
 
     t.equal((await call(url, masterKey)).status, 200);
-    const { status, body } = await admin(url, "GET", "/rate-limits", undefined, {
+    const { status, body } = await admin(url, "GET /rate-limits", undefined, {
       authorization: `Bearer ${token}`,
     });
     t.match([status, body], [403, { type: "permission_error", code: null }]);
-    const listed = await admin(url, "GET", "/rate-limits", undefined, {
+    const listed = await admin(url, "GET /rate-limits", undefined, {
       authorization: `Bearer ${masterKey}`,
     });
     t.match(
@@ -184,7 +184,7 @@ rate_limits:
     t.equal(
       (await call(away.ready, await old.sign({ ...claims, iss: "other" }))).status,
       401,
-      "a token of nobody's is still wrong",
+      "a token of an unknown issuer is still wrong",
     );
     await away.kill("SIGTERM");
     t.match(away.output(), /can't be loaded: its tokens get 503/);
@@ -194,7 +194,7 @@ rate_limits:
     const url = proxy.ready;
     t.equal((await call(url, null)).status, 401, "the gateway isn't open");
     t.equal((await call(url, null, {}, "/v1/models")).status, 401);
-    t.equal((await admin(url, "GET", "/rate-limits")).status, 401);
+    t.equal((await admin(url, "GET /rate-limits")).status, 401);
     t.equal((await call(url, token)).status, 200);
     t.equal((await call(url, token, {}, "/v1/models")).status, 200);
     keyServer.keys = keySet(next);
@@ -204,7 +204,7 @@ rate_limits:
     t.equal(
       (await call(url, await next.sign({ ...claims, jti: "3" }))).status,
       200,
-      "the key server's outage is nobody's",
+      "the key server's outage fails no request",
     );
     await proxy.kill("SIGTERM");
     t.match(proxy.output(), /"open":false/);

@@ -55,7 +55,7 @@ async function issue(
   body: object,
   headers: Record<string, string> = byMaster,
 ): Promise<Issued> {
-  const answer = await admin(url, "POST", "/auth-keys", body, headers);
+  const answer = await admin(url, "POST /auth-keys", body, headers);
   if (answer.status !== 201) throw new Error(JSON.stringify(answer));
   return answer.body as unknown as Issued;
 }
@@ -70,7 +70,7 @@ async function deactivate(url: string, id: string): Promise<number> {
 }
 
 function list(url: string): Promise<readonly Record<string, unknown>[]> {
-  return admin(url, "GET", "/auth-keys", undefined, byMaster).then(
+  return admin(url, "GET /auth-keys", undefined, byMaster).then(
     ({ body }) => body as unknown as readonly Record<string, unknown>[],
   );
 }
@@ -122,7 +122,7 @@ t.test(
     }
     t.equal((await call(url, null, { headers: { "x-api-key": key.value } })).status, 200);
     t.equal((await call(url, key.value, { path: "/v1/models" })).status, 200);
-    t.match((await admin(url, "GET", "/rate-limits", undefined, byMaster)).body.rate_limits, [
+    t.match((await admin(url, "GET /rate-limits", undefined, byMaster)).body.rate_limits, [
       { subject: "/team", requests_used: 4 },
     ]);
 
@@ -160,7 +160,7 @@ t.test(
       { id: "key_1", status: "deactivated", active: false },
     ]);
     t.equal(await deactivate(url, "key_1"), 204, "once more");
-    t.match(await admin(url, "POST", "/auth-keys/key_9/deactivate", undefined, byMaster), {
+    t.match(await admin(url, "POST /auth-keys/key_9/deactivate", undefined, byMaster), {
       status: 404,
       body: {
         type: "not_found_error",
@@ -169,7 +169,7 @@ t.test(
         status_code: 404,
       },
     });
-    t.match(await admin(url, "POST", "/auth-keys", { user_path: "/a", expires: "x" }, byMaster), {
+    t.match(await admin(url, "POST /auth-keys", { user_path: "/a", expires: "x" }, byMaster), {
       status: 400,
       body: {
         param: "expires",
@@ -206,7 +206,7 @@ t.test(
       "its id": good.id,
       "no key at all": "sk-nothing",
     };
-    const told: string[] = [];
+    const answers: string[] = [];
     for (const [name, token] of Object.entries(wrong)) {
       const requests = [
         {},
@@ -219,9 +219,9 @@ t.test(
       ];
       for (const request of requests) {
         const { status, body, headers } = await call(url, token, request);
-        told.push(JSON.stringify([status, body, headers.get("www-authenticate")]));
+        answers.push(JSON.stringify([status, body, headers.get("www-authenticate")]));
       }
-      const { status, body } = await admin(url, "GET", "/auth-keys", undefined, {
+      const { status, body } = await admin(url, "GET /auth-keys", undefined, {
         authorization: `Bearer ${token}`,
       });
       t.match(
@@ -231,7 +231,7 @@ t.test(
       );
     }
     t.same(
-      [...new Set(told)],
+      [...new Set(answers)],
       [
         JSON.stringify([
           401,
@@ -250,7 +250,7 @@ t.test(
     t.equal(
       (await call(url, good.value, { body: "{" })).status,
       400,
-      "who may call is told what is wrong",
+      "an authorized caller learns what is wrong",
     );
     t.equal((await call(url, good.value, { body: "x".repeat(1_100_000) })).status, 413);
     t.equal(
@@ -266,7 +266,7 @@ t.test(
       ["POST", "/explain"],
     ] as const) {
       t.match(
-        await admin(url, method, path, method === "POST" ? {} : undefined, {
+        await admin(url, `${method} ${path}`, method === "POST" ? {} : undefined, {
           authorization: `Bearer ${good.value}`,
         }),
         { status: 403, body: { type: "permission_error", code: null } },
@@ -336,7 +336,7 @@ t.test(
       t.equal(
         (await call(ready, newKey().value)).status,
         401,
-        "a managed key that nobody knows isn't nobody",
+        "an unknown managed key isn't an anonymous caller",
       );
     }
     const key = await issue(first.ready, { user_path: "/team" }, {});
@@ -351,12 +351,12 @@ t.test(
       });
       t.equal((await call(ready, null, { path: "/v1/models" })).status, 401);
       t.equal((await call(ready, key.value)).status, 200);
-      t.match(await admin(ready, "GET", "/auth-keys"), {
+      t.match(await admin(ready, "GET /auth-keys"), {
         status: 403,
         body: { message: /master key/ },
       });
       t.match(
-        await admin(ready, "GET", "/auth-keys", undefined, {
+        await admin(ready, "GET /auth-keys", undefined, {
           authorization: `Bearer ${key.value}`,
         }),
         { status: 403 },
@@ -384,7 +384,7 @@ t.test(
 );
 
 t.test(
-  "beyond loopback a gateway without a master key starts once it has a key, and lets nobody in without one",
+  "beyond loopback a gateway without a master key starts once it has a key, and refuses every caller without one",
   async (t) => {
     const site = makeSite(t, "server: { host: 0.0.0.0 }\n");
     const daemon = await site.startDaemon();
@@ -422,7 +422,7 @@ t.test(
       t.match(
         await call(url, newKey().value),
         { status: 503 },
-        "and so is a wrong one: nobody knows",
+        "and so is a wrong one: it can't be checked",
       );
       t.equal((await call(url, masterKey)).status, mode === "open" ? 200 : 503);
       t.equal((await call(url, "sk-nothing")).status, 401);
@@ -431,7 +431,7 @@ t.test(
 );
 
 t.test(
-  "after a session no key, hash or token is in a log line or, in plain, in the store; the log tells the key's id",
+  "after a session no key, hash or token is in a log line or, in plain, in the store; the log names the key's id",
   async (t) => {
     const site = makeSite(t, limited);
     const daemon = await site.startDaemon();
@@ -463,7 +463,7 @@ t.test(
       await call(url, value, { body: "{" });
       await call(url, value, { path: "/v1/models" });
       await call(url, value, { path: `/v1/${value}` });
-      await admin(url, "GET", "/auth-keys", undefined, { authorization: `Bearer ${value}` });
+      await admin(url, "GET /auth-keys", undefined, { authorization: `Bearer ${value}` });
       await fetch(`${url}/admin/auth-keys/${value}/deactivate`, {
         method: "POST",
         headers: byMaster,
@@ -487,7 +487,7 @@ t.test(
           ),
           { key: id, verdict: { admitted: true } },
         );
-      t.match(await admin(url, "POST", "/explain", { key: value, model: "sim-fast" }, byMaster), {
+      t.match(await admin(url, "POST /explain", { key: value, model: "sim-fast" }, byMaster), {
         status: 200,
         body: { key: id },
       });

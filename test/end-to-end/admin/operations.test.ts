@@ -1,6 +1,6 @@
 /**
- * SPEC "Effects of operations on a rule's counters" through real processes: over HTTP, and again
- * after SIGTERM and after kill −9 of the daemon.
+ * The effects of operations on a rule's counters (docs/http-api.md) through real processes: over
+ * HTTP, and again after SIGTERM and after kill −9 of the daemon.
  */
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
@@ -32,7 +32,7 @@ const url = proxy.ready;
 const put = async (body: Record<string, unknown>): Promise<void> =>
   void t.equal(
     (
-      await admin(url, "PUT", "/rate-limits", {
+      await admin(url, "PUT /rate-limits", {
         limit_key: { period: "day" },
         max_requests: 100,
         max_tokens: 1000,
@@ -42,7 +42,7 @@ const put = async (body: Record<string, unknown>): Promise<void> =>
     200,
   );
 const remove = (body: Record<string, unknown>): Promise<AdminAnswer> =>
-  admin(url, "DELETE", "/rate-limits", { limit_key: { period: "day" }, ...body });
+  admin(url, "DELETE /rate-limits", { limit_key: { period: "day" }, ...body });
 
 async function use(path: string, times: number): Promise<void> {
   for (let i = 0; i < times; i++) await (await chat(url, { path })).arrayBuffer();
@@ -53,7 +53,7 @@ async function use(path: string, times: number): Promise<void> {
  * by explaining them.
  */
 async function counted(): Promise<string[]> {
-  const { body } = await admin(url, "GET", "/rate-limits");
+  const { body } = await admin(url, "GET /rate-limits");
   const lines = body.rate_limits
     .filter((rule) => rule["per_child"] === false)
     .map(
@@ -61,7 +61,7 @@ async function counted(): Promise<string[]> {
         `${rule.subject} ${String(rule["period_label"])}: ${rule.requests_used}, ${rule.tokens_used}, ${rule.in_flight}`,
     );
   for (const child of ["/kids/ann", "/kids/bob", "/split/ann"]) {
-    const { body: explained } = await admin(url, "POST", "/explain", {
+    const { body: explained } = await admin(url, "POST /explain", {
       user_path: child,
       model: "test/model",
     });
@@ -112,7 +112,7 @@ t.test("each operation has its effect and keeps it across restarts", async (t) =
   await remove({ user_path: "/gone" });
   await remove({ user_path: "/again" });
   await put({ user_path: "/again" });
-  await admin(url, "POST", "/rate-limits/reset-one", {
+  await admin(url, "POST /rate-limits/reset-one", {
     scope: "user_path",
     subject: "/one",
     period: "day",
@@ -139,7 +139,7 @@ t.test("each operation has its effect and keeps it across restarts", async (t) =
 t.test(
   "a template that is reset clears every child, one that is deleted and made again too; so it stays",
   async (t) => {
-    await admin(url, "POST", "/rate-limits/reset-one", {
+    await admin(url, "POST /rate-limits/reset-one", {
       scope: "user_path",
       subject: "/kids",
       period: "day",
@@ -172,7 +172,7 @@ t.test(
         .concat(Array<string>(6).fill(""))
         .map((line) => (line === "" ? /./ : line)),
     );
-    await admin(url, "POST", "/rate-limits/reset", { confirmation: "reset" });
+    await admin(url, "POST /rate-limits/reset", { confirmation: "reset" });
     const zero = (await counted()).map((line) => line.replace(/: .*/, ": 0, 0, 0"));
     t.same(
       await counted(),

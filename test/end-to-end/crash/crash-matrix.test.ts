@@ -1,5 +1,5 @@
 /**
- * The crash matrix (CONTRACT section 10; docs/crashes.md): whatever dies, however, and whenever,
+ * The crash matrix (docs/crashes.md): whatever dies, however, and whenever,
  * the gauges are right, no token is lost or counted twice, and no limit is exceeded. The cells of
  * one moment are played one after the other by the same daemon and proxies, or what was started in
  * their place, so what was counted before a crash is judged after every later one, too. With
@@ -157,7 +157,7 @@ function judgeLife(t: Test, { relay, fate }: Life, sent: readonly Sent[]): void 
     .filter(({ estimated }) => !estimated)
     .map(({ tokens }) => tokens)
     .sort();
-  const told = sent
+  const reported = sent
     .filter(({ tokens, left }) => tokens !== null && !left)
     .map(({ tokens }) => tokens!)
     .sort();
@@ -167,7 +167,7 @@ function judgeLife(t: Test, { relay, fate }: Life, sent: readonly Sent[]): void 
       sent.filter(({ executed }) => executed).length,
       "one settle for each request that was executed",
     );
-    t.same(settled, told, "every token that a provider told, once");
+    t.same(settled, reported, "every token that a provider reported, once");
     t.equal(
       settles.filter(({ estimated }) => estimated).length,
       sent.filter(({ left }) => left).length,
@@ -177,9 +177,9 @@ function judgeLife(t: Test, { relay, fate }: Life, sent: readonly Sent[]): void 
   }
   t.equal(new Set(settled).size, settled.length, "none twice");
   t.same(
-    settled.filter((tokens) => !told.includes(tokens)),
+    settled.filter((tokens) => !reported.includes(tokens)),
     [],
-    "none that no provider told",
+    "none that no provider reported",
   );
   t.same(
     sent.filter(({ whole, tokens }) => whole && !settled.includes(tokens!)),

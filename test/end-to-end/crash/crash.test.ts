@@ -1,5 +1,6 @@
 /**
- * CONTRACT section 10 with real processes: whoever dies, nothing is leaked, lost or counted twice.
+ * Crashes with real processes (docs/crashes.md): whichever dies, nothing is leaked, lost or counted
+ * twice.
  */
 import { spawnSync } from "node:child_process";
 import t, { type Test } from "tap";
@@ -26,7 +27,7 @@ rate_limits:
         - { period: concurrent, max_requests: 1000 }
 `;
 
-/** Longer than any start of a daemon on a busy machine: whoever asks meanwhile waits for it. */
+/** Longer than any start of a daemon on a busy machine: requests meanwhile wait for it. */
 const patient = "limiter: { deadline_ms: 30000 }\n";
 
 async function begin(t: Test, extra = patient, env: Record<string, string> = {}) {
@@ -218,12 +219,12 @@ t.test(
     t.match(await until(health, ({ status }) => status === "ok"), {
       limiter: { store_failing: null },
     });
-    const told = (text: string): number => daemon.output().split(text).length - 1;
+    const timesLogged = (text: string): number => daemon.output().split(text).length - 1;
     await until(
-      async () => told("the store can be written again"),
+      async () => timesLogged("the store can be written again"),
       (times) => times === 1,
     );
-    t.equal(told("the store can't be written"), 1);
+    t.equal(timesLogged("the store can't be written"), 1);
     t.match(
       daemon.output(),
       /"level":"warn".*"seconds":\d+,"msg":"the store can be written again"/,

@@ -110,11 +110,11 @@ await site.startClockedDaemon(nowMs);
 const proxies: Part[] = [];
 
 async function replaceRules(url: string, rules: readonly OracleRule[]): Promise<void> {
-  const { body } = await admin(url, "GET", "/rate-limits");
+  const { body } = await admin(url, "GET /rate-limits");
   for (const { scope, subject, period_seconds } of body.rate_limits)
-    await admin(url, "DELETE", "/rate-limits", { scope, subject, limit_key: { period_seconds } });
+    await admin(url, "DELETE /rate-limits", { scope, subject, limit_key: { period_seconds } });
   for (const { scope, subject, periodSeconds, maxRequests, perChild } of rules) {
-    const { status } = await admin(url, "PUT", "/rate-limits", {
+    const { status } = await admin(url, "PUT /rate-limits", {
       scope,
       subject,
       limit_key: { period_seconds: periodSeconds },
@@ -182,7 +182,7 @@ for (const count of [1, 4, 16]) {
       t.equal(
         calls.length,
         open.length,
-        `${item.name}: the provider was called for those admitted, and for nobody else`,
+        `${item.name}: the provider was called for admitted requests only`,
       );
       for (const { response } of calls) response.end(`${usageChunk(3)}data: [DONE]\n\n`);
       await Promise.all(open.map((response) => response.text()));
@@ -201,7 +201,7 @@ t.test(
       { path: "/edge", most: 96 },
       { path: "/slots", most: 10 },
     ]) {
-      await admin(url, "PUT", "/budgets", {
+      await admin(url, "PUT /budgets", {
         user_path: path,
         budget_key: { period: "daily" },
         amount: 0.5,

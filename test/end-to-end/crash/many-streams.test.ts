@@ -62,13 +62,10 @@ t.test(
   },
 );
 
-t.test(
-  "when the provider dies, each client is told by a cut, and every slot is free",
-  async (t) => {
-    await clients.open(url, streams);
-    t.equal(await inFlight(), streams);
-    await provider.close();
-    t.same(await clients.ended(), { ...none, cut: streams });
-    await until(inFlight, (now) => now === 0);
-  },
-);
+t.test("when the provider dies, each client's stream is cut, and every slot is free", async (t) => {
+  await clients.open(url, streams);
+  t.equal(await inFlight(), streams);
+  await provider.close();
+  t.same(await clients.ended(), { ...none, cut: streams });
+  await until(inFlight, (now) => now === 0);
+});

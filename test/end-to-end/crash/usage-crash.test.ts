@@ -84,7 +84,7 @@ const urls = (await Promise.all(relays.map(({ socket }) => site.startProxy(socke
 const url = urls[0]!;
 
 async function newKey(path: string, labels: readonly string[]): Promise<Sender> {
-  const { body } = await admin(url, "POST", "/auth-keys", { user_path: path, labels }, byMaster);
+  const { body } = await admin(url, "POST /auth-keys", { user_path: path, labels }, byMaster);
   return { path, key: { id: String(body["id"]), value: String(body["value"]), labels } };
 }
 
@@ -101,8 +101,7 @@ const senders: readonly Sender[] = [
 ];
 await admin(
   url,
-  "PUT",
-  "/budgets/settings",
+  "PUT /budgets/settings",
   { daily_reset_hour: 6, daily_reset_minute: 45 },
   byMaster,
 );

@@ -30,7 +30,7 @@ const site = makeSite(t, config);
 const daemon = await site.startDaemon();
 const proxy = await site.startProxy();
 
-interface Told {
+interface CacheAnswer {
   readonly status: number;
   readonly cache: string | null;
   readonly headers: Headers;
@@ -50,7 +50,7 @@ async function ask(
     headers?: Record<string, string>;
     [field: string]: unknown;
   } = {},
-): Promise<Told> {
+): Promise<CacheAnswer> {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: { ...byMaster, "x-sluice-user-path": path, ...headers },
@@ -90,7 +90,7 @@ t.test(
       t.equal(again.headers.get("x-ratelimit-limit-requests"), null, "it had no admission");
     }
     t.equal(upstream.calls.length - before, 1);
-    const rules = await admin(proxy.ready, "GET", "/rate-limits", undefined, byMaster);
+    const rules = await admin(proxy.ready, "GET /rate-limits", undefined, byMaster);
     t.match(rules.body.rate_limits, [
       { subject: "/team", requests_used: 1, tokens_used: 100, in_flight: 0 },
     ]);
@@ -266,7 +266,7 @@ t.test("an answer stays on its user path, and a key is judged before it gets one
   const keys = await Promise.all(
     ["/b", "/b", "/c"].map(
       async (path) =>
-        (await admin(proxy.ready, "POST", "/auth-keys", { name: "k", user_path: path }, byMaster))
+        (await admin(proxy.ready, "POST /auth-keys", { name: "k", user_path: path }, byMaster))
           .body as unknown as { id: string; value: string },
     ),
   );

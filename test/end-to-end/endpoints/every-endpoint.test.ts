@@ -146,7 +146,7 @@ async function ask(
 /** The requests that were counted, once no slot is held. */
 async function counted(): Promise<number> {
   const rules = await until(
-    async () => (await admin(proxy.ready, "GET", "/rate-limits")).body.rate_limits,
+    async () => (await admin(proxy.ready, "GET /rate-limits")).body.rate_limits,
     (now) => now.every(({ in_flight }) => in_flight === 0),
   );
   return rules.find(({ period_seconds }) => period_seconds === ageSeconds)!.requests_used;
@@ -163,9 +163,7 @@ for (const { path, type, body, subject, named } of endpoints) {
       const refused = async (
         what: string,
         sent: { type?: string; body: string },
-        status: number,
-        param: string | null,
-        message: RegExp,
+        ...[status, param, message]: readonly [number, string | null, RegExp]
       ): Promise<void> => {
         const { status: answered, error } = await ask(path, { type, ...sent });
         t.equal(answered, status, what);
@@ -286,53 +284,50 @@ for (const { path, type, body, subject, named } of endpoints) {
     },
   );
 
-  t.test(
-    `${path}: what its provider does wrong is told with its status, in the client's dialect`,
-    async (t) => {
-      const types: Readonly<Record<number, string>> = {
-        400: "invalid_request_error",
-        401: "authentication_error",
-        403: isMessages(path) ? "permission_error" : "authentication_error",
-        404: "not_found_error",
-        422: "invalid_request_error",
-        429: "rate_limit_error",
-        500: isMessages(path) ? "api_error" : "provider_error",
-        503: isMessages(path) ? "api_error" : "provider_error",
-      };
-      for (const [status, named] of Object.entries(types)) {
-        api.intercept = (_, response) =>
-          reply(
-            response,
-            Number(status),
-            { error: { message: "so it is", type: "whatever", code: "c", param: "p" } },
-            { "retry-after": "9" },
-          );
-        const answer = await ask(path, { type, body });
-        t.match(answer, {
-          status: Number(status),
-          error: {
-            type: named,
-            message: "so it is",
-            ...(isMessages(path) ? {} : { code: "c", param: "p", provider: "openai" }),
-          },
-        });
-        t.equal(answer.headers.get("retry-after"), "9");
-      }
-      api.intercept = (request) => request.socket.destroy();
-      t.match(await ask(path, { type, body }), {
-        status: 502,
-        error: { message: /^provider (openai|claude) can't be reached/ },
-      });
+  t.test(`${path}: its provider's errors keep their status, in the client's dialect`, async (t) => {
+    const types: Readonly<Record<number, string>> = {
+      400: "invalid_request_error",
+      401: "authentication_error",
+      403: isMessages(path) ? "permission_error" : "authentication_error",
+      404: "not_found_error",
+      422: "invalid_request_error",
+      429: "rate_limit_error",
+      500: isMessages(path) ? "api_error" : "provider_error",
+      503: isMessages(path) ? "api_error" : "provider_error",
+    };
+    for (const [status, named] of Object.entries(types)) {
       api.intercept = (_, response) =>
-        void response.writeHead(302, { location: "http://elsewhere.example/" }).end();
-      t.match(await ask(path, { type, body }), {
-        status: 502,
-        error: { message: /answered 302 Found/ },
+        reply(
+          response,
+          Number(status),
+          { error: { message: "so it is", type: "whatever", code: "c", param: "p" } },
+          { "retry-after": "9" },
+        );
+      const answer = await ask(path, { type, body });
+      t.match(answer, {
+        status: Number(status),
+        error: {
+          type: named,
+          message: "so it is",
+          ...(isMessages(path) ? {} : { code: "c", param: "p", provider: "openai" }),
+        },
       });
-      t.equal((await ask(path, { type, body })).status, 200, "and it is asked again");
-      t.type(await counted(), "number", "no slot is held");
-    },
-  );
+      t.equal(answer.headers.get("retry-after"), "9");
+    }
+    api.intercept = (request) => request.socket.destroy();
+    t.match(await ask(path, { type, body }), {
+      status: 502,
+      error: { message: /^provider (openai|claude) can't be reached/ },
+    });
+    api.intercept = (_, response) =>
+      void response.writeHead(302, { location: "http://elsewhere.example/" }).end();
+    t.match(await ask(path, { type, body }), {
+      status: 502,
+      error: { message: /answered 302 Found/ },
+    });
+    t.equal((await ask(path, { type, body })).status, 200, "and it is asked again");
+    t.type(await counted(), "number", "no slot is held");
+  });
 }
 
 t.test(
@@ -340,8 +335,8 @@ t.test(
   async (t) => {
     for (const { path, type, body } of endpoints) {
       if (type !== json) continue;
-      for (const said of ["application/x-www-form-urlencoded", "text/plain;charset=UTF-8"]) {
-        t.equal((await ask(path, { type: said, body })).status, 200, path);
+      for (const sentType of ["application/x-www-form-urlencoded", "text/plain;charset=UTF-8"]) {
+        t.equal((await ask(path, { type: sentType, body })).status, 200, path);
         t.equal(api.last().headers["content-type"], json, path);
       }
     }

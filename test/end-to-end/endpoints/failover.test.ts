@@ -344,7 +344,7 @@ t.test("a client that leaves takes its request with it: no other target is tried
 });
 
 t.test(
-  "when all fail the client is told what helps it most, from the target that said so",
+  "when all fail the client gets the most helpful error, from the target that sent it",
   async (t) => {
     const table: readonly (readonly [
       one: (call: ReceivedCall) => void,
@@ -395,7 +395,7 @@ t.test(
           response.headers.get("retry-after"),
         ],
         [503, "one/a", "7"],
-        `${model}: what a target said, not that the other can't be reached`,
+        `${model}: a target's own error, not that the other can't be reached`,
       );
       t.match(await logged(response), { status: 503, target: "one/a", tries: 2 });
       t.match(await recorded(response), [{ status: 503, provider: "one", model: "a" }]);
@@ -405,9 +405,9 @@ t.test(
 );
 
 t.test(
-  "when the others have no capacity the client is told of the failure, not of our limits",
+  "when the others have no capacity the client gets the failure, not our limits",
   async (t) => {
-    await admin(url, "PUT", "/rate-limits", {
+    await admin(url, "PUT /rate-limits", {
       user_path: "/",
       limit_key: { period: "concurrent" },
       max_requests: 9,

@@ -248,7 +248,7 @@ t.test(
 );
 
 t.test(
-  "what tells no usage is estimated where it is a known call, else nothing is charged; what is only fetched is never",
+  "an answer without usage is estimated for a known call, else not charged; a plain fetch is never charged",
   async (t) => {
     upstream.answer = (received) => replyJson(received, { choices: [] });
     const used = async (ask: () => Promise<Response>): Promise<number> => {
@@ -264,7 +264,7 @@ t.test(
 );
 
 t.test(
-  "all rules hold: a full path, a full model, and the wait is told; the provider isn't called",
+  "all rules hold: an exhausted path or model answers with its wait; the provider isn't called",
   async (t) => {
     upstream.answer = (received) => replyJson(received, {});
     t.equal((await post("/p/test/v1/any", {}, { "x-sluice-user-path": "/full" })).status, 200);
@@ -388,7 +388,7 @@ t.test(
 );
 
 t.test(
-  "a provider that dies is told to the client: an error before its answer, a cut within it",
+  "when a provider dies the client gets an error before the answer, a cut within it",
   async (t) => {
     upstream.answer = ({ request }) => void request.socket.destroy();
     const early = await fetch(`${url}/p/test/v1/any`);
@@ -415,7 +415,7 @@ t.test(
     t.equal(
       (await fetch(`${url}/p/test/v1/any`)).status,
       502,
-      "and so is a protocol that nobody asked for",
+      "and so is a protocol that wasn't requested",
     );
     await atRest();
   },

@@ -46,7 +46,7 @@ const { port } = new URL(proxy.ready);
 const bearer = { authorization: `Bearer ${master}` };
 
 const rule = async (subject: string, period: number) =>
-  (await admin(proxy.ready, "GET", "/rate-limits", undefined, bearer)).body.rate_limits.find(
+  (await admin(proxy.ready, "GET /rate-limits", undefined, bearer)).body.rate_limits.find(
     (item) => item.subject === subject && item.period_seconds === period,
   )!;
 const atRest = () =>
@@ -69,20 +69,26 @@ function open(
   return socket;
 }
 
-const listening = new WeakMap<WebSocket, { readonly said: string[]; changed: () => void }>();
+const listening = new WeakMap<WebSocket, { readonly messages: string[]; changed: () => void }>();
 /** The next messages of a session, as texts. */
 async function messages(socket: WebSocket, count: number): Promise<string[]> {
-  let heard = listening.get(socket);
-  if (heard === undefined) {
-    const fresh = { said: [] as string[], changed: (): void => {} };
+  let inbox = listening.get(socket);
+  if (inbox === undefined) {
+    const fresh = { messages: [] as string[], changed: (): void => {} };
     socket.on("message", (message: Buffer) => {
-      fresh.said.push(message.toString());
+      fresh.messages.push(message.toString());
       fresh.changed();
     });
-    listening.set(socket, (heard = fresh));
+    inbox = fresh;
+    listening.set(socket, inbox);
   }
-  while (heard.said.length < count) await new Promise<void>((resolve) => (heard.changed = resolve));
-  return heard.said.splice(0, count);
+  const { messages: arrived } = inbox;
+  while (arrived.length < count) {
+    await new Promise<void>((resolve) => {
+      inbox.changed = resolve;
+    });
+  }
+  return inbox.messages.splice(0, count);
 }
 
 /** The plain answer to a handshake. */
@@ -179,7 +185,7 @@ t.test(
   },
 );
 
-t.test("compression is asked of nobody, so that frames can be read", async (t) => {
+t.test("compression is never offered, so that frames can be read", async (t) => {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime?model=gpt-realtime`, {
     headers: bearer,
     perMessageDeflate: true,
@@ -306,7 +312,7 @@ t.test(
   },
 );
 
-t.test("all that is said passes unaltered: large, binary, in pieces, pings", async (t) => {
+t.test("every message passes unaltered: large, binary, in pieces, pings", async (t) => {
   const socket = open("/v1/realtime?model=gpt-realtime");
   const peer = await realtime.next();
   await once(socket, "open");
@@ -360,7 +366,7 @@ t.test("a response that is cut is charged with what was seen of it, as an estima
   const socket = open("/v1/realtime?model=gpt-realtime");
   const { socket: peer } = await realtime.next();
   await once(socket, "open");
-  for (const said of [created, done(10, 5), created, delta("x".repeat(400))]) peer.send(said);
+  for (const sent of [created, done(10, 5), created, delta("x".repeat(400))]) peer.send(sent);
   await messages(socket, 4);
   socket.terminate();
   await atRest();

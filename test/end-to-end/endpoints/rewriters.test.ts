@@ -1,5 +1,6 @@
 /**
- * Request rewriters through real processes: what reaches the provider, and what usage tells of it.
+ * Request rewriters through real processes: what reaches the provider, and what usage reports about
+ * it.
  */
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
@@ -58,7 +59,7 @@ const code = "```\\na  b\\n\\n\\n```";
 const system = '{"role":"system","content":"Be kind."}';
 
 t.test(
-  "a prompt goes to the provider without what was taken out, and with all the rest; usage tells what that saved",
+  "a prompt goes to the provider without what was taken out, and with all the rest; usage shows what that saved",
   async (t) => {
     upstream.answer = (call) => replyCompletion(call, 1000);
     const body = `{"seed":12345678901234567890,"model":"priced","messages":[${system},{"role":"user","content":"a    b${"  ".repeat(100)}c\\n${code}"},${system},{"role":"tool","tool_call_id":"1","content":"{ \\"b\\" : 1.0 }"}], "n":1}`;

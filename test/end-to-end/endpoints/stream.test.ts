@@ -121,7 +121,7 @@ t.test("a client that leaves takes its upstream with it, and what it saw is char
   await proxy.printed(/"outcome":"client_gone".*"estimated":true/);
 });
 
-t.test("a provider that dies in mid-stream is told to the client as a cut response", async (t) => {
+t.test("a provider that dies in mid-stream cuts the client's response", async (t) => {
   upstream.answer = (call) => {
     beginStream(call).write(chunk("half"), () => call.response.destroy());
   };

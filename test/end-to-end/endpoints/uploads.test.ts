@@ -35,7 +35,7 @@ const piece = Buffer.alloc(50_000, 7);
 /** No slot is held, and no file. */
 async function atRest(): Promise<void> {
   await until(
-    async () => (await admin(url, "GET", "/rate-limits")).body.rate_limits,
+    async () => (await admin(url, "GET /rate-limits")).body.rate_limits,
     (rules) => rules.every(({ in_flight }) => in_flight === 0),
   );
   const directory = `/proc/${proxy.child.pid}/fd`;
@@ -64,7 +64,7 @@ const beginnings = {
 };
 
 t.test(
-  "one that is too large is refused, whether it said so or not, and its connection ends",
+  "one that is too large is refused, with or without a content-length, and its connection ends",
   async (t) => {
     const asked = Object.entries(beginnings).flatMap(([what, beginning]) =>
       [null, bytesMax + 100_000].map((length) => ({ what, length, ...beginning })),
@@ -73,8 +73,8 @@ t.test(
       asked.map(async ({ what, length, path, begin }) => {
         const upload = beginUpload(url, path, length);
         await upload.send(begin);
-        // It goes on for a while whatever it is told, as clients do that write all before they
-        // read.
+        // It keeps sending for a while whatever the answer, as clients do that write all before
+        // they read.
         for (
           let sent = begin.length;
           sent + piece.length < bytesMax + 100_000;
@@ -85,7 +85,7 @@ t.test(
         t.same(
           [status, closes],
           [413, true],
-          `${what}, ${length === null ? "of no told length" : "by its own word"}`,
+          `${what}, ${length === null ? "without a content-length" : "with a content-length"}`,
         );
         t.match(JSON.parse(body), {
           error: {
@@ -116,7 +116,7 @@ t.test(
       await upload.send(begin);
       for (let i = 0; i < 12; i++) await upload.send(piece);
       if (what === "a recording, the model last") {
-        // It waits for its model on disk: nobody has been asked.
+        // It waits for its model on disk: no provider has been called.
         await until(
           async () => readdirSync(`/proc/${proxy.child.pid}/fd`),
           (open) =>
@@ -141,31 +141,28 @@ t.test(
   },
 );
 
-t.test(
-  "a provider that answers before the end is heard by a client that is still sending",
-  async (t) => {
-    const table = [
-      {
-        ...beginnings["a recording, the model first"],
-        status: 401,
-        body: { error: { message: "not you" } },
-      },
-      { ...beginnings["a file"], status: 200, body: { text: "enough" } },
-    ];
-    for (const { path, begin, status, body } of table) {
-      api.intercept = (request, response) =>
-        void request.once("data", () => reply(response, status, body));
-      const upload = beginUpload(url, path, bytesMax);
-      await upload.send(begin);
-      for (let i = 0; i < 30; i++) if (!(await upload.send(piece))) break;
-      const answer = await upload.answer();
-      t.same([answer.status, answer.closes], [status, true], `${status} at ${path}`);
-      t.match(JSON.parse(answer.body), body);
-      upload.leave();
-      await atRest();
-    }
-  },
-);
+t.test("a provider's early answer reaches a client that is still sending", async (t) => {
+  const table = [
+    {
+      ...beginnings["a recording, the model first"],
+      status: 401,
+      body: { error: { message: "not you" } },
+    },
+    { ...beginnings["a file"], status: 200, body: { text: "enough" } },
+  ];
+  for (const { path, begin, status, body } of table) {
+    api.intercept = (request, response) =>
+      void request.once("data", () => reply(response, status, body));
+    const upload = beginUpload(url, path, bytesMax);
+    await upload.send(begin);
+    for (let i = 0; i < 30; i++) if (!(await upload.send(piece))) break;
+    const answer = await upload.answer();
+    t.same([answer.status, answer.closes], [status, true], `${status} at ${path}`);
+    t.match(JSON.parse(answer.body), body);
+    upload.leave();
+    await atRest();
+  }
+});
 
 t.test(
   "a recording that is whole when its target fails goes to the next one; one that has passed doesn't",
@@ -182,26 +179,26 @@ t.test(
       {
         what: "small",
         form: Buffer.from(`${fields}${formFile}ID3${formEnd}`),
-        heard: Buffer.from("ID3"),
+        expected: Buffer.from("ID3"),
       },
       {
         what: "large, on disk until its model came",
         form: Buffer.concat([Buffer.from(formFile), large, Buffer.from(`\r\n${fields}--B--\r\n`)]),
-        heard: large,
+        expected: large,
       },
       {
         what: "large, on its way",
         form: Buffer.concat([Buffer.from(`${fields}${formFile}`), large, Buffer.from(formEnd)]),
-        heard: null,
+        expected: null,
       },
     ];
-    for (const { what, form, heard } of table) {
+    for (const { what, form, expected } of table) {
       api.intercept = (request, response) =>
         void request
           .resume()
           .on("end", () => reply(response, 500, { error: { message: "out of order" } }));
       const response = await transcribe(form);
-      if (heard === null)
+      if (expected === null)
         t.match(
           [response.status, await response.json()],
           [500, { error: { message: "out of order", provider: "test" } }],
@@ -213,7 +210,7 @@ t.test(
             response.headers.get("x-sluice-target"),
             ((await response.json()) as { text: string }).text,
           ],
-          ["other/another-test", `another-test heard a.mp3: ${digestOf(heard)}`],
+          ["other/another-test", `another-test heard a.mp3: ${digestOf(expected)}`],
           what,
         );
     }

@@ -20,7 +20,7 @@ const answers: readonly (readonly [name: string, bytes: Buffer, closed: boolean]
   ["a frame of no kind", encodeFrame(["obey", 1]), false],
   ["a welcome without its fields", encodeFrame(["welcome", 1]), false],
   [
-    "a verdict on what nobody asked",
+    "a verdict on an unknown admission",
     encodeFrame(["refused", 77, "user_path", "/", 60, "requests", 1, 1]),
     false,
   ],

@@ -19,7 +19,7 @@ import { serveRealtime } from "../../support/providers/realtime-upstream.js";
 const upstream = await startPassthroughProvider();
 t.teardown(() => upstream.close());
 serveRealtime(upstream);
-/** Where nobody may be led. */
+/** Where no request may be led. */
 const evil = await startPassthroughProvider();
 t.teardown(() => evil.close());
 const site = makeSite(
@@ -44,18 +44,19 @@ upstream.answer = upstreamAnswers;
 const requests = async () => (await ruleNow(url, "/", 86_400)).requests_used;
 
 /** All that the proxy says to these bytes before it closes the connection. */
-async function say(bytes: string): Promise<string> {
+async function exchange(bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
-  let said = "";
-  socket.on("data", (piece: Buffer) => (said += piece.toString("latin1")));
+  let received = "";
+  socket.on("data", (piece: Buffer) => (received += piece.toString("latin1")));
   socket.on("error", () => {});
   socket.on("end", () => socket.end());
   socket.write(Buffer.from(bytes, "latin1"));
   await once(socket, "close");
-  return said;
+  return received;
 }
 
-const statusOf = (said: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(said)?.[1] ?? 0);
+const statusOf = (received: string): number =>
+  Number(/^HTTP\/1\.1 (\d{3}) /.exec(received)?.[1] ?? 0);
 const post = (...headers: readonly string[]): string =>
   `POST /p/test/v1/any HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers.map((header) => `${header}\r\n`).join("")}\r\n`;
 const get = (target: string, ...headers: readonly string[]): string =>
@@ -96,9 +97,13 @@ t.test(
       "no host": "GET /p/test/x HTTP/1.1\r\nConnection: close\r\n\r\n",
     };
     for (const [name, bytes] of Object.entries(table))
-      t.equal(statusOf(await say(bytes)), 400, name);
+      t.equal(statusOf(await exchange(bytes)), 400, name);
     for (const coding of ["gzip, chunked", "identity, chunked"])
-      t.equal(statusOf(await say(`${post(`Transfer-Encoding: ${coding}`)}0\r\n\r\n`)), 501, coding);
+      t.equal(
+        statusOf(await exchange(`${post(`Transfer-Encoding: ${coding}`)}0\r\n\r\n`)),
+        501,
+        coding,
+      );
     t.same({ received: upstream.received.length, requests: await requests() }, before);
   },
 );
@@ -114,7 +119,7 @@ t.test("chunks that lie end the request on both sides, and give its slot back", 
     "a length in the trailer": "5\r\nabcde\r\n0\r\nContent-Length: 3\r\n\r\n",
   };
   for (const [name, body] of Object.entries(bodies)) {
-    t.equal(statusOf(await say(post(chunked) + body)), 400, name);
+    t.equal(statusOf(await exchange(post(chunked) + body)), 400, name);
     await until(
       () => ruleNow(url, "/", 0),
       ({ in_flight }) => in_flight === 0,
@@ -128,18 +133,18 @@ t.test(
     const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
     for (const method of ["DELETE", "OPTIONS", "GET", "POST"]) {
       const before = upstream.received.length;
-      const said = await say(
+      const received = await exchange(
         `${method} /p/test/v1/any HTTP/1.1\r\nHost: a\r\nConnection: close, transfer-encoding, content-length, x-named\r\nX-Named: 1\r\n${chunked}\r\n\r\n${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`,
       );
-      t.equal(statusOf(said), 200, method);
-      t.match(said, JSON.stringify(smuggled).slice(1, -1));
+      t.equal(statusOf(received), 200, method);
+      t.match(received, JSON.stringify(smuggled).slice(1, -1));
       t.equal(upstream.received.length, before + 1);
       const { request } = upstream.received.at(-1)!;
       t.equal(request.headers["transfer-encoding"], "chunked");
       t.notOk(request.headers["content-length"] ?? request.headers["x-named"]);
       t.equal(request.headers.authorization, "Bearer secret-of-the-provider");
     }
-    await say(get("/p/test/v1/any", "Connection: authorization, host"));
+    await exchange(get("/p/test/v1/any", "Connection: authorization, host"));
     t.match(upstream.received.at(-1)!.request.headers, {
       authorization: "Bearer secret-of-the-provider",
       host: new URL(upstream.origin).host,
@@ -187,7 +192,7 @@ t.test("no path leads to another host, or out of its own", async (t) => {
   };
   const before = upstream.received.length;
   for (const [target, status] of Object.entries(table))
-    t.equal(statusOf(await say(get(target))), status, target);
+    t.equal(statusOf(await exchange(get(target))), status, target);
   t.equal(upstream.received.length, before);
   // These go where all others go: they are paths, and no more.
   for (const path of [
@@ -197,7 +202,7 @@ t.test("no path leads to another host, or out of its own", async (t) => {
     "/v1/a..b/...",
     "/v1/models/org%2Fmodel",
   ]) {
-    t.equal(statusOf(await say(get(`/p/test${path}`))), 200, path);
+    t.equal(statusOf(await exchange(get(`/p/test${path}`))), 200, path);
     t.equal(upstream.received.at(-1)!.request.url, path);
     t.equal(upstream.received.at(-1)!.request.headers.host, new URL(upstream.origin).host);
   }
@@ -207,7 +212,7 @@ t.test("no path leads to another host, or out of its own", async (t) => {
 t.test(
   "headers can't be injected: neither into a request to the provider nor into an answer",
   async (t) => {
-    const said = await say(
+    const received = await exchange(
       get(
         "/p/test/v1/any?a=%0d%0aX-Evil:%201",
         "X-Request-ID: a%0d%0aX-Evil: 1",
@@ -216,8 +221,8 @@ t.test(
         "Forwarded: for=1.2.3.4",
       ),
     );
-    t.equal(statusOf(said), 200);
-    t.notMatch(said.split("\r\n\r\n")[0]!, /evil/i);
+    t.equal(statusOf(received), 200);
+    t.notMatch(received.split("\r\n\r\n")[0]!, /evil/i);
     const { request } = upstream.received.at(-1)!;
     t.equal(request.url, "/v1/any?a=%0d%0aX-Evil:%201");
     t.same(
@@ -226,35 +231,39 @@ t.test(
     );
     upstream.answer = ({ request }) =>
       void request.socket.end("HTTP/1.1 200 OK\r\nx-a: 1\nx-evil: 2\r\ncontent-length: 0\r\n\r\n");
-    t.equal(statusOf(await say(get("/p/test/v1/any"))), 502, "a provider's head that is no HTTP");
+    t.equal(
+      statusOf(await exchange(get("/p/test/v1/any"))),
+      502,
+      "a provider's head that is no HTTP",
+    );
     upstream.answer = ({ request }) =>
       void request.socket.end(
         `HTTP/1.1 200 OK\r\nx-a: ${"a".repeat(20_000)}\r\ncontent-length: 0\r\n\r\n`,
       );
-    t.equal(statusOf(await say(get("/p/test/v1/any"))), 502, "and one that is too large");
+    t.equal(statusOf(await exchange(get("/p/test/v1/any"))), 502, "and one that is too large");
     upstream.answer = ({ request }) =>
       void request.socket.end(
         "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
       );
-    t.equal(statusOf(await say(get("/p/test/v1/any"))), 502, "and one with two lengths");
+    t.equal(statusOf(await exchange(get("/p/test/v1/any"))), 502, "and one with two lengths");
     upstream.answer = upstreamAnswers;
   },
 );
 
 t.test("methods: TRACE is no method here, CONNECT is no tunnel", async (t) => {
-  const traced = await say(get("/p/test/v1/any").replace("GET", "TRACE"));
+  const traced = await exchange(get("/p/test/v1/any").replace("GET", "TRACE"));
   t.equal(statusOf(traced), 405);
   t.match(traced, /\r\nallow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n/);
   t.equal(
-    statusOf(await say(`CONNECT ${new URL(evil.origin).host} HTTP/1.1\r\nHost: a\r\n\r\n`)),
+    statusOf(await exchange(`CONNECT ${new URL(evil.origin).host} HTTP/1.1\r\nHost: a\r\n\r\n`)),
     501,
   );
   t.equal(evil.connections(), 0);
 });
 
 t.test("headers beyond the bound are 431, and so is a target", async (t) => {
-  t.equal(statusOf(await say(get("/p/test/v1/any", `X-A: ${"a".repeat(20_000)}`))), 431);
-  t.equal(statusOf(await say(get(`/p/test/${"a".repeat(20_000)}`))), 431);
+  t.equal(statusOf(await exchange(get("/p/test/v1/any", `X-A: ${"a".repeat(20_000)}`))), 431);
+  t.equal(statusOf(await exchange(get(`/p/test/${"a".repeat(20_000)}`))), 431);
 });
 
 t.test(
@@ -268,7 +277,7 @@ t.test(
       bytes.replace("Connection: close", "Connection: close, upgrade");
     t.equal(
       statusOf(
-        await say(
+        await exchange(
           asked(
             get("/p/test/v1/any", ...upgrade("h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA")),
           ),
@@ -280,24 +289,27 @@ t.test(
     const chat = '{"model":"test/m","messages":[]}';
     t.equal(
       statusOf(
-        await say(
+        await exchange(
           `${asked(post(...upgrade("h2c"), `Content-Length: ${chat.length}`)).replace("/p/test/v1/any", "/v1/chat/completions")}${chat}`,
         ),
       ),
       200,
       "with its body read: the Java client begins like this",
     );
-    t.equal(statusOf(await say(asked(get("/v1/models", ...upgrade("websocket"))))), 200);
+    t.equal(statusOf(await exchange(asked(get("/v1/models", ...upgrade("websocket"))))), 200);
     t.equal(
       statusOf(
-        await say(
+        await exchange(
           asked(get("/v1/realtime?model=m", ...upgrade("websocket", "Content-Length: 5"))) +
             "abcde",
         ),
       ),
       426,
     );
-    t.equal(statusOf(await say(asked(post(...upgrade("websocket"), "Content-Length: 0")))), 200);
+    t.equal(
+      statusOf(await exchange(asked(post(...upgrade("websocket"), "Content-Length: 0")))),
+      200,
+    );
   },
 );
 
@@ -323,16 +335,16 @@ t.test(
   "requests in one go are answered one after the other, and what follows a broken one isn't read",
   async (t) => {
     const keep = (path: string): string => `GET /p/test/v1/${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
-    const said = await say(`${keep("one")}${keep("two")}${get("/p/test/v1/three")}`);
+    const received = await exchange(`${keep("one")}${keep("two")}${get("/p/test/v1/three")}`);
     t.same(
-      [...said.matchAll(/"url":"\/v1\/(\w+)"/g)].map(([, path]) => path),
+      [...received.matchAll(/"url":"\/v1\/(\w+)"/g)].map(([, path]) => path),
       ["one", "two", "three"],
     );
     for (const bytes of [
       `${keep("one")}BROKEN\r\n\r\n${keep("never")}`,
       `${get("/p/test/v1/last")}${keep("never")}`,
     ])
-      t.equal(statusOf(await say(bytes)), 400);
+      t.equal(statusOf(await exchange(bytes)), 400);
     t.notOk(upstream.received.some(({ request }) => request.url === "/v1/never"));
     await until(
       () => ruleNow(url, "/", 0),

@@ -48,7 +48,7 @@ let names = 0;
 async function greeted(reads = true): Promise<HostilePeer> {
   const peer = await connectPeer(site.socket, { reads });
   peer.socket.write(helloFrame(`hostile-${++names}`));
-  if (reads) await peer.heard("welcome");
+  if (reads) await peer.received("welcome");
   return peer;
 }
 
@@ -90,7 +90,7 @@ const breaches: readonly (readonly [name: string, bytes: Buffer])[] = [
     encodeFrame(["admit", -1, "/hostile", "authenticated", targets, false]),
   ],
   ["an admission before a hello", admitFrame(1, "/hostile")],
-  ["a settle before a hello", settleFrame(1, 0, "/hostile", 1)],
+  ["a settle before a hello", settleFrame(1, 0, "/hostile", { tokens: 1 })],
   ["an admin call before a hello", encodeFrame(["admin", 1, "rate-limits.list", null])],
   [
     "a hello with a field too many",
@@ -153,11 +153,14 @@ const laterBreaches: readonly (readonly [name: string, bytes: Buffer])[] = [
       false,
     ]),
   ],
-  ["a settle of fewer than none", settleFrame(1, 0, "/hostile", -1)],
-  ["a settle of half a token", settleFrame(1, 0, "/hostile", 0.5)],
-  ["a settle of no number", settleFrame(1, 0, "/hostile", Number.NaN)],
-  ["a settle of endless tokens", settleFrame(1, 0, "/hostile", Number.POSITIVE_INFINITY)],
-  ["a settle 0", settleFrame(0, 0, "/hostile", 1)],
+  ["a settle of fewer than none", settleFrame(1, 0, "/hostile", { tokens: -1 })],
+  ["a settle of half a token", settleFrame(1, 0, "/hostile", { tokens: 0.5 })],
+  ["a settle of no number", settleFrame(1, 0, "/hostile", { tokens: Number.NaN })],
+  [
+    "a settle of endless tokens",
+    settleFrame(1, 0, "/hostile", { tokens: Number.POSITIVE_INFINITY }),
+  ],
+  ["a settle 0", settleFrame(0, 0, "/hostile", { tokens: 1 })],
   ["an operation that isn't one", encodeFrame(["admin", 5, "exit", null])],
   ["what only the daemon says", encodeFrame(["admitted", 1, 0, 0, 0, []])],
 ];
@@ -199,7 +202,7 @@ t.test("another wire version is refused by name, and closed", async (t) => {
   ]);
 });
 
-t.test("numbers as wild as the grammar allows harm nobody else", async (t) => {
+t.test("numbers as wild as the grammar allows harm no other peer", async (t) => {
   const peer = await greeted();
   const wild = Number.MAX_SAFE_INTEGER;
   const tokens = tokensPerResponseMax;
@@ -225,8 +228,8 @@ t.test("numbers as wild as the grammar allows harm nobody else", async (t) => {
     firstByteMs: wild,
     keyId: "k",
   };
-  peer.socket.write(settleFrame(wild, wild, "/hostile", wild, wild, record));
-  await peer.heard("settled");
+  peer.socket.write(settleFrame(wild, wild, "/hostile", { tokens: wild, times: wild, record }));
+  await peer.received("settled");
   peer.socket.write(
     encodeFrame([
       "admin",
@@ -236,7 +239,7 @@ t.test("numbers as wild as the grammar allows harm nobody else", async (t) => {
     ]),
   );
   t.match(
-    await peer.heard("failed"),
+    await peer.received("failed"),
     ["failed", 9, { status: 400 }],
     "a wrong admin call is answered",
   );
@@ -255,7 +258,7 @@ t.test(
     const good = [
       helloFrame("fuzz"),
       admitFrame(3, "/hostile"),
-      settleFrame(1, 3, "/hostile", 5),
+      settleFrame(1, 3, "/hostile", { tokens: 5 }),
       encodeFrame(["admin", 4, "rate-limits.list", { after: null }]),
     ];
     const bytes = fc.uint8Array({ minLength: 1, maxLength: 200 });
@@ -419,16 +422,13 @@ t.test("a peer that says nothing is closed at its deadline", async (t) => {
   t.ok(performance.now() - silentSince >= helloDeadlineMs - 50);
 });
 
-t.test(
-  "after all of it the witness was counted to the request, and nobody holds a slot",
-  async (t) => {
-    witness.end();
-    const rule = await until(
-      () => ruleNow(proxy.ready, "/witness", ages),
-      ({ in_flight: slots }) => slots === 0,
-    );
-    t.equal(rule.requests_used, rule.tokens_used, "a token for each request");
-    t.ok(rule.requests_used > 100);
-    t.equal(daemon.child.exitCode, null);
-  },
-);
+t.test("after all of it the witness was counted to the request, and no slot is held", async (t) => {
+  witness.end();
+  const rule = await until(
+    () => ruleNow(proxy.ready, "/witness", ages),
+    ({ in_flight: slots }) => slots === 0,
+  );
+  t.equal(rule.requests_used, rule.tokens_used, "a token for each request");
+  t.ok(rule.requests_used > 100);
+  t.equal(daemon.child.exitCode, null);
+});

@@ -1,7 +1,7 @@
 /**
  * What must stay secret, through real processes: no credential in any answer, log line, list,
- * export or file; no caller sees another's usage; and /admin is shut to everybody but the master
- * key. The table of what is shown where is in docs/authentication.md.
+ * export or file; no caller sees another's usage; and /admin is closed to every caller but the
+ * master key. The table of what is shown where is in docs/authentication.md.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -55,8 +55,8 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Everything that anybody was told, but for the one answer that shows a new key. */
-const told: string[] = [];
+/** Every answer and output, but for the one that shows a new key. */
+const shown: string[] = [];
 
 async function call(
   method: string,
@@ -79,7 +79,7 @@ async function call(
   });
   const text = await response.text();
   if (!quiet)
-    told.push(
+    shown.push(
       `${method} ${path} ${response.status} ${JSON.stringify([...response.headers])} ${text}`,
     );
   return {
@@ -260,13 +260,13 @@ t.test(
         ["POST", "/v1/chat/completions", chatBody()],
         ["POST", "/v1/embeddings", "{"],
       ] as const) {
-        const { status, body: said } = await call(
+        const { status, body: answer } = await call(
           method,
           path,
           credential,
           body === undefined ? {} : { body },
         );
-        answers.add(`${status} ${JSON.stringify(said)}`);
+        answers.add(`${status} ${JSON.stringify(answer)}`);
       }
     }
     t.same(
@@ -348,7 +348,7 @@ t.test(
     ]) {
       const { out, err, exitCode } = await run([...argv, ...socket], {});
       t.equal(exitCode, 0, `${argv.join(" ")}: ${err}`);
-      told.push(out, err);
+      shown.push(out, err);
     }
     await proxy.kill("SIGTERM");
     await daemon.kill("SIGTERM");
@@ -378,9 +378,9 @@ t.test(
       ];
       for (const form of forms) {
         t.same(
-          told.filter((text) => text.includes(form)).map((text) => text.slice(0, 120)),
+          shown.filter((text) => text.includes(form)).map((text) => text.slice(0, 120)),
           [],
-          `${name} was told`,
+          `${name} was disclosed`,
         );
         t.notOk(
           logs.some((text) => text.includes(form)),
@@ -393,14 +393,14 @@ t.test(
       }
       for (const form of [hash.toString("hex"), hash.toString("base64url")])
         t.notOk(
-          [...told, ...logs].some((text) => text.includes(form)),
+          [...shown, ...logs].some((text) => text.includes(form)),
           `the hash of ${name}`,
         );
     }
   },
 );
 
-t.test("what is wrong with a configuration is told without its secrets", async (t) => {
+t.test("errors in a configuration are reported without its secrets", async (t) => {
   const secret = "s3cr3t-that-nobody-may-see";
   const broken = [
     `server: { master_key: [${secret}] }`,

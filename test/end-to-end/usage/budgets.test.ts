@@ -103,37 +103,34 @@ t.test(
   },
 );
 
-t.test(
-  "GET /v1/usage tells the caller how its budgets stand, as the operator's list does",
-  async (t) => {
-    const response = await fetch(`${url}/v1/usage?start_date=2026-11-30&end_date=2026-11-30`, {
-      headers: { authorization: "Bearer master", "x-sluice-user-path": "/team/app" },
-    });
-    t.match(await response.json(), {
-      usage: { total_cost: 1 },
-      budgets: [
-        {
-          subject: "/team",
-          user_path: "/team",
-          amount: 1,
-          spent: 1,
-          remaining: 0,
-          usage_ratio: 1,
-          exceeded: true,
-          resets_in_seconds: 1,
-          period_end: "2026-12-01T00:00:00Z",
-        },
-      ],
-    });
-    t.match(await budgets(), [
-      { subject: "/each", per_child: true },
-      { subject: "/sdk", source: "config" },
-      { subject: "/team", spent: 1, usage_ratio: 1, has_usage: true, last_reset_at: null },
-    ]);
-  },
-);
+t.test("GET /v1/usage shows the caller its budgets as the operator's list does", async (t) => {
+  const response = await fetch(`${url}/v1/usage?start_date=2026-11-30&end_date=2026-11-30`, {
+    headers: { authorization: "Bearer master", "x-sluice-user-path": "/team/app" },
+  });
+  t.match(await response.json(), {
+    usage: { total_cost: 1 },
+    budgets: [
+      {
+        subject: "/team",
+        user_path: "/team",
+        amount: 1,
+        spent: 1,
+        remaining: 0,
+        usage_ratio: 1,
+        exceeded: true,
+        resets_in_seconds: 1,
+        period_end: "2026-12-01T00:00:00Z",
+      },
+    ],
+  });
+  t.match(await budgets(), [
+    { subject: "/each", per_child: true },
+    { subject: "/sdk", source: "config" },
+    { subject: "/team", spent: 1, usage_ratio: 1, has_usage: true, last_reset_at: null },
+  ]);
+});
 
-t.test("explain says what a request would be told", async (t) => {
+t.test("explain says how a request would be answered", async (t) => {
   const { body } = await admin("POST", "/explain", { user_path: "/team/app", model: "test/model" });
   t.match(body, {
     verdict: {

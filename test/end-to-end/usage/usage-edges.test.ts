@@ -100,15 +100,15 @@ t.test(
 );
 
 t.test(
-  "a provider that takes no stream_options isn't asked for usage: what it tells counts and reaches the client, else what was seen does",
+  "a provider that takes no stream_options isn't asked for usage: what it reports counts and reaches the client, else what was seen counts",
   async (t) => {
-    const said = [chunk("hello"), chunk("", "stop"), usageChunk(40)];
-    upstream.answer = streams(...said);
+    const sent = [chunk("hello"), chunk("", "stop"), usageChunk(40)];
+    upstream.answer = streams(...sent);
     t.equal(
       await (
         await chat(proxy.ready, { path: "/unasked/told", model: "mistral/model", stream: true })
       ).text(),
-      `${said.join("")}data: [DONE]\n\n`,
+      `${sent.join("")}data: [DONE]\n\n`,
     );
     t.notOk("stream_options" in (JSON.parse(upstream.calls.at(-1)!.body) as object));
     t.match(await recordOf("/unasked/told"), { total_tokens: 40, estimated: false });
@@ -171,7 +171,7 @@ t.test(
     const events = `${chunk("hi")}${chunk("", "stop")}${usageChunk(40)}data: [DONE]\n\n`;
     const table: readonly (readonly [
       path: string,
-      said: (call: ReceivedCall) => void,
+      sent: (call: ReceivedCall) => void,
       ask: (path: string) => Promise<Response>,
       status: number,
       body: RegExp,
@@ -240,8 +240,8 @@ t.test(
         -1,
       ],
     ];
-    for (const [path, said, ask, status, body, tokens] of table) {
-      upstream.answer = said;
+    for (const [path, sent, ask, status, body, tokens] of table) {
+      upstream.answer = sent;
       const response = await ask(path);
       t.equal(response.status, status, path);
       t.match(await response.text(), body, path);
@@ -290,48 +290,51 @@ t.test(
   },
 );
 
-t.test("embeddings: usage that is told, missing, invalid, and an error inside a 200", async (t) => {
-  const embed = async (path: string): Promise<number> => {
-    const response = await fetch(`${proxy.ready}/v1/embeddings`, {
-      method: "POST",
-      headers: { "x-sluice-user-path": path },
-      body: JSON.stringify({ model: "test/model", input: "x".repeat(400) }),
+t.test(
+  "embeddings: usage that is reported, missing, invalid, and an error inside a 200",
+  async (t) => {
+    const embed = async (path: string): Promise<number> => {
+      const response = await fetch(`${proxy.ready}/v1/embeddings`, {
+        method: "POST",
+        headers: { "x-sluice-user-path": path },
+        body: JSON.stringify({ model: "test/model", input: "x".repeat(400) }),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    const vectors = {
+      object: "list",
+      data: [{ object: "embedding", index: 0, embedding: [0.1, 0.2] }],
+    };
+    upstream.answer = json({ ...vectors, usage: { prompt_tokens: 80, total_tokens: 80 } });
+    t.equal(await embed("/vectors/told"), 200);
+    t.match(await recordOf("/vectors/told"), {
+      endpoint: "/v1/embeddings",
+      input_tokens: 80,
+      output_tokens: 0,
+      total_cost: 0.00024,
+      estimated: false,
     });
-    await response.arrayBuffer();
-    return response.status;
-  };
-  const vectors = {
-    object: "list",
-    data: [{ object: "embedding", index: 0, embedding: [0.1, 0.2] }],
-  };
-  upstream.answer = json({ ...vectors, usage: { prompt_tokens: 80, total_tokens: 80 } });
-  t.equal(await embed("/vectors/told"), 200);
-  t.match(await recordOf("/vectors/told"), {
-    endpoint: "/v1/embeddings",
-    input_tokens: 80,
-    output_tokens: 0,
-    total_cost: 0.00024,
-    estimated: false,
-  });
-  for (const [name, usage] of [
-    ["missing", undefined],
-    ["invalid", { prompt_tokens: -1, total_tokens: 2e9 }],
-  ] as const) {
-    upstream.answer = json({ ...vectors, usage });
-    t.equal(await embed(`/vectors/${name}`), 200);
-    t.match(
-      await recordOf(`/vectors/${name}`),
-      { input_tokens: 109, output_tokens: 0, estimated: true },
-      `${name}: the numbers of a vector are no tokens`,
-    );
-  }
-  upstream.answer = json({ error: { message: "no such model" } });
-  t.equal(await embed("/vectors/error"), 502);
-  t.match(await recordOf("/vectors/error"), { status: 502, total_tokens: 0, total_cost: 0 });
-});
+    for (const [name, usage] of [
+      ["missing", undefined],
+      ["invalid", { prompt_tokens: -1, total_tokens: 2e9 }],
+    ] as const) {
+      upstream.answer = json({ ...vectors, usage });
+      t.equal(await embed(`/vectors/${name}`), 200);
+      t.match(
+        await recordOf(`/vectors/${name}`),
+        { input_tokens: 109, output_tokens: 0, estimated: true },
+        `${name}: the numbers of a vector are no tokens`,
+      );
+    }
+    upstream.answer = json({ error: { message: "no such model" } });
+    t.equal(await embed("/vectors/error"), 502);
+    t.match(await recordOf("/vectors/error"), { status: 502, total_tokens: 0, total_cost: 0 });
+  },
+);
 
 t.test(
-  "while usage is off, token rules and budgets refuse nobody and say so, and nothing is recorded; what was there is told when it is on again",
+  "while usage is off, token rules and budgets refuse no request and are listed as inert, and nothing is recorded; earlier usage is shown when it is on again",
   async (t) => {
     const usage = async (): Promise<{ usage: Item | null; budgets: Item[]; rate_limits: Item[] }> =>
       (

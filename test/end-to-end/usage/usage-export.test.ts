@@ -1,5 +1,5 @@
 /**
- * `sluice usage` and its export against a real daemon: what settles told is what comes out, and
+ * `sluice usage` and its export against a real daemon: what settles reported is what comes out, and
  * many records pass through little memory.
  */
 import { readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import t from "tap";
 import { recordFields } from "../../../bin/usage/usage-record.js";
 import { run } from "../../bin/command-session.js";
 import { runProgram, scriptPath } from "../../bin/program-run.js";
-import { settleMany, type Told } from "../../support/crash/settle-load.js";
+import { type ExecutedRequest, settleMany } from "../../support/crash/settle-load.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 const records = 200_000;
@@ -17,7 +17,7 @@ const nowMs = Date.parse("2026-03-01T12:00:00Z");
  * Every third is unpriced; costs differ, so that a record that is lost or comes twice is seen in
  * the sum.
  */
-const told = (index: number): Told => ({
+const executed = (index: number): ExecutedRequest => ({
   userPath: index % 2 === 0 ? "/team/app" : "/other",
   record: {
     requestId: `req_${index}`,
@@ -46,12 +46,12 @@ const site = makeSite(
   'providers: { test: { type: openai, api_key: none, base_url: "http://127.0.0.1:9/v1", models: ["*"] } }\n',
 );
 await site.startClockedDaemon(nowMs);
-await settleMany(site.socket, records, told);
+await settleMany(site.socket, records, executed);
 const sluice = (...argv: string[]): ReturnType<typeof run> =>
   run([...argv, "--socket", site.socket], { nowMs });
 const indices = Array.from({ length: records }, (_, index) => index);
 
-t.test("the summary and its groups are the sums of what was told", async (t) => {
+t.test("the summary and its groups are the sums of what was reported", async (t) => {
   const { usage, groups } = JSON.parse((await sluice("usage", "--json", "--by", "model")).out) as {
     usage: Record<string, number>;
     groups: { key: string; requests: number; unpriced_requests: number }[];

@@ -1,6 +1,6 @@
 /**
  * Usage through real processes: what the provider sent, byte by byte, is what GET /v1/usage and the
- * records tell, whoever leaves, dies or lies.
+ * records hold, whichever side leaves, dies or lies.
  */
 
 import { once } from "node:events";
@@ -87,7 +87,7 @@ const withUsage =
     );
 
 t.test(
-  "a request is told as soon as it is answered, with its tokens, its cost and its times",
+  "a request is recorded as soon as it is answered, with its tokens, its cost and its times",
   async (t) => {
     upstream.answer = withUsage({
       prompt_tokens: 1000,
@@ -95,7 +95,7 @@ t.test(
       total_tokens: 1200,
       prompt_tokens_details: { cached_tokens: 600 },
     });
-    const answered = await chat(url, { path: "/told/app" });
+    const answered = await chat(url, { path: "/recorded/app" });
     await answered.text();
     const {
       usage,
@@ -103,7 +103,7 @@ t.test(
       rate_limits: rateLimits,
       user_path: path,
       server_time: time,
-    } = await usageOf("/told");
+    } = await usageOf("/recorded");
     const today = dayOf(Date.now());
     t.same(usage, {
       start_date: dayOf(Date.parse(today) - 29 * 86_400_000),
@@ -126,13 +126,13 @@ t.test(
       {
         budgets: [],
         rateLimits: [{ subject: "/", in_flight: 0 }],
-        path: "/told",
+        path: "/recorded",
         time: /^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/,
       },
     );
-    t.match(await recordOf("/told"), {
+    t.match(await recordOf("/recorded"), {
       request_id: answered.headers.get("x-request-id"),
-      user_path: "/told/app",
+      user_path: "/recorded/app",
       key_id: null,
       provider: "test",
       provider_type: "openai",
@@ -147,7 +147,7 @@ t.test(
       estimated: false,
       cache_hit: false,
     });
-    const { latency_ms: latency, first_byte_ms: firstByte } = await recordOf("/told");
+    const { latency_ms: latency, first_byte_ms: firstByte } = await recordOf("/recorded");
     t.ok(Number(firstByte) >= 0 && Number(latency) >= Number(firstByte));
     await proxy.printed(
       /"tokens":1200,"input_tokens":1000,"output_tokens":200,"cost_usd":0\.00438/,
@@ -328,7 +328,7 @@ t.test("a request that failed over is charged to who executed it, once", async (
   });
 });
 
-t.test("a stream's usage is asked for and counted; one that tells none is estimated", async (t) => {
+t.test("a stream's usage is asked for and counted; one without usage is estimated", async (t) => {
   upstream.answer = (call) =>
     void beginStream(call).end(
       `${chunk("hello")}${chunk("", "stop")}${usageChunk(123)}data: [DONE]\n\n`,

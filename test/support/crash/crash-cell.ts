@@ -1,8 +1,8 @@
 /**
  * The cells of the crash matrix, played with real processes: a daemon and two proxies under load, a
  * moment that is reached and not waited for, a crash, a restart; then the next cell, of the same
- * moment, on other paths, with whatever lives. It tells what should be counted, and what is, since
- * the first of them; the judgement is the test's.
+ * moment, on other paths, with whatever lives. It returns what should be counted, and what is,
+ * since the first of them; the judgement is the test's.
  */
 import { once } from "node:events";
 import { join } from "node:path";
@@ -177,9 +177,9 @@ export async function playCell(stage: Stage, cell: Cell): Promise<CellOutcome> {
   await load.stop();
   while ((await truth.ask(second.life, tight)) === 200);
   for (const { relay, fate } of lives) if (fate !== "killed") await relay.settled();
-  const { body } = await admin(second.life.part.ready, "GET", "/rate-limits");
+  const { body } = await admin(second.life.part.ready, "GET /rate-limits");
   const rules = body.rate_limits;
-  // Two crashes without a snapshot between them are told of in docs/architecture.md, and are not
+  // Two crashes without a snapshot between them are described in docs/storage.md, and are not
   // what is played here.
   while (await storeWrites(join(site.directory, "data"), 1, 2 * flushSeconds * 1000));
   return {

@@ -1,7 +1,7 @@
 /**
  * The load of a crash test and the truth about it. Clients and provider stand in one process, so
- * what was asked, executed and told is known in one order; each response carries a number of tokens
- * that no other does, so that one that is lost, or charged twice, is found by its number.
+ * what was requested, executed and reported is known in one order; each response carries a number
+ * of tokens that no other does, so that one that is lost, or charged twice, is found by its number.
  */
 import { chat } from "../client.js";
 import type { Part } from "../processes/processes.js";
@@ -26,13 +26,13 @@ export interface Life {
   readonly part: Part;
   readonly relay: Relay;
   /**
-   * `doomed`: told to end, so that its callers may see a broken connection; `killed`: its slots are
-   * nobody's from now on.
+   * `doomed`: asked to end, so that its callers may see a broken connection; `killed`: its slots
+   * are free from now on.
    */
   fate: "living" | "doomed" | "killed";
   /**
    * Killed in one crash with the daemon: what it knew and the daemon hadn't made durable is known
-   * to nobody.
+   * to no proxy.
    */
   forgotten: boolean;
 }
@@ -42,7 +42,7 @@ export interface Sent {
   readonly path: string;
   readonly life: Life;
   executed: boolean;
-  /** Told by the provider at the end of its response. */
+  /** Reported by the provider at the end of its response. */
   tokens: number | null;
   /** The client had the whole answer. */
   whole: boolean;
@@ -101,7 +101,7 @@ export function createTruth(upstream: ScriptedUpstream): Truth {
   }
 
   /** Before the last bytes leave: the slot may be given on as soon as the proxy has them. */
-  function tell(request: Sent): number {
+  function reportTokens(request: Sent): number {
     ends(request);
     request.tokens = 1000 + request.id;
     return request.tokens;
@@ -121,11 +121,13 @@ export function createTruth(upstream: ScriptedUpstream): Truth {
     if (opened !== undefined) return opened(call);
     setTimeout(() => {
       if (stream)
-        call.response.end(`${chunk("", "stop")}${usageChunk(tell(request))}data: [DONE]\n\n`);
+        call.response.end(
+          `${chunk("", "stop")}${usageChunk(reportTokens(request))}data: [DONE]\n\n`,
+        );
       else
         call.response
           .writeHead(200, { "content-type": "application/json" })
-          .end(completion(tell(request)));
+          .end(completion(reportTokens(request)));
     }, answerMs);
   };
 
@@ -163,7 +165,9 @@ export function createTruth(upstream: ScriptedUpstream): Truth {
       return {
         sent: request,
         async finish() {
-          call.response.end(`${chunk("", "stop")}${usageChunk(tell(request))}data: [DONE]\n\n`);
+          call.response.end(
+            `${chunk("", "stop")}${usageChunk(reportTokens(request))}data: [DONE]\n\n`,
+          );
           await read(request, response).catch((error: unknown) => {
             if (life.fate === "living") throw error;
           });

@@ -1,5 +1,5 @@
 /**
- * A proxy that does nothing but tell a daemon of requests that it has executed, as fast as the
+ * A proxy that does nothing but report executed requests to a daemon, as fast as the
  * daemon writes them down.
  */
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
@@ -11,7 +11,7 @@ import { dial, type Peer } from "../../../shared/wire/ipc.js";
 import type { ToDaemon } from "../../../shared/wire/message.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 
-export interface Told {
+export interface ExecutedRequest {
   readonly userPath: string;
   readonly record: Execution;
 }
@@ -23,10 +23,10 @@ const chunk = 5_000;
 export async function settleMany(
   socketPath: string,
   count: number,
-  make: (index: number) => Told,
+  make: (index: number) => ExecutedRequest,
 ): Promise<void> {
   let durable = 0;
-  let heard = (): void => {};
+  let onReceived = (): void => {};
   const reader = createFrameReader(frameBytesMaxFromDaemon);
   const link = await new Promise<{ peer: Peer; close(): void }>((resolve, reject) => {
     const dialed = dial({
@@ -44,20 +44,20 @@ export async function settleMany(
           leases: [],
           more: false,
         });
-        heard = () => resolve({ peer, close: () => dialed.close() });
+        onReceived = () => resolve({ peer, close: () => dialed.close() });
       },
       onBytes: (_peer, bytes) =>
         void reader.feed(bytes, (frame) => {
           const message = fromDaemonFromWire(frame);
           if (message?.kind === "settled") durable = message.seq;
-          if (message?.kind === "settled" || message?.kind === "welcome") heard();
+          if (message?.kind === "settled" || message?.kind === "welcome") onReceived();
         }),
     });
   });
   for (let sent = 0; sent < count; ) {
     const upTo = Math.min(count, sent + chunk);
     while (sent < upTo) say(link.peer, settleOf(++sent, make(sent - 1)));
-    while (durable < upTo) await new Promise<void>((resolve) => (heard = resolve));
+    while (durable < upTo) await new Promise<void>((resolve) => (onReceived = resolve));
   }
   link.close();
 }
@@ -66,7 +66,7 @@ function say(peer: Peer, message: ToDaemon): void {
   peer.send(encodeFrame(toWire(message)));
 }
 
-function settleOf(seq: number, { userPath, record }: Told): ToDaemon {
+function settleOf(seq: number, { userPath, record }: ExecutedRequest): ToDaemon {
   const target = { provider: record.provider, model: record.model };
   return {
     kind: "settle",

@@ -1,5 +1,5 @@
 /**
- * Everything that a daemon tells of usage, compared with the truth: the differences, each as a
+ * Everything that a daemon reports about usage, compared with the truth: the differences, each as a
  * line.
  */
 import { spendFromStored, spendKey } from "../../../limiterd/budgets/budget-store.js";

@@ -1,6 +1,6 @@
 /**
  * The requests of a mixed load: what each says, what the provider answers, and the one record that
- * must be left of it. That follows from what the provider said and the client saw, in BigInt;
+ * must be left of it. That follows from what the provider sent and the client received, in BigInt;
  * nothing of Sluice's own arithmetic is asked.
  */
 import {
@@ -67,7 +67,7 @@ const kinds = {
   stream: 5,
   odd: 2,
   unpriced: 2,
-  told: 2,
+  reported: 2,
   embeddings: 2,
   batch: 2,
   over: 3,
@@ -88,7 +88,7 @@ export const anyKind = (Object.keys(kinds) as Kind[]).flatMap((kind) =>
 const models: Readonly<Partial<Record<Kind, string>>> = {
   odd: "test/odd",
   unpriced: "test/unpriced",
-  told: "test/told",
+  reported: "test/reported",
   over: "smart",
 };
 const streamed: ReadonlySet<Kind> = new Set<Kind>(["stream", "untold stream", "left", "died"]);
@@ -143,8 +143,8 @@ function tokensOf({ number, kind }: Asked): {
   readonly cached: number;
 } {
   if (kind === "embeddings") return { input: 1000 + number, output: 0, cached: 0 };
-  // A cost that the provider tells is split by tokens where there is no price: even halves.
-  if (kind === "told") return { input: 1000 + number, output: 1000 + number, cached: 0 };
+  // A cost that the provider reports is split by tokens where there is no price: even halves.
+  if (kind === "reported") return { input: 1000 + number, output: 1000 + number, cached: 0 };
   return {
     input: 1000 + 3 * number,
     output: 1 + (number % 997),
@@ -153,7 +153,7 @@ function tokensOf({ number, kind }: Asked): {
 }
 
 /** In pico-dollars: even, so that it has halves. */
-function toldCost({ number }: Asked): number {
+function reportedCost({ number }: Asked): number {
   return 2 * (1_000_000 + 7919 * number);
 }
 
@@ -164,7 +164,7 @@ function usageOf(request: Asked): object {
     completion_tokens: output,
     total_tokens: input + output,
     prompt_tokens_details: { cached_tokens: cached },
-    ...(request.kind === "told" ? { cost: toldCost(request) / 1e12 } : {}),
+    ...(request.kind === "reported" ? { cost: reportedCost(request) / 1e12 } : {}),
   };
 }
 
@@ -245,24 +245,24 @@ export function outcomeOf(request: Asked, promptBytes: number): Outcome {
   const [provider, model] = (
     kind === "over" ? "backup/priced" : (models[kind] ?? "test/priced")
   ).split("/") as [string, string];
-  const told = { provider, model, status: 200, estimated: false, hit: false };
+  const reported = { provider, model, status: 200, estimated: false, hit: false };
   const estimate = (seenBytes: number): Outcome => ({
-    ...told,
+    ...reported,
     estimated: true,
     ...priced(provider, model, guessed(promptBytes, seenBytes)),
   });
   const nothing = { input: 0, output: 0, cached: 0, inputCost: 0n, outputCost: 0n, totalCost: 0n };
   switch (kind) {
     case "batch":
-      return { ...told, model: "", ...nothing };
+      return { ...reported, model: "", ...nothing };
     case "failed":
-      return { ...told, status: 500, ...nothing };
+      return { ...reported, status: 500, ...nothing };
     case "error inside":
-      return { ...told, status: 502, ...nothing };
-    case "told": {
-      const half = BigInt(toldCost(request) / 2);
+      return { ...reported, status: 502, ...nothing };
+    case "reported": {
+      const half = BigInt(reportedCost(request) / 2);
       return {
-        ...told,
+        ...reported,
         ...tokensOf(request),
         inputCost: half,
         outputCost: half,
@@ -278,7 +278,7 @@ export function outcomeOf(request: Asked, promptBytes: number): Outcome {
     case "died":
       return estimate(seenText(request).length + mark.length);
     default:
-      return { ...told, ...priced(provider, model, tokensOf(request)) };
+      return { ...reported, ...priced(provider, model, tokensOf(request)) };
   }
 }
 

@@ -97,8 +97,8 @@ export function createUsageLoad(
     const request: Asked = { number: asked.length, kind, calls: 0, cut };
     asked.push(request);
     const requestId = `load-${request.number}`;
-    const said = (kind === "again" ? latestPlain.get(sender) : undefined) ?? request;
-    const { endpoint, body } = bodyOf(said);
+    const sent = (kind === "again" ? latestPlain.get(sender) : undefined) ?? request;
+    const { endpoint, body } = bodyOf(sent);
     const client = new AbortController();
     const response = await fetch(url + endpoint, {
       method: "POST",
@@ -113,7 +113,7 @@ export function createUsageLoad(
     });
     if (response.status === 429) {
       refused++;
-      if (said === request && request.calls > 0) leaked.push(requestId);
+      if (sent === request && request.calls > 0) leaked.push(requestId);
       await response.arrayBuffer();
       return 429;
     }
@@ -125,7 +125,7 @@ export function createUsageLoad(
       keyId: sender.key?.id ?? "",
       labels: sender.key?.labels ?? [],
       endpoint,
-      ...outcomeOf(said, body.length),
+      ...outcomeOf(sent, body.length),
       ...(response.headers.get("x-cache") === "HIT" ? fromCache : {}),
     });
     if (kind === "plain") latestPlain.set(sender, request);

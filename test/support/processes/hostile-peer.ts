@@ -12,12 +12,12 @@ import { toWire } from "../../../shared/wire/to-wire.js";
 
 export interface HostilePeer {
   readonly socket: net.Socket;
-  /** What the daemon said. */
+  /** What the daemon sent. */
   readonly frames: readonly (readonly unknown[])[];
   /** Resolved when the connection is gone, for whatever reason. */
   readonly closed: Promise<void>;
   /** Resolved with the first answer of this kind. */
-  heard(kind: string): Promise<readonly unknown[]>;
+  received(kind: string): Promise<readonly unknown[]>;
 }
 
 export const helloFrame = (proxyId: string): Buffer =>
@@ -25,14 +25,18 @@ export const helloFrame = (proxyId: string): Buffer =>
 export const admitFrame = (id: number, path: string): Buffer =>
   encodeFrame(["admit", id, path, "authenticated", ["test", "model"], false]);
 
+interface SettleNumbers {
+  readonly tokens: number;
+  readonly times?: number;
+  readonly record?: Execution | null;
+}
+
 /** A settle with any numbers; `times` stands for each of its moments. */
 export function settleFrame(
   seq: number,
   lease: number,
   path: string,
-  tokens: number,
-  times = 0,
-  record: Execution | null = null,
+  { tokens, times = 0, record = null }: SettleNumbers,
 ): Buffer {
   const target = { provider: "test", model: "model" };
   return encodeFrame(
@@ -87,7 +91,7 @@ export async function connectPeer(
     socket,
     frames,
     closed,
-    heard(kind) {
+    received(kind) {
       return new Promise((resolve, reject) => {
         const look = (): void => {
           const found = frames.find((frame) => frame[0] === kind);
@@ -96,7 +100,7 @@ export async function connectPeer(
           resolve(found);
         };
         waiters.add(look);
-        void closed.then(() => reject(new Error(`closed before it heard ${kind}`)));
+        void closed.then(() => reject(new Error(`closed before it received ${kind}`)));
         look();
       });
     },
@@ -122,13 +126,13 @@ export async function startWitness(path: string, userPath: string): Promise<Witn
   });
   gone.catch(() => {});
   peer.socket.write(helloFrame("witness"));
-  await peer.heard("welcome");
+  await peer.received("welcome");
   const ask = async (): Promise<void> => {
     const asked = ++id;
     peer.socket.write(admitFrame(asked, userPath));
     while (!peer.frames.some((frame) => frame[0] === "admitted" && frame[1] === asked))
       await Promise.race([new Promise((resolve) => peer.socket.once("data", resolve)), gone]);
-    peer.socket.write(settleFrame(++seq, asked, userPath, 1));
+    peer.socket.write(settleFrame(++seq, asked, userPath, { tokens: 1 }));
     (peer.frames as unknown[]).length = 0;
   };
   return {

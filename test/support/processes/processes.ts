@@ -9,12 +9,12 @@ import type { Test } from "tap";
 
 export interface Part {
   readonly child: ChildProcess;
-  /** What it said when it was ready: the proxy's address, the daemon's socket. */
+  /** What it reported when it was ready: the proxy's address, the daemon's socket. */
   readonly ready: string;
   /** Everything that it printed so far. */
   output(): string;
   /**
-   * Resolved once it has printed this: lines are gathered, and come a moment after what they tell
+   * Resolved once it has printed this: lines are gathered, and come a moment after what they report
    * of.
    */
   printed(pattern: RegExp): Promise<void>;
@@ -100,9 +100,9 @@ export function makeSite(t: Test, yaml: string, env: Record<string, string> = {}
       return {
         ...part,
         async setClock(to) {
-          const heard = once(part.child, "message");
+          const answered = once(part.child, "message");
           part.child.send({ clock: to });
-          await heard;
+          await answered;
         },
       };
     },

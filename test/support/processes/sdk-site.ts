@@ -23,7 +23,7 @@ export interface SdkSite {
     path: string,
     limit: { readonly period_seconds: number; readonly max_requests: number },
   ): Promise<void>;
-  /** Runs it, and tells what it added to what `/` has counted, once no slot is held any more. */
+  /** Runs it, and returns what it added to what `/` has counted, once no slot is held any more. */
   counts(
     run: () => Promise<unknown>,
   ): Promise<{ readonly requests: number; readonly tokens: number }>;
@@ -54,7 +54,7 @@ rate_limits:
   const proxy = await site.startProxy();
   const bearer = { authorization: `Bearer ${masterKey}` };
   const rules = async () =>
-    (await admin(proxy.ready, "GET", "/rate-limits", undefined, bearer)).body.rate_limits.filter(
+    (await admin(proxy.ready, "GET /rate-limits", undefined, bearer)).body.rate_limits.filter(
       ({ subject }) => subject === "/",
     );
   const counted = async (): Promise<RuleItem> => {
@@ -70,8 +70,7 @@ rate_limits:
     async limit(path, limit) {
       const { status } = await admin(
         proxy.ready,
-        "PUT",
-        "/rate-limits",
+        "PUT /rate-limits",
         {
           user_path: path,
           limit_key: { period_seconds: limit.period_seconds },
