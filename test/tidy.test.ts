@@ -134,14 +134,14 @@ const impure: Readonly<
     kind: "adapter",
     why: "JWTs by jose; key sets from the file system and by node:http; SHA-256",
   },
-  "shared/config/file/parse-shape.ts": {
-    kind: "adapter",
-    why: "valibot, the checker of the file's shape; no I/O",
-  },
   "shared/config/file/parse-yaml.ts": { kind: "adapter", why: "js-yaml, the parser; no I/O" },
   "shared/config/file/read-config-file.ts": {
     kind: "adapter",
     why: "looks for the configuration file and reads it",
+  },
+  "shared/config/file/read-fields.ts": {
+    kind: "adapter",
+    why: "valibot, the checker of single fields; no I/O",
   },
   "shared/wire/daemon-client.ts": {
     kind: "adapter",
@@ -166,6 +166,7 @@ const soleImporters = {
   msgpackr: "shared/wire/codec.ts",
   jose: "proxy/auth/verify-jwt.ts",
   "js-yaml": "shared/config/file/parse-yaml.ts",
+  valibot: "shared/config/file/read-fields.ts",
   "@pydantic/genai-prices": "proxy/routing/price-list.ts",
 };
 

@@ -1,5 +1,5 @@
 /** The flags of `sluice budgets set` and `settings`. Pure. */
-import { amountOf, numberOf } from "../../shared/config/settings/setting-kind.js";
+import { amountOf, numberOf } from "../../shared/config/kinds/number-kinds.js";
 import { type BudgetScope, budgetGrammar, parseBudgetWrite } from "../../shared/domain/budget.js";
 import {
   type AnchorField,

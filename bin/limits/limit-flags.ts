@@ -5,7 +5,7 @@
  * Pure.
  */
 import type { Checked } from "../../shared/checked.js";
-import { numberOf } from "../../shared/config/settings/setting-kind.js";
+import { numberOf } from "../../shared/config/kinds/number-kinds.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "../../shared/domain/limit-key.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 

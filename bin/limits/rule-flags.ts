@@ -1,5 +1,5 @@
 /** The flags of `sluice limits set`. Pure. */
-import { numberOf } from "../../shared/config/settings/setting-kind.js";
+import { numberOf } from "../../shared/config/kinds/number-kinds.js";
 import { parseRuleWrite, ruleGrammar, type Scope } from "../../shared/domain/rule.js";
 import type { FlagForm } from "./limit-flags.js";
 

@@ -5,7 +5,7 @@
 import { buildConfig, type ConfigResult } from "./build/build-config.js";
 import type { Environment } from "./environment.js";
 import { readConfigFile } from "./file/read-config-file.js";
-import type { Flags } from "./settings/settings.js";
+import type { Flags } from "./settings/setting.js";
 
 export type { ConfigResult } from "./build/build-config.js";
 

@@ -117,6 +117,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ...inOrder(
     ["shared", "shared/domain", "shared/config"],
     [
+      "shared/config/kinds",
       "shared/config/settings",
       "shared/config/limits",
       "shared/config/file",

@@ -2,21 +2,21 @@
  * From the text of a file, the environment and the flags to a checked configuration. Everything
  * that is wrong is told at once. Finding and reading the file is in `read-config-file.ts`.
  */
-
 import { socketPathBytesMax } from "../../bounds.js";
 import { utf8Bytes } from "../../utf8-bytes.js";
 import type { Config } from "../config.js";
 import type { Environment } from "../environment.js";
-import { type ConfigFile, wholeFields } from "../file/config-file.js";
+import { type ConfigFile, validFields } from "../file/config-file.js";
 import { parseShape } from "../file/parse-shape.js";
 import { parseYaml } from "../file/parse-yaml.js";
 import { substituteVariables } from "../file/substitute-variables.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { readEnvLimits } from "../limits/env-limits.js";
 import { mergeLimits, readFileLimits } from "../limits/file-limits.js";
-import { ruleForm } from "../limits/limit-fields.js";
+import { ruleForm } from "../limits/rule-limits.js";
 import { noProblems, type Problem, type Problems, problemList } from "../problems.js";
-import { type Flags, type SettingValues, settings } from "../settings/settings.js";
+import type { Flags } from "../settings/setting.js";
+import { type SettingValues, settings } from "../settings/settings.js";
 import {
   budgetWarnings,
   providerWarnings,
@@ -149,7 +149,7 @@ function buildLimiter(
 
 function buildRewriters({ rewriters }: ConfigFile): Config["rewriters"] {
   return rewriters.flatMap(({ fields }) => {
-    const whole = fields === null ? null : wholeFields(fields);
+    const whole = fields === null ? null : validFields(fields);
     return whole === null || whole.name === null
       ? []
       : [{ name: whole.name, paths: whole.paths, models: whole.models }];

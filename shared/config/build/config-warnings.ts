@@ -7,7 +7,7 @@ import { closestName, nameHint } from "../closest-name.js";
 import type { PriceConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { budgetForm } from "../limits/budget-limits.js";
-import { ruleForm, ruleName } from "../limits/limit-fields.js";
+import { ruleForm, ruleName } from "../limits/rule-limits.js";
 import { configFileVariable, settings } from "../settings/settings.js";
 
 /** SPEC "Limits" rule 10: token limits need usage tracking. One warning names them all. */

@@ -2,11 +2,10 @@
  * The JWT issuers of the file, checked (CONTRACT section 2): one kind of key each, and a path that
  * can be made from claims.
  */
-
 import { show } from "../../checked.js";
 import { normalizeUserPath } from "../../domain/user-path.js";
 import type { JwtIssuerConfig } from "../config.js";
-import { type DeclaredIssuer, type ReadFields, wholeFields } from "../file/config-file.js";
+import { type DeclaredIssuer, type ReadFields, validFields } from "../file/config-file.js";
 import { type JwtFields, publicKeyAlgorithms, secretAlgorithms } from "../settings/jwt-settings.js";
 import { absolutePath } from "./default-paths.js";
 
@@ -63,7 +62,7 @@ export function buildIssuers(
         problems.push(`${at} has the same issuer and audience as ${earlier}: keep one of them`);
       first.set(same, earlier ?? at);
     }
-    const whole = problems.length === before ? wholeFields(fields) : null;
+    const whole = problems.length === before ? validFields(fields) : null;
     if (whole !== null && isGiven(issuer) && isGiven(audience) && isGiven(userPath))
       issuers.push({
         issuer,

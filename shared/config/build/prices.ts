@@ -2,11 +2,10 @@
  * The prices of the file, with their targets and tiers checked. Where else prices come from is the
  * proxy's to know.
  */
-
 import type { TokenRates } from "../../domain/price.js";
 import { parseSubject } from "../../domain/rule.js";
 import type { PriceConfig } from "../config.js";
-import { type DeclaredPrice, wholeFields } from "../file/config-file.js";
+import { type DeclaredPrice, validFields } from "../file/config-file.js";
 import type { TierFields } from "../settings/price-settings.js";
 
 /** What `provider/*` says: every model of that provider. */
@@ -33,7 +32,7 @@ export function buildPrices(
     if (earlier !== undefined)
       problems.push(`${at} prices the same model as ${earlier}: keep one of them`);
     first.set(key, earlier ?? at);
-    const whole = fields === null ? null : wholeFields(fields);
+    const whole = fields === null ? null : validFields(fields);
     if (whole === null) return [];
     const rates: TokenRates = {
       input: whole.input,
@@ -91,7 +90,7 @@ function checkTiers({ tiers }: DeclaredPrice, problems: string[]): readonly Tier
     }
     if (input === null && output === null && cachedInput === null && cacheWrite === null)
       problems.push(`${at} needs a rate: input, output, cached_input or cache_write`);
-    const whole = wholeFields(fields);
+    const whole = validFields(fields);
     return whole === null ? [] : [whole];
   });
 }

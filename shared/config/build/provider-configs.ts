@@ -4,7 +4,11 @@
  */
 import type { ProviderConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
-import { type DeclaredProvider, type ReadFields, wholeFields } from "../file/config-file.js";
+import { type DeclaredProvider, type ReadFields, validFields } from "../file/config-file.js";
+import { modelList } from "../kinds/list-kinds.js";
+import { apiKey } from "../kinds/secret-kinds.js";
+import { baseUrl } from "../kinds/url-kinds.js";
+import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import type { Problems } from "../problems.js";
 import { type ProviderType, providerTraits } from "../provider-type.js";
 import {
@@ -20,13 +24,6 @@ import {
   providerSettings,
   simulatorModels,
 } from "../settings/provider-settings.js";
-import {
-  apiKey,
-  baseUrl,
-  kindProblem,
-  modelList,
-  type ValueKind,
-} from "../settings/setting-kind.js";
 
 /** Short enough for a log line and a metric's label. */
 const nameCharsMax = 64;
@@ -112,7 +109,7 @@ function addressWarning({ name, baseUrl: address }: ProviderConfig): readonly st
 
 function defaultFields(): ProviderFields {
   return Object.fromEntries(
-    Object.entries(providerSettings).map(([key, { fallback }]) => [key, fallback]),
+    Object.entries(providerSettings).map(([key, { defaultValue }]) => [key, defaultValue]),
   ) as unknown as ProviderFields;
 }
 
@@ -159,7 +156,7 @@ function fromDeclared(
       `${at}.base_url is required: only the names ${known.join(", ")} have one of their own`,
     );
   }
-  const whole = problems.length > before ? null : wholeFields(fields);
+  const whole = problems.length > before ? null : validFields(fields);
   return whole === null ? null : fromFields(name, whole, preset, override);
 }
 

@@ -3,15 +3,10 @@
  * file the default (CONTRACT section 9).
  */
 import { type Environment, variable } from "../environment.js";
+import { kindProblem } from "../kinds/value-kind.js";
 import type { Problems } from "../problems.js";
-import { kindProblem } from "../settings/setting-kind.js";
-import {
-  type Flags,
-  flagName,
-  type Setting,
-  type SettingValues,
-  settings,
-} from "../settings/settings.js";
+import { type Flags, flagName, type Setting } from "../settings/setting.js";
+import { type SettingValues, settings } from "../settings/settings.js";
 
 export interface SettingSources {
   readonly flags: Flags;
@@ -37,7 +32,7 @@ export function resolveSettings(sources: SettingSources, problems: Problems): Se
       if (parsed === undefined) problems[place].push(kindProblem(setting.kind, name, raw));
       value ??= parsed;
     }
-    values[key] = value ?? setting.fallback;
+    values[key] = value ?? setting.defaultValue;
   }
   // The table gave both the keys and the types.
   return values as SettingValues;

@@ -1,7 +1,7 @@
 /**
- * A configuration file after its shape was checked and before its values are put together: what
- * `parse-shape.ts` makes and the pure files take. What was wrong in it has been told and is left
- * out, so that what is wrong with the rest can be told too.
+ * A configuration file whose shape was checked, but not yet how its values fit together: the result
+ * of `parse-shape.ts`, which `../limits/` and `../build/` check further. Values that were wrong are
+ * already reported and left out, so that the rest can be checked too.
  */
 import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";
@@ -12,18 +12,18 @@ import type { PriceFields, TierFields } from "../settings/price-settings.js";
 import type { ProviderFields } from "../settings/provider-settings.js";
 import type { RewriterFields } from "../settings/rewriter-settings.js";
 
-/** The fields of a mapping; undefined is one whose value was wrong. */
+/** The fields of a mapping; undefined if the value was wrong. */
 export type ReadFields<T> = { readonly [K in keyof T]: T[K] | undefined };
 
-/** The fields, if none was wrong. */
-export function wholeFields<T extends object>(fields: ReadFields<T>): T | null {
+/** The fields, or null if one of them was wrong. */
+export function validFields<T extends object>(fields: ReadFields<T>): T | null {
   return Object.values(fields).includes(undefined) ? null : (fields as T);
 }
 
 export interface DeclaredProvider {
   readonly at: string;
   readonly name: string;
-  /** Null: it was no mapping. So it is below. */
+  /** Null if it was no mapping; so below. */
   readonly fields: ReadFields<ProviderFields> | null;
 }
 

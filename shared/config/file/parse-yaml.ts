@@ -1,8 +1,8 @@
 /**
- * The text of a configuration file as plain values. Knows YAML (1.2, one document, keys that are
- * texts and unique, no tags) and nothing of what the values mean. The package takes the text apart
- * into events; values are made of them here, since a tree of nodes in between takes ten times as
- * long.
+ * Parses the text of a configuration file into plain values. It knows YAML (1.2, one document,
+ * unique keys that are texts, no tags), but not what the values mean. The package splits the text
+ * into events, and the composer here builds values from them: a tree of nodes in between would take
+ * ten times as long. Plain scalars are in `plain-scalar.ts`, messages in `yaml-fault.ts`.
  */
 import {
   EVENT_ID,
@@ -13,22 +13,18 @@ import {
   type ScalarEvent,
   YAMLException,
 } from "js-yaml";
+import { plainScalar } from "./plain-scalar.js";
+import { aliasFault, type Fault, parserFault, tagFault, withPlaces } from "./yaml-fault.js";
 
 /**
- * Values that aliases may stand for, all together: they may be used often, but not to blow a small
- * file up.
+ * How many values all aliases together may stand for: aliases may be used often, but must not make
+ * a small file expand into a huge document.
  */
 const aliasedValuesMax = 10_000;
 
-/** What is wrong, and at which character. */
-interface Fault {
-  readonly at: number;
-  readonly what: string;
-}
-
-/** The text isn't understood. */
-class NotUnderstood extends Error {
-  override name = "NotUnderstood";
+/** Ends the parsing: what follows the fault can't be read. */
+class FatalFault extends Error {
+  override name = "FatalFault";
   readonly fault: Fault;
 
   constructor(fault: Fault) {
@@ -38,8 +34,8 @@ class NotUnderstood extends Error {
 }
 
 /**
- * Parses a text. Problems name line and column. `document` is undefined when the text can't be
- * understood; keys that stand twice are told, and what is left is still returned for checking.
+ * Parses a text. Problems name line and column. `document` is undefined if the text is not valid
+ * YAML; duplicate keys are reported, but the rest is still returned for further checks.
  */
 export function parseYaml(text: string): {
   readonly document: unknown;
@@ -50,9 +46,9 @@ export function parseYaml(text: string): {
   try {
     document = new Composer(text, parseEvents(text, {}), faults).document();
   } catch (error) {
-    if (error instanceof NotUnderstood) faults.push(error.fault);
+    if (error instanceof FatalFault) faults.push(error.fault);
     else if (error instanceof YAMLException)
-      faults.push({ at: error.mark?.position ?? 0, what: sentence(error.reason) });
+      faults.push({ at: error.mark?.position ?? 0, what: parserFault(error.reason) });
     else throw error;
   }
   return { document, problems: withPlaces(text, faults) };
@@ -60,13 +56,13 @@ export function parseYaml(text: string): {
 
 interface Anchor {
   readonly value: unknown;
-  /** How many values it stands for; null while it is being made. */
+  /** How many values it stands for; null while it is being read. */
   readonly values: number | null;
 }
 
 /**
- * Makes values of events. Faults after which the rest can still be read are noted, all others
- * thrown.
+ * Builds values from events. Faults after which the rest can still be read are collected, all
+ * others are thrown as `FatalFault`.
  */
 class Composer {
   readonly #text: string;
@@ -91,7 +87,7 @@ class Composer {
     const value = this.#isEnd() ? null : this.#value();
     this.#next++;
     if (this.#next < this.#events.length)
-      throw new NotUnderstood({
+      throw new FatalFault({
         at: this.#startOfNext(),
         what: "the file holds several documents (---): one is expected",
       });
@@ -107,7 +103,7 @@ class Composer {
         this.#refuseTag(event.tagStart);
         const value =
           event.style === SCALAR_STYLE.PLAIN
-            ? plainValue(getScalarValue(this.#text, event))
+            ? plainScalar(getScalarValue(this.#text, event))
             : getScalarValue(this.#text, event);
         if (event.anchorStart !== -1) this.#anchors.set(this.#nameAt(event), { value, values: 1 });
         return value;
@@ -127,7 +123,7 @@ class Composer {
       case EVENT_ID.ALIAS:
         return this.#alias(event.anchorStart - 1, this.#nameAt(event));
       default:
-        throw new Error("an event that begins a value");
+        throw new Error("expected an event that begins a value");
     }
   }
 
@@ -139,9 +135,9 @@ class Composer {
       if (Object.hasOwn(mapping, key))
         this.#faults.push({
           at: startOf(event),
-          what: `the key ${keyAt(this.#text, startOf(event))} stands twice`,
+          what: `the key ${keyAt(this.#text, startOf(event))} appears twice`,
         });
-      // A plain assignment would set what the mapping inherits from.
+      // A plain assignment would set the prototype of the mapping.
       if (key === "__proto__")
         Object.defineProperty(mapping, key, {
           value,
@@ -153,10 +149,10 @@ class Composer {
     }
   }
 
-  /** A key, as it is written. */
+  /** A key, exactly as written. */
   #key(event: Event): string {
     if (event.type !== EVENT_ID.SCALAR)
-      throw new NotUnderstood({ at: startOf(event), what: "a key must be a text" });
+      throw new FatalFault({ at: startOf(event), what: "a key must be a text" });
     this.#next++;
     this.#refuseTag(event.tagStart);
     const key = getScalarValue(this.#text, event);
@@ -164,7 +160,7 @@ class Composer {
     return key;
   }
 
-  /** Fills what may have an anchor and is the end of its events. */
+  /** Reads a value that may have an anchor, up to the end of its events. */
   #anchored<T>(event: Named, value: T, fill: () => void): T {
     const name = event.anchorStart === -1 ? null : this.#nameAt(event);
     const before = this.#values + this.#aliased;
@@ -184,10 +180,10 @@ class Composer {
       return null;
     }
     if (anchor.values === null)
-      throw new NotUnderstood({ at, what: aliasFault("an alias within its own anchor") });
+      throw new FatalFault({ at, what: aliasFault("an alias within its own anchor") });
     this.#aliased += anchor.values;
     if (this.#aliased > aliasedValuesMax)
-      throw new NotUnderstood({
+      throw new FatalFault({
         at,
         what: `the aliases up to here stand for more than ${aliasedValuesMax} values`,
       });
@@ -203,10 +199,10 @@ class Composer {
   }
 
   #refuseTag(tagStart: number): void {
-    if (tagStart !== -1) throw new NotUnderstood({ at: tagStart, what: tagFault });
+    if (tagStart !== -1) throw new FatalFault({ at: tagStart, what: tagFault });
   }
 
-  /** Where the second document begins: its event doesn't say. */
+  /** Where the second document begins; its event has no position. */
   #startOfNext(): number {
     const before = this.#events
       .slice(1, this.#next)
@@ -219,13 +215,7 @@ class Composer {
 
 type Named = Pick<ScalarEvent, "anchorStart" | "anchorEnd">;
 
-const tagFault = "a tag can't be used (a value that begins with ! must be in quotes)";
-
-function aliasFault(what: string): string {
-  return `${what} (a value that begins with * must be in quotes)`;
-}
-
-/** The first character of what an event begins, or 0. */
+/** The offset at which an event's value begins; 0 if the event has none. */
 function startOf(event: Event): number {
   switch (event.type) {
     case EVENT_ID.SCALAR: {
@@ -243,74 +233,7 @@ function startOf(event: Event): number {
   }
 }
 
-/** What a text without quotes means by the core schema: null, a boolean, a number, or itself. */
-function plainValue(text: string): unknown {
-  const first = text.charCodeAt(0);
-  // Most begin with a letter or a slash.
-  const isNumeric = (first >= 48 && first <= 57) || first === 43 || first === 45 || first === 46;
-  if (isNumeric) {
-    if (
-      /^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+)$/.test(
-        text,
-      )
-    )
-      return Number(text);
-    if (/^[-+]?\.(?:inf|Inf|INF)$/.test(text)) return first === 45 ? -Infinity : Infinity;
-    return /^\.(?:nan|NaN|NAN)$/.test(text) ? NaN : text;
-  }
-  switch (text) {
-    case "":
-    case "~":
-    case "null":
-    case "Null":
-    case "NULL":
-      return null;
-    case "true":
-    case "True":
-    case "TRUE":
-      return true;
-    case "false":
-    case "False":
-    case "FALSE":
-      return false;
-    default:
-      return text;
-  }
-}
-
-/**
- * What the parser says, without quoting values: one that begins with `!`, `*` or `|` may be a
- * password that lacks its quotes.
- */
-function sentence(reason: string): string {
-  if (/\btags?\b/.test(reason)) return tagFault;
-  if (/\balias\b/.test(reason)) return aliasFault("an alias without a name");
-  if (/\btab\b/.test(reason)) return "tabs can't be used as indentation: use spaces";
-  if (reason === "deficient indentation")
-    return "too little indentation, or a [ or { that isn't closed";
-  return reason.replace(/[:"(].*$/s, "").trim();
-}
-
 /** The key that begins at an offset, for a message. */
 function keyAt(text: string, offset: number): string {
   return /^[^\s:,{}[\]]{1,60}/.exec(text.slice(offset, offset + 60))?.[0] ?? "";
-}
-
-/** Faults as problems, in the order of the text. */
-function withPlaces(text: string, faults: readonly Fault[]): string[] {
-  let line = 1;
-  let lineStart = 0;
-  return [...faults]
-    .sort((a, b) => a.at - b.at)
-    .map(({ at, what }) => {
-      for (
-        let end = text.indexOf("\n", lineStart);
-        end !== -1 && end < at;
-        end = text.indexOf("\n", lineStart)
-      ) {
-        line++;
-        lineStart = end + 1;
-      }
-      return `line ${line}, column ${at - lineStart + 1}: ${what}`;
-    });
 }

@@ -1,26 +1,26 @@
-/** Finds the configuration file and reads it: the only file here that touches the disk. */
+/** Finds the configuration file and reads it: the only file of this folder that reads the disk. */
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { type Environment, variable } from "../environment.js";
 import { configFileVariable } from "../settings/settings.js";
 
-/** Ten thousand rules take about one megabyte; more than this is not a configuration. */
+/** Ten thousand rules take about one megabyte: a larger file is not a configuration. */
 const fileBytesMax = 16 * 1024 * 1024;
 
-export type ConfigFileRead =
+type ConfigFileRead =
   | { readonly kind: "none" }
   | { readonly kind: "read"; readonly path: string; readonly text: string }
   | { readonly kind: "failed"; readonly path: string; readonly problem: string };
 
-export interface ConfigFileSearch {
+interface ConfigFileSearch {
   readonly file?: string | undefined;
   readonly env: Environment;
   readonly cwd: string;
 }
 
 /**
- * Where to look, in order (CONTRACT section 9). `namedBy` is set for a place that was named and so
- * must exist.
+ * The paths to look at, in order (docs/configuration.md). A path with `namedBy`, the flag or the
+ * variable that names it, must exist.
  */
 export function searchOrder({
   file,
@@ -38,8 +38,8 @@ export function searchOrder({
 }
 
 /**
- * Reads the first file of the search order that exists. One that exists and can't be read is a
- * failure, never skipped: its limits would be lost.
+ * Reads the first file of the search order that exists. A file that exists but can't be read is a
+ * failure and isn't skipped: its limits would be lost.
  */
 export function readConfigFile(search: ConfigFileSearch): ConfigFileRead {
   for (const { path, namedBy } of searchOrder(search)) {

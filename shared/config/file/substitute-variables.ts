@@ -1,18 +1,18 @@
 /**
- * `${NAME}` in the values of the file (CONTRACT section 9). Keys aren't touched. It runs before
- * anything is judged, so it is also where keys are refused that could not be told from those that
- * every JavaScript object has.
+ * Replaces `${NAME}` in the values of the file (docs/configuration.md); keys stay unchanged. It runs
+ * before any other check, so it is also where keys such as `__proto__` are refused, which
+ * JavaScript objects inherit.
  */
 import { type Environment, variable } from "../environment.js";
 import { isMapping, keyPath } from "../read-mapping.js";
 
-/** Values that may be left out: an unset or empty variable in them counts as not given at all. */
+/** Keys whose value may be left out: with an unset or empty variable they count as absent. */
 const optionalKeys: ReadonlySet<string> = new Set(["api_key", "master_key"]);
 const reservedKeys: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 
 /**
- * The document with every variable in place. Unset ones and malformed places are told with their
- * path.
+ * The document with the values of the variables. Unset variables and malformed placeholders are
+ * reported with their path.
  */
 export function substituteVariables(
   document: unknown,
@@ -41,12 +41,12 @@ function substitute(value: unknown, at: string, optional: boolean, context: Cont
   return entries;
 }
 
-/** `$${` first, so that an escaped place is never read as a variable. */
-const place = /\$\$\{|\$\{([A-Za-z_]\w*)\}|\$\{/g;
+/** `$${` comes first, so that an escaped placeholder is never read as a variable. */
+const placeholder = /\$\$\{|\$\{([A-Za-z_]\w*)\}|\$\{/g;
 
 /**
- * Null for an optional value that isn't given; undefined where a problem was told, so that an empty
- * text isn't told as a second one.
+ * The text with the values of its variables. Null for an absent optional value; undefined after a
+ * problem, so that the empty text isn't reported as a second problem.
  */
 function substituteText(
   text: string,
@@ -56,7 +56,7 @@ function substituteText(
 ): string | null | undefined {
   const before = problems.length;
   let missing = false;
-  const result = text.replace(place, (match: string, name: string | undefined) => {
+  const result = text.replace(placeholder, (match: string, name: string | undefined) => {
     if (match === "$${") return "${";
     if (name === undefined) {
       problems.push(

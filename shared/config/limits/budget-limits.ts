@@ -1,7 +1,7 @@
 /**
- * The limits of budgets, `{period or period_seconds, amount}` or `daily=10, weekly=50`, as the file
- * and the variables write them (CONTRACT sections 8 and 9). The rules for single values are those
- * of the admin API and stand in `../budget.ts`.
+ * The limits of budgets, `{period or period_seconds, amount}` or the compact `daily=10, weekly=50`,
+ * as the file and the variables write them (docs/configuration.md). Single values are checked as in
+ * the admin API, by `../../domain/budget.ts`.
  */
 import {
   type BudgetScope,
@@ -11,11 +11,11 @@ import {
   parseAmount,
 } from "../../domain/budget.js";
 import { namedPeriod, parsePeriod } from "../../domain/limit-key.js";
+import { amountOf, numberOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
-import { amountOf, numberOf } from "../settings/setting-kind.js";
-import { type LimitForm, readPairs, valueOf } from "./limit-form.js";
+import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 
-export interface BudgetLimit {
+interface BudgetLimit {
   readonly periodSeconds: number;
   readonly amountUsd: number;
 }
@@ -35,12 +35,12 @@ export const budgetForm: LimitForm<BudgetScope, BudgetLimit> = {
 };
 
 function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimit | null {
-  const periodSeconds = valueOf(parsePeriod(budgetGrammar, fields, `${at}.`), problems);
-  const amountUsd = valueOf(parseAmount(fields["amount"], `${at}.amount`), problems);
+  const periodSeconds = checkedValue(parsePeriod(budgetGrammar, fields, `${at}.`), problems);
+  const amountUsd = checkedValue(parseAmount(fields["amount"], `${at}.amount`), problems);
   return periodSeconds === null || amountUsd === null ? null : { periodSeconds, amountUsd };
 }
 
-/** Of two amounts for one period the last wins. */
+/** Parses the compact form. Of two amounts for one period the last wins. */
 function parseCompact(text: string, variable: string, problems: string[]): readonly BudgetLimit[] {
   const byPeriod = new Map<number, number>();
   for (const { name, value } of readPairs(
@@ -48,7 +48,10 @@ function parseCompact(text: string, variable: string, problems: string[]): reado
     { variable, example, known: Object.keys(budgetGrammar.periodNames) },
     problems,
   )) {
-    const amount = valueOf(parseAmount(amountOf(value) ?? value, `${variable}: ${name}`), problems);
+    const amount = checkedValue(
+      parseAmount(amountOf(value) ?? value, `${variable}: ${name}`),
+      problems,
+    );
     if (amount !== null) byPeriod.set(namedPeriod(budgetGrammar, name)!, amount);
   }
   return [...byPeriod]

@@ -1,22 +1,22 @@
 /**
  * Rules and budgets from the environment: SET_RATE_LIMIT_<PATH>, SET_PROVIDER_RATE_LIMIT_<NAME> and
- * SET_BUDGET_<PATH> (SPEC "Configuration forms of rules", CONTRACT section 9). How they replace
- * what the file declares is in `file-limits.ts`.
+ * SET_BUDGET_<PATH> (docs/configuration.md). How they replace those of the file is in
+ * `file-limits.ts`.
  */
 import { show } from "../../checked.js";
 import { notEntitled } from "../../domain/limit-key.js";
 import { type Environment, variable } from "../environment.js";
 import { readMapping } from "../read-mapping.js";
 import {
+  checkedValue,
   type Declared,
   type LimitForm,
-  onceEach,
   type PeriodLimit,
   type Placed,
-  valueOf,
+  reportDuplicates,
 } from "./limit-form.js";
 
-/** All that one variable says about one subject. */
+/** The limits that one variable declares for its subject. */
 export interface EnvLimits<S extends string, L> {
   readonly variable: string;
   readonly scope: S;
@@ -51,7 +51,7 @@ export function readEnvLimits<S extends string, L extends PeriodLimit>(
     else if (/^[[{]/.test(value))
       entries.push({
         ...target,
-        limits: parseJson(form, value, target, options.perChildEntitled, problems),
+        limits: parseJson(form, { ...target, ...options, text: value }, problems),
       });
     else
       entries.push({
@@ -64,7 +64,7 @@ export function readEnvLimits<S extends string, L extends PeriodLimit>(
   return entries;
 }
 
-/** Whom a variable is for; null for one that isn't of this form, or is wrong. */
+/** The subject of a variable; null if the variable isn't of this form or is wrong. */
 function parseTarget<S extends string, L extends PeriodLimit>(
   { grammar, variables }: LimitForm<S, L>,
   name: string,
@@ -78,7 +78,7 @@ function parseTarget<S extends string, L extends PeriodLimit>(
     scope === "user_path"
       ? grammar.parseSubject(scope, pathOfSuffix(suffix), `the path in ${name}`)
       : grammar.parseSubject(scope, nameOfSuffix(suffix), `the ${scope}'s name in ${name}`);
-  const value = valueOf(subject, problems);
+  const value = checkedValue(subject, problems);
   return value === null ? null : { variable: name, scope, subject: value };
 }
 
@@ -98,19 +98,18 @@ function nameOfSuffix(suffix: string): string {
 
 function parseJson<S extends string, L extends PeriodLimit>(
   form: LimitForm<S, L>,
-  text: string,
-  { variable: name, scope, subject }: Target<S>,
-  perChildEntitled: boolean,
+  source: Target<S> & { readonly text: string; readonly perChildEntitled: boolean },
   problems: string[],
 ): readonly Declared<S, L>[] {
+  const { variable: name, scope, subject, text, perChildEntitled } = source;
   const { plural } = form.grammar;
   let items: unknown;
   try {
     items = JSON.parse(text);
   } catch (cause) {
-    problems.push(
-      `${name} must be a list of pairs such as ${form.example} or a JSON array of ${plural}, and nothing else: ${cause instanceof Error ? cause.message : String(cause)}`,
-    );
+    const expected = `a list of pairs such as ${form.example} or a JSON array of ${plural}`;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    problems.push(`${name} must be ${expected}, and nothing else: ${reason}`);
     return [];
   }
   if (!Array.isArray(items)) {
@@ -132,5 +131,5 @@ function parseJson<S extends string, L extends PeriodLimit>(
     if (limit !== null)
       placed.push({ at, declared: { scope, subject, ...limit, perChild: perChild === true } });
   }
-  return onceEach(form, placed, problems);
+  return reportDuplicates(form, placed, problems);
 }

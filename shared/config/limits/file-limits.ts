@@ -1,21 +1,21 @@
 /**
- * The rules and budgets that the file declares, checked (SPEC "Configuration forms of rules",
- * CONTRACT sections 8 and 9), and what the variables replace of them.
+ * Checks the rules and budgets that the file declares (docs/configuration.md), and merges them with
+ * those of the variables.
  */
 import { notEntitled } from "../../domain/limit-key.js";
 import type { Mapping } from "../read-mapping.js";
 import type { EnvLimits } from "./env-limits.js";
 import {
+  checkedValue,
   type Declared,
   type DeclaredLimits,
   type LimitForm,
-  onceEach,
   type PeriodLimit,
   type Placed,
-  valueOf,
+  reportDuplicates,
 } from "./limit-form.js";
 
-/** Checks the declared entries. The same identity in two places is a problem that names both. */
+/** Checks the declared entries. A problem about a duplicate names both places. */
 export function readFileLimits<S extends string, L extends PeriodLimit>(
   form: LimitForm<S, L>,
   entries: readonly DeclaredLimits<S>[],
@@ -28,7 +28,7 @@ export function readFileLimits<S extends string, L extends PeriodLimit>(
     const subject =
       entry.subject === null
         ? null
-        : valueOf(
+        : checkedValue(
             form.grammar.parseSubject(scope, entry.subject, `${entry.at}.${entry.subjectKey}`),
             problems,
           );
@@ -40,12 +40,12 @@ export function readFileLimits<S extends string, L extends PeriodLimit>(
         placed.push({ at, declared: { scope, subject, ...limit, perChild } });
     }
   }
-  return onceEach(form, placed, problems);
+  return reportDuplicates(form, placed, problems);
 }
 
 /**
- * Numbers may come as texts, which is what `${NAME}` leaves. A text that is no number stays, to be
- * told as it is.
+ * Reads numbers that are written as texts, as `${NAME}` leaves them. A text that is no number stays
+ * unchanged, so that the message quotes it.
  */
 function withNumbers<S extends string, L extends PeriodLimit>(
   form: LimitForm<S, L>,
@@ -56,17 +56,17 @@ function withNumbers<S extends string, L extends PeriodLimit>(
   );
 }
 
-/** A variable replaces all that the file says about its subject. */
+/** A variable replaces all limits that the file declares for its subject. */
 export function mergeLimits<S extends string, L extends PeriodLimit>(
   { id }: LimitForm<S, L>,
   fromFile: readonly Declared<S, L>[],
   fromEnv: readonly EnvLimits<S, L>[],
 ): readonly Declared<S, L>[] {
-  const whom = ({ scope, subject }: { readonly scope: S; readonly subject: string }): string =>
+  const subjectOf = ({ scope, subject }: { readonly scope: S; readonly subject: string }): string =>
     id({ scope, subject, periodSeconds: 0 });
-  const replaced = new Set(fromEnv.map(whom));
+  const replaced = new Set(fromEnv.map(subjectOf));
   return [
-    ...fromFile.filter((declared) => !replaced.has(whom(declared))),
+    ...fromFile.filter((declared) => !replaced.has(subjectOf(declared))),
     ...fromEnv.flatMap(({ limits }) => limits),
   ];
 }

@@ -1,31 +1,31 @@
 /**
- * Rules and budgets as a configuration declares them. They are written alike; what they differ in
- * is a `LimitForm`, which `limit-fields.ts` has for rules and `budget-limits.ts` for budgets. The
- * file's lists are read in `file-limits.ts`, the variables in `env-limits.ts`.
+ * How a configuration declares rules and budgets. Both are written in the same way; where they
+ * differ is a `LimitForm`, in `rule-limits.ts` and in `budget-limits.ts`. The file's lists are
+ * checked in `file-limits.ts`, the variables are read in `env-limits.ts`.
  */
 import { type Checked, show } from "../../checked.js";
 import type { KeyGrammar, LimitKey } from "../../domain/limit-key.js";
 import { nameHint } from "../closest-name.js";
 import type { Mapping } from "../read-mapping.js";
 
-/** What is said of one period. */
+/** A limit for one period; rules and budgets add what it limits. */
 export interface PeriodLimit {
   readonly periodSeconds: number;
 }
 
 export interface LimitForm<S extends string, L extends PeriodLimit> {
   readonly grammar: KeyGrammar<S>;
-  /** What is declared, in the singular; the grammar has the plural. */
+  /** `rule` or `budget`; the grammar has the plural. */
   readonly singular: string;
   /**
-   * The fields of one limit, and how the text of a number is read: `${NAME}` leaves nothing else.
-   * Null: a field that isn't a number.
+   * The fields of one limit, and how a number written as a text is read, as `${NAME}` leaves it.
+   * Null: the field isn't a number.
    */
   readonly fields: Readonly<Record<string, ((raw: unknown) => number | undefined) | null>>;
-  /** Checks one limit. Every wrong field is told, not just the first; null when there was one. */
+  /** Checks one limit and reports every wrong field; null if there was one. */
   readonly parse: (fields: Mapping, at: string, problems: string[]) => L | null;
   /**
-   * The variables that declare limits, by what their names begin with; the rest names the subject.
+   * The variables that declare limits, by the prefix of their names; the rest names the subject.
    */
   readonly variables: readonly { readonly prefix: string; readonly scope: S }[];
   /** A pair of the compact form. */
@@ -34,7 +34,7 @@ export interface LimitForm<S extends string, L extends PeriodLimit> {
   readonly parseCompact: (text: string, variable: string, problems: string[]) => readonly L[];
   /** One text per identity. */
   readonly id: (key: LimitKey<S>) => string;
-  /** As messages call it: `/team minute`. */
+  /** Its name in messages: `/team minute`. */
   readonly name: (key: LimitKey<S>) => string;
 }
 
@@ -52,24 +52,24 @@ export interface DeclaredLimits<S extends string> {
 /** A limit and its subject. */
 export type Declared<S extends string, L> = LimitKey<S> & L & { readonly perChild: boolean };
 
-/** A declaration and the place where it stands. */
+/** A declaration and its place, for messages. */
 export interface Placed<D> {
   readonly declared: D;
   readonly at: string;
 }
 
-/** The value of a check, or null after its failure was told. */
-export function valueOf<T>(checked: Checked<T>, problems: string[]): T | null {
+/** The value of a check, or null after its failure was reported. */
+export function checkedValue<T>(checked: Checked<T>, problems: string[]): T | null {
   if (checked.ok) return checked.value;
   problems.push(checked.failure.message);
   return null;
 }
 
 /**
- * All of them; one that stands in two places is told, for the second would silently replace the
- * first.
+ * Returns all declarations, and reports those of the same rule or budget in two places: the second
+ * would silently replace the first.
  */
-export function onceEach<S extends string, L extends PeriodLimit>(
+export function reportDuplicates<S extends string, L extends PeriodLimit>(
   { id, name, singular }: LimitForm<S, L>,
   placed: readonly Placed<Declared<S, L>>[],
   problems: string[],
@@ -87,9 +87,9 @@ export function onceEach<S extends string, L extends PeriodLimit>(
 }
 
 /**
- * The pairs of a compact list. They are separated by commas, semicolons or newlines; `name=value`
- * and `name:value` are the same; names come in any case and are given in lower case. Unknown names
- * are told.
+ * The pairs of a compact list, such as `rpm=100, tpm=50000; concurrent=8`. Commas, semicolons and
+ * newlines separate them; `name=value` and `name:value` are the same. Names may have any case and
+ * are returned in lower case; unknown names are reported.
  */
 export function readPairs(
   text: string,

@@ -1,7 +1,7 @@
 /**
- * The providers that are known by name: what they speak, where they are, the variables that
- * register them (CONTRACT section 9), and in what they differ from their type. How these join the
- * file's providers is in `provider-configs.ts`.
+ * The providers that Sluice knows by name: their API, their address, the variables that register
+ * them (docs/configuration.md), and how they differ from their type. How these join the file's
+ * providers is in `../build/provider-configs.ts`.
  */
 import type { Operation } from "../../operation.js";
 import { type MaxTokensField, type ProviderType, providerTraits } from "../provider-type.js";
@@ -11,58 +11,55 @@ export interface Preset {
   readonly name: string;
   readonly type: ProviderType;
   readonly keyVariable: string;
-  /** Null: everybody has an address of their own. */
+  /** Null: there is no common address, as with a server of one's own. */
   readonly baseUrl: string | null;
-  /** Whether it may do without a key, so that its address or models alone register it. */
+  /** Whether it works without a key, so that its address or models alone register it. */
   readonly keyless: boolean;
   readonly operations: readonly Operation[];
   readonly listsModels: boolean;
-  /** Whether it takes `stream_options`; one that doesn't tells the usage of a stream unasked. */
+  /** Whether it accepts `stream_options`; one that doesn't always reports the usage of a stream. */
   readonly takesStreamOptions: boolean;
   /**
-   * Where it wants the limit on output tokens: OpenAI's newer models refuse the old field, other
+   * The field for the limit on output tokens: OpenAI's newer models refuse the old one, other
    * servers don't know the new one.
    */
   readonly maxTokensField: MaxTokensField;
 }
 
-/** Where a preset differs from its type. */
-type Quirks = Partial<
-  Pick<Preset, "keyless" | "operations" | "listsModels" | "takesStreamOptions" | "maxTokensField">
->;
+/** A row of the table: what it leaves out is that of its type. */
+type Row = Pick<Preset, "name" | "type" | "keyVariable"> & Partial<Preset>;
 
-function preset(
-  name: string,
-  type: ProviderType,
-  keyVariable: string,
-  baseUrl: string | null,
-  quirks: Quirks = {},
-): Preset {
-  const traits = providerTraits[type];
+function preset(row: Row): Preset {
+  const { baseUrl, operations, listsModels, maxTokensField } = providerTraits[row.type];
   return {
-    name,
-    type,
-    keyVariable,
-    baseUrl: baseUrl ?? traits.baseUrl,
+    baseUrl,
+    operations,
+    listsModels,
+    maxTokensField,
     keyless: false,
-    operations: traits.operations,
-    listsModels: traits.listsModels,
     takesStreamOptions: true,
-    maxTokensField: traits.maxTokensField,
-    ...quirks,
+    ...row,
   };
 }
 
 export const presets: readonly Preset[] = [
-  preset("openai", "openai", "OPENAI_API_KEY", "https://api.openai.com/v1", {
+  preset({
+    name: "openai",
+    type: "openai",
+    keyVariable: "OPENAI_API_KEY",
+    baseUrl: "https://api.openai.com/v1",
     maxTokensField: "max_completion_tokens",
   }),
-  preset("anthropic", "anthropic", "ANTHROPIC_API_KEY", null),
-  preset("gemini", "gemini", "GEMINI_API_KEY", null),
-  preset("azure", "azure", "AZURE_OPENAI_API_KEY", null),
-  preset("ollama", "ollama", "OLLAMA_API_KEY", null, { keyless: true }),
-  preset("vllm", "vllm", "VLLM_API_KEY", null, { keyless: true }),
-  preset("groq", "openai", "GROQ_API_KEY", "https://api.groq.com/openai/v1", {
+  preset({ name: "anthropic", type: "anthropic", keyVariable: "ANTHROPIC_API_KEY" }),
+  preset({ name: "gemini", type: "gemini", keyVariable: "GEMINI_API_KEY" }),
+  preset({ name: "azure", type: "azure", keyVariable: "AZURE_OPENAI_API_KEY" }),
+  preset({ name: "ollama", type: "ollama", keyVariable: "OLLAMA_API_KEY", keyless: true }),
+  preset({ name: "vllm", type: "vllm", keyVariable: "VLLM_API_KEY", keyless: true }),
+  preset({
+    name: "groq",
+    type: "openai",
+    keyVariable: "GROQ_API_KEY",
+    baseUrl: "https://api.groq.com/openai/v1",
     operations: [
       "chat_completions",
       "responses",
@@ -73,20 +70,40 @@ export const presets: readonly Preset[] = [
       "batches",
     ],
   }),
-  preset("openrouter", "openai", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", {
+  preset({
+    name: "openrouter",
+    type: "openai",
+    keyVariable: "OPENROUTER_API_KEY",
+    baseUrl: "https://openrouter.ai/api/v1",
     operations: ["chat_completions", "responses", "messages", "embeddings"],
   }),
-  preset("xai", "openai", "XAI_API_KEY", "https://api.x.ai/v1", {
+  preset({
+    name: "xai",
+    type: "openai",
+    keyVariable: "XAI_API_KEY",
+    baseUrl: "https://api.x.ai/v1",
     operations: ["chat_completions", "responses", "images"],
   }),
-  preset("deepseek", "openai", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1", {
+  preset({
+    name: "deepseek",
+    type: "openai",
+    keyVariable: "DEEPSEEK_API_KEY",
+    baseUrl: "https://api.deepseek.com/v1",
     operations: ["chat_completions"],
   }),
-  preset("mistral", "openai", "MISTRAL_API_KEY", "https://api.mistral.ai/v1", {
+  preset({
+    name: "mistral",
+    type: "openai",
+    keyVariable: "MISTRAL_API_KEY",
+    baseUrl: "https://api.mistral.ai/v1",
     operations: ["chat_completions", "embeddings", "transcriptions", "files"],
     takesStreamOptions: false,
   }),
-  preset("together", "openai", "TOGETHER_API_KEY", "https://api.together.xyz/v1", {
+  preset({
+    name: "together",
+    type: "openai",
+    keyVariable: "TOGETHER_API_KEY",
+    baseUrl: "https://api.together.xyz/v1",
     operations: [
       "chat_completions",
       "embeddings",
@@ -98,21 +115,41 @@ export const presets: readonly Preset[] = [
       "batches",
     ],
   }),
-  preset("fireworks", "openai", "FIREWORKS_API_KEY", "https://api.fireworks.ai/inference/v1", {
+  preset({
+    name: "fireworks",
+    type: "openai",
+    keyVariable: "FIREWORKS_API_KEY",
+    baseUrl: "https://api.fireworks.ai/inference/v1",
     operations: ["chat_completions", "responses", "embeddings"],
   }),
-  preset("cerebras", "openai", "CEREBRAS_API_KEY", "https://api.cerebras.ai/v1", {
+  preset({
+    name: "cerebras",
+    type: "openai",
+    keyVariable: "CEREBRAS_API_KEY",
+    baseUrl: "https://api.cerebras.ai/v1",
     operations: ["chat_completions"],
   }),
-  preset("perplexity", "openai", "PERPLEXITY_API_KEY", "https://api.perplexity.ai", {
+  preset({
+    name: "perplexity",
+    type: "openai",
+    keyVariable: "PERPLEXITY_API_KEY",
+    baseUrl: "https://api.perplexity.ai",
     operations: ["chat_completions"],
     listsModels: false,
   }),
-  preset("cohere", "openai", "COHERE_API_KEY", "https://api.cohere.ai/compatibility/v1", {
+  preset({
+    name: "cohere",
+    type: "openai",
+    keyVariable: "COHERE_API_KEY",
+    baseUrl: "https://api.cohere.ai/compatibility/v1",
     operations: ["chat_completions", "embeddings"],
     listsModels: false,
   }),
-  preset("deepinfra", "openai", "DEEPINFRA_API_KEY", "https://api.deepinfra.com/v1/openai", {
+  preset({
+    name: "deepinfra",
+    type: "openai",
+    keyVariable: "DEEPINFRA_API_KEY",
+    baseUrl: "https://api.deepinfra.com/v1/openai",
     operations: [
       "chat_completions",
       "embeddings",
@@ -122,13 +159,25 @@ export const presets: readonly Preset[] = [
       "translations",
     ],
   }),
-  preset("moonshot", "openai", "MOONSHOT_API_KEY", "https://api.moonshot.ai/v1", {
+  preset({
+    name: "moonshot",
+    type: "openai",
+    keyVariable: "MOONSHOT_API_KEY",
+    baseUrl: "https://api.moonshot.ai/v1",
     operations: ["chat_completions", "files"],
   }),
-  preset("nvidia", "openai", "NVIDIA_API_KEY", "https://integrate.api.nvidia.com/v1", {
+  preset({
+    name: "nvidia",
+    type: "openai",
+    keyVariable: "NVIDIA_API_KEY",
+    baseUrl: "https://integrate.api.nvidia.com/v1",
     operations: ["chat_completions", "embeddings"],
   }),
-  preset("sambanova", "openai", "SAMBANOVA_API_KEY", "https://api.sambanova.ai/v1", {
+  preset({
+    name: "sambanova",
+    type: "openai",
+    keyVariable: "SAMBANOVA_API_KEY",
+    baseUrl: "https://api.sambanova.ai/v1",
     operations: ["chat_completions", "embeddings", "transcriptions", "translations"],
   }),
 ];
@@ -147,7 +196,7 @@ export function findPreset(name: string): Preset | undefined {
   return presets.find((preset) => preset.name === name);
 }
 
-/** Whose address it is, whatever the instance is called. */
+/** The preset with this address, whatever the instance is named. */
 export function presetAt(baseUrl: string): Preset | undefined {
   return presets.find(
     (preset) =>

@@ -1,37 +1,31 @@
 /**
- * What a price in the file is made of, in two tables that `docs/configuration.md` is checked
- * against. What the numbers become is in `../price.ts`; checking declared prices together is in
- * `prices.ts`.
+ * The fields of a price and of its tiers in the file. `../../domain/price.ts` computes costs from
+ * them; `../build/prices.ts` checks the declared prices together.
  */
 import { tokensPerResponseMax } from "../../bounds.js";
 import { rateFromUsdPerMillion, usdPerMillionMax } from "../../domain/price.js";
-import { integer, numberOf, type ValueKind } from "./setting-kind.js";
-
-export interface PriceSetting {
-  readonly kind: ValueKind<number>;
-  /** Null: required. */
-  readonly shown: string | null;
-  readonly meaning: string;
-}
+import { integer, numberOf } from "../kinds/number-kinds.js";
+import { always, type ValueKind } from "../kinds/value-kind.js";
+import type { Field, FieldValues } from "./setting.js";
 
 const perRequestUsdMax = 1000;
 
-/** US dollars per million tokens, kept as pico-dollars per token. */
+/** US dollars per million tokens, stored as pico-dollars per token. */
 const usdPerMillion: ValueKind<number> = {
   label: "number",
   expected: `must be a number of US dollars per million tokens from 0 to ${usdPerMillionMax}, with at most six decimals`,
-  quotable: () => true,
+  quotable: always,
   parse: (raw) => {
     const usd = numberOf(raw);
     return usd === undefined ? undefined : rateFromUsdPerMillion(usd);
   },
 };
 
-/** US dollars, kept as pico-dollars. */
+/** US dollars, stored as pico-dollars. */
 const usdPerRequest: ValueKind<number> = {
   label: "number",
   expected: `must be a number of US dollars from 0 to ${perRequestUsdMax}, with at most nine decimals`,
-  quotable: () => true,
+  quotable: always,
   parse: (raw) => {
     const usd = numberOf(raw);
     if (usd === undefined || !(usd >= 0 && usd <= perRequestUsdMax)) return undefined;
@@ -40,13 +34,13 @@ const usdPerRequest: ValueKind<number> = {
   },
 };
 
-const rate = (shown: string | null, meaning: string): PriceSetting => ({
+const rate = (defaultText: string | null, meaning: string): Field<number> => ({
   kind: usdPerMillion,
-  shown,
+  defaultText,
   meaning,
 });
 
-/** By the key in the file, under `prices["provider/model"]`; `tiers` stands beside them. */
+/** By the key in the file, under `prices["provider/model"]`; beside `tiers`. */
 export const priceSettings = {
   input: rate(null, "Input tokens, in US dollars per million, like all rates."),
   output: rate(null, "Output tokens, reasoning included."),
@@ -54,18 +48,18 @@ export const priceSettings = {
   cache_write: rate("input", "Input tokens that were written to a cache."),
   per_request: {
     kind: usdPerRequest,
-    shown: "0",
+    defaultText: "0",
     meaning: "A fee for each request, in US dollars.",
   },
-} as const satisfies Readonly<Record<string, PriceSetting>>;
+} as const satisfies Readonly<Record<string, Field<number>>>;
 
 /**
- * By the key in the file, in an entry of `tiers`. A rate that isn't given stays that of the price.
+ * By the key in the file, in an entry of `tiers`. A rate that it leaves out is the price's.
  */
 export const tierSettings = {
   above_input_tokens: {
     kind: integer({ min: 1, max: tokensPerResponseMax }),
-    shown: null,
+    defaultText: null,
     meaning:
       "A response with more input tokens than this has all of its tokens at this tier's rates.",
   },
@@ -73,8 +67,8 @@ export const tierSettings = {
   output: rate("the price's", "As above."),
   cached_input: rate("the price's", "As above."),
   cache_write: rate("the price's", "As above."),
-} as const satisfies Readonly<Record<string, PriceSetting>>;
+} as const satisfies Readonly<Record<string, Field<number>>>;
 
-/** The checked fields; null for those that weren't given. */
-export type PriceFields = { readonly [K in keyof typeof priceSettings]: number | null };
-export type TierFields = { readonly [K in keyof typeof tierSettings]: number | null };
+/** The checked fields of a price and of a tier; null for those that the file leaves out. */
+export type PriceFields = FieldValues<typeof priceSettings>;
+export type TierFields = FieldValues<typeof tierSettings>;

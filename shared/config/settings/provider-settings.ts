@@ -1,31 +1,26 @@
 /**
- * What a provider in the file is made of, in one table that `docs/configuration.md` is checked
- * against. How declared providers, environment keys and presets become one list is in
- * `provider-configs.ts`.
+ * The fields of a provider in the file. How declared providers, keys in the environment and presets
+ * become one list is in `../build/provider-configs.ts`.
  */
 import { type Operation, operations } from "../../operation.js";
+import { choice } from "../kinds/choice-kinds.js";
+import { modelList, names } from "../kinds/list-kinds.js";
+import { integer } from "../kinds/number-kinds.js";
+import { apiKey } from "../kinds/secret-kinds.js";
+import { apiVersion } from "../kinds/text-kinds.js";
+import { baseUrl } from "../kinds/url-kinds.js";
 import { type ProviderType, providerTypes } from "../provider-type.js";
-import {
-  apiKey,
-  apiVersion,
-  baseUrl,
-  choice,
-  integer,
-  modelList,
-  names,
-  type ValueKind,
-} from "./setting-kind.js";
+import type { Field } from "./setting.js";
 
-export interface ProviderSetting<T> {
-  readonly kind: ValueKind<T>;
-  readonly fallback: T;
-  /** The default as an operator reads it, in `unit`. */
-  readonly shown: string;
+interface ProviderField<T> extends Field<T> {
+  readonly defaultValue: T;
+  /** The default as the documentation shows it, in `unit`. */
+  readonly defaultText: string;
   readonly unit: string | null;
-  readonly meaning: string;
 }
 
-function field<T>(row: ProviderSetting<T>): ProviderSetting<T> {
+/** Infers the type of a field's value from its row. */
+function field<T>(row: ProviderField<T>): ProviderField<T> {
   return row;
 }
 
@@ -35,83 +30,83 @@ const timeout = integer({ min: 1, max: 3_600_000 });
 export const providerSettings = {
   type: field<ProviderType | null>({
     kind: choice(providerTypes),
-    fallback: null,
-    shown: "the preset's, else openai",
+    defaultValue: null,
+    defaultText: "the preset's, else openai",
     unit: null,
     meaning:
-      "What the provider speaks: openai for every OpenAI-compatible one, simulator for the built-in one that needs no network.",
+      "Its API: openai for every OpenAI-compatible one, simulator for the built-in one that needs no network.",
   }),
   base_url: field({
     kind: baseUrl,
-    fallback: null,
-    shown: "the preset's",
+    defaultValue: null,
+    defaultText: "the preset's",
     unit: null,
     meaning:
       "Where it is, up to what comes before /chat/completions; a name from the table of presets may leave it out, and so may the types anthropic, gemini, ollama and vllm.",
   }),
   api_key: field({
     kind: apiKey,
-    fallback: null,
-    shown: "none",
+    defaultValue: null,
+    defaultText: "none",
     unit: null,
     meaning: "The credential that is sent; none, an empty one or an unset variable sends none.",
   }),
   api_version: field<string | null>({
     kind: apiVersion,
-    fallback: null,
-    shown: "none",
+    defaultValue: null,
+    defaultText: "none",
     unit: null,
     meaning:
-      "For the type azure, the dated API version, such as 2024-10-21; without one its v1 API is spoken.",
+      "For the type azure, the dated API version, such as 2024-10-21; without one its v1 API is used.",
   }),
   operations: field<readonly Operation[] | null>({
     kind: names(operations),
-    fallback: null,
-    shown: "the preset's, else the type's",
+    defaultValue: null,
+    defaultText: "the preset's, else the type's",
     unit: null,
     meaning:
-      "What can be asked of it; messages and responses that it doesn't offer are translated to what it does.",
+      "The operations it offers; messages and responses that it doesn't offer are translated to an operation it does.",
   }),
   models: field<readonly string[] | null>({
     kind: modelList,
-    fallback: null,
-    shown: "what its /models lists",
+    defaultValue: null,
+    defaultText: "what its /models lists",
     unit: null,
     meaning:
       'The model ids it serves; ["*"] takes any, and ids beside it are those that are listed.',
   }),
   connect_timeout_ms: field({
     kind: timeout,
-    fallback: 5000,
-    shown: "5000",
+    defaultValue: 5000,
+    defaultText: "5000",
     unit: "milliseconds",
     meaning: "How long connecting may take.",
   }),
   first_byte_timeout_ms: field({
     kind: timeout,
-    fallback: 600_000,
-    shown: "600000",
+    defaultValue: 600_000,
+    defaultText: "600000",
     unit: "milliseconds",
-    meaning: "How long it may be silent before its response begins.",
+    meaning: "How long it may send nothing before its response begins.",
   }),
   idle_timeout_ms: field({
     kind: timeout,
-    fallback: 300_000,
-    shown: "300000",
+    defaultValue: 300_000,
+    defaultText: "300000",
     unit: "milliseconds",
-    meaning: "How long it may be silent within a response.",
+    meaning: "How long it may send nothing within a response.",
   }),
   max_tokens_default: field({
     kind: integer({ min: 1, max: 10_000_000 }),
-    fallback: 32_000,
-    shown: "32000",
+    defaultValue: 32_000,
+    defaultText: "32000",
     unit: null,
     meaning: "The limit on output tokens where a dialect requires one and the caller gave none.",
   }),
   max_connections: field({
     kind: integer({ min: 1, max: 65_535 }),
-    fallback: 4096,
-    shown: "4096",
+    defaultValue: 4096,
+    defaultText: "4096",
     unit: null,
     meaning: "How many connections a proxy opens to it at most.",
   }),
@@ -119,8 +114,8 @@ export const providerSettings = {
 
 /** The checked fields of one provider, by their keys in the file. */
 export type ProviderFields = {
-  readonly [K in keyof typeof providerSettings]: (typeof providerSettings)[K]["fallback"];
+  readonly [K in keyof typeof providerSettings]: (typeof providerSettings)[K]["defaultValue"];
 };
 
-/** What the simulator serves when its `models` don't say otherwise. */
+/** The models of a simulator without `models`. */
 export const simulatorModels: readonly string[] = ["sim-fast", "sim-slow"];

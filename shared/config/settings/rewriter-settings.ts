@@ -1,12 +1,14 @@
 /**
- * What an entry of `rewriters` is made of in the file, in one table that `docs/configuration.md` is
- * checked against. What each rewriter does is the proxy's
- * (`proxy/body/rewriters/rewrite-request.ts`).
+ * The fields of an entry of `rewriters` in the file. What each rewriter does is in
+ * `proxy/body/rewriters/`.
  */
 import { parseSubject } from "../../domain/rule.js";
 import { normalizeUserPath } from "../../domain/user-path.js";
 import type { RewriterName } from "../config.js";
-import { choice, list, type ValueKind } from "./setting-kind.js";
+import { choice } from "../kinds/choice-kinds.js";
+import { listOf } from "../kinds/list-kinds.js";
+import { textOf } from "../kinds/text-kinds.js";
+import { type FieldValues, field } from "./setting.js";
 
 export const rewriterNames: readonly RewriterName[] = [
   "collapse_white_space",
@@ -14,67 +16,40 @@ export const rewriterNames: readonly RewriterName[] = [
   "drop_duplicate_system",
 ];
 
-export interface RewriterSetting<T> {
-  readonly kind: ValueKind<T>;
-  /** The default as an operator reads it; null: required. */
-  readonly shown: string | null;
-  readonly meaning: string;
-}
+const paths = listOf(
+  "must be a list of user paths, such as [/team/app]",
+  (raw) => {
+    const text = textOf(raw);
+    const path = text === undefined ? null : normalizeUserPath(text);
+    return path?.ok === true ? path.path : undefined;
+  },
+  { itemsMin: 1 },
+);
 
-function field<T>(row: RewriterSetting<T>): RewriterSetting<T> {
-  return row;
-}
-
-const paths: ValueKind<readonly string[]> = {
-  label: "list",
-  expected: "must be a list of user paths, such as [/team/app]",
-  quotable: () => true,
-  parse: (raw) =>
-    eachOf(raw, (item) => {
-      const path = normalizeUserPath(item);
-      return path.ok ? path.path : undefined;
-    }),
-};
-
-const models: ValueKind<readonly string[]> = {
-  label: "list",
-  expected: "must be a list of model ids, such as [openai/gpt-4o]",
-  quotable: () => true,
-  parse: (raw) =>
-    eachOf(raw, (item) => {
-      const model = parseSubject("model", item, "");
-      return model.ok ? model.value.toLowerCase() : undefined;
-    }),
-};
-
-function eachOf(
-  raw: unknown,
-  parse: (item: string) => string | undefined,
-): readonly string[] | undefined {
-  const items = list.parse(raw)?.map(parse);
-  return items === undefined || items.includes(undefined)
-    ? undefined
-    : items.filter((item) => item !== undefined);
-}
+const models = listOf(
+  "must be a list of model ids, such as [openai/gpt-4o]",
+  (raw) => {
+    const model = parseSubject("model", textOf(raw), "");
+    return model.ok ? model.value.toLowerCase() : undefined;
+  },
+  { itemsMin: 1 },
+);
 
 /** By the key in the file. */
 export const rewriterSettings = {
-  name: field({ kind: choice(rewriterNames), shown: null, meaning: "What is done." }),
+  name: field({ kind: choice(rewriterNames), defaultText: null, meaning: "Which rewriter it is." }),
   paths: field({
     kind: paths,
-    shown: "all paths",
-    meaning: "The user paths that it is done for, with all below them.",
+    defaultText: "all paths",
+    meaning: "The user paths that it applies to, with all below them.",
   }),
   models: field({
     kind: models,
-    shown: "all models",
+    defaultText: "all models",
     meaning:
-      "The models that it is done for, named as in rules: provider/id, or id for every provider's.",
+      "The models that it applies to, named as in rules: provider/id, or id for every provider's.",
   }),
 } as const;
 
-type Parsed<K> = K extends RewriterSetting<infer T> ? T : never;
-/** The checked fields; null for those that weren't given. */
-export type RewriterFields = {
-  readonly [K in keyof typeof rewriterSettings]: Parsed<(typeof rewriterSettings)[K]> | null;
-};
+/** The checked fields of a rewriter; null for those that the file leaves out. */
+export type RewriterFields = FieldValues<typeof rewriterSettings>;

@@ -19,11 +19,8 @@ import {
 import { priceSettings, tierSettings } from "../../../shared/config/settings/price-settings.js";
 import { providerSettings } from "../../../shared/config/settings/provider-settings.js";
 import { rewriterSettings } from "../../../shared/config/settings/rewriter-settings.js";
-import {
-  configFileVariable,
-  flagName,
-  settings,
-} from "../../../shared/config/settings/settings.js";
+import { flagName } from "../../../shared/config/settings/setting.js";
+import { configFileVariable, settings } from "../../../shared/config/settings/settings.js";
 import { accepted } from "./build-sample.js";
 
 // The compiled test stands four directories below the repository.
@@ -35,20 +32,16 @@ const lines = new Set(page.split("\n"));
 const code = (text: string | null): string => (text === null ? "–" : `\`${text}\``);
 
 /** A default as the page shows it: words as they are, values as code with their unit. */
-function shownDefault({
-  shown,
-  unit,
-}: {
-  readonly shown: string;
-  readonly unit: string | null;
-}): string {
-  if (shown === "none" || shown.includes(" ")) return shown;
-  return unit === null ? code(shown) : `${code(shown)} ${unit}`;
+function shownDefault(defaultText: string, unit: string | null = null): string {
+  if (defaultText === "none" || defaultText.includes(" ")) return defaultText;
+  return unit === null ? code(defaultText) : `${code(defaultText)} ${unit}`;
 }
 
 t.test("each setting has its row in the page", async (t) => {
   for (const setting of Object.values(settings)) {
-    const row = `| ${code(setting.path)} | ${code(setting.env)} | ${code(setting.flag && flagName(setting.flag))} | ${setting.kind.label} | ${shownDefault(setting)} | ${setting.meaning} |`;
+    const { path, env, flag, kind, defaultText, unit, meaning } = setting;
+    const names = [path, env, flag && flagName(flag)].map(code).join(" | ");
+    const row = `| ${names} | ${kind.label} | ${shownDefault(defaultText, unit)} | ${meaning} |`;
     t.ok(lines.has(row), row);
   }
   t.ok(page.includes(code(configFileVariable)));
@@ -56,7 +49,8 @@ t.test("each setting has its row in the page", async (t) => {
 
 t.test("each field of a provider has its row in the page", async (t) => {
   for (const [key, field] of Object.entries(providerSettings)) {
-    const row = `| ${code(key)} | ${field.kind.label} | ${shownDefault(field)} | ${field.meaning} |`;
+    const shown = shownDefault(field.defaultText, field.unit);
+    const row = `| ${code(key)} | ${field.kind.label} | ${shown} | ${field.meaning} |`;
     t.ok(lines.has(row), row);
   }
 });
@@ -73,9 +67,9 @@ t.test(
       ["## Rewriters\n", rewriterSettings],
     ] as const;
     for (const [heading, table] of tables) {
-      for (const [key, { kind, shown, meaning }] of Object.entries(table)) {
-        const fallback = shown === null ? "required" : shownDefault({ shown, unit: null });
-        const row = `| ${code(key)} | ${kind.label} | ${fallback} | ${meaning} |`;
+      for (const [key, { kind, defaultText, meaning }] of Object.entries(table)) {
+        const shown = defaultText === null ? "required" : shownDefault(defaultText);
+        const row = `| ${code(key)} | ${kind.label} | ${shown} | ${meaning} |`;
         t.ok(below(heading).has(row), row);
       }
     }
@@ -86,7 +80,9 @@ t.test(
 
 t.test("each preset has its row in the page", async (t) => {
   for (const preset of presets) {
-    const row = `| ${code(preset.name)} | ${code(preset.keyVariable)} | ${code(baseUrlVariable(preset))} | ${code(modelsVariable(preset))} | ${preset.baseUrl ?? "your own"} |`;
+    const variables = [preset.keyVariable, baseUrlVariable(preset), modelsVariable(preset)];
+    const names = [preset.name, ...variables].map(code).join(" | ");
+    const row = `| ${names} | ${preset.baseUrl ?? "your own"} |`;
     t.ok(lines.has(row), row);
   }
 });
@@ -130,7 +126,7 @@ t.test("the values of the example that repeat a default repeat it right", async 
   );
 });
 
-t.test("the samples of mistakes are what the start really says", async (t) => {
+t.test("the samples of mistakes are what a start really prints", async (t) => {
   const report = (text: string, env: Record<string, string>): string => {
     const result = buildConfig({
       file: { path: "/etc/sluice/sluice.yaml", text },

@@ -212,7 +212,7 @@ rate_limits: { user_paths: [ { path: /a, limits: [ { period: minute, max_request
     flags: { logLevel: "loud" },
   });
   for (const start of [
-    "line 2, column 24: the key port stands twice",
+    "line 2, column 24: the key port appears twice",
     "server.host needs the environment variable NOPE",
     "server.colour ",
     "entitlements ",

@@ -1,7 +1,8 @@
 import t from "tap";
 import { resolveSettings } from "../../../../shared/config/build/resolve-settings.js";
 import { noProblems } from "../../../../shared/config/problems.js";
-import { flagName, settings } from "../../../../shared/config/settings/settings.js";
+import { flagName } from "../../../../shared/config/settings/setting.js";
+import { settings } from "../../../../shared/config/settings/settings.js";
 
 function resolve(sources: {
   flags?: Record<string, string>;
@@ -24,7 +25,7 @@ t.test("without anything, every setting has its default", async (t) => {
   const { values, problems } = resolve({});
   t.same(problems, []);
   for (const [name, setting] of Object.entries(settings))
-    t.same(values[name as keyof typeof settings], setting.fallback, name);
+    t.same(values[name as keyof typeof settings], setting.defaultValue, name);
 });
 
 t.test(
@@ -119,10 +120,13 @@ t.test(
       rows.flatMap(({ flag }) => flag ?? []),
     ])
       t.equal(new Set(names).size, names.length);
-    for (const { path, kind, shown, fallback } of rows) {
-      if (shown === "none" || shown === "see below")
-        t.ok(fallback === null || (Array.isArray(fallback) && fallback.length === 0), path);
-      else t.same(kind.parse(shown), fallback, path);
+    for (const { path, kind, defaultText, defaultValue } of rows) {
+      if (defaultText === "none" || defaultText === "see below")
+        t.ok(
+          defaultValue === null || (Array.isArray(defaultValue) && defaultValue.length === 0),
+          path,
+        );
+      else t.same(kind.parse(defaultText), defaultValue, path);
     }
     t.equal(flagName("dataDir"), "--data-dir");
   },

@@ -17,7 +17,7 @@ t.test("YAML becomes plain values", async (t) => {
   }
 });
 
-t.test("what isn't YAML is told by line and column, without quoting the text", async (t) => {
+t.test("what isn't YAML is reported with line and column, without quoting the text", async (t) => {
   for (const [text, problem] of [
     ["server:\n\tport: 1\n", "line 2, column 1: tabs can't be used as indentation: use spaces"],
     ["a: [1,\nb: 2\n", "line 2, column 1: too little indentation, or a [ or { that isn't closed"],
@@ -65,11 +65,11 @@ t.test("no problem quotes a value, however it is broken", async (t) => {
   }
 });
 
-t.test("keys that stand twice are told, all of them, and the rest is still read", async (t) => {
+t.test("duplicate keys are reported, all of them, and the rest is still read", async (t) => {
   const { document, problems } = parseYaml("a: 1\nb: {c: 1, c: 2}\na: 2\nd: 4\n");
   t.same([...problems].sort(), [
-    "line 2, column 11: the key c stands twice",
-    "line 3, column 1: the key a stands twice",
+    "line 2, column 11: the key c appears twice",
+    "line 3, column 1: the key a appears twice",
   ]);
   t.match(document, { d: 4 });
 });

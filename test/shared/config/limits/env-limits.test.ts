@@ -5,14 +5,17 @@ import {
   pathOfSuffix,
   readEnvLimits,
 } from "../../../../shared/config/limits/env-limits.js";
-import { type Limit, ruleForm } from "../../../../shared/config/limits/limit-fields.js";
+import { type RuleLimit, ruleForm } from "../../../../shared/config/limits/rule-limits.js";
 import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
 import { isNormalUserPath, normalizeUserPath } from "../../../../shared/domain/user-path.js";
 
 function read(
   env: Record<string, string | undefined>,
   perChildEntitled = false,
-): { readonly entries: readonly EnvLimits<Scope, Limit>[]; readonly problems: readonly string[] } {
+): {
+  readonly entries: readonly EnvLimits<Scope, RuleLimit>[];
+  readonly problems: readonly string[];
+} {
   const problems: string[] = [];
   return { entries: readEnvLimits(ruleForm, env, { perChildEntitled }, problems), problems };
 }

@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import t from "tap";
-import { parseCompactLimits } from "../../../../shared/config/limits/compact-limits.js";
-import type { Limit } from "../../../../shared/config/limits/limit-fields.js";
+import {
+  parseCompactLimits,
+  type RuleLimit,
+} from "../../../../shared/config/limits/rule-limits.js";
 
 function parse(text: string): {
-  readonly limits: readonly Limit[];
+  readonly limits: readonly RuleLimit[];
   readonly problems: readonly string[];
 } {
   const problems: string[] = [];
@@ -15,7 +17,7 @@ const limit = (
   periodSeconds: number,
   maxRequests: number | null,
   maxTokens: number | null,
-): Limit => ({ periodSeconds, maxRequests, maxTokens });
+): RuleLimit => ({ periodSeconds, maxRequests, maxTokens });
 
 t.test("a compact list is read in all its spellings", async (t) => {
   for (const [text, limits] of [
@@ -90,7 +92,7 @@ const limits = fc
     ),
   );
 
-function format(items: readonly Limit[], separator: string, sign: string): string {
+function format(items: readonly RuleLimit[], separator: string, sign: string): string {
   return items
     .flatMap(({ periodSeconds, maxRequests, maxTokens }) => {
       const [requests, tokens] =

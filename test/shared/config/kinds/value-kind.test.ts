@@ -1,20 +1,11 @@
 import t from "tap";
-import {
-  apiKey,
-  baseUrl,
-  boolean,
-  choice,
-  filePath,
-  headerName,
-  host,
-  integer,
-  kindProblem,
-  masterKey,
-  modelList,
-  names,
-  seconds,
-  type ValueKind,
-} from "../../../../shared/config/settings/setting-kind.js";
+import { boolean, choice } from "../../../../shared/config/kinds/choice-kinds.js";
+import { modelList, names } from "../../../../shared/config/kinds/list-kinds.js";
+import { integer, seconds } from "../../../../shared/config/kinds/number-kinds.js";
+import { apiKey, masterKey } from "../../../../shared/config/kinds/secret-kinds.js";
+import { filePath, headerName, host } from "../../../../shared/config/kinds/text-kinds.js";
+import { baseUrl } from "../../../../shared/config/kinds/url-kinds.js";
+import { kindProblem, type ValueKind } from "../../../../shared/config/kinds/value-kind.js";
 
 interface Case {
   readonly kind: ValueKind<unknown>;

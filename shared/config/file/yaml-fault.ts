@@ -1,0 +1,45 @@
+/** What can be wrong with a YAML text, as messages for people with line and column. */
+
+export interface Fault {
+  /** The offset of the character. */
+  readonly at: number;
+  readonly what: string;
+}
+
+export const tagFault = "a tag can't be used (a value that begins with ! must be in quotes)";
+
+export function aliasFault(what: string): string {
+  return `${what} (a value that begins with * must be in quotes)`;
+}
+
+/**
+ * The parser's reason in plain words. It quotes no value: one that begins with `!`, `*` or `|` may
+ * be a password that lacks its quotes.
+ */
+export function parserFault(reason: string): string {
+  if (/\btags?\b/.test(reason)) return tagFault;
+  if (/\balias\b/.test(reason)) return aliasFault("an alias without a name");
+  if (/\btab\b/.test(reason)) return "tabs can't be used as indentation: use spaces";
+  if (reason === "deficient indentation")
+    return "too little indentation, or a [ or { that isn't closed";
+  return reason.replace(/[:"(].*$/s, "").trim();
+}
+
+/** Faults as problems with line and column, in the order of the text. */
+export function withPlaces(text: string, faults: readonly Fault[]): string[] {
+  let line = 1;
+  let lineStart = 0;
+  return [...faults]
+    .sort((a, b) => a.at - b.at)
+    .map(({ at, what }) => {
+      for (
+        let end = text.indexOf("\n", lineStart);
+        end !== -1 && end < at;
+        end = text.indexOf("\n", lineStart)
+      ) {
+        line++;
+        lineStart = end + 1;
+      }
+      return `line ${line}, column ${at - lineStart + 1}: ${what}`;
+    });
+}

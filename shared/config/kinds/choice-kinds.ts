@@ -1,0 +1,36 @@
+/** The kinds of values that are one of a few: a boolean, or one of several names. */
+import { textOf } from "./text-kinds.js";
+import { always, type ValueKind } from "./value-kind.js";
+
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["yes", true],
+  ["on", true],
+  ["1", true],
+  ["false", false],
+  ["no", false],
+  ["off", false],
+  ["0", false],
+]);
+
+export const boolean: ValueKind<boolean> = {
+  label: "boolean",
+  expected: "must be true or false (or yes, no, on, off, 1, 0)",
+  quotable: always,
+  parse: (raw) => {
+    if (typeof raw === "boolean") return raw;
+    return typeof raw === "string" || typeof raw === "number"
+      ? booleans.get(String(raw).trim().toLowerCase())
+      : undefined;
+  },
+};
+
+/** One of `values`, in any case. */
+export function choice<const T extends string>(values: readonly T[]): ValueKind<T> {
+  return {
+    label: values.join(", "),
+    expected: `must be ${values.slice(0, -1).join(", ")} or ${values.at(-1)}`,
+    quotable: always,
+    parse: (raw) => values.find((value) => value === textOf(raw)?.toLowerCase()),
+  };
+}

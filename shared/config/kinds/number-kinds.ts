@@ -1,0 +1,62 @@
+/** The kinds of values that are numbers, and how a number is read from a text. */
+import { always, type ValueKind } from "./value-kind.js";
+
+/**
+ * A number, or a decimal one written as a text, as environment variables and `${NAME}` hold it.
+ * Undefined for anything else.
+ */
+export function numberOf(raw: unknown): number | undefined {
+  if (typeof raw === "number") return raw;
+  if (typeof raw === "string" && /^\s*-?\d{1,20}(?:\.\d{1,20})?\s*$/.test(raw)) return Number(raw);
+  return undefined;
+}
+
+/**
+ * As `numberOf`, but also with an exponent, as YAML and JSON allow it: for amounts, which needn't
+ * be integers.
+ */
+export function amountOf(raw: unknown): number | undefined {
+  const number = numberOf(raw);
+  if (number !== undefined || typeof raw !== "string") return number;
+  return /^\s*-?\d+(?:\.\d+)?(?:e[+-]?\d+)?\s*$/i.test(raw) ? Number(raw) : undefined;
+}
+
+export function integer(range: { readonly min: number; readonly max: number }): ValueKind<number> {
+  return {
+    label: "integer",
+    expected: `must be an integer from ${range.min} to ${range.max}`,
+    quotable: always,
+    parse: (raw) => {
+      const value = numberOf(raw);
+      return value !== undefined &&
+        Number.isSafeInteger(value) &&
+        value >= range.min &&
+        value <= range.max
+        ? value
+        : undefined;
+    },
+  };
+}
+
+/**
+ * Seconds, with or without decimals, stored as milliseconds. `zero` allows 0 besides the range from
+ * `min` to `max`.
+ */
+export function seconds(range: {
+  readonly min: number;
+  readonly max: number;
+  readonly zero: boolean;
+}): ValueKind<number> {
+  const span = `a number of seconds from ${range.min} to ${range.max}`;
+  return {
+    label: "number",
+    expected: range.zero && range.min > 0 ? `must be 0 or ${span}` : `must be ${span}`,
+    quotable: always,
+    parse: (raw) => {
+      const value = numberOf(raw);
+      if (value === undefined) return undefined;
+      if (value === 0) return range.zero ? 0 : undefined;
+      return value >= range.min && value <= range.max ? Math.round(value * 1000) : undefined;
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/** The kinds of values that are URLs with http or https. */
+import { textOf } from "./text-kinds.js";
+import type { ValueKind } from "./value-kind.js";
+
+/** A value with a password or a query, or without any punctuation, may be a misplaced secret. */
+function mayBeQuoted(raw: unknown): boolean {
+  return typeof raw === "string" && /[.:/]/.test(raw) && !/[@?#]/.test(raw);
+}
+
+/** A URL without credentials and without a fragment, however empty. */
+function parseUrl(raw: unknown): URL | undefined {
+  const text = textOf(raw);
+  if (text === undefined || !/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  return url.username !== "" || url.password !== "" || text.includes("#") ? undefined : url;
+}
+
+/** An address to which paths such as `/chat/completions` are appended: without a slash at its end. */
+export const baseUrl: ValueKind<string | null> = {
+  label: "URL",
+  expected:
+    "must be an http or https URL without credentials, query or fragment, such as https://api.example.com/v1",
+  quotable: mayBeQuoted,
+  parse: (raw) => {
+    const url = parseUrl(raw);
+    if (url === undefined || String(raw).includes("?")) return undefined;
+    return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+  },
+};
+
+/** An address that is fetched unchanged. */
+export const webUrl: ValueKind<string> = {
+  label: "URL",
+  expected: "must be an http or https URL without credentials or fragment",
+  quotable: mayBeQuoted,
+  parse: (raw) => parseUrl(raw)?.href,
+};

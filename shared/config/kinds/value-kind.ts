@@ -1,0 +1,31 @@
+/**
+ * What a kind of value is: how it parses a value from a file, an environment variable or a flag,
+ * and how a message describes what it accepts. The kinds themselves are in the files beside this
+ * one; which setting is of which kind is in `../settings/`.
+ */
+import { show } from "../../checked.js";
+
+export interface ValueKind<T> {
+  /** Its name in the documentation. */
+  readonly label: string;
+  /** What it accepts, as the rest of the sentence "<name> …". */
+  readonly expected: string;
+  /** Whether a message may quote a wrong value. Secrets must not appear in messages. */
+  readonly quotable: (raw: unknown) => boolean;
+  /** The value, or undefined if `raw` isn't of this kind. */
+  readonly parse: (raw: unknown) => T | undefined;
+}
+
+/** For `quotable`: any value may be quoted, or none. */
+export const always = (): boolean => true;
+export const never = (): boolean => false;
+
+/**
+ * The sentence about a value that isn't of its kind. `name` is the path, variable or flag that held
+ * it.
+ */
+export function kindProblem(kind: ValueKind<unknown>, name: string, raw: unknown): string {
+  return kind.quotable(raw)
+    ? `${name} ${kind.expected}, not ${show(raw)}`
+    : `${name} ${kind.expected}`;
+}

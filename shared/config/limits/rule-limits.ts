@@ -1,0 +1,114 @@
+/**
+ * The limits of rules, `{period or period_seconds, max_requests, max_tokens}` or the compact
+ * `rpm=100, tpm=50000; concurrent=8`, as the file and the variables write them
+ * (docs/configuration.md). Single values are checked as in the admin API, by `../../domain/rule.ts`.
+ */
+import { isAbsent } from "../../assert.js";
+import { show } from "../../checked.js";
+import { parsePeriod } from "../../domain/limit-key.js";
+import {
+  parseCaps,
+  periodLabel,
+  type RuleKey,
+  ruleGrammar,
+  ruleId,
+  type Scope,
+} from "../../domain/rule.js";
+import { numberOf } from "../kinds/number-kinds.js";
+import type { Mapping } from "../read-mapping.js";
+import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
+
+export interface RuleLimit {
+  readonly periodSeconds: number;
+  readonly maxRequests: number | null;
+  readonly maxTokens: number | null;
+}
+
+export const ruleForm: LimitForm<Scope, RuleLimit> = {
+  grammar: ruleGrammar,
+  singular: "rule",
+  fields: { period: null, period_seconds: numberOf, max_requests: numberOf, max_tokens: numberOf },
+  parse: parseLimit,
+  variables: [
+    { prefix: "SET_RATE_LIMIT_", scope: "user_path" },
+    { prefix: "SET_PROVIDER_RATE_LIMIT_", scope: "provider" },
+  ],
+  example: "rpm=100",
+  parseCompact: parseCompactLimits,
+  id: ruleId,
+  name: ruleName,
+};
+
+function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit | null {
+  const before = problems.length;
+  const periodSeconds = checkedValue(parsePeriod(ruleGrammar, fields, `${at}.`), problems);
+  // Each cap by itself first, with a period that allows both, so that a wrong cap doesn't hide the
+  // other.
+  for (const cap of ["max_requests", "max_tokens"] as const) {
+    if (!isAbsent(fields[cap]))
+      checkedValue(parseCaps({ [cap]: fields[cap] }, 60, `${at}.`), problems);
+  }
+  if (problems.length > before || periodSeconds === null) return null;
+  const caps = checkedValue(parseCaps(fields, periodSeconds, `${at}.`), problems);
+  return caps === null ? null : { periodSeconds, ...caps };
+}
+
+/** A rule's name in messages: `/team minute`, `provider openai day`. */
+export function ruleName({ scope, subject, periodSeconds }: RuleKey): string {
+  return `${scope === "user_path" ? "" : `${scope} `}${subject} ${periodLabel(periodSeconds)}`;
+}
+
+type Dimension = "maxRequests" | "maxTokens";
+
+const compactKeys: ReadonlyMap<
+  string,
+  { readonly periodSeconds: number; readonly dimension: Dimension }
+> = new Map([
+  ["rpm", { periodSeconds: 60, dimension: "maxRequests" }],
+  ["tpm", { periodSeconds: 60, dimension: "maxTokens" }],
+  ["rph", { periodSeconds: 3600, dimension: "maxRequests" }],
+  ["tph", { periodSeconds: 3600, dimension: "maxTokens" }],
+  ["rpd", { periodSeconds: 86_400, dimension: "maxRequests" }],
+  ["tpd", { periodSeconds: 86_400, dimension: "maxTokens" }],
+  ["concurrent", { periodSeconds: 0, dimension: "maxRequests" }],
+]);
+
+/**
+ * Parses the compact form. The last value of a repeated name wins; request and token caps of one
+ * period make one limit; limits are sorted by period, shortest first. A blank text has none.
+ * Problems name `variable`.
+ */
+export function parseCompactLimits(
+  text: string,
+  variable: string,
+  problems: string[],
+): readonly RuleLimit[] {
+  const byPeriod = new Map<number, { maxRequests: number | null; maxTokens: number | null }>();
+  for (const { name, value } of readPairs(
+    text,
+    { variable, example: "rpm=100", known: [...compactKeys.keys()] },
+    problems,
+  )) {
+    const key = compactKeys.get(name)!;
+    const cap = parseCap(value);
+    if (typeof cap === "string") {
+      problems.push(`${variable}: ${name} ${cap}`);
+      continue;
+    }
+    const caps = byPeriod.get(key.periodSeconds) ?? { maxRequests: null, maxTokens: null };
+    caps[key.dimension] = cap;
+    byPeriod.set(key.periodSeconds, caps);
+  }
+  return [...byPeriod]
+    .sort(([a], [b]) => a - b)
+    .map(([periodSeconds, caps]) => ({ periodSeconds, ...caps }));
+}
+
+/** The cap, or the rest of the message about it. */
+function parseCap(text: string): number | string {
+  const value = /^-?\d+$/.test(text) ? Number(text) : NaN;
+  if (value <= 0) return `must be greater than 0, not ${show(text)}`;
+  if (!Number.isSafeInteger(value))
+    return `must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}, not ${show(text)}`;
+  return value;
+}

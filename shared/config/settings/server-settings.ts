@@ -1,0 +1,123 @@
+/** The settings of the proxy's server, `server.*` in the file. */
+import { boolean } from "../kinds/choice-kinds.js";
+import { integer, seconds } from "../kinds/number-kinds.js";
+import { masterKey } from "../kinds/secret-kinds.js";
+import { headerName, host } from "../kinds/text-kinds.js";
+import { setting } from "./setting.js";
+
+export const serverSettings = {
+  host: setting({
+    path: "server.host",
+    env: "HOST",
+    flag: "host",
+    kind: host,
+    defaultValue: "127.0.0.1",
+    defaultText: "127.0.0.1",
+    unit: null,
+    meaning: "The address that the proxy listens on.",
+  }),
+  port: setting({
+    path: "server.port",
+    env: "PORT",
+    flag: "port",
+    kind: integer({ min: 0, max: 65_535 }),
+    defaultValue: 8080,
+    defaultText: "8080",
+    unit: null,
+    meaning: "The port that the proxy listens on; 0 takes any free one.",
+  }),
+  masterKey: setting({
+    path: "server.master_key",
+    env: "SLUICE_MASTER_KEY",
+    flag: null,
+    kind: masterKey,
+    defaultValue: null,
+    defaultText: "none",
+    unit: null,
+    meaning:
+      "The token that opens all of /v1 and /admin; with neither it nor a JWT issuer or a managed key the gateway is open.",
+  }),
+  allowOpen: setting({
+    path: "server.allow_open",
+    env: "SLUICE_ALLOW_OPEN",
+    flag: null,
+    kind: boolean,
+    defaultValue: false,
+    defaultText: "false",
+    unit: null,
+    meaning: "Lets an open gateway listen on an address other than loopback.",
+  }),
+  passthrough: setting({
+    path: "server.passthrough",
+    env: null,
+    flag: null,
+    kind: boolean,
+    defaultValue: true,
+    defaultText: "true",
+    unit: null,
+    meaning:
+      "Whether /p/{provider}/… forwards requests unchanged, to any path of a provider, with its key.",
+  }),
+  userPathHeader: setting({
+    path: "server.user_path_header",
+    env: "USER_PATH_HEADER",
+    flag: null,
+    kind: headerName,
+    defaultValue: "x-sluice-user-path",
+    defaultText: "x-sluice-user-path",
+    unit: null,
+    meaning: "The request header in which a master-key caller names its user path, in any case.",
+  }),
+  bodyBytesMax: setting({
+    path: "server.max_body_bytes",
+    env: null,
+    flag: null,
+    kind: integer({ min: 1024, max: 1_073_741_824 }),
+    defaultValue: 33_554_432,
+    defaultText: "33554432",
+    unit: "bytes",
+    meaning: "The largest request body that is accepted; a larger one gets 413.",
+  }),
+  uploadBytesMax: setting({
+    path: "server.max_upload_bytes",
+    env: null,
+    flag: null,
+    kind: integer({ min: 1024, max: 1_099_511_627_776 }),
+    defaultValue: 536_870_912,
+    defaultText: "536870912",
+    unit: "bytes",
+    meaning:
+      "The largest upload that is accepted, audio or a file, which isn't held in memory; a larger one gets 413.",
+  }),
+  drainMs: setting({
+    path: "server.drain_seconds",
+    env: null,
+    flag: null,
+    kind: seconds({ min: 0, max: 3600, zero: true }),
+    defaultValue: 25_000,
+    defaultText: "25",
+    unit: "seconds",
+    meaning: "How long a stopping proxy lets running requests finish.",
+  }),
+  stalledClientMs: setting({
+    path: "server.stalled_client_seconds",
+    env: null,
+    flag: null,
+    kind: seconds({ min: 0.1, max: 3600, zero: false }),
+    defaultValue: 60_000,
+    defaultText: "60",
+    unit: "seconds",
+    meaning: "How long a client may leave a response unread before its connection is closed.",
+  }),
+  requestIdInRefusals: setting({
+    path: "server.request_id_in_refusals",
+    env: null,
+    flag: null,
+    kind: boolean,
+    defaultValue: false,
+    defaultText: "false",
+    unit: null,
+    meaning:
+      "Adds request_id beside error to the body of a 429 by Sluice, for callers that log bodies but no headers.",
+  }),
+} as const;
