@@ -1,6 +1,6 @@
 /**
- * Chooses which of a provider's operations serves a client's operation: the same one, or another one
- * with a translation between them.
+ * Chooses which of a provider's operations serves a client's operation: the same one, or another
+ * one with a translation between them.
  */
 import { type Operation, operations } from "../../shared/operation.js";
 import { chatToMessages } from "./chat-to-messages/chat-to-messages.js";

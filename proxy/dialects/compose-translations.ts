@@ -10,8 +10,9 @@ import type {
 } from "./translation/translation.js";
 
 /**
- * Requests go through `outer`, then `inner`; answers and events the other way. When `inner` refuses a
- * field, the message has the field's name in the middle dialect and a note that it was translated.
+ * Requests go through `outer`, then `inner`; answers and events the other way. When `inner` refuses
+ * a field, the message has the field's name in the middle dialect and a note that it was
+ * translated.
  */
 export function composeTranslations(outer: Translation, inner: Translation): Translation {
   return {

@@ -85,7 +85,9 @@ export class EventSplitter {
     this.#chars = 0;
   }
 
-  /** Ignores `id` and `retry`, which are for clients that reconnect. A comment has an empty name. */
+  /**
+   * Ignores `id` and `retry`, which are for clients that reconnect. A comment has an empty name.
+   */
   #field(line: string): void {
     const colon = line.indexOf(":");
     const name = colon === -1 ? line : line.slice(0, colon);

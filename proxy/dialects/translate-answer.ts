@@ -2,7 +2,8 @@
  * Applies a translation to the bytes of an answer: JSON is parsed and written, events are split and
  * formatted.
  *
- * Not here: which answers are translated, and what goes to the client when: `translated-upstream.ts`.
+ * Not here: which answers are translated, and what goes to the client when:
+ * `translated-upstream.ts`.
  */
 import { isObject } from "../../shared/assert.js";
 import {
@@ -26,7 +27,9 @@ import {
   UntranslatableAnswer,
 } from "./translation/translation.js";
 
-/** `eventCharsMax` bounds one event of the provider's stream; a larger one ends it with an error. */
+/**
+ * `eventCharsMax` bounds one event of the provider's stream; a larger one ends it with an error.
+ */
 export function createAnswerTranslator(
   translation: Translation,
   context: AnswerContext,

@@ -1,8 +1,8 @@
 /**
  * Wraps an upstream whose provider speaks another dialect than the client: to the caller it is an
- * upstream that speaks the client's dialect. Successful answers are translated as they arrive; errors
- * and failures pass unchanged. When the client requested a stream and the provider answers without
- * one, the answer is sent as a stream; the reverse can't be translated.
+ * upstream that speaks the client's dialect. Successful answers are translated as they arrive;
+ * errors and failures pass unchanged. When the client requested a stream and the provider answers
+ * without one, the answer is sent as a stream; the reverse can't be translated.
  *
  * Not here: JSON and events. `translate-answer.ts` is the `AnswerTranslator` that reads them.
  */
@@ -18,8 +18,8 @@ import type { TranslationReport } from "../usage/response-meter.js";
 import { FailedAnswer, UntranslatableAnswer } from "./translation/translation.js";
 
 /**
- * A non-streamed answer after its end. `untouched`: an error, or no valid answer, as the provider sent
- * it. `events`: the complete stream that the client requested.
+ * A non-streamed answer after its end. `untouched`: an error, or no valid answer, as the provider
+ * sent it. `events`: the complete stream that the client requested.
  */
 export interface TranslatedAnswer {
   readonly form: "answer" | "events" | "untouched";
@@ -66,8 +66,8 @@ class TranslatingSink implements UpstreamSink {
   #form: "untouched" | "stream" | "buffered" = "untouched";
   #failed = false;
   /**
-   * The head of a non-streamed answer to a streaming request: it is sent when it is known whether the
-   * answer goes out as a stream.
+   * The head of a non-streamed answer to a streaming request: it is sent when it is known whether
+   * the answer goes out as a stream.
    */
   #heldHead: { readonly status: number; readonly rawHeaders: readonly (Buffer | string)[] } | null =
     null;

@@ -3,8 +3,8 @@
  * translated to a messages request; Anthropic's answer, or its stream, is translated back to a chat
  * completion, or its chunks.
  *
- * The file names say which way each translation goes: requests are `chat-…-to-messages`, answers and
- * streams `messages-…-to-chat`. The opposite pair is `messages-to-chat/`.
+ * The file names say which way each translation goes: requests are `chat-…-to-messages`, answers
+ * and streams `messages-…-to-chat`. The opposite pair is `messages-to-chat/`.
  */
 import { messagesAnswerAsEvents } from "../translation/answer-as-events.js";
 import type { Translation } from "../translation/translation.js";

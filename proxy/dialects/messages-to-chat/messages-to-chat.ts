@@ -1,10 +1,10 @@
 /**
- * The client speaks Anthropic messages, the provider chat completions. The client's messages request
- * is translated to a chat request; the provider's chat completion, or its chunks, are translated
- * back to an Anthropic message, or its stream of events.
+ * The client speaks Anthropic messages, the provider chat completions. The client's messages
+ * request is translated to a chat request; the provider's chat completion, or its chunks, are
+ * translated back to an Anthropic message, or its stream of events.
  *
- * The file names say which way each translation goes: requests are `messages-…-to-chat`, answers and
- * streams `chat-…-to-messages`. The opposite pair is `chat-to-messages/`.
+ * The file names say which way each translation goes: requests are `messages-…-to-chat`, answers
+ * and streams `chat-…-to-messages`. The opposite pair is `chat-to-messages/`.
  */
 import { chatAnswerAsEvents } from "../translation/answer-as-events.js";
 import type { Translation } from "../translation/translation.js";

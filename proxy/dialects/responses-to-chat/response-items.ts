@@ -1,6 +1,6 @@
 /**
- * The items of a response's `output`, and the parts of their content, as the Responses API has them.
- * `response-builder.ts` fills them in.
+ * The items of a response's `output`, and the parts of their content, as the Responses API has
+ * them. `response-builder.ts` fills them in.
  */
 import type { Logprob } from "../translation/chat-pieces.js";
 

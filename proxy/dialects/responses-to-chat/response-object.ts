@@ -19,7 +19,10 @@ export interface ResponseState {
   readonly serviceTier: string | null;
 }
 
-/** The request's id in the characters that ids allow; the ids of the response and its items end in it. */
+/**
+ * The request's id in the characters that ids allow; the ids of the response and its items end in
+ * it.
+ */
 export function idStem({ requestId }: AnswerContext): string {
   return requestId.replace(/^req_/, "").replace(/[^A-Za-z0-9_-]/g, "_");
 }

@@ -1,71 +1,72 @@
-/** The content of a message, from the parts of the Responses API to those of chat completions. */
+/** The content of a message or of a tool output: parts of the Responses API as chat parts. */
 import { isAbsent } from "../../../shared/assert.js";
 import { quote, type RequestCheck } from "../translation/request-check.js";
 import { splitToolResult } from "../translation/tool-result.js";
 import type { JsonObject } from "../translation/translation.js";
 
-/** Whose content it is: each may say other things in chat completions. */
-export type Speaker = "system" | "user" | "assistant" | "tool";
+/** Whose content it is: chat completions allow each role other parts. */
+export type ContentRole = "system" | "user" | "assistant" | "tool";
 
-/** What the output of a tool holds, and what of it a message of the user has to say. */
+export type Content = string | readonly JsonObject[];
+
+/** `attached`: what a tool message can't hold, for a user message after it. */
 export interface ToolOutput {
-  readonly content: string | readonly JsonObject[];
+  readonly content: Content;
   readonly attached: readonly JsonObject[];
 }
 
 type Part = Record<string, unknown>;
 
 interface PartKind {
-  readonly speakers: ReadonlySet<Speaker>;
-  readonly known: ReadonlySet<string>;
-  /** A part of another kind may be made of it, or a refusal. */
+  readonly roles: ReadonlySet<ContentRole>;
+  readonly fields: ReadonlySet<string>;
+  /** Undefined when the part was refused. */
   readonly translate: (part: JsonObject, path: string, check: RequestCheck) => Part | undefined;
 }
 
-const everybody: ReadonlySet<Speaker> = new Set(["system", "user", "assistant", "tool"]);
-const userAlone: ReadonlySet<Speaker> = new Set(["user"]);
-const userAndTool: ReadonlySet<Speaker> = new Set(["user", "tool"]);
+const allRoles: ReadonlySet<ContentRole> = new Set(["system", "user", "assistant", "tool"]);
+const userAndTool: ReadonlySet<ContentRole> = new Set(["user", "tool"]);
 
 const partKinds: ReadonlyMap<string, PartKind> = new Map([
   [
     "input_text",
     {
-      speakers: everybody,
-      known: new Set(["type", "text", "prompt_cache_breakpoint"]),
+      roles: allRoles,
+      fields: new Set(["type", "text", "prompt_cache_breakpoint"]),
       translate: textPart,
     },
   ],
-  // Annotations and log probabilities are remarks on what was said earlier; `parsed` is what
-  // OpenAI's SDK has made of it.
+  // Left out: annotations and log probabilities, which describe earlier content, and `parsed`,
+  // which OpenAI's SDK adds.
   [
     "output_text",
     {
-      speakers: everybody,
-      known: new Set(["type", "text", "annotations", "logprobs", "parsed"]),
+      roles: allRoles,
+      fields: new Set(["type", "text", "annotations", "logprobs", "parsed"]),
       translate: textPart,
     },
   ],
   [
     "refusal",
     {
-      speakers: new Set<Speaker>(["assistant"]),
-      known: new Set(["type", "refusal"]),
+      roles: new Set<ContentRole>(["assistant"]),
+      fields: new Set(["type", "refusal"]),
       translate: refusalPart,
     },
   ],
   [
     "input_image",
     {
-      speakers: userAndTool,
-      known: new Set(["type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"]),
+      roles: userAndTool,
+      fields: new Set(["type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"]),
       translate: imagePart,
     },
   ],
   [
     "input_file",
     {
-      speakers: userAndTool,
-      known: new Set([
+      roles: userAndTool,
+      fields: new Set([
         "type",
         "file_data",
         "file_id",
@@ -79,28 +80,32 @@ const partKinds: ReadonlyMap<string, PartKind> = new Map([
   ],
   [
     "input_audio",
-    { speakers: userAlone, known: new Set(["type", "input_audio"]), translate: audioPart },
+    {
+      roles: new Set<ContentRole>(["user"]),
+      fields: new Set(["type", "input_audio"]),
+      translate: audioPart,
+    },
   ],
 ]);
 
 /**
- * A text, or a list of parts. One plain text and no text at all become a string: that says the
- * same, and many providers take nothing else from anybody but the user.
+ * A string or a list of parts. No part, or a single plain text, becomes a string: it means the
+ * same, and many providers accept lists only in user messages.
  */
 export function responsesContentToChat(
   content: unknown,
   path: string,
-  speaker: Speaker,
+  role: ContentRole,
   check: RequestCheck,
-): string | readonly JsonObject[] | undefined {
+): Content | undefined {
   if (typeof content === "string") return content;
   if (!isAbsent(content) && !Array.isArray(content))
     return check.refuse(path, `must be a string or an array, not ${quote(content)}`);
-  const parts = translateParts(check.list(content, path), path, speaker, check);
+  const parts = translateParts(check.list(content, path), path, role, check);
   return parts === undefined ? undefined : plainContent(parts);
 }
 
-/** The same for a tool. */
+/** Texts stay in the tool message, other parts are attached. */
 export function toolOutputToChat(
   output: unknown,
   path: string,
@@ -117,33 +122,33 @@ export function toolOutputToChat(
 function translateParts(
   given: readonly unknown[] | undefined,
   path: string,
-  speaker: Speaker,
+  role: ContentRole,
   check: RequestCheck,
 ): readonly Part[] | undefined {
   if (given === undefined) return undefined;
   const parts: Part[] = [];
   for (let i = 0; i < given.length; i++) {
-    const part = translatePart(given[i], `${path}[${i}]`, speaker, check);
+    const part = translatePart(given[i], `${path}[${i}]`, role, check);
     if (part === undefined) return undefined;
     parts.push(part);
   }
   return parts;
 }
 
-function plainContent(parts: readonly JsonObject[]): string | readonly JsonObject[] {
+function plainContent(parts: readonly JsonObject[]): Content {
   const [first] = parts;
   if (first === undefined) return "";
-  const plain =
+  const isPlain =
     parts.length === 1 &&
     first["type"] === "text" &&
     first["prompt_cache_breakpoint"] === undefined;
-  return plain ? (first["text"] as string) : parts;
+  return isPlain ? (first["text"] as string) : parts;
 }
 
 function translatePart(
   value: unknown,
   path: string,
-  speaker: Speaker,
+  role: ContentRole,
   check: RequestCheck,
 ): Part | undefined {
   const type = check.object(value, path)?.["type"];
@@ -154,12 +159,12 @@ function translatePart(
       `${path}.type`,
       `must be one of ${[...partKinds.keys()].join(", ")}, not ${quote(type)}`,
     );
-  if (!kind.speakers.has(speaker))
+  if (!kind.roles.has(role))
     return check.refuse(
       path,
-      `can't be passed on: this provider only has chat completions, where ${placeOf(speaker)} can't hold ${quote(type)}`,
+      `can't be passed on: this provider only has chat completions, where ${placeOf(role)} can't hold ${quote(type)}`,
     );
-  const part = check.fields(value, path, kind.known);
+  const part = check.fields(value, path, kind.fields);
   if (part === undefined) return undefined;
   const translated = kind.translate(part, path, check);
   const breakpoint = part["prompt_cache_breakpoint"];
@@ -168,8 +173,8 @@ function translatePart(
   return translated;
 }
 
-function placeOf(speaker: Speaker): string {
-  return speaker === "tool" ? "the output of a tool" : `a message of the ${speaker}`;
+function placeOf(role: ContentRole): string {
+  return role === "tool" ? "a tool output" : `a message of the role ${role}`;
 }
 
 function textPart(part: JsonObject, path: string, check: RequestCheck): Part {

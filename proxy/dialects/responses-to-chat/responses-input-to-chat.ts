@@ -1,106 +1,72 @@
-/** The input of the Responses API as the messages of chat completions. */
+/** The input of the Responses API as the messages of a chat completion. */
 import { isAbsent, unreachable } from "../../../shared/assert.js";
 import { quote, type RequestCheck } from "../translation/request-check.js";
-import { readSignedId } from "../translation/thought-signature.js";
+import { type CallIdentity, readSignedId } from "../translation/thought-signature.js";
 import type { JsonObject } from "../translation/translation.js";
+import { ChatConversation, type ChatMessage } from "./chat-conversation.js";
 import { responsesContentToChat, toolOutputToChat } from "./responses-content-to-chat.js";
 
-type Content = string | readonly JsonObject[];
-
-interface ChatMessage {
-  role: string;
-  content: Content | null;
-  tool_calls?: JsonObject[];
-  tool_call_id?: string;
-}
-
 /** `instructions` come first, as a system message. */
-export function responsesInputToChat(body: JsonObject, check: RequestCheck): readonly object[] {
-  const messages: ChatMessage[] = [];
+export function responsesInputToChat(
+  body: JsonObject,
+  check: RequestCheck,
+): readonly ChatMessage[] {
+  const chat = new ChatConversation();
   const { instructions, input } = body;
   if (!isAbsent(instructions))
-    messages.push({ role: "system", content: check.string(instructions, "instructions") ?? "" });
-  const before = messages.length;
-  if (typeof input === "string") messages.push({ role: "user", content: input });
+    chat.addMessage("system", check.string(instructions, "instructions") ?? "");
+  const before = chat.messages.length;
+  if (typeof input === "string") chat.addMessage("user", input);
   else if (!isAbsent(input) && !Array.isArray(input))
     check.refuse("input", `must be a string or an array, not ${quote(input)}`);
   else {
     const items = check.list(input, "input") ?? [];
-    const attached: JsonObject[] = [];
     for (let i = 0; i < items.length && check.failure === null; i++)
-      addItem(messages, attached, items[i], `input[${i}]`, check);
-    attach(messages, attached);
+      addItem(chat, items[i], `input[${i}]`, check);
+    chat.end();
   }
-  if (messages.length === before) check.refuse("input", "must not be empty");
-  return messages;
+  if (chat.messages.length === before) check.refuse("input", "must not be empty");
+  return chat.messages;
 }
 
+const callFields = ["type", "call_id", "name", "id", "status", "namespace", "caller"];
+const outputFields = new Set(["type", "call_id", "output", "id", "status", "caller"]);
+
 /**
- * `id` and `status` say where an item was kept and how it came about: labels for the provider that
- * kept it. `parsed_arguments` is what OpenAI's SDK has made of the arguments.
+ * The fields of each item. Left out are `id` and `status`, which are labels for the provider that
+ * stored the item, and `parsed_arguments`, which OpenAI's SDK adds.
  */
-const known = {
+const itemFields = {
   message: new Set(["type", "role", "content", "id", "status", "phase"]),
-  function_call: new Set([
-    "type",
-    "call_id",
-    "name",
-    "arguments",
-    "parsed_arguments",
-    "id",
-    "status",
-    "namespace",
-    "caller",
-  ]),
-  custom_tool_call: new Set([
-    "type",
-    "call_id",
-    "name",
-    "input",
-    "id",
-    "status",
-    "namespace",
-    "caller",
-  ]),
-  function_call_output: new Set(["type", "call_id", "output", "id", "status", "caller"]),
-  custom_tool_call_output: new Set(["type", "call_id", "output", "id", "status", "caller"]),
+  function_call: new Set([...callFields, "arguments", "parsed_arguments"]),
+  custom_tool_call: new Set([...callFields, "input"]),
+  function_call_output: outputFields,
+  custom_tool_call_output: outputFields,
   reasoning: new Set(["type", "id", "summary", "content", "encrypted_content", "status"]),
 } as const;
 
-type ItemType = keyof typeof known;
+type ItemType = keyof typeof itemFields;
 
-/**
- * What the outputs of tools held beside texts, once all outputs of a turn are there: a call must be
- * followed by them at once.
- */
-function attach(messages: ChatMessage[], attached: JsonObject[]): void {
-  if (attached.length > 0) messages.push({ role: "user", content: attached.splice(0) });
-}
-
-function addItem(
-  messages: ChatMessage[],
-  attached: JsonObject[],
-  value: unknown,
-  path: string,
-  check: RequestCheck,
-): void {
-  const given = check.object(value, path);
-  if (given === undefined) return;
-  const type = itemType(given, path, check);
+function addItem(chat: ChatConversation, value: unknown, path: string, check: RequestCheck): void {
+  const object = check.object(value, path);
+  if (object === undefined) return;
+  const type = itemType(object, path, check);
   if (type === undefined) return;
-  const item = check.fields(given, path, known[type]);
+  const item = check.fields(object, path, itemFields[type]);
   if (item === undefined) return;
-  if (type === "function_call_output" || type === "custom_tool_call_output")
-    return addOutput(messages, attached, item, path, check);
-  // Left out: chat completions have no place for what a model thought earlier.
-  if (type === "reasoning") return;
-  attach(messages, attached);
   switch (type) {
     case "message":
-      return addMessage(messages, item, path, check);
+      return addMessage(chat, item, path, check);
     case "function_call":
+      return chat.addCall(functionCall(item, path, check));
     case "custom_tool_call":
-      return addCall(messages, callOf(type, item, path, check));
+      return chat.addCall(customCall(item, path, check));
+    case "function_call_output":
+    case "custom_tool_call_output":
+      return addToolOutput(chat, item, path, check);
+    case "reasoning":
+      // Left out: chat completions have no field for earlier reasoning.
+      return;
     default:
       unreachable(type);
   }
@@ -109,7 +75,7 @@ function addItem(
 /** An item without a type is a message when it has a role, else a reference. */
 function itemType(item: JsonObject, path: string, check: RequestCheck): ItemType | undefined {
   const type = item["type"] ?? (item["role"] === undefined ? "item_reference" : "message");
-  if (typeof type === "string" && Object.hasOwn(known, type)) return type as ItemType;
+  if (typeof type === "string" && Object.hasOwn(itemFields, type)) return type as ItemType;
   if (type === "item_reference")
     return check.refuse(
       path,
@@ -122,8 +88,8 @@ function itemType(item: JsonObject, path: string, check: RequestCheck): ItemType
 }
 
 /**
- * Most providers of chat completions don't know the role `developer`, and those that do treat it as
- * `system`.
+ * Most providers of chat completions don't support the role `developer`, and those that do treat it
+ * as `system`.
  */
 const roles: ReadonlyMap<unknown, "system" | "user" | "assistant"> = new Map([
   ["system", "system"],
@@ -133,7 +99,7 @@ const roles: ReadonlyMap<unknown, "system" | "user" | "assistant"> = new Map([
 ]);
 
 function addMessage(
-  messages: ChatMessage[],
+  chat: ChatConversation,
   item: JsonObject,
   path: string,
   check: RequestCheck,
@@ -145,35 +111,26 @@ function addMessage(
       `must be one of ${[...roles.keys()].join(", ")}, not ${quote(item["role"])}`,
     );
   const content = responsesContentToChat(item["content"], `${path}.content`, role, check);
-  if (content === undefined) return;
-  const last = messages.at(-1);
-  // Its calls must be answered next, so what the assistant said beside them belongs into the same
-  // message.
-  if (role === "assistant" && last?.tool_calls !== undefined)
-    last.content =
-      last.content === null ? content : [...partsOf(last.content), ...partsOf(content)];
-  else messages.push({ role, content });
+  if (content !== undefined) chat.addMessage(role, content);
 }
 
-function partsOf(content: Content): readonly JsonObject[] {
-  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+function functionCall(item: JsonObject, path: string, check: RequestCheck): JsonObject {
+  const { id, name, extra } = readCall(item, path, check);
+  const text = check.string(item["arguments"], `${path}.arguments`);
+  return { id, type: "function", function: { name, arguments: text }, ...extra };
 }
 
-/** Calls that follow each other, or a text of the assistant, were one turn and are one message. */
-function addCall(messages: ChatMessage[], call: JsonObject): void {
-  const last = messages.at(-1);
-  if (last?.role !== "assistant")
-    messages.push({ role: "assistant", content: null, tool_calls: [call] });
-  else if (last.tool_calls === undefined) last.tool_calls = [call];
-  else last.tool_calls.push(call);
+function customCall(item: JsonObject, path: string, check: RequestCheck): JsonObject {
+  const { id, name, extra } = readCall(item, path, check);
+  const input = check.string(item["input"], `${path}.input`);
+  return { id, type: "custom", custom: { name, input }, ...extra };
 }
 
-function callOf(
-  type: "function_call" | "custom_tool_call",
-  item: JsonObject,
-  path: string,
-  check: RequestCheck,
-): JsonObject {
+interface NamedCall extends CallIdentity {
+  readonly name: string | undefined;
+}
+
+function readCall(item: JsonObject, path: string, check: RequestCheck): NamedCall {
   if (!isAbsent(item["namespace"]))
     check.refuse(
       `${path}.namespace`,
@@ -181,25 +138,11 @@ function callOf(
     );
   checkCaller(item, path, check);
   const { id, extra } = readSignedId(check.string(item["call_id"], `${path}.call_id`) ?? "");
-  const name = check.string(item["name"], `${path}.name`);
-  if (type === "custom_tool_call")
-    return {
-      id,
-      type: "custom",
-      custom: { name, input: check.string(item["input"], `${path}.input`) },
-      ...extra,
-    };
-  return {
-    id,
-    type: "function",
-    function: { name, arguments: check.string(item["arguments"], `${path}.arguments`) },
-    ...extra,
-  };
+  return { id, name: check.string(item["name"], `${path}.name`), extra };
 }
 
-function addOutput(
-  messages: ChatMessage[],
-  attached: JsonObject[],
+function addToolOutput(
+  chat: ChatConversation,
   item: JsonObject,
   path: string,
   check: RequestCheck,
@@ -207,9 +150,7 @@ function addOutput(
   checkCaller(item, path, check);
   const { id } = readSignedId(check.string(item["call_id"], `${path}.call_id`) ?? "");
   const output = toolOutputToChat(item["output"], `${path}.output`, id, check);
-  if (output === undefined) return;
-  messages.push({ role: "tool", content: output.content, tool_call_id: id });
-  attached.push(...output.attached);
+  if (output !== undefined) chat.addToolOutput(id, output);
 }
 
 function checkCaller(item: JsonObject, path: string, check: RequestCheck): void {

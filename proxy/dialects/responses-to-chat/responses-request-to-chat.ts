@@ -1,6 +1,6 @@
 /**
- * A request of the Responses API as one of chat completions. `docs/dialects-responses.md` is its
- * table.
+ * A request of the Responses API as a chat request. `docs/dialects-responses.md` lists what becomes
+ * of each field.
  */
 import { isAbsent } from "../../../shared/assert.js";
 import { quote, RequestCheck } from "../translation/request-check.js";
@@ -10,10 +10,10 @@ import { responsesToolsToChat } from "./responses-tools-to-chat.js";
 
 type Fields = Record<string, unknown>;
 
-/** Looks at a field that isn't null, and puts what it says into the chat request. */
+/** Checks a field that isn't null, and sets what it becomes in the chat request. */
 type FieldRule = (value: unknown, chat: Fields, check: RequestCheck, field: string) => void;
 
-/** Never throws. The first field that can't be said is refused by name; null says nothing. */
+/** Never throws: the first invalid or unsupported field is refused by its name. */
 export function responsesRequestToChat(body: JsonObject): TranslatedRequest {
   const check = new RequestCheck();
   const chat: Fields = { model: body["model"], messages: responsesInputToChat(body, check) };
@@ -27,18 +27,18 @@ export function responsesRequestToChat(body: JsonObject): TranslatedRequest {
   return check.failure === null ? { ok: true, body: chat } : { ok: false, failure: check.failure };
 }
 
-function same(kind: "string" | "number" | "boolean" | "object", name?: string): FieldRule {
+function copied(kind: "string" | "number" | "boolean" | "object", name?: string): FieldRule {
   return (value, chat, check, field) => {
     chat[name ?? field] = check[kind](value, field);
   };
 }
 
-/** It asks for something that only a provider of the Responses API can do. */
+/** A feature that only a provider of the Responses API has. */
 function refused(why: string): FieldRule {
   return (_value, _chat, check, field) => void check.refuse(field, `can't be passed on: ${why}`);
 }
 
-/** Other values than these ask for something. */
+/** These values have no effect; any other requests a feature that the provider lacks. */
 function only(values: readonly unknown[], why: string): FieldRule {
   return (value, _chat, check, field) => {
     if (!values.includes(value))
@@ -49,39 +49,35 @@ function only(values: readonly unknown[], why: string): FieldRule {
   };
 }
 
-const seenElsewhere: FieldRule = () => {};
+const readElsewhere: FieldRule = () => {};
 
 const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
-  ["model", same("string")],
-  ["instructions", seenElsewhere],
-  ["input", seenElsewhere],
-  ["tools", seenElsewhere],
-  ["tool_choice", seenElsewhere],
-  ["parallel_tool_calls", seenElsewhere],
-  // Which of its two names the provider takes, `json-call.ts` sees to.
-  [
-    "max_output_tokens",
-    (value, chat, check, field) => void (chat["max_tokens"] = check.count(value, field)),
-  ],
-  ["temperature", same("number")],
-  ["top_p", same("number")],
-  ["service_tier", same("string")],
-  ["user", same("string")],
-  ["safety_identifier", same("string")],
-  ["prompt_cache_key", same("string")],
-  ["prompt_cache_retention", same("string")],
-  ["prompt_cache_options", same("object")],
+  ["model", copied("string")],
+  ["instructions", readElsewhere],
+  ["input", readElsewhere],
+  ["tools", readElsewhere],
+  ["tool_choice", readElsewhere],
+  ["parallel_tool_calls", readElsewhere],
+  ["max_output_tokens", translateMaxTokens],
+  ["temperature", copied("number")],
+  ["top_p", copied("number")],
+  ["service_tier", copied("string")],
+  ["user", copied("string")],
+  ["safety_identifier", copied("string")],
+  ["prompt_cache_key", copied("string")],
+  ["prompt_cache_retention", copied("string")],
+  ["prompt_cache_options", copied("object")],
   ["text", translateText],
   ["reasoning", translateReasoning],
   ["include", translateInclude],
   ["top_logprobs", translateTopLogprobs],
   ["stream", translateStream],
   ["stream_options", translateStreamOptions],
-  // Told in the answer, and nowhere else, since nobody keeps it.
+  // Only repeated in the answer, since no response is stored.
   ["metadata", (value, _chat, check, field) => void check.object(value, field)],
-  // Codex tells OpenAI with it which installation asks.
+  // Codex identifies its installation to OpenAI with it.
   ["client_metadata", (value, _chat, check, field) => void check.object(value, field)],
-  // It bounds the calls of built-in tools, of which there are none.
+  // It limits calls of built-in tools, and there are none.
   ["max_tool_calls", (value, _chat, check, field) => void check.count(value, field)],
   ["store", only([false], "this provider only has chat completions, which don't store responses")],
   [
@@ -101,6 +97,18 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ["context_management", refused("chat completions don't compact the input")],
   ["moderation", refused("it isn't translated")],
 ]);
+
+/**
+ * `proxy/handlers/json-call.ts` chooses between the field's two names, depending on the provider.
+ */
+function translateMaxTokens(
+  value: unknown,
+  chat: Fields,
+  check: RequestCheck,
+  field: string,
+): void {
+  chat["max_tokens"] = check.count(value, field);
+}
 
 function translateText(value: unknown, chat: Fields, check: RequestCheck): void {
   const text = check.fields(value, "text", new Set(["format", "verbosity"]));
@@ -138,8 +146,8 @@ function translateText(value: unknown, chat: Fields, check: RequestCheck): void 
 }
 
 /**
- * `auto` leaves the choice, and a provider that shows its reasoning shows all of it; a summary of a
- * certain kind can't be asked for.
+ * A provider that returns its reasoning returns all of it, which `auto` allows; chat completions
+ * can't request a particular kind of summary.
  */
 function translateReasoning(value: unknown, chat: Fields, check: RequestCheck): void {
   const reasoning = check.fields(
@@ -166,10 +174,7 @@ function translateReasoning(value: unknown, chat: Fields, check: RequestCheck): 
 
 const logprobs = "message.output_text.logprobs";
 
-/**
- * What else can be included belongs to items that a chat completion never has, so that there is
- * nothing to include.
- */
+/** All but `logprobs` belong to items that a chat completion never has, so they have no effect. */
 const includable: readonly unknown[] = [
   logprobs,
   "reasoning.encrypted_content",
@@ -200,7 +205,7 @@ function translateTopLogprobs(
   chat["logprobs"] = true;
 }
 
-/** The usage comes with the last event of every response's stream. */
+/** The last event of a response's stream always has the usage. */
 function translateStream(value: unknown, chat: Fields, check: RequestCheck, field: string): void {
   chat["stream"] = check.boolean(value, field);
   if (value === true) chat["stream_options"] = { include_usage: true };

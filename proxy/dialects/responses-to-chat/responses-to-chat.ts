@@ -4,8 +4,8 @@
  * to a response, or its stream of events. `docs/dialects-responses.md` lists what is translated and
  * what is refused.
  *
- * The file names say which way each translation goes: requests are `responses-…-to-chat`, answers and
- * streams `chat-…-to-responses`. Both of the latter are made by `response-builder.ts`.
+ * The file names say which way each translation goes: requests are `responses-…-to-chat`, answers
+ * and streams `chat-…-to-responses`. Both of the latter are made by `response-builder.ts`.
  */
 import { chatAnswerAsEvents } from "../translation/answer-as-events.js";
 import type { Translation } from "../translation/translation.js";

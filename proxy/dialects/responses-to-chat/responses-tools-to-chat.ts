@@ -1,4 +1,4 @@
-/** Tools, and the choice among them: flat in the Responses API, nested in chat completions. */
+/** Tools and the tool choice: flat in the Responses API, nested in chat completions. */
 import { isAbsent } from "../../../shared/assert.js";
 import { quote, type RequestCheck } from "../translation/request-check.js";
 import type { JsonObject } from "../translation/translation.js";
@@ -6,7 +6,7 @@ import type { JsonObject } from "../translation/translation.js";
 type Fields = Record<string, unknown>;
 
 /**
- * Sets `tools`, `tool_choice` and `parallel_tool_calls`. Without tools the last two say nothing,
+ * Sets `tools`, `tool_choice` and `parallel_tool_calls`. Without tools the last two have no effect,
  * and providers refuse them.
  */
 export function responsesToolsToChat(body: JsonObject, chat: Fields, check: RequestCheck): void {
@@ -75,7 +75,7 @@ function translateTool(value: unknown, path: string, check: RequestCheck): JsonO
   return { type, function: inner };
 }
 
-/** What the Responses API can do with a tool before the model sees it. */
+/** Refuses deferred tools and programmatic callers. */
 function checkCallers(tool: JsonObject, path: string, check: RequestCheck): void {
   const { defer_loading: deferred, allowed_callers: callers } = tool;
   if (!isAbsent(deferred) && deferred !== false)
@@ -133,8 +133,8 @@ function translateChoice(
 }
 
 /**
- * Only the allowed tools are passed on: few providers know a choice among some, and a tool that
- * isn't there can't be called either.
+ * Passes on only the allowed tools: few providers support `allowed_tools`, and a tool that isn't
+ * sent can't be called either.
  */
 function allowTools(
   choice: unknown,

@@ -658,7 +658,7 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
     [user({ type: "input_text", text: "x", lang: "fr" }), "input[0].content[0].lang is not known"],
     [
       user({ type: "refusal", refusal: "no" }),
-      `input[0].content[0] can't be passed on: this provider only has chat completions, where a message of the user can't hold "refusal"`,
+      `input[0].content[0] can't be passed on: this provider only has chat completions, where a message of the role user can't hold "refusal"`,
     ],
     [
       user({ type: "input_image", file_id: "file_1" }),
@@ -683,11 +683,11 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
     ],
     [
       { input: [{ role: "developer", content: [image] }] },
-      `input[0].content[0] can't be passed on: this provider only has chat completions, where a message of the system can't hold "input_image"`,
+      `input[0].content[0] can't be passed on: this provider only has chat completions, where a message of the role system can't hold "input_image"`,
     ],
     [
       { input: [{ role: "assistant", content: [image] }] },
-      `input[0].content[0] can't be passed on: this provider only has chat completions, where a message of the assistant can't hold "input_image"`,
+      `input[0].content[0] can't be passed on: this provider only has chat completions, where a message of the role assistant can't hold "input_image"`,
     ],
     [
       {
@@ -699,7 +699,7 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
           },
         ],
       },
-      `input[0].output[0] can't be passed on: this provider only has chat completions, where the output of a tool can't hold "input_audio"`,
+      `input[0].output[0] can't be passed on: this provider only has chat completions, where a tool output can't hold "input_audio"`,
     ],
     [{ input: [{ type: "function_call_output", output: "x" }] }, "input[0].call_id is required"],
     [
