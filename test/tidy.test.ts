@@ -92,6 +92,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "node:http's server, its bounds and its end",
   },
+  "proxy/upstream/passthrough/http-proxy-call.ts": {
+    kind: "adapter",
+    why: "the body stream and the socket events of one call by http-proxy",
+  },
   "proxy/upstream/passthrough/http-proxy-upstream.ts": {
     kind: "adapter",
     why: "the passthrough port on http-proxy, with agents that keep connections alive",

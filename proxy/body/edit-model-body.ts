@@ -4,7 +4,7 @@
  */
 import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
 
-export interface BodyEdits {
+interface BodyEdits {
   /** The new value of the top-level `model`. */
   readonly model?: string | undefined;
   /** Asks the upstream for the usage chunk of a stream. */

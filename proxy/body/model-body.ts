@@ -43,7 +43,7 @@ export interface ModelBody {
   readonly members: readonly JsonMember[] | null;
 }
 
-export type ModelBodyResult =
+type ModelBodyResult =
   | { readonly ok: true; readonly body: ModelBody }
   | { readonly ok: false; readonly failure: Failure };
 

@@ -145,7 +145,7 @@ async function runSession(
     path,
     requestHeaders: handshakeHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader),
     limits: successHeaders(admitted.headers),
-    headers: ["x-request-id", exchange.id, "x-sluice-target", targetHeader(target)],
+    headers: ["x-sluice-target", targetHeader(target)],
     asIs,
     sessions: gateway.sessions,
     monoMs: gateway.monoMs,

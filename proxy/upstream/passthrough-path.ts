@@ -10,7 +10,7 @@
  * Not here: which providers there are, and who may call.
  */
 
-export interface PassthroughPath {
+interface PassthroughPath {
   /** As the caller wrote it. */
   readonly provider: string;
   /** Empty, or with its leading slash. */

@@ -10,7 +10,7 @@ import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import { readUsage, type Usage } from "./read-usage.js";
 
-export interface SessionCharge {
+interface SessionCharge {
   /** Null: nothing was used. */
   readonly usage: Usage | null;
   readonly estimated: boolean;

@@ -41,7 +41,7 @@ export interface StreamTap {
   readonly note: string | null;
 }
 
-export interface StreamTapOptions {
+interface StreamTapOptions {
   readonly operation: Operation;
   readonly hideUsageChunk: boolean;
   readonly eventBytesMax?: number;

@@ -25,7 +25,7 @@ export interface ProviderResult {
   readonly firstByteMonoMs: number | null;
 }
 
-export interface Answered {
+interface Answered {
   readonly requestId: string;
   readonly endpoint: string;
   /** Whose answer, or failure, the client was told. */

@@ -10,7 +10,7 @@
  * `blank`: white space alone. `indented`: by four spaces or a tab, behind a mark too: code, or a
  * list in a list. `code`: between fences, the fences too.
  */
-export type LineKind = "prose" | "blank" | "indented" | "code";
+type LineKind = "prose" | "blank" | "indented" | "code";
 
 /** Positions in the text: `end` is before the line's end, `next` behind it. */
 export interface Line {
@@ -103,7 +103,7 @@ function hasLoneRun(line: string): boolean {
   return [...lone.values()].includes(true);
 }
 
-export interface Zone {
+interface Zone {
   readonly start: number;
   readonly end: number;
 }

@@ -29,13 +29,13 @@ export interface Cuts {
   readonly savedBytes: number;
 }
 
-export interface PromptText extends JsonItem {
+interface PromptText extends JsonItem {
   /** Assistants' texts are nobody's to change, and aren't here. */
   readonly by: "user" | "system" | "tool";
 }
 
 /** A message, or a block, that instructs the model. */
-export interface Instruction extends JsonItem {
+interface Instruction extends JsonItem {
   /** Where the item before it in its list ends; null for the first one. */
   readonly after: number | null;
 }

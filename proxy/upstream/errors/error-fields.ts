@@ -11,7 +11,7 @@ const textBytesMax = 4096;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface ErrorFields {
+interface ErrorFields {
   readonly message: string | null;
   readonly code: string | null;
   readonly param: string | null;

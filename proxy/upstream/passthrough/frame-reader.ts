@@ -1,11 +1,10 @@
 /**
  * Reads one direction of a WebSocket (RFC 6455 section 5) while its bytes pass: where frames end,
- * what the text messages say, and that a side has begun to close. It keeps at most one message, up
- * to a bound; of one that outgrows it, all but its long strings.
+ * the text messages, and that a side has begun to close. It keeps at most one message, up to a
+ * bound; of a larger one, all but its long strings.
  *
- * Not here: judging. A frame that breaks the rules ends the reading, not the session: the peer will
- * say what it thinks of it. Compressed messages can't be read; the handshake has taken compression
- * out.
+ * Not here: enforcing the protocol. An invalid frame ends the reading, not the session: the peer
+ * will reject it. Compressed messages can't be read; the handshake has taken compression out.
  */
 import { sessionMessageBytesMax } from "../../../shared/bounds.js";
 import { ByteStore } from "../../../shared/byte-store.js";
@@ -18,36 +17,36 @@ const close = 8;
 const headerBytesMax = 14;
 
 /**
- * Hears each text message, unmasked; must not keep the Buffer. `leftOut`: bytes of long strings,
- * which stand empty in it.
+ * Gets each text message, unmasked; must not keep the Buffer. `elidedBytes`: of long strings, which
+ * are empty in it.
  */
-export type OnText = (message: Buffer, leftOut: number) => void;
+type OnText = (message: Buffer, elidedBytes: number) => void;
 
 export class FrameReader {
   /** A close frame has begun. */
   closing = false;
-  /** The bytes make no sense as frames: nothing more is read. */
-  broken = false;
-  /** Text messages too large to be read even without their long strings. */
-  unread = 0;
+  /** The bytes aren't valid frames: nothing more is read. */
+  invalid = false;
+  /** How many text messages were too large to be read even without their long strings. */
+  unreadMessages = 0;
   readonly #onText: OnText | null;
   readonly #messageBytesMax: number;
   readonly #header = Buffer.alloc(headerBytesMax);
   #headerBytes = 0;
-  /** Of the running frame's payload. */
-  #left = 0;
+  /** Bytes of the current frame's payload that are still to come. */
+  #payloadLeft = 0;
   #inPayload = false;
   #final = false;
   #opcode = 0;
   #masked = false;
-  #maskAt = 0;
-  /** Of the running message, whose frames control frames may part. */
+  #maskIndex = 0;
+  /** Of the current message; control frames may come between its frames. */
   #isText = false;
   readonly #message = new ByteStore();
-  /** Instead of it, once the message has outgrown the bound. */
+  /** Used instead of `#message` once that has outgrown the bound. */
   #large: ElidedJson | null = null;
 
-  /** Without an `onText` only frames are told apart. */
+  /** Without an `onText` only the bounds of frames are read. */
   constructor(onText: OnText | null, messageBytesMax = sessionMessageBytesMax) {
     this.#onText = onText;
     this.#messageBytesMax = messageBytesMax;
@@ -55,24 +54,24 @@ export class FrameReader {
 
   /** Whether the next byte begins a frame, so that another one could be put before it. */
   get betweenFrames(): boolean {
-    return !this.broken && !this.#inPayload && this.#headerBytes === 0;
+    return !this.invalid && !this.#inPayload && this.#headerBytes === 0;
   }
 
   push(chunk: Buffer): void {
     let at = 0;
-    while (at < chunk.length && !this.broken)
+    while (at < chunk.length && !this.invalid)
       at = this.#inPayload ? this.#readPayload(chunk, at) : this.#readHeader(chunk, at);
   }
 
   #readHeader(chunk: Buffer, at: number): number {
     this.#header[this.#headerBytes++] = chunk[at]!;
-    if (this.#headerBytes === 1) this.#judge(this.#header[0]!);
+    if (this.#headerBytes === 1) this.#checkFirst(this.#header[0]!);
     const needed = this.#headerLength();
-    if (this.#headerBytes >= needed && !this.broken) this.#beginPayload();
+    if (this.#headerBytes >= needed && !this.invalid) this.#beginPayload();
     return at + 1;
   }
 
-  /** As far as it is known: two bytes tell the rest. */
+  /** The first two bytes give the rest of it. */
   #headerLength(): number {
     if (this.#headerBytes < 2) return 2;
     const second = this.#header[1]!;
@@ -80,12 +79,12 @@ export class FrameReader {
     return 2 + (size === 126 ? 2 : size === 127 ? 8 : 0) + ((second & 0x80) === 0 ? 0 : 4);
   }
 
-  #judge(first: number): void {
+  #checkFirst(first: number): void {
     const opcode = first & 0x0f;
     const reserved = (first & 0x70) !== 0;
     const unknown = (opcode > 2 && opcode < 8) || opcode > 10;
-    const cutControl = opcode >= 8 && (first & 0x80) === 0;
-    if (reserved || unknown || cutControl) this.broken = true;
+    const fragmentedControl = opcode >= 8 && (first & 0x80) === 0;
+    if (reserved || unknown || fragmentedControl) this.invalid = true;
   }
 
   #beginPayload(): void {
@@ -95,17 +94,16 @@ export class FrameReader {
     this.#opcode = first & 0x0f;
     this.#final = (first & 0x80) !== 0;
     this.#masked = (second & 0x80) !== 0;
-    this.#maskAt = 0;
-    // A length beyond what a number holds exactly isn't reached in this life: it is skipped all the
-    // same.
-    this.#left =
+    this.#maskIndex = 0;
+    // A length beyond what a number holds exactly is never reached, so it needs no check.
+    this.#payloadLeft =
       size === 126
         ? this.#header.readUInt16BE(2)
         : size === 127
           ? this.#header.readUInt32BE(2) * 2 ** 32 + this.#header.readUInt32BE(6)
           : size;
     if (this.#opcode >= 8) {
-      if (size > 125) this.broken = true;
+      if (size > 125) this.invalid = true;
       if (this.#opcode === close) this.closing = true;
     } else if (this.#opcode !== continuation) {
       this.#isText = this.#opcode === text && this.#onText !== null;
@@ -113,26 +111,26 @@ export class FrameReader {
       this.#message.clear();
     }
     this.#inPayload = true;
-    if (this.#left === 0) this.#endFrame();
+    if (this.#payloadLeft === 0) this.#endFrame();
   }
 
   #readPayload(chunk: Buffer, at: number): number {
-    const end = Math.min(chunk.length, at + this.#left);
+    const end = Math.min(chunk.length, at + this.#payloadLeft);
     if (this.#opcode < 8 && this.#isText) this.#readText(chunk, at, end);
-    this.#left -= end - at;
-    if (this.#left === 0) this.#endFrame();
+    this.#payloadLeft -= end - at;
+    if (this.#payloadLeft === 0) this.#endFrame();
     return end;
   }
 
   #readText(chunk: Buffer, at: number, end: number): void {
-    const whole =
+    const isComplete =
       !this.#masked &&
       this.#final &&
       this.#message.length === 0 &&
       this.#large === null &&
-      end - at === this.#left;
-    // The usual case, a whole message in one piece, is read where it lies.
-    if (whole && this.#left <= this.#messageBytesMax)
+      end - at === this.#payloadLeft;
+    // The usual case, a complete message in one piece, is read without a copy.
+    if (isComplete && this.#payloadLeft <= this.#messageBytesMax)
       return this.#onText!(chunk.subarray(at, end), 0);
     const plain = this.#masked ? this.#unmask(chunk, at, end) : chunk.subarray(at, end);
     if (this.#large === null && this.#message.length + plain.length <= this.#messageBytesMax)
@@ -148,7 +146,7 @@ export class FrameReader {
     const maskStart = this.#headerBytes - 4;
     const plain = Buffer.allocUnsafe(end - at);
     for (let i = 0; i < plain.length; i++)
-      plain[i] = chunk[at + i]! ^ this.#header[maskStart + (this.#maskAt++ & 3)]!;
+      plain[i] = chunk[at + i]! ^ this.#header[maskStart + (this.#maskIndex++ & 3)]!;
     return plain;
   }
 
@@ -161,12 +159,12 @@ export class FrameReader {
     this.#large = null;
     if (large === null)
       return void (this.#message.length > 0 && this.#onText!(this.#message.take(), 0));
-    if (large.headless) this.unread++;
+    if (large.headless) this.unreadMessages++;
     else this.#onText!(large.take(), large.textBytes);
   }
 }
 
-/** A close frame; towards a provider it is masked, with a mask of zeros: it hides nothing. */
+/** A close frame. A client must mask its frames, so one to a provider has a mask, of zeros. */
 export function closeFrame(code: number, reason: string, towards: "client" | "provider"): Buffer {
   const payload = Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]);
   const masked = towards === "provider";

@@ -1,10 +1,10 @@
 /**
- * The WebSocket sessions that are open, so that a proxy on its way out can end them in order and
- * wait for their settles.
+ * The WebSocket sessions that are open, so that a proxy that stops can close them in order and wait
+ * for their settles.
  */
 
 export interface OpenSession {
-  /** Ends as soon as nothing is cut by it. */
+  /** Closes it as soon as no response is cut by that. */
   drain(): void;
 }
 
@@ -24,13 +24,13 @@ export class OpenSessions {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** All that are open, and all that still come. */
+  /** Closes all that are open, and those that are opened later. */
   drain(): void {
     this.#draining = true;
     for (const session of [...this.#open]) session.drain();
   }
 
-  /** Resolved when none is open any more. */
+  /** Resolves when none is open. */
   ended(): Promise<void> {
     return this.#open.size === 0
       ? Promise.resolve()

@@ -15,16 +15,16 @@ export interface PassthroughRequest {
   readonly body: RequestBody;
 }
 
-/** How a tunnel ended, and whose end came first. */
+/** How a tunnel ended, and which side ended first. */
 export interface TunnelEnd {
   readonly by: "client" | "provider" | "proxy";
-  /** What the network said, or a deadline; null for an end in order. */
+  /** The network's error, or the deadline that passed; null for an end in order. */
   readonly reason: string | null;
 }
 
 /**
- * What comes back: an opening, an answer instead of one, or a failure. After an opening, bytes,
- * then an end.
+ * What a tunnel reports: an opening, an answer instead of one, or a failure. After an opening:
+ * bytes, then an end.
  */
 export interface TunnelSink {
   /** The provider has switched protocols. Its headers in, those for the client out. */
@@ -35,7 +35,7 @@ export interface TunnelSink {
   /** Bytes that have just passed. */
   onFromClient(chunk: Buffer): void;
   onFromProvider(chunk: Buffer): void;
-  /** An open tunnel's deadline has passed; whoever hears it ends it. */
+  /** An open tunnel's deadline has passed; the sink ends it. */
   onTimedOut(reason: string): void;
   /** Both sides are closed. */
   onEnd(end: TunnelEnd): void;
@@ -43,21 +43,21 @@ export interface TunnelSink {
 
 export interface TunnelCall {
   /**
-   * Whether the provider owes an answer, which it must give before its idle deadline. Else both
-   * sides may be silent for longer.
+   * Whether the provider owes an answer, which must come before its idle deadline. Else both sides
+   * may be idle for longer.
    */
   expect(answer: boolean): void;
-  /** Ends an open tunnel: these are the last bytes for each side, and nothing passes any more. */
-  leave(toClient: Buffer, toProvider: Buffer, reason: string | null): void;
-  /** Ends it as it stands; one that isn't open yet tells its sink nothing more. */
+  /** Ends an open tunnel: these are the last bytes for each side, and nothing passes after them. */
+  close(toClient: Buffer, toProvider: Buffer, reason: string | null): void;
+  /** Destroys both sides at once. The sink of one that isn't open yet gets no further call. */
   abort(): void;
 }
 
 export interface PassthroughUpstream {
   send(request: PassthroughRequest, sink: UpstreamSink): UpstreamCall;
   /**
-   * The answer to the handshake goes to the client by itself when the provider switches, else it is
-   * the sink's affair.
+   * When the provider switches protocols, its answer goes to the client by itself; any other answer
+   * goes to the sink.
    */
   tunnel(
     client: ClientSocket,
@@ -66,5 +66,6 @@ export interface PassthroughUpstream {
   ): TunnelCall;
   /** As `Upstream.redact`. */
   redact(text: string): string;
+  /** Destroys its connections. */
   close(): void;
 }

@@ -1,7 +1,7 @@
 /**
  * One WebSocket session from its opening to its end: its usage is read as it passes, and it is
- * ended in order when the proxy stops or nobody speaks any more. What it is charged is returned,
- * not acted on.
+ * closed in order when the proxy stops or both sides are idle for too long. What it is charged is
+ * returned, not acted on.
  */
 import { forwardResponseHeaders, headerOf, passResponseHeaders } from "../../http/copy-headers.js";
 import type { ClientSocket, Exchange } from "../../http/exchange.js";
@@ -22,15 +22,16 @@ import type {
   TunnelSink,
 } from "./passthrough-upstream.js";
 
-export interface TunnelRequest {
+interface TunnelRequest {
   readonly upstream: PassthroughUpstream;
   readonly provider: string;
   readonly path: string;
   readonly requestHeaders: readonly string[];
-  /** The headers of our limits; and those that stand in any case. */
+  /** The headers of our limits. */
   readonly limits: readonly string[];
+  /** Headers of every response, besides the request id. */
   readonly headers: readonly string[];
-  /** The provider's limits and refusals pass as they are; else they are put into our shape. */
+  /** The provider's limits and refusals pass as they are; else they get our shape. */
   readonly asIs: boolean;
   readonly sessions: OpenSessions;
   readonly monoMs: () => number;
@@ -55,17 +56,17 @@ class TunnelSession implements TunnelSink, OpenSession {
   readonly #resolve: (forwarded: Forwarded) => void;
   readonly #usage = new SessionUsage();
   readonly #fromClient = new FrameReader(null);
-  readonly #fromProvider = new FrameReader((message, leftOut) =>
-    this.#usage.onMessage(message, leftOut),
+  readonly #fromProvider = new FrameReader((message, elidedBytes) =>
+    this.#usage.onMessage(message, elidedBytes),
   );
   #call: TunnelCall | null = null;
   #status = 0;
   #firstByteMonoMs: number | null = null;
   #ended = false;
   #draining = false;
-  #left = false;
-  /** The provider was silent when it owed an answer. */
-  #gaveUp = false;
+  #closing = false;
+  /** The provider timed out when it owed an answer. */
+  #timedOut = false;
 
   constructor(exchange: Exchange, what: TunnelRequest, resolve: (forwarded: Forwarded) => void) {
     this.#exchange = exchange;
@@ -84,28 +85,33 @@ class TunnelSession implements TunnelSink, OpenSession {
   }
 
   onOpen(rawHeaders: readonly string[]): readonly string[] {
-    this.#answered(101);
+    this.#onStatus(101);
     this.#what.sessions.add(this);
     return [
-      ...switchedHeaders(this.#passed(rawHeaders), this.#exchange.rawHeaders),
-      ...this.#what.headers,
+      ...switchedHeaders(this.#passedHeaders(rawHeaders), this.#exchange.rawHeaders),
+      ...this.#ownHeaders(),
     ];
   }
 
-  #answered(status: number): void {
+  #onStatus(status: number): void {
     this.#status = status;
     this.#firstByteMonoMs = this.#what.monoMs();
   }
 
-  /** With the limits: ours, or the provider's where they pass. */
-  #passed(rawHeaders: readonly string[]): string[] {
+  /** Of responses that we don't make: `replyFailure` adds the request id itself. */
+  #ownHeaders(): string[] {
+    return ["x-request-id", this.#exchange.id, ...this.#what.headers];
+  }
+
+  /** The provider's headers, with the limits: ours, or the provider's where they pass. */
+  #passedHeaders(rawHeaders: readonly string[]): string[] {
     return this.#what.asIs
       ? passResponseHeaders(rawHeaders, this.#what.limits)
       : [...forwardResponseHeaders(rawHeaders), ...this.#what.limits];
   }
 
   onAnswer(status: number, rawHeaders: readonly string[], body: Buffer): void {
-    this.#answered(status);
+    this.#onStatus(status);
     const { upstream, provider, asIs, limits, headers } = this.#what;
     const text = upstream.redact(body.toString("latin1"));
     if (asIs)
@@ -114,17 +120,22 @@ class TunnelSession implements TunnelSink, OpenSession {
         outcome: "upstream_error",
         note: null,
         finish: () =>
-          this.#exchange.reply(status, [...this.#passed(rawHeaders), ...headers], text, "latin1"),
+          this.#exchange.reply(
+            status,
+            [...this.#passedHeaders(rawHeaders), ...this.#ownHeaders()],
+            text,
+            "latin1",
+          ),
       });
-    const said = mapUpstreamError(provider, status, Buffer.from(text, "latin1"));
+    const failure = mapUpstreamError(provider, status, Buffer.from(text, "latin1"));
     const retryAfter = headerOf(rawHeaders, "retry-after");
-    const ours = retryAfter === "" ? limits : ["retry-after", retryAfter, ...limits];
-    // Its own id stands in every failure.
+    const wait = retryAfter === "" ? [] : ["retry-after", retryAfter];
     this.#end({
-      status: said.status,
+      status: failure.status,
       outcome: "upstream_error",
       note: null,
-      finish: () => replyFailure(this.#exchange, "model", said, [...ours, ...headers.slice(2)]),
+      finish: () =>
+        replyFailure(this.#exchange, "model", failure, [...wait, ...limits, ...headers]),
     });
   }
 
@@ -135,12 +146,11 @@ class TunnelSession implements TunnelSink, OpenSession {
       status: failure.status,
       outcome: "upstream_error",
       note: reason.reason,
-      finish: () =>
-        replyFailure(this.#exchange, "model", failure, [...limits, ...headers.slice(2)]),
+      finish: () => replyFailure(this.#exchange, "model", failure, [...limits, ...headers]),
     });
   }
 
-  /** Only before it is open: after that its sockets tell. */
+  /** Only before it is open: after that the tunnel's sockets end it. */
   #onGone(): void {
     if (this.#ended) return;
     this.#call?.abort();
@@ -149,38 +159,39 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   onFromClient(chunk: Buffer): void {
     this.#fromClient.push(chunk);
-    this.#leaveIfDrained();
+    this.#closeIfDrained();
   }
 
   onFromProvider(chunk: Buffer): void {
     this.#fromProvider.push(chunk);
     this.#call!.expect(this.#usage.responding);
-    this.#leaveIfDrained();
+    this.#closeIfDrained();
   }
 
   drain(): void {
     this.#draining = true;
-    this.#leaveIfDrained();
+    this.#closeIfDrained();
   }
 
-  /** Between two responses; one that runs may end, as long as the proxy waits. */
-  #leaveIfDrained(): void {
-    if (this.#draining && !this.#usage.responding) this.#leave(goingAway, "the proxy stops", null);
+  /** Between two responses; one that is running may end, as long as the proxy waits. */
+  #closeIfDrained(): void {
+    if (this.#draining && !this.#usage.responding) this.#close(goingAway, "the proxy stops", null);
   }
 
   onTimedOut(reason: string): void {
-    this.#gaveUp = this.#usage.responding;
-    if (!this.#leave(this.#gaveUp ? internalError : goingAway, reason, reason)) this.#call!.abort();
+    this.#timedOut = this.#usage.responding;
+    const code = this.#timedOut ? internalError : goingAway;
+    if (!this.#close(code, reason, reason)) this.#call!.abort();
   }
 
   /**
-   * Says goodbye to both sides. False: one of them is in the middle of a frame, or says goodbye
-   * itself.
+   * Sends a close frame to both sides. `text` is the client's, `reason` the log's. False: one of
+   * them is in the middle of a frame, or is closing itself.
    */
-  #leave(code: number, why: string, reason: string | null): boolean {
+  #close(code: number, text: string, reason: string | null): boolean {
     const [client, provider] = [this.#fromClient, this.#fromProvider];
     if (
-      this.#left ||
+      this.#closing ||
       this.#call === null ||
       !client.betweenFrames ||
       !provider.betweenFrames ||
@@ -188,9 +199,9 @@ class TunnelSession implements TunnelSink, OpenSession {
       provider.closing
     )
       return false;
-    this.#left = true;
-    this.#call.leave(
-      closeFrame(code, why, "client"),
+    this.#closing = true;
+    this.#call.close(
+      closeFrame(code, text, "client"),
       closeFrame(goingAway, "", "provider"),
       reason,
     );
@@ -200,7 +211,7 @@ class TunnelSession implements TunnelSink, OpenSession {
   onEnd({ by, reason }: TunnelEnd): void {
     this.#what.sessions.remove(this);
     const inOrder = by === "proxy" || this.#fromClient.closing || this.#fromProvider.closing;
-    const outcome = this.#gaveUp
+    const outcome = this.#timedOut
       ? "upstream_cut"
       : inOrder
         ? "complete"
@@ -217,7 +228,7 @@ class TunnelSession implements TunnelSink, OpenSession {
     finish,
   }: Pick<Forwarded, "status" | "outcome" | "note" | "finish">): void {
     this.#ended = true;
-    const charge = this.#usage.charge(this.#fromProvider.unread);
+    const charge = this.#usage.charge(this.#fromProvider.unreadMessages);
     this.#resolve({
       status,
       usage: charge.usage,

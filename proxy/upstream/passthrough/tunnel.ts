@@ -1,7 +1,7 @@
 /**
  * The two sockets of a WebSocket that http-proxy joins: their opening, their deadlines, and their
- * end, which is always the end of both. What passes is shown to a sink after it has passed, and is
- * never touched. A socket's error ends here.
+ * end, which is always the end of both. The sink sees what has passed, and nothing changes it. The
+ * errors of both sockets are handled here.
  */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -27,12 +27,12 @@ export class Tunnel implements TunnelCall, Watched {
   /** Open: the provider's side. */
   #remote: Duplex | null = null;
   /** Whether the provider owes an answer. */
-  #expecting = false;
-  #leaving = false;
-  /** It was to be left in the very turn in which it opened. */
-  #leaveAtOnce: (() => void) | null = null;
-  /** The handshake has failed, or was answered. */
-  #over = false;
+  #answerExpected = false;
+  #closing = false;
+  /** It was closed between the provider's answer and the joining of the sockets. */
+  #closeOnceJoined: (() => void) | null = null;
+  /** The handshake has ended without a tunnel. */
+  #refused = false;
   #end: TunnelEnd | null = null;
   #lingering: NodeJS.Timeout | null = null;
   #sidesOpen = 2;
@@ -56,8 +56,8 @@ export class Tunnel implements TunnelCall, Watched {
   }
 
   /**
-   * After http-proxy has listened: its pipes stay, its handling of errors and answers, which ends
-   * the client's socket in the middle of ours, goes.
+   * After http-proxy has listened: its pipes stay. Its handlers of errors and answers go, which
+   * would end the client's socket in the middle of our own response.
    */
   afterOpening(outgoing: ClientRequest): void {
     outgoing
@@ -77,7 +77,7 @@ export class Tunnel implements TunnelCall, Watched {
     this.#deadlines.watch(this);
   }
 
-  /** http-proxy writes the head that it finds in the answer. */
+  /** http-proxy writes the headers that it finds in the answer to the client. */
   #open(answer: IncomingMessage): void {
     this.#client.takeOver();
     const flat = this.#sink.onOpen(answer.rawHeaders);
@@ -90,21 +90,21 @@ export class Tunnel implements TunnelCall, Watched {
   #join(remote: Duplex): void {
     this.#remote = remote;
     this.idleTicks = 0;
-    this.expect(this.#expecting);
+    this.expect(this.#answerExpected);
     const { socket } = this.#client;
     socket.on("data", (chunk: Buffer) => {
-      if (!this.#expecting) this.idleTicks = 0;
-      if (!this.#leaving) this.#sink.onFromClient(chunk);
+      if (!this.#answerExpected) this.idleTicks = 0;
+      if (!this.#closing) this.#sink.onFromClient(chunk);
     });
     remote.on("data", (chunk: Buffer) => {
       this.idleTicks = 0;
-      if (!this.#leaving) this.#sink.onFromProvider(chunk);
+      if (!this.#closing) this.#sink.onFromProvider(chunk);
     });
     this.#watchSide(socket, remote, "client");
     this.#watchSide(remote, socket, "provider");
-    // It may have gone in the very moment.
+    // The client may have left at this moment.
     if (socket.destroyed) remote.destroy();
-    this.#leaveAtOnce?.();
+    this.#closeOnceJoined?.();
   }
 
   #watchSide(side: Duplex, other: Duplex, by: "client" | "provider"): void {
@@ -114,15 +114,14 @@ export class Tunnel implements TunnelCall, Watched {
     );
     side.once("close", () => {
       this.#ended({ by, reason: side.readableEnded ? null : "it closed the connection" });
-      // What has come for the other side is still written; what that one says now, nobody waits
-      // for.
+      // What has come for the other side is still written; nothing waits for what it sends now.
       if (!other.writableEnded) other.end();
       other.resume();
       if (--this.#sidesOpen === 0) this.#closed();
     });
   }
 
-  /** One side has ended: the other one has a moment to do so too. */
+  /** One side has ended: the other one has `tunnelLingerMs` to end too. */
   #ended(end: TunnelEnd): void {
     this.#end ??= end;
     this.#lingering ??= setTimeout(() => this.#destroy(), tunnelLingerMs);
@@ -139,13 +138,13 @@ export class Tunnel implements TunnelCall, Watched {
     this.#sink.onEnd(this.#end!);
   }
 
-  /** It doesn't switch. Whatever else it says, it is the client's answer. */
+  /** The provider doesn't switch protocols: its answer is for the client. */
   #onAnswer(answer: IncomingMessage): void {
     const chunks: Buffer[] = [];
     let bytes = 0;
     this.idleTicks = 0;
     const done = (): void => {
-      if (!this.#finish()) return;
+      if (!this.#refuse()) return;
       this.#sink.onAnswer(answer.statusCode!, answer.rawHeaders, Buffer.concat(chunks));
       this.#outgoing!.destroy();
     };
@@ -160,15 +159,15 @@ export class Tunnel implements TunnelCall, Watched {
   }
 
   #fail(failure: UpstreamFailure): void {
-    if (!this.#finish()) return;
+    if (!this.#refuse()) return;
     this.#outgoing!.destroy();
     this.#sink.onFailure(failure);
   }
 
-  /** The handshake is over without a tunnel. False: it was before, or there is one. */
-  #finish(): boolean {
-    if (this.#over || this.#remote !== null) return false;
-    this.#over = true;
+  /** Ends the handshake without a tunnel. False: it has ended, with a tunnel or without. */
+  #refuse(): boolean {
+    if (this.#refused || this.#remote !== null) return false;
+    this.#refused = true;
     this.#deadlines.unwatch(this);
     return true;
   }
@@ -177,9 +176,9 @@ export class Tunnel implements TunnelCall, Watched {
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
     if (this.#remote !== null)
       return this.#sink.onTimedOut(
-        this.#expecting
+        this.#answerExpected
           ? `the provider said nothing for ${idleTimeoutMs} ms`
-          : `nobody said anything for ${sessionIdleMs} ms`,
+          : `nothing was sent for ${sessionIdleMs} ms`,
       );
     this.#fail(
       this.#connecting
@@ -189,26 +188,26 @@ export class Tunnel implements TunnelCall, Watched {
   }
 
   expect(answer: boolean): void {
-    if (answer !== this.#expecting) this.idleTicks = 0;
-    this.#expecting = answer;
+    if (answer !== this.#answerExpected) this.idleTicks = 0;
+    this.#answerExpected = answer;
     if (this.#remote !== null)
       this.timeoutTicks = answer
         ? this.#deadlines.idleTimeoutTicks
         : this.#deadlines.timeoutTicksFor(sessionIdleMs);
   }
 
-  leave(toClient: Buffer, toProvider: Buffer, reason: string | null): void {
+  close(toClient: Buffer, toProvider: Buffer, reason: string | null): void {
     const { socket } = this.#client;
     const remote = this.#remote;
     if (remote === null) {
-      this.#leaveAtOnce = () => this.leave(toClient, toProvider, reason);
+      this.#closeOnceJoined = () => this.close(toClient, toProvider, reason);
       return;
     }
-    this.#leaving = true;
+    this.#closing = true;
     socket.unpipe(remote);
     remote.unpipe(socket);
     this.#ended({ by: "proxy", reason });
-    // Read on: a socket that is closed with something unread takes back what it has just said.
+    // Keep reading: a socket that is closed with unread data resets, and loses what was written.
     socket.resume();
     remote.resume();
     socket.end(toClient);
@@ -217,6 +216,6 @@ export class Tunnel implements TunnelCall, Watched {
 
   abort(): void {
     if (this.#remote !== null) return this.#destroy();
-    if (this.#finish()) this.#outgoing!.destroy();
+    if (this.#refuse()) this.#outgoing!.destroy();
   }
 }

@@ -50,7 +50,7 @@ const message = fc.record({
 });
 
 t.test(
-  "text messages are heard whole, in order: masked or not, in one frame or several, with control frames between, however the bytes are cut",
+  "text messages are received whole, in order: masked or not, in one frame or several, with control frames between, however the bytes are cut",
   async (t) => {
     t.doesNotThrow(() =>
       fc.assert(
@@ -85,7 +85,7 @@ t.test(
             return (
               JSON.stringify(texts) === JSON.stringify(expected) &&
               reader.betweenFrames &&
-              !reader.broken &&
+              !reader.invalid &&
               !reader.closing
             );
           },
@@ -129,7 +129,7 @@ t.test("a close frame is seen with its first bytes, and our own is one", async (
 });
 
 t.test(
-  "a message beyond the bound is heard without its long strings, in one frame or many, masked or not, and the next one is whole again",
+  "a message beyond the bound is received without its long strings, in one frame or many, masked or not, and the next one is whole again",
   async (t) => {
     const json = JSON.stringify({
       type: "response.done",
@@ -148,15 +148,15 @@ t.test(
       ]) {
         const bytes = Buffer.concat([...large, next]);
         for (const size of [1, 7, 1000, bytes.length]) {
-          const heard: (readonly [string, number])[] = [];
+          const received: (readonly [string, number])[] = [];
           const reader = new FrameReader(
-            (message, leftOut) => heard.push([message.toString("utf8"), leftOut]),
+            (message, leftOut) => received.push([message.toString("utf8"), leftOut]),
             1024,
           );
           for (let at = 0; at < bytes.length; at += size)
             reader.push(bytes.subarray(at, at + size));
           t.same(
-            [heard, reader.unread],
+            [received, reader.unreadMessages],
             [
               [
                 [cut, 3000],
@@ -175,7 +175,7 @@ t.test(
       Buffer.concat([encode({ opcode: 1, payload: Buffer.from(`[${"1,".repeat(2000)}1]`) }), next]),
     );
     t.same(
-      [texts, reader.unread],
+      [texts, reader.unreadMessages],
       [["next"], 1],
       "what is too large without them, too, is counted",
     );
@@ -189,7 +189,7 @@ t.test("a frame that never ends is skipped without being kept", async (t) => {
   const piece = Buffer.alloc(1024 * 1024, "x");
   for (let i = 0; i < 64; i++) reader.push(piece);
   t.same(texts, []);
-  t.notOk(reader.betweenFrames || reader.broken);
+  t.notOk(reader.betweenFrames || reader.invalid);
 });
 
 t.test("what breaks the rules ends the reading, and nothing may be put in any more", async (t) => {
@@ -205,7 +205,7 @@ t.test("what breaks the rules ends the reading, and nothing may be put in any mo
       Buffer.from(bytes),
       encode({ opcode: 1, payload: Buffer.from("no") }),
     );
-    t.same([reader.broken, reader.betweenFrames, texts], [true, false, []], name);
+    t.same([reader.invalid, reader.betweenFrames, texts], [true, false, []], name);
   }
 });
 
