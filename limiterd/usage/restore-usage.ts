@@ -4,7 +4,7 @@
  */
 import { throwMalformed } from "../store/store.js";
 import { rolledUpIn } from "./rolled-up-mark.js";
-import { createRollups, type RollupPorts } from "./rollups.js";
+import { type RollupPorts, Rollups } from "./rollups.js";
 import { createUsageLog, type UsageLog } from "./usage-log.js";
 import { recordsFromStored } from "./usage-records.js";
 
@@ -14,7 +14,7 @@ import { recordsFromStored } from "./usage-records.js";
  */
 export function restoreUsage(ports: RollupPorts): UsageLog {
   const { store } = ports;
-  const rollups = createRollups(ports);
+  const rollups = new Rollups(ports);
   const rolledUpKey = rolledUpIn(store);
   let lastKey = rolledUpKey;
   let replayed = 0;

@@ -7,7 +7,7 @@ import {
   modelsPrefix,
   totalPrefix,
 } from "../../../limiterd/usage/rollup-keys.js";
-import { createRollups } from "../../../limiterd/usage/rollups.js";
+import { Rollups } from "../../../limiterd/usage/rollups.js";
 import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { modelsPerDayMax, rollupCellsMax, subjectBytesMax } from "../../../shared/bounds.js";
 import type { MoneySum } from "../../../shared/domain/money.js";
@@ -609,7 +609,7 @@ t.test(
 t.test(
   "a million records add up to the pico-dollar: all of them, each team's, each key's, each model's, each label's",
   async (t) => {
-    const rollups = createRollups({
+    const rollups = new Rollups({
       store: createMemoryStore(),
       labelsOf: (keyId) => [keyId],
       onDamaged: (error) => t.fail(error.message),
