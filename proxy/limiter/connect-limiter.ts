@@ -7,14 +7,15 @@ import { createFrameReader, encodeFrame, type FrameReader } from "../../shared/w
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
 import { dial } from "../../shared/wire/ipc.js";
 import { toWire } from "../../shared/wire/to-wire.js";
+import type { Limiter } from "./limiter.js";
 import { LimiterClient } from "./limiter-client.js";
 
-export interface ConnectedLimiter {
-  readonly client: LimiterClient;
+interface ConnectedLimiter {
+  readonly client: Limiter;
   close(): void;
 }
 
-/** Starts to connect, and goes on trying until closed. */
+/** Connects, and connects again whenever the connection is lost, until closed. */
 export function connectLimiter(
   config: Config["limiter"],
   log: Log,
@@ -22,7 +23,7 @@ export function connectLimiter(
 ): ConnectedLimiter {
   let closing = false;
   let lastError = "";
-  /** An attempt is made ten times a second: each reason is told when it is new. */
+  /** An attempt is made ten times a second: a reason is logged when it differs from the last. */
   const logOnce = (reason: string, message: string): void => {
     if (reason === lastError || closing) return;
     lastError = reason;

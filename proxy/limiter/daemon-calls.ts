@@ -14,11 +14,7 @@ import type {
   Failed,
 } from "../../shared/wire/message.js";
 import type { DaemonConnection } from "./daemon-connection.js";
-import type { AuthorizeOutcome } from "./limiter.js";
-
-export type CallOutcome =
-  | { readonly ok: true; readonly body: unknown }
-  | { readonly ok: false; readonly failure: Failure };
+import type { AuthorizeOutcome, CallOutcome } from "./limiter.js";
 
 type Reply = Answer | Failed | Authorized | Denied;
 

@@ -39,7 +39,7 @@ export class DaemonConnection {
     this.#send!(message);
   }
 
-  /** Until when a message may wait for its answer that has `deadlineMs` on a standing connection. */
+  /** Until when a message waits: `deadlineMs` if linked, else counted from the loss. */
   deadlineMonoMs(nowMonoMs: number, deadlineMs = this.#deadlineMs): number {
     return this.#linked ? nowMonoMs + deadlineMs : this.#lostMonoMs + this.#deadlineMs;
   }

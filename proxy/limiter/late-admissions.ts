@@ -65,7 +65,7 @@ export class LateAdmissions {
     if (late.admission !== null && !late.admission.settled) late.admission.lease = 0;
   }
 
-  /** No verdict comes any more: the requests that went on without one are counted with their settles. */
+  /** No verdict comes any more: requests that went to a target are counted with their settles. */
   connectionLost(): void {
     for (const { request, admission } of this.#expected.values())
       if (admission !== null && request.rerouted === null && !admission.settled)

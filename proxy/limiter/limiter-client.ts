@@ -16,7 +16,7 @@ import type {
   ToDaemon,
   Welcome,
 } from "../../shared/wire/message.js";
-import { type CallOutcome, DaemonCalls } from "./daemon-calls.js";
+import { DaemonCalls } from "./daemon-calls.js";
 import { DaemonConnection } from "./daemon-connection.js";
 import { applyEvent, applyWelcome, createNotices } from "./daemon-notices.js";
 import { helloMessages } from "./hello.js";
@@ -26,6 +26,7 @@ import type {
   AdmissionOutcome,
   AnsweredFromCache,
   AuthorizeOutcome,
+  CallOutcome,
   Limiter,
   Spent,
 } from "./limiter.js";

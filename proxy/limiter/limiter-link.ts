@@ -1,4 +1,4 @@
-/** What the limiter client needs from outside, and what the owner of its socket calls. */
+/** What the limiter client needs of its surroundings, and what the owner of its socket calls. */
 import type { FailureMode } from "../../shared/config/config.js";
 import type { FromDaemon, ToDaemon } from "../../shared/wire/message.js";
 

@@ -1,7 +1,8 @@
 /**
- * The port to the limiter: what the proxy's steps ask and tell. `limiter-client.ts` answers it over
- * the wire.
+ * The port to the limiter: what the proxy's steps ask of it and report to it. `limiter-client.ts`
+ * implements it over the wire.
  */
+import type { Failure } from "../../shared/error-code.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type {
   AdminOp,
@@ -12,25 +13,25 @@ import type {
   SuccessHeaders,
   Target,
 } from "../../shared/wire/message.js";
-import type { CallOutcome } from "./daemon-calls.js";
 
 /**
- * A request that may go to its target, until it is settled. `lease` 0: it was let through unasked.
+ * A request that may go to its target, until it is settled. `lease` 0: it went there without the
+ * daemon's verdict.
  */
 export interface Admission {
   lease: number;
   admittedAtMs: number;
   lsn: number;
-  /** The effective one. */
+  /** The path that the request counts on: that of its key, or else the one that it names. */
   readonly userPath: string;
-  /** Of the managed key that the request was admitted by; empty without one. */
+  /** Of the managed key that admitted the request; empty without one. */
   readonly keyId: string;
   /**
    * Where it may go now; null from the failure of a target until another one takes over, and for a
    * submission.
    */
   target: Target | null;
-  /** As in `Lease`: 0 while the target's rules weren't asked. */
+  /** As in `Lease`: 0 while the target's rules haven't counted it. */
   targetAtMs: number;
   targetLsn: number;
   /** It holds no slot, and can't be rerouted. */
@@ -45,14 +46,14 @@ export type AdmissionOutcome =
       readonly admission: Admission;
       readonly headers: SuccessHeaders | null;
     }
-  /** `id`: what the daemon knows the refusal by. */
+  /** A rule refuses. `id`: by which the daemon remembers the refusal. */
   | {
       readonly kind: "refused";
       readonly id: number;
       readonly breach: Breach;
       readonly key: KeyOfCaller | null;
     }
-  /** A budget has nothing left; `headers` as the rules stand. */
+  /** A budget refuses; `headers`: what the rules would leave. */
   | {
       readonly kind: "exceeded";
       readonly id: number;
@@ -60,18 +61,23 @@ export type AdmissionOutcome =
       readonly headers: SuccessHeaders | null;
       readonly key: KeyOfCaller | null;
     }
-  /** Nobody with these credentials may call. */
+  /** No caller with these credentials is allowed. */
   | { readonly kind: "denied" }
   | { readonly kind: "unavailable" };
 
 /**
- * What the daemon says of a caller. `userPath`: what its key is bound to; empty when it is bound to
- * none, or there is none.
+ * Whether a caller is known. `userPath`: what its key is bound to; empty when it is bound to none,
+ * or there is none.
  */
 export type AuthorizeOutcome =
   | { readonly kind: "authorized"; readonly userPath: string; readonly keyId: string }
   | { readonly kind: "denied" }
   | { readonly kind: "unavailable" };
+
+/** What the daemon answered to an admin operation, or why it didn't. */
+export type CallOutcome =
+  | { readonly ok: true; readonly body: unknown }
+  | { readonly ok: false; readonly failure: Failure };
 
 /** What a request used. */
 export interface Spent {
@@ -81,7 +87,7 @@ export interface Spent {
   readonly record: Execution | null;
 }
 
-/** A request that was answered without an admission. */
+/** A request that the response cache answered, without an admission. */
 export interface AnsweredFromCache {
   readonly userPath: string;
   readonly startedMonoMs: number;
@@ -89,30 +95,31 @@ export interface AnsweredFromCache {
   readonly record: Execution;
 }
 
-/** The daemon, from where the proxy stands. */
+/** The limiter as the proxy knows it. */
 export interface Limiter {
-  /** Whether the daemon is there, has welcomed this proxy, and answers in time. */
+  /** Whether the daemon has welcomed this proxy and answers in time. */
   readonly reachable: boolean;
+  /** Settles that the daemon hasn't acknowledged. */
   readonly unsettled: number;
   /**
-   * How many rules are loaded and do nothing, as the daemon said last; null before it said
-   * anything.
+   * How many rules are loaded and do nothing, as the daemon last reported; null before its first
+   * welcome.
    */
   readonly inertRules: number | null;
   /** The same of budgets. */
   readonly inertBudgets: number | null;
-  /** Why the daemon can't write its store, as it said last; null when it can. */
+  /** Why the daemon can't write its store, as it last reported; null when it can. */
   readonly storeFailing: string | null;
-  /** Whether a managed key exists, as the daemon said last; null before it said anything. */
+  /** Whether a managed key exists; null before the first welcome. */
   readonly keysExist: boolean | null;
   /**
-   * Asks for one request; at once, without the daemon, when no rule exists and no key is to be
-   * looked up. Never rejects, ends within the deadline. Without the daemon, who shows a key is
-   * never let through.
+   * Asks for the verdict on one request; resolves at once, without the daemon, when no rule exists
+   * and no key is to be looked up. Never rejects, ends within the deadline. Without the daemon a
+   * caller with a key is never admitted.
    *
-   * A submission (CONTRACT section 5: batches) is one request of the user path's rules and of its
-   * budgets, holds no slot, and is asked of no target's rules: `targets` is where it goes, for who
-   * asks why it was refused, and the admission has no target.
+   * A submission (a batch, `docs/http-api.md`) is one request in the user path's rules and budgets,
+   * holds no slot, and counts in no target's rules: `targets` is where it goes, for those who ask
+   * why it was refused, and its admission has no target.
    */
   admit(
     caller: Claimed,
@@ -120,28 +127,28 @@ export interface Limiter {
     submission?: boolean,
   ): Promise<AdmissionOutcome>;
   /**
-   * The target of an admission has failed: its attempt ends here, and the first of `targets` with
-   * room takes over. Admitted, it is the same admission, with the headers of the new verdict.
-   * Otherwise it has no target any more, and is to be settled. Never rejects, ends within the
+   * The target of an admission has failed: the attempt is settled, and the first of `targets` with
+   * room takes over. If one does, the outcome holds the same admission, with the headers of the new
+   * verdict. Otherwise the admission has no target any more, and is to be settled. Never rejects, ends within the
    * deadline.
    */
   reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome>;
   /**
-   * Asks whether a caller with this `credential` (see `Claimed`) is known. Never rejects, ends
+   * Whether a caller with this `credential` (see `Claimed`) is known. Never rejects, ends
    * within the deadline.
    */
   authorize(credential: string): Promise<AuthorizeOutcome>;
   /** Ends an admission, exactly once; `then` runs when the settle has left the process. */
   settle(admission: Admission, spent: Spent, then: () => void): void;
-  /** Tells of a request that is recorded and counts nowhere; `then` as in `settle`. */
+  /** Reports a request that is recorded and counts nowhere; `then` as in `settle`. */
   settleCached(answered: AnsweredFromCache, then: () => void): void;
   /**
-   * Tells which request a refusal answered, so that it can be explained by that id. Lost when the
-   * daemon is away, as the refusal itself is.
+   * Reports which request a refusal answered, so that it can be explained by its id. Dropped while
+   * the daemon is away: its refusals are lost then, too.
    */
   noteRefusal(id: number, requestId: string, model: string): void;
   /** An admin operation; ends within the deadline. */
   call(op: AdminOp, body: unknown): Promise<CallOutcome>;
-  /** Resolved when nothing is unsettled, or after `ms`. */
+  /** Resolved when every settle is acknowledged, or after `ms`. */
   drained(ms: number): Promise<void>;
 }

@@ -9,7 +9,7 @@ import type { DaemonConnection } from "./daemon-connection.js";
 import type { Spent } from "./limiter.js";
 
 /** What is settled; an admission is one. */
-export interface SettledLease extends Omit<Lease, "submission"> {
+interface SettledLease extends Omit<Lease, "submission"> {
   readonly startedMonoMs: number;
 }
 
@@ -91,7 +91,7 @@ export class SettleOutbox {
   }
 }
 
-/** A settle as it is sent at `nowMonoMs`: how long ago things were, so that the clocks needn't agree. */
+/** A settle as it is sent at `nowMonoMs`: how long ago things were, as the two clocks may differ. */
 function settleMessage(item: QueuedSettle, nowMonoMs: number): Settle {
   return {
     kind: "settle",
