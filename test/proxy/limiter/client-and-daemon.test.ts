@@ -1,0 +1,347 @@
+/** The limiter client with the real daemon's steps: frames, losses and late verdicts in any order. */
+import fc from "fast-check";
+import t from "tap";
+import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
+import { counts, pathRule, startDaemon, type TestPeer } from "../../limiterd/daemon.js";
+import {
+  admissionOf,
+  ClientHarness,
+  deadlineMs,
+  expiryIntervalMs,
+  gpt,
+  llama,
+  nothing,
+  promisesResolved,
+} from "./client-harness.js";
+
+/**
+ * A client and the daemon's real steps, with frames that lie between them until they are delivered,
+ * and are lost with the connection.
+ */
+class Pair {
+  readonly harness: ClientHarness;
+  readonly daemon = startDaemon([minute, gauge, ofGpt, ofLlama, ofOther, gaugeOfOther]);
+  #peer: TestPeer | null = null;
+  #deliveredUpTo = 0;
+
+  constructor(failureMode: "open" | "closed") {
+    this.harness = new ClientHarness({ failureMode });
+  }
+
+  connect(): void {
+    if (this.#peer !== null) return;
+    this.#peer = this.daemon.connect();
+    this.#deliveredUpTo = 0;
+    this.harness.connect();
+  }
+
+  lose(): void {
+    if (this.#peer === null) return;
+    this.#peer.close();
+    this.#peer = null;
+    this.harness.take();
+    this.harness.lose();
+  }
+
+  /**
+   * Delivers up to `frames` of what lies on the way to the daemon. False: the daemon closed the
+   * connection.
+   */
+  toDaemon(frames: number): boolean {
+    for (const message of this.harness.sent.splice(0, this.#peer === null ? 0 : frames))
+      if (!this.#peer!.say(message)) return false;
+    return true;
+  }
+
+  toProxy(frames: number): void {
+    const { heard } = this.#peer ?? { heard: [] };
+    for (let i = 0; i < frames && this.#deliveredUpTo < heard.length; i++)
+      this.harness.receive(heard[this.#deliveredUpTo++]!);
+  }
+
+  async settleDown(): Promise<void> {
+    this.connect();
+    for (let i = 0; i < 4; i++) {
+      this.toDaemon(Number.POSITIVE_INFINITY);
+      await this.daemon.commit();
+      this.toProxy(Number.POSITIVE_INFINITY);
+      await promisesResolved();
+    }
+  }
+}
+
+const minute = pathRule("/team", 86_400, { requests: 1_000_000, tokens: 1_000_000_000 });
+
+const gauge = pathRule("/team", 0, { requests: 3 });
+
+const ofGpt = {
+  ...pathRule("gpt-4o", 86_400, { requests: 1_000_000, tokens: 1_000_000_000 }),
+  scope: "model",
+} as const;
+
+const ofLlama = { ...ofGpt, subject: "llama-3" };
+
+/** Has room for one at a time. */
+const other = { provider: "local", model: "other" };
+
+const ofOther = { ...ofGpt, subject: "other" };
+
+const gaugeOfOther = { ...pathRule("other", 0, { requests: 1 }), scope: "model" } as const;
+
+t.test(
+  "open: a late admission to another target than the request went to charges the one that it went to",
+  async (t) => {
+    const pair = new Pair("open");
+    await pair.settleDown();
+    const full = { ...pathRule("gpt-4o", 0, { requests: 1 }), scope: "model" } as const;
+    pair.daemon.state.book.put(full, { source: "manual", nowMs: pair.daemon.nowMs, lsn: 0 });
+    const first = pair.harness.ask();
+    await pair.settleDown();
+    const asked = pair.harness.ask("/team", [gpt, llama]);
+    pair.harness.advance(deadlineMs + expiryIntervalMs);
+    await promisesResolved();
+    t.same(admissionOf(asked).target, gpt, "it goes to the first");
+    await pair.settleDown();
+    pair.harness.client.settle(
+      admissionOf(asked),
+      { tokens: 50, estimated: false, record: null },
+      () => {},
+    );
+    pair.harness.client.settle(
+      admissionOf(first),
+      { tokens: 1, estimated: false, record: null },
+      () => {},
+    );
+    await pair.settleDown();
+    t.match(
+      { gpt: counts(pair.daemon, ofGpt), llama: counts(pair.daemon, ofLlama) },
+      { gpt: { tokens: 51, inFlight: 0 }, llama: { tokens: 0, inFlight: 0 } },
+    );
+  },
+);
+
+t.test("open: a request that ended before its late refusal is counted all the same", async (t) => {
+  const pair = new Pair("open");
+  await pair.settleDown();
+  const holders = [pair.harness.ask(), pair.harness.ask(), pair.harness.ask()];
+  await pair.settleDown();
+  const asked = pair.harness.ask();
+  pair.harness.advance(deadlineMs + expiryIntervalMs);
+  await promisesResolved();
+  pair.harness.client.settle(
+    admissionOf(asked),
+    { tokens: 50, estimated: false, record: null },
+    () => {},
+  );
+  await pair.settleDown();
+  t.equal(pair.daemon.state.counts.refused, 1, "the gauge was full");
+  t.match(counts(pair.daemon, minute), { requests: 4, tokens: 50, inFlight: holders.length });
+});
+
+t.test(
+  "closed: a request that a stalled daemon admits too late isn't counted: it never went to a target",
+  async (t) => {
+    const pair = new Pair("closed");
+    await pair.settleDown();
+    pair.harness.ask();
+    pair.harness.advance(deadlineMs + expiryIntervalMs);
+    await pair.settleDown();
+    t.equal(pair.daemon.state.counts.admitted, 1);
+    t.same(
+      [counts(pair.daemon, minute), counts(pair.daemon, ofGpt)],
+      Array(2).fill({ requests: 0, tokens: 0, inFlight: 0 }),
+    );
+  },
+);
+
+t.test(
+  "a reroute with a late answer: the target that was used is counted, the one that the daemon chose isn't",
+  async (t) => {
+    for (const failureMode of ["closed", "open"] as const) {
+      const pair = new Pair(failureMode);
+      await pair.settleDown();
+      const [busy, asked] = [pair.harness.ask("/team", [other]), pair.harness.ask()];
+      await pair.settleDown();
+      // The first choice is full when the daemon answers, so it takes the second; the client has
+      // gone to the first meanwhile.
+      const rerouting = pair.harness.client.reroute(admissionOf(asked), [other, llama]);
+      pair.harness.advance(deadlineMs + expiryIntervalMs);
+      t.equal((await rerouting).kind, failureMode === "open" ? "admitted" : "unavailable");
+      await pair.settleDown();
+      t.equal(counts(pair.daemon, ofLlama).requests, 1, "the daemon has counted what it chose");
+      pair.harness.client.settle(
+        admissionOf(asked),
+        { tokens: failureMode === "open" ? 9 : 0, estimated: false, record: null },
+        () => {},
+      );
+      pair.harness.client.settle(admissionOf(busy), nothing, () => {});
+      await pair.settleDown();
+      t.same(counts(pair.daemon, ofLlama), { requests: 0, tokens: 0, inFlight: 0 }, failureMode);
+      t.same(
+        counts(pair.daemon, ofOther),
+        failureMode === "open"
+          ? { requests: 2, tokens: 9, inFlight: 0 }
+          : { requests: 1, tokens: 0, inFlight: 0 },
+      );
+      t.same(
+        counts(pair.daemon, ofGpt),
+        { requests: 1, tokens: 0, inFlight: 0 },
+        "the attempt was made",
+      );
+      t.match(counts(pair.daemon, minute), { requests: 2, inFlight: 0 });
+    }
+  },
+);
+
+const happening = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant("ask" as const),
+      targets: fc.constantFrom([gpt], [gpt, llama]),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant("settle" as const),
+      which: fc.nat(),
+      tokens: fc.nat(100),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("fail" as const),
+      which: fc.nat(),
+      others: fc.constantFrom([llama], [llama, gpt], [other]),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant("deliver" as const),
+      out: fc.nat(5),
+      back: fc.nat(5),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("commit" as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("time" as const), ms: fc.nat(1500) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("lose" as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("connect" as const) }) },
+);
+
+t.test(
+  "however the connection comes and goes, in the end each settle counts once and nothing is held",
+  async (t) => {
+    let settled = 0;
+    let failed = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom("open" as const, "closed" as const),
+        fc.array(happening, { maxLength: 60, size: "max" }),
+        async (failureMode, happenings) => {
+          const pair = new Pair(failureMode);
+          const asked: { outcome: AdmissionOutcome | null }[] = [];
+          const rerouting = new Set<Admission>();
+          let tokens = 0;
+          for (const what of happenings) {
+            switch (what.kind) {
+              case "ask":
+                asked.push(pair.harness.ask("/team", what.targets));
+                break;
+              case "settle": {
+                const open = asked.filter(
+                  ({ outcome }) =>
+                    outcome?.kind === "admitted" &&
+                    !outcome.admission.settled &&
+                    outcome.admission.target !== null,
+                );
+                if (open.length === 0) break;
+                pair.harness.client.settle(
+                  admissionOf(open[what.which % open.length]!),
+                  { tokens: what.tokens, estimated: false, record: null },
+                  () => {},
+                );
+                tokens += what.tokens;
+                settled++;
+                break;
+              }
+              case "fail": {
+                const open = asked.filter(
+                  ({ outcome }) =>
+                    outcome?.kind === "admitted" &&
+                    !outcome.admission.settled &&
+                    outcome.admission.target !== null,
+                );
+                if (open.length === 0) break;
+                const admission = admissionOf(open[what.which % open.length]!);
+                const others = what.others.filter((target) => target !== admission.target);
+                if (others.length === 0) break;
+                rerouting.add(admission);
+                void pair.harness.client
+                  .reroute(admission, others)
+                  .then(() => rerouting.delete(admission));
+                failed++;
+                break;
+              }
+              case "deliver":
+                if (!pair.toDaemon(what.out))
+                  throw new Error("the daemon closes the proxy's connection");
+                pair.toProxy(what.back);
+                break;
+              case "commit":
+                await pair.daemon.commit();
+                break;
+              case "time":
+                pair.harness.advance(what.ms);
+                break;
+              case "lose":
+                pair.lose();
+                break;
+              case "connect":
+                pair.connect();
+                break;
+            }
+            await Promise.resolve();
+          }
+          pair.harness.advance(2 * deadlineMs);
+          await pair.settleDown();
+          const waiting = asked.filter(({ outcome }) => outcome === null).length + rerouting.size;
+          for (const { outcome } of asked) {
+            if (outcome?.kind !== "admitted" || outcome.admission.settled) continue;
+            const spent = outcome.admission.target === null ? 0 : 1;
+            pair.harness.client.settle(
+              outcome.admission,
+              { tokens: spent, estimated: false, record: null },
+              () => {},
+            );
+            tokens += spent;
+          }
+          await pair.settleDown();
+          const { tokens: counted } = counts(pair.daemon, minute);
+          const inFlight = [...pair.daemon.state.book.rules.values()].reduce(
+            (sum, { own }) => sum + Math.abs(own!.inFlight),
+            0,
+          );
+          const state = JSON.stringify({
+            waiting,
+            counted,
+            tokens,
+            inFlight,
+            unsettled: pair.harness.client.unsettled,
+          });
+          if (
+            waiting > 0 ||
+            counted !== tokens ||
+            inFlight !== 0 ||
+            pair.harness.client.unsettled > 0
+          )
+            throw new Error(state);
+        },
+      ),
+      { numRuns: 400, seed: 1, includeErrorInReport: true },
+    );
+    t.ok(settled > 400 && failed > 200, `${settled} settles, ${failed} failed targets`);
+  },
+);

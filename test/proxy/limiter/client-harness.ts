@@ -1,0 +1,154 @@
+/** A limiter client whose clock, timers and daemon are the test. */
+import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
+import { LimiterClient } from "../../../proxy/limiter/limiter-client.js";
+import type { LimiterClientOptions } from "../../../proxy/limiter/limiter-link.js";
+import type { FromDaemon, Target, ToDaemon } from "../../../shared/wire/message.js";
+
+export const gpt = { provider: "openai", model: "gpt-4o" };
+
+export const llama = { provider: "local", model: "llama-3" };
+
+export const deadlineMs = 1000;
+
+/** Deadlines are checked this often, so that one may be noticed so late. */
+export const expiryIntervalMs = deadlineMs / 10;
+
+/**
+ * A client with a clock and timers that are moved by hand, and a link whose other end is the test.
+ */
+export class ClientHarness {
+  nowMs = 5000;
+  readonly sent: ToDaemon[] = [];
+  readonly links: boolean[] = [];
+  dropped = 0;
+  timeouts = 0;
+  readonly client: LimiterClient;
+  #timers: { readonly atMs: number; readonly run: () => void }[] = [];
+  #afterTurn: (() => void)[] = [];
+  turns = 0;
+
+  constructor(options: Partial<LimiterClientOptions> = {}) {
+    this.client = new LimiterClient(
+      {
+        proxyId: "p1",
+        monoMs: () => this.nowMs,
+        schedule: (ms, run) => void this.#timers.push({ atMs: this.nowMs + ms, run }),
+        afterTurn: (run) => void this.#afterTurn.push(run),
+        onLinkChange: (linked) => void this.links.push(linked),
+        onTimedOut: () => void this.timeouts++,
+        onDropped: (settles) => {
+          this.dropped += settles;
+        },
+      },
+      { deadlineMs, failureMode: "closed", ...options },
+    );
+  }
+
+  connect(): void {
+    this.client.connected((message) => void this.sent.push(message));
+  }
+
+  welcome({
+    settledSeq = 0,
+    limited = true,
+    inertRules = 0,
+    inertBudgets = 0,
+    keysExist = false,
+  } = {}): void {
+    this.receive({
+      kind: "welcome",
+      id: 1,
+      daemonVersion: "0.1.0",
+      settledSeq,
+      limited,
+      inertRules,
+      inertBudgets,
+      keysExist,
+    });
+  }
+
+  receive(message: FromDaemon): void {
+    this.client.received(message);
+  }
+
+  lose(): void {
+    this.client.lost();
+  }
+
+  advance(ms: number): void {
+    const until = this.nowMs + ms;
+    for (;;) {
+      const due = this.#timers
+        .filter(({ atMs }) => atMs <= until)
+        .sort((a, b) => a.atMs - b.atMs)[0];
+      if (due === undefined) break;
+      this.#timers.splice(this.#timers.indexOf(due), 1);
+      this.nowMs = Math.max(this.nowMs, due.atMs);
+      due.run();
+    }
+    this.nowMs = until;
+  }
+
+  endTurn(): void {
+    const run = this.#afterTurn.splice(0);
+    this.turns += run.length;
+    for (const then of run) then();
+  }
+
+  /** What was sent since the last look. */
+  take(): ToDaemon[] {
+    return this.sent.splice(0);
+  }
+
+  /** Asks for an admission; its outcome appears in `outcome`. */
+  ask(
+    userPath = "/team",
+    targets: readonly Target[] = [gpt],
+    credential = "authenticated",
+    submission = false,
+  ): { outcome: AdmissionOutcome | null } {
+    const asked: { outcome: AdmissionOutcome | null } = { outcome: null };
+    void this.client
+      .admit({ userPath, credential }, targets, submission)
+      .then((outcome) => (asked.outcome = outcome));
+    return asked;
+  }
+
+  /** An admission that a daemon has granted. */
+  async granted(userPath = "/team"): Promise<Admission> {
+    const asked = this.ask(userPath);
+    const { id } = this.sent.at(-1) as { id: number };
+    this.receive({
+      kind: "admitted",
+      id,
+      target: 0,
+      admittedAtMs: 100_000 + id,
+      lsn: 70 + id,
+      headers: null,
+      key: null,
+    });
+    await promisesResolved();
+    return admissionOf(asked);
+  }
+}
+
+/** A client whose daemon is there. */
+export function linkedHarness(options: Partial<LimiterClientOptions> = {}): ClientHarness {
+  const harness = new ClientHarness(options);
+  harness.connect();
+  harness.welcome();
+  harness.take();
+  return harness;
+}
+
+export const promisesResolved = (): Promise<void> =>
+  new Promise((resolve) => setImmediate(resolve));
+
+export function admissionOf({ outcome }: { readonly outcome: AdmissionOutcome | null }): Admission {
+  if (outcome?.kind !== "admitted") throw new Error(`not admitted: ${JSON.stringify(outcome)}`);
+  return outcome.admission;
+}
+
+export const kinds = (messages: readonly ToDaemon[]): string[] => messages.map(({ kind }) => kind);
+
+export const nothing = { tokens: 0, estimated: false, record: null };

@@ -1,0 +1,116 @@
+import t from "tap";
+import { invalid } from "../../../shared/error-code.js";
+import { deadlineMs, expiryIntervalMs, kinds, linkedHarness } from "./client-harness.js";
+
+const keyHash = "h".repeat(43);
+const ofKey = { userPath: "/key/path", keyId: "key_7" };
+
+t.test("a call is answered, refused, or fails at its deadline", async (t) => {
+  const harness = linkedHarness();
+  const [answered, failed, silent, unsure] = [
+    harness.client.call("status", null),
+    harness.client.call("rate-limits.put", { a: 1 }),
+    harness.client.call("rate-limits.list", null),
+    harness.client.call("budgets.delete", {}),
+  ];
+  const ids = harness.take().map((message) => (message as { id: number }).id);
+  harness.receive({ kind: "answer", id: ids[0]!, body: { rules: 3 } });
+  harness.receive({ kind: "failed", id: ids[1]!, failure: invalid("no", "a") });
+  harness.advance(5_000 + expiryIntervalMs);
+  t.same(await answered, { ok: true, body: { rules: 3 } });
+  t.match(await failed, { ok: false, failure: { status: 400, param: "a" } });
+  t.match(await silent, {
+    ok: false,
+    failure: {
+      status: 503,
+      code: "limiter_unavailable",
+      message: "the limiter daemon does not answer",
+    },
+  });
+  t.match(await unsure, {
+    ok: false,
+    failure: {
+      status: 503,
+      code: "limiter_unavailable",
+      message:
+        "the limiter daemon does not answer: the change may have been made, or may still be; look before asking again",
+    },
+  });
+});
+
+t.test(
+  "a call that was sent isn't sent again: the daemon that is gone may have done it",
+  async (t) => {
+    const harness = linkedHarness();
+    const sent = harness.client.call("rate-limits.put", {});
+    harness.take();
+    harness.lose();
+    t.match(await sent, {
+      ok: false,
+      failure: {
+        code: "limiter_unavailable",
+        message: /the change may have been made, or may still be/,
+      },
+    });
+    harness.connect();
+    harness.welcome();
+    t.same(kinds(harness.take()), ["hello"]);
+  },
+);
+
+t.test(
+  "a call that no daemon has received waits for one, but no longer than an admission does",
+  async (t) => {
+    const harness = linkedHarness();
+    harness.lose();
+    const waits = harness.client.call("status", null);
+    harness.advance(500);
+    harness.connect();
+    harness.welcome();
+    const [, call] = harness.take();
+    t.match(call, { kind: "admin", op: "status" });
+    harness.receive({ kind: "answer", id: (call as { id: number }).id, body: 1 });
+    t.same(await waits, { ok: true, body: 1 });
+    harness.lose();
+    const never = harness.client.call("rate-limits.put", {});
+    harness.advance(deadlineMs + expiryIntervalMs);
+    t.match(
+      await never,
+      { ok: false, failure: { status: 503, message: "the limiter daemon does not answer" } },
+      "a change that was never sent is not made",
+    );
+  },
+);
+
+t.test(
+  "a check of a caller is sent again after a reconnect, and ends at its deadline; an operation that was sent isn't repeated",
+  async (t) => {
+    const harness = linkedHarness();
+    const authorized = harness.client.authorize(keyHash);
+    const operation = harness.client.call("keys.deactivate", { id: "key_7" });
+    t.match(harness.take(), [{ kind: "authorize", credential: keyHash }, { kind: "admin" }]);
+    harness.lose();
+    t.match(await operation, { ok: false, failure: { code: "limiter_unavailable" } });
+    harness.connect();
+    harness.take();
+    harness.welcome();
+    const [again] = harness.take() as { id: number }[];
+    t.match(again, { kind: "authorize", credential: keyHash });
+    harness.receive({ kind: "authorized", id: again!.id, ...ofKey });
+    t.match(await authorized, { kind: "authorized", ...ofKey });
+
+    const denied = harness.client.authorize(keyHash);
+    harness.receive({ kind: "denied", id: (harness.take()[0] as { id: number }).id });
+    t.match(await denied, { kind: "denied" });
+    const silent = harness.client.authorize(keyHash);
+    harness.advance(deadlineMs * 2);
+    t.same(await silent, { kind: "unavailable" });
+    harness.lose();
+    harness.advance(deadlineMs * 2);
+    t.same(
+      await harness.client.authorize(keyHash),
+      { kind: "unavailable" },
+      "at once, long after the daemon went",
+    );
+  },
+);

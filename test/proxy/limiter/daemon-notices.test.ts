@@ -1,0 +1,53 @@
+import t from "tap";
+import { ClientHarness, linkedHarness } from "./client-harness.js";
+
+t.test(
+  "the numbers of inert rules and budgets are those that the daemon last reported",
+  async (t) => {
+    const harness = new ClientHarness();
+    const reported = (): unknown => [harness.client.inertRules, harness.client.inertBudgets];
+    t.same(reported(), [null, null]);
+    harness.connect();
+    harness.welcome({ inertRules: 2, inertBudgets: 5 });
+    t.same(reported(), [2, 5]);
+    harness.receive({ kind: "event", name: "inert_rules", value: 3 });
+    t.same(reported(), [3, 5]);
+    harness.receive({ kind: "event", name: "inert_budgets", value: 4 });
+    t.same(reported(), [3, 4]);
+    harness.lose();
+    t.same(reported(), [3, 4]);
+  },
+);
+
+t.test(
+  "why the daemon can't write its store is known until it reports otherwise, or welcomes without a report",
+  async (t) => {
+    const harness = new ClientHarness();
+    t.equal(harness.client.storeFailing, null);
+    harness.connect();
+    harness.welcome();
+    harness.receive({ kind: "event", name: "store_failing", value: "no space left on device" });
+    t.equal(harness.client.storeFailing, "no space left on device");
+    t.ok(harness.client.reachable, "it serves all the same");
+    harness.receive({ kind: "event", name: "store_failing", value: null });
+    t.equal(harness.client.storeFailing, null);
+    harness.receive({ kind: "event", name: "store_failing", value: "i/o error" });
+    harness.lose();
+    t.equal(harness.client.storeFailing, "i/o error");
+    harness.connect();
+    harness.welcome();
+    t.equal(harness.client.storeFailing, null);
+  },
+);
+
+t.test("the first key is known from the event, and from each welcome", async (t) => {
+  const harness = linkedHarness();
+  t.equal(harness.client.keysExist, false);
+  harness.receive({ kind: "event", name: "keys_exist", value: true });
+  t.equal(harness.client.keysExist, true);
+  harness.lose();
+  t.equal(harness.client.keysExist, true, "as last reported");
+  harness.connect();
+  harness.welcome({ keysExist: false });
+  t.equal(harness.client.keysExist, false);
+});

@@ -1,0 +1,56 @@
+import t from "tap";
+import { frameBytesMaxToDaemon, leasesPerHello } from "../../../shared/bounds.js";
+import { encodeFrame } from "../../../shared/wire/codec.js";
+import type { ToDaemon } from "../../../shared/wire/message.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+import { linkedHarness } from "./client-harness.js";
+
+t.test(
+  "a proxy that holds many leases sends them in several hellos, each lease once",
+  async (t) => {
+    for (const [leases, sizes] of [
+      [0, [0]],
+      [1, [1]],
+      [leasesPerHello, [leasesPerHello]],
+      [leasesPerHello + 1, [leasesPerHello, 1]],
+      [2 * leasesPerHello + 50, [leasesPerHello, leasesPerHello, 50]],
+    ] as const) {
+      const harness = linkedHarness();
+      const held: number[] = [];
+      for (let i = 0; i < leases; i++) held.push((await harness.granted()).lease);
+      harness.lose();
+      harness.take();
+      harness.connect();
+      const hellos = harness.take() as Extract<ToDaemon, { kind: "hello" }>[];
+      t.same(
+        hellos.map(({ leases }) => leases.length),
+        sizes,
+      );
+      t.same(
+        hellos.map(({ more }) => more),
+        sizes.map((_, i) => i < sizes.length - 1),
+      );
+      t.same(
+        hellos.flatMap(({ leases }) => leases.map(({ lease }) => lease)),
+        held,
+      );
+    }
+  },
+);
+
+t.test(
+  "leases with long names are sent in as many hellos as keep each within a frame",
+  async (t) => {
+    const harness = linkedHarness();
+    for (let i = 0; i < 150; i++) await harness.granted(`/${"x".repeat(1000)}`);
+    harness.lose();
+    harness.take();
+    harness.connect();
+    const hellos = harness.take() as Extract<ToDaemon, { kind: "hello" }>[];
+    t.equal(
+      hellos.reduce((count, { leases }) => count + leases.length, 0),
+      150,
+    );
+    for (const hello of hellos) t.ok(encodeFrame(toWire(hello)).length <= frameBytesMaxToDaemon);
+  },
+);

@@ -1,0 +1,378 @@
+import t from "tap";
+import type { AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
+import { admissionsWaitingMax } from "../../../shared/bounds.js";
+import type { SuccessHeaders } from "../../../shared/wire/message.js";
+import {
+  admissionOf,
+  ClientHarness,
+  deadlineMs,
+  expiryIntervalMs,
+  gpt,
+  kinds,
+  linkedHarness,
+  llama,
+  promisesResolved,
+} from "./client-harness.js";
+
+const keyHash = "h".repeat(43);
+const ofKey = { userPath: "/key/path", keyId: "key_7" };
+
+t.test(
+  "an admission resolves with the target, the headers and all that a settle needs",
+  async (t) => {
+    const harness = linkedHarness();
+    const asked = harness.ask("/team/app", [gpt, llama]);
+    const [admit] = harness.take();
+    t.match(admit, { kind: "admit", userPath: "/team/app", targets: [gpt, llama] });
+    const headers: SuccessHeaders = {
+      requests: { limit: 10, remaining: 9, resetSeconds: 60 },
+      tokens: null,
+    };
+    harness.receive({
+      kind: "admitted",
+      id: (admit as { id: number }).id,
+      target: 1,
+      admittedAtMs: 123,
+      lsn: 9,
+      headers,
+      key: null,
+    });
+    await promisesResolved();
+    t.match(asked.outcome, {
+      kind: "admitted",
+      headers,
+      admission: {
+        target: llama,
+        userPath: "/team/app",
+        admittedAtMs: 123,
+        lsn: 9,
+        settled: false,
+      },
+    });
+  },
+);
+
+t.test("a refusal resolves with its breach, and no lease is held", async (t) => {
+  const harness = linkedHarness();
+  const asked = harness.ask();
+  const { id } = harness.take()[0] as { id: number };
+  harness.receive({
+    kind: "refused",
+    id,
+    scope: "user_path",
+    subject: "/team",
+    periodSeconds: 60,
+    dimension: "requests",
+    cap: 10,
+    waitSeconds: 61,
+    key: null,
+  });
+  await promisesResolved();
+  t.match(asked.outcome, { kind: "refused", id, breach: { subject: "/team", waitSeconds: 61 } });
+  harness.client.noteRefusal(id, "req_1", "smart");
+  t.same(harness.take(), [{ kind: "refusal", id, requestId: "req_1", model: "smart" }]);
+  harness.lose();
+  harness.connect();
+  t.match(harness.take(), [{ kind: "hello", leases: [], more: false }]);
+});
+
+t.test(
+  "many admissions wait side by side, and each gets its own verdict in whatever order they come",
+  async (t) => {
+    const harness = linkedHarness();
+    const asked = Array.from({ length: 5 }, (_, i) => harness.ask(`/${i}`));
+    const ids = harness.take().map((message) => (message as { id: number }).id);
+    t.equal(new Set(ids).size, 5);
+    for (const i of [3, 0, 4, 1, 2])
+      harness.receive({
+        kind: "admitted",
+        id: ids[i]!,
+        target: 0,
+        admittedAtMs: i,
+        lsn: i,
+        headers: null,
+        key: null,
+      });
+    await promisesResolved();
+    t.same(
+      asked.map((one) => admissionOf(one).admittedAtMs),
+      [0, 1, 2, 3, 4],
+    );
+    t.same(
+      asked.map((one) => admissionOf(one).userPath),
+      ["/0", "/1", "/2", "/3", "/4"],
+    );
+  },
+);
+
+t.test(
+  "no verdict by the deadline: unavailable in mode closed, admitted without headers in mode open",
+  async (t) => {
+    for (const failureMode of ["closed", "open"] as const) {
+      const harness = linkedHarness({ failureMode });
+      const asked = harness.ask("/team", [gpt, llama]);
+      harness.advance(deadlineMs - 1);
+      await promisesResolved();
+      t.equal(asked.outcome, null, `${failureMode}: not before the deadline`);
+      harness.advance(1 + expiryIntervalMs);
+      await promisesResolved();
+      t.match(
+        asked.outcome,
+        failureMode === "closed"
+          ? { kind: "unavailable" }
+          : {
+              kind: "admitted",
+              headers: null,
+              admission: { userPath: "/team", target: gpt, settled: false },
+            },
+        failureMode,
+      );
+    }
+  },
+);
+
+t.test("each admission has its own deadline, however they follow each other", async (t) => {
+  const harness = linkedHarness();
+  const asked: { outcome: AdmissionOutcome | null }[] = [];
+  for (let i = 0; i < 10; i++) {
+    asked.push(harness.ask());
+    harness.advance(190);
+  }
+  await promisesResolved();
+  t.same(
+    asked.map(({ outcome }) => outcome?.kind ?? "waits"),
+    Array.from({ length: 10 }, (_, i) =>
+      1900 - i * 190 >= deadlineMs + expiryIntervalMs ? "unavailable" : "waits",
+    ),
+  );
+  harness.advance(deadlineMs + expiryIntervalMs);
+  await promisesResolved();
+  t.ok(asked.every(({ outcome }) => outcome?.kind === "unavailable"));
+});
+
+t.test(
+  "while the daemon is away, requests wait until it has been away for the deadline, then not at all",
+  async (t) => {
+    const harness = linkedHarness();
+    harness.lose();
+    harness.advance(600);
+    const early = harness.ask("/early");
+    harness.advance(399);
+    await promisesResolved();
+    t.equal(early.outcome, null);
+    harness.advance(1 + expiryIntervalMs);
+    const late = harness.ask("/late");
+    await promisesResolved();
+    t.same(
+      [early.outcome, late.outcome],
+      [{ kind: "unavailable" }, { kind: "unavailable" }],
+      "the second without a wait",
+    );
+    harness.connect();
+    harness.welcome();
+    t.same(kinds(harness.take()), ["hello"], "and they aren't sent later");
+    const back = harness.ask();
+    t.same(kinds(harness.take()), ["admit"]);
+    t.equal(back.outcome, null);
+  },
+);
+
+t.test("pending admissions are sent again when the daemon is back", async (t) => {
+  const harness = new ClientHarness();
+  const asked = harness.ask();
+  harness.advance(500);
+  harness.connect();
+  t.same(kinds(harness.take()), ["hello"], "not before the welcome");
+  harness.welcome();
+  const [admit] = harness.take();
+  t.match(admit, { kind: "admit", userPath: "/team" });
+  harness.receive({
+    kind: "admitted",
+    id: (admit as { id: number }).id,
+    target: 0,
+    admittedAtMs: 1,
+    lsn: 1,
+    headers: null,
+    key: null,
+  });
+  await promisesResolved();
+  t.match(asked.outcome, { kind: "admitted" });
+});
+
+t.test("a daemon that is gone for good: open admits at once, closed doesn't", async (t) => {
+  for (const failureMode of ["open", "closed"] as const) {
+    const harness = linkedHarness({ failureMode });
+    const admission = await harness.granted();
+    harness.lose();
+    harness.advance(deadlineMs);
+    t.match(
+      await harness.client.reroute(admission, [llama]),
+      failureMode === "open"
+        ? { kind: "admitted", admission: { target: llama } }
+        : { kind: "unavailable" },
+    );
+  }
+});
+
+t.test("at the bound of pending admissions the next one doesn't wait", async (t) => {
+  for (const [failureMode, kind] of [
+    ["closed", "unavailable"],
+    ["open", "admitted"],
+  ] as const) {
+    const harness = linkedHarness({ failureMode });
+    for (let i = 0; i < admissionsWaitingMax; i++) harness.ask();
+    harness.take();
+    const one = harness.ask();
+    await promisesResolved();
+    t.equal(one.outcome?.kind, kind);
+    t.same(harness.take(), []);
+  }
+});
+
+t.test(
+  "without rules a request doesn't wait for the daemon; its settle shows that it had no verdict",
+  async (t) => {
+    const harness = new ClientHarness();
+    harness.connect();
+    harness.welcome({ limited: false });
+    harness.take();
+    const asked = harness.ask();
+    await promisesResolved();
+    t.same(harness.take(), []);
+    t.match(asked.outcome, { kind: "admitted", headers: null, key: null });
+    harness.advance(40);
+    harness.client.settle(
+      admissionOf(asked),
+      { tokens: 3, estimated: false, record: null },
+      () => {},
+    );
+    t.match(harness.take(), [
+      {
+        kind: "settle",
+        part: "request",
+        lease: 0,
+        userPath: "/team",
+        target: gpt,
+        startedAgoMs: 40,
+        tokens: 3,
+      },
+    ]);
+  },
+);
+
+t.test(
+  "the proxy asks from the first rule until the last is gone; after a loss it asks until the next welcome",
+  async (t) => {
+    const harness = new ClientHarness();
+    harness.connect();
+    harness.welcome({ limited: false });
+    harness.take();
+    const asks = (): boolean => {
+      harness.ask();
+      return harness.take().some(({ kind }) => kind === "admit");
+    };
+    t.notOk(asks());
+    harness.receive({ kind: "event", name: "limited", value: true });
+    t.ok(asks());
+    harness.receive({ kind: "event", name: "limited", value: false });
+    t.notOk(asks());
+    harness.lose();
+    const waits = harness.ask();
+    await promisesResolved();
+    t.equal(waits.outcome, null, "a daemon that is away may have rules by now");
+  },
+);
+
+t.test(
+  "the daemon looks a key up even without rules, and the admission is on the key's path",
+  async (t) => {
+    const harness = linkedHarness();
+    harness.receive({ kind: "event", name: "limited", value: false });
+    const asked = harness.ask("/header", [gpt], keyHash);
+    const [admit] = harness.take() as { id: number }[];
+    t.match(admit, { kind: "admit", userPath: "/header", credential: keyHash });
+    harness.receive({
+      kind: "admitted",
+      id: admit!.id,
+      target: 0,
+      admittedAtMs: 1,
+      lsn: 5,
+      headers: null,
+      key: ofKey,
+    });
+    await promisesResolved();
+    const admission = admissionOf(asked);
+    t.match(admission, ofKey);
+    harness.client.settle(admission, { tokens: 3, estimated: false, record: null }, () => {});
+    t.match(harness.take(), [{ kind: "settle", userPath: "/key/path", tokens: 3 }]);
+    t.equal(
+      (
+        await Promise.race([
+          harness.client.admit({ userPath: "/", credential: "authenticated" }, [gpt]),
+          Promise.resolve(null),
+        ])
+      )?.kind,
+      "admitted",
+      "others don't wait for it",
+    );
+  },
+);
+
+t.test("a denied caller gets that outcome, and nothing is held or settled for it", async (t) => {
+  const harness = linkedHarness();
+  const asked = harness.ask("/header", [gpt], keyHash);
+  harness.receive({ kind: "denied", id: (harness.take()[0] as { id: number }).id });
+  await promisesResolved();
+  t.same(asked.outcome, { kind: "denied" });
+  harness.lose();
+  harness.connect();
+  t.match(harness.take(), [{ kind: "hello", leases: [] }]);
+});
+
+t.test(
+  "without the daemon no key is admitted in either mode, and callers without credentials only if no key exists",
+  async (t) => {
+    for (const failureMode of ["open", "closed"] as const) {
+      for (const [credential, keysExist, passes] of [
+        [keyHash, false, false],
+        ["none", false, true],
+        ["none", true, false],
+        ["authenticated", true, true],
+      ] as const) {
+        const harness = new ClientHarness({ failureMode });
+        harness.connect();
+        harness.welcome({ keysExist });
+        harness.lose();
+        harness.advance(deadlineMs * 2);
+        const asked = harness.ask("/team", [gpt], credential);
+        await promisesResolved();
+        t.equal(
+          asked.outcome?.kind,
+          passes && failureMode === "open" ? "admitted" : "unavailable",
+          `${failureMode} ${credential} ${keysExist}`,
+        );
+      }
+      const never = new ClientHarness({ failureMode });
+      never.advance(deadlineMs * 2);
+      const asked = never.ask("/team", [gpt], "none");
+      await promisesResolved();
+      t.equal(asked.outcome?.kind, "unavailable", "nothing was ever known of keys");
+      t.equal(never.client.keysExist, null);
+    }
+  },
+);
+
+t.test(
+  "a request without credentials that waited while the first key was issued is the daemon's to judge, rules or not",
+  async (t) => {
+    const harness = linkedHarness();
+    harness.receive({ kind: "event", name: "limited", value: false });
+    const before = harness.ask("/team", [gpt], "none");
+    await promisesResolved();
+    t.equal(before.outcome?.kind, "admitted", "without a key no verdict is needed");
+    harness.receive({ kind: "event", name: "keys_exist", value: true });
+    harness.take();
+    harness.ask("/team", [gpt], "none");
+    t.match(harness.take(), [{ kind: "admit", credential: "none" }]);
+  },
+);

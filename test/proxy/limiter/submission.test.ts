@@ -1,0 +1,115 @@
+import t from "tap";
+import type { AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
+import { unlimitedLsn } from "../../../shared/wire/unlimited-lsn.js";
+import {
+  admissionOf,
+  ClientHarness,
+  deadlineMs,
+  expiryIntervalMs,
+  gpt,
+  linkedHarness,
+  llama,
+  nothing,
+  promisesResolved,
+} from "./client-harness.js";
+
+const submitted = (harness: ClientHarness): { outcome: AdmissionOutcome | null } =>
+  harness.ask("/team", [gpt], "authenticated", true);
+
+const atNoTarget = { target: null, targetAtMs: 0, targetLsn: 0 };
+
+t.test(
+  "a submission is marked in its admit and in hellos, has no target, and is settled without one",
+  async (t) => {
+    const harness = linkedHarness();
+    const asked = submitted(harness);
+    const [admit] = harness.take();
+    t.match(admit, { kind: "admit", userPath: "/team", targets: [gpt], submission: true });
+    const { id } = admit as { id: number };
+    harness.receive({
+      kind: "admitted",
+      id,
+      target: 0,
+      admittedAtMs: 123,
+      lsn: 9,
+      headers: null,
+      key: null,
+    });
+    await promisesResolved();
+    const admission = admissionOf(asked);
+    t.match(admission, { lease: id, lsn: 9, submission: true, ...atNoTarget });
+    const request = await harness.granted();
+    harness.lose();
+    harness.connect();
+    t.match(harness.take().at(-1), {
+      kind: "hello",
+      leases: [
+        { lease: id, admittedAtMs: 123, lsn: 9, submission: true, ...atNoTarget },
+        { lease: request.lease, submission: false, target: gpt },
+      ],
+    });
+    harness.welcome();
+    harness.client.settle(admission, nothing, () => {});
+    t.match(harness.take(), [
+      { kind: "settle", part: "request", lease: id, userPath: "/team", lsn: 9, ...atNoTarget },
+    ]);
+    t.throws(() => harness.client.reroute(admission, [llama]), /has a target that failed/);
+  },
+);
+
+t.test(
+  "a submission whose verdict is late: withdrawn in mode closed, adopted in mode open, without a target in both",
+  async (t) => {
+    for (const failureMode of ["closed", "open"] as const) {
+      const harness = linkedHarness({ failureMode });
+      const asked = submitted(harness);
+      const { id } = harness.take()[0] as { id: number };
+      harness.advance(deadlineMs + expiryIntervalMs);
+      await promisesResolved();
+      harness.receive({
+        kind: "admitted",
+        id,
+        target: 0,
+        admittedAtMs: 100,
+        lsn: 5,
+        headers: null,
+        key: null,
+      });
+      if (failureMode === "open") harness.client.settle(admissionOf(asked), nothing, () => {});
+      t.match(
+        harness.take(),
+        [
+          {
+            kind: "settle",
+            part: failureMode === "open" ? "request" : "withdrawn",
+            lease: id,
+            admittedAtMs: 100,
+            lsn: 5,
+            ...atNoTarget,
+          },
+        ],
+        failureMode,
+      );
+    }
+  },
+);
+
+t.test("a submission without a verdict is counted with its settle, without a target", async (t) => {
+  const harness = new ClientHarness();
+  harness.connect();
+  harness.welcome({ limited: false });
+  harness.take();
+  const asked = submitted(harness);
+  await promisesResolved();
+  harness.client.settle(admissionOf(asked), nothing, () => {});
+  t.match(harness.take(), [
+    {
+      kind: "settle",
+      part: "request",
+      lease: 0,
+      lsn: unlimitedLsn,
+      userPath: "/team",
+      ...atNoTarget,
+    },
+  ]);
+});
