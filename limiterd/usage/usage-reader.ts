@@ -1,5 +1,5 @@
 /**
- * Reading sums and records of usage while more of them come in: in slices, with what isn't written
+ * Reads sums and records of usage while more of them arrive: in slices, with what isn't written
  * yet, each once. Between two slices the daemon does its other work.
  */
 import { rollupsPerSlice, unstoredPerSlice } from "../../shared/bounds.js";
@@ -23,22 +23,25 @@ export interface Days {
   readonly toDay: string;
 }
 
-/** What to do with a sum: take from it at once what is needed. */
-export type EachSum = (key: string, sum: Rollup) => void;
+/** Sums to read: those under a prefix (`rollup-keys.ts`) of some days, as a view shows them. */
+export interface SumRange {
+  readonly prefix: string;
+  readonly days: Days;
+  readonly view: RollupView;
+}
 
-/**
- * Hands the sums under a prefix (`rollup-keys.ts`) to `each`, those of `view` as they stand there.
- * Rejects with `StoreUnreadableError`.
- */
+/** Called for each sum: take from it at once what is needed. */
+type EachSum = (key: string, sum: Rollup) => void;
+
+/** Hands the sums of a range to `each`. Rejects with `StoreUnreadableError`. */
 export async function readRollups(
   reader: UsageReader,
-  prefix: string,
-  days: Days,
+  range: SumRange,
   each: EachSum,
-  view: RollupView = reader.usage.rollups,
 ): Promise<void> {
+  const { prefix, days } = range;
   const early = new Set<string>();
-  await readUnstored(reader, view, (key, sum) => {
+  await readUnstored(reader, range.view, (key, sum) => {
     if (
       !key.startsWith(prefix) ||
       dayIn(key, prefix) < days.fromDay ||
@@ -48,19 +51,13 @@ export async function readRollups(
     early.add(key);
     each(key, sum);
   });
-  await readStored(
-    reader,
-    prefix,
-    days,
-    (key, sum) => {
-      if (!early.has(key)) each(key, sum);
-    },
-    view,
-  );
+  await readStored(reader, range, (key, sum) => {
+    if (!early.has(key)) each(key, sum);
+  });
 }
 
 /**
- * Hands over every sum that the store has never held, before `readStored` is asked for the others:
+ * Hands over every sum that the store has never held, before `readStored` hands over the others:
  * what is written in between, that one finds too.
  */
 export async function readUnstored(
@@ -68,40 +65,40 @@ export async function readUnstored(
   view: RollupView,
   each: EachSum,
 ): Promise<void> {
-  let sinceTurn = 0;
+  let sinceYield = 0;
   for (const key of view.unstored()) {
     const sum = view.held(key);
     if (sum !== undefined && sum.requests > 0) each(key, sum);
-    if (++sinceTurn < unstoredPerSlice) continue;
-    sinceTurn = 0;
+    if (++sinceYield < unstoredPerSlice) continue;
+    sinceYield = 0;
     await yieldToEventLoop();
   }
 }
 
 /**
- * Hands over the sums under a prefix that the store holds, as they stand in memory if they are
- * there. Rejects with `StoreUnreadableError`.
+ * Hands over the sums of a range that the store holds, as they are in memory if they are there.
+ * Rejects with `StoreUnreadableError`.
  */
 export async function readStored(
   { store, yieldToEventLoop }: UsageReader,
-  prefix: string,
-  { fromDay, toDay }: Days,
+  { prefix, days, view }: SumRange,
   each: EachSum,
-  view: RollupView,
 ): Promise<void> {
-  const { from, before } = daysUnder(prefix, fromDay, toDay);
-  for (let next: string | null = from, last = ""; next !== null; ) {
+  const { from, before } = daysUnder(prefix, days.fromDay, days.toDay);
+  let next = from;
+  let last = "";
+  for (;;) {
     const slice = store.range("rollups", { from: next, before, limit: rollupsPerSlice });
     for (const { key: rawKey, value } of slice) {
       const key = String(rawKey);
       if (key === last) continue;
       const sum =
         view.held(key) ?? rollupFromStored(value) ?? throwMalformed(store, "rollups", key);
-      // A view shows what came after it as nothing.
+      // A view shows what was added after it was opened as nothing.
       if (sum.requests > 0) each(key, sum);
     }
-    next = slice.length < rollupsPerSlice ? null : String(slice.at(-1)!.key);
-    if (next === null) return;
+    if (slice.length < rollupsPerSlice) return;
+    next = String(slice.at(-1)!.key);
     last = next;
     await yieldToEventLoop();
   }
@@ -131,12 +128,12 @@ export async function readRecords(
 ): Promise<void> {
   const early = new Set<number>();
   const lastKey = usage.lastKey;
-  const tell = (record: UsageRecord): void => {
+  const hand = (record: UsageRecord): void => {
     if (record.atMs >= fromMs) each(record);
   };
   for (const { key, records } of usage.unwritten()) {
     if (key !== null) early.add(key);
-    for (const record of records) tell(record);
+    for (const record of records) hand(record);
   }
   for (let from = usageKey(fromMs); ; ) {
     const [entry] = store.range("usage", { from, before: lastKey + 1, limit: 1 });
@@ -144,7 +141,7 @@ export async function readRecords(
     const key = Number(entry.key);
     if (!early.has(key))
       for (const record of recordsFromStored(entry.value) ?? throwMalformed(store, "usage", key))
-        tell(record);
+        hand(record);
     from = key + 1;
     await yieldToEventLoop();
   }

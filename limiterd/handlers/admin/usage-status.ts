@@ -38,7 +38,11 @@ export async function usageStatus(
 /** All that the records at or below a path add up to. Rejects with `StoreUnreadableError`. */
 export async function sumOf(state: DaemonState, window: UsageWindow): Promise<Rollup> {
   const total = emptyRollup();
-  await readRollups(state, totalPrefix(window.userPath), window, (_, sum) => addRollup(total, sum));
+  await readRollups(
+    state,
+    { prefix: totalPrefix(window.userPath), days: window, view: state.usage.rollups },
+    (_, sum) => addRollup(total, sum),
+  );
   return total;
 }
 

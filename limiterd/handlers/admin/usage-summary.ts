@@ -39,16 +39,10 @@ export async function summarizeUsage(
     const days: Group[] = [];
     const total = emptyRollup();
     const prefix = totalPrefix(window.userPath);
-    await readRollups(
-      state,
-      prefix,
-      window,
-      (key, sum) => {
-        addRollup(total, sum);
-        if (by === "day") days.push([dayIn(key, prefix), copyRollup(sum)]);
-      },
-      view,
-    );
+    await readRollups(state, { prefix, days: window, view }, (key, sum) => {
+      addRollup(total, sum);
+      if (by === "day") days.push([dayIn(key, prefix), copyRollup(sum)]);
+    });
     const groups =
       by === null || by === "day"
         ? days.sort(([a], [b]) => (a < b ? -1 : 1))
@@ -80,21 +74,14 @@ async function targets(
   const groups = new Map<string, Rollup>();
   const rest = emptyRollup();
   const prefix = modelsPrefix(window.userPath);
-  await readRollups(
-    state,
-    prefix,
-    window,
-    (key, sum) => {
-      const { provider, model } = modelIn(key, prefix);
-      const name = by === "provider" ? provider : targetName({ provider, model });
-      const known = groups.get(name);
-      if (known !== undefined) addRollup(known, sum);
-      else if (groups.size < usageGroupsHeldMax && name !== others)
-        groups.set(name, copyRollup(sum));
-      else addRollup(rest, sum);
-    },
-    view,
-  );
+  await readRollups(state, { prefix, days: window, view }, (key, sum) => {
+    const { provider, model } = modelIn(key, prefix);
+    const name = by === "provider" ? provider : targetName({ provider, model });
+    const known = groups.get(name);
+    if (known !== undefined) addRollup(known, sum);
+    else if (groups.size < usageGroupsHeldMax && name !== others) groups.set(name, copyRollup(sum));
+    else addRollup(rest, sum);
+  });
   const largest: Group[] = [];
   for (const group of groups) {
     largest.push(group);
@@ -141,15 +128,9 @@ async function children(
     const name = nameIn(String(key), prefix);
     const sum = unstored.get(name) ?? emptyRollup();
     unstored.delete(name);
-    await readStored(
-      state,
-      `${prefix}${name}\n`,
-      window,
-      (day, ofDay) => {
-        if (!early.has(day)) addRollup(sum, ofDay);
-      },
-      view,
-    );
+    await readStored(state, { prefix: `${prefix}${name}\n`, days: window, view }, (day, ofDay) => {
+      if (!early.has(day)) addRollup(sum, ofDay);
+    });
     add(name, sum);
     next = under(`${prefix}${name}\n`).before;
     await state.yieldToEventLoop();
