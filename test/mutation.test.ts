@@ -1,0 +1,4 @@
+/** All of `test/mutation`. */
+import { testFolder } from "./folder.js";
+
+await testFolder("mutation");
