@@ -16,10 +16,10 @@ import { notOffered } from "../routing/not-offered.js";
 import { resolveModel } from "../routing/resolve-model.js";
 import { tunnelSession } from "../upstream/passthrough/tunnel-session.js";
 import {
-  exchangeParameter,
   isCleanQuery,
   parameterOf,
   passedQuery,
+  replaceParameter,
 } from "../upstream/passthrough-path.js";
 import {
   type Admitted,
@@ -122,7 +122,7 @@ function realtimePath(
   query: string,
 ): string {
   const base = new URL(baseUrl).pathname.replace(/\/$/, "");
-  return `${base}/realtime?${exchangeParameter(passedQuery(query, apiVersion).slice(1), "model", apiVersion === null ? "model" : "deployment", model)}`;
+  return `${base}/realtime?${replaceParameter(passedQuery(query, apiVersion).slice(1), "model", apiVersion === null ? "model" : "deployment", model)}`;
 }
 
 interface Session {

@@ -1,9 +1,9 @@
-/** How a provider is shown its key. */
+/** The headers that carry our key to a provider. */
 import type { ProviderConfig } from "../../shared/config/config.js";
 
 /**
- * The same for a path of the provider's origin: Gemini's own API, beside the OpenAI-compatible one
- * that is configured, takes keys in a header of its own; a bearer is an OAuth token to it.
+ * For any path of the provider's origin: Gemini's own API, beside the OpenAI-compatible one that is
+ * configured, takes keys in a header of its own; to it a bearer token is an OAuth token.
  */
 export function credentialHeadersAt(
   provider: Pick<ProviderConfig, "apiKey" | "credentialHeader" | "type" | "baseUrl">,
@@ -20,7 +20,7 @@ export function credentialHeadersAt(
   return ["x-goog-api-key", apiKey];
 }
 
-/** Flat names and values; empty without a key. */
+/** For the configured API: flat names and values; empty without a key. */
 export function credentialHeaders({
   apiKey,
   credentialHeader,

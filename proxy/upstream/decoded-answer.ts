@@ -1,7 +1,7 @@
 /**
- * An answer that came compressed, although none was asked for that way: decoded, so that it is
- * read, translated and passed on like any other. Memory stays bounded: the decoder gives no more
- * than is taken, and takes no more than it can give.
+ * Decodes an answer that is compressed although we asked for none, so that it is read, translated
+ * and passed on like any other. Memory stays bounded: the decoder is paused with the client, and
+ * pauses the provider when it is full.
  *
  * Not here: passthrough, where such an answer passes as it is.
  */
@@ -13,7 +13,7 @@ import type { UpstreamSink } from "./upstream.js";
 type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
 
 /**
- * By the first bytes, since servers mean two things by `deflate`: RFC 1950, as the standard says,
+ * By the first bytes, since servers use `deflate` for two formats: RFC 1950, as the standard says,
  * and RFC 1951.
  */
 const decoders: ReadonlyMap<string, (first: Buffer) => Decoder> = new Map<
@@ -28,18 +28,15 @@ const decoders: ReadonlyMap<string, (first: Buffer) => Decoder> = new Map<
 
 /** Where the encoded bytes come from. */
 export interface EncodedSource {
-  /** Full: nothing more is wanted for now. */
+  /** `full`: the decoder takes no more for now. */
   setFull(full: boolean): void;
   abort(): void;
 }
 
-/**
- * The coding that an answer's headers name, in lower case; empty when it is as it is meant to be
- * read.
- */
+/** The content coding in an answer's headers, in lower case; empty when there is none. */
 export function codingOf(rawHeaders: readonly Buffer[]): string {
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    // Few headers have a name of this length: no others are made a string.
+    // Few headers have a name of this length: only those are made a string.
     if (
       rawHeaders[i]!.length === "content-encoding".length &&
       headerOf([rawHeaders[i]!, rawHeaders[i + 1]!], "content-encoding") !== ""
@@ -51,7 +48,7 @@ export function codingOf(rawHeaders: readonly Buffer[]): string {
   return "";
 }
 
-/** Stands between an answer of this coding and its sink. */
+/** The sink of an encoded answer; it passes the decoded one to the real sink. */
 export class DecodedAnswer implements UpstreamSink {
   readonly #sink: UpstreamSink;
   readonly #coding: string;
@@ -60,9 +57,9 @@ export class DecodedAnswer implements UpstreamSink {
   /** Made for the first bytes: an answer may have none. */
   #decoder: Decoder | null = null;
   #paused = false;
-  /** All encoded bytes have come. */
-  #complete = false;
-  /** All decoded ones have gone. */
+  /** All encoded bytes have been received. */
+  #received = false;
+  /** All decoded bytes have been passed on. */
   #decoded = false;
   #over = false;
 
@@ -85,7 +82,7 @@ export class DecodedAnswer implements UpstreamSink {
         reason: `its content-encoding ${named} can't be read`,
       });
     }
-    // What its status says stands.
+    // An error keeps its status.
     this.#sink.onHead(status, [...withoutCoding(rawHeaders), "content-type", "application/json"]);
     this.#sink.onData(
       Buffer.from(
@@ -101,16 +98,16 @@ export class DecodedAnswer implements UpstreamSink {
 
   onData(chunk: Buffer): void {
     if (this.#over || chunk.length === 0) return;
-    this.#decoder ??= this.#begun(this.#newDecoder!(chunk));
+    this.#decoder ??= this.#listenTo(this.#newDecoder!(chunk));
     if (!this.#decoder.write(chunk)) this.#source.setFull(true);
   }
 
-  #begun(decoder: Decoder): Decoder {
+  #listenTo(decoder: Decoder): Decoder {
     decoder.on("data", (chunk: Buffer) => void (this.#over || this.#sink.onData(chunk)));
     decoder.on("drain", () => void (this.#over || this.#source.setFull(false)));
     decoder.on("end", () => {
       this.#decoded = true;
-      this.#endIfOver();
+      this.#endIfDone();
     });
     decoder.on("error", (error: Error & { code?: string }) => {
       if (this.#over) return;
@@ -125,14 +122,14 @@ export class DecodedAnswer implements UpstreamSink {
   }
 
   onEnd(): void {
-    this.#complete = true;
+    this.#received = true;
     if (this.#decoder === null) this.#decoded = true;
     else this.#decoder.end();
-    this.#endIfOver();
+    this.#endIfDone();
   }
 
-  #endIfOver(): void {
-    if (this.#over || !this.#complete || !this.#decoded) return;
+  #endIfDone(): void {
+    if (this.#over || !this.#received || !this.#decoded) return;
     this.#over = true;
     this.#sink.onEnd();
   }
@@ -152,7 +149,7 @@ export class DecodedAnswer implements UpstreamSink {
     this.#decoder?.resume();
   }
 
-  /** Its sink hears nothing more of the answer. */
+  /** The sink gets no further call. */
   stop(): void {
     this.#over = true;
     this.#decoder?.destroy();

@@ -1,6 +1,6 @@
 /**
- * A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. Answers
- * come plain: that is asked for, and one that is compressed all the same is decoded.
+ * A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. Responses
+ * are requested without compression, and decoded if they are compressed all the same.
  */
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
@@ -13,10 +13,10 @@ import { createDeadlines, type Deadlines } from "./call-deadlines.js";
 import { credentialHeaders } from "./credential-headers.js";
 import { codingOf, DecodedAnswer, type EncodedSource } from "./decoded-answer.js";
 import { asUpstreamFailure } from "./errors/upstream-failure.js";
+import { throttleSocketEnd } from "./throttle-socket-end.js";
 import type { Watched } from "./timeout-watch.js";
 import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
 
-/** An upstream for a provider's base URL. */
 export function createHttpUpstream(provider: ProviderConfig): Upstream {
   const base = new URL(provider.baseUrl);
   const pathPrefix = base.pathname.replace(/\/$/, "");
@@ -25,21 +25,21 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
     factory: (origin, options) => new Connection(origin, options, throttledEnds),
     connections: provider.connectionsMax,
     connectTimeout: provider.connectTimeoutMs,
-    // These two deadlines are ours.
+    // `createDeadlines` keeps these two.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 30_000,
   });
   const deadlines = createDeadlines(provider);
-  const ours = [...acceptIdentity, ...credentialHeaders(provider)];
-  const speaksMessages = provider.type === "anthropic";
+  const ownHeaders = [...acceptIdentity, ...credentialHeaders(provider)];
+  const isAnthropic = provider.type === "anthropic";
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
       const call = new HttpCall(sink, deadlines);
       const { body } = request;
-      const headers = speaksMessages
-        ? withVersion(request.headers, ours)
-        : [...request.headers, ...ours];
+      const headers = isAnthropic
+        ? withVersion(request.headers, ownHeaders)
+        : [...request.headers, ...ownHeaders];
       if (body === null || Buffer.isBuffer(body))
         pool.dispatch(
           { method: request.method, path: pathPrefix + request.path, headers, body },
@@ -61,7 +61,7 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
     },
     redact: (text) =>
       provider.apiKey === null ? text : text.replaceAll(provider.apiKey, "[redacted]"),
-    // Whatever is still open at the end of the process is not waited for.
+    // Calls that are still open at the end of the process are not waited for.
     close() {
       deadlines.stop();
       return pool.destroy();
@@ -69,20 +69,20 @@ export function createHttpUpstream(provider: ProviderConfig): Upstream {
   };
 }
 
-/** Anthropic wants its version named; a client that speaks its dialect names one itself. */
+/** Anthropic requires a version; a client that speaks its dialect names one itself. */
 const anthropicVersion = ["anthropic-version", "2023-06-01"] as const;
 
-function withVersion(headers: readonly string[], ours: readonly string[]): string[] {
+function withVersion(headers: readonly string[], ownHeaders: readonly string[]): string[] {
   return headerOf(headers, "anthropic-version") === ""
-    ? [...headers, ...anthropicVersion, ...ours]
-    : [...headers, ...ours];
+    ? [...headers, ...anthropicVersion, ...ownHeaders]
+    : [...headers, ...ownHeaders];
 }
 
 /**
- * A connection of the pool that shows its socket to the call it works for, so that aborting the
- * call is closing the socket. undici's own abort closes it too, but keeps the request and connects
- * for it anew, only to find it aborted (nodejs/undici#5845): a handshake, and a connection that
- * nobody uses, for each client that leaves.
+ * A connection of the pool that hands itself to the call it works for, so that aborting the call
+ * closes the socket. undici's own abort closes it too, but keeps the request and connects for it
+ * anew, only to find it aborted (nodejs/undici#5845): a handshake and an unused connection for each
+ * client that leaves.
  */
 class Connection extends Client {
   socket: Socket | null = null;
@@ -95,7 +95,7 @@ class Connection extends Client {
         connect(to, (...result) => {
           const [error, socket] = result;
           this.socket = socket;
-          if (error === null && socket !== null) easeEnd(socket, throttledEnds);
+          if (error === null && socket !== null) throttleSocketEnd(socket, throttledEnds);
           done(...result);
         }),
     });
@@ -110,35 +110,17 @@ class Connection extends Client {
   }
 }
 
-/**
- * A provider that dies ends all its connections in one turn, at some 40 microseconds each: most of
- * them learn of it in the turns behind.
- */
-function easeEnd(socket: Socket, throttledEnds: (run: () => void) => void): void {
-  const push = socket.push.bind(socket);
-  socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
-    if (chunk !== null) return push(chunk, encoding);
-    throttledEnds(() => {
-      if (socket.destroyed) return;
-      push(null);
-      socket.read(0);
-    });
-    return false;
-  };
-}
-
 class AbortedError extends Error {
   override name = "AbortedError";
 }
 
-/** Nobody idleTicks at it, and each one's stack takes longer than all else of an abort that is ours. */
+/** Made once: it is never read, and its stack trace would cost more than the rest of an abort. */
 const aborted = new AbortedError();
 
 /**
- * The handler in the form that undici 7 itself speaks inside (onConnect, onHeaders, …). Its newer
- * form is a wrapper around this one that makes an object of the headers and a controller for each
- * request: a tenth of the proxy's CPU, for headers that are wanted flat. undici 8 has only the
- * newer form.
+ * The handler in the form that undici 7 uses internally (onConnect, onHeaders, …). Its newer form is
+ * a wrapper around this one that makes an object of the headers and a controller for each request: a
+ * tenth of the proxy's CPU, for headers that are needed flat. undici 8 has only the newer form.
  */
 class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSource, Watched {
   idleTicks = 0;
@@ -146,12 +128,12 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
   watchIndex = -1;
   connection: Connection | null = null;
   #sink: UpstreamSink;
-  /** It is the sink, if the answer is compressed. */
+  /** The sink too, if the answer is compressed. */
   #decoded: DecodedAnswer | null = null;
-  /** And has more to decode than it can take. */
+  /** The decoder takes no more for now. */
   #full = false;
   readonly #deadlines: Deadlines;
-  /** It has a connection, and not yet its end. */
+  /** It has a connection, and hasn't ended. */
   #running = false;
   #resume: (() => void) | null = null;
   #begun = false;
@@ -164,7 +146,8 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
   }
 
   /**
-   * A connection has it now: until then it waited for its turn, which isn't the provider's silence.
+   * It has a connection: until now it waited in the pool's queue, which no deadline of the
+   * provider's counts.
    */
   onConnect(abort: (error?: Error) => void): void {
     if (this.#aborted) return abort(aborted);
@@ -173,9 +156,7 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
     this.#deadlines.watch(this);
   }
 
-  /**
-   * An upload may take longer than an answer: as long as it is taken, the provider isn't silent.
-   */
+  /** A long upload: a provider that still reads isn't idle. */
   onBodySent(): void {
     this.idleTicks = 0;
   }
@@ -227,7 +208,7 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
     });
   }
 
-  /** A client that doesn't read is not the provider's silence. */
+  /** The client doesn't read: the provider can't time out. */
   pause(): void {
     this.#paused = true;
     this.timeoutTicks = Infinity;
@@ -238,16 +219,16 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
     if (!this.#paused) return;
     this.#paused = false;
     this.#decoded?.resume();
-    this.#goOn();
+    this.#continue();
   }
 
   setFull(full: boolean): void {
     this.#full = full;
     if (full) this.timeoutTicks = Infinity;
-    else this.#goOn();
+    else this.#continue();
   }
 
-  #goOn(): void {
+  #continue(): void {
     if (this.#paused || this.#full) return;
     this.idleTicks = 0;
     this.timeoutTicks = this.#deadlines.idleTimeoutTicks;

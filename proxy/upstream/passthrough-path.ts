@@ -1,13 +1,12 @@
 /**
- * From `/p/{provider}/{rest}?{query}` to a path at the provider's own address, or why there is
- * none.
+ * From `/p/{provider}/{rest}?{query}` to a path at the provider's own address, or the reason why
+ * the path is refused.
  *
  * The rest is a path of the provider's origin, as the provider documents it. One that begins with a
- * resource of OpenAI's or Anthropic's API stands below the base URL instead, so that an SDK whose
- * base URL is `/p/{provider}` finds them. The origin is the configured one, whatever the path
- * holds.
+ * resource of OpenAI's or Anthropic's API is below the base URL instead, so that an SDK whose base
+ * URL is `/p/{provider}` finds it. The origin is always the configured one.
  *
- * Not here: which providers there are, and who may call.
+ * Not here: which providers are configured, and who may call them.
  */
 
 interface PassthroughPath {
@@ -23,15 +22,13 @@ export function splitPassthrough(path: string): PassthroughPath | null {
   return match === null ? null : { provider: match[1]!, rest: match[2] ?? "" };
 }
 
-/**
- * How often a path is decoded to look at what a server behind the provider's front may make of it.
- */
+/** How often a path is decoded, as servers behind the provider's front end may do. */
 const decodingsMax = 4;
 
 /**
- * Why a rest isn't passed on, or null. Refused is what servers read differently: dot segments,
- * empty segments and backslashes, in plain or percent-encoded however often; and what belongs into
- * no path. An encoded slash alone passes as it is: it stands in model names.
+ * Why a rest isn't passed on, or null. Refused is what servers interpret differently: dot segments,
+ * empty segments and backslashes, plain or percent-encoded any number of times; and characters that
+ * no path may have. An encoded slash passes as it is: model names have it.
  */
 export function restProblem(rest: string): string | null {
   if (!/^[A-Za-z0-9\-._~!$&'()*+,;=:@/%]*$/.test(rest))
@@ -53,7 +50,6 @@ export function restProblem(rest: string): string | null {
 }
 
 function segmentProblem(text: string): string | null {
-  // eslint-disable-next-line no-control-regex
   if (/[\u0000-\u001f\u007f]/.test(text)) return "it holds a control character";
   if (text.includes("\\")) return "it holds a backslash";
   if (text.includes("//")) return "it holds an empty segment";
@@ -63,7 +59,7 @@ function segmentProblem(text: string): string | null {
   return null;
 }
 
-/** The first segments below a base URL: what the SDKs of OpenAI and Anthropic append to theirs. */
+/** The first segments that the SDKs of OpenAI and Anthropic append to their base URL. */
 const resources: ReadonlySet<string> = new Set([
   "assistants",
   "audio",
@@ -104,8 +100,7 @@ function isAtOrBelow(base: string, path: string): boolean {
 }
 
 /**
- * Parameters that carry credentials, the caller's: Gemini's `key`, and those of Azure's SDK in
- * browsers.
+ * Parameters with credentials of the caller's: Gemini's `key`, and those of Azure's SDK in browsers.
  */
 const credentialParameters: ReadonlySet<string> = new Set([
   "key",
@@ -142,7 +137,7 @@ export function withoutParameter(query: string, name: string): string {
     .join("&");
 }
 
-/** Whether a query can stand in a request as it is. */
+/** Whether a query is valid in a request line as it is. */
 export function isCleanQuery(query: string): boolean {
   return /^[\x21\x22\x24-\x7e]*$/.test(query);
 }
@@ -152,13 +147,13 @@ export function parameterOf(query: string, name: string): string | null {
   return new URLSearchParams(query).get(name);
 }
 
-/** A query with one parameter in the place of another, which it has. */
-export function exchangeParameter(query: string, old: string, name: string, value: string): string {
-  let done = false;
+/** A query whose first parameter of one name is replaced; further ones of that name go. */
+export function replaceParameter(query: string, old: string, name: string, value: string): string {
+  let isReplaced = false;
   const parameters = query.split("&").flatMap((parameter) => {
     if (parameterName(parameter) !== old) return [parameter];
-    if (done) return [];
-    done = true;
+    if (isReplaced) return [];
+    isReplaced = true;
     return [`${name}=${encodeURIComponent(value)}`];
   });
   return parameters.join("&");

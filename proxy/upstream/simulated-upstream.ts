@@ -1,11 +1,10 @@
 /**
- * The simulator provider behind the upstream port: no network, answers that say what they are,
- * paced like a model's.
+ * The simulator provider behind the upstream port: no network; answers that say that they are
+ * simulated, paced like a model's.
  */
 import { simulateChat } from "./simulator.js";
 import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
 
-/** An upstream that calls nobody. */
 export function createSimulatedUpstream(): Upstream {
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
@@ -43,8 +42,12 @@ function playStream(events: readonly Buffer[], pauseMs: number, sink: UpstreamSi
     sink.onEnd();
   }, pauseMs);
   return {
-    pause: () => void (paused = true),
-    resume: () => void (paused = false),
+    pause() {
+      paused = true;
+    },
+    resume() {
+      paused = false;
+    },
     abort: () => clearInterval(timer),
   };
 }

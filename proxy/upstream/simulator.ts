@@ -2,10 +2,10 @@
  * The simulator: a provider without a model, so that Sluice can be tried and tested with nothing
  * else. Its answers say that they are simulated, and the same request always gets the same answer.
  *
- * Not here: sending the events with their pauses (the adapter that has timers), and checking the
- * body (`model-body.ts` has done it; here anything that can't be read is left out).
+ * Not here: sending the events with their pauses (`simulated-upstream.ts`), and checking the body
+ * (`model-body.ts` has done it; what can't be read is ignored).
  */
-import { isObject } from "../../shared/assert.js";
+import { isCount, isObject } from "../../shared/assert.js";
 
 export interface SimulatedChat {
   /** The body of a plain answer. */
@@ -16,7 +16,7 @@ export interface SimulatedChat {
   readonly pauseMs: number;
 }
 
-/** The model that takes its time; every other one is fast. */
+/** The model that answers slowly; every other one is fast. */
 const slowModel = "sim-slow";
 const slowPauseMs = 250;
 const fastPauseMs = 15;
@@ -26,20 +26,16 @@ const charsPerToken = 4;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * The answer to a parsed chat completion request. `createdSeconds` is the time that the answer
- * shall bear.
- */
+/** The answer to a parsed chat completion request. `createdSeconds`: its timestamp. */
 export function simulateChat(body: unknown, model: string, createdSeconds: number): SimulatedChat {
   const request = isObject(body) ? body : {};
   const messages = (
     Array.isArray(request["messages"]) ? (request["messages"] as unknown[]) : []
   ).map(readMessage);
-  const asked = messages.findLast(({ role }) => role === "user")?.text ?? "";
-  const whole = answerTo(asked);
+  const answer = answerTo(messages.findLast(({ role }) => role === "user")?.text ?? "");
   const tokensMax = readTokensMax(request);
-  const content = tokensMax === null ? whole : cut(whole, tokensMax * charsPerToken);
-  const finishReason = content.length < whole.length ? "length" : "stop";
+  const content = tokensMax === null ? answer : cut(answer, tokensMax * charsPerToken);
+  const finishReason = content.length < answer.length ? "length" : "stop";
   const promptTokens = tokensOf(messages.map(({ text }) => text).join("\n"));
   const completionTokens = tokensOf(content);
   const usage = {
@@ -84,11 +80,11 @@ export function simulateChat(body: unknown, model: string, createdSeconds: numbe
   };
 }
 
-function answerTo(asked: string): string {
+function answerTo(message: string): string {
   const notice = "This is the Sluice simulator: no model was called.";
-  if (asked === "") return `${notice} There was no user message.`;
-  const echo = cut(asked, echoCharsMax);
-  return `${notice} You said: ${echo}${echo.length < asked.length ? "…" : ""}`;
+  if (message === "") return `${notice} There was no user message.`;
+  const echo = cut(message, echoCharsMax);
+  return `${notice} You said: ${echo}${echo.length < message.length ? "…" : ""}`;
 }
 
 function readMessage(message: unknown): { readonly role: string; readonly text: string } {
@@ -109,9 +105,8 @@ function readContent(content: unknown): string {
 
 /** The newer name wins; what isn't a positive integer sets no limit. */
 function readTokensMax(request: Fields): number | null {
-  for (const value of [request["max_completion_tokens"], request["max_tokens"]]) {
-    if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
-  }
+  for (const value of [request["max_completion_tokens"], request["max_tokens"]])
+    if (isCount(value, 1)) return value;
   return null;
 }
 
@@ -137,8 +132,8 @@ function cut(text: string, charsMax: number): string {
 }
 
 /**
- * FNV-1a over UTF-16 units, twice from different starts: 16 hexadecimal digits. It names answers,
- * it protects nothing.
+ * FNV-1a over UTF-16 units, twice from different starts: 16 hexadecimal digits. For ids of answers;
+ * it isn't cryptographic.
  */
 function hash(text: string): string {
   let first = 0x811c9dc5;

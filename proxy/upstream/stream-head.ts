@@ -1,7 +1,7 @@
 /**
- * The beginning of a stream while another target could take over: it is kept until something of an
- * answer has come, so that a provider which says that it is at work, and then fails, can be
- * replaced. Bounded: what has grown too long goes out, whatever it says.
+ * Holds the beginning of a stream while another target could take over, until an answer begins: so
+ * a provider that sends keep-alives and then fails can be replaced. Bounded: a beginning that grows
+ * too long goes out, whatever is in it.
  */
 import { isObject } from "../../shared/assert.js";
 import { heldHeadBytesMax } from "../../shared/bounds.js";
@@ -11,13 +11,13 @@ import { parseJson } from "../body/json-value.js";
 export class StreamHead {
   readonly #kept: Buffer[] = [];
   #bytes = 0;
-  /** The line that the pieces so far have left open. */
+  /** The last line so far, which is incomplete. */
   #line = "";
   #begun = false;
 
   /**
-   * Keeps what is to go out. True when it has to go out now: an answer has begun, or this is too
-   * much to keep.
+   * Keeps what is to go out. True when it has to go out now: an answer has begun, or more is kept
+   * than may be.
    */
   keep(out: Buffer | readonly Buffer[]): boolean {
     for (const piece of Buffer.isBuffer(out) ? [out] : out) this.#read(piece);
@@ -29,15 +29,18 @@ export class StreamHead {
     this.#bytes += piece.length;
     if (this.#begun) return;
     const text = piece.toString("latin1");
-    if (!text.includes("\n")) return void (this.#line += text);
+    if (!text.includes("\n")) {
+      this.#line += text;
+      return;
+    }
     const lines = (this.#line + text).split("\n");
     this.#line = lines.pop()!;
-    this.#begun = lines.some(isOfAnAnswer);
+    this.#begun = lines.some(isPartOfAnswer);
   }
 
-  /** The stream has ended: whether an answer begins in the line that it left open. */
+  /** The stream has ended: whether an answer has begun, in its last line at the latest. */
   end(): boolean {
-    return this.#begun || isOfAnAnswer(this.#line);
+    return this.#begun || isPartOfAnswer(this.#line);
   }
 
   /** All that was kept. */
@@ -50,18 +53,18 @@ export class StreamHead {
   }
 }
 
-/** What has to be parsed to know. Quotes within a text are escaped, so these are keys or values. */
-const doubtful = /"error"|"ping"|"choices"\s*:\s*\[\s*\]/;
+/** Data that must be parsed to know. Quotes within a text are escaped, so these are keys or values. */
+const maybeNoAnswer = /"error"|"ping"|"choices"\s*:\s*\[\s*\]/;
 
 /**
- * Not a comment or a ping, nor a chunk without choices, in which Azure tells first what its filter
- * saw of the prompt; nor an error.
+ * Not a comment or a ping; nor a chunk without choices, such as Azure's first one with its filter's
+ * result for the prompt; nor an error.
  */
-function isOfAnAnswer(line: string): boolean {
+function isPartOfAnswer(line: string): boolean {
   if (!line.startsWith("data:")) return false;
   const data = line.slice(5).trim();
   if (data === "" || data === "[DONE]") return false;
-  const value = doubtful.test(data) ? parseJson(data) : undefined;
+  const value = maybeNoAnswer.test(data) ? parseJson(data) : undefined;
   if (!isObject(value)) return true;
   if (isErrorEvent(value) || value["type"] === "ping") return false;
   const { choices, usage } = value;

@@ -1,4 +1,4 @@
-/** Where a provider has its operations, below its base URL. */
+/** The paths of a provider's operations, below its base URL. */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { Operation } from "../../shared/operation.js";
 import { isCleanQuery, passedQuery, withoutParameter } from "./passthrough-path.js";
@@ -18,10 +18,7 @@ const paths: Readonly<Record<Operation, string>> = {
   realtime: "/realtime",
 };
 
-/**
- * Azure's dated API keeps these below the deployment that a request names; what is left of its API
- * stands beside them.
- */
+/** Azure's dated API has these below the deployment that a request names, and no others. */
 const ofDeployment: ReadonlySet<Operation> = new Set<Operation>([
   "chat_completions",
   "embeddings",
@@ -32,8 +29,8 @@ const ofDeployment: ReadonlySet<Operation> = new Set<Operation>([
 ]);
 
 /**
- * With its leading slash, and a query: the client's, if any is meant for the provider, without
- * credentials; and the version that the provider's API wants, whatever the client names.
+ * With its leading slash, and the client's query without credentials. The API version is the
+ * provider's, whatever version the client names.
  */
 export function upstreamPath(
   { apiVersion }: ProviderConfig,
@@ -43,13 +40,12 @@ export function upstreamPath(
 ): string {
   const path = paths[operation];
   if (apiVersion === null) return query === "" ? path : `${path}${passedQuery(clean(query), null)}`;
-  return `${ofDeployment.has(operation) ? `/deployments/${encodeURIComponent(model)}` : ""}${path}${passedQuery(withoutParameter(clean(query), "api-version"), apiVersion)}`;
+  const deployment = ofDeployment.has(operation) ? `/deployments/${encodeURIComponent(model)}` : "";
+  const sentQuery = passedQuery(withoutParameter(clean(query), "api-version"), apiVersion);
+  return `${deployment}${path}${sentQuery}`;
 }
 
-/**
- * Without the parameters that can't stand in a request as they are, such as one with a fragment
- * behind it.
- */
+/** Without the parameters that aren't valid in a request line, such as one with a fragment. */
 function clean(query: string): string {
   return isCleanQuery(query) ? query : query.split("&").filter(isCleanQuery).join("&");
 }

@@ -1,10 +1,10 @@
 /**
  * The port to a provider: one request out, one response in, piece by piece. `http-upstream.ts`
- * makes it of undici, `simulated-upstream.ts` of the simulator.
+ * implements it by undici, `simulated-upstream.ts` by the simulator.
  */
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
 
-/** Whole, or as it comes, with its length where that is known; null: there is none. */
+/** Complete, or piece by piece, with its length if that is known; null: there is none. */
 export type RequestBody =
   | Buffer
   | { readonly pieces: AsyncIterable<Buffer>; readonly bytes: number | null }
@@ -20,7 +20,7 @@ export interface UpstreamRequest {
 }
 
 /**
- * What comes back, in this order: one head, pieces, then an end or a failure. Nothing after an
+ * Gets the response, in this order: one head, pieces, then an end or a failure. Nothing after an
  * abort.
  */
 export interface UpstreamSink {
@@ -33,15 +33,13 @@ export interface UpstreamSink {
 export interface UpstreamCall {
   pause(): void;
   resume(): void;
-  /** Ends the call and frees its connection; the sink hears nothing more. */
+  /** Ends the call and frees its connection; the sink gets no further call. */
   abort(): void;
 }
 
 export interface Upstream {
   send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall;
-  /**
-   * A text of the provider's without the credential that it was sent: some echo it in their errors.
-   */
+  /** Takes our credential out of a text of the provider's: some echo it in their errors. */
   redact(text: string): string;
   close(): Promise<void>;
 }

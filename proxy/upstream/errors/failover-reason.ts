@@ -1,18 +1,18 @@
 /**
- * Which failures of a target another one may answer for (CONTRACT section 5), and which failure the
- * client is told when all have failed. Pure tables; trying the next target is `fail-over.ts`'s.
+ * After which failures of a target another one is tried (docs/http-api.md), and which failure the
+ * client gets when all have failed. Pure tables; `fail-over.ts` tries the next target.
  *
- * A 5xx, a 429, no answer at all, and a target that says its model is missing, unavailable or
- * retired. Nothing else: what the next target would refuse as well is the client's to hear at once.
+ * A 5xx, a 429, no answer at all, and a target that reports its model missing, unavailable or
+ * retired. Nothing else: what the next target would refuse as well goes to the client at once.
  */
 import type { Failure } from "../../../shared/error-code.js";
 
 /**
- * Codes by which providers say that a model can't be had, in lower case. With one of these any 4xx
- * counts: OpenAI says so with a 403 too.
+ * Codes by which providers report that a model isn't available, in lower case. With one of these
+ * any 4xx counts: OpenAI sends one with a 403 too.
  */
 const modelCodes: ReadonlySet<string> = new Set([
-  // OpenAI, Groq, Cerebras and others; Groq on what is retired.
+  // OpenAI, Groq, Cerebras and others; Groq for a retired model.
   "model_not_found",
   "model_decommissioned",
   // Azure; GitHub Models; Mistral and Perplexity, which give it as the type.
@@ -23,10 +23,10 @@ const modelCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The same in words, for providers that have no code for it. Each stands in an error of one that is
- * named.
+ * The same as messages, of providers that have no code for it. Each comes from an error of the
+ * provider that is named with it.
  */
-const modelWords = new RegExp(
+const modelMessages = new RegExp(
   [
     // OpenAI, vLLM, xAI: "The model `x` does not exist"; DeepSeek: "Model Not Exist".
     "\\bmodel\\b.{0,600}\\b(?:does not|doesn't|not) exist\\b",
@@ -51,8 +51,8 @@ const modelWords = new RegExp(
 );
 
 /**
- * The word for the log line when another target may answer instead, or null when the client is to
- * hear of this one. `failure` is what an upstream said, mapped.
+ * The reason, for the log line, why another target may answer instead; null when this failure is
+ * the client's. `failure`: the provider's error, mapped.
  */
 export function failoverReason({ status, code, message }: Failure): string | null {
   if (status >= 500 || status === 429 || status === 408) return String(status);
@@ -61,38 +61,40 @@ export function failoverReason({ status, code, message }: Failure): string | nul
     return code === null || code === String(status) ? String(status) : `${status} ${code}`;
   if (status === 401) return null;
   if (code !== null && modelCodes.has(code.toLowerCase())) return `${status} ${code}`;
-  return (status === 400 || status === 422) && modelWords.test(message) ? `${status} model` : null;
+  return (status === 400 || status === 422) && modelMessages.test(message)
+    ? `${status} model`
+    : null;
 }
 
-/** A failure of one target, as far as it matters beside those of others. */
+/** A failure of one target, as far as it is compared with those of others. */
 export interface TargetFailure {
   /** For the log line: a status, with its code if it has one, or why there was no answer. */
   readonly why: string;
   /** What the client would get. */
   readonly status: number;
-  /** Whether the target said anything: false when it couldn't be reached, or was silent. */
+  /** Whether the target responded: false when it couldn't be reached, or timed out. */
   readonly answered: boolean;
   /** The provider's; empty when it gave none. */
   readonly retryAfter: string;
 }
 
 /**
- * Whether a client has more from the failure of a later target than from that of an earlier one.
- * What a target said says more than that another couldn't be reached. A failure that passes (429,
- * 5xx) says more than that a model is missing: the client may try again. Of two 429s the one with
- * the shorter wait is right: then there is a target again. Else the later.
+ * Whether the failure of a later target is more useful to the client than that of an earlier one. A
+ * target's response is more useful than that another couldn't be reached. A temporary failure (429,
+ * 5xx) is more useful than that a model is missing: the client may try again. Of two 429s the one
+ * with the shorter wait is right: then there is a target again. Else the later.
  */
 export function isMoreUseful(later: TargetFailure, earlier: TargetFailure): boolean {
   if (later.answered !== earlier.answered) return later.answered;
-  if (passes(later.status) !== passes(earlier.status)) return passes(later.status);
+  if (isTemporary(later.status) !== isTemporary(earlier.status)) return isTemporary(later.status);
   return later.status !== 429 || earlier.status !== 429 || waitOf(later) <= waitOf(earlier);
 }
 
-function passes(status: number): boolean {
+function isTemporary(status: number): boolean {
   return status >= 500 || status === 429;
 }
 
-/** Seconds; a date, or nothing, is longer than any. */
+/** In seconds; a date, or none at all, counts as the longest. */
 function waitOf({ retryAfter }: TargetFailure): number {
   return /^\d+$/.test(retryAfter) ? Number(retryAfter) : Number.POSITIVE_INFINITY;
 }
