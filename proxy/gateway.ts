@@ -11,7 +11,7 @@ import type { ResponseCaching } from "./handlers/cache/response-cache.js";
 import type { Spool } from "./http/upload.js";
 import type { Limiter } from "./limiter/limiter.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
-import type { createTargetOrder } from "./routing/order-targets.js";
+import type { TargetOrder } from "./routing/order-targets.js";
 import type { PriceTable } from "./routing/price-table.js";
 import type { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import type { PassthroughUpstream } from "./upstream/passthrough/passthrough-upstream.js";
@@ -26,7 +26,7 @@ export interface Gateway {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   /** By provider instance name; the simulator has none. */
   readonly passthroughUpstreams: ReadonlyMap<string, PassthroughUpstream>;
-  readonly targetOrder: ReturnType<typeof createTargetOrder>;
+  readonly targetOrder: TargetOrder;
   readonly models: ModelCatalog;
   readonly prices: PriceTable;
   /** Null: the cache is off. */

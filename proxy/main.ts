@@ -27,12 +27,12 @@ import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import { createSimulatedUpstream } from "./upstream/simulated-upstream.js";
 import type { Upstream } from "./upstream/upstream.js";
 
-export interface ProxyOptions {
+interface ProxyOptions {
   readonly config: Config;
   readonly log: Log;
 }
 
-export interface Proxy {
+interface Proxy {
   readonly url: string;
   /**
    * Whether anybody may call: there is no master key, no JWT issuer and, as far as is known, no
@@ -44,7 +44,7 @@ export interface Proxy {
 }
 
 /** An open gateway that would listen beyond loopback. */
-export class OpenGatewayError extends Error {
+class OpenGatewayError extends Error {
   override name = "OpenGatewayError";
 }
 

@@ -2,7 +2,7 @@
  * One request on its way through the handlers. It is made once the caller's credentials have been
  * read (`handle-request.ts`).
  */
-import type { Caller } from "./auth/authenticate.js";
+import type { Caller } from "./auth/caller.js";
 import type { Gateway } from "./gateway.js";
 import type { Exchange } from "./http/exchange.js";
 import type { RequestRecord } from "./request-record.js";

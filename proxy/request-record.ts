@@ -91,22 +91,32 @@ export function logRequest(log: Log, { exchange, record, endedMonoMs }: EndedReq
       ? "debug"
       : "info";
   const text = JSON.stringify;
-  let fields = `"request_id":"${exchange.id}","method":"${exchange.method}","path":${text(redactKeys(exchange.path))},"status":${record.status},"outcome":"${record.outcome}","ms":${roundedMs(endedMonoMs - record.startedMonoMs)}`;
+  const ms = roundedMs(endedMonoMs - record.startedMonoMs);
+  let fields = `"request_id":"${exchange.id}","method":"${exchange.method}"`;
+  fields += `,"path":${text(redactKeys(exchange.path))},"status":${record.status}`;
+  fields += `,"outcome":"${record.outcome}","ms":${ms}`;
   if (record.userPath !== null) fields += `,"user_path":${text(record.userPath)}`;
   if (record.keyId !== "") fields += `,"key":"${record.keyId}"`;
   if (record.model !== null) fields += `,"model":${text(record.model)}`;
   if (record.target !== null) fields += `,"target":${text(targetName(record.target))}`;
   if (record.tried !== null)
-    fields += `,"tries":${record.tries},"tried":${text(record.tried.map(({ target, why }) => ({ target: targetName(target), why })))}`;
+    fields += `,"tries":${record.tries},"tried":${text(record.tried.map(loggedTry))}`;
   if (record.firstByteMonoMs !== null)
     fields += `,"first_byte_ms":${roundedMs(record.firstByteMonoMs - record.startedMonoMs)}`;
-  if (record.usage !== null)
-    fields += `,"tokens":${record.usage.totalTokens},"input_tokens":${record.usage.inputTokens},"output_tokens":${record.usage.outputTokens}`;
+  if (record.usage !== null) {
+    const { totalTokens, inputTokens, outputTokens } = record.usage;
+    fields += `,"tokens":${totalTokens},"input_tokens":${inputTokens}`;
+    fields += `,"output_tokens":${outputTokens}`;
+  }
   if (record.cost !== null) fields += `,"cost_usd":${costUsd(record.cost)}`;
   if (record.savedBytes > 0) fields += `,"rewrite_bytes_saved":${record.savedBytes}`;
   if (record.estimated) fields += ',"estimated":true';
   if (record.note !== null) fields += `,"note":${text(record.note)}`;
   log.line(level, fields, "request");
+}
+
+function loggedTry({ target, why }: Tried): object {
+  return { target: targetName(target), why };
 }
 
 /** To a tenth. */

@@ -1,16 +1,17 @@
 /**
- * Who is calling, and on which user path, as far as a request alone tells it (CONTRACT section 2):
- * the master key and JWTs are judged here; managed keys, and whether anybody may call without
- * credentials, are the daemon's to say (`authorize-caller.ts`, or the admission itself).
+ * The caller of a request and its user path, as far as the request alone shows them
+ * (docs/authentication.md): the master key and JWTs are checked here. The daemon checks managed
+ * keys, and whether anyone may call without credentials (`authorize-caller.ts`, or the admission
+ * itself).
  */
 
 import { looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
-import type { Claimed } from "../../shared/wire/message.js";
 import { isGiven } from "../http/copy-headers.js";
 import type { RequestHeaders } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
+import { type Authentication, type Caller, unauthorized, wrongToken } from "./caller.js";
 import { looksLikeJwt } from "./jwt-path.js";
 import type { JwtVerifier } from "./jwt-verifier.js";
 
@@ -21,8 +22,8 @@ export interface Credentials {
   /** Lower case. */
   readonly userPathHeader: string;
   /**
-   * Whether anybody may call while there is no managed key either. Only with neither a master key
-   * nor an issuer.
+   * Whether requests without credentials are served as long as there is no managed key. Only with
+   * neither a master key nor an issuer.
    */
   readonly open: boolean;
   /** Whether /admin is open with it: on loopback alone. */
@@ -32,24 +33,6 @@ export interface Credentials {
   /** The SHA-256 by which the daemon knows a managed key. */
   hashKey(key: string): string;
 }
-
-/** Who a request is from: `credential` says who has to agree yet, as in `Claimed`. */
-export interface Caller extends Claimed {
-  /** Of a managed key, once the daemon has told it; empty before that and without one. */
-  readonly keyId: string;
-  /** Why the path isn't that of the header; it matters only if the caller may name its path. */
-  readonly pathFailure: Failure | null;
-  /** The answer if the daemon denies the caller. */
-  readonly denial: Failure;
-}
-
-export type Authentication =
-  | { readonly ok: true; readonly caller: Caller }
-  /** `note` is for the log alone: callers learn nothing from a refusal. */
-  | { readonly ok: false; readonly failure: Failure; readonly note?: string };
-
-/** The one answer to a token that opens nothing, whatever is wrong with it. */
-export const wrongToken: Failure = unauthorized("authentication failed");
 
 /** The caller of a request to `area`, or the refusal. Waits only for a JWT's signature. */
 export async function authenticate(
@@ -88,17 +71,6 @@ export async function authenticate(
   return {
     ok: true,
     caller: headerCaller("none", path, area === "admin" ? needsMasterKey : wrong),
-  };
-}
-
-/** A caller on a path that the proxy knows: the master key's, or a JWT's. */
-export function authenticatedCaller(userPath: string): Caller {
-  return {
-    userPath,
-    credential: "authenticated",
-    keyId: "",
-    pathFailure: null,
-    denial: wrongToken,
   };
 }
 
@@ -160,13 +132,7 @@ function bearerToken(headers: RequestHeaders): string | Failure {
   return token === undefined || token === "" ? unauthorized("missing credentials") : token;
 }
 
-function unauthorized(message: string): Failure {
-  return plainFailure(401, "authentication_error", message);
-}
-
-/**
- * Node reads header bytes as Latin-1, clients write UTF-8: what is valid UTF-8 is taken as that.
- */
+/** Node reads header bytes as Latin-1, clients write UTF-8: valid UTF-8 is read as that. */
 function asUtf8(latin1: string): string {
   if (/^[\u0000-\u007f]*$/.test(latin1)) return latin1;
   const text = Buffer.from(latin1, "latin1").toString("utf8");

@@ -1,7 +1,7 @@
 /**
- * What the daemon says of a caller whose request asks for nothing limited, or is refused before its
- * admission: a wrong token must learn nothing but that it is wrong. An admission says the same by
- * itself.
+ * Asks the daemon about the caller of a request that isn't limited, or is refused before its
+ * admission: a caller with a wrong token must learn nothing but that it is wrong. An admission
+ * checks the caller by itself.
  */
 import { unreachable } from "../../shared/assert.js";
 import { unauthorizedBodyBytesMax } from "../../shared/bounds.js";
@@ -10,12 +10,12 @@ import type { Exchange } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Limiter } from "../limiter/limiter.js";
-import type { Authentication, Caller } from "./authenticate.js";
+import type { Authentication, Caller } from "./caller.js";
 
 /**
- * The caller with its effective user path, or the refusal. The daemon isn't asked about callers that
- * the proxy has authenticated itself, nor about callers without credentials while it is known that
- * there is no managed key. Without the daemon a key can't be checked: that is a 503 in either
+ * The caller with its effective user path, or the refusal. The daemon isn't asked about callers
+ * that the proxy has authenticated itself, nor about callers without credentials while it is known
+ * that there is no managed key. Without the daemon a key can't be checked: that is a 503 in either
  * failure mode.
  */
 export async function authorizeCaller(
@@ -44,7 +44,7 @@ export async function authorizeCaller(
   }
 }
 
-/** `userPath`: what the key is bound to; empty when the caller may name its path. */
+/** `userPath`: the path that the key is bound to; empty when the caller may name its path. */
 function identified(
   caller: Caller,
   { userPath, keyId }: { readonly userPath: string; readonly keyId: string },
@@ -74,8 +74,8 @@ function identified(
 }
 
 /**
- * Whether the caller of a request that will be admitted is judged before its body is read, and not
- * with the admission.
+ * Whether the caller of a limited request is checked before its body is read, and not with the
+ * admission.
  */
 export function mustAuthorizeFirst(
   limiter: Limiter,

@@ -1,6 +1,6 @@
 /**
- * From the claims of a verified token to its user path (CONTRACT section 2). Whether the token is
- * genuine isn't known here.
+ * From the claims of a verified token to its user path (docs/authentication.md). Whether the token
+ * is genuine isn't known here.
  */
 import { isObject } from "../../shared/assert.js";
 import { jwtBytesMax } from "../../shared/bounds.js";
@@ -8,17 +8,12 @@ import { normalizeUserPath } from "../../shared/domain/user-path.js";
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/**
- * Three parts in base64url, the last of which may be empty. Whatever else a bearer token is, it
- * isn't a JWT.
- */
+/** Three parts in base64url, the last of which may be empty: any other token isn't a JWT. */
 export function looksLikeJwt(token: string): boolean {
   return token.length <= jwtBytesMax && /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token);
 }
 
-/**
- * What the token claims its issuer to be, before anything is verified; null when it can't be read.
- */
+/** The issuer that an unverified token names; null when it can't be read. */
 export function claimedIssuer(token: string): string | null {
   try {
     const claims: unknown = JSON.parse(
@@ -43,8 +38,8 @@ export function claimedIssuer(token: string): string | null {
  */
 export function pathFromClaims(userPath: string, claims: Claims): string | null {
   if (!userPath.startsWith("/")) {
-    const whole = claimText(claims, userPath);
-    return whole === null ? null : normal(whole);
+    const path = claimText(claims, userPath);
+    return path === null ? null : normal(path);
   }
   let complete = true;
   const path = userPath.replace(/\{([^}]*)\}/g, (_, name: string) => {

@@ -1,11 +1,11 @@
 /**
- * Callers by JWT (CONTRACT section 2): which configured issuer judges a token, what its answer
- * means for the caller, and for how long it is remembered. Signatures and claims are judged in
- * `verify-jwt.ts`.
+ * Callers by JWT (docs/authentication.md): which configured issuer judges a token, what its
+ * judgement means for the caller, and for how long it is remembered. Signatures and claims are
+ * judged in `verify-jwt.ts`.
  */
 import { verifiedTokenMs, verifiedTokensMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
-import { type Authentication, authenticatedCaller, wrongToken } from "./authenticate.js";
+import { type Authentication, authenticatedCaller, wrongToken } from "./caller.js";
 import { claimedIssuer, pathFromClaims } from "./jwt-path.js";
 
 export type Judgement =
@@ -14,7 +14,7 @@ export type Judgement =
       readonly claims: Readonly<Record<string, unknown>> & { readonly exp: number };
     }
   | { readonly kind: "wrong"; readonly reason: string }
-  /** No keys could be loaded yet: nothing can be said about the token. */
+  /** No keys could be loaded yet, so the token can't be judged. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** One configured issuer. */
@@ -30,9 +30,9 @@ export interface JwtVerifier {
   verify(token: string): Promise<Authentication>;
 }
 
-export interface JwtPorts {
+interface JwtPorts {
   readonly nowMs: () => number;
-  /** A short stand-in for a token, so that no token is kept in memory. */
+  /** A digest of a token, so that no token is kept in memory. */
   readonly digest: (token: string) => string;
 }
 

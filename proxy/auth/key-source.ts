@@ -1,6 +1,6 @@
 /**
  * The keys of one issuer, kept fresh: loaded at the start, again when they are old, and again at
- * once for a token whose key isn't among them (a rotation), but not at every such token's wish.
+ * once for a token whose key isn't among them (a rotation), but not for each such token.
  *
  * Keys that were loaded once stay good when loading fails later: an issuer's outage must not lock
  * its callers out. Not here: where keys are loaded from, and what is verified with them
@@ -14,8 +14,8 @@ export interface KeySource<K> {
   newer(than: K): Promise<K | null>;
 }
 
-export interface KeySourcePorts<K> {
-  /** The key set's text. Rejects with what is wrong, within `keySetLoadMs`. */
+interface KeySourcePorts<K> {
+  /** The key set's text. Rejects with the reason, within `keySetLoadMs`. */
   load(): Promise<string>;
   /** Throws for a text that is no key set. */
   parse(text: string): K;
@@ -27,9 +27,9 @@ export interface KeySourcePorts<K> {
 export interface KeySourceAges {
   /** Older keys are loaded again. */
   readonly freshMs: number;
-  /** Whether a request waits for that, or is judged by the old ones meanwhile. */
+  /** Whether a request waits for that; otherwise the old keys judge it meanwhile. */
   readonly waitForFresh: boolean;
-  /** Between two loads for keys that aren't known. */
+  /** Between two loads for unknown keys. */
   readonly cooldownMs: number;
 }
 

@@ -20,8 +20,8 @@ type Jose = typeof import("jose");
 const clockToleranceSeconds = 10;
 
 /**
- * A file is looked at again after a second; an address after ten minutes, and at once for an
- * unknown key, but every ten seconds at most.
+ * A file is read again after a second; an address after ten minutes, and at once for an unknown
+ * key, but every ten seconds at most.
  */
 const fileAges: KeySourceAges = { freshMs: 1_000, waitForFresh: true, cooldownMs: 1_000 };
 const urlAges: KeySourceAges = { freshMs: 600_000, waitForFresh: false, cooldownMs: 10_000 };
@@ -104,7 +104,7 @@ async function judged(jose: Jose, run: () => Promise<Verified | null>): Promise<
   }
 }
 
-/** Null when there are no keys at all. */
+/** Null when no keys could be loaded. */
 async function verifyBySource(
   jose: Jose,
   token: string,
@@ -153,7 +153,7 @@ function parseKeySet(jose: Jose, text: string): JWTVerifyGetKey {
 }
 
 /**
- * A body of at most `keySetBytesMax`, whole after at most `keySetLoadMs`. Redirects aren't
+ * A body of at most `keySetBytesMax`, complete after at most `keySetLoadMs`. Redirects aren't
  * followed: the operator named this address.
  */
 function fetchText(url: string): Promise<string> {

@@ -19,12 +19,12 @@ import type { CacheHit, ResponseCache } from "./cache/response-cache.js";
 import type { ModelCall } from "./model-call.js";
 import { refuseCaller } from "./refuse-caller.js";
 
-export interface CacheQuestion {
+interface CacheQuestion {
   readonly call: ModelCall;
   readonly route: Route;
 }
 
-export type CacheOutcome =
+type CacheOutcome =
   /** The cache is off, or has nothing to do with this request. */
   | { readonly kind: "bypassed" }
   /** From the cache, or with a refusal of the caller. */
@@ -32,7 +32,7 @@ export type CacheOutcome =
   | CacheMiss;
 
 /** A request that a provider has to answer, with its answer on the way into the cache. */
-export interface CacheMiss {
+interface CacheMiss {
   readonly kind: "miss";
   /** In place of the request's own: its exchange records the answer. */
   readonly context: RequestContext;

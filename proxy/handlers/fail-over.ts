@@ -13,7 +13,7 @@ import type { Tried } from "../request-record.js";
 import { isMoreUseful } from "../upstream/errors/failover-reason.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 
-export interface FailOver {
+interface FailOver {
   readonly admission: Admission;
   /** All of the route, in order. Those that had no capacity before may have it now. */
   readonly targets: readonly Target[];

@@ -53,6 +53,14 @@ export async function readJsonCall(
     : parsed;
 }
 
+/** A target whose provider speaks another dialect. */
+interface TranslatedTarget {
+  readonly provider: ProviderConfig;
+  readonly model: string;
+  readonly operation: Operation;
+  readonly translation: Translation;
+}
+
 class JsonCall implements ModelCall {
   readonly operation: JsonOperation;
   readonly #bytes: Buffer;
@@ -63,7 +71,7 @@ class JsonCall implements ModelCall {
    * provider.
    */
   #parsed: JsonObject | null = null;
-  #translated: Map<string, TranslatedRequest> | null = null;
+  #translations: Map<string, TranslatedRequest> | null = null;
 
   constructor(operation: JsonOperation, bytes: Buffer, body: ModelBody, source: CallSource) {
     this.operation = operation;
@@ -104,8 +112,8 @@ class JsonCall implements ModelCall {
     const { operation, translation } = chooseDialect(this.operation, provider.operations)!;
     const rewritten = this.#rewritten(rewriters);
     return translation === null
-      ? this.#asItIs(provider, model, rewritten)
-      : this.#translatedTo(provider, model, operation, translation, rewritten);
+      ? this.#untranslated(provider, model, rewritten)
+      : this.#translated({ provider, model, operation, translation }, rewritten);
   }
 
   #rewritten(rewriters: readonly RewriterName[]): Rewritten {
@@ -115,7 +123,7 @@ class JsonCall implements ModelCall {
       : rewriteRequest(this.#bytes, dialect, rewriters);
   }
 
-  #asItIs(
+  #untranslated(
     provider: ProviderConfig,
     model: string,
     { bytes, savedBytes }: Rewritten,
@@ -139,11 +147,8 @@ class JsonCall implements ModelCall {
     };
   }
 
-  #translatedTo(
-    provider: ProviderConfig,
-    model: string,
-    operation: Operation,
-    translation: Translation,
+  #translated(
+    { provider, model, operation, translation }: TranslatedTarget,
     { bytes, savedBytes }: Rewritten,
   ): TargetRequest {
     const translated =
@@ -157,7 +162,7 @@ class JsonCall implements ModelCall {
     const body = Buffer.from(
       writeExactly(
         operation === "chat_completions"
-          ? asTheProviderTakesIt(translated.body, provider, model)
+          ? inProvidersVariant(translated.body, provider, model)
           : { ...translated.body, model },
       ),
     );
@@ -183,24 +188,25 @@ class JsonCall implements ModelCall {
     translation: Translation,
     { name, maxTokensDefault }: ProviderConfig,
   ): TranslatedRequest {
-    this.#translated ??= new Map();
-    let translated = this.#translated.get(name);
+    this.#translations ??= new Map();
+    let translated = this.#translations.get(name);
     if (translated === undefined) {
       translated = translation.request(this.#object(), { maxTokensDefault });
-      this.#translated.set(name, translated);
+      this.#translations.set(name, translated);
     }
     return translated;
   }
 
   #object(): JsonObject {
-    return (this.#parsed ??= parseBodyExactly(this.#bytes.toString("utf8")) as JsonObject);
+    this.#parsed ??= parseBodyExactly(this.#bytes.toString("utf8")) as JsonObject;
+    return this.#parsed;
   }
 
   close(): void {}
 }
 
-/** A translated chat completion, with what providers differ in. */
-function asTheProviderTakesIt(
+/** A translated chat completion, in the variant that a provider takes. */
+function inProvidersVariant(
   body: JsonObject,
   { type, takesStreamOptions, maxTokensField }: ProviderConfig,
   model: string,

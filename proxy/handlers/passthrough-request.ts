@@ -69,7 +69,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   settleRequest(context, admitted.admission, forwarded);
 }
 
-export interface PassthroughRoute {
+interface PassthroughRoute {
   readonly provider: ProviderConfig;
   readonly upstream: PassthroughUpstream;
   /** At the provider's origin. */
@@ -78,7 +78,7 @@ export interface PassthroughRoute {
   readonly query: string;
 }
 
-export type FoundRoute =
+type FoundRoute =
   | { readonly ok: true; readonly route: PassthroughRoute }
   | { readonly ok: false; readonly failure: Failure };
 

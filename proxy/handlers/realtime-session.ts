@@ -122,7 +122,9 @@ function realtimePath(
   query: string,
 ): string {
   const base = new URL(baseUrl).pathname.replace(/\/$/, "");
-  return `${base}/realtime?${replaceParameter(passedQuery(query, apiVersion).slice(1), "model", apiVersion === null ? "model" : "deployment", model)}`;
+  const passed = passedQuery(query, apiVersion).slice(1);
+  const name = apiVersion === null ? "model" : "deployment";
+  return `${base}/realtime?${replaceParameter(passed, "model", name, model)}`;
 }
 
 interface Session {

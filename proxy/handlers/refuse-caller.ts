@@ -1,5 +1,5 @@
 /** The answer to a request whose caller is refused, or can't be checked now. */
-import type { Authentication } from "../auth/authenticate.js";
+import type { Authentication } from "../auth/caller.js";
 import type { Area } from "../http/match-route.js";
 import { replyFailure } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";

@@ -1,6 +1,6 @@
 /**
- * GET /v1/models and /v1/models/{id}: the models that a request can name, in the client's dialect. A
- * client that speaks Anthropic's names the version of that API in a header.
+ * GET /v1/models and /v1/models/{id}: the models that a request can name, in the client's dialect.
+ * A client that speaks Anthropic's names the version of that API in a header.
  */
 
 import { replyFailure, replyJson, speaksMessages } from "../http/respond.js";

@@ -159,11 +159,10 @@ async function readBody({ gateway, exchange }: RequestContext<"config">): Promis
 /** What makes a batch one that no provider can take. */
 function batchProblem(body: Buffer | null): Failure | null {
   const value = parseJson(body === null ? "" : body.toString("utf8"));
+  if (value === undefined)
+    return invalid("the body must be a JSON object: it is not valid JSON", "body");
   if (!isObject(value))
-    return invalid(
-      `the body must be a JSON object${value === undefined ? ": it is not valid JSON" : `, not ${kindOf(value)}`}`,
-      "body",
-    );
+    return invalid(`the body must be a JSON object, not ${kindOf(value)}`, "body");
   for (const field of ["input_file_id", "endpoint", "completion_window"]) {
     const given = value[field];
     if (given === undefined || given === null) return invalid(`${field} is required`, field);

@@ -15,7 +15,7 @@ import { replyFailure } from "./respond.js";
 import { createUpgradeExchange } from "./upgrade-exchange.js";
 import { isHandshake } from "./web-socket-handshake.js";
 
-export interface ListenerOptions {
+interface ListenerOptions {
   /** An address, or a listening socket that a supervisor hands over. */
   readonly listen: { readonly host: string; readonly port: number } | { readonly fd: number };
   /** How long a client may leave a response unread before its connection is cut. */
@@ -148,7 +148,8 @@ function isWithoutHost({ headers, httpVersion }: IncomingMessage): boolean {
 function addressOf(server: Server): string {
   const address = server.address();
   if (address === null || typeof address === "string") return String(address);
-  return `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`;
+  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return `http://${host}:${address.port}`;
 }
 
 function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {

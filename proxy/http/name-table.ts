@@ -1,9 +1,9 @@
 /**
  * A fixed set of header names and prefixes, made once and asked for every header of every request.
  *
- * One expression takes a third of the time of lower-casing each name for a Set. A name that is still
- * bytes is compared as bytes: most of a provider's headers are dropped, and making a string of each
- * first would cost 70 % more.
+ * One expression takes a third of the time of lower-casing each name for a Set. A name that is
+ * still bytes is compared as bytes: most of a provider's headers are dropped, and making a string
+ * of each first would cost 70 % more.
  */
 
 /** Names and prefixes in lower case, ready for both kinds of comparison. */

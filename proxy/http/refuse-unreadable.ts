@@ -40,10 +40,15 @@ function refuse(socket: Socket, [status, reason, message]: Refusal): void {
   const body = JSON.stringify({
     error: { type: "invalid_request_error", message, code: null, param: null },
   });
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\nx-request-id: req_${randomUUID()}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
-  );
-  // Not only its own half: whoever never closes the other one would hold the socket for ever.
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    "content-type: application/json",
+    `x-request-id: req_${randomUUID()}`,
+    `content-length: ${body.length}`,
+    "connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  // Not only our half: a client that never closes its own would hold the socket for ever.
   socket.destroySoon();
 }
 

@@ -104,7 +104,7 @@ function envelope({ type, message, code, param, provider }: Failure): object {
 /**
  * What the daemon refused, and the headers of the rules that admitted it where a budget did not.
  */
-export type RefusalAnswer =
+type RefusalAnswer =
   | { readonly kind: "refused"; readonly breach: Breach }
   | {
       readonly kind: "exceeded";

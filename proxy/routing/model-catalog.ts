@@ -8,7 +8,7 @@ import { type Failure, failure } from "../../shared/error-code.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { buildCatalog, type Catalog, type Route, resolveModel } from "./resolve-model.js";
 
-export interface ModelCatalogPorts {
+interface ModelCatalogPorts {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   schedule(ms: number, run: () => void): void;
   onLearned(provider: string, models: number): void;
@@ -115,7 +115,9 @@ function askModels(upstream: Upstream, { type }: ProviderConfig): Promise<Models
         body: null,
       },
       {
-        onHead: (code) => void (status = code),
+        onHead(code) {
+          status = code;
+        },
         onData(chunk) {
           bytes += chunk.length;
           chunks.push(chunk);

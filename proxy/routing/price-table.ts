@@ -21,7 +21,7 @@ export interface PriceTable {
   costOf(target: Target): number | null;
 }
 
-export interface PriceSources {
+interface PriceSources {
   /** Null: no configured provider can be in it. */
   readonly list: PriceList | null;
   readonly nowMs: () => number;

@@ -1,6 +1,6 @@
 /**
- * From the model's name in a request to where it may go (CONTRACT section 9 "Models"). The catalog
- * is built when the configuration is read or a provider's list is learned; a request costs a few
+ * From the model's name in a request to its targets (docs/http-api.md, "Models"). The catalog is
+ * built when the configuration is read or a provider's list is learned; a request costs a few
  * look-ups.
  *
  * Not here: asking providers for their lists, the order of a virtual model's targets, and rules.
@@ -14,7 +14,7 @@ export interface WeightedTarget extends Target {
   readonly weight: number;
 }
 
-export interface DirectRoute {
+interface DirectRoute {
   readonly kind: "direct";
   readonly targets: readonly [Target];
 }
@@ -90,8 +90,8 @@ export function buildCatalog(
  *
  * 1. a virtual model, as written, then in any case;
  * 2. `provider/id` with a configured provider, in any case; the id is taken as written, whether the
- *    provider lists it or not: lists are often incomplete, and the provider knows best. What follows
- *    the first slash is the id, so `openrouter/meta/llama-3` is `meta/llama-3` at `openrouter`;
+ *    provider lists it or not: lists are often incomplete, and the provider knows best. The id is
+ *    everything after the first slash: `openrouter/meta/llama-3` is `meta/llama-3` at `openrouter`;
  * 3. a bare id, as written, at the first provider that lists it;
  * 4. any other name at the first provider with `models: ["*"]`.
  */

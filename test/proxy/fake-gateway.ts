@@ -2,7 +2,7 @@
  * A gateway without sockets: providers that say what a test tells them, and a daemon that admits
  * everybody unless told otherwise.
  */
-import { authenticatedCaller } from "../../proxy/auth/authenticate.js";
+import { authenticatedCaller } from "../../proxy/auth/caller.js";
 import type { Gateway } from "../../proxy/gateway.js";
 import type { Admission, AdmissionOutcome, Limiter, Spent } from "../../proxy/limiter/limiter.js";
 import type { RequestContext } from "../../proxy/request-context.js";

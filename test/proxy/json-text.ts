@@ -152,5 +152,6 @@ export function otherMembers(taken: readonly string[]): fc.Arbitrary<readonly Me
 
 /** The object that the members make. */
 export function objectText(members: readonly MemberText[], inside = ""): string {
-  return `{${members.length === 0 ? inside : members.map(({ before, value, after }) => before + value + after).join(",")}}`;
+  const texts = members.map(({ before, value, after }) => before + value + after);
+  return `{${texts.length === 0 ? inside : texts.join(",")}}`;
 }

@@ -3,7 +3,7 @@
  * 5.2.1).
  */
 
-export interface CacheControl {
+interface CacheControl {
   /** How old a kept answer may be; 0 and below: none is wanted. */
   readonly ageMsMax: number;
   /** Whether the answer may be kept. */

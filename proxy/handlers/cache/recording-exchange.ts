@@ -7,7 +7,7 @@ import { headerOf } from "../../http/copy-headers.js";
 import type { BodyResult, ClientSocket, Exchange } from "../../http/exchange.js";
 import type { ResponseCache } from "./response-cache.js";
 
-export interface Recorded {
+interface Recorded {
   readonly contentType: string;
   /** In memory of its own. */
   readonly body: Buffer;

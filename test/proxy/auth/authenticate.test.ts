@@ -1,11 +1,10 @@
 import t from "tap";
+import { authenticate, type Credentials } from "../../../proxy/auth/authenticate.js";
 import {
   type Authentication,
-  authenticate,
   authenticatedCaller,
-  type Credentials,
   wrongToken,
-} from "../../../proxy/auth/authenticate.js";
+} from "../../../proxy/auth/caller.js";
 import type { Area } from "../../../proxy/http/match-route.js";
 import { jwtBytesMax } from "../../../shared/bounds.js";
 

@@ -1,6 +1,6 @@
 import t from "tap";
-import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "../../../proxy/auth/authorize-caller.js";
+import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/auth/caller.js";
 import type { Area } from "../../../proxy/http/match-route.js";
 import type { AuthorizeOutcome, Limiter } from "../../../proxy/limiter/limiter.js";
 import { unauthorizedBodyBytesMax } from "../../../shared/bounds.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Authentication } from "../../../proxy/auth/authenticate.js";
+import type { Authentication } from "../../../proxy/auth/caller.js";
 import {
   createJwtVerifier,
   type Judgement,

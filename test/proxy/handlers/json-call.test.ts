@@ -129,23 +129,54 @@ t.test(
     const schema =
       '{"type":"object","properties":{"id":{"type":"integer","maximum":9223372036854775807}}}';
     const chatTool = `"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]`;
+    const chatCall = `{"id":"1","type":"function","function":{"name":"f","arguments":${quoted}}}`;
+    const toolUse = `{"type":"tool_use","id":"1","name":"f","input":${input}}`;
+    const toolResult = '{"type":"tool_result","tool_use_id":"1","content":"a"}';
+    const user = '{"role":"user","content":"hi"}';
+    const chatTurns = [
+      user,
+      `{"role":"assistant","tool_calls":[${chatCall}]}`,
+      '{"role":"tool","tool_call_id":"1","content":"a"}',
+    ].join(",");
+    const messagesTurns = [
+      user,
+      `{"role":"assistant","content":[${toolUse}]}`,
+      `{"role":"user","content":[${toolResult}]}`,
+    ].join(",");
+    const messagesTool = `"tools":[{"name":"f","input_schema":${schema}}]`;
+    const items = [
+      `{"type":"function_call","call_id":"1","name":"f","arguments":${quoted}}`,
+      '{"type":"function_call_output","call_id":"1","output":"a"}',
+    ].join(",");
+    const responsesTool = `"tools":[{"type":"function","name":"f","parameters":${schema}}]`;
     const requests = {
-      chat_completions: `{"model":"x","messages":[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":${quoted}}}]},{"role":"tool","tool_call_id":"1","content":"a"}],${chatTool}}`,
-      messages: `{"model":"x","max_tokens":5,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":${input}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"a"}]}],"tools":[{"name":"f","input_schema":${schema}}]}`,
-      responses: `{"model":"x","input":[{"type":"function_call","call_id":"1","name":"f","arguments":${quoted}},{"type":"function_call_output","call_id":"1","output":"a"}],"tools":[{"type":"function","name":"f","parameters":${schema}}]}`,
+      chat_completions: `{"model":"x","messages":[${chatTurns}],${chatTool}}`,
+      messages: `{"model":"x","max_tokens":5,"messages":[${messagesTurns}],${messagesTool}}`,
+      responses: `{"model":"x","input":[${items}],${responsesTool}}`,
     };
+    const chatMessage = `{"role":"assistant","content":null,"tool_calls":[${chatCall}]}`;
     const answers = {
-      chatty: `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":${quoted}}}]},"finish_reason":"tool_calls"}]}`,
-      claude: `{"id":"m","type":"message","role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":${input}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`,
+      chatty: [
+        '{"id":"c","choices":[{"index":0,',
+        `"message":${chatMessage},"finish_reason":"tool_calls"}]}`,
+      ].join(""),
+      claude: [
+        `{"id":"m","type":"message","role":"assistant","content":[${toolUse}],`,
+        '"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}',
+      ].join(""),
     };
+    const callDelta = `{"index":0,"id":"1","function":{"name":"f","arguments":${input}}}`;
     const events = {
       chatty: [
-        `{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":${input}}}]},"finish_reason":"tool_calls"}]}`,
+        [
+          `{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[${callDelta}]},`,
+          '"finish_reason":"tool_calls"}]}',
+        ].join(""),
         "[DONE]",
       ],
       claude: [
         '{"type":"message_start","message":{"id":"m"}}',
-        `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"f","input":${input}}}`,
+        `{"type":"content_block_start","index":0,"content_block":${toolUse}}`,
         '{"type":"content_block_stop","index":0}',
         '{"type":"message_delta","delta":{"stop_reason":"tool_use"}}',
         '{"type":"message_stop"}',

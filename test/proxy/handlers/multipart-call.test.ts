@@ -63,9 +63,10 @@ async function read(
     exchange.sentPieces.push(bytes.subarray(at, at + 65_536));
   const pieces = exchange.sentPieces;
   exchange.sentPieces = new Proxy(pieces, {
-    get: (target, key) => (
-      typeof key === "string" && /^\d+$/.test(key) && taken++, Reflect.get(target, key) as unknown
-    ),
+    get(target, key): unknown {
+      if (typeof key === "string" && /^\d+$/.test(key)) taken++;
+      return Reflect.get(target, key);
+    },
   });
   const spools: FakeSpool[] = [];
   const newSpool = (): Promise<Spool> => {

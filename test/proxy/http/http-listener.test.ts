@@ -449,7 +449,12 @@ t.test(
     const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
     const exchange = await next();
     let told = 0;
-    const gone = new Promise<void>((resolve) => exchange.onGone(() => (told++, resolve())));
+    const gone = new Promise<void>((resolve) =>
+      exchange.onGone(() => {
+        told++;
+        resolve();
+      }),
+    );
     exchange.begin(200, text);
     exchange.write(Buffer.from("one"));
     await listener.close(20);
@@ -466,7 +471,10 @@ t.test("a client that leaves is told of once, wherever the request stands", asyn
     ["before the answer", () => {}],
     [
       "in the middle of it",
-      (exchange) => (exchange.begin(200, text), void exchange.write(Buffer.from("one"))),
+      (exchange) => {
+        exchange.begin(200, text);
+        exchange.write(Buffer.from("one"));
+      },
     ],
     ["after the head", (exchange) => exchange.begin(200, text)],
   ];
@@ -474,7 +482,12 @@ t.test("a client that leaves is told of once, wherever the request stands", asyn
     const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
     const exchange = await next();
     let told = 0;
-    const gone = new Promise<void>((resolve) => exchange.onGone(() => (told++, resolve())));
+    const gone = new Promise<void>((resolve) =>
+      exchange.onGone(() => {
+        told++;
+        resolve();
+      }),
+    );
     run(exchange);
     client.socket.destroy();
     await gone;
@@ -578,8 +591,15 @@ t.test(
     for (let round = 1; round <= 2; round++) {
       client.socket.pause();
       while (exchange.write(piece));
-      const drained = new Promise<void>((resolve) => exchange.onDrain(() => (drains++, resolve())));
-      exchange.onDrain(() => (drains += 100));
+      const drained = new Promise<void>((resolve) =>
+        exchange.onDrain(() => {
+          drains++;
+          resolve();
+        }),
+      );
+      exchange.onDrain(() => {
+        drains += 100;
+      });
       client.socket.resume();
       await drained;
       t.equal(drains, round, "once each time");
@@ -607,11 +627,18 @@ t.test(
     const responses: readonly (readonly [name: string, respond: (exchange: Exchange) => void])[] = [
       [
         "a stream that goes on",
-        (exchange) => (exchange.begin(200, text), void exchange.write(large)),
+        (exchange) => {
+          exchange.begin(200, text);
+          exchange.write(large);
+        },
       ],
       [
         "a stream that has ended",
-        (exchange) => (exchange.begin(200, text), void exchange.write(large), exchange.end()),
+        (exchange) => {
+          exchange.begin(200, text);
+          exchange.write(large);
+          exchange.end();
+        },
       ],
       [
         "a whole reply",

@@ -36,9 +36,8 @@ async function begin(t: Test, length: number | null): Promise<Upload> {
     changed();
   });
   const closed = once(socket, "close");
-  socket.write(
-    `POST /x HTTP/1.1\r\nhost: x\r\n${length === null ? "transfer-encoding: chunked" : `content-length: ${length}`}\r\n\r\n`,
-  );
+  const framing = length === null ? "transfer-encoding: chunked" : `content-length: ${length}`;
+  socket.write(`POST /x HTTP/1.1\r\nhost: x\r\n${framing}\r\n\r\n`);
   return {
     exchange: await arrived,
     socket,

@@ -50,9 +50,10 @@ t.test("it has no name while it is used, and is gone once it is closed", async (
 
 t.test("a directory that takes no file is told as such", async (t) => {
   const before = process.env["TMPDIR"];
-  t.teardown(() =>
-    before === undefined ? delete process.env["TMPDIR"] : (process.env["TMPDIR"] = before),
-  );
+  t.teardown(() => {
+    if (before === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = before;
+  });
   process.env["TMPDIR"] = "/nowhere/at/all";
   await t.rejects(createSpoolFile(), {
     name: "SpoolFailed",

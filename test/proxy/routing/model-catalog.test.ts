@@ -4,7 +4,7 @@ import { listModels, resolveModel } from "../../../proxy/routing/resolve-model.j
 import type { Upstream, UpstreamRequest, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import type { Config, ProviderConfig } from "../../../shared/config/config.js";
 
-interface Asked {
+interface ModelsCall {
   readonly request: UpstreamRequest;
   readonly sink: UpstreamSink;
   aborted: boolean;
@@ -12,15 +12,18 @@ interface Asked {
 
 /** A provider that answers when the test says so. */
 class Provider implements Upstream {
-  readonly asked: Asked[] = [];
+  readonly asked: ModelsCall[] = [];
 
   send(
     request: UpstreamRequest,
     sink: UpstreamSink,
   ): { pause(): void; resume(): void; abort(): void } {
-    const call: Asked = { request, sink, aborted: false };
+    const call: ModelsCall = { request, sink, aborted: false };
     this.asked.push(call);
-    return { pause: () => {}, resume: () => {}, abort: () => void (call.aborted = true) };
+    const abort = (): void => {
+      call.aborted = true;
+    };
+    return { pause: () => {}, resume: () => {}, abort };
   }
 
   redact = (text: string): string => text;
