@@ -1,11 +1,11 @@
-/** The content of a chat message as Anthropic's content blocks. */
+/** Translates the content of a chat message to Anthropic's content blocks. */
 import { isAbsent } from "../../../shared/assert.js";
 import { isWebUrl, namelessPdf, namelessText, readDataUrl } from "../translation/data-url.js";
 import type { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject } from "../translation/translation.js";
 import { chatFileFields, chatImageFields, chatPartFields } from "./chat-request-fields.js";
 
-/** Who may say what. */
+/** The parts that each role may have. */
 const parts = {
   system: ["text"],
   user: ["text", "image_url", "file"],
@@ -13,23 +13,20 @@ const parts = {
   tool: ["text", "image_url", "file"],
 } as const;
 
-/**
- * A string or a list of parts as blocks. Texts of nothing but white space say nothing, and
- * Anthropic refuses them: they are left out.
- */
+/** Blank texts are left out, because Anthropic refuses them. */
 export function chatContentToMessages(
   content: unknown,
   role: keyof typeof parts,
   param: string,
   reader: RequestReader,
 ): JsonObject[] {
-  const given = reader.content(content, param);
-  if (typeof given === "string") return isBlank(given) ? [] : [textBlock(given)];
+  const list = reader.content(content, param);
+  if (typeof list === "string") return isBlank(list) ? [] : [textBlock(list)];
   const blocks: JsonObject[] = [];
-  given.forEach((value, i) => {
+  for (const [i, value] of list.entries()) {
     const block = toBlock(value, role, `${param}[${i}]`, reader);
     if (block !== null) blocks.push(block);
-  });
+  }
   return blocks;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The fields of a chat completion's request, and what becomes of each when the model's provider
- * speaks Anthropic messages. The shapes are those of the OpenAI API in November 2026.
+ * The fields of a chat request, and what becomes of each when the model's provider speaks Anthropic
+ * messages, as of the OpenAI API in November 2026. docs/dialects.md has the same tables.
  */
 import { isObject } from "../../../shared/assert.js";
 import {

@@ -1,6 +1,6 @@
 /**
- * A chat completion's request as one for Anthropic messages. What becomes of each field stands in
- * `chat-request-fields.ts`.
+ * Translates a chat request to a request for Anthropic messages. `chat-request-fields.ts` lists
+ * what becomes of each field.
  */
 import { isAbsent } from "../../../shared/assert.js";
 import { RequestReader } from "../translation/request-reader.js";
@@ -46,10 +46,10 @@ function maxTokens(body: JsonObject, reader: RequestReader): number | undefined 
       "max_tokens",
       "must not differ from max_completion_tokens: send only one of them",
     );
-  const given = newer ?? older;
-  if (isAbsent(given)) return undefined;
+  const limit = newer ?? older;
+  if (isAbsent(limit)) return undefined;
   const param = isAbsent(newer) ? "max_tokens" : "max_completion_tokens";
-  return reader.count(given, param);
+  return reader.count(limit, param);
 }
 
 function temperature(value: unknown, reader: RequestReader): unknown {
@@ -73,8 +73,8 @@ function stopSequences(value: unknown, reader: RequestReader): readonly string[]
 }
 
 /**
- * Anthropic's models think as they see fit, as hard as the effort says; older ones, which know only
- * a budget, need `thinking`.
+ * The effort enables adaptive thinking. Anthropic's older models only support a token budget, and
+ * need `thinking` instead.
  */
 const efforts: ReadonlyMap<string, string> = new Map([
   ["none", "none"],
@@ -99,8 +99,9 @@ function thinking(body: JsonObject, reader: RequestReader): JsonObject | undefin
 }
 
 function outputConfig(body: JsonObject, reader: RequestReader): JsonObject | undefined {
-  const given = body["reasoning_effort"];
-  const effort = typeof given === "string" && given !== "none" ? efforts.get(given) : undefined;
+  const chatEffort = body["reasoning_effort"];
+  const effort =
+    typeof chatEffort === "string" && chatEffort !== "none" ? efforts.get(chatEffort) : undefined;
   const format = responseFormat(body["response_format"], reader);
   if (effort === undefined && format === undefined) return undefined;
   const config: Record<string, unknown> = {};
@@ -117,9 +118,9 @@ function responseFormat(value: unknown, reader: RequestReader): JsonObject | und
       return undefined;
     case "json_schema": {
       const at = "response_format.json_schema";
-      const given = reader.object(format["json_schema"], at);
-      reader.fields(given, chatResponseFormatFields, `${at}.`);
-      return { type: "json_schema", schema: reader.object(given["schema"], `${at}.schema`) };
+      const definition = reader.object(format["json_schema"], at);
+      reader.fields(definition, chatResponseFormatFields, `${at}.`);
+      return { type: "json_schema", schema: reader.object(definition["schema"], `${at}.schema`) };
     }
     default:
       reader.unsupported(

@@ -1,4 +1,4 @@
-/** The tools of a chat completion's request, and the choice among them, as Anthropic's. */
+/** Translates the tools of a chat request, and its tool choice, to Anthropic's. */
 import { isAbsent, isObject } from "../../../shared/assert.js";
 import type { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject } from "../translation/translation.js";
@@ -32,7 +32,7 @@ function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
   return out;
 }
 
-/** Anthropic requires a schema, and the type in it; arguments are always an object. */
+/** Anthropic requires a schema with a type, which is always an object. */
 function inputSchema(value: unknown, at: string, reader: RequestReader): JsonObject {
   if (isAbsent(value)) return { type: "object", properties: {} };
   const schema = reader.object(value, at);
@@ -48,17 +48,18 @@ const choices: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Undefined when the choice is Anthropic's own default. Without tools there is nothing to choose,
- * and Anthropic refuses a choice.
+ * Undefined for Anthropic's default, and without tools, because Anthropic then refuses a choice.
  */
 export function chatToolChoiceToMessages(
   body: JsonObject,
   hasTools: boolean,
   reader: RequestReader,
 ): JsonObject | undefined {
-  const given = body["tool_choice"];
+  const chatChoice = body["tool_choice"];
   const parallel = reader.flag(body["parallel_tool_calls"], "parallel_tool_calls");
-  const choice = isObject(given) ? namedTool(given, reader) : chosenWord(given, reader);
+  const choice = isObject(chatChoice)
+    ? namedTool(chatChoice, reader)
+    : simpleChoice(chatChoice, reader);
   if (!hasTools && (choice === undefined || choice["type"] === "auto" || choice["type"] === "none"))
     return undefined;
   if (parallel !== false || choice?.["type"] === "none") return choice;
@@ -67,18 +68,18 @@ export function chatToolChoiceToMessages(
     : Object.assign(choice, { disable_parallel_tool_use: true });
 }
 
-function chosenWord(given: unknown, reader: RequestReader): JsonObject | undefined {
-  const type = reader.enumValue(given, choices, "tool_choice");
+function simpleChoice(value: unknown, reader: RequestReader): JsonObject | undefined {
+  const type = reader.enumValue(value, choices, "tool_choice");
   return type === undefined ? undefined : { type };
 }
 
-function namedTool(given: JsonObject, reader: RequestReader): JsonObject {
-  if (given["type"] !== "function")
+function namedTool(choice: JsonObject, reader: RequestReader): JsonObject {
+  if (choice["type"] !== "function")
     reader.unsupported(
       "tool_choice.type",
       "must be function",
       "which can't limit the choice to some of the tools",
     );
-  const called = reader.object(given["function"], "tool_choice.function");
+  const called = reader.object(choice["function"], "tool_choice.function");
   return { type: "tool", name: reader.name(called["name"], "tool_choice.function.name") };
 }

@@ -1,10 +1,10 @@
 /**
- * The messages of a chat completion as Anthropic's: a system prompt apart, then turns of the user
- * and the assistant.
+ * Translates the messages of a chat request to Anthropic's: a separate system prompt, and turns of
+ * the user and the assistant.
  *
- * System messages from the middle of a conversation join the others at its beginning, in order, as
- * they do at Anthropic's own endpoint for chat completions: only some of its models take them where
- * they stand, and only between certain turns.
+ * System messages from the middle of a conversation are moved to the system prompt, in order, as
+ * Anthropic's own endpoint for chat completions does: only some of its models accept them in place,
+ * and only between certain turns.
  */
 import { isAbsent } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
@@ -26,15 +26,12 @@ export interface MessagesTurns {
   readonly messages: readonly JsonObject[];
 }
 
-interface Turn {
-  readonly role: "user" | "assistant";
-  readonly content: JsonObject[];
-}
+type Turn = { readonly role: "user" | "assistant"; readonly content: JsonObject[] };
 
 export function chatTurnsToMessages(value: unknown, reader: RequestReader): MessagesTurns {
   const system: JsonObject[] = [];
   const turns: Turn[] = [];
-  reader.list(value, "messages").forEach((item, i) => {
+  for (const [i, item] of reader.list(value, "messages").entries()) {
     const at = `messages[${i}]`;
     const message = reader.object(item, at);
     switch (message["role"]) {
@@ -44,36 +41,30 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
         system.push(
           ...chatContentToMessages(message["content"], "system", `${at}.content`, reader),
         );
-        return;
+        break;
       case "user":
-        return add(turns, "user", userBlocks(message, at, reader));
+        addBlocks(turns, "user", userBlocks(message, at, reader));
+        break;
       case "assistant":
-        return add(turns, "assistant", assistantBlocks(message, at, reader));
+        addBlocks(turns, "assistant", assistantBlocks(message, at, reader));
+        break;
       case "tool":
-        return add(turns, "user", [toolResult(message, at, reader)]);
+        addBlocks(turns, "user", [toolResult(message, at, reader)]);
+        break;
       case "function":
-        return reader.unsupported(
-          `${at}.role`,
-          "must be tool",
-          "which has tools instead of functions",
-        );
+        reader.unsupported(`${at}.role`, "must be tool", "which has tools instead of functions");
+        break;
       default:
-        return reader.refuse(
-          `${at}.role`,
-          "must be one of system, developer, user, assistant, tool",
-        );
+        reader.refuse(`${at}.role`, "must be one of system, developer, user, assistant, tool");
     }
-  });
+  }
   if (turns.length === 0)
     reader.unsupported("messages", "must contain a user message", "which requires one");
-  return { system, messages: turns as readonly unknown[] as readonly JsonObject[] };
+  return { system, messages: turns };
 }
 
-/**
- * Anthropic has one turn where a chat has several messages of one role in a row; so the results of
- * parallel calls share one.
- */
-function add(turns: Turn[], role: Turn["role"], blocks: readonly JsonObject[]): void {
+/** Consecutive messages of one role share a turn, and so do the results of parallel calls. */
+function addBlocks(turns: Turn[], role: Turn["role"], blocks: readonly JsonObject[]): void {
   const last = turns.at(-1);
   if (blocks.length === 0) return;
   if (last?.role === role) last.content.push(...blocks);
@@ -100,17 +91,14 @@ function assistantBlocks(message: JsonObject, at: string, reader: RequestReader)
     : reader.text(message["refusal"], `${at}.refusal`);
   if (refusal !== "") blocks.push(textBlock(refusal));
   if (!isAbsent(message["tool_calls"])) {
-    reader
-      .list(message["tool_calls"], `${at}.tool_calls`)
-      .forEach((call, i) => void blocks.push(toolUse(call, `${at}.tool_calls[${i}]`, reader)));
+    const calls = reader.list(message["tool_calls"], `${at}.tool_calls`);
+    for (const [i, call] of calls.entries())
+      blocks.push(toolUse(call, `${at}.tool_calls[${i}]`, reader));
   }
   return blocks;
 }
 
-/**
- * As Sluice gave them to the client, and as Anthropic wants them back: untouched. One without a
- * signature can't be proven, and is left out.
- */
+/** Anthropic requires signed blocks back unchanged. Those without a signature are left out. */
 function thinkingBlocks(value: unknown, at: string, reader: RequestReader): JsonObject[] {
   const blocks: JsonObject[] = [];
   reader.list(value, at).forEach((item, i) => {
@@ -153,8 +141,8 @@ function toolUse(value: unknown, at: string, reader: RequestReader): JsonObject 
 }
 
 /**
- * Of a call and of its result alike. An earlier answer may be of a model whose ids hold dots and
- * colons.
+ * For a call and for its result. An earlier answer may come from a model whose ids have dots and
+ * colons, which Anthropic refuses.
  */
 function callId(value: unknown, at: string, reader: RequestReader): string {
   return reader.name(value, at).replace(/[^\w-]/g, "_");

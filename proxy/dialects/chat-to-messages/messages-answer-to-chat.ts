@@ -1,10 +1,10 @@
-/** A whole answer of Anthropic messages as a chat completion. */
+/** Translates a complete Anthropic message to a chat completion. */
 import { isObject } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-depth.js";
 import { finishReason } from "../translation/stop-reasons.js";
-import { isProof } from "../translation/thinking-blocks.js";
+import { isRequiredBack } from "../translation/thinking-blocks.js";
 import { chatServiceTier, chatUsage } from "../translation/translate-usage.js";
 import {
   type AnswerContext,
@@ -17,7 +17,7 @@ export function messagesAnswerToChat(body: JsonObject, context: AnswerContext): 
   const content = body["content"];
   if (!Array.isArray(content))
     throw new UntranslatableAnswer("the provider's answer is not a message: it has no content");
-  const said = readBlocks(content as readonly unknown[]);
+  const parts = readBlocks(content as readonly unknown[]);
   const out: Record<string, unknown> = {
     id: chatId(body["id"], context),
     object: "chat.completion",
@@ -26,7 +26,7 @@ export function messagesAnswerToChat(body: JsonObject, context: AnswerContext): 
     choices: [
       {
         index: 0,
-        message: chatMessage(said, refusalOf(body)),
+        message: chatMessage(parts, refusalOf(body)),
         logprobs: null,
         finish_reason: finishReason(body["stop_reason"]),
       },
@@ -39,14 +39,12 @@ export function messagesAnswerToChat(body: JsonObject, context: AnswerContext): 
   return out;
 }
 
-/** The upstream's own id, by which it can be asked about the answer. */
+/** Keeps the upstream's own id, which helps to find the answer there. */
 export function chatId(id: unknown, context: AnswerContext): string {
   return typeof id === "string" && id !== "" ? id : `chatcmpl-${context.requestId}`;
 }
 
-/**
- * What an answer says beside its text when the model refused; null when it didn't, or said nothing.
- */
+/** The explanation when the model refused; null when it didn't, or gave none. */
 export function refusalOf({
   stop_reason: reason,
   stop_details: details,
@@ -55,15 +53,15 @@ export function refusalOf({
   return typeof explanation === "string" && explanation !== "" ? explanation : null;
 }
 
-interface Said {
+interface MessageParts {
   readonly texts: string[];
   readonly thoughts: string[];
   readonly thinkingBlocks: JsonObject[];
   readonly calls: JsonObject[];
 }
 
-function readBlocks(content: readonly unknown[]): Said {
-  const said: Said = { texts: [], thoughts: [], thinkingBlocks: [], calls: [] };
+function readBlocks(content: readonly unknown[]): MessageParts {
+  const parts: MessageParts = { texts: [], thoughts: [], thinkingBlocks: [], calls: [] };
   for (const block of content) {
     if (!isObject(block))
       throw new UntranslatableAnswer(
@@ -71,21 +69,21 @@ function readBlocks(content: readonly unknown[]): Said {
       );
     switch (block["type"]) {
       case "text":
-        said.texts.push(textOf(block, "text"));
+        parts.texts.push(textOf(block, "text"));
         break;
       case "thinking":
-        said.thoughts.push(textOf(block, "thinking"));
-        said.thinkingBlocks.push({
+        parts.thoughts.push(textOf(block, "thinking"));
+        parts.thinkingBlocks.push({
           type: "thinking",
           thinking: block["thinking"],
           signature: typeof block["signature"] === "string" ? block["signature"] : "",
         });
         break;
       case "redacted_thinking":
-        said.thinkingBlocks.push({ type: "redacted_thinking", data: textOf(block, "data") });
+        parts.thinkingBlocks.push({ type: "redacted_thinking", data: textOf(block, "data") });
         break;
       case "tool_use":
-        said.calls.push({
+        parts.calls.push({
           id: textOf(block, "id"),
           type: "function",
           function: { name: textOf(block, "name"), arguments: inputText(block["input"]) },
@@ -95,24 +93,24 @@ function readBlocks(content: readonly unknown[]): Said {
         throw unknownBlock(block["type"]);
     }
   }
-  return said;
+  return parts;
 }
 
-/** A block that nobody asked for: what it says would be lost. */
+/** A block that the request can't have asked for, and whose content would be lost. */
 export function unknownBlock(type: unknown): UntranslatableAnswer {
   return new UntranslatableAnswer(
-    `the provider's answer has a content block ${typed(type)}, which chat completions can't represent`,
+    `the provider's answer has a content block ${typeText(type)}, which chat completions can't represent`,
   );
 }
 
-/** The same of a piece of a block. */
+/** The same for a stream's delta. */
 export function unknownDelta(type: unknown): UntranslatableAnswer {
   return new UntranslatableAnswer(
-    `the provider's stream has a delta ${typed(type)}, which chat completions can't represent`,
+    `the provider's stream has a delta ${typeText(type)}, which chat completions can't represent`,
   );
 }
 
-function typed(type: unknown): string {
+function typeText(type: unknown): string {
   return typeof type === "string" ? `of type ${type.slice(0, 64)}` : "without a type";
 }
 
@@ -123,7 +121,7 @@ export function textOf(block: JsonObject, field: string): string {
   return text;
 }
 
-/** A tool's input as the text that chat completions have. */
+/** A tool's input as the string that chat completions have. */
 export function inputText(input: unknown): string {
   if (!isObject(input) || nestedDeeperThan(input, jsonDepthMax))
     throw new UntranslatableAnswer(
@@ -133,7 +131,7 @@ export function inputText(input: unknown): string {
 }
 
 function chatMessage(
-  { texts, thoughts, thinkingBlocks, calls }: Said,
+  { texts, thoughts, thinkingBlocks, calls }: MessageParts,
   refusal: string | null,
 ): JsonObject {
   const message: Record<string, unknown> = {
@@ -143,7 +141,7 @@ function chatMessage(
   };
   const reasoning = thoughts.join("");
   if (reasoning !== "") message["reasoning_content"] = reasoning;
-  if (thinkingBlocks.some(isProof)) message["thinking_blocks"] = thinkingBlocks;
+  if (thinkingBlocks.some(isRequiredBack)) message["thinking_blocks"] = thinkingBlocks;
   if (calls.length > 0) message["tool_calls"] = calls;
   return message;
 }

@@ -1,9 +1,9 @@
 /**
- * A stream of Anthropic messages as a stream of chat completion chunks.
+ * Translates Anthropic's stream of events to a stream of chat completion chunks.
  *
- * Anthropic gives one content block after the other; a chunk's delta has a field for each kind. A
- * thinking block goes out as `reasoning_content` while it comes, and whole, with its signature, as
- * `thinking_blocks` when it ends, so that the client can send it back.
+ * Anthropic streams one content block after the other; a chunk's delta has a field for each kind. A
+ * thinking block is sent as `reasoning_content` while it arrives, and when it ends also complete,
+ * with its signature, as `thinking_blocks`, so that the client can send it back.
  */
 import { isAbsent, isObject } from "../../../shared/assert.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
@@ -38,7 +38,7 @@ type OpenBlock =
   | OpenThinking
   | { readonly kind: "text" }
   | { readonly kind: "redacted" }
-  | { readonly kind: "call"; readonly call: number; readonly input: unknown; told: boolean };
+  | { readonly kind: "call"; readonly call: number; readonly input: unknown; hasDeltas: boolean };
 
 const done: ClientEvent = { event: null, data: "[DONE]" };
 
@@ -49,8 +49,8 @@ export class MessagesStreamToChat extends GuardedTranslator {
   #open: OpenBlock | null = null;
   #openIndex: unknown = null;
   #calls = 0;
-  /** Thinking blocks that were told. */
-  #proofs = 0;
+  /** Thinking blocks that were sent. */
+  #thinkingBlocks = 0;
   #usage: unknown = null;
   #stopped = false;
   protected override readonly errorEvent = chatErrorEvent;
@@ -65,14 +65,14 @@ export class MessagesStreamToChat extends GuardedTranslator {
     return this.#usage;
   }
 
-  /** Some relays leave `message_stop` out. */
+  /** Some relays omit `message_stop`. */
   protected override ended(): void {
     if (!this.#stopped)
       throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
     this.#finish();
   }
 
-  /** Events that Anthropic may add are passed over, as its documentation asks for; so is `ping`. */
+  /** Ignores `ping`, and unknown events, as Anthropic's documentation requires. */
   protected override read(event: string | null, data: string): void {
     const value = parseEventData(data);
     switch (value["type"] ?? event) {
@@ -127,9 +127,9 @@ export class MessagesStreamToChat extends GuardedTranslator {
         return this.#think(this.#open, block["thinking"]);
       case "redacted_thinking":
         this.#open = { kind: "redacted" };
-        return this.#prove({ type: "redacted_thinking", data: textOf(block, "data") });
+        return this.#sendThinkingBlock({ type: "redacted_thinking", data: textOf(block, "data") });
       case "tool_use":
-        this.#open = { kind: "call", call: this.#calls++, input: block["input"], told: false };
+        this.#open = { kind: "call", call: this.#calls++, input: block["input"], hasDeltas: false };
         return this.#chunk({
           tool_calls: [
             {
@@ -161,7 +161,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
         if (open.kind === "thinking") this.#think(open, textOf(delta, "thinking"));
         return;
       case "signature_delta":
-        if (open.kind === "thinking" && isSupported(open))
+        if (open.kind === "thinking" && fitsEvent(open))
           open.signature += textOf(delta, "signature");
         return;
       case "input_json_delta":
@@ -178,31 +178,34 @@ export class MessagesStreamToChat extends GuardedTranslator {
 
   #think(open: OpenThinking, thinking: unknown): void {
     if (typeof thinking !== "string" || thinking === "") return;
-    if (isSupported(open)) open.thinking += thinking;
+    if (fitsEvent(open)) open.thinking += thinking;
     this.#chunk({ reasoning_content: thinking });
   }
 
   #arguments(open: OpenBlock & { readonly kind: "call" }, text: string): void {
     if (text === "") return;
-    open.told = true;
+    open.hasDeltas = true;
     this.#chunk({ tool_calls: [{ index: open.call, function: { arguments: text } }] });
   }
 
   #stopBlock(): void {
     const open = this.#open;
     this.#open = null;
-    // A call without deltas has its whole input in its beginning, mostly none; a chat client parses
-    // what it got.
-    if (open?.kind === "call" && !open.told) this.#arguments(open, inputText(open.input ?? {}));
-    if (open?.kind !== "thinking" || open.signature === "" || !isSupported(open)) return;
-    this.#prove({ type: "thinking", thinking: open.thinking, signature: open.signature });
+    // A call without deltas has its input, usually none, in its first event. A chat client parses
+    // the arguments, so they mustn't be empty.
+    if (open?.kind === "call" && !open.hasDeltas)
+      this.#arguments(open, inputText(open.input ?? {}));
+    if (open?.kind !== "thinking" || open.signature === "" || !fitsEvent(open)) return;
+    this.#sendThinkingBlock({
+      type: "thinking",
+      thinking: open.thinking,
+      signature: open.signature,
+    });
   }
 
-  /**
-   * With its place among its like: OpenAI's SDK for Python can't put lists together without one.
-   */
-  #prove(block: JsonObject): void {
-    this.#chunk({ thinking_blocks: [Object.assign({ index: this.#proofs++ }, block)] });
+  /** The `index` is for OpenAI's Python SDK, which needs it to assemble lists. */
+  #sendThinkingBlock(block: JsonObject): void {
+    this.#chunk({ thinking_blocks: [Object.assign({ index: this.#thinkingBlocks++ }, block)] });
   }
 
   #messageDelta(value: JsonObject): void {
@@ -247,10 +250,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 }
 
-/**
- * What is too long for an event can't be sent back, and isn't kept; that it was thought has been
- * told.
- */
-function isSupported({ thinking, signature }: OpenThinking): boolean {
+/** A longer block can't be sent as one event, so it isn't kept; its text has been sent already. */
+function fitsEvent({ thinking, signature }: OpenThinking): boolean {
   return thinking.length + signature.length <= streamEventBytesMax;
 }

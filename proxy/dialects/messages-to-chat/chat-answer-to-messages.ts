@@ -1,4 +1,4 @@
-/** A whole chat completion as an answer of Anthropic messages. */
+/** Translates a complete chat completion to an Anthropic message. */
 import { isObject } from "../../../shared/assert.js";
 import { type CallPiece, type ChatPiece, chatPieces } from "../translation/chat-pieces.js";
 import { stopReason } from "../translation/stop-reasons.js";
@@ -20,20 +20,20 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
     throw new UntranslatableAnswer(
       "the provider's answer is not a chat completion: it has no message",
     );
-  const pieces = chatPieces(choice, true);
+  const pieces = chatPieces(choice, "message");
   const texts = pieces.filter((piece) => piece.kind === "text" && piece.text !== "");
   const calls = pieces.filter((piece) => piece.kind === "call");
-  const cut = choice["finish_reason"] === "length";
-  const refusal = wordsOf(pieces, "refusal") || null;
+  const isCut = choice["finish_reason"] === "length";
+  const refusal = textOf(pieces, "refusal") || null;
   return {
     id: messagesId(body["id"], context),
     type: "message",
     role: "assistant",
     model: context.model,
     content: [
-      ...thinkingBlocks(message, wordsOf(pieces, "reasoning")),
+      ...thinkingBlocks(message, textOf(pieces, "reasoning")),
       ...texts.map(({ text }) => ({ type: "text", text })),
-      ...calls.map((call, i) => toolUse(call, i, cut, context)),
+      ...calls.map((call, i) => toolUse(call, i, isCut, context)),
     ],
     stop_reason: stopReason(choice["finish_reason"], calls.length > 0, refusal !== null),
     stop_sequence: null,
@@ -42,23 +42,22 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
   };
 }
 
-/** The upstream's own id, by which it can be asked about the answer. */
+/** Keeps the upstream's own id, which helps to find the answer there. */
 export function messagesId(id: unknown, context: AnswerContext): string {
   return typeof id === "string" && id !== "" ? id : `msg_${context.requestId}`;
 }
 
-/** The place for what a model says when it refuses. */
+/** Where Anthropic has the explanation of a refusal. */
 export function stopDetails(refusal: string | null): JsonObject | null {
   return refusal === null ? null : { type: "refusal", category: null, explanation: refusal };
 }
 
-function wordsOf(pieces: readonly ChatPiece[], kind: ChatPiece["kind"]): string {
-  return pieces.reduce((words, piece) => (piece.kind === kind ? words + piece.text : words), "");
+function textOf(pieces: readonly ChatPiece[], kind: ChatPiece["kind"]): string {
+  return pieces.reduce((text, piece) => (piece.kind === kind ? text + piece.text : text), "");
 }
 
 /**
- * With signatures, which only a provider that speaks for Anthropic's models gives, or as plain
- * thoughts without.
+ * Signed blocks from a provider that serves Anthropic's models; otherwise one without a signature.
  */
 function thinkingBlocks(message: JsonObject, thoughts: string): readonly JsonObject[] {
   const signed = message["thinking_blocks"];
@@ -67,11 +66,16 @@ function thinkingBlocks(message: JsonObject, thoughts: string): readonly JsonObj
 }
 
 /**
- * A call that the limit of tokens cut has no input yet; Anthropic gives such a block too, and
- * `max_tokens` says not to run it.
+ * A call that was cut off by the token limit gets an empty input. Anthropic does the same, and the
+ * stop reason `max_tokens` tells the client not to run it.
  */
-function toolUse(call: CallPiece, index: number, cut: boolean, context: AnswerContext): JsonObject {
-  const input = readToolInput(call.text) ?? (cut ? {} : null);
+function toolUse(
+  call: CallPiece,
+  index: number,
+  isCut: boolean,
+  context: AnswerContext,
+): JsonObject {
+  const input = readToolInput(call.text) ?? (isCut ? {} : null);
   if (input === null)
     throw new UntranslatableAnswer(
       "the provider's answer calls a tool with arguments that are not a JSON object",
@@ -79,7 +83,7 @@ function toolUse(call: CallPiece, index: number, cut: boolean, context: AnswerCo
   return { type: "tool_use", id: toolUseId(call, index, context), name: toolName(call), input };
 }
 
-/** Some providers give none; the client needs one to tell the results apart. */
+/** Some providers send no id, but the client needs one to match the results. */
 export function toolUseId({ clientId }: CallPiece, index: number, context: AnswerContext): string {
   return clientId ?? `toolu_${context.requestId}_${index}`;
 }

@@ -1,8 +1,8 @@
 /**
- * A stream of chat completion chunks as a stream of Anthropic messages.
+ * Translates a stream of chat completion chunks to Anthropic's stream of events.
  *
- * A chunk's delta has a field for each kind of content; Anthropic gives one block after the other.
- * So a block is opened when its first delta comes and closed when another kind, or another call,
+ * A chunk's delta has a field for each kind of content; Anthropic streams one block after the
+ * other. So a block is opened at its first delta, and closed when another kind, or another call,
  * begins.
  */
 import { isAbsent, isObject } from "../../../shared/assert.js";
@@ -13,7 +13,7 @@ import { type CallPiece, chatPieces } from "../translation/chat-pieces.js";
 import { messagesErrorEvent } from "../translation/error-events.js";
 import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
 import { stopReason } from "../translation/stop-reasons.js";
-import { isProof, isThinkingBlock } from "../translation/thinking-blocks.js";
+import { isRequiredBack, isThinkingBlock } from "../translation/thinking-blocks.js";
 import { messagesUsage } from "../translation/translate-usage.js";
 import {
   type AnswerContext,
@@ -26,8 +26,10 @@ type OpenBlock =
   | { readonly kind: "text" }
   | { readonly kind: "thinking" }
   | {
-      readonly kind: "call" /** Its place among the calls, and its id, as the provider gave them. */;
-      readonly place: number | null;
+      readonly kind: "call";
+      /** As the provider sent it. */
+      readonly index: number | null;
+      /** As the provider sent it. */
       readonly id: string | null;
     };
 
@@ -35,10 +37,10 @@ export class ChatStreamToMessages extends GuardedTranslator {
   readonly #context: AnswerContext;
   #begun = false;
   #open: OpenBlock | null = null;
-  /** Blocks that were opened. */
+  /** How many blocks were opened. */
   #blocks = 0;
   #calls = 0;
-  /** Places and ids of the calls so far, as the provider gave them. */
+  /** Indexes and ids of the calls so far, as the provider sent them. */
   readonly #known = new Set<number | string | null>();
   #refusal = "";
   #usage: unknown = null;
@@ -60,7 +62,7 @@ export class ChatStreamToMessages extends GuardedTranslator {
     else this.#chunk(data);
   }
 
-  /** Some providers leave `[DONE]` out. */
+  /** Some providers omit `[DONE]`. */
   protected override ended(): void {
     if (isAbsent(this.#finish))
       throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
@@ -72,7 +74,7 @@ export class ChatStreamToMessages extends GuardedTranslator {
     if (errorBody(chunk) !== null) return this.fail(data, chunk);
     this.#usage = mergeUsage(this.#usage, findUsage(chunk));
     this.#tier = chunk["service_tier"] ?? this.#tier;
-    // A chunk without choices tells usage, or what a filter saw.
+    // A chunk without choices reports usage, or the findings of a content filter.
     const choice: unknown = Array.isArray(chunk["choices"]) ? chunk["choices"][0] : undefined;
     if (!isObject(choice)) return;
     if (!this.#begun) this.#begin(chunk);
@@ -80,7 +82,7 @@ export class ChatStreamToMessages extends GuardedTranslator {
     this.#finish = choice["finish_reason"] ?? this.#finish;
   }
 
-  /** What the input was is told at the end, when it is known. */
+  /** The usage is repeated at the end, when the input tokens are known. */
   #begin(chunk: JsonObject): void {
     this.#begun = true;
     this.#emit("message_start", {
@@ -99,14 +101,13 @@ export class ChatStreamToMessages extends GuardedTranslator {
   }
 
   #delta(choice: JsonObject): void {
-    const pieces = chatPieces(choice, false);
+    const pieces = chatPieces(choice, "delta");
     for (const piece of pieces) if (piece.kind === "reasoning") this.#think(piece.text);
-    const proofs = isObject(choice["delta"]) ? choice["delta"]["thinking_blocks"] : null;
-    if (Array.isArray(proofs))
-      proofs
-        .filter(isThinkingBlock)
-        .filter(isProof)
-        .forEach((block) => this.#proof(block));
+    const signed = isObject(choice["delta"]) ? choice["delta"]["thinking_blocks"] : null;
+    if (Array.isArray(signed))
+      for (const block of signed.filter(isThinkingBlock)) {
+        if (isRequiredBack(block)) this.#signedThinking(block);
+      }
     for (const piece of pieces) {
       if (piece.kind === "text") this.#text(piece.text);
       else if (piece.kind === "refusal" && this.#refusal.length <= streamEventBytesMax)
@@ -127,8 +128,8 @@ export class ChatStreamToMessages extends GuardedTranslator {
     this.#blockDelta({ type: "text_delta", text });
   }
 
-  /** The signature of the thoughts that have just passed, or thoughts that nobody may read. */
-  #proof(block: JsonObject): void {
+  /** The signature of the thinking block that is open, or an encrypted block. */
+  #signedThinking(block: JsonObject): void {
     if (block["type"] === "redacted_thinking") {
       this.#openBlock({ kind: "thinking" }, { type: "redacted_thinking", data: block["data"] });
       return this.#closeBlock();
@@ -143,10 +144,10 @@ export class ChatStreamToMessages extends GuardedTranslator {
   }
 
   #call(piece: CallPiece): void {
-    if (this.#isAnother(piece)) {
+    if (this.#beginsCall(piece)) {
       this.#known.add(piece.index).add(piece.id);
       this.#openBlock(
-        { kind: "call", place: piece.index, id: piece.id },
+        { kind: "call", index: piece.index, id: piece.id },
         {
           type: "tool_use",
           id: toolUseId(piece, this.#calls, this.#context),
@@ -161,12 +162,12 @@ export class ChatStreamToMessages extends GuardedTranslator {
 
   /**
    * Whether a piece begins a call. Some providers give all calls one index, or none, and only the
-   * ids differ; some repeat the id, or make a new one for each piece of a call, but say the name
+   * ids differ; some repeat the id, or make a new one for each piece of a call, but send the name
    * once.
    */
-  #isAnother({ index, id, name }: CallPiece): boolean {
+  #beginsCall({ index, id, name }: CallPiece): boolean {
     const open = this.#open;
-    if (open?.kind === "call" && (index === null || index === open.place))
+    if (open?.kind === "call" && (index === null || index === open.index))
       return id !== null && id !== open.id && name !== null;
     const known = id ?? index;
     if (known !== null && this.#known.has(known))
@@ -192,9 +193,7 @@ export class ChatStreamToMessages extends GuardedTranslator {
     this.#emit("content_block_stop", { index: this.#blocks - 1 });
   }
 
-  /**
-   * Usage comes in a chunk of its own behind the last, so an answer is over only with its stream.
-   */
+  /** Usage arrives in a chunk after the finish reason, so the answer ends with the stream. */
   #end(): void {
     if (!this.#begun)
       throw new UntranslatableAnswer("the provider's stream ended without an answer");

@@ -1,4 +1,4 @@
-/** Anthropic's content blocks as the content of chat messages. */
+/** Translates Anthropic's content blocks to the content of chat messages. */
 import { isAbsent } from "../../../shared/assert.js";
 import { namelessPdf, namelessText, writeDataUrl } from "../translation/data-url.js";
 import type { FieldTable } from "../translation/field-table.js";
@@ -10,7 +10,7 @@ import {
   messagesTextFields,
 } from "./messages-request-fields.js";
 
-const blocks: ReadonlyMap<
+const translations: ReadonlyMap<
   unknown,
   {
     readonly fields: FieldTable;
@@ -22,10 +22,7 @@ const blocks: ReadonlyMap<
   ["document", { fields: messagesDocumentFields, part: filePart }],
 ]);
 
-/**
- * What may stand where, for the messages; only in the user's turns and in results it is more than
- * text that becomes a part.
- */
+/** The blocks that are allowed in each place, for error messages. */
 const supported = {
   user: "text, image, document or tool_result",
   result: "text, image or document",
@@ -33,7 +30,7 @@ const supported = {
   system: "text",
 } as const;
 
-/** One block as a part. A block of another type gives an empty text, and a refusal. */
+/** One block as a part. A block of any other type is refused, and becomes an empty text. */
 export function messagesBlockToChat(
   block: JsonObject,
   where: keyof typeof supported,
@@ -41,7 +38,7 @@ export function messagesBlockToChat(
   reader: RequestReader,
 ): JsonObject {
   const textOnly = where === "assistant" || where === "system";
-  const known = textOnly && block["type"] !== "text" ? undefined : blocks.get(block["type"]);
+  const known = textOnly && block["type"] !== "text" ? undefined : translations.get(block["type"]);
   if (known === undefined) {
     reader.unsupported(
       `${at}.type`,
@@ -54,23 +51,23 @@ export function messagesBlockToChat(
   return known.part(block, at, reader);
 }
 
-/** A single text stands alone, as most clients write it and some providers want it. */
+/** A single text becomes a string, as most clients write it and some providers require it. */
 export function chatContent(parts: readonly JsonObject[]): string | readonly JsonObject[] {
   const [first] = parts;
   if (first === undefined) return "";
   return parts.length === 1 && first["type"] === "text" ? (first["text"] as string) : parts;
 }
 
-/** Content that holds nothing but texts. */
+/** Content that may only hold text. */
 export function messagesTextsToChat(
   content: unknown,
   at: string,
   reader: RequestReader,
 ): string | readonly JsonObject[] {
-  const given = reader.content(content, at);
-  if (typeof given === "string") return given;
+  const blocks = reader.content(content, at);
+  if (typeof blocks === "string") return blocks;
   return chatContent(
-    given.map((block, i) =>
+    blocks.map((block, i) =>
       messagesBlockToChat(reader.object(block, `${at}[${i}]`), "system", `${at}[${i}]`, reader),
     ),
   );
@@ -91,7 +88,7 @@ function imagePart(block: JsonObject, at: string, reader: RequestReader): JsonOb
     case "base64":
       return { type: "image_url", image_url: { url: base64Url(source, `${at}.source`, reader) } };
     default:
-      return notHeld(`${at}.source.type`, "must be base64 or url", reader);
+      return unsupportedSource(`${at}.source.type`, "must be base64 or url", reader);
   }
 }
 
@@ -120,7 +117,7 @@ function filePart(block: JsonObject, at: string, reader: RequestReader): JsonObj
       };
     }
     default:
-      return notHeld(`${at}.source.type`, "must be base64 or text", reader);
+      return unsupportedSource(`${at}.source.type`, "must be base64 or text", reader);
   }
 }
 
@@ -131,7 +128,7 @@ function base64Url(source: JsonObject, at: string, reader: RequestReader): strin
   });
 }
 
-function notHeld(param: string, must: string, reader: RequestReader): JsonObject {
+function unsupportedSource(param: string, must: string, reader: RequestReader): JsonObject {
   reader.unsupported(
     param,
     must,

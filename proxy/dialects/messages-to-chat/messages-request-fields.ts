@@ -1,6 +1,7 @@
 /**
  * The fields of a request for Anthropic messages, and what becomes of each when the model's
- * provider speaks chat completions. The shapes are those of the Anthropic API in November 2026.
+ * provider speaks chat completions, as of the Anthropic API in November 2026. docs/dialects.md has
+ * the same tables.
  */
 import { isObject } from "../../../shared/assert.js";
 import {
@@ -14,7 +15,7 @@ import {
 
 const isFalse = (value: unknown): boolean => value === false;
 const cacheHint = leftOut("a hint for Anthropic's cache, which changes no answer");
-const atAnthropic = refused("which has no such setting");
+const noSuchSetting = refused("which has no such setting");
 
 export const messagesRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
@@ -51,10 +52,10 @@ export const messagesRequestFields: FieldTable = fieldTable({
     "must only clear thinking",
     clearsThinkingOnly,
   ),
-  top_k: refused("which has no such setting"),
+  top_k: noSuchSetting,
   speed: refused("which has no such setting", "must be standard", (value) => value === "standard"),
-  inference_geo: atAnthropic,
-  container: atAnthropic,
+  inference_geo: noSuchSetting,
+  container: noSuchSetting,
   mcp_servers: refused("which can't call MCP servers", "must be empty", isEmptyList),
 });
 
@@ -79,7 +80,7 @@ export const messagesImageFields: FieldTable = fieldTable({
   type: mapped("`image_url`"),
   source: mapped("`url`: `base64` → a `data:` URL, `url` unchanged; `file` is refused"),
   cache_control: cacheHint,
-  transformations: refused("which has no such setting"),
+  transformations: noSuchSetting,
 });
 
 export const messagesDocumentFields: FieldTable = fieldTable({
@@ -152,7 +153,7 @@ export const messagesToolDefinitionFields: FieldTable = fieldTable({
   ),
 });
 
-/** Agents send this with each request; a chat provider is told no signed thinking anyway. */
+/** Agents send this with each request; signed thinking isn't sent to chat providers anyway. */
 function clearsThinkingOnly(value: unknown): boolean {
   const edits = isObject(value) ? (value["edits"] ?? []) : null;
   return (

@@ -1,6 +1,6 @@
 /**
- * A request for Anthropic messages as one for a chat completion. What becomes of each field stands
- * in `messages-request-fields.ts`.
+ * Translates a request for Anthropic messages to a chat request. `messages-request-fields.ts` lists
+ * what becomes of each field.
  */
 import { isAbsent } from "../../../shared/assert.js";
 import { RequestReader } from "../translation/request-reader.js";
@@ -70,24 +70,24 @@ const efforts: ReadonlyMap<string, string> = new Map(
 const thinkingTypes: ReadonlyMap<string, string> = new Map(
   ["adaptive", "disabled", "enabled"].map((type) => [type, type]),
 );
-/** Up to this budget of tokens; above the last it is `high`. */
+/** The efforts for token budgets up to these; above the last it is `high`. */
 const effortsByBudget = [
   [4096, "low"],
   [16_384, "medium"],
 ] as const;
 
-/** A budget of tokens can't be said, but the effort that it means can. */
+/** Chat completions have no token budget, so it becomes an effort. */
 function reasoningEffort(
   thinking: unknown,
   effort: unknown,
   reader: RequestReader,
 ): string | undefined {
-  const said = reader.enumValue(effort, efforts, "output_config.effort");
-  if (isAbsent(thinking)) return said;
+  const givenEffort = reader.enumValue(effort, efforts, "output_config.effort");
+  if (isAbsent(thinking)) return givenEffort;
   const config = reader.object(thinking, "thinking");
   const type = reader.enumValue(config["type"], thinkingTypes, "thinking.type");
   if (type === "disabled") {
-    if (said !== undefined)
+    if (givenEffort !== undefined)
       reader.unsupported(
         "output_config.effort",
         "must be left out when thinking is disabled",
@@ -95,7 +95,7 @@ function reasoningEffort(
       );
     return "none";
   }
-  if (type !== "enabled" || said !== undefined) return said;
+  if (type !== "enabled" || givenEffort !== undefined) return givenEffort;
   const budget = reader.count(config["budget_tokens"], "thinking.budget_tokens");
   return effortsByBudget.find(([most]) => budget <= most)?.[1] ?? "high";
 }
@@ -111,7 +111,7 @@ function responseFormat(
   if (isAbsent(value)) return undefined;
   const format = reader.object(value, param);
   if (format["type"] !== "json_schema") reader.refuse(`${param}.type`, "must be json_schema");
-  // The name is a label that OpenAI requires. Anthropic always enforces the schema.
+  // OpenAI requires a name. Anthropic always enforces the schema.
   return {
     type: "json_schema",
     json_schema: {
@@ -122,7 +122,7 @@ function responseFormat(
   };
 }
 
-/** The longest that OpenAI takes. */
+/** The longest that OpenAI accepts. */
 const userCharsMax = 64;
 
 function user(value: unknown, reader: RequestReader): string | undefined {

@@ -1,4 +1,4 @@
-/** The tools of an Anthropic request, and the choice among them, as a chat completion's. */
+/** Translates the tools of an Anthropic request, and its tool choice, to a chat request's. */
 import { isAbsent } from "../../../shared/assert.js";
 import type { RequestReader } from "../translation/request-reader.js";
 import type { JsonObject } from "../translation/translation.js";
@@ -27,20 +27,20 @@ function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
   return { type: "function", function: called };
 }
 
-/** `choice`: undefined when it is the provider's own default. */
+/** Undefined: the provider's default. */
 export interface ChatToolChoice {
   readonly choice: string | JsonObject | undefined;
   readonly parallel: false | undefined;
 }
 
-const words: ReadonlyMap<string, string | undefined> = new Map([
+const choices: ReadonlyMap<string, string | undefined> = new Map([
   ["auto", "auto"],
   ["none", "none"],
   ["any", "required"],
   ["tool", undefined],
 ]);
 
-/** Without tools there is nothing to choose, and OpenAI refuses a choice. */
+/** Undefined without tools, because OpenAI then refuses a choice. */
 export function messagesToolChoiceToChat(
   value: unknown,
   hasTools: boolean,
@@ -48,19 +48,19 @@ export function messagesToolChoiceToChat(
 ): ChatToolChoice {
   if (isAbsent(value)) return { choice: undefined, parallel: undefined };
   const given = reader.object(value, "tool_choice");
-  const word = reader.enumValue(
+  const simpleChoice = reader.enumValue(
     reader.text(given["type"], "tool_choice.type"),
-    words,
+    choices,
     "tool_choice.type",
   );
-  const serial =
+  const isSerial =
     reader.flag(given["disable_parallel_tool_use"], "tool_choice.disable_parallel_tool_use") ===
     true;
-  if (!hasTools && (word === "auto" || word === "none"))
+  if (!hasTools && (simpleChoice === "auto" || simpleChoice === "none"))
     return { choice: undefined, parallel: undefined };
   const choice =
     given["type"] === "tool"
       ? { type: "function", function: { name: reader.name(given["name"], "tool_choice.name") } }
-      : word;
-  return { choice, parallel: serial && word !== "none" ? false : undefined };
+      : simpleChoice;
+  return { choice, parallel: isSerial && simpleChoice !== "none" ? false : undefined };
 }

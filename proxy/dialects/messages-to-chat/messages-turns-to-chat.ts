@@ -1,6 +1,6 @@
 /**
- * The system prompt and the turns of an Anthropic request as chat messages. A turn of the user
- * becomes a message of the role `tool` for each result of a tool, and one of the user for the rest.
+ * Translates the system prompt and the turns of an Anthropic request to chat messages. A user turn
+ * becomes one message of the role `tool` for each tool result, and a user message for the rest.
  */
 import { isAbsent } from "../../../shared/assert.js";
 import { writeExactly } from "../../body/exact-json.js";
@@ -27,23 +27,26 @@ export function messagesTurnsToChat(
   const messages: JsonObject[] = [];
   if (!isAbsent(body["system"])) addSystem(messages, body["system"], "system", reader);
   const turns = reader.list(body["messages"], "messages");
-  turns.forEach((item, i) => {
+  for (const [i, item] of turns.entries()) {
     const at = `messages[${i}]`;
     const turn = reader.object(item, at);
     reader.fields(turn, messagesTurnFields, `${at}.`);
     switch (turn["role"]) {
       case "user":
-        return addUser(messages, turn["content"], `${at}.content`, reader);
+        addUser(messages, turn["content"], `${at}.content`, reader);
+        break;
       case "assistant":
         if (i === turns.length - 1)
           reader.unsupported(at, "must not be an assistant message", "which can't continue one");
-        return addAssistant(messages, turn["content"], `${at}.content`, reader);
+        addAssistant(messages, turn["content"], `${at}.content`, reader);
+        break;
       case "system":
-        return addSystem(messages, turn["content"], `${at}.content`, reader);
+        addSystem(messages, turn["content"], `${at}.content`, reader);
+        break;
       default:
-        return reader.refuse(`${at}.role`, "must be one of user, assistant, system");
+        reader.refuse(`${at}.role`, "must be one of user, assistant, system");
     }
-  });
+  }
   if (turns.length === 0) reader.refuse("messages", "must hold at least one message");
   return messages;
 }
@@ -54,8 +57,8 @@ function addSystem(
   at: string,
   reader: RequestReader,
 ): void {
-  const said = messagesTextsToChat(content, at, reader);
-  if (said !== "") messages.push({ role: "system", content: said });
+  const text = messagesTextsToChat(content, at, reader);
+  if (text !== "") messages.push({ role: "system", content: text });
 }
 
 function addUser(
@@ -64,18 +67,18 @@ function addUser(
   at: string,
   reader: RequestReader,
 ): void {
-  const given = reader.content(content, at);
-  if (typeof given === "string") return void messages.push({ role: "user", content: given });
+  const blocks = reader.content(content, at);
+  if (typeof blocks === "string") return void messages.push({ role: "user", content: blocks });
   const results: JsonObject[] = [];
   const attached: JsonObject[] = [];
   const parts: JsonObject[] = [];
-  given.forEach((item, i) => {
+  for (const [i, item] of blocks.entries()) {
     const block = reader.object(item, `${at}[${i}]`);
     if (block["type"] === "tool_result")
       results.push(toolMessage(block, `${at}[${i}]`, attached, reader));
     else parts.push(messagesBlockToChat(block, "user", `${at}[${i}]`, reader));
-  });
-  // A call must be followed by its results at once.
+  }
+  // The results must follow their calls directly.
   messages.push(...results);
   parts.unshift(...attached);
   if (parts.length > 0) messages.push({ role: "user", content: chatContent(parts) });
@@ -98,14 +101,14 @@ function toolMessage(
 }
 
 function resultParts(content: unknown, at: string, reader: RequestReader): JsonObject[] {
-  const given = isAbsent(content) ? "" : reader.content(content, at);
-  if (typeof given === "string") return given === "" ? [] : [{ type: "text", text: given }];
-  return given.map((item, i) =>
+  const blocks = isAbsent(content) ? "" : reader.content(content, at);
+  if (typeof blocks === "string") return blocks === "" ? [] : [{ type: "text", text: blocks }];
+  return blocks.map((item, i) =>
     messagesBlockToChat(reader.object(item, `${at}[${i}]`), "result", `${at}[${i}]`, reader),
   );
 }
 
-/** Chat completions have no flag for a failed tool: the text has to say it. */
+/** Chat completions have no flag for a failed tool, so the text gets a prefix. */
 function asError(content: string | readonly JsonObject[]): string | readonly JsonObject[] {
   if (typeof content !== "string") return [{ type: "text", text: "Error: " }, ...content];
   return /^\s*error/i.test(content) ? content : `Error: ${content}`;
@@ -117,28 +120,28 @@ function addAssistant(
   at: string,
   reader: RequestReader,
 ): void {
-  const given = reader.content(content, at);
-  if (typeof given === "string") return void messages.push({ role: "assistant", content: given });
+  const blocks = reader.content(content, at);
+  if (typeof blocks === "string") return void messages.push({ role: "assistant", content: blocks });
   const thinking: string[] = [];
   const parts: JsonObject[] = [];
   const calls: JsonObject[] = [];
-  given.forEach((item, i) => {
-    const block = reader.object(item, `${at}[${i}]`);
+  for (const [i, item] of blocks.entries()) {
     const blockAt = `${at}[${i}]`;
+    const block = reader.object(item, blockAt);
     switch (block["type"]) {
       case "thinking":
-      case "redacted_thinking": {
+      case "redacted_thinking":
         reader.fields(block, messagesThinkingFields, `${blockAt}.`);
         if (block["type"] === "thinking" && !block["signature"])
           thinking.push(reader.text(block["thinking"], `${blockAt}.thinking`));
-        return;
-      }
+        break;
       case "tool_use":
-        return void calls.push(toolCall(block, blockAt, reader));
+        calls.push(toolCall(block, blockAt, reader));
+        break;
       default:
-        return void parts.push(messagesBlockToChat(block, "assistant", blockAt, reader));
+        parts.push(messagesBlockToChat(block, "assistant", blockAt, reader));
     }
-  });
+  }
   if (parts.length === 0 && calls.length === 0 && thinking.length === 0) return;
   const message: Record<string, unknown> = {
     role: "assistant",

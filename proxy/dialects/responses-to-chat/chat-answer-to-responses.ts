@@ -1,4 +1,4 @@
-/** A complete chat completion as a response. */
+/** Translates a complete chat completion to a response. */
 import { isObject } from "../../../shared/assert.js";
 import { errorBody } from "../../body/error-body.js";
 import { findUsage } from "../../usage/find-usage.js";
@@ -23,7 +23,7 @@ export function chatAnswerToResponses(body: JsonObject, context: AnswerContext):
     if (error !== null) return builder.end({ status: "failed", error: responseError(error) });
     throw new UntranslatableAnswer("the provider's answer has no choices");
   }
-  for (const piece of chatPieces(choice, true)) builder.add(piece);
+  for (const piece of chatPieces(choice, "message")) builder.add(piece);
   return builder.end(readEnding(choice["finish_reason"], choice));
 }
 

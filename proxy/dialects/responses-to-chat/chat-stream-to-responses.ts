@@ -1,9 +1,9 @@
-/** A stream of chat completion chunks as a response's stream of events. */
-import { isObject } from "../../../shared/assert.js";
+/** Translates a stream of chat completion chunks to a response's stream of events. */
 import { errorBody } from "../../body/error-body.js";
-import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
+import { writeExactly } from "../../body/exact-json.js";
 import { findUsage } from "../../usage/find-usage.js";
 import { chatPieces } from "../translation/chat-pieces.js";
+import { parseEventData } from "../translation/guarded-translator.js";
 import {
   type AnswerContext,
   type ClientEvent,
@@ -69,11 +69,7 @@ export class ChatStreamToResponses implements EventTranslator {
 
   #read(data: string): void {
     if (data === "[DONE]") return this.#end(this.#ending ?? { status: "completed" });
-    const chunk = parseBodyExactly(data);
-    if (!isObject(chunk))
-      throw new UntranslatableAnswer(
-        "the provider's stream has an event that is not a JSON object",
-      );
+    const chunk = parseEventData(data);
     const error = errorBody(chunk);
     if (error !== null) return this.#fail(error);
     this.#builder.noteUsage(findUsage(chunk), chunk["service_tier"]);
@@ -81,7 +77,7 @@ export class ChatStreamToResponses implements EventTranslator {
     const choice = firstChoice(chunk);
     if (choice === null) return;
     this.#begin();
-    for (const piece of chatPieces(choice, false)) this.#builder.add(piece);
+    for (const piece of chatPieces(choice, "delta")) this.#builder.add(piece);
     const reason = choice["finish_reason"];
     if (typeof reason === "string" && reason !== "") this.#ending = readEnding(reason, choice);
   }

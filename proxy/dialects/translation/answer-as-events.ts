@@ -1,13 +1,12 @@
 /**
- * A whole answer as the stream that would have said the same, in the provider's own dialect: what a
- * provider that doesn't stream gives then goes the way of every stream. Answers have been checked
- * by their translation before.
+ * A complete answer as a stream of the same dialect, for providers that don't stream: the events
+ * then take the same path as any stream's. The answer has already been checked by its translation.
  */
 import { isObject } from "../../../shared/assert.js";
 import { writeExactly } from "../../body/exact-json.js";
 import type { ClientEvent, JsonObject } from "./translation.js";
 
-/** A chat completion: one chunk with everything, and the end. */
+/** One chunk with everything, then `[DONE]`. */
 export function chatAnswerAsEvents(body: JsonObject): readonly ClientEvent[] {
   const choices = Array.isArray(body["choices"]) ? body["choices"].map(choiceAsDelta) : [];
   return [
@@ -21,7 +20,7 @@ function choiceAsDelta(choice: unknown): unknown {
   const { message, ...rest } = choice;
   if (!isObject(message) || !Array.isArray(message["tool_calls"]))
     return { ...rest, delta: message };
-  // In a message their order tells them apart, in a delta their index.
+  // Calls are distinguished by their order in a message, but by their index in a delta.
   return {
     ...rest,
     delta: {
@@ -33,7 +32,7 @@ function choiceAsDelta(choice: unknown): unknown {
   };
 }
 
-/** An answer of Anthropic messages: each block whole in its beginning. */
+/** Each block is complete in its `content_block_start`. */
 export function messagesAnswerAsEvents(body: JsonObject): readonly ClientEvent[] {
   const { content, stop_reason, stop_sequence, stop_details, usage } = body;
   const blocks = Array.isArray(content)

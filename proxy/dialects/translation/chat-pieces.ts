@@ -1,5 +1,6 @@
 /**
- * What a chat completion says, piece by piece: of a whole message and of a stream's delta alike.
+ * The content of a chat completion as a list of pieces, the same for a complete message and for a
+ * stream's delta.
  */
 import { isAbsent, isCount, isObject } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
@@ -17,16 +18,14 @@ export interface Logprob {
 
 export interface CallPiece {
   readonly kind: "call";
-  /** Which call it belongs to; null when the provider doesn't say. */
+  /** The index of its call; null when the provider gives none. */
   readonly index: number | null;
   readonly id: string | null;
-  /**
-   * What its client is to send back: the id, and with it what the provider wants back beside it.
-   */
+  /** The id for the client, which includes a signature that the provider requires back. */
   readonly clientId: string | null;
   readonly name: string | null;
   readonly custom: boolean;
-  /** A part of the arguments, or of a custom tool's input. */
+  /** A piece of the arguments, or of a custom tool's input. */
   readonly text: string;
 }
 
@@ -37,32 +36,32 @@ export type ChatPiece =
   | CallPiece;
 
 /**
- * The pieces of a choice's `message` (`whole`) or `delta`, in the order in which a model says them:
- * its reasoning, text, refusal, calls. Throws UntranslatableAnswer when a field isn't what it must
- * be.
+ * The pieces of a choice's message or delta, in the order in which models produce them: reasoning,
+ * text, refusal, calls. Throws UntranslatableAnswer when a field has the wrong type.
  */
-export function chatPieces(choice: JsonObject, whole: boolean): ChatPiece[] {
-  const name = whole ? "message" : "delta";
-  const said = choice[name];
-  if (isAbsent(said) && !whole) return [];
-  if (!isObject(said)) throw new UntranslatableAnswer(`the answer's ${name} is not an object`);
+export function chatPieces(choice: JsonObject, name: "message" | "delta"): ChatPiece[] {
+  const message = choice[name];
+  const isComplete = name === "message";
+  if (isAbsent(message) && !isComplete) return [];
+  if (!isObject(message)) throw new UntranslatableAnswer(`the answer's ${name} is not an object`);
   const pieces: ChatPiece[] = [];
-  // DeepSeek's name for it, then OpenRouter's; who sends both says the same twice.
+  // DeepSeek's name for it, then OpenRouter's; providers that send both send the same text.
   const reasoning =
-    textOf(said["reasoning_content"], "reasoning_content") ||
-    textOf(said["reasoning"], "reasoning");
+    textOf(message["reasoning_content"], "reasoning_content") ||
+    textOf(message["reasoning"], "reasoning");
   addReasoning(pieces, reasoning);
-  addContent(pieces, said["content"], logprobsOf(choice["logprobs"]));
-  const refusal = textOf(said["refusal"], "refusal");
+  addContent(pieces, message["content"], logprobsOf(choice["logprobs"]));
+  const refusal = textOf(message["refusal"], "refusal");
   if (refusal !== "") pieces.push({ kind: "refusal", text: refusal });
-  const calls = said["tool_calls"];
+  const calls = message["tool_calls"];
   if (isAbsent(calls)) return pieces;
   if (!Array.isArray(calls))
     throw new UntranslatableAnswer("the answer's tool_calls are not an array");
   for (let i = 0; i < calls.length; i++) {
-    const piece = callPiece(calls[i], whole ? i : null);
-    // Some providers end a call with a piece of nothing, when something else has followed already.
-    if (whole || piece.id !== null || piece.name !== null || piece.text !== "") pieces.push(piece);
+    const piece = callPiece(calls[i], isComplete ? i : null);
+    // Some providers end a call with an empty piece, after other content has already followed.
+    if (isComplete || piece.id !== null || piece.name !== null || piece.text !== "")
+      pieces.push(piece);
   }
   return pieces;
 }
@@ -79,8 +78,8 @@ function textOf(value: unknown, name: string): string {
 }
 
 /**
- * A text, or, of Mistral's reasoning models, a list of parts. A token's log probability may come
- * without a whole character.
+ * A string or, from Mistral's reasoning models, a list of parts. Log probabilities may arrive
+ * without text, because a token can be less than a character.
  */
 function addContent(pieces: ChatPiece[], content: unknown, logprobs: readonly Logprob[]): void {
   if (!Array.isArray(content)) {
@@ -112,7 +111,7 @@ function callPiece(call: unknown, position: number | null): CallPiece {
     throw new UntranslatableAnswer("a tool call's function is not an object");
   const fields: JsonObject = isObject(inner) ? inner : {};
   const id = textOf(call["id"], "id of a tool call");
-  const given = fields[custom ? "input" : "arguments"];
+  const input = fields[custom ? "input" : "arguments"];
   return {
     kind: "call",
     index: position ?? (isCount(call["index"]) ? call["index"] : null),
@@ -120,8 +119,8 @@ function callPiece(call: unknown, position: number | null): CallPiece {
     clientId: signedId(id, call) || null,
     name: textOf(fields["name"], "name of a tool call") || null,
     custom,
-    // Some providers forget that arguments are JSON within a text.
-    text: isObject(given) ? jsonOf(given) : textOf(given, "arguments of a tool call"),
+    // Some providers send the arguments as an object instead of as JSON in a string.
+    text: isObject(input) ? jsonOf(input) : textOf(input, "arguments of a tool call"),
   };
 }
 
@@ -131,7 +130,7 @@ function jsonOf(value: JsonObject): string {
   return writeExactly(value);
 }
 
-/** Those of the text. What isn't one is left out: they are for looking at. */
+/** Of the text. Invalid ones are left out: they are only informative. */
 function logprobsOf(logprobs: unknown): readonly Logprob[] {
   const content = isObject(logprobs) ? logprobs["content"] : null;
   return Array.isArray(content) && content.length > 0

@@ -1,4 +1,4 @@
-/** `data:` URLs with base64, in which chat completions carry pictures and files. */
+/** `data:` URLs with base64, in which chat completions carry images and files. */
 
 export interface DataUrl {
   /** In lower case, without parameters. */
@@ -6,10 +6,7 @@ export interface DataUrl {
   readonly base64: string;
 }
 
-/**
- * Null for anything but a `data:` URL in base64. Whether the base64 is any good is for the provider
- * to say.
- */
+/** Null for anything but a `data:` URL in base64. The provider checks the base64 itself. */
 export function readDataUrl(url: string): DataUrl | null {
   const comma = url.indexOf(",");
   if (comma === -1 || url.slice(0, 5).toLowerCase() !== "data:") return null;
@@ -27,6 +24,6 @@ export function isWebUrl(url: string): boolean {
   return /^https?:\/\//i.test(url);
 }
 
-/** What a document without a title is called: chat completions require a name. */
+/** The names of documents without a title: chat completions require one. */
 export const namelessPdf = "document.pdf";
 export const namelessText = "document.txt";

@@ -1,6 +1,6 @@
 /**
- * Errors within a stream, in the shape of the client's dialect: after the status has gone out, an
- * event is all there is.
+ * Errors inside a stream, in the format of the client's dialect: once the status has been sent,
+ * only an event can report an error.
  */
 import { isObject } from "../../../shared/assert.js";
 import type { ErrorType } from "../../../shared/error-code.js";
@@ -15,8 +15,8 @@ export interface StreamError {
 }
 
 /**
- * The words for errors that stand in Anthropic's and OpenAI's streams, where no status says more.
- * What isn't here is `provider_error`.
+ * Maps the error types and codes in the streams of Anthropic and OpenAI, which have no status. Any
+ * other error is a `provider_error`.
  */
 const typesOfUpstream: ReadonlyMap<unknown, ErrorType> = new Map([
   ["invalid_request_error", "invalid_request_error"],
@@ -30,20 +30,20 @@ const typesOfUpstream: ReadonlyMap<unknown, ErrorType> = new Map([
   ["insufficient_quota", "rate_limit_error"],
 ]);
 
-/** What an upstream's error event says; never fails. */
+/** Reads the provider's error event. Never throws. */
 export function readStreamError(data: string, value: unknown): StreamError {
   const { type, message, code } = mapUpstreamError("the provider", 200, Buffer.from(data));
-  const said = (isObject(value) ? errorBody(value) : null) ?? {};
-  const word = typesOfUpstream.get(said["type"]) ?? typesOfUpstream.get(said["code"]);
-  return { type: word ?? type, message, code };
+  const error = (isObject(value) ? errorBody(value) : null) ?? {};
+  const mapped = typesOfUpstream.get(error["type"]) ?? typesOfUpstream.get(error["code"]);
+  return { type: mapped ?? type, message, code };
 }
 
-/** The shape that OpenAI's SDKs look for in a chunk. */
+/** A chunk with the error object that OpenAI's SDKs look for. */
 export function chatErrorEvent({ type, message, code }: StreamError): ClientEvent {
   return { event: null, data: JSON.stringify({ error: { type, message, code, param: null } }) };
 }
 
-/** Anthropic has our names, and one for what is the server's fault. */
+/** Anthropic has the same types, with `api_error` for all errors of the server. */
 export function messagesErrorEvent({ type, message }: StreamError): ClientEvent {
   const named = type === "provider_error" || type === "internal_error" ? "api_error" : type;
   return {

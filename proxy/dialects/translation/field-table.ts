@@ -1,21 +1,29 @@
 /**
- * How the fields of one kind of object are translated, as tables: the code goes by them, and
- * docs/dialects.md shows them.
+ * Tables of how the fields of one kind of object are translated. The code checks requests against
+ * them, and docs/dialects.md shows them.
  *
- * A field is left out only when the answer means the same without it. What would change its meaning
- * is refused, and so is a field that no table knows.
+ * A field is left out only when the answer means the same without it. A field that would change the
+ * meaning is refused, and so is a field that isn't in the table.
  */
 
 export type FieldRule =
-  | { readonly how: "mapped" /** What it becomes. */; readonly note: string }
-  | { readonly how: "left out" /** Why that is harmless. */; readonly note: string }
+  | {
+      readonly how: "mapped";
+      /** What it becomes. */
+      readonly note: string;
+    }
+  | {
+      readonly how: "left out";
+      /** Why that is harmless. */
+      readonly note: string;
+    }
   | {
       readonly how: "refused";
       /** What it must be instead: `must be 1`. */
       readonly must: string;
       /** What the other dialect is like: `which returns one answer`. */
       readonly note: string;
-      /** Whether a value says no more than its absence does. */
+      /** Whether a value means the same as the field's absence, and is accepted. */
       readonly allows: (value: unknown) => boolean;
     };
 
@@ -41,7 +49,7 @@ export function refused(
   return { how: "refused", must, note, allows };
 }
 
-/** A list that asks for nothing. */
+/** An empty list means the same as its absence. */
 export function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }

@@ -1,6 +1,7 @@
 /**
- * What the two translators of streams share: they gather what one event gives, they end once, and
- * what can't be translated becomes an error event in the client's shape instead of an exception.
+ * The base of the stream translators between chat completions and Anthropic messages: it collects
+ * the client's events, ends the stream once, and turns an `UntranslatableAnswer` into an error
+ * event in the client's format.
  */
 import { isObject } from "../../../shared/assert.js";
 import { parseBodyExactly } from "../../body/exact-json.js";
@@ -17,7 +18,7 @@ const none: readonly ClientEvent[] = [];
 
 export abstract class GuardedTranslator implements EventTranslator {
   #out: ClientEvent[] = [];
-  #over = false;
+  #ended = false;
   #failed = false;
 
   get failed(): boolean {
@@ -27,15 +28,15 @@ export abstract class GuardedTranslator implements EventTranslator {
   abstract get usage(): unknown;
 
   push(event: string | null, data: string): readonly ClientEvent[] {
-    return this.#gather(() => this.read(event, data), true);
+    return this.#collect(() => this.read(event, data), true);
   }
 
   end(): readonly ClientEvent[] {
-    return this.#gather(() => this.ended(), false);
+    return this.#collect(() => this.ended(), false);
   }
 
   refuse(message: string): readonly ClientEvent[] {
-    return this.#gather(() => {
+    return this.#collect(() => {
       throw new UntranslatableAnswer(message);
     }, true);
   }
@@ -43,7 +44,7 @@ export abstract class GuardedTranslator implements EventTranslator {
   /** One event of the upstream. May throw `UntranslatableAnswer`. */
   protected abstract read(event: string | null, data: string): void;
 
-  /** The upstream's stream ended before the answer was over. May throw `UntranslatableAnswer`. */
+  /** The upstream's stream ended before `close` was called. May throw `UntranslatableAnswer`. */
   protected abstract ended(): void;
 
   protected abstract errorEvent(error: StreamError): ClientEvent;
@@ -52,32 +53,29 @@ export abstract class GuardedTranslator implements EventTranslator {
     this.#out.push({ event, data: JSON.stringify(value) });
   }
 
-  /**
-   * The last event, if there is one, has been sent: what the upstream says after this is passed
-   * over.
-   */
+  /** Ends the client's stream, with a last event if given. Later events are ignored. */
   protected close(last: ClientEvent | null): void {
     if (last !== null) this.#out.push(last);
-    this.#over = true;
+    this.#ended = true;
   }
 
-  /** The upstream's own error, in the client's shape. */
+  /** Ends the client's stream with the upstream's own error. */
   protected fail(data: string, value: JsonObject): void {
     this.close(this.errorEvent(readStreamError(data, value)));
   }
 
   /**
-   * `saying`: what the upstream has said is at fault for what can't be translated, not that it said
-   * no more.
+   * `byEvent`: what can't be translated is an event of the upstream, and not the early end of its
+   * stream.
    */
-  #gather(act: () => void, saying: boolean): readonly ClientEvent[] {
-    if (this.#over) return none;
+  #collect(act: () => void, byEvent: boolean): readonly ClientEvent[] {
+    if (this.#ended) return none;
     this.#out = [];
     try {
       act();
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
-      this.#failed = saying && !(error instanceof FailedAnswer);
+      this.#failed = byEvent && !(error instanceof FailedAnswer);
       this.close(
         this.errorEvent({
           type: "provider_error",
@@ -90,7 +88,7 @@ export abstract class GuardedTranslator implements EventTranslator {
   }
 }
 
-/** The object that an event's data is. */
+/** The data of an event, which must be a JSON object. */
 export function parseEventData(data: string): JsonObject {
   const value = parseBodyExactly(data);
   if (!isObject(value))

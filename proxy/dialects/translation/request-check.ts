@@ -1,28 +1,25 @@
-/**
- * Checks the fields of a request that is being translated, and remembers the first one that is
- * wrong.
- */
+/** Checks the fields of a request that is being translated, and keeps the first error. */
 import { isAbsent, isCount, isObject } from "../../../shared/assert.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { kindOf } from "../../body/json-value.js";
 import type { JsonObject } from "./translation.js";
 
 /**
- * Each check gives the value, or undefined when it isn't what it must be; the translation then goes
- * on as if the field weren't there, and its result is thrown away because `failure` is set. So a
- * request that is refused deep inside needs neither exceptions nor a union at each level.
+ * Each check returns the value, or undefined when it is invalid. The translation then continues as
+ * if the field were absent, and its result is discarded because `failure` is set. So an error deep
+ * inside a request needs neither exceptions nor a union at each level.
  *
  * `path` names the field as the client wrote it, such as `input[2].content[0].text`.
  */
 export class RequestCheck {
   #failure: Failure | null = null;
 
-  /** The first refusal; null when there was none. */
+  /** The first error; null when there was none. */
   get failure(): Failure | null {
     return this.#failure;
   }
 
-  /** `problem` goes on after the field's name. */
+  /** The message is the field's name followed by `problem`. */
   refuse(path: string, problem: string): undefined {
     this.#failure ??= invalid(`${path} ${problem}`, path);
     return undefined;
@@ -36,7 +33,7 @@ export class RequestCheck {
     return typeof value === "number" ? value : this.#wrong(value, path, "a number");
   }
 
-  /** An integer from 1 up. */
+  /** An integer of at least 1. */
   count(value: unknown, path: string): number | undefined {
     return isCount(value, 1) ? value : this.#wrong(value, path, "an integer greater than 0");
   }
@@ -53,7 +50,7 @@ export class RequestCheck {
     return Array.isArray(value) ? value : this.#wrong(value, path, "an array");
   }
 
-  /** An object that has no other fields than these; a null is an absent field. */
+  /** An object without other fields than these; a null counts as absent. */
   fields(value: unknown, path: string, known: ReadonlySet<string>): JsonObject | undefined {
     const object = this.object(value, path);
     if (object === undefined) return undefined;
@@ -73,7 +70,7 @@ export class RequestCheck {
   }
 }
 
-/** A value of the client's within a message: as it is when it is short, else its kind. */
+/** A client's value for an error message: itself when it is short, else its type. */
 export function quote(value: unknown): string {
   if (value === undefined) return "nothing";
   const isShort =

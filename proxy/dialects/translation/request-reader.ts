@@ -1,7 +1,7 @@
 /**
- * The check of a request that is translated by field tables. It knows the provider's dialect, for
- * what can't be said in it; and a reader that refuses gives a value of the right type all the same,
- * so a translation runs through without a look after each step and asks for its `result` once.
+ * Reads a request that is translated by field tables. Like `RequestCheck` it keeps the first error,
+ * but each method returns a value of the right type even for an invalid field, so a translation
+ * needs no check after each step: it calls `result` at the end.
  */
 import { isAbsent } from "../../../shared/assert.js";
 import { jsonDepthMax } from "../../../shared/bounds.js";
@@ -10,30 +10,30 @@ import type { FieldTable } from "./field-table.js";
 import { quote, RequestCheck } from "./request-check.js";
 import type { JsonObject, TranslatedRequest } from "./translation.js";
 
-const nothing: JsonObject = {};
+const emptyObject: JsonObject = {};
 
 export class RequestReader {
   readonly #provider: string;
   readonly #check = new RequestCheck();
 
-  /** `provider`: what the model's provider speaks, for the messages. */
+  /** `provider`: the dialect of the model's provider, for error messages. */
   constructor(provider: "Anthropic messages" | "chat completions") {
     this.#provider = provider;
   }
 
-  /** The body, unless something was refused. */
+  /** The translated body, or the first error. */
   result(body: JsonObject): TranslatedRequest {
     const failure = this.#check.failure;
     return failure === null ? { ok: true, body } : { ok: false, failure };
   }
 
-  /** Something is wrong in either dialect. `problem` goes on after the field's name. */
+  /** A field that is invalid in both dialects. The message is its name followed by `problem`. */
   refuse(path: string, problem: string): void {
     this.#check.refuse(path, problem);
   }
 
   /**
-   * Something that the client's dialect can say and the provider's can't: `n must be 1: the model's
+   * A field or value without a counterpart in the provider's dialect: `n must be 1: the model's
    * provider speaks …, which returns one answer`.
    */
   unsupported(path: string, must: string, note: string): void {
@@ -41,8 +41,8 @@ export class RequestReader {
   }
 
   /**
-   * Holds every field of an object to its table. A null is an absent field in both dialects. `at`
-   * leads the names: empty, or `messages[3].`.
+   * Checks every field of an object against its table. A null counts as absent in both dialects.
+   * `at` precedes the names: empty, or `messages[3].`.
    */
   fields(object: JsonObject, table: FieldTable, at: string): void {
     for (const key in object) {
@@ -61,8 +61,8 @@ export class RequestReader {
   }
 
   /**
-   * What is nested too deeply to be written as JSON again is refused before anything else is looked
-   * at.
+   * False, and an error, when the body is nested too deeply to be written as JSON again. To be
+   * called first.
    */
   depth(body: JsonObject): boolean {
     for (const key in body) {
@@ -74,7 +74,7 @@ export class RequestReader {
   }
 
   object(value: unknown, path: string): JsonObject {
-    return this.#check.object(value, path) ?? nothing;
+    return this.#check.object(value, path) ?? emptyObject;
   }
 
   list(value: unknown, path: string): readonly unknown[] {
@@ -85,14 +85,14 @@ export class RequestReader {
     return this.#check.string(value, path) ?? "";
   }
 
-  /** A text that isn't empty, such as an id or a name. */
+  /** A non-empty string, such as an id or a name. */
   name(value: unknown, path: string): string {
     const text = this.text(value, path);
     if (value === "") this.refuse(path, "must not be empty");
     return text;
   }
 
-  /** A text, or a list that is read elsewhere. */
+  /** A string, or a list whose elements the caller reads. */
   content(value: unknown, path: string): string | readonly unknown[] {
     if (typeof value === "string" || Array.isArray(value)) return value;
     if (isAbsent(value)) this.refuse(path, "is required");
@@ -100,7 +100,7 @@ export class RequestReader {
     return [];
   }
 
-  /** An integer from 1; one is given even if it is none. */
+  /** An integer of at least 1. */
   count(value: unknown, path: string): number {
     return this.#check.count(value, path) ?? 1;
   }
@@ -119,17 +119,17 @@ export class RequestReader {
   }
 
   /**
-   * The other dialect's word for a word of this one; undefined when the field is absent or says
-   * nothing.
+   * Maps one of the allowed strings to its counterpart in the other dialect; undefined when the
+   * field is absent, or has no counterpart because it is the default.
    */
   enumValue(
     value: unknown,
-    words: ReadonlyMap<string, string | undefined>,
+    values: ReadonlyMap<string, string | undefined>,
     path: string,
   ): string | undefined {
     if (isAbsent(value)) return undefined;
-    if (typeof value === "string" && words.has(value)) return words.get(value);
-    this.refuse(path, `must be one of ${[...words.keys()].join(", ")}, not ${quote(value)}`);
+    if (typeof value === "string" && values.has(value)) return values.get(value);
+    this.refuse(path, `must be one of ${[...values.keys()].join(", ")}, not ${quote(value)}`);
     return undefined;
   }
 }

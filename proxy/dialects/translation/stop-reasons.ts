@@ -1,7 +1,7 @@
-/** Why an answer ended, in both dialects, as tables; docs/dialects.md shows them. */
+/** Why an answer ended, in both dialects. The tables are also in docs/dialects.md. */
 import { FailedAnswer } from "./translation.js";
 
-/** Of an Anthropic answer, for a chat client. */
+/** Anthropic's `stop_reason` to a chat completion's `finish_reason`. */
 export const finishReasons: ReadonlyMap<string, string> = new Map([
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
@@ -12,7 +12,9 @@ export const finishReasons: ReadonlyMap<string, string> = new Map([
   ["refusal", "content_filter"],
 ]);
 
-/** Of a chat completion, for an Anthropic client. `model_length` is Mistral's. */
+/**
+ * A chat completion's `finish_reason` to Anthropic's `stop_reason`. `model_length` is Mistral's.
+ */
 export const stopReasons: ReadonlyMap<string, string> = new Map([
   ["stop", "end_turn"],
   ["length", "max_tokens"],
@@ -22,18 +24,18 @@ export const stopReasons: ReadonlyMap<string, string> = new Map([
   ["content_filter", "refusal"],
 ]);
 
-/** A reason that the table doesn't know ended the answer all the same. */
+/** An unknown reason counts as a normal end. */
 export function finishReason(stopReason: unknown): string {
   return finishReasons.get(stopReason as string) ?? "stop";
 }
 
-/** At OpenRouter and at DeepSeek: no end, but a failure. */
+/** OpenRouter's and DeepSeek's reasons for a failed answer. */
 const failures: ReadonlySet<unknown> = new Set(["error", "insufficient_system_resource"]);
 
 /**
- * Throws `FailedAnswer`. Some providers end an answer that calls tools with `stop`; a client of
- * Anthropic's calls them only when it is told to. A model that refuses ends with `stop`, and says
- * so in `refusal`.
+ * Throws `FailedAnswer`. Some providers end an answer with tool calls with `stop`, but an Anthropic
+ * client only calls tools after `tool_use`. A refusal also ends with `stop`, and is in the field
+ * `refusal`.
  */
 export function stopReason(finish: unknown, callsTools: boolean, refuses: boolean): string {
   if (failures.has(finish)) throw new FailedAnswer("the provider ended its answer with an error");

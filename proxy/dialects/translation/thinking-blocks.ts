@@ -1,12 +1,12 @@
 /**
- * Anthropic's thinking blocks, which Sluice gives chat clients as `thinking_blocks` beside
- * `reasoning_content`, under the names that LiteLLM made usual: a list of `{ type: "thinking",
+ * Anthropic's thinking blocks. Chat clients get them as `thinking_blocks` beside
+ * `reasoning_content`, with the names that LiteLLM established: a list of `{ type: "thinking",
  * thinking, signature }` and `{ type: "redacted_thinking", data }`.
  */
 import { isObject } from "../../../shared/assert.js";
 import type { JsonObject } from "./translation.js";
 
-/** What another gateway gave is checked: a client must be able to send it back. */
+/** Checks a block from another gateway: a client must be able to send it back. */
 export function isThinkingBlock(block: unknown): block is JsonObject {
   if (!isObject(block)) return false;
   if (block["type"] === "redacted_thinking") return typeof block["data"] === "string";
@@ -17,8 +17,8 @@ export function isThinkingBlock(block: unknown): block is JsonObject {
   );
 }
 
-/** Whether Anthropic wants a block back with the next request: it is signed, or encrypted. */
-export function isProof(block: JsonObject): boolean {
+/** Whether Anthropic requires a block back with the next request: it is signed or encrypted. */
+export function isRequiredBack(block: JsonObject): boolean {
   return (
     block["type"] === "redacted_thinking" ||
     (typeof block["signature"] === "string" && block["signature"] !== "")

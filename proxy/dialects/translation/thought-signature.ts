@@ -1,19 +1,16 @@
 /**
- * Gemini's models sign the calls of tools that they have thought about, and refuse a conversation
- * in which the signature is missing. A chat completion carries it in the call's `extra_content`;
- * the other dialects have no place for it, so it goes to their clients within the call's id, which
- * each sends back with the call and with its result.
+ * Gemini's thinking models sign tool calls, and refuse a conversation in which a signature is
+ * missing. A chat completion carries the signature in the call's `extra_content`. The other
+ * dialects have no field for it, so it is appended to the call's id, which clients send back with
+ * the call and with its result.
  */
 import { isObject } from "../../../shared/assert.js";
 import type { JsonObject } from "./translation.js";
 
-/** Between an id and a signature. Anthropic's ids hold nothing but letters, digits, `_` and `-`. */
+/** Separates id and signature. Anthropic's ids consist of letters, digits, `_` and `-`. */
 const mark = "__signed__";
 
-/**
- * The id of a chat completion's call, for clients of other dialects; empty when there is neither an
- * id nor a signature.
- */
+/** A chat call's id with its signature, if it has one; empty when it has neither. */
 export function signedId(id: string, call: JsonObject): string {
   const extra = call["extra_content"];
   const google = isObject(extra) ? extra["google"] : null;
@@ -23,8 +20,8 @@ export function signedId(id: string, call: JsonObject): string {
 }
 
 /**
- * For a call without an id: one of its own, so that the results of two such calls aren't taken for
- * each other's. A signature ends as no other does.
+ * An id for a call without one, so that the results of two such calls can be told apart. The end of
+ * a signature is unique.
  */
 function nameOf(signature: string): string {
   return `call_${signature.replace(/[^A-Za-z0-9]/g, "").slice(-12)}`;
@@ -32,16 +29,16 @@ function nameOf(signature: string): string {
 
 export interface CallIdentity {
   readonly id: string;
-  /** For the call, beside its id. */
+  /** Further fields of the call. */
   readonly extra: { readonly extra_content?: JsonObject };
 }
 
-const nothing = {};
+const noFields = {};
 
-/** What an id of `signedId` was made of. */
+/** Splits an id made by `signedId`. */
 export function readSignedId(id: string): CallIdentity {
   const at = id.indexOf(mark);
-  if (at === -1) return { id, extra: nothing };
+  if (at === -1) return { id, extra: noFields };
   const signature = Buffer.from(id.slice(at + mark.length), "base64url").toString("utf8");
   return {
     id: id.slice(0, at),
@@ -49,10 +46,7 @@ export function readSignedId(id: string): CallIdentity {
   };
 }
 
-/**
- * The messages of a translated chat completion for who isn't Gemini: others refuse a field that
- * they don't know.
- */
+/** Removes the signatures for other providers than Gemini, which refuse unknown fields. */
 export function withoutSignatures(messages: readonly JsonObject[]): readonly JsonObject[] {
   return messages.map((message) => {
     const calls = message["tool_calls"] as readonly JsonObject[] | undefined;

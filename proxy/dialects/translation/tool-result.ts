@@ -1,17 +1,17 @@
 /**
- * The result of a tool as chat completions can say it: a tool's message can't hold pictures and
- * files, so they are put to what the user says next, behind a line that says where they come from.
+ * Splits a tool result for chat completions: a tool message can't hold images and files, so they go
+ * into the next user message, after a line that says where they come from.
  */
 import type { JsonObject } from "./translation.js";
 
 export interface ToolResult {
-  /** For the tool's message. */
+  /** For the tool message. */
   readonly texts: readonly JsonObject[];
-  /** For the user's. */
+  /** For the next user message. */
   readonly attached: readonly JsonObject[];
 }
 
-/** `parts` are those of a chat message. */
+/** `parts` are chat content parts. */
 export function splitToolResult(parts: readonly JsonObject[], callId: string): ToolResult {
   const texts = parts.filter((part) => part["type"] === "text");
   if (texts.length === parts.length) return { texts, attached: [] };

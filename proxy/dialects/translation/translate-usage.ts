@@ -1,13 +1,13 @@
 /**
- * The usage that an answer tells, in the other dialect's fields. What a count means is
- * `read-usage.ts`'s answer, so a client is told what its limits are charged: OpenAI's input holds
- * what a cache read and wrote, Anthropic's comes beside it.
+ * Translates reported usage to the other dialect's fields. OpenAI's input tokens include those read
+ * from and written to a cache, Anthropic's exclude them. `read-usage.ts` interprets the counts, so
+ * a client sees the counts that its limits are charged.
  */
 import { isCount, isObject } from "../../../shared/assert.js";
 import { readUsage } from "../../usage/read-usage.js";
 import type { JsonObject } from "./translation.js";
 
-/** For a chat client; undefined when none was told, or nonsense. */
+/** For a chat client; undefined when the provider reported none, or an invalid one. */
 export function chatUsage(usage: unknown): JsonObject | undefined {
   const reading = readUsage(usage);
   if (reading.kind !== "usage") return undefined;
@@ -26,8 +26,8 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
 }
 
 /**
- * For a client of Anthropic's, which always reads one: zeros when none was told, or nonsense.
- * `tier` is the answer's `service_tier`, which stands in the usage there.
+ * For an Anthropic client, which always expects usage: zeros when the provider reported none, or an
+ * invalid one. `tier` is the chat answer's `service_tier`, which Anthropic has in the usage.
  */
 export function messagesUsage(usage: unknown, tier: unknown): JsonObject {
   const reading = readUsage(usage);
@@ -41,8 +41,8 @@ export function messagesUsage(usage: unknown, tier: unknown): JsonObject {
   };
   const thinking = detail(usage, "completion_tokens_details", "reasoning_tokens");
   if (thinking !== null) out["output_tokens_details"] = { thinking_tokens: thinking };
-  const served = messagesTiers.get(tier);
-  if (served !== undefined) out["service_tier"] = served;
+  const servedTier = messagesTiers.get(tier);
+  if (servedTier !== undefined) out["service_tier"] = servedTier;
   return out;
 }
 
@@ -57,8 +57,8 @@ const chatTiers: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /**
- * The `service_tier` of a chat completion, of Anthropic's usage; undefined when chat completions
- * have no word for it.
+ * The `service_tier` of a chat completion, from Anthropic's usage; undefined when chat completions
+ * have no counterpart.
  */
 export function chatServiceTier(usage: unknown): string | undefined {
   return isObject(usage) ? chatTiers.get(usage["service_tier"]) : undefined;

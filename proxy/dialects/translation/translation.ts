@@ -1,23 +1,23 @@
 /**
- * What a translation between two dialects is: requests one way, answers and events the other. Pure
- * functions over JSON; whoever uses one frames the bytes.
+ * The interface of a translation between two dialects: requests one way, answers and events the
+ * other. Pure functions over JSON; `translate-answer.ts` parses and writes the bytes.
  */
 import type { Failure } from "../../../shared/error-code.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A request body in another dialect, or a 400 that names the field which can't be said in it. */
+/** A request body in another dialect, or a 400 that names a field without a counterpart in it. */
 export type TranslatedRequest =
   | { readonly ok: true; readonly body: JsonObject }
   | { readonly ok: false; readonly failure: Failure };
 
 export interface RequestOptions {
-  /** For a dialect that requires a limit where the client gave none. */
+  /** For a dialect that requires a limit, when the client sent none. */
   readonly maxTokensDefault: number;
 }
 
 export interface AnswerContext {
-  /** As the client named it. */
+  /** The name that the client used. */
   readonly model: string;
   readonly nowSeconds: number;
   readonly requestId: string;
@@ -34,43 +34,33 @@ export interface ClientEvent {
 /** Turns the upstream's events into the client's. */
 export interface EventTranslator {
   /**
-   * One event of the upstream: its `event:` name (null when unnamed) and its data as text. What the
-   * client gets for it, in order.
+   * Translates one event of the upstream, with its `event:` name (null when unnamed) and its data
+   * as text, to the client's events.
    */
   push(event: string | null, data: string): readonly ClientEvent[];
-  /** The upstream's stream ended in order: whatever is still owed to the client. */
+  /** The upstream's stream ended normally: the client's remaining events. */
   end(): readonly ClientEvent[];
-  /**
-   * What the upstream says next can't be given to `push`: the client is told why, and nothing more.
-   */
+  /** Ends the client's stream with an error, because the upstream's next event can't be read. */
   refuse(message: string): readonly ClientEvent[];
   /**
-   * What the upstream has said can't be translated: the client has been told, and nothing more will
-   * be. Not for a stream that ended too early.
+   * An event couldn't be translated, and the client's stream has ended with an error. False when
+   * the upstream's stream ended too early.
    */
   readonly failed: boolean;
-  /**
-   * What the upstream has told of its usage so far, in its own fields; null or undefined: nothing
-   * yet.
-   */
+  /** The upstream's usage so far, in its own fields; null or undefined: none yet. */
   readonly usage: unknown;
 }
 
 export interface Translation {
-  /**
-   * The client's request as the upstream's. `model` is left as it is; the caller sets it
-   * afterwards.
-   */
+  /** Translates the client's request. `model` is unchanged; the caller sets it afterwards. */
   request(body: JsonObject, options: RequestOptions): TranslatedRequest;
-  /** A whole successful answer of the upstream as the client's. */
+  /** Translates a complete successful answer. Throws `UntranslatableAnswer`. */
   answer(body: JsonObject, context: AnswerContext): JsonObject;
-  /**
-   * A whole successful answer of the upstream as the events that a stream of its would have had.
-   */
+  /** A complete answer as events of the upstream's own dialect, for `events` to translate. */
   asEvents(body: JsonObject): readonly ClientEvent[];
   /**
-   * For a streamed answer. Its usage is told to whoever reads it, asked for or not: `tap-stream.ts`
-   * keeps it from clients that didn't ask.
+   * For a streamed answer. It always includes usage: `tap-stream.ts` removes it for clients that
+   * didn't request it.
    */
   events(context: AnswerContext): EventTranslator;
 }
