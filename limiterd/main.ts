@@ -8,16 +8,14 @@ import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import type { Log } from "../shared/log.js";
 import { version } from "../shared/version.js";
-import { createFrameReader, encodeFrame, type FrameReader } from "../shared/wire/codec.js";
+import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
 import type { Execution } from "../shared/wire/execution.js";
 import { listen, type Peer } from "../shared/wire/ipc.js";
 import type { FromDaemon } from "../shared/wire/message.js";
 import { toWire } from "../shared/wire/to-wire.js";
-import { connect, receive } from "./handlers/connection.js";
-import { handleClose } from "./handlers/handle-message.js";
+import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
 import { type Started, startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
-import type { PeerState } from "./peer.js";
 import { openLmdbStore } from "./store/lmdb-store.js";
 import type { Store } from "./store/store.js";
 
@@ -35,11 +33,6 @@ export interface LimiterdOptions {
 export interface Limiterd {
   /** Writes all windows, closes every peer and the store. Nothing is lost by it. */
   stop(): Promise<void>;
-}
-
-interface Connection {
-  readonly state: PeerState;
-  readonly reader: FrameReader;
 }
 
 /**
@@ -65,19 +58,18 @@ export async function startLimiterd({
         close: () => peer.close(),
       };
       connections.set(peer, {
-        state: connect(state, ports, nowMs()),
+        peer: connect(state, ports, nowMs()),
         reader: createFrameReader(frameBytesMaxToDaemon),
       });
     },
     onBytes(peer, bytes) {
       const connection = connections.get(peer);
-      if (connection !== undefined)
-        receive(state, connection.state, connection.reader, bytes, nowMs());
+      if (connection !== undefined) receive(state, connection, bytes, nowMs());
     },
     onClose(peer) {
       const connection = connections.get(peer);
       connections.delete(peer);
-      if (connection !== undefined) handleClose(state, connection.state, nowMs());
+      if (connection !== undefined) disconnect(state, connection.peer, nowMs());
     },
   }).catch(closing(store));
   log.info(

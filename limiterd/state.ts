@@ -10,7 +10,7 @@ import type { SpendLog } from "./budgets/budget-store.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { PeerState } from "./peer.js";
 import type { Proxies } from "./proxies.js";
-import type { Refusals } from "./rules/refusals.js";
+import type { RecentRefusals } from "./rules/recent-refusals.js";
 import type { RuleBook } from "./rules/rule-book.js";
 import type { Store } from "./store/store.js";
 import type { Writer } from "./store/writer.js";
@@ -55,7 +55,7 @@ export interface DaemonState {
    * nobody is waited for.
    */
   expectedProxies: Set<string> | null;
-  readonly refusals: Refusals;
+  readonly refusals: RecentRefusals;
   /** The ids of the rules that do nothing; how many they are is told to the proxies for /health. */
   readonly inertRules: Set<string>;
   /** Told of each rule and budget that is written and does nothing, for the log. */

@@ -1,7 +1,6 @@
 /**
  * A child's name as the words in which a table keeps it, and their hash. Callers choose the names,
- * so the hash is keyed (HalfSipHash-1-3): whoever doesn't know the key can't find names that share
- * a bucket.
+ * so the hash is keyed (HalfSipHash-1-3): without the key, names that share a bucket can't be found.
  */
 import { assert } from "../../shared/assert.js";
 
@@ -32,7 +31,7 @@ export function readName(bytes: Buffer, from: number, head: number): string {
     : bytes.toString("utf16le", from, from + 2 * length);
 }
 
-/** Takes one name after the other apart. */
+/** Splits one name after the other into words. */
 export class NameReader {
   /** The name's characters, a byte or two each, zeros after the last. */
   readonly words = new Int32Array(charsMax / 2);
@@ -67,37 +66,34 @@ export class NameReader {
       if ((length & 1) !== 0) this.#units[length] = 0;
       this.head = (length << lengthShift) | wideBit;
     }
-    this.hash = hashWords(this.words, nameWords(this.head), this.head, this.#key0, this.#key1);
+    this.hash = this.#hashWords(nameWords(this.head));
   }
-}
 
-function hashWords(
-  words: Int32Array,
-  count: number,
-  last: number,
-  key0: number,
-  key1: number,
-): number {
-  let v0 = key0;
-  let v1 = key1;
-  let v2 = 0x6c796765 ^ key0;
-  let v3 = 0x74656462 ^ key1;
-  // One round for each word and one for the head, then three more.
-  for (let i = 0; i < count + 4; i++) {
-    const word = i < count ? words[i]! : i === count ? last : 0;
-    v3 ^= word;
-    if (i === count + 1) v2 ^= 0xff;
-    v0 = (v0 + v1) | 0;
-    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
-    v0 = (v0 << 16) | (v0 >>> 16);
-    v2 = (v2 + v3) | 0;
-    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
-    v0 = (v0 + v3) | 0;
-    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
-    v2 = (v2 + v1) | 0;
-    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
-    v2 = (v2 << 16) | (v2 >>> 16);
-    v0 ^= word;
+  #hashWords(count: number): number {
+    const { words, head } = this;
+    const key0 = this.#key0;
+    const key1 = this.#key1;
+    let v0 = key0;
+    let v1 = key1;
+    let v2 = 0x6c796765 ^ key0;
+    let v3 = 0x74656462 ^ key1;
+    // One round for each word and one for the head, then three more.
+    for (let i = 0; i < count + 4; i++) {
+      const word = i < count ? words[i]! : i === count ? head : 0;
+      v3 ^= word;
+      if (i === count + 1) v2 ^= 0xff;
+      v0 = (v0 + v1) | 0;
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+      v0 = (v0 << 16) | (v0 >>> 16);
+      v2 = (v2 + v3) | 0;
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+      v0 = (v0 + v3) | 0;
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+      v2 = (v2 + v1) | 0;
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+      v2 = (v2 << 16) | (v2 >>> 16);
+      v0 ^= word;
+    }
+    return v1 ^ v3;
   }
-  return v1 ^ v3;
 }

@@ -7,7 +7,7 @@ import { type NameReader, nameWords } from "./child-name.js";
 
 /** Bits 0 to 2 of a head. */
 export const dirtyMark = 1;
-export const outMark = 2;
+export const checkedOutMark = 2;
 export const goneMark = 4;
 
 export const numbersPerRecord = 6;
@@ -18,8 +18,8 @@ export const blockShift = 13;
 export const unitsPerBlock = 1 << blockShift;
 
 /**
- * A block of records, one behind the other. Its memory is of the shared kind, though nobody shares
- * it: V8 counts other buffers against a limit of 64 MB, and beyond it every further buffer, be it a
+ * A block of records, one behind the other. Its memory is of the shared kind, though it isn't
+ * shared: V8 counts other buffers against a limit of 64 MB, and beyond it every further buffer, be it a
  * frame's, makes it collect garbage for 5 to 10 ms until it has been through all that lives.
  */
 export class Block {
@@ -61,9 +61,9 @@ export function recordUnits(head: number): number {
   return unitsAhead(head) + numbersPerRecord;
 }
 
-export function isNamed(words: Int32Array, at: number, asked: NameReader): boolean {
-  if ((words[at + 2]! & ~(dirtyMark | outMark | goneMark)) !== asked.head) return false;
-  for (let i = 0, count = nameWords(asked.head); i < count; i++)
-    if (words[at + wordsAhead + i] !== asked.words[i]) return false;
+export function isNamed(words: Int32Array, at: number, query: NameReader): boolean {
+  if ((words[at + 2]! & ~(dirtyMark | checkedOutMark | goneMark)) !== query.head) return false;
+  for (let i = 0, count = nameWords(query.head); i < count; i++)
+    if (words[at + wordsAhead + i] !== query.words[i]) return false;
   return true;
 }

@@ -1,18 +1,37 @@
 /**
- * A window and a gauge with the rule that they count for. How counters are found and kept is in
- * `rule-book.ts` and `children.ts`.
+ * A rule with its live counts: each counter is a window and a gauge of requests in flight, one for
+ * the rule itself or one for each direct child of a template. How rules are found is in
+ * `rules/rule-book.ts`, how children are kept in `children.ts`.
  */
-import type { RuleDefinition, RuleSource } from "../../shared/domain/rule.js";
-import type { Children } from "./children.js";
-import type { Window } from "./window.js";
+import { type RuleDefinition, type RuleSource, ruleId } from "../../shared/domain/rule.js";
+import type { Walk } from "./child-blocks.js";
+import { newWindow, type Window } from "./window.js";
 
-export interface Rule {
+/** What a rule is made of. */
+export interface RuleFields {
+  readonly definition: RuleDefinition;
+  readonly source: RuleSource;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly sinceLsn: number;
+}
+
+export interface RuleMaking {
+  /** How many resets of all rules there have been. */
+  readonly resets: number;
+  readonly nowMs: number;
+  readonly childrenOf: (rule: Rule) => ChildCounters;
+}
+
+const noChildren: readonly ChildCounters[] = [];
+
+export class Rule {
   readonly id: string;
   /** Caps may be edited in place: everything else is the rule's identity. */
   definition: RuleDefinition;
   readonly periodMs: number;
   source: RuleSource;
-  createdAtMs: number;
+  readonly createdAtMs: number;
   updatedAtMs: number;
   /**
    * Charges up to this log sequence number don't count for this rule: it was made, or reset, then.
@@ -21,14 +40,50 @@ export interface Rule {
   /** How many resets of all rules have been applied to it. */
   resets: number;
   /** Null for a template. */
-  own: Counter | null;
+  readonly own: Counter | null;
   /** Those of a template; empty for any other rule. */
-  children: Children;
+  children: ChildCounters;
   /**
-   * Children that a reset dropped and that haven't been gone through yet: one whose requests still
-   * run comes back from here.
+   * Children that a reset dropped and that haven't been gone through yet: one whose requests are
+   * still in flight is moved back from here.
    */
-  former: readonly Children[];
+  retired: readonly ChildCounters[] = noChildren;
+
+  constructor(fields: RuleFields, { resets, nowMs, childrenOf }: RuleMaking) {
+    const { definition, source, createdAtMs, updatedAtMs, sinceLsn } = fields;
+    this.id = ruleId(definition);
+    this.definition = ownDefinition(definition);
+    this.periodMs = definition.periodSeconds * 1000;
+    this.source = source;
+    this.createdAtMs = createdAtMs;
+    this.updatedAtMs = updatedAtMs;
+    this.sinceLsn = sinceLsn;
+    this.resets = resets;
+    this.own = definition.perChild ? null : new Counter(this, "", newWindow(this.periodMs, nowMs));
+    this.children = childrenOf(this);
+  }
+
+  /** Replaces the caps; the identity and `perChild` stay. */
+  edit(definition: RuleDefinition, source: RuleSource, nowMs: number): void {
+    this.definition = ownDefinition(definition);
+    this.source = source;
+    this.updatedAtMs = nowMs;
+  }
+}
+
+/**
+ * A copy field by field. Definitions are made in many places; if rules held objects of different
+ * hidden classes, reading them would take a tenth of the daemon's CPU.
+ */
+function ownDefinition({
+  scope,
+  subject,
+  periodSeconds,
+  maxRequests,
+  maxTokens,
+  perChild,
+}: RuleDefinition): RuleDefinition {
+  return { scope, subject, periodSeconds, maxRequests, maxTokens, perChild };
 }
 
 /** One window and gauge: a rule's own, or that of one direct child of a template. */
@@ -41,15 +96,13 @@ export class Counter {
   /** Changed since it was last handed to a snapshot. */
   dirty = false;
   /**
-   * Charges up to this log sequence number stand in the restored window. Set at restore, 0
+   * The restored window holds every charge up to this log sequence number. Set at restore, 0
    * otherwise.
    */
   restoredLsn: number;
-  /**
-   * Of a child: where its record lies among those of its template; and where this counter is while
-   * it is out (`children.ts`).
-   */
+  /** Of a child: where its record lies among those of its template, −1 for a rule's own counter. */
   place = -1;
+  /** Of a child: where its counter is while it is checked out, else −1. */
   slot = -1;
 
   constructor(rule: Rule, child: string, window: Window, restoredLsn = 0) {
@@ -59,10 +112,7 @@ export class Counter {
     this.restoredLsn = restoredLsn;
   }
 
-  /**
-   * Who it counts, as messages say it: the rule's subject as it was written last, or the child's
-   * path.
-   */
+  /** What it counts, as messages name it: the rule's subject as it was last written, or the child's path. */
   get subject(): string {
     const { subject } = this.rule.definition;
     return this.rule.own !== null
@@ -74,6 +124,14 @@ export class Counter {
 }
 
 /**
+ * Whether a counter counts requests or tokens over time: the others are gauges, which a submission
+ * doesn't meet.
+ */
+export function hasWindow({ rule }: Counter): boolean {
+  return rule.periodMs > 0;
+}
+
+/**
  * A counter to look at: its window may be brought to now without a trace in the book. The rule
  * stays shared.
  */
@@ -81,4 +139,57 @@ export function copyCounter({ rule, child, window, inFlight, restoredLsn }: Coun
   const copy = new Counter(rule, child, { ...window }, restoredLsn);
   copy.inFlight = inFlight;
   return copy;
+}
+
+/**
+ * The counters of one template's children (`children.ts`). A child's counter is checked out when a
+ * request meets it, and checked in again when nothing holds it any more.
+ */
+export interface ChildCounters {
+  readonly rule: Rule;
+  readonly size: number;
+  /** A child's counter; it is checked out. */
+  get(name: string): Counter | undefined;
+  /** A copy of a child's counter, to look at; nothing is checked out. */
+  copy(name: string): Counter | undefined;
+  has(name: string): boolean;
+  /** The counter of a child with requests in flight. */
+  busy(name: string): Counter | null;
+  /** Adds a child that isn't there; its counter is checked out. */
+  add(counter: Counter): void;
+  /**
+   * Adds a child that isn't there, of many that come from the store. It isn't found before `loaded`
+   * was called.
+   */
+  load(name: string, window: Window, restoredLsn: number): void;
+  /** All children of the store have been loaded. */
+  loaded(): void;
+  delete(place: number): void;
+  /** Whether this very counter is checked out here. */
+  isCheckedOut(counter: Counter): boolean;
+  /** A counter has no request in flight any more: it is checked in with the next reclaim. */
+  released(counter: Counter): void;
+  /** Checks a counter in, unless something holds it. */
+  checkIn(counter: Counter): void;
+  /** A counter that is checked out has changed. */
+  markDirty(counter: Counter): void;
+  /**
+   * The places of the children that changed since the last call, each to be read once with
+   * `readDirty`. They are valid until these children are dropped.
+   */
+  takeDirty(): readonly number[];
+  /**
+   * The name and the window of a child that changed, as they are now; from now on it hasn't
+   * changed.
+   */
+  readDirty(place: number): { readonly child: string; readonly window: Window };
+  /** All places, one after the other; a child that is added meanwhile may be among them. */
+  walk(): Walk;
+  name(place: number): string;
+  /** The counter at a place, if it has requests in flight. */
+  busyAt(place: number): Counter | null;
+  /** When the window at a place began; null while it is held or is to be written. */
+  idleSinceMs(place: number): number | null;
+  /** Moves a child out of memory that is mostly free. */
+  tidy(place: number): void;
 }

@@ -1,9 +1,9 @@
 /**
- * Which windows have changed since the last snapshot: rules' own as counters, children's as places
- * among those of their template.
+ * Which windows have changed since the last snapshot: those of rules as counters, those of children
+ * as places among the children of their template.
  */
-import type { Children, CounterPool } from "./children.js";
-import type { Counter, Rule } from "./counter.js";
+import type { ChildCounters, Counter, Rule } from "./counter.js";
+import type { CounterPool } from "./counter-pool.js";
 import type { Window } from "./window.js";
 
 /** A window to be written. */
@@ -14,63 +14,63 @@ export interface DirtyWindow {
   readonly window: Readonly<Window>;
 }
 
-export interface DirtyWindows {
-  mark(counter: Counter): void;
-  /**
-   * Those marked since the last call, each once and as it is when it is asked for; what doesn't
-   * count any more by then is left out. Null: none.
-   */
-  take(): Generator<DirtyWindow> | null;
-}
-
-interface OfTemplate {
-  readonly children: Children;
+interface DirtyChildren {
+  readonly children: ChildCounters;
   readonly places: readonly number[];
 }
 
-/** `isCurrent`: the rule counts, after the last reset of all is applied to it. */
-export function createDirtyWindows(
-  counterPool: CounterPool,
-  isCurrent: (rule: Rule) => boolean,
-): DirtyWindows {
-  let counters: Counter[] = [];
+export class DirtyWindows {
+  readonly #counterPool: CounterPool;
+  readonly #isCurrent: (rule: Rule) => boolean;
+  /** Rules' own counters that are dirty. */
+  #counters: Counter[] = [];
 
-  function* read(
+  /** `isCurrent`: whether the rule counts, after the last reset of all is applied to it. */
+  constructor(counterPool: CounterPool, isCurrent: (rule: Rule) => boolean) {
+    this.#counterPool = counterPool;
+    this.#isCurrent = isCurrent;
+  }
+
+  mark(counter: Counter): void {
+    if (counter.dirty) return;
+    if (counter.rule.own === null) return counter.rule.children.markDirty(counter);
+    counter.dirty = true;
+    this.#counters.push(counter);
+  }
+
+  /**
+   * Those marked since the last call, each once and as it is when it is taken from the generator;
+   * what doesn't count any more by then is left out. Null: none.
+   */
+  take(): Generator<DirtyWindow> | null {
+    const { dirty } = this.#counterPool;
+    if (this.#counters.length === 0 && dirty.length === 0) return null;
+    const taken = this.#read(
+      this.#counters,
+      dirty.map((children) => ({ children, places: children.takeDirty() })),
+    );
+    this.#counters = [];
+    this.#counterPool.dirty = [];
+    return taken;
+  }
+
+  *#read(
     ofRules: readonly Counter[],
-    ofTemplates: readonly OfTemplate[],
+    ofTemplates: readonly DirtyChildren[],
   ): Generator<DirtyWindow> {
     for (const counter of ofRules) {
       counter.dirty = false;
-      if (isCurrent(counter.rule))
+      if (this.#isCurrent(counter.rule))
         yield { ruleId: counter.rule.id, child: "", window: counter.window };
     }
     for (const { children, places } of ofTemplates) {
       const { rule } = children;
       for (const place of places) {
-        // Deleted or reset meanwhile: their entries are void and must stay so.
-        if (!isCurrent(rule) || rule.children !== children) break;
+        // Deleted or reset meanwhile: their entries in the store are stale and must stay so.
+        if (!this.#isCurrent(rule) || rule.children !== children) break;
         const { child, window } = children.readDirty(place);
         yield { ruleId: rule.id, child, window };
       }
     }
   }
-
-  return {
-    mark(counter) {
-      if (counter.dirty) return;
-      if (counter.rule.own === null) return counter.rule.children.markDirty(counter);
-      counter.dirty = true;
-      counters.push(counter);
-    },
-    take() {
-      if (counters.length === 0 && counterPool.dirty.length === 0) return null;
-      const taken = read(
-        counters,
-        counterPool.dirty.map((children) => ({ children, places: children.takeDirty() })),
-      );
-      counters = [];
-      counterPool.dirty = [];
-      return taken;
-    },
-  };
 }

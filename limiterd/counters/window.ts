@@ -1,6 +1,7 @@
 /**
- * The sliding-window estimate (CONTRACT section 4): two counts per dimension, aligned to the epoch,
- * and the exact arithmetic of estimate and wait. Caps, rules and clocks are not here.
+ * The sliding-window estimate: two counts per dimension, of the current period and of the one before
+ * it, aligned to the epoch, and the exact arithmetic of estimate and wait. Caps, rules and clocks
+ * are not here.
  */
 import { assert } from "../../shared/assert.js";
 
@@ -14,8 +15,8 @@ export interface Window {
 }
 
 /**
- * Up to here the quotient of two integers, rounded to a double, lies on the right side of every
- * integer: two bits below 2^53.
+ * Up to this product the quotient of two integers, rounded to a double, lies on the right side of
+ * every integer: two bits below 2^53.
  */
 const exactQuotientMax = 2 ** 51;
 
@@ -38,13 +39,14 @@ export function clearWindow(window: Window): void {
   window.currentTokens = 0;
 }
 
-/** A gauge's rule has no window: its start is 0 for good. */
+/** A rule without a period has no window: its start is always 0. */
 function alignedStart(periodMs: number, nowMs: number): number {
   return periodMs === 0 ? 0 : nowMs - (nowMs % periodMs);
 }
 
 /**
- * Brings a window to `nowMs`: one period on, current becomes previous; further on, both are 0. A
+ * Brings a window to `nowMs`: one period later, current becomes previous; later than that, both are
+ * 0. A
  * clock that steps back within a period leaves the window where it is; one that steps back further
  * moves the bounds with it. No count is lost either way.
  */
@@ -64,23 +66,20 @@ export function rollWindow(window: Window, periodMs: number, nowMs: number): voi
 }
 
 /**
- * Adds counts to the half of a rolled window in which `atMs` lies; what is older than both is past
- * counting.
+ * Adds requests to the half of a rolled window in which `atMs` lies; what is older than both halves
+ * counts no more.
  */
-export function addToWindow(
-  window: Window,
-  periodMs: number,
-  atMs: number,
-  requests: number,
-  tokens: number,
-): void {
-  if (atMs >= window.startMs) {
-    window.currentRequests = bounded(window.currentRequests + requests);
-    window.currentTokens = bounded(window.currentTokens + tokens);
-  } else if (atMs >= window.startMs - periodMs) {
-    window.previousRequests = bounded(window.previousRequests + requests);
-    window.previousTokens = bounded(window.previousTokens + tokens);
-  }
+export function addRequests(window: Window, periodMs: number, atMs: number, count: number): void {
+  if (atMs >= window.startMs) window.currentRequests = bounded(window.currentRequests + count);
+  else if (atMs >= window.startMs - periodMs)
+    window.previousRequests = bounded(window.previousRequests + count);
+}
+
+/** As `addRequests`, for tokens. */
+export function addTokens(window: Window, periodMs: number, atMs: number, count: number): void {
+  if (atMs >= window.startMs) window.currentTokens = bounded(window.currentTokens + count);
+  else if (atMs >= window.startMs - periodMs)
+    window.previousTokens = bounded(window.previousTokens + count);
 }
 
 /**
@@ -136,14 +135,10 @@ export function waitForRequests(
   nowMs: number,
   cap: number,
 ): number {
-  return waitSeconds(
-    window.previousRequests,
-    window.currentRequests,
-    window.startMs + periodMs,
-    periodMs,
-    nowMs,
-    cap,
-  );
+  const { previousRequests, currentRequests } = window;
+  const roomAtMs =
+    endOf(window, periodMs) + msToRoom(previousRequests, currentRequests, periodMs, cap);
+  return wholeSeconds(roomAtMs - nowMs);
 }
 
 /** As `waitForRequests`, for tokens. */
@@ -153,34 +148,30 @@ export function waitForTokens(
   nowMs: number,
   cap: number,
 ): number {
-  return waitSeconds(
-    window.previousTokens,
-    window.currentTokens,
-    window.startMs + periodMs,
-    periodMs,
-    nowMs,
-    cap,
-  );
+  const { previousTokens, currentTokens } = window;
+  const roomAtMs = endOf(window, periodMs) + msToRoom(previousTokens, currentTokens, periodMs, cap);
+  return wholeSeconds(roomAtMs - nowMs);
+}
+
+/** When the current half ends. */
+function endOf(window: Window, periodMs: number): number {
+  return window.startMs + periodMs;
+}
+
+function wholeSeconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000));
 }
 
 /**
- * The estimate only falls while nothing is counted, so the first millisecond at which it is below
- * the cap can be solved for: within this window as long as `current` alone is below the cap, else
- * in the next one, where `current` has become what decays.
+ * When the estimate is below the cap, in milliseconds from the end of the current half. It only
+ * falls while nothing is counted, so the moment can be solved for: before the end as long as
+ * `current` alone is below the cap, else in the next period, where `current` has become what
+ * decays.
  */
-function waitSeconds(
-  previous: number,
-  current: number,
-  endMs: number,
-  periodMs: number,
-  nowMs: number,
-  cap: number,
-): number {
-  const admittedAtMs =
-    current < cap
-      ? endMs - remainingBelow(previous, cap - current, periodMs)
-      : endMs + periodMs - remainingBelow(current, cap, periodMs);
-  return Math.max(1, Math.ceil((admittedAtMs - nowMs) / 1000));
+function msToRoom(previous: number, current: number, periodMs: number, cap: number): number {
+  return current < cap
+    ? -remainingBelow(previous, cap - current, periodMs)
+    : periodMs - remainingBelow(current, cap, periodMs);
 }
 
 /**

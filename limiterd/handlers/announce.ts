@@ -1,16 +1,16 @@
-/** What the daemon tells its proxies unasked. */
+/** What the daemon sends to its proxies without having been asked. */
 import type { DaemonEvent } from "../../shared/wire/message.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";
 
-/** Tells every proxy that was welcomed. */
+/** Sends an event to every proxy that was welcomed. */
 export function announce(state: Pick<DaemonState, "peers">, event: DaemonEvent): void {
   for (const peer of state.peers) if (peer.role === "proxy" && peer.welcomed) peer.send(event);
 }
 
 /**
- * A commit has failed, or with null one has succeeded after that: proxies are told when it begins,
- * when its reason changes and when it ends. True when that was so.
+ * Notes that a commit has failed, or with null that one has succeeded after that. Proxies learn
+ * when the failures begin, when their reason changes and when they end: then it returns true.
  */
 export function noteStoreState(
   state: Pick<DaemonState, "counts" | "peers" | "storeFailing">,
@@ -24,8 +24,8 @@ export function noteStoreState(
   return true;
 }
 
-/** Tells one proxy that has just been welcomed, if there is something to tell. */
-export function tellStoreState(
+/** Sends a proxy that has just been welcomed why the store can't be written, if it can't. */
+export function sendStoreState(
   { storeFailing }: Pick<DaemonState, "storeFailing">,
   peer: PeerState,
 ): void {

@@ -1,6 +1,6 @@
 /**
- * Answers about a caller alone: for requests that ask for nothing limited, and for those who are
- * nobody. Nothing is counted against a rule.
+ * Authorizes a caller without an admission: for requests that use nothing that is limited, and for
+ * those that fail before their admission. Nothing is counted against a rule.
  */
 import type { Authorize } from "../../shared/wire/message.js";
 import { identifyCaller } from "../keys/identify-caller.js";
@@ -26,7 +26,7 @@ export function authorize(
   return true;
 }
 
-/** One answer to all who may not call. */
+/** The same answer to an unknown, an expired and a deactivated key, and to none. */
 export function deny(state: DaemonState, peer: PeerState, id: number): true {
   state.counts.denied++;
   peer.send({ kind: "denied", id });

@@ -1,7 +1,7 @@
 /**
- * One connection to the daemon: from its bytes to its frames, and its end when it breaks the
- * grammar or never says hello. What a frame does is in `handle-message.ts`; the socket is the
- * wiring's.
+ * One connection to the daemon, from its first byte to its end: frames are cut from its bytes and
+ * handled; it is closed when it breaks the grammar or never says hello; and when it has ended, all
+ * that it held is released. What a frame does is in `handle-message.ts`; the socket is `main.ts`'s.
  */
 import { helloDeadlineMs } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
@@ -9,8 +9,9 @@ import type { FrameReader } from "../../shared/wire/codec.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";
 import { handleFrame } from "./handle-message.js";
+import { releaseAllLeases } from "./release-slots.js";
 
-/** Takes a new connection in; it is nobody yet. */
+/** Adds a new connection; its hello will say whose it is. */
 export function connect(
   state: DaemonState,
   ports: Pick<PeerState, "send" | "close">,
@@ -29,19 +30,24 @@ export function connect(
   return peer;
 }
 
+/** A peer with what cuts its bytes into frames. */
+export interface Connection {
+  readonly peer: PeerState;
+  readonly reader: FrameReader;
+}
+
 /**
- * Handles every frame that is now whole, all at one time: time is read once for all that arrived
- * together.
+ * Handles every frame that is complete, all at one time: the clock is read once for all that
+ * arrived together.
  */
 export function receive(
   state: DaemonState,
-  peer: PeerState,
-  reader: FrameReader,
+  { peer, reader }: Connection,
   bytes: Buffer,
   nowMs: number,
 ): void {
-  // What a stopping daemon still counted might be on disk and its verdict not arrive: all is left
-  // to the next one, to whom it is said again.
+  // What a stopping daemon still counted might be on disk while its verdict doesn't arrive: all is
+  // left to the next daemon, to which it is sent again.
   if (state.stopping) return;
   let valid = true;
   const framed = reader.feed(bytes, (frame) => {
@@ -50,7 +56,19 @@ export function receive(
   if (!framed || !valid) closePeer(state, peer);
 }
 
-/** Closes those that connected and never said who they are. */
+/** A connection has ended, however it ended: its slots are free at once. */
+export function disconnect(state: DaemonState, peer: PeerState, nowMs: number): void {
+  state.peers.delete(peer);
+  releaseAllLeases(peer);
+  state.book.reclaim();
+  if (peer.proxy !== null) {
+    if (peer.proxy.peer === peer) peer.proxy.peer = null;
+    peer.proxy.seenAtMs = nowMs;
+    state.proxies.markDirty(peer.proxy);
+  }
+}
+
+/** Closes those that connected and haven't said hello in time. */
 export function closeTimedOutPeers(state: DaemonState, nowMs: number): void {
   for (const peer of state.peers)
     if (peer.role === null && nowMs - peer.connectedAtMs >= helloDeadlineMs) closePeer(state, peer);

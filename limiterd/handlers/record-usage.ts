@@ -1,5 +1,5 @@
 /**
- * What a settle that counts for the first time tells of its execution: into the budgets, the
+ * Records the execution of a settle that counts for the first time: in the budgets, the usage
  * records and their sums.
  */
 import { flawOf } from "../../shared/wire/execution.js";
@@ -8,8 +8,8 @@ import type { DaemonState } from "../state.js";
 import { recordOf } from "../usage/usage-records.js";
 
 /**
- * The settle is in the open batch of the journal. A record that makes no sense is dropped: its
- * request is counted all the same.
+ * The settle is in the open batch of the journal. An invalid record is dropped: its request is
+ * counted all the same.
  */
 export function recordUsage(
   state: DaemonState,

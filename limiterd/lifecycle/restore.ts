@@ -10,8 +10,8 @@ import { splitWindowKey, windowFromStored } from "../counters/stored-window.js";
 import type { KeyRing } from "../keys/key-ring.js";
 import { restoreKeys } from "../keys/stored-key.js";
 import { createProxies, type Proxies, proxyFromStored } from "../proxies.js";
-import { replaySettle } from "../rules/count-settle.js";
-import { createRuleBook, type RuleBook } from "../rules/rule-book.js";
+import { replaySettle } from "../rules/recount.js";
+import { RuleBook } from "../rules/rule-book.js";
 import { resetKey, ruleChange, ruleFromStored, ruleRemovals } from "../rules/stored-rule.js";
 import { journalFromStored } from "../store/journal-entry.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
@@ -56,7 +56,7 @@ export function restore(
   configured: readonly RuleDefinition[] | null,
   { hashKey, nowMs }: { readonly hashKey: HashKey; readonly nowMs: number },
 ): Restored {
-  const book = createRuleBook(hashKey);
+  const book = new RuleBook(hashKey);
   let lastLsn = 0;
   let resetLsn = 0;
   for (const { key, value } of store.entries("epochs")) {
@@ -147,7 +147,7 @@ function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: nu
       proxy.durableSeq = proxy.settledSeq;
       proxies.markDirty(proxy);
       replaySettle(book, entry, batchLsn, nowMs);
-      book.rest();
+      book.reclaim();
     }
   }
   return batches;

@@ -13,7 +13,7 @@ import { restoreBudgets } from "../budgets/restore-budgets.js";
 import type { HashKey } from "../counters/child-name.js";
 import { findInertRules, inertOnes } from "../handlers/admin/status.js";
 import { noteStoreState } from "../handlers/announce.js";
-import { createRefusals } from "../rules/refusals.js";
+import { createRecentRefusals } from "../rules/recent-refusals.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
 import type { Store } from "../store/store.js";
 import { Writer } from "../store/writer.js";
@@ -120,7 +120,7 @@ export async function startState(
     usage,
     spendLog,
     yieldToEventLoop,
-    refusals: createRefusals(),
+    refusals: createRecentRefusals(),
     inertRules: findInertRules(restored.book, settings.inertReason),
     onInert,
     onUnreadable,

@@ -4,7 +4,7 @@
  */
 import { journalBytesMax, reconnectGraceMs } from "../../shared/bounds.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
-import { endReconnectGrace } from "../handlers/handle-message.js";
+import { endReconnectGrace } from "../handlers/reconnect-grace.js";
 import { writeSlices } from "../store/write-slices.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
 import { flushUsage } from "./flush-usage.js";

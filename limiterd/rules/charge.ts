@@ -1,44 +1,21 @@
 /**
- * What happens to counters outside an admission: a request is held again, charged for its tokens,
- * or counted after the fact; its gauges are given back. Whether it may be is not asked here.
+ * What happens to counters outside an admission: a request holds its slots again, is charged for
+ * its tokens, or is counted after the fact; its slots are released. Nothing is judged here.
  */
-import type { Target } from "../../shared/wire/message.js";
-import { addToWindow, rollWindow } from "../counters/window.js";
-import { type Counter, inOrder, type RuleBook } from "./rule-book.js";
+import type { Counter } from "../counters/counter.js";
+import { addRequests, addTokens, rollWindow } from "../counters/window.js";
+import type { RuleBook } from "./rule-book.js";
 
-/**
- * All counters that a request to this target meets now; the user path's alone while it has none.
- */
-export function matchAll(
-  book: RuleBook,
-  userPath: string,
-  target: Target | null,
-  nowMs: number,
-): readonly Counter[] {
-  return inOrder(matchTarget(book, target, nowMs), book.matchPath(userPath, nowMs));
-}
-
-/** The target's alone; none while there is no target. */
-export function matchTarget(
-  book: RuleBook,
-  target: Target | null,
-  nowMs: number,
-): readonly Counter[] {
-  return target === null ? [] : book.matchTarget(target, nowMs);
-}
-
-export function isSameTarget(a: Target | null, b: Target | null): boolean {
-  return a === b || (a !== null && b !== null && a.provider === b.provider && a.model === b.model);
-}
-
+/** Takes a slot on each of the counters. */
 export function hold(counters: readonly Counter[]): void {
   for (const counter of counters) counter.inFlight++;
 }
 
+/** Frees a slot on each of the counters. */
 export function release(counters: readonly Counter[]): void {
   for (const counter of counters) {
     counter.inFlight--;
-    if (counter.inFlight === 0 && counter.place !== -1) counter.rule.children.loosen(counter);
+    if (counter.inFlight === 0 && counter.place !== -1) counter.rule.children.released(counter);
   }
 }
 
@@ -47,33 +24,27 @@ export interface Charge {
   /** −1 takes back what was counted. */
   readonly requests: number;
   readonly tokens: number;
+  /** Left out: every counter is charged. */
+  readonly appliesTo?: (counter: Counter) => boolean;
 }
 
-/** Adds a charge to the window in which its moment lies, for each counter that `counts` accepts. */
+/** Adds a charge to the window in which its moment lies, on each counter that it applies to. */
 export function charge(
-  book: RuleBook,
+  book: Pick<RuleBook, "markDirty">,
   counters: readonly Counter[],
-  what: Charge,
+  { atMs, requests, tokens, appliesTo }: Charge,
   nowMs: number,
-  counts: (counter: Counter) => boolean = always,
 ): void {
-  if (what.requests === 0 && what.tokens === 0) return;
+  if (requests === 0 && tokens === 0) return;
   for (const counter of counters) {
+    const { window } = counter;
     const { periodMs } = counter.rule;
-    if (periodMs === 0 || !counts(counter)) continue;
-    rollWindow(counter.window, periodMs, nowMs);
+    if (periodMs === 0 || (appliesTo !== undefined && !appliesTo(counter))) continue;
+    rollWindow(window, periodMs, nowMs);
     // A moment that lies ahead of the window's clock (it stepped back) belongs to the current half.
-    addToWindow(
-      counter.window,
-      periodMs,
-      what.atMs >= nowMs ? Math.max(what.atMs, counter.window.startMs) : what.atMs,
-      what.requests,
-      what.tokens,
-    );
+    const chargedAtMs = atMs >= nowMs ? Math.max(atMs, window.startMs) : atMs;
+    addRequests(window, periodMs, chargedAtMs, requests);
+    addTokens(window, periodMs, chargedAtMs, tokens);
     book.markDirty(counter);
   }
-}
-
-function always(): boolean {
-  return true;
 }

@@ -1,31 +1,19 @@
 /**
  * The children of all templates: found, made, dropped by a reset or a deletion, and forgotten when
- * they are idle. Dropping is done at once however many they are; what is left of them is gone
- * through later, some at a time, and those whose requests still run come back. How they are kept is
- * in `children.ts`.
+ * they are idle. Dropping is done at once however many they are; what was dropped is gone through
+ * later, some at a time, and a child with requests in flight is moved back. How children are kept
+ * is in `counters/children.ts`.
  */
-import type { Walk } from "../counters/child-table.js";
-import { Children, type CounterPool } from "../counters/children.js";
-import { Counter, type Rule } from "../counters/counter.js";
+import type { Walk } from "../counters/child-blocks.js";
+import { Children } from "../counters/children.js";
+import { type ChildCounters, Counter, type Rule } from "../counters/counter.js";
+import type { CounterPool } from "../counters/counter-pool.js";
 import { clearWindow, newWindow } from "../counters/window.js";
 
-/** A child that is counted no more: what the store holds of it must go. */
+/** A child that is counted no more: its entry in the store must go. */
 export interface Forgotten {
   readonly rule: Rule;
   readonly child: string;
-}
-
-export interface Templates {
-  add(rule: Rule): void;
-  /** The rule is deleted, or no template any more. */
-  remove(rule: Rule): void;
-  /** Takes all children away from a rule. */
-  drop(rule: Rule): void;
-  /** The counter of one child; it is made when it isn't there. */
-  childOf(rule: Rule, child: string, nowMs: number): Counter;
-  /** A copy of what `childOf` would return; nothing is made or moved. */
-  copyOf(rule: Rule, child: string, nowMs: number): Counter;
-  forgetIdle(nowMs: number, examined: number): Forgotten[];
 }
 
 export interface TemplatesPorts {
@@ -33,82 +21,115 @@ export interface TemplatesPorts {
   current(id: string): Rule | undefined;
   /** Applies the last reset of all rules to this one. */
   fresh(rule: Rule): Rule;
-  readonly counterPool: CounterPool;
 }
 
 /** Children that are gone through, and how far. */
-interface Walked {
+interface Sweep {
   readonly rule: Rule;
-  readonly children: Children;
+  readonly children: ChildCounters;
   readonly walk: Walk;
 }
 
-export function createTemplates({ current, fresh, counterPool }: TemplatesPorts): Templates {
-  const templates = new Set<Rule>();
-  const dropped: Walked[] = [];
-  let toSweep: Iterator<Rule> | null = null;
-  let swept: Walked | null = null;
+export class Templates {
+  readonly #ports: TemplatesPorts;
+  readonly #counterPool: CounterPool;
+  readonly #rules = new Set<Rule>();
+  /** Those that were dropped, each with what is still to be gone through. */
+  readonly #dropped: Sweep[] = [];
+  /** The templates that the sweep for idle children has yet to visit; null: it begins again. */
+  #toSweep: Iterator<Rule> | null = null;
+  #sweep: Sweep | null = null;
 
-  function drop(rule: Rule): void {
+  constructor(counterPool: CounterPool, ports: TemplatesPorts) {
+    this.#counterPool = counterPool;
+    this.#ports = ports;
+  }
+
+  add(rule: Rule): void {
+    this.#rules.add(rule);
+  }
+
+  /** The rule is deleted, or no template any more. */
+  remove(rule: Rule): void {
+    this.#rules.delete(rule);
+    this.drop(rule);
+  }
+
+  /** Takes all children away from a rule. */
+  drop(rule: Rule): void {
     const { children } = rule;
     if (children.size === 0) return;
-    rule.children = new Children(rule, counterPool);
-    rule.former = [...rule.former, children];
-    dropped.push({ rule, children, walk: children.walk() });
+    rule.children = new Children(rule, this.#counterPool);
+    rule.retired = [...rule.retired, children];
+    this.#dropped.push({ rule, children, walk: children.walk() });
   }
 
-  /** Where a child is that was dropped while its requests ran, and they still do. */
-  function formerOf(rule: Rule, child: string): Children | undefined {
-    return rule.former.find((former) => former.busy(child) !== null);
-  }
-
-  /** Such a child is one again, with a cleared window. What the store holds of it is void. */
-  function takeBack(rule: Rule, from: Children, counter: Counter): Counter {
-    from.delete(counter.place);
-    clearWindow(counter.window);
-    counter.dirty = false;
+  /** The counter of one child; it is made when it isn't there. */
+  childOf(rule: Rule, child: string, nowMs: number): Counter {
+    const known = rule.children.get(child);
+    if (known !== undefined) return known;
+    const retired = retiredWith(rule, child);
+    if (retired !== undefined) return bringBack(rule, retired, retired.busy(child)!);
+    const counter = new Counter(rule, child, newWindow(rule.periodMs, nowMs));
     rule.children.add(counter);
     return counter;
   }
 
-  /** Goes on among dropped children; null when the next one leaves nothing to be removed. */
-  function forgetDropped({ rule, children, walk }: Walked): Forgotten | null {
+  /** A copy of what `childOf` would return; nothing is made or moved. */
+  copyOf(rule: Rule, child: string, nowMs: number): Counter {
+    const known = rule.children.copy(child);
+    if (known !== undefined) return known;
+    const counter = new Counter(rule, child, newWindow(rule.periodMs, nowMs));
+    counter.inFlight = retiredWith(rule, child)?.busy(child)?.inFlight ?? 0;
+    return counter;
+  }
+
+  /**
+   * Looks at up to `examined` children, dropped ones first, and forgets those that nothing holds or
+   * counts any more: dropped, or idle for two periods. Returns them. The next call continues.
+   */
+  forgetIdle(nowMs: number, examined: number): Forgotten[] {
+    const forgotten: Forgotten[] = [];
+    for (let i = 0; i < examined; i++) {
+      const [dropped] = this.#dropped;
+      const gone = dropped !== undefined ? this.#forgetDropped(dropped) : this.#forgetNext(nowMs);
+      if (gone === undefined) break;
+      if (gone !== null) forgotten.push(gone);
+    }
+    return forgotten;
+  }
+
+  /** Goes through the next dropped child; null when there is nothing of it to be removed. */
+  #forgetDropped({ rule, children, walk }: Sweep): Forgotten | null {
     const place = walk.next();
     if (place === -1) {
-      dropped.shift();
-      rule.former = rule.former.filter((other) => other !== children);
+      this.#dropped.shift();
+      rule.retired = rule.retired.filter((other) => other !== children);
       return null;
     }
-    const now = current(rule.id);
+    const now = this.#ports.current(rule.id);
     const busy = children.busyAt(place);
     if (busy !== null && now === rule) {
-      takeBack(rule, children, busy);
+      bringBack(rule, children, busy);
       return null;
     }
     const child = children.name(place);
     children.delete(place);
-    // When the child is there again, the store's entry is its own: written over or removed in its
-    // time.
-    return now !== undefined && now.children.has(child) ? null : { rule, child };
+    // When there is such a child again, the store's entry is its own: written over or removed in
+    // its time.
+    return now?.children.has(child) ? null : { rule, child };
   }
 
   /**
-   * Looks at the next child of those that are there: forgotten, or null. A step from one template
-   * to the next is null too, so that many without a child are looked at in slices. Undefined: that
-   * was all.
+   * Looks at the next child that is counted: forgotten, or null. A step from one template to the
+   * next is null too, so that many without a child are looked at in slices. Undefined after the
+   * last one.
    */
-  function forgetIdle(nowMs: number): Forgotten | null | undefined {
-    const place = swept === null || swept.rule.children !== swept.children ? -1 : swept.walk.next();
-    if (place === -1) {
-      toSweep ??= templates.values();
-      const { value: rule, done } = toSweep.next();
-      swept =
-        done === true ? null : { rule, children: fresh(rule).children, walk: rule.children.walk() };
-      if (done !== true) return null;
-      toSweep = null;
-      return undefined;
-    }
-    const { rule, children } = swept!;
+  #forgetNext(nowMs: number): Forgotten | null | undefined {
+    const sweep = this.#sweep;
+    const place = sweep === null || sweep.rule.children !== sweep.children ? -1 : sweep.walk.next();
+    if (sweep === null || place === -1) return this.#nextTemplate() ? null : undefined;
+    const { rule, children } = sweep;
     const sinceMs = children.idleSinceMs(place);
     if (sinceMs === null || nowMs < sinceMs + 2 * rule.periodMs) {
       children.tidy(place);
@@ -119,37 +140,31 @@ export function createTemplates({ current, fresh, counterPool }: TemplatesPorts)
     return { rule, child };
   }
 
-  return {
-    add: (rule) => void templates.add(rule),
-    remove(rule) {
-      templates.delete(rule);
-      drop(rule);
-    },
-    drop,
-    childOf(rule, child, nowMs) {
-      const known = rule.children.get(child);
-      if (known !== undefined) return known;
-      const former = formerOf(rule, child);
-      if (former !== undefined) return takeBack(rule, former, former.busy(child)!);
-      const counter = new Counter(rule, child, newWindow(rule.periodMs, nowMs));
-      rule.children.add(counter);
-      return counter;
-    },
-    copyOf(rule, child, nowMs) {
-      const known = rule.children.copy(child);
-      if (known !== undefined) return known;
-      const counter = new Counter(rule, child, newWindow(rule.periodMs, nowMs));
-      counter.inFlight = formerOf(rule, child)?.busy(child)?.inFlight ?? 0;
-      return counter;
-    },
-    forgetIdle(nowMs, examined) {
-      const forgotten: Forgotten[] = [];
-      for (let i = 0; i < examined; i++) {
-        const gone = dropped.length > 0 ? forgetDropped(dropped[0]!) : forgetIdle(nowMs);
-        if (gone === undefined) break;
-        if (gone !== null) forgotten.push(gone);
-      }
-      return forgotten;
-    },
-  };
+  /** Begins to sweep the next template; false after the last one. */
+  #nextTemplate(): boolean {
+    this.#toSweep ??= this.#rules.values();
+    const { value: rule, done } = this.#toSweep.next();
+    if (done === true) {
+      this.#sweep = null;
+      this.#toSweep = null;
+      return false;
+    }
+    const { children } = this.#ports.fresh(rule);
+    this.#sweep = { rule, children, walk: children.walk() };
+    return true;
+  }
+}
+
+/** The retired children of which this one still has requests in flight. */
+function retiredWith(rule: Rule, child: string): ChildCounters | undefined {
+  return rule.retired.find((retired) => retired.busy(child) !== null);
+}
+
+/** Moves a retired child back, with a cleared window. Its entry in the store is stale. */
+function bringBack(rule: Rule, from: ChildCounters, counter: Counter): Counter {
+  from.delete(counter.place);
+  clearWindow(counter.window);
+  counter.dirty = false;
+  rule.children.add(counter);
+  return counter;
 }

@@ -8,12 +8,13 @@ import { budgetChange, createSpendLog } from "../../limiterd/budgets/budget-stor
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
 import { findInertRules } from "../../limiterd/handlers/admin/status.js";
 import { noteStoreState } from "../../limiterd/handlers/announce.js";
-import { handleClose, handleFrame } from "../../limiterd/handlers/handle-message.js";
+import { disconnect } from "../../limiterd/handlers/connection.js";
+import { handleFrame } from "../../limiterd/handlers/handle-message.js";
 import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
 import { removeStaleWindows, snapshot } from "../../limiterd/lifecycle/snapshot.js";
 import type { PeerState } from "../../limiterd/peer.js";
-import { createRefusals } from "../../limiterd/rules/refusals.js";
+import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
 import { type DaemonState, newCounts } from "../../limiterd/state.js";
 import { Writer } from "../../limiterd/store/writer.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
@@ -140,7 +141,7 @@ export function startDaemon(
     epochStartLsn: restored.epochStartLsn,
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
-    refusals: createRefusals(),
+    refusals: createRecentRefusals(),
     inertRules: findInertRules(restored.book, inertReason),
     onInert: ({ kind, name }) => void inertTold.push(`${kind} ${name}`),
     onUnreadable: (error) => void damagedTold.push(error.message),
@@ -177,7 +178,7 @@ export function startDaemon(
         state: peer,
         heard,
         say: (message) => handleFrame(state, peer, toWire(message), daemon.nowMs),
-        close: () => handleClose(state, peer, daemon.nowMs),
+        close: () => disconnect(state, peer, daemon.nowMs),
       };
     },
     proxy(proxyId, leases = []) {

@@ -11,19 +11,16 @@ import { periodLabel } from "../../../shared/domain/rule.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Breach, BudgetBreach, Target } from "../../../shared/wire/message.js";
-import { copyCounter } from "../../counters/counter.js";
+import type { Counter } from "../../counters/counter.js";
+import { copyCounter, hasWindow } from "../../counters/counter.js";
 import {
   type AdmissionOptions,
   type AdmissionRequest,
-  breachOf,
-  hasWindow,
-  isFull,
   type Judgement,
   judge,
-  waitOfRequests,
-  waitOfTokens,
-} from "../../rules/admit.js";
-import type { Counter, RuleBook } from "../../rules/rule-book.js";
+} from "../../rules/judge.js";
+import { breachOf, isFull, waitOfRequests, waitOfTokens } from "../../rules/longest-breach.js";
+import type { RuleBook } from "../../rules/rule-book.js";
 import { liveCounts } from "./list-rules.js";
 
 /** One rule that the request meets. Counts and bounds are named as in the list of rules. */
@@ -76,7 +73,7 @@ export function explain(
   const ofPath = request.submission ? met.filter(hasWindow) : met;
   const asked = request.submission ? [] : request.targets;
   const ofTargets = new Map(
-    asked.map((target) => [target, book.matchTarget(target, options.nowMs).map(copyCounter)]),
+    asked.map((target) => [target, book.matchTarget(target).map(copyCounter)]),
   );
   const matchTarget = (target: Target): Counter[] => ofTargets.get(target) ?? [];
   const judgement = judge({ matchPath: () => ofPath, matchTarget }, request, options);
@@ -86,7 +83,7 @@ export function explain(
     const breach = breachOf(counters, options);
     return {
       target: targetName(target),
-      chosen: judgement.admitted && judgement.target === index,
+      chosen: judgement.kind === "admitted" && judgement.target === index,
       admits: breach === null,
       message: breach === null ? null : refusalMessage(breach),
       retry_after: breach?.waitSeconds ?? 0,
@@ -108,7 +105,7 @@ function explainVerdict(
   targets: readonly ExplainedTarget[],
   nowMs: number,
 ): Explanation["verdict"] {
-  if (judgement.admitted)
+  if (judgement.kind === "admitted")
     return {
       admitted: true,
       target: targets[judgement.target]?.target ?? null,

@@ -13,7 +13,7 @@ import {
 } from "../../../shared/domain/rule.js";
 import { failure } from "../../../shared/error-code.js";
 import type { Admin } from "../../../shared/wire/message.js";
-import type { Rule } from "../../rules/rule-book.js";
+import type { Rule } from "../../counters/counter.js";
 import { resetAllChange, ruleChange, ruleRemovals } from "../../rules/stored-rule.js";
 import { type DaemonState, isLimited } from "../../state.js";
 import { pageAfter, valueOf, writeChange } from "./admin-body.js";

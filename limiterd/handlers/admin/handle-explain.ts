@@ -14,8 +14,9 @@ import type { Target } from "../../../shared/wire/message.js";
 import { isModelName, isName } from "../../../shared/wire/to-daemon.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
-import { type AdmissionRequest, noRules } from "../../rules/admit.js";
-import type { Refusal } from "../../rules/refusals.js";
+import type { AdmissionRequest } from "../../rules/judge.js";
+import { noRules } from "../../rules/match-counters.js";
+import type { RecentRefusal } from "../../rules/recent-refusals.js";
 import { type DaemonState, enforcedBudgets } from "../../state.js";
 import { explain, explainBreach } from "./explain.js";
 import { findKey, unknownKey } from "./handle-keys.js";
@@ -108,7 +109,7 @@ function explainRefusal(state: DaemonState, requestId: unknown, nowMs: number): 
 
 function whatHappened(
   requestId: string,
-  { atMs, userPath, keyId, model, targets, targetsLeftOut, submission, breach }: Refusal,
+  { atMs, userPath, keyId, model, targets, targetsLeftOut, submission, breach }: RecentRefusal,
 ): Readonly<Record<string, unknown>> {
   return {
     request_id: requestId,

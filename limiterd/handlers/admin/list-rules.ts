@@ -8,8 +8,9 @@ import type { InertReason } from "../../../shared/config/inert-rule.js";
 import type { RuleKey } from "../../../shared/domain/rule.js";
 import { effectiveSubject, periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
+import type { Counter, Rule } from "../../counters/counter.js";
 import { estimateRequests, estimateTokens, rollWindow } from "../../counters/window.js";
-import type { Counter, Rule, RuleBook } from "../../rules/rule-book.js";
+import type { RuleBook } from "../../rules/rule-book.js";
 import { firstAfter } from "../../rules/sorted-rules.js";
 
 export interface RuleList {

@@ -6,8 +6,8 @@
 import { sumUsd } from "../../../shared/domain/money.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis } from "../../../shared/time.js";
-import { secondsToEnd } from "../../rules/admit.js";
-import type { Counter } from "../../rules/rule-book.js";
+import type { Counter } from "../../counters/counter.js";
+import { secondsToEnd } from "../../rules/success-headers.js";
 import type { DaemonState } from "../../state.js";
 import { addRollup, emptyRollup, type Rollup } from "../../usage/rollup.js";
 import { totalPrefix } from "../../usage/rollup-keys.js";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { NameReader } from "../../../limiterd/counters/child-name.js";
-import { dirtyMark, outMark } from "../../../limiterd/counters/child-record.js";
+import { checkedOutMark, dirtyMark } from "../../../limiterd/counters/child-record.js";
 import { ChildTable } from "../../../limiterd/counters/child-table.js";
 
 interface Model {
@@ -28,7 +28,8 @@ function contents(table: ChildTable): Map<string, Model> {
   for (let place = walk.next(); place !== -1; place = walk.next()) {
     found.set(table.name(place), {
       numbers: numbersOf(table, place),
-      marks: (table.hasMark(place, dirtyMark) ? 1 : 0) + (table.hasMark(place, outMark) ? 2 : 0),
+      marks:
+        (table.hasMark(place, dirtyMark) ? 1 : 0) + (table.hasMark(place, checkedOutMark) ? 2 : 0),
     });
   }
   return found;
@@ -58,7 +59,7 @@ t.test(
       fc.record({
         kind: fc.constantFrom("setMark" as const, "clearMark" as const),
         name,
-        mark: fc.constantFrom(dirtyMark, outMark),
+        mark: fc.constantFrom(dirtyMark, checkedOutMark),
       }),
       fc.record({
         kind: fc.constant("many" as const),
@@ -137,7 +138,7 @@ t.test("a marked record keeps its place, whatever comes and goes around it", asy
     who: `user-${i * 100}`,
     place: table.find(`user-${i * 100}`),
   }));
-  for (const { place } of kept) table.setMark(place, outMark);
+  for (const { place } of kept) table.setMark(place, checkedOutMark);
   for (let i = 0; i < 5000; i++) if (i % 100 !== 0) table.remove(table.find(`user-${i}`));
   for (const { place } of kept) table.tidy(place);
   for (let i = 5000; i < 9000; i++) table.add(`user-${i}`);

@@ -5,8 +5,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
+import type { Counter } from "../../../limiterd/counters/counter.js";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
-import { type Counter, createRuleBook } from "../../../limiterd/rules/rule-book.js";
+import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { childNames } from "./child-names.js";
 
@@ -40,7 +41,7 @@ t.test(
   async () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-        const book = createRuleBook([1, 2]);
+        const book = new RuleBook([1, 2]);
         const rule = book.put(template, { source: "manual", nowMs: now, lsn: 1 });
         const model = new Map<string, Child>();
         let held: { readonly counter: Counter; readonly version: number }[] = [];
@@ -82,7 +83,7 @@ t.test(
               break;
             }
             case "rest":
-              book.rest();
+              book.reclaim();
               break;
             case "write": {
               const written = [...(book.takeDirty() ?? [])].map(({ child, window }) => [

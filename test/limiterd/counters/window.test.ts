@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import t from "tap";
 import {
-  addToWindow,
+  addRequests,
+  addTokens,
   estimateRequests,
   newWindow,
   rollWindow,
@@ -15,7 +16,7 @@ function counted(periodMs: number, at: readonly (readonly [ms: number, count: nu
   const window = newWindow(periodMs, at[0]?.[0] ?? 0);
   for (const [ms, count] of at) {
     rollWindow(window, periodMs, ms);
-    addToWindow(window, periodMs, ms, count, 0);
+    addRequests(window, periodMs, ms, count);
   }
   return window;
 }
@@ -89,7 +90,7 @@ t.test("the estimate is exact for any counts, periods and times", (t) => {
         for (const [share, amount] of steps) {
           now += Math.floor(share * period * 1.5);
           rollWindow(window, period, now);
-          addToWindow(window, period, now, amount, 0);
+          addRequests(window, period, now, amount);
           history.push([now, amount]);
           const expected = oracleEstimate(period, history, now);
           if (
@@ -156,9 +157,12 @@ t.test("a clock that steps back loses no count", (t) => {
 
 t.test("what is added late goes to the half of its moment, or is past counting", (t) => {
   const window = newWindow(minute, 120_000);
-  addToWindow(window, minute, 119_999, 1, 10);
-  addToWindow(window, minute, 120_000, 2, 20);
-  addToWindow(window, minute, 59_999, 4, 40);
+  addRequests(window, minute, 119_999, 1);
+  addTokens(window, minute, 119_999, 10);
+  addRequests(window, minute, 120_000, 2);
+  addTokens(window, minute, 120_000, 20);
+  addRequests(window, minute, 59_999, 4);
+  addTokens(window, minute, 59_999, 40);
   t.same(window, {
     startMs: 120_000,
     previousRequests: 1,

@@ -1,5 +1,5 @@
 import t from "tap";
-import { endReconnectGrace } from "../../../limiterd/handlers/handle-message.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import { tokensPerResponseMax } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { unlimitedLsn } from "../../../shared/wire/unlimited-lsn.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { endReconnectGrace } from "../../../limiterd/handlers/handle-message.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import type { Lease, Settle, Target } from "../../../shared/wire/message.js";
 import {
   counts,

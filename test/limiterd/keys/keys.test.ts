@@ -1,5 +1,5 @@
 import t from "tap";
-import { endReconnectGrace } from "../../../limiterd/handlers/handle-message.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import { createKeyRing, keyStatus } from "../../../limiterd/keys/key-ring.js";
 import { keysMax } from "../../../shared/bounds.js";
 import { hashKey, type NewKey, newKey } from "../../../shared/domain/key-secret.js";

@@ -76,7 +76,8 @@ t.test("a daemon that stops listens to nobody any more", async (t) => {
   const { timers } = wind(daemon, 1000);
   const peer = connect(daemon.state, { send: () => {}, close: () => {} }, daemon.nowMs);
   await timers.stop();
-  receive(daemon.state, peer, { feed: () => t.fail("it reads") }, Buffer.from("x"), daemon.nowMs);
+  const reader = { feed: () => t.fail("it reads") };
+  receive(daemon.state, { peer, reader }, Buffer.from("x"), daemon.nowMs);
   t.equal(daemon.state.counts.closedPeers, 0);
 });
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
+import type { Counter } from "../../../limiterd/counters/counter.js";
 import {
   estimateRequests,
   estimateTokens,
@@ -9,7 +10,7 @@ import {
 } from "../../../limiterd/counters/window.js";
 import { admit, type Verdict } from "../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../limiterd/rules/charge.js";
-import { type Counter, createRuleBook, type RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/wire/message.js";
 import { childNames } from "../counters/child-names.js";
@@ -39,7 +40,7 @@ const rule = (
 });
 
 function bookOf(rules: readonly RuleDefinition[]): RuleBook {
-  const book = createRuleBook();
+  const book = new RuleBook();
   for (const definition of rules) book.put(definition, { source: "manual", nowMs: begin, lsn: 0 });
   return book;
 }
@@ -62,7 +63,7 @@ function ask(
 
 /** `admitted`, or the rule that refuses and its wait. */
 function said(verdict: Verdict): string {
-  if (verdict.admitted) return "admitted";
+  if (verdict.kind === "admitted") return "admitted";
   if (verdict.breach.dimension === "budget") throw new Error("no budget was asked");
   const { scope, subject, periodSeconds, dimension, cap, waitSeconds } = verdict.breach;
   return `${scope} ${subject} ${periodSeconds} ${dimension} ${cap}: ${waitSeconds}`;
@@ -92,7 +93,7 @@ t.test("the worked table of waits", async (t) => {
   for (let i = 0; i < 100; i++) ask(hundred, 59);
   t.equal(said(ask(hundred, 60)), "user_path / 60 requests 100: 1");
   const admitted = (second: number): number =>
-    Array.from({ length: 50 }, () => ask(hundred, second)).filter((verdict) => verdict.admitted)
+    Array.from({ length: 50 }, () => ask(hundred, second)).filter(({ kind }) => kind === "admitted")
       .length;
   t.same([admitted(75), admitted(90)], [25, 25]);
 });
@@ -102,8 +103,8 @@ t.test(
   async (t) => {
     const book = bookOf([rule("user_path", "/team", 60, { tokens: 10 })]);
     const verdict = ask(book, 0);
-    t.ok(verdict.admitted);
-    if (verdict.admitted)
+    t.equal(verdict.kind, "admitted");
+    if (verdict.kind === "admitted")
       charge(book, verdict.counters, { atMs: begin, requests: 0, tokens: 30 }, begin);
     t.equal(said(ask(book, 0)), "user_path /team 60 tokens 10: 101");
     t.equal(said(ask(book, 0, { tokensEnforced: false })), "admitted");
@@ -140,10 +141,10 @@ t.test(
     ];
     const book = bookOf(rules);
     const verdict = ask(book, 0, { targets: [gpt, llama] });
-    t.match(verdict, { admitted: true, target: 0 });
+    t.match(verdict, { kind: "admitted", target: 0 });
     t.same(requests(book), [1, 0, 0, 0, 1, 0, 0], "a gauge's window counts nothing");
     t.same(inFlight(book), [1, 0, 0, 1, 1, 0, 1]);
-    if (verdict.admitted) release(verdict.counters);
+    if (verdict.kind === "admitted") release(verdict.counters);
     t.same(inFlight(book), [0, 0, 0, 0, 0, 0, 0]);
   },
 );
@@ -154,7 +155,7 @@ t.test("a gauge refuses at its cap and admits as soon as a slot is free", async 
   ask(book, 0);
   t.equal(said(ask(book, 0)), "user_path /team 0 concurrent 2: 1");
   t.equal(said(ask(book, 3600)), "user_path /team 0 concurrent 2: 1", "time frees no slot");
-  if (first.admitted) release(first.counters);
+  if (first.kind === "admitted") release(first.counters);
   t.equal(said(ask(book, 0)), "admitted");
 });
 
@@ -225,7 +226,7 @@ t.test(
     for (const [name, rules, reported] of table) {
       const book = bookOf(rules);
       const verdict = ask(book, 0);
-      if (verdict.admitted)
+      if (verdict.kind === "admitted")
         charge(book, verdict.counters, { atMs: begin, requests: 0, tokens: 80 }, begin);
       t.equal(said(ask(book, 0)), reported, name);
     }
@@ -237,11 +238,11 @@ t.test("a request goes to its first target with room, and is charged there alone
     rule("model", "gpt-4o", 60, { requests: 1 }),
     rule("provider", "local", 60, { requests: 1 }),
   ]);
-  t.match(ask(book, 0, { targets: [gpt, llama] }), { admitted: true, target: 0 });
-  t.match(ask(book, 0, { targets: [gpt, llama] }), { admitted: true, target: 1 });
+  t.match(ask(book, 0, { targets: [gpt, llama] }), { kind: "admitted", target: 0 });
+  t.match(ask(book, 0, { targets: [gpt, llama] }), { kind: "admitted", target: 1 });
   t.same(requests(book), [1, 1]);
   t.match(ask(book, 0, { targets: [gpt, llama, { provider: "third", model: "m" }] }), {
-    admitted: true,
+    kind: "admitted",
     target: 2,
   });
   t.same(requests(book), [1, 1]);
@@ -287,7 +288,7 @@ t.test(
   async (t) => {
     const headers = (book: RuleBook, second: number): unknown => {
       const verdict = ask(book, second);
-      return verdict.admitted ? verdict.headers : said(verdict);
+      return verdict.kind === "admitted" ? verdict.headers : said(verdict);
     };
     t.equal(headers(bookOf([]), 0), null);
     t.equal(headers(bookOf([rule("user_path", "/team", 0, { requests: 5 })]), 0), null);
@@ -333,7 +334,7 @@ t.test(
     ask(book, 120);
     ask(book, 120);
     for (const second of [119, 90, 61, 1, -3600])
-      t.match(ask(book, second), { admitted: false, breach: { subject: "/team" } }, `${second}`);
+      t.match(ask(book, second), { kind: "refused", breach: { subject: "/team" } }, `${second}`);
   },
 );
 
@@ -474,7 +475,7 @@ function difference(
   startMs: number,
   tally: Tally,
 ): string | null {
-  const book = createRuleBook();
+  const book = new RuleBook();
   for (const definition of definitions)
     book.put(definition, { source: "manual", nowMs: startMs, lsn: 0 });
   const oracle = createOracle(definitions);
@@ -505,7 +506,7 @@ function difference(
     const checkIn = remember(book);
     const verdict = admit(book, asked, { nowMs, tokensEnforced: true });
     everyOne.push(...targets.map((target) => ({ path, ...target })));
-    if (verdict.admitted) {
+    if (verdict.kind === "admitted") {
       tally.admitted++;
       if (expected.target !== verdict.target)
         return `step ${index}: admitted to ${verdict.target}, but ${JSON.stringify(expected)}`;
@@ -530,12 +531,12 @@ function difference(
     if (found !== null) return found;
     const after = (seconds: number): boolean => {
       checkIn();
-      const { admitted } = admit(book, asked, {
+      const { kind } = admit(book, asked, {
         nowMs: nowMs + seconds * 1000,
         tokensEnforced: true,
       });
       checkIn();
-      return admitted;
+      return kind === "admitted";
     };
     if (waitSeconds > 1 && after(waitSeconds - 1))
       return `step ${index}: admitted a second before ${waitSeconds} were over`;

@@ -3,10 +3,11 @@
  * argument.
  */
 import t from "tap";
+import type { Counter } from "../../../limiterd/counters/counter.js";
 import { listRules } from "../../../limiterd/handlers/admin/list-rules.js";
 import { admit } from "../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../limiterd/rules/charge.js";
-import { type Counter, createRuleBook } from "../../../limiterd/rules/rule-book.js";
+import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { refusalHeaders, successHeaders } from "../../../proxy/http/respond.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Scope } from "../../../shared/domain/rule.js";
@@ -25,7 +26,7 @@ for (const item of limiterCases("all")) {
 
 function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
   let nowMs = startMs;
-  const book = createRuleBook();
+  const book = new RuleBook();
   for (const rule of rules) {
     book.put(
       {
@@ -56,7 +57,7 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
         },
         { nowMs, tokensEnforced: true },
       );
-      if (!verdict.admitted) {
+      if (verdict.kind !== "admitted") {
         const { breach } = verdict;
         if (breach.dimension === "budget") throw new Error("no budget was asked");
         const body = {

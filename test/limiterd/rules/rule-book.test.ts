@@ -1,12 +1,9 @@
 import fc from "fast-check";
 import t from "tap";
+import type { Counter } from "../../../limiterd/counters/counter.js";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
-import {
-  type Counter,
-  createRuleBook,
-  inOrder,
-  type RuleBook,
-} from "../../../limiterd/rules/rule-book.js";
+import { inOrder } from "../../../limiterd/rules/match-counters.js";
+import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { Forgotten } from "../../../limiterd/rules/templates.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import { childNames } from "../counters/child-names.js";
@@ -35,7 +32,7 @@ const rule = (
 });
 
 function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
-  const book = createRuleBook();
+  const book = new RuleBook();
   for (const definition of rules) book.put(definition, { source: "manual", nowMs: now, lsn: 1 });
   return book;
 }
@@ -110,7 +107,7 @@ t.test(
       ["anthropic", "", []],
     ];
     for (const [provider, model, met] of table)
-      t.same(names(book.matchTarget({ provider, model }, now)), met, `${provider}/${model}`);
+      t.same(names(book.matchTarget({ provider, model })), met, `${provider}/${model}`);
   },
 );
 
@@ -125,7 +122,7 @@ t.test("the counters of a request stand in the order of all rules", async (t) =>
   ];
   const book = bookOf(...definitions);
   const met = inOrder(
-    book.matchTarget({ provider: "openai", model: "gpt-4o" }, now),
+    book.matchTarget({ provider: "openai", model: "gpt-4o" }),
     book.matchPath("/team/app", now),
   );
   t.same(
@@ -136,9 +133,9 @@ t.test("the counters of a request stand in the order of all rules", async (t) =>
 });
 
 t.test("an empty book meets nothing", async (t) => {
-  const book = createRuleBook();
+  const book = new RuleBook();
   t.same(book.matchPath("/team", now), []);
-  t.same(book.matchTarget({ provider: "openai", model: "gpt-4o" }, now), []);
+  t.same(book.matchTarget({ provider: "openai", model: "gpt-4o" }), []);
   t.same(book.sorted(), []);
 });
 
@@ -231,7 +228,7 @@ t.test(
       ["GPT-4o", "OpenAI"],
     );
     t.same(
-      book.matchTarget({ provider: "openai", model: "gpt-4o" }, now).map(({ subject }) => subject),
+      book.matchTarget({ provider: "openai", model: "gpt-4o" }).map(({ subject }) => subject),
       ["GPT-4o", "OpenAI"],
       "by messages too",
     );
@@ -268,7 +265,7 @@ t.test(
     });
     t.not(book.version, version);
     t.same(names(book.matchPath("/team", now)), ["/team 3600"]);
-    t.same(book.matchTarget({ provider: "openai", model: "a" }, now), []);
+    t.same(book.matchTarget({ provider: "openai", model: "a" }), []);
     t.same(book.sorted().length, 1);
     t.equal(book.find({ scope: "provider", subject: "openai", periodSeconds: 60 }), null);
   },
@@ -466,7 +463,7 @@ t.test(
     book.reset(book.find(template)!, 5);
     t.not(book.version, version, "what was matched before must be matched again");
     t.same(
-      [met, passed, idle].map((counter) => counter!.rule.children.holds(counter!)),
+      [met, passed, idle].map((counter) => counter!.rule.children.isCheckedOut(counter!)),
       [false, false, false],
     );
     t.equal(book.matchPath("/team/met", now)[0], met);
@@ -474,7 +471,7 @@ t.test(
     book.reset(book.find(template)!, 6);
     t.same(gone(book.forgetIdle(now, 10)).sort(), ["/team/idle 60"]);
     t.same(
-      [met, passed, idle].map((counter) => counter!.rule.children.holds(counter!)),
+      [met, passed, idle].map((counter) => counter!.rule.children.isCheckedOut(counter!)),
       [true, true, false],
       "over two resets",
     );
@@ -498,7 +495,7 @@ t.test("a reset of all rules reaches each of them, whichever way it is met first
   const ways: Readonly<Record<string, (book: RuleBook) => unknown>> = {
     "by a request": (book) => [
       book.matchPath("/team/app", now),
-      book.matchTarget({ provider: "openai", model: "gpt-4o" }, now),
+      book.matchTarget({ provider: "openai", model: "gpt-4o" }),
     ],
     "by its key": (book) => definitions.map((definition) => book.find(definition)),
     "by a list": (book) => book.sorted().map((each) => book.fresh(each)),
@@ -512,7 +509,7 @@ t.test("a reset of all rules reaches each of them, whichever way it is met first
     const book = bookOf(...definitions);
     const met = [
       ...book.matchPath("/team/app", now),
-      ...book.matchTarget({ provider: "openai", model: "gpt-4o" }, now),
+      ...book.matchTarget({ provider: "openai", model: "gpt-4o" }),
     ];
     hold(met);
     charge(book, met, { atMs: now, requests: 2, tokens: 5 }, now);
@@ -520,7 +517,7 @@ t.test("a reset of all rules reaches each of them, whichever way it is met first
     meet(book);
     const counted = [
       ...book.matchPath("/team/app", now),
-      ...book.matchTarget({ provider: "openai", model: "gpt-4o" }, now),
+      ...book.matchTarget({ provider: "openai", model: "gpt-4o" }),
     ];
     t.same(
       counted.map(({ window }) => window.currentRequests + window.currentTokens),
@@ -600,7 +597,7 @@ t.test(
 t.test(
   "a restored rule is as it was, and one with this identity is found whatever the case",
   async (t) => {
-    const book = createRuleBook();
+    const book = new RuleBook();
     book.restore(
       {
         definition: rule("model", "OpenAI/GPT-4o", 300, { requests: 7, tokens: 9 }),

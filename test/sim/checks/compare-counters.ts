@@ -36,17 +36,19 @@ function counterOf(rule: Rule, who: string): Counter | undefined {
 function childOf(rule: Rule, name: string): Counter | undefined {
   const known = rule.children.copy(name);
   if (known !== undefined) return known;
-  const busy = rule.former.map((former) => former.busy(name)).find((former) => former !== null);
+  const busy = rule.retired
+    .map((retired) => retired.busy(name))
+    .find((retired) => retired !== null);
   if (busy === undefined || busy === null) return undefined;
   const back = copyCounter(busy);
   clearWindow(back.window);
   return back;
 }
 
-function allNames({ children, former }: Rule): Set<string> {
+function allNames({ children, retired }: Rule): Set<string> {
   return new Set([
     ...childNames(children),
-    ...former.flatMap((dropped) =>
+    ...retired.flatMap((dropped) =>
       childNames(dropped).filter((name) => dropped.busy(name) !== null),
     ),
   ]);

@@ -17,24 +17,26 @@ export interface Mutant {
   readonly often: boolean;
 }
 
-const messages = "limiterd/handlers/handle-message.js";
-const settles = "limiterd/rules/count-settle.js";
+const applySettle = "limiterd/handlers/apply-settle.js";
+const releaseSlots = "limiterd/handlers/release-slots.js";
+const countSettle = "limiterd/rules/count-settle.js";
+const recount = "limiterd/rules/recount.js";
 const client = "proxy/limiter/limiter-client.js";
 const flush = "limiterd/lifecycle/flush-usage.js";
 
 export const mutants: readonly Mutant[] = [
   {
     name: "repeated settle counts again",
-    file: messages,
+    file: applySettle,
     find: "if (message.seq <= proxy.settledSeq) {",
     put: "if (message.seq <= 0) {",
     often: false,
   },
   {
     name: "slots stay taken when a connection ends",
-    file: messages,
-    find: "release(counters);",
-    put: ";",
+    file: releaseSlots,
+    find: "releaseLease(peer, id, held);",
+    put: "peer.leases.take(id);",
     often: true,
   },
   {
@@ -60,14 +62,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "submission gives back a slot that it never had",
-    file: messages,
+    file: releaseSlots,
     find: "if (!held.submission)",
     put: "",
     often: false,
   },
   {
     name: "submission judged by a gauge",
-    file: "limiterd/rules/admit.js",
+    file: "limiterd/rules/judge.js",
     find: ".filter(hasWindow)",
     put: "",
     often: false,
@@ -81,42 +83,42 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "settle without a target not counted on replay",
-    file: settles,
+    file: recount,
     find: 'const ofPath = part === "attempt"',
     put: 'const ofPath = part === "attempt" || target === null',
     often: false,
   },
   {
     name: "told request counted whatever the windows hold",
-    file: settles,
+    file: recount,
     find: "(counter) => isAfter(lsn, counter)",
     put: "() => true",
     often: false,
   },
   {
     name: "told lease counted again by its settle",
-    file: settles,
+    file: countSettle,
     find: "again: proxy.recounted.delete(lease)",
     put: "again: false",
     often: false,
   },
   {
     name: "told lease not counted",
-    file: settles,
-    find: "    recount(state.book, counters.ofPath, lease.lsn, lease.admittedAtMs, nowMs);",
+    file: recount,
+    find: "recount(book, ofPath, { lsn: lease.lsn, atMs: lease.admittedAtMs }, nowMs);",
     put: "",
     often: false,
   },
   {
     name: "settle takes the proxy's word for when it was admitted",
-    file: settles,
+    file: "limiterd/rules/settle-entry.js",
     find: "message.lsn === 0 && held !== undefined ? held : message",
     put: "message",
     often: false,
   },
   {
     name: "failed target's slot not given back",
-    file: messages,
+    file: releaseSlots,
     find: "release(held.counters.filter(",
     put: "void (held.counters.filter(",
     often: true,
@@ -144,14 +146,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "repeated attempt takes the next target's slot",
-    file: messages,
+    file: applySettle,
     find: "if (isSameTarget(held.target, message.target))",
     put: "if (true)",
     often: false,
   },
   {
     name: "target of a late reroute stays counted",
-    file: settles,
+    file: countSettle,
     find: "!sameTarget && held.targetLsn >= epochStartLsn",
     put: "false",
     often: false,
@@ -165,7 +167,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "journal replayed into windows that hold it",
-    file: settles,
+    file: recount,
     find: "(counter) => isAfter(batchLsn, counter)",
     put: "() => true",
     often: false,
@@ -306,27 +308,27 @@ export const mutants: readonly Mutant[] = [
   {
     name: "child put back while its requests run",
     file: "limiterd/counters/children.js",
-    find: "kept === null || counter.inFlight > 0 || !this.holds(counter)",
-    put: "kept === null || !this.holds(counter)",
+    find: "kept === null || counter.inFlight > 0 || !kept.checkedOut.has(counter)",
+    put: "kept === null || !kept.checkedOut.has(counter)",
     often: true,
   },
   {
     name: "what a child counted isn't put back",
     file: "limiterd/counters/children.js",
-    find: "write(kept.table, counter.place, counter.window, counter.restoredLsn);",
+    find: "writeNumbers(kept.table, counter.place, counter.window, counter.restoredLsn);",
     put: "",
     often: true,
   },
   {
     name: "child charged through a counter that was put back",
-    file: settles,
+    file: countSettle,
     find: "held !== undefined && !held.submission && ",
     put: "held !== undefined && ",
     often: false,
   },
   {
     name: "refused request leaves a gauge raised",
-    file: "limiterd/rules/admit.js",
+    file: "limiterd/rules/longest-breach.js",
     find: "const { scope, periodSeconds } = found.counter.rule.definition;",
     put: "found.counter.inFlight++; const { scope, periodSeconds } = found.counter.rule.definition;",
     often: true,
@@ -339,8 +341,8 @@ export const mutants: readonly Mutant[] = [
     often: false,
   },
   {
-    name: "reunion ends with the first proxy",
-    file: messages,
+    name: "reconnect grace period ends with the first proxy",
+    file: "limiterd/handlers/reconnect-grace.js",
     find: "else if (state.expectedProxies.size === 0)",
     put: "else",
     often: false,

@@ -2,8 +2,7 @@
  * The daemon's own steps, wired to simulated sockets, disk and clock as `limiterd/main.ts` wires
  * them to real ones.
  */
-import { connect, receive } from "../../../limiterd/handlers/connection.js";
-import { handleClose } from "../../../limiterd/handlers/handle-message.js";
+import { connect, disconnect, receive } from "../../../limiterd/handlers/connection.js";
 import { startState } from "../../../limiterd/lifecycle/start-state.js";
 import { startTimers, type Timers } from "../../../limiterd/lifecycle/start-timers.js";
 import type { PeerState } from "../../../limiterd/peer.js";
@@ -148,7 +147,7 @@ export function startDaemonProcess({
     };
     end.onBytes = (bytes) => {
       const closedBefore = state!.counts.closedPeers;
-      receive(state!, peer!, witnessed, bytes, nowMs());
+      receive(state!, { peer: peer!, reader: witnessed }, bytes, nowMs());
       if (state!.counts.closedPeers !== closedBefore)
         world.fail("the daemon closes a proxy that keeps to the grammar");
     };
@@ -156,7 +155,7 @@ export function startDaemonProcess({
       if (peer === null) return;
       peers.delete(end);
       witness.closed(peer);
-      handleClose(state!, peer, nowMs());
+      disconnect(state!, peer, nowMs());
     };
     world.after(0, owner, () => {
       if (!end.open) return;

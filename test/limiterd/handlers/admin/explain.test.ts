@@ -1,15 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
+import type { Counter, Rule } from "../../../../limiterd/counters/counter.js";
 import { type Explanation, explain } from "../../../../limiterd/handlers/admin/explain.js";
 import { admit } from "../../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../../limiterd/rules/charge.js";
-import {
-  type Counter,
-  createRuleBook,
-  type Rule,
-  type RuleBook,
-} from "../../../../limiterd/rules/rule-book.js";
+import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
 import type { Target } from "../../../../shared/wire/message.js";
 import { childNames } from "../../counters/child-names.js";
@@ -38,7 +34,7 @@ const rule = (
 });
 
 function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
-  const book = createRuleBook();
+  const book = new RuleBook();
   for (const definition of rules) book.put(definition, { source: "manual", nowMs: begin, lsn: 0 });
   return book;
 }
@@ -298,12 +294,12 @@ function stateOf(book: RuleBook): unknown {
     book.childCount,
     book
       .sorted()
-      .map(book.fresh)
-      .map(({ own, children, former, ...rest }) => [
+      .map((rule) => book.fresh(rule))
+      .map(({ own, children, retired, ...rest }) => [
         structuredClone(rest),
         own === null ? null : counter(own),
         all(children),
-        former.map(all),
+        retired.map(all),
       ]),
   ];
 }
@@ -311,7 +307,7 @@ function stateOf(book: RuleBook): unknown {
 /** What a snapshot does in memory: what is written rests. */
 function settleDown(book: RuleBook): void {
   for (const _ of book.takeDirty() ?? []);
-  book.rest();
+  book.reclaim();
 }
 
 const cap = fc.oneof(
@@ -412,7 +408,7 @@ t.test(
               { userPath, targets, submission: false },
               { nowMs, tokensEnforced },
             );
-            if (real.admitted) {
+            if (real.kind === "admitted") {
               tally.admitted++;
               open.push(real.counters);
               if (

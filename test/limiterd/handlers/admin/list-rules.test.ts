@@ -1,7 +1,7 @@
 import t from "tap";
 import { listRules } from "../../../../limiterd/handlers/admin/list-rules.js";
 import { charge, hold } from "../../../../limiterd/rules/charge.js";
-import { createRuleBook, type RuleBook } from "../../../../limiterd/rules/rule-book.js";
+import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
 import { rulesPerPage } from "../../../../shared/bounds.js";
 import { tokensInert } from "../../../../shared/config/inert-rule.js";
 import type { RuleDefinition, Scope } from "../../../../shared/domain/rule.js";
@@ -28,7 +28,7 @@ const rule = (
 });
 
 function bookOf(rules: readonly RuleDefinition[]): RuleBook {
-  const book = createRuleBook();
+  const book = new RuleBook();
   for (const definition of rules) book.put(definition, { source: "manual", nowMs: begin, lsn: 0 });
   return book;
 }
@@ -170,7 +170,7 @@ t.test("fields stand only where they apply", async (t) => {
 
 t.test("a gauge lists what is in flight as used", async (t) => {
   const book = bookOf([rule("provider", "OpenAI", 0, { requests: 3 })]);
-  const met = book.matchTarget({ provider: "openai", model: "a" }, begin);
+  const met = book.matchTarget({ provider: "openai", model: "a" });
   for (let i = 0; i < 4; i++) hold(met);
   t.match(list(book, begin).rate_limits, [
     {

@@ -7,7 +7,7 @@ import { refusalBytesMax, refusalsMax } from "../../shared/bounds.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import type { Breach, BudgetBreach, Target } from "../../shared/wire/message.js";
 
-export interface Refusal {
+export interface RecentRefusal {
   readonly atMs: number;
   readonly proxyId: string;
   /** The id of the `admit` that was refused. */
@@ -26,13 +26,13 @@ export interface Refusal {
   model: string | null;
 }
 
-export interface Refusals {
+export interface RecentRefusals {
   /** How many are kept. */
   readonly max: number;
   /** Keeps a refusal; beyond the bound the oldest goes. */
   add(
     refused: Pick<
-      Refusal,
+      RecentRefusal,
       "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "submission" | "breach"
     >,
   ): void;
@@ -46,7 +46,7 @@ export interface Refusals {
    * The latest refusal with this request id: callers may choose their ids, so it needn't be the
    * only one.
    */
-  find(requestId: string): Refusal | null;
+  find(requestId: string): RecentRefusal | null;
 }
 
 /**
@@ -54,12 +54,12 @@ export interface Refusals {
  * refusal, so it is found among the newest, and nobody looks by request id but a person. Two maps
  * would cost each refusal of a storm several times what the ring does.
  */
-export function createRefusals(max = refusalsMax): Refusals {
-  const ring: Refusal[] = [];
+export function createRecentRefusals(max = refusalsMax): RecentRefusals {
+  const ring: RecentRefusal[] = [];
   let next = 0;
 
   /** The newest that satisfies. */
-  function newest(satisfies: (refusal: Refusal) => boolean): Refusal | null {
+  function newest(satisfies: (refusal: RecentRefusal) => boolean): RecentRefusal | null {
     for (let back = 1; back <= ring.length; back++) {
       const refusal = ring[(next - back + ring.length) % ring.length]!;
       if (satisfies(refusal)) return refusal;

@@ -1,5 +1,8 @@
 import t from "tap";
-import { createRefusals, type Refusals } from "../../../limiterd/rules/refusals.js";
+import {
+  createRecentRefusals,
+  type RecentRefusals,
+} from "../../../limiterd/rules/recent-refusals.js";
 import { refusalBytesMax, refusalsMax } from "../../../shared/bounds.js";
 import type { Breach, Target } from "../../../shared/wire/message.js";
 
@@ -14,7 +17,7 @@ const breach: Breach = {
 const gpt: Target = { provider: "openai", model: "gpt-4o" };
 
 function refuse(
-  refusals: Refusals,
+  refusals: RecentRefusals,
   admitId: number,
   { proxyId = "p1", atMs = admitId, targets = [gpt] as readonly Target[] } = {},
 ): void {
@@ -33,7 +36,7 @@ function refuse(
 t.test(
   "a refusal is found by its request id once the proxy has told it, with all that was known",
   async (t) => {
-    const refusals = createRefusals();
+    const refusals = createRecentRefusals();
     refuse(refusals, 7, { atMs: 5 });
     t.equal(refusals.find("req_1"), null);
     refusals.name("p1", 7, { requestId: "req_1", model: "smart" });
@@ -54,7 +57,7 @@ t.test(
 );
 
 t.test("ids of two proxies don't mix, and what isn't known is let be", async (t) => {
-  const refusals = createRefusals();
+  const refusals = createRecentRefusals();
   refuse(refusals, 1, { proxyId: "p1", atMs: 10 });
   refuse(refusals, 1, { proxyId: "p2", atMs: 20 });
   refusals.name("p2", 1, { requestId: "b", model: "m" });
@@ -69,7 +72,7 @@ t.test("ids of two proxies don't mix, and what isn't known is let be", async (t)
 t.test(
   "of refusals with one request id the latest is found, also when the earlier ones are forgotten",
   async (t) => {
-    const refusals = createRefusals(2);
+    const refusals = createRecentRefusals(2);
     for (const id of [1, 2, 3]) {
       refuse(refusals, id);
       refusals.name("p1", id, { requestId: "mine", model: "m" });
@@ -79,7 +82,7 @@ t.test(
 );
 
 t.test("the last ones are kept, named or not, and nothing of those before", async (t) => {
-  const refusals = createRefusals();
+  const refusals = createRecentRefusals();
   t.equal(refusals.max, refusalsMax);
   const all = refusalsMax + 500;
   for (let id = 1; id <= all; id++) {
@@ -100,7 +103,7 @@ t.test("the last ones are kept, named or not, and nothing of those before", asyn
 t.test(
   "asked again under the same id after a reconnect, the later refusal is the one that gets the name",
   async (t) => {
-    const refusals = createRefusals(2);
+    const refusals = createRecentRefusals(2);
     refuse(refusals, 1, { atMs: 10 });
     refuse(refusals, 1, { atMs: 20 });
     refuse(refusals, 2);
@@ -110,7 +113,7 @@ t.test(
 );
 
 t.test("an entry is bounded in bytes: targets beyond it are counted, not kept", async (t) => {
-  const refusals = createRefusals();
+  const refusals = createRecentRefusals();
   const targets = Array.from({ length: 64 }, (_, i) => ({
     provider: "p".repeat(100),
     model: `${i}`.padStart(412, "m"),

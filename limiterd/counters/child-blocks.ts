@@ -1,0 +1,114 @@
+/**
+ * The blocks in which the records of a table of children lie: a record is written behind the last
+ * one of the open block, and a block is given back once everything in it is gone. Which record is
+ * found under which name is the table's (`child-table.ts`).
+ */
+import { nameWords } from "./child-name.js";
+import {
+  Block,
+  blockShift,
+  goneMark,
+  recordUnits,
+  unitsPerBlock,
+  wordOf,
+  wordsAhead,
+} from "./child-record.js";
+
+/** Most templates have few children, so the first block of a table begins small. */
+const smallestBlock = 32;
+
+/** How far a walk through a table has come. */
+export interface Walk {
+  /**
+   * The place of the next record, −1 after the last one. Those that are added or moved meanwhile
+   * may be among them.
+   */
+  next(): number;
+}
+
+export class RecordBlocks {
+  readonly #blocks: (Block | null)[] = [new Block(smallestBlock)];
+  /** The block that takes new records. */
+  #open = 0;
+  /** Places in `#blocks` where there is none. */
+  readonly #free: number[] = [];
+
+  /** The block of a place. */
+  at(place: number): Block {
+    return this.#blocks[place >> blockShift]!;
+  }
+
+  /**
+   * Whether most of a block is gone, so that its records should move out of it. Never the open one.
+   */
+  isSparse(place: number): boolean {
+    return place >> blockShift !== this.#open && this.at(place).liveUnits * 2 <= unitsPerBlock;
+  }
+
+  /** Writes a record behind the last one; the words of its name lie at `nameAt` of `from`. */
+  append(head: number, hash: number, from: Int32Array, nameAt: number): number {
+    const units = recordUnits(head);
+    const block = this.#blockFor(units);
+    const place = (this.#open << blockShift) | block.usedUnits;
+    const at = wordOf(place);
+    block.words[at + 1] = hash;
+    block.words[at + 2] = head;
+    for (let i = 0, count = nameWords(head); i < count; i++)
+      block.words[at + wordsAhead + i] = from[nameAt + i]!;
+    block.usedUnits += units;
+    block.liveUnits += units;
+    return place;
+  }
+
+  /** Marks a record as gone. */
+  remove(place: number): void {
+    const block = this.at(place);
+    block.liveUnits -= recordUnits(block.words[wordOf(place) + 2]!);
+    block.words[wordOf(place) + 2]! |= goneMark;
+    this.#giveBackEmpty(place >> blockShift);
+  }
+
+  walk(): Walk {
+    const blocks = this.#blocks;
+    let index = 0;
+    let block = blocks[0]!;
+    let unit = 0;
+    return {
+      next() {
+        for (;;) {
+          // A block that was given back on the way may have been followed by another one.
+          if (block !== null && blocks[index] === block && unit < block.usedUnits) {
+            const head = block.words[(unit << 1) + 2]!;
+            const place = (index << blockShift) | unit;
+            unit += recordUnits(head);
+            if ((head & goneMark) === 0) return place;
+          } else if (index === blocks.length - 1) return -1;
+          else {
+            block = blocks[++index]!;
+            unit = 0;
+          }
+        }
+      },
+    };
+  }
+
+  /** The open block; when it has no room for this, it is enlarged or another one is opened. */
+  #blockFor(units: number): Block {
+    const open = this.#blocks[this.#open]!;
+    while (open.usedUnits + units > open.numbers.length && open.numbers.length < unitsPerBlock)
+      open.enlarge();
+    if (open.usedUnits + units <= open.numbers.length) return open;
+    const full = this.#open;
+    const next = new Block(unitsPerBlock);
+    this.#open = this.#free.pop() ?? this.#blocks.length;
+    this.#blocks[this.#open] = next;
+    this.#giveBackEmpty(full);
+    return next;
+  }
+
+  #giveBackEmpty(index: number): void {
+    if (index === this.#open || this.#blocks[index]!.liveUnits > 0) return;
+    this.#blocks[index] = null;
+    this.#free.push(index);
+  }
+}

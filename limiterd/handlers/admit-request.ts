@@ -1,0 +1,100 @@
+/**
+ * An admission: who is calling, what the rules and budgets decide, and the lease that an admitted
+ * request holds until its settle arrives or its connection ends. The decision itself is in
+ * `rules/judge.ts`.
+ */
+import { leasesPerPeerMax } from "../../shared/bounds.js";
+import type { Admit, KeyOfCaller } from "../../shared/wire/message.js";
+import { identifyCaller, keyOf } from "../keys/identify-caller.js";
+import type { HeldLease, PeerState } from "../peer.js";
+import { type Admitted, admit, type Verdict } from "../rules/admit.js";
+import type { AdmissionRequest } from "../rules/judge.js";
+import { noRules } from "../rules/match-counters.js";
+import { uncountedLsn } from "../rules/settle-entry.js";
+import { type DaemonState, enforcedBudgets } from "../state.js";
+import { deny } from "./authorize.js";
+
+/** False: the peer broke the grammar. */
+export function admitRequest(
+  state: DaemonState,
+  peer: PeerState,
+  message: Admit,
+  nowMs: number,
+): boolean {
+  const { proxy } = peer;
+  const { id, targets, submission } = message;
+  if (peer.role !== "proxy" || !peer.welcomed || proxy === null || id === 0) return false;
+  if (peer.leases.get(id) !== undefined || peer.leases.size >= leasesPerPeerMax) return false;
+  const { book, counts, settings } = state;
+  const caller = identifyCaller(state.keys, message, nowMs);
+  if (caller === null) return deny(state, peer, id);
+  const key = keyOf(caller);
+  const request = { userPath: caller.userPath, targets, submission };
+  const budgets = enforcedBudgets(state);
+  const verdict = admit(settings.rateLimitsEnabled ? book : noRules, request, {
+    nowMs,
+    tokensEnforced: settings.usageEnabled,
+    budgets: budgets === null ? null : { book: budgets, labels: state.labelsOf(key?.keyId ?? "") },
+  });
+  if (verdict.kind === "admitted") {
+    counts.admitted++;
+    const { target, headers } = verdict;
+    const lease = leaseOf(state, request, verdict, nowMs);
+    peer.leases.set(id, lease);
+    peer.send({ kind: "admitted", id, target, admittedAtMs: nowMs, lsn: lease.lsn, headers, key });
+    return true;
+  }
+  counts.refused++;
+  if (verdict.kind === "exceeded") counts.overBudget++;
+  state.refusals.add({
+    atMs: nowMs,
+    proxyId: proxy.id,
+    admitId: id,
+    userPath: request.userPath,
+    keyId: key?.keyId ?? "",
+    targets,
+    submission,
+    breach: verdict.breach,
+  });
+  sendRefusal(peer, id, verdict, key);
+  return true;
+}
+
+function leaseOf(
+  state: DaemonState,
+  { userPath, targets, submission }: AdmissionRequest,
+  { target: chosen, counters }: Admitted,
+  nowMs: number,
+): HeldLease {
+  const lsn = admissionLsn(state);
+  return {
+    userPath,
+    target: submission ? null : targets[chosen]!,
+    admittedAtMs: nowMs,
+    lsn,
+    targetAtMs: submission ? 0 : nowMs,
+    targetLsn: submission ? 0 : lsn,
+    submission,
+    counters,
+    bookVersion: state.book.version,
+  };
+}
+
+/**
+ * The log sequence number of an admission. The proxy returns it with the lease and the settle: by
+ * it a window knows, after a crash, whether it holds the request.
+ */
+export function admissionLsn({ settings, writer }: DaemonState): number {
+  return settings.rateLimitsEnabled ? writer.lsn : uncountedLsn;
+}
+
+function sendRefusal(
+  peer: PeerState,
+  id: number,
+  verdict: Exclude<Verdict, Admitted>,
+  key: KeyOfCaller | null,
+): void {
+  if (verdict.kind === "exceeded")
+    peer.send({ kind: "exceeded", id, ...verdict.breach, headers: verdict.headers, key });
+  else peer.send({ kind: "refused", id, ...verdict.breach, key });
+}

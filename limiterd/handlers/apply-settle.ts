@@ -1,0 +1,62 @@
+/**
+ * A settle: it releases the slots that it ends, charges what was used, and is acknowledged once the
+ * journal holds it. One that was applied before is acknowledged and counts no more.
+ */
+import type { Settle } from "../../shared/wire/message.js";
+import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
+import { countSettle } from "../rules/count-settle.js";
+import { isSameTarget } from "../rules/match-counters.js";
+import { settleEntry } from "../rules/settle-entry.js";
+import type { DaemonState } from "../state.js";
+import { recordUsage } from "./record-usage.js";
+import { releaseLease, releaseTarget } from "./release-slots.js";
+
+/** False: the peer broke the grammar. */
+export function applySettle(
+  state: DaemonState,
+  peer: PeerState,
+  message: Settle,
+  nowMs: number,
+): boolean {
+  const { proxy } = peer;
+  if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
+  const { counts, writer, settings } = state;
+  const held = message.lease === 0 ? undefined : peer.leases.get(message.lease);
+  if (held !== undefined) releaseSettled(peer, held, message);
+  if (message.seq <= proxy.settledSeq) {
+    counts.repeatedSettles++;
+    acknowledge(proxy, Math.min(proxy.durableSeq, message.seq));
+    return true;
+  }
+  proxy.settledSeq = message.seq;
+  counts.settled++;
+  const { seq } = message;
+  const arrived = { proxy, message, held };
+  const entry = settleEntry(state, arrived, nowMs);
+  countSettle(state, arrived, entry, nowMs);
+  state.proxies.markDirty(proxy);
+  const taken = writer.journal(entry, () => {
+    if (seq > proxy.durableSeq) proxy.durableSeq = seq;
+    acknowledge(proxy, seq);
+  });
+  if (taken && settings.usageEnabled) recordUsage(state, proxy.id, message, nowMs);
+  return true;
+}
+
+function releaseSettled(peer: PeerState, held: HeldLease, message: Settle): void {
+  if (message.part !== "attempt") return releaseLease(peer, message.lease, held);
+  // A repeated settle may arrive when the next target is already at work.
+  if (isSameTarget(held.target, message.target))
+    peer.leases.set(message.lease, releaseTarget(held));
+}
+
+/** Owes an acknowledgement up to `seq`; those of one commit leave as one frame. */
+function acknowledge(proxy: KnownProxy, seq: number): void {
+  if (seq === 0) return;
+  if (proxy.ackSeq === 0)
+    queueMicrotask(() => {
+      proxy.peer?.send({ kind: "settled", seq: proxy.ackSeq });
+      proxy.ackSeq = 0;
+    });
+  if (seq > proxy.ackSeq) proxy.ackSeq = seq;
+}

@@ -1,0 +1,30 @@
+/**
+ * Where slots are freed: when a settle ends a lease, when the target of a lease has failed, and
+ * when a connection ends, so that a proxy that dies holds nothing.
+ */
+import type { HeldLease, PeerState } from "../peer.js";
+import { release } from "../rules/charge.js";
+
+/** Ends every lease of a connection. */
+export function releaseAllLeases(peer: PeerState): void {
+  for (const [id, held] of peer.leases.entries()) releaseLease(peer, id, held);
+}
+
+/** Ends a lease. A submission held no slot. */
+export function releaseLease({ leases }: PeerState, id: number, held: HeldLease): void {
+  leases.take(id);
+  if (!held.submission) release(held.counters);
+}
+
+/** Frees the slots of the lease's target; the user path's stay held. Returns the lease without it. */
+export function releaseTarget(held: HeldLease): HeldLease {
+  if (held.target === null) return held;
+  release(held.counters.filter(({ rule }) => rule.definition.scope !== "user_path"));
+  return {
+    ...held,
+    target: null,
+    targetAtMs: 0,
+    targetLsn: 0,
+    counters: held.counters.filter(({ rule }) => rule.definition.scope === "user_path"),
+  };
+}

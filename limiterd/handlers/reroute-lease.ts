@@ -1,0 +1,47 @@
+/**
+ * A reroute, in one step: the failed target's slots are freed, and the next target with room counts
+ * the request. The user path holds its slots all the while.
+ */
+import type { Reroute } from "../../shared/wire/message.js";
+import type { PeerState } from "../peer.js";
+import { type Admitted, readmit } from "../rules/admit.js";
+import { inOrder } from "../rules/match-counters.js";
+import type { DaemonState } from "../state.js";
+import { admissionLsn } from "./admit-request.js";
+import { releaseTarget } from "./release-slots.js";
+
+/** What takes over while rate limits are off: the first target. */
+const firstTarget: Admitted = { kind: "admitted", target: 0, counters: [], headers: null };
+
+/** False: the peer broke the grammar. */
+export function rerouteLease(
+  state: DaemonState,
+  peer: PeerState,
+  { id, lease, targets }: Reroute,
+  nowMs: number,
+): boolean {
+  if (peer.role !== "proxy" || !peer.welcomed || id === 0) return false;
+  const held = peer.leases.get(lease);
+  if (held === undefined || held.submission) return false;
+  const { book, settings } = state;
+  const onPath = releaseTarget(held);
+  const verdict = settings.rateLimitsEnabled
+    ? readmit(book, onPath.userPath, targets, { nowMs, tokensEnforced: settings.usageEnabled })
+    : firstTarget;
+  if (verdict.kind === "refused") {
+    peer.leases.set(lease, onPath);
+    peer.send({ kind: "refused", id, ...verdict.breach, key: null });
+    return true;
+  }
+  const { target, headers } = verdict;
+  const lsn = admissionLsn(state);
+  peer.leases.set(lease, {
+    ...onPath,
+    target: targets[target]!,
+    targetAtMs: nowMs,
+    targetLsn: lsn,
+    counters: inOrder(verdict.counters, onPath.counters),
+  });
+  peer.send({ kind: "admitted", id, target, admittedAtMs: nowMs, lsn, headers, key: null });
+  return true;
+}

@@ -1,0 +1,111 @@
+/**
+ * The decision on one request: its path's rules and those of the first target with room must all
+ * admit it, and then its budgets. One synchronous step that changes no count; the clock is an
+ * argument. `admit.ts` counts what is admitted here, and `explain.ts` judges copies of the counters
+ * by this same function, so an explanation can't differ from an admission.
+ */
+import type { Breach, BudgetBreach, Target } from "../../shared/wire/message.js";
+import { type BudgetMatching, judgeBudgets } from "../budgets/judge-budgets.js";
+import { type Counter, hasWindow } from "../counters/counter.js";
+import {
+  type BreachOptions,
+  type FoundBreach,
+  longerBreach,
+  longestBreach,
+  reportBreach,
+  shorterBreach,
+} from "./longest-breach.js";
+import { inOrder, type Matching } from "./match-counters.js";
+
+export interface AdmissionRequest {
+  readonly userPath: string;
+  /** At least one, in order of preference. */
+  readonly targets: readonly Target[];
+  /**
+   * Counted as one request of the path, at no target, and without a slot: work that is done
+   * elsewhere, such as a batch.
+   */
+  readonly submission: boolean;
+}
+
+export interface AdmissionOptions extends BreachOptions {
+  /**
+   * The budgets, and the labels of the caller's key. Null, or left out, where no budget is judged:
+   * they are off, or have admitted this request before.
+   */
+  readonly budgets?: { readonly book: BudgetMatching; readonly labels: readonly string[] } | null;
+}
+
+/** A rule refuses the request. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly breach: Breach;
+}
+
+/**
+ * What is decided before anything is counted: the index of the target, and the counters that a
+ * request to it would move, even if a budget refuses it.
+ */
+export type Judgement =
+  | { readonly kind: "admitted"; readonly target: number; readonly counters: readonly Counter[] }
+  | Refused
+  | {
+      readonly kind: "exceeded";
+      readonly breach: BudgetBreach;
+      readonly counters: readonly Counter[];
+    };
+
+/** The decision alone. It brings the windows that it looks at to now and changes no count. */
+export function judge(
+  matching: Matching,
+  request: AdmissionRequest,
+  options: AdmissionOptions,
+): Judgement {
+  if (request.submission) return judgeSubmission(matching, request, options);
+  const ofPath = matching.matchPath(request.userPath, options.nowMs);
+  const pathBreach = longestBreach(ofPath, options);
+  let targetBreach: FoundBreach | null = null;
+  for (let i = 0; i < request.targets.length; i++) {
+    const ofTarget = matching.matchTarget(request.targets[i]!);
+    const breach = longestBreach(ofTarget, options);
+    if (breach === null)
+      return pathBreach === null
+        ? judgeByBudgets(i, inOrder(ofTarget, ofPath), request, options)
+        : { kind: "refused", breach: reportBreach(pathBreach) };
+    targetBreach = targetBreach === null ? breach : shorterBreach(targetBreach, breach);
+  }
+  const worst =
+    targetBreach === null
+      ? pathBreach
+      : pathBreach === null
+        ? targetBreach
+        : longerBreach(targetBreach, pathBreach);
+  return { kind: "refused", breach: reportBreach(worst!) };
+}
+
+/** The gauges of its path don't count a submission. */
+function judgeSubmission(
+  matching: Matching,
+  request: AdmissionRequest,
+  options: AdmissionOptions,
+): Judgement {
+  const windows = matching.matchPath(request.userPath, options.nowMs).filter(hasWindow);
+  const breach = longestBreach(windows, options);
+  return breach === null
+    ? judgeByBudgets(0, windows, request, options)
+    : { kind: "refused", breach: reportBreach(breach) };
+}
+
+/** The budgets are judged once the rules admit: where both refuse, the rule is reported. */
+function judgeByBudgets(
+  target: number,
+  counters: readonly Counter[],
+  { userPath }: AdmissionRequest,
+  { budgets = null, nowMs }: AdmissionOptions,
+): Judgement {
+  const breach =
+    budgets === null ? null : judgeBudgets(budgets.book, userPath, budgets.labels, nowMs);
+  return breach === null
+    ? { kind: "admitted", target, counters }
+    : { kind: "exceeded", breach, counters };
+}

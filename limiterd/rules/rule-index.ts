@@ -1,0 +1,106 @@
+/**
+ * Which rules cover a path or a target, and with which counter: a rule's own, or that of the child
+ * on the path. A look-up costs as much as the path is deep, however many rules there are.
+ */
+import { effectiveSubject } from "../../shared/domain/rule.js";
+import type { Target } from "../../shared/wire/message.js";
+import type { Counter, Rule } from "../counters/counter.js";
+
+export interface RuleIndexPorts {
+  /** Applies the last reset of all rules to this one. */
+  fresh(rule: Rule): Rule;
+}
+
+/** Finds the counter of one child of a template. */
+export type FindChild = (rule: Rule, child: string, nowMs: number) => Counter;
+
+const noCounters: Counter[] = [];
+
+export class RuleIndex {
+  readonly #ports: RuleIndexPorts;
+  readonly #byPath = new Map<string, Rule[]>();
+  readonly #byProvider = new Map<string, Rule[]>();
+  readonly #byModel = new Map<string, Rule[]>();
+
+  constructor(ports: RuleIndexPorts) {
+    this.#ports = ports;
+  }
+
+  add(rule: Rule): void {
+    const bySubject = this.#ofScope(rule);
+    const subject = subjectOf(rule);
+    const list = [...(bySubject.get(subject) ?? []), rule];
+    list.sort((a, b) => a.definition.periodSeconds - b.definition.periodSeconds);
+    bySubject.set(subject, list);
+  }
+
+  remove(rule: Rule): void {
+    const bySubject = this.#ofScope(rule);
+    const subject = subjectOf(rule);
+    const others = (bySubject.get(subject) ?? []).filter((other) => other !== rule);
+    if (others.length === 0) bySubject.delete(subject);
+    else bySubject.set(subject, others);
+  }
+
+  /** The counters of the user-path rules that cover a path, in the order (subject, period). */
+  matchPath(userPath: string, nowMs: number, findChild: FindChild): Counter[] {
+    if (this.#byPath.size === 0) return noCounters;
+    const matched: Counter[] = [];
+    // The root, the path's other ancestors, the path itself: each ends at `end`.
+    for (let end = 0; end !== -1; end = nextEnd(userPath, end)) {
+      const rules = this.#byPath.get(end === 0 ? "/" : userPath.slice(0, end));
+      if (rules === undefined) continue;
+      for (const rule of rules) {
+        const { own } = this.#ports.fresh(rule);
+        if (own !== null) matched.push(own);
+        else if (end + 1 < userPath.length)
+          matched.push(findChild(rule, userPath.slice(end + 1, nextEnd(userPath, end)), nowMs));
+      }
+    }
+    return matched;
+  }
+
+  /** The counters of the model rules, then of the provider rules, that cover a target. */
+  matchTarget(target: Target): Counter[] {
+    const byModel = this.#byModel;
+    const byProvider = this.#byProvider;
+    if (byModel.size === 0 && byProvider.size === 0) return noCounters;
+    const matched: Counter[] = [];
+    const provider = target.provider.toLowerCase();
+    if (byModel.size > 0) {
+      const bare = target.model.toLowerCase();
+      const qualified = `${provider}/${bare}`;
+      const inOrder = bare < qualified;
+      this.#collect(byModel.get(inOrder ? bare : qualified), matched);
+      this.#collect(byModel.get(inOrder ? qualified : bare), matched);
+    }
+    this.#collect(byProvider.get(provider), matched);
+    return matched;
+  }
+
+  #collect(rules: readonly Rule[] | undefined, matched: Counter[]): void {
+    if (rules !== undefined) for (const rule of rules) matched.push(this.#ports.fresh(rule).own!);
+  }
+
+  #ofScope({ definition }: Rule): Map<string, Rule[]> {
+    switch (definition.scope) {
+      case "user_path":
+        return this.#byPath;
+      case "provider":
+        return this.#byProvider;
+      case "model":
+        return this.#byModel;
+    }
+  }
+}
+
+function subjectOf({ definition }: Rule): string {
+  return effectiveSubject(definition.scope, definition.subject);
+}
+
+/** Where the next segment of a path ends; −1 after the last one. */
+function nextEnd(userPath: string, end: number): number {
+  if (end + 1 >= userPath.length) return -1;
+  const slash = userPath.indexOf("/", end + 1);
+  return slash === -1 ? userPath.length : slash;
+}

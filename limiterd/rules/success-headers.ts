@@ -1,0 +1,48 @@
+/**
+ * The numbers of the success headers: what the rules have left after a request that they counted.
+ * Their names and texts are the proxy's.
+ */
+import type { SuccessHeaders } from "../../shared/wire/message.js";
+import type { Counter } from "../counters/counter.js";
+import { estimateRequests, estimateTokens } from "../counters/window.js";
+import type { BreachOptions } from "./longest-breach.js";
+
+/**
+ * The request triple from the rule with the least left after this request, the token triple
+ * likewise; ties to the earlier rule. The windows are rolled to now.
+ */
+export function successHeaders(
+  counters: readonly Counter[],
+  { nowMs, tokensEnforced }: BreachOptions,
+): SuccessHeaders | null {
+  let requests: SuccessHeaders["requests"] = null;
+  let tokens: SuccessHeaders["tokens"] = null;
+  for (const { rule, window } of counters) {
+    if (rule.periodMs === 0) continue;
+    const { maxRequests, maxTokens } = rule.definition;
+    if (maxRequests !== null) {
+      const remaining = Math.max(0, maxRequests - estimateRequests(window, rule.periodMs, nowMs));
+      if (requests === null || remaining < requests.remaining)
+        requests = {
+          limit: maxRequests,
+          remaining,
+          resetSeconds: secondsToEnd(window.startMs + rule.periodMs, nowMs),
+        };
+    }
+    if (maxTokens !== null && tokensEnforced) {
+      const remaining = Math.max(0, maxTokens - estimateTokens(window, rule.periodMs, nowMs));
+      if (tokens === null || remaining < tokens.remaining)
+        tokens = {
+          limit: maxTokens,
+          remaining,
+          resetSeconds: secondsToEnd(window.startMs + rule.periodMs, nowMs),
+        };
+    }
+  }
+  return requests === null && tokens === null ? null : { requests, tokens };
+}
+
+/** Whole seconds to the end of a window, at least 1. */
+export function secondsToEnd(endMs: number, nowMs: number): number {
+  return Math.max(1, Math.ceil((endMs - nowMs) / 1000));
+}
