@@ -13,7 +13,7 @@ import type { Route } from "../routing/resolve-model.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { cachedRecord } from "../usage/usage-record.js";
 import { readCacheControl } from "./cache/cache-control.js";
-import { cacheHead, isCacheableRequest, isWholeAnswer } from "./cache/cacheable.js";
+import { cacheHead, isCacheableRequest, isCompleteAnswer } from "./cache/cacheable.js";
 import { RecordingExchange } from "./cache/recording-exchange.js";
 import type { CacheHit, ResponseCache } from "./cache/response-cache.js";
 import type { ModelCall } from "./model-call.js";
@@ -170,7 +170,7 @@ function missAndKeep(
         )
           return;
         const { contentType, body } = recorded;
-        if (isWholeAnswer(operation, contentType, body))
+        if (isCompleteAnswer(operation, contentType, body))
           cache.keep(
             key,
             { contentType, body, target, usage, estimated },

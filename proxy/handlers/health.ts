@@ -1,4 +1,4 @@
-/** GET /health and /ready: free of credentials and limits. */
+/** GET /health and /ready: without credentials and limits. */
 import { version } from "../../shared/version.js";
 import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
@@ -25,7 +25,8 @@ export function replyHealth(
 }
 
 /**
- * Ready to serve: not stopping, and the daemon is there or may be done without. Returns the status.
+ * Ready to serve: not stopping, and the daemon is reachable or the failure mode is open. Returns
+ * the status.
  */
 export function replyReady(
   { limiter, config, stopping }: Pick<Gateway, "limiter" | "config" | "stopping">,

@@ -1,6 +1,6 @@
 /**
- * A call whose request is a JSON object: chat completions, messages, responses, embeddings, speech,
- * images. To a provider of the same dialect its bytes go as they came.
+ * A call whose body is a JSON object: chat completions, messages, responses, embeddings, speech,
+ * images. A provider of the same dialect gets the client's bytes; only the model's name may differ.
  */
 import { assert } from "../../shared/assert.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
@@ -66,10 +66,7 @@ class JsonCall implements ModelCall {
   readonly #bytes: Buffer;
   readonly #body: ModelBody;
   readonly #source: CallSource;
-  /**
-   * What the client sent, parsed once a translation asks for it; and what became of it, by
-   * provider.
-   */
+  /** The client's body, parsed for the first translation; and the translations, by provider. */
   #parsed: JsonObject | null = null;
   #translations: Map<string, TranslatedRequest> | null = null;
 
@@ -155,10 +152,7 @@ class JsonCall implements ModelCall {
       savedBytes === 0
         ? this.#inDialect(translation, provider)
         : translation.request(parseBodyExactly(bytes.toString("utf8")) as JsonObject, provider);
-    assert(
-      translated.ok,
-      "a request with a problem isn't sent, and a shorter prompt has none of its own",
-    );
+    assert(translated.ok, "a request with a problem isn't sent, and a shorter prompt adds none");
     const body = Buffer.from(
       writeExactly(
         operation === "chat_completions"
@@ -229,7 +223,7 @@ function inProvidersVariant(
   };
 }
 
-/** Null: rewriters don't know its prompts. */
+/** Null: no rewriter knows where its prompts are. */
 function promptDialect(operation: JsonOperation): PromptDialect | null {
   if (operation === "chat_completions") return operation;
   return operation === "messages" || operation === "count_tokens" ? "messages" : null;

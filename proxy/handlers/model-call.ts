@@ -1,6 +1,6 @@
 /**
- * A request to a model as the flow in `model-request.ts` sees it, whatever its endpoint and the
- * form of its body.
+ * A request to a model as the steps in `model-request.ts` see it, whatever its endpoint and whether
+ * its body is JSON or a form.
  */
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -11,31 +11,28 @@ import type { Spool } from "../http/upload.js";
 import type { RequestBody } from "../upstream/upstream.js";
 
 export interface ModelCall {
-  /** What the client asks for. */
+  /** The one that the client called. */
   readonly operation: Operation;
   /** As the client wrote it. */
   readonly model: string;
-  /** Its JSON; null: it is a form, which isn't held as a whole. */
+  /** The JSON body; null for a form, which isn't held in memory. */
   readonly body: Buffer | null;
-  /** For an estimate, where the provider tells no usage. */
+  /** For an estimate, where the provider reports no usage. */
   readonly promptBytes: number;
   /** Whether it can be sent again, to another target. */
   readonly repeatable: boolean;
   /**
-   * Why this can't be asked of a provider, or null. Asked before the admission: what can't be sent
-   * consumes nothing.
+   * Why this call can't be sent to a provider, or null. It is called before the admission: a call
+   * that can't be sent consumes nothing.
    */
   problemAt(provider: ProviderConfig): Failure | null;
-  /**
-   * The request to one target, with the prompt rewritten; a provider with a problem isn't asked for
-   * it.
-   */
+  /** The request to one target, with the prompt rewritten. Only for a provider without a problem. */
   requestTo(
     provider: ProviderConfig,
     model: string,
     rewriters: readonly RewriterName[],
   ): TargetRequest;
-  /** It won't be sent any more. */
+  /** Releases what the call holds: it won't be sent any more. */
   close(): void;
 }
 
@@ -45,18 +42,18 @@ export interface TargetRequest {
   readonly body: RequestBody;
   /** What rewriters took out of the prompt. */
   readonly savedBytes: number;
-  /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
+  /** Whether to keep the usage chunk of a stream from the client, which didn't ask for it. */
   readonly hideUsageChunk: boolean;
   /** Between the provider's dialect and the client's; null: the same. */
   readonly translator: AnswerTranslator | null;
 }
 
-/** The call that a body makes, or why it makes none; null: the client is gone. */
+/** The call that a body holds, or why it holds none; null: the client is gone. */
 export type ReadCall =
   | { readonly ok: true; readonly call: ModelCall }
   | { readonly ok: false; readonly failure: Failure | null };
 
-/** What reading a call takes. */
+/** What a call is read from, and with. */
 export interface CallSource {
   readonly exchange: Exchange;
   readonly bodyBytesMax: number;

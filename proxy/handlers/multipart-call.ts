@@ -1,7 +1,8 @@
 /**
- * A call whose request is a multipart form: transcriptions and translations of audio. The form
- * passes as it comes, with another value in its `model` where that differs. It is read until the
- * model is known: what comes before it waits in memory, and on disk once it is larger than that.
+ * A call whose body is a multipart form: transcriptions and translations of audio. The form is
+ * passed on while it is read, with the target's name in its `model` field where that differs. It is
+ * read ahead until the model is known: what comes before is held in memory, and on disk once it
+ * outgrows that.
  */
 import { heldUploadBytesMax, subjectBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -42,7 +43,7 @@ export async function readMultipartCall(
       return { ok: false, failure: failure("request_too_large", error.message) };
     throw error;
   }
-  const problem = problemOf(finder, form.whole);
+  const problem = problemOf(finder, form.complete);
   if (problem !== null) {
     form.close();
     return { ok: false, failure: problem };
@@ -60,10 +61,10 @@ export async function readMultipartCall(
 
 function problemOf(
   { place, problem, repeated, ended }: FieldFinder,
-  whole: boolean,
+  isComplete: boolean,
 ): Failure | null {
   if (problem !== null) return invalid(`the body is not a readable form: ${problem}`, "body");
-  if (whole && !ended)
+  if (isComplete && !ended)
     return invalid("the body is not a readable form: it ends within a part", "body");
   if (place === null) return invalid("model is required", "model");
   if (repeated) return invalid("model is given more than once", "model");
@@ -73,7 +74,7 @@ function problemOf(
     : null;
 }
 
-/** What is said of a body that doesn't call itself a form. */
+/** For a body whose content type isn't a form's. */
 export function noForm(): Failure {
   return invalid(
     "the body must be a multipart form: content-type must be multipart/form-data with a boundary",
@@ -81,37 +82,34 @@ export function noForm(): Failure {
   );
 }
 
-/**
- * The form's bytes: those that have been read, in memory or on disk, and those that are still to
- * come.
- */
+/** The form's bytes: those that have been read, in memory or on disk, and those to come. */
 class Form {
-  readonly #coming: AsyncIterator<Buffer>;
+  readonly #pieces: AsyncIterator<Buffer>;
   readonly #finder: FieldFinder;
   readonly #newSpool: () => Promise<Spool>;
   readonly #held: Buffer[] = [];
   #heldBytes = 0;
   #spool: Spool | null = null;
-  /** All of it has come. */
-  whole = false;
+  /** Whether all of it has been read. */
+  complete = false;
 
-  constructor(coming: AsyncIterator<Buffer>, finder: FieldFinder, newSpool: () => Promise<Spool>) {
-    this.#coming = coming;
+  constructor(pieces: AsyncIterator<Buffer>, finder: FieldFinder, newSpool: () => Promise<Spool>) {
+    this.#pieces = pieces;
     this.#finder = finder;
     this.#newSpool = newSpool;
   }
 
   /**
-   * Reads until the model is known and memory is full, or the form has ended. A small one is whole
-   * afterwards, and so is one that had to go to disk.
+   * Reads until the model is known and the memory for it is full, or the form has ended. A small
+   * form is complete afterwards, and so is one that went to disk.
    */
   async readUntilKnown(): Promise<void> {
     for (;;) {
       const known = this.#finder.place !== null || this.#finder.problem !== null;
       if (known && this.#spool === null && this.#heldBytes >= heldUploadBytesMax) return;
-      const next = await this.#coming.next();
+      const next = await this.#pieces.next();
       if (next.done === true) {
-        this.whole = true;
+        this.complete = true;
         return;
       }
       this.#finder.push(next.value);
@@ -129,17 +127,17 @@ class Form {
   }
 
   /**
-   * What comes while it passes is looked at before it goes on: the provider might read another
-   * model, which nobody has judged. Throws `UploadRefused`.
+   * Each piece that is read while the form passes is checked before it is sent: the provider might
+   * read another `model` in it, for which nothing was admitted. Throws `UploadRefused`.
    */
   async *read(): AsyncIterable<Buffer> {
     yield* this.#held;
     if (this.#spool !== null) yield* this.#spool.read();
-    if (this.whole) return;
+    if (this.complete) return;
     for (
-      let next = await this.#coming.next();
+      let next = await this.#pieces.next();
       next.done !== true;
-      next = await this.#coming.next()
+      next = await this.#pieces.next()
     ) {
       this.#finder.push(next.value);
       const problem = problemOf(this.#finder, false);
@@ -157,11 +155,11 @@ class MultipartCall implements ModelCall {
   readonly operation: Operation;
   readonly model: string;
   readonly body = null;
-  /** A recording tells nothing of tokens. */
+  /** The size of a recording says nothing about tokens. */
   readonly promptBytes = 0;
   readonly #form: Form;
   readonly #place: FieldPlace;
-  /** NaN when the client didn't say. */
+  /** NaN without a Content-Length. */
   readonly #bytes: number;
 
   constructor(operation: Operation, form: Form, place: FieldPlace, bytes: number) {
@@ -173,7 +171,7 @@ class MultipartCall implements ModelCall {
   }
 
   get repeatable(): boolean {
-    return this.#form.whole;
+    return this.#form.complete;
   }
 
   problemAt(provider: ProviderConfig): Failure | null {
@@ -201,19 +199,19 @@ class MultipartCall implements ModelCall {
   }
 }
 
-/** The same bytes, with others in the place from `start` to `end`. */
+/** The same bytes, with `replacement` in the place from `start` to `end`. */
 export async function* splice(
   pieces: AsyncIterable<Buffer>,
   start: number,
   end: number,
-  instead: Buffer,
+  replacement: Buffer,
 ): AsyncIterable<Buffer> {
   let at = 0;
   for await (const piece of pieces) {
     const from = at;
     at += piece.length;
     if (from < start) yield piece.subarray(0, Math.min(piece.length, start - from));
-    if (from <= start && at > start) yield instead;
+    if (from <= start && at > start) yield replacement;
     if (at > end) yield piece.subarray(Math.max(0, end - from));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A request that passes to a provider as it is, in the order in which it happens: route, peek,
- * admit, relay, settle.
+ * A request that passes to a provider unchanged, in the order in which it happens: route, find the
+ * model in its body, admit, relay, settle.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";

@@ -1,7 +1,7 @@
 /**
- * A WebSocket to a provider, in the order in which it happens: resolve, admit, open, settle. All is
- * judged before it opens, so a refusal is a plain answer. One request, one slot and one settle for
- * the whole of it.
+ * A WebSocket to a provider, in the order in which it happens: resolve, admit, open, settle. It is
+ * admitted before it opens, so a refusal is a plain HTTP answer. A session is one request, with one
+ * slot and one settle.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
@@ -29,10 +29,7 @@ import {
 } from "./admitted-request.js";
 import { passthroughRoute } from "./passthrough-request.js";
 
-/**
- * GET /v1/realtime?model=…: the first target that admits; what it was opened at, it stays at. Never
- * rejects.
- */
+/** GET /v1/realtime?model=…: the session stays at the target that admitted it. Never rejects. */
 export async function realtimeSession(context: RequestContext): Promise<void> {
   const { gateway, exchange, record } = context;
   const { webSocket, query } = exchange;

@@ -1,7 +1,7 @@
 /**
- * The /admin/rate-limits and /admin/budgets endpoints (CONTRACT section 6): HTTP in, one admin
- * operation of the daemon, and the whole list out. What a body may hold is checked by the daemon,
- * for the command line alike.
+ * The /admin/rate-limits and /admin/budgets endpoints (docs/http-api.md): a request becomes one
+ * admin operation of the daemon, and the answer is the list as it stands afterwards. The daemon
+ * checks the fields of a body, for the command line too.
  */
 import { unreachable } from "../../../shared/assert.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
@@ -13,7 +13,7 @@ import type { RequestContext } from "../../request-context.js";
 
 type AdminEndpoint = Extract<Endpoint, `rate-limits${string}` | `budgets${string}`>;
 
-/** Far more than a rule takes; as msgpack no body of this size outgrows a frame. */
+/** Far more than a rule needs; as msgpack no body of this size outgrows a frame. */
 const adminBodyBytesMax = 16 * 1024;
 /** A rule is an object with one object in it. */
 const adminBodyDepthMax = 3;
@@ -168,8 +168,8 @@ async function listPage(
 }
 
 /**
- * All pages of the daemon's list as one. Beyond the first they leave as they come: one text of
- * 100,000 rules would make every other request wait until it is written.
+ * The daemon's list, all pages as one body. If there is more than one, each is sent as it arrives:
+ * serializing 100,000 rules at once would make every other request wait.
  */
 async function replyList(context: RequestContext<"limiter">, list: ListOf): Promise<void> {
   const { exchange, record } = context;
@@ -183,9 +183,9 @@ async function replyList(context: RequestContext<"limiter">, list: ListOf): Prom
   await write(`{"${list.items}":[${itemsText(page.items)}`);
   while (page.next !== null && !exchange.gone) {
     page = await listPage(context, list, page.next);
-    // A list that ends early must not look whole.
+    // A list that ends early must not look complete.
     if (!page.ok) return exchange.cut();
-    // Rules that went meanwhile may have left nothing.
+    // Rules that were removed meanwhile may leave an empty page.
     if (page.items.length > 0) await write(`,${itemsText(page.items)}`);
   }
   if (exchange.gone) return;
@@ -197,7 +197,7 @@ function itemsText(items: readonly unknown[]): string {
   return JSON.stringify(items).slice(1, -1);
 }
 
-/** Writes a piece; resolved, the client has room for more or is gone. */
+/** Writes a piece; resolves when the client has room for more or is gone. */
 function writerTo(exchange: Exchange): (text: string) => Promise<void> {
   let resume = (): void => {};
   exchange.onGone(() => resume());

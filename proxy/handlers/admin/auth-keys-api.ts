@@ -1,7 +1,6 @@
 /**
- * The /admin/auth-keys endpoints (CONTRACT section 6). A key is made here and goes out in one
- * answer; the daemon is told its hash. What a body may hold is checked by the daemon, for the
- * command line alike.
+ * The /admin/auth-keys endpoints (docs/http-api.md). A key is made here and sent in one answer; the
+ * daemon gets its hash. The daemon checks the fields of a body, for the command line too.
  */
 import type { Failure } from "../../../shared/error-code.js";
 import type { Gateway } from "../../gateway.js";
@@ -59,7 +58,7 @@ type Listed =
   | { readonly ok: true; readonly keys: readonly unknown[] }
   | { readonly ok: false; readonly failure: Failure };
 
-/** All pages of the daemon's list as one. */
+/** The daemon's list, all pages. */
 async function listKeys({ limiter }: Pick<Gateway, "limiter">): Promise<Listed> {
   const keys: unknown[] = [];
   let after: number | null = null;

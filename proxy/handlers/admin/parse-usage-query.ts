@@ -1,4 +1,7 @@
-/** The query parameters of GET /v1/usage, in the order in which CONTRACT section 7 checks them. */
+/**
+ * The query parameters of GET /v1/usage (docs/http-api.md, "Usage"), and the order in which they
+ * are checked: the first problem is the answer.
+ */
 import { usageDaysMax } from "../../../shared/bounds.js";
 import { show } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
@@ -6,7 +9,8 @@ import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
 
 export type UsageWindow =
   | {
-      readonly ok: true /** Days in UTC, both included. */;
+      readonly ok: true;
+      /** Days in UTC, both included. */
       readonly startDate: string;
       readonly endDate: string;
     }
@@ -14,7 +18,7 @@ export type UsageWindow =
 
 const daysDefault = 30;
 
-/** The window that a query (without its question mark) asks for; `nowMs` says what today is. */
+/** The window of a query (without its question mark); `nowMs` says what today is. */
 export function parseUsageQuery(query: string, nowMs: number): UsageWindow {
   const parameters = new URLSearchParams(query);
   if (isRepeated(parameters, "days")) return repeated("days");

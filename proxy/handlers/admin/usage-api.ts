@@ -1,6 +1,6 @@
 /**
- * GET /v1/usage (CONTRACT section 7): the caller's own usage, budgets and rate limits. Free and
- * never limited. The parameters are checked here; the numbers are the daemon's.
+ * GET /v1/usage (docs/http-api.md): the caller's own usage, budgets and rate limits. Never limited
+ * itself. The parameters are checked here; the numbers are the daemon's.
  */
 import { failure } from "../../../shared/error-code.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
@@ -29,7 +29,7 @@ export async function replyUsage({
     return replyFailure(
       exchange,
       "model",
-      failure("usage_status_failed", `the usage can't be told now: ${status.failure.message}`),
+      failure("usage_status_failed", `the usage can't be read now: ${status.failure.message}`),
     );
   }
   record.end(200, "answered");

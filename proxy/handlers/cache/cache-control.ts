@@ -1,12 +1,12 @@
 /**
- * What a request says about the response cache, in its `Cache-Control` header (RFC 9111 section
- * 5.2.1).
+ * The directives of a request for the response cache, in its `Cache-Control` header (RFC 9111
+ * section 5.2.1).
  */
 
 interface CacheControl {
-  /** How old a kept answer may be; 0 and below: none is wanted. */
+  /** How old a cached answer may be; 0: none is wanted. */
   readonly ageMsMax: number;
-  /** Whether the answer may be kept. */
+  /** Whether the answer may be stored. */
   readonly store: boolean;
 }
 
@@ -14,8 +14,7 @@ const unrestricted: CacheControl = { ageMsMax: Infinity, store: true };
 
 /**
  * `no-store`, `no-cache` and `max-age`; other directives mean nothing here. A `max-age` that is no
- * number of seconds, or comes twice, asks for a fresh answer: whoever wrote it didn't want an old
- * one.
+ * number of seconds, or is repeated, counts as a wish for a fresh answer.
  */
 export function readCacheControl(header: string | undefined): CacheControl {
   if (header === undefined) return unrestricted;

@@ -1,6 +1,6 @@
 /**
- * Which requests the response cache looks for, what they are told apart by, and which answers are
- * whole enough to be given again.
+ * Which requests the response cache is for, what distinguishes them, and which answers are complete
+ * enough to be cached.
  */
 import { isObject } from "../../../shared/assert.js";
 import { cacheableBodyBytesMax } from "../../../shared/bounds.js";
@@ -8,7 +8,7 @@ import type { Operation } from "../../../shared/operation.js";
 import type { Target } from "../../../shared/wire/message.js";
 import { passedQuery } from "../../upstream/passthrough-path.js";
 
-/** The end of a stream that wasn't cut. */
+/** What a complete stream ends with. */
 const lastEvents: Readonly<Partial<Record<Operation, RegExp>>> = {
   chat_completions: /^data: ?\[DONE\]\s*$/m,
   messages: /"type"\s*:\s*"message_stop"/,
@@ -18,9 +18,9 @@ const lastEvents: Readonly<Partial<Record<Operation, RegExp>>> = {
 };
 
 /**
- * Chat completions, messages and embeddings, and responses that the provider doesn't keep: an
- * answer that it keeps has an id to come back to, and makes a conversation longer. Not pictures,
- * whose addresses expire, nor sound.
+ * Chat completions, messages and embeddings, and responses that the provider doesn't store: a
+ * stored one has an id that later requests refer to, and extends a conversation. Not images, whose
+ * URLs expire, nor audio.
  */
 export function isCacheableRequest(operation: Operation, body: Buffer): boolean {
   if (lastEvents[operation] === undefined || body.length > cacheableBodyBytesMax) return false;
@@ -30,11 +30,11 @@ export function isCacheableRequest(operation: Operation, body: Buffer): boolean 
   return fields["store"] === false && (fields["conversation"] ?? null) === null;
 }
 
-export interface Asked {
+interface CacheableRequest {
   readonly operation: Operation;
-  /** The caller's, or null where it doesn't tell requests apart. */
+  /** The caller's; null: user paths share the cache. */
   readonly userPath: string | null;
-  /** What the model resolves to, in the order of the configuration. */
+  /** Those that the model resolves to, in the order of the configuration. */
   readonly targets: readonly Target[];
   readonly rawHeaders: readonly string[];
   /** The client's. */
@@ -42,11 +42,17 @@ export interface Asked {
 }
 
 /**
- * What tells a request apart, besides its body: one line of text. Of the headers those that
- * providers take for a part of the request, such as `anthropic-version` and `openai-beta`. Of the
- * query, what would go to a provider.
+ * What distinguishes a request besides its body, in one line of text. Of the headers those that
+ * providers treat as a part of the request, such as `anthropic-version` and `openai-beta`. Of the
+ * query, what would be sent to a provider.
  */
-export function cacheHead({ operation, userPath, targets, rawHeaders, query }: Asked): string {
+export function cacheHead({
+  operation,
+  userPath,
+  targets,
+  rawHeaders,
+  query,
+}: CacheableRequest): string {
   const headers: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
@@ -62,11 +68,8 @@ export function cacheHead({ operation, userPath, targets, rawHeaders, query }: A
   ]);
 }
 
-/**
- * Whether a successful answer is all there: one whose connection simply closed may look as if it
- * were.
- */
-export function isWholeAnswer(operation: Operation, contentType: string, body: Buffer): boolean {
+/** Whether a successful answer is complete: a connection may have closed in the middle of it. */
+export function isCompleteAnswer(operation: Operation, contentType: string, body: Buffer): boolean {
   const text = body.toString("latin1");
   if (contentType.toLowerCase().startsWith("text/event-stream"))
     return lastEvents[operation]?.test(text) ?? false;
@@ -74,7 +77,7 @@ export function isWholeAnswer(operation: Operation, contentType: string, body: B
     const answer: unknown = JSON.parse(text);
     return isObject(answer) && (operation !== "responses" || answer["status"] === "completed");
   } catch {
-    // Cut, or something else than the operation answers.
+    // Cut, or not what the operation answers.
     return false;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * An exchange that says that the cache had no answer, and remembers the one that its client gets as
- * long as it may be worth keeping. Everything passes at once.
+ * An exchange of a cache miss: it reports the miss to the client (`x-cache: MISS`) and records the
+ * answer on its way, as long as it may be worth caching. Nothing is held back.
  */
 import { ByteStore } from "../../../shared/byte-store.js";
 import { headerOf } from "../../http/copy-headers.js";
@@ -16,22 +16,19 @@ interface Recorded {
 export class RecordingExchange implements Exchange {
   readonly #exchange: Exchange;
   readonly #cache: ResponseCache | null;
-  /** Null: it isn't worth keeping. */
+  /** Null: the answer isn't worth caching. */
   #store: ByteStore | null;
   #contentType = "";
-  #roomTaken = 0;
+  #reservedBytes = 0;
 
-  /** `cache`: where it may be kept; null: nowhere. */
+  /** `cache`: where the answer may be stored; null: nowhere. */
   constructor(exchange: Exchange, cache: ResponseCache | null) {
     this.#exchange = exchange;
     this.#cache = cache;
     this.#store = cache === null ? null : new ByteStore();
   }
 
-  /**
-   * Ends the recording: what was told with status 200, or null when it was something else, or too
-   * much.
-   */
+  /** Ends the recording: the answer, or null when its status wasn't 200, or it was too large. */
   take(): Recorded | null {
     const store = this.#store;
     const recorded =
@@ -62,7 +59,7 @@ export class RecordingExchange implements Exchange {
 
   #head(status: number, headers: readonly string[]): readonly string[] {
     this.#contentType = headerOf(headers, "content-type");
-    // Bytes in an encoding that this client understands are nothing for another.
+    // An encoding that this client accepts may not suit the next one.
     if (status !== 200 || headerOf(headers, "content-encoding") !== "") this.#forget();
     return [...headers, "x-cache", "MISS"];
   }
@@ -71,16 +68,16 @@ export class RecordingExchange implements Exchange {
     if (this.#store === null || this.#cache === null) return;
     if (
       this.#store.length + chunk.length > this.#cache.bounds.entryBytesMax ||
-      !this.#cache.takeRoom(chunk.length)
+      !this.#cache.reserve(chunk.length)
     )
       return this.#forget();
-    this.#roomTaken += chunk.length;
+    this.#reservedBytes += chunk.length;
     this.#store.append(chunk);
   }
 
   #forget(): void {
-    this.#cache?.giveRoomBack(this.#roomTaken);
-    this.#roomTaken = 0;
+    this.#cache?.release(this.#reservedBytes);
+    this.#reservedBytes = 0;
     this.#store = null;
   }
 
@@ -149,7 +146,7 @@ export class RecordingExchange implements Exchange {
   }
 }
 
-/** Not a part of a larger buffer, which would stay in memory with it. */
+/** Not a view of a larger buffer, which would stay in memory with it. */
 function copyOf(store: ByteStore): Buffer {
   const bytes = store.take();
   const copy = Buffer.allocUnsafeSlow(bytes.length);

@@ -1,21 +1,20 @@
 /**
- * The answers that a proxy keeps to give them again: found by a digest of the request, bounded by
- * number and by bytes, the one that was used longest ago goes first. In memory alone, and each
- * proxy has its own.
+ * The answers that a proxy caches: found by a digest of the request, bounded by number and by
+ * bytes, the least recently used one is dropped first. In memory alone, and each proxy has its own.
  *
- * Not here: which requests and answers are kept, and what a request is found by (`cacheable.ts`).
- * Times are handed in and only ever go forward.
+ * Not here: which requests and answers are cached, and what distinguishes a request
+ * (`cacheable.ts`). Times are handed in and never go backwards.
  */
 import type { Target } from "../../../shared/wire/message.js";
 import type { Usage } from "../../usage/read-usage.js";
 
-/** A whole answer, as it went to the client who asked first. */
+/** A complete answer, as the first client got it. */
 export interface CachedAnswer {
   readonly contentType: string;
   readonly body: Buffer;
-  /** Who gave it. */
+  /** The one that gave it. */
   readonly target: Target;
-  /** What it had used. */
+  /** What it used when it was given. */
   readonly usage: Usage;
   readonly estimated: boolean;
 }
@@ -43,10 +42,10 @@ export interface CacheBounds {
 
 interface Entry {
   readonly answer: CachedAnswer;
-  readonly keptMs: number;
+  readonly storedMs: number;
 }
 
-/** What an entry takes beside its body: its key, its names and counts, its places in the table. */
+/** What an entry takes beside its body: its key, its names and counts, its place in the map. */
 const entryOverheadBytes = 1024;
 
 export class ResponseCache {
@@ -64,16 +63,16 @@ export class ResponseCache {
     return this.#entries.size;
   }
 
-  /** Of all that is kept. */
+  /** Of all entries. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The answer to a request, unless it is older than `ageMsMax` or than any may be. */
+  /** The answer to a request, unless it is older than `ageMsMax` or than `ttlMs`. */
   find(key: string, nowMs: number, ageMsMax: number): CacheHit | null {
     const entry = this.#entries.get(key);
     if (entry === undefined) return null;
-    const ageMs = nowMs - entry.keptMs;
+    const ageMs = nowMs - entry.storedMs;
     if (ageMs >= this.bounds.ttlMs) {
       this.#remove(key, entry);
       return null;
@@ -84,10 +83,7 @@ export class ResponseCache {
     return { answer: entry.answer, ageMs };
   }
 
-  /**
-   * Keeps an answer, in place of an older one to the same request. One that is too large is not
-   * kept.
-   */
+  /** Stores an answer in place of an older one to the same request, unless it is too large. */
   keep(key: string, answer: CachedAnswer, nowMs: number): void {
     const { entriesMax, bytesMax, entryBytesMax } = this.bounds;
     const bytes = bytesOf(answer);
@@ -98,21 +94,21 @@ export class ResponseCache {
       if (this.#entries.size < entriesMax && this.#bytes + bytes <= bytesMax) break;
       this.#remove(oldest, entry);
     }
-    this.#entries.set(key, { answer, keptMs: nowMs });
+    this.#entries.set(key, { answer, storedMs: nowMs });
     this.#bytes += bytes;
   }
 
   /**
-   * Asks for room for bytes of an answer on its way, which may be kept when it is whole; false when
-   * there is none. All answers on their way have as much room together as those that are kept.
+   * Reserves room for bytes of an answer on its way; false when there is none. All answers that are
+   * being recorded have as much room together as all entries.
    */
-  takeRoom(bytes: number): boolean {
+  reserve(bytes: number): boolean {
     if (this.#recordedBytes + bytes > this.bounds.bytesMax) return false;
     this.#recordedBytes += bytes;
     return true;
   }
 
-  giveRoomBack(bytes: number): void {
+  release(bytes: number): void {
     this.#recordedBytes -= bytes;
   }
 

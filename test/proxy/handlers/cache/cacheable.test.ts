@@ -2,7 +2,7 @@ import t from "tap";
 import {
   cacheHead,
   isCacheableRequest,
-  isWholeAnswer,
+  isCompleteAnswer,
 } from "../../../../proxy/handlers/cache/cacheable.js";
 import { cacheableBodyBytesMax } from "../../../../shared/bounds.js";
 import { type Operation, operations } from "../../../../shared/operation.js";
@@ -102,7 +102,7 @@ t.test("an answer is whole when it says so itself", async (t) => {
   ];
   for (const [operation, form, text, whole] of cases)
     t.equal(
-      isWholeAnswer(
+      isCompleteAnswer(
         operation,
         form === "stream" ? "text/event-stream; charset=utf-8" : "application/json",
         Buffer.from(text),

@@ -70,10 +70,10 @@ t.test(
     const { client, cache, recording } = begin({ bytesMax: 1500 });
     recording.begin(200, json);
     recording.write(Buffer.alloc(1000));
-    t.notOk(cache.takeRoom(501));
+    t.notOk(cache.reserve(501));
     recording.write(Buffer.alloc(25));
-    t.ok(cache.takeRoom(1500));
-    cache.giveRoomBack(1500);
+    t.ok(cache.reserve(1500));
+    cache.release(1500);
     recording.write(Buffer.alloc(1));
     t.same([client.body.length, recording.take()], [1026, null]);
     const second = new RecordingExchange(new FakeExchange(), cache);
@@ -84,7 +84,7 @@ t.test(
     }
     t.equal(third.take(), null, "the other one has the room");
     t.equal(second.take()?.body.length, 800);
-    t.ok(cache.takeRoom(1500));
+    t.ok(cache.reserve(1500));
   },
 );
 

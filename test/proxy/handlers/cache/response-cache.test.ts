@@ -128,7 +128,7 @@ t.test("whatever comes, the bounds hold, and what is found is what was kept last
 
 t.test("answers on their way have as much room together as those that are kept", async (t) => {
   const cache = new ResponseCache({ ...wide, bytesMax: 2048 });
-  t.same([cache.takeRoom(2000), cache.takeRoom(49), cache.takeRoom(48)], [true, false, true]);
-  cache.giveRoomBack(1000);
-  t.same([cache.takeRoom(1001), cache.takeRoom(1000)], [false, true]);
+  t.same([cache.reserve(2000), cache.reserve(49), cache.reserve(48)], [true, false, true]);
+  cache.release(1000);
+  t.same([cache.reserve(1001), cache.reserve(1000)], [false, true]);
 });
