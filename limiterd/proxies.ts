@@ -63,7 +63,7 @@ export function createProxies(): Proxies {
 }
 
 /** `proxies`: [settledSeq, connected, seenAtMs] by proxy id. */
-export interface StoredProxy {
+interface StoredProxy {
   readonly settledSeq: number;
   /** Whether it was connected when this was written, so that a restarted daemon waits for it. */
   readonly connected: boolean;

@@ -25,7 +25,7 @@ import {
 export type SpentOnDays = (account: Account, fromMs: number, toMs: number) => Found | null;
 
 export class AccountPeriods {
-  /** Whoever changes them forgets the bounds of all budgets. */
+  /** A caller that changes them forgets the bounds of all budgets. */
   anchors: ResetAnchors;
   readonly #spentOnDays: SpentOnDays;
 

@@ -18,7 +18,7 @@ import { budgetChange, spendChange } from "./budget-store.js";
 import { addFound } from "./spend.js";
 
 /** What a backfill reads, and where it writes what it has found. */
-export interface BackfillPorts extends UsageReader {
+interface BackfillPorts extends UsageReader {
   readonly settings: { readonly usageEnabled: boolean };
   readonly budgets: BudgetBook;
   readonly writer: Writer;

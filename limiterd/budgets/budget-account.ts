@@ -1,6 +1,6 @@
 /**
- * A budget as the daemon holds it, with its accounts: what is charged and judged. How they are
- * found and change is in `budget-book.ts`.
+ * A budget in memory, with its accounts: what is charged and judged. How they are found and change
+ * is in `budget-book.ts`.
  */
 import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import type { MoneySum } from "../../shared/domain/money.js";
@@ -11,7 +11,7 @@ import type { Spends } from "./spend.js";
 /** One account: a budget's own, or that of one direct child of a template. */
 export interface Account {
   readonly budget: Budget;
-  /** Whose it is, as messages say it: the budget's subject, or the child's path. */
+  /** Its name in messages: the budget's subject, or the child's path. */
   readonly subject: string;
   /** The child's segment below the template; empty for a budget's own. */
   readonly child: string;
@@ -29,19 +29,19 @@ export interface Budget {
   readonly createdAtMs: number;
   updatedAtMs: number;
   /**
-   * Of a period that began by then, what isn't known is looked up: the budget wasn't there to see
-   * it, or has forgotten it.
+   * What was spent in a period that began by then is looked up if it isn't known: the budget didn't
+   * exist yet, or has forgotten it.
    */
   sinceMs: number;
   /**
-   * The key of the last records that had come when its accounts began to be these: what the log of
-   * spends says of that time is about others.
+   * The key of the last records before its present accounts were created: older entries of the log
+   * of spends are about former accounts.
    */
   sinceKey: number;
   /** Null: never. */
   resetAtMs: number | null;
   /**
-   * While what was spent in the broken first day of its period is being looked up in the records.
+   * While what was spent in the partial first day of its period is being looked up in the records.
    */
   backfill: boolean;
   /** Counts how often what was spent was forgotten. */
@@ -49,7 +49,7 @@ export interface Budget {
   /** Null for a template. */
   own: Account | null;
   readonly children: Map<string, Account>;
-  /** The running period when it was last asked for. */
+  /** The running period when it was last calculated. */
   bounds: PeriodBounds;
 }
 
@@ -63,7 +63,7 @@ export function accountsOf({ own, children }: Budget): readonly Account[] {
   return own === null ? [...children.values()] : [own];
 }
 
-/** An account that has spent nothing yet; it isn't added to its budget here. */
+/** An account that has spent nothing yet; its budget doesn't hold it. */
 export function newAccount(budget: Budget, child: string): Account {
   const { subject } = budget.definition;
   return {

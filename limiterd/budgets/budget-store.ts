@@ -1,8 +1,8 @@
 /**
- * What is kept of budgets: their definitions, what each account has spent, when they were last
- * reset, and the anchors. The commit of a batch's records holds, in one entry of a log, what each
- * account that they charged stood at after them; the accounts' own entries follow now and then
- * (`flush-usage.ts`).
+ * Budgets as the store keeps them: their definitions, what each account has spent, when they were
+ * last reset, and the anchors. The commit of a batch's records holds, in one entry of a log, what
+ * each account that they charged had spent after them; the accounts' own entries are written now
+ * and then (`flush-usage.ts`).
  */
 import { assert, isCount } from "../../shared/assert.js";
 import { type BudgetDefinition, budgetScopes } from "../../shared/domain/budget.js";
@@ -16,7 +16,7 @@ import { type Spends, spendsFromStored, spendsToStored } from "./spend.js";
 
 /**
  * `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs,
- * sinceMs, sinceKey, filling] by budget id.
+ * sinceMs, sinceKey, backfill] by budget id.
  */
 export function budgetChange({
   id,
@@ -115,7 +115,7 @@ export function spendFromStored([recordKey, ...rest]: readonly unknown[]): {
   return isCount(recordKey) && spends !== null ? { recordKey, spends } : null;
 }
 
-/** What removes all accounts of a budget. */
+/** Removes all accounts of a budget. */
 export function spendRemovals(budget: Budget): Change[] {
   return accountsOf(budget).map(({ child }) => ({
     table: "spends",
@@ -124,7 +124,10 @@ export function spendRemovals(budget: Budget): Change[] {
   }));
 }
 
-/** `resets`: [resetAtMs] by budget id. It outlives the budget: made again, it begins there. */
+/**
+ * `resets`: [resetAtMs] by budget id. It outlives the budget: created again, the budget begins
+ * there.
+ */
 export function resetChange(id: string, atMs: number): Change {
   return { table: "resets", key: id, value: [atMs] };
 }
@@ -136,24 +139,24 @@ export function anchorsChange(anchors: ResetAnchors): Change {
   return { table: "settings", key: anchorsKey, value: anchorsToStored(anchors) };
 }
 
-/** Writes what was spent with the settles that spent it. */
+/** Writes what was spent, in the commit of the settles that spent it. */
 export interface SpendLog extends Contributor {
-  /** Hands out the accounts whose own entries the log has left behind, each once. */
+  /** Hands out the accounts whose own entries are behind the log, each once. */
   takeBehind(): Account[];
-  /** What removes the entries up to a key, once the accounts' own entries cover them. */
+  /** Removes the entries up to a key, once the accounts' own entries cover them. */
   removals(recordKey: number): Change[];
 }
 
 /**
- * What an earlier life left in the log: its keys, ascending, and the accounts that it brought
- * forward.
+ * What an earlier epoch left in the log: its keys, ascending, and the accounts whose own entries
+ * are behind it.
  */
 export interface SpendsLogged {
   readonly keys: number[];
   readonly behind: Set<Account>;
 }
 
-/** It contributes behind `usage`, whose batch gives its entries their keys. */
+/** It contributes after `usage`, whose batch gives its entries their keys. */
 export function createSpendLog(
   book: BudgetBook,
   usage: Pick<UsageLog, "lastKey">,
@@ -163,13 +166,13 @@ export function createSpendLog(
     changes() {
       const value: unknown[] = [];
       for (const account of book.takeDirty()) {
-        // One whose budget is gone, or began anew, is nobody's any more.
+        // The budget of one that isn't current was deleted, or began anew.
         if (!book.isCurrent(account)) continue;
         value.push([spendKey(account.budget.id, account.child), ...spendsToStored(account.spends)]);
         behind.add(account);
       }
       if (value.length === 0) return [];
-      assert(usage.lastKey > (keys.at(-1) ?? 0), "what is spent comes with records");
+      assert(usage.lastKey > (keys.at(-1) ?? 0), "spending is logged with its records");
       keys.push(usage.lastKey);
       return [{ table: "spendlog", key: usage.lastKey, value }];
     },
@@ -189,7 +192,7 @@ export function createSpendLog(
 }
 
 /**
- * `spendlog`: [account, …spends] of each account that a batch charged, as it stood after it, by the
+ * `spendlog`: [account, …spends] of each account that a batch charged, as it was after it, by the
  * key of the batch's records. Null for what was never written.
  */
 export function spendLogFromStored(

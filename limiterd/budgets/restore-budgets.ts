@@ -1,6 +1,6 @@
 /**
- * Brings back the budgets and what they have spent, and puts the configuration's budgets in their
- * place (CONTRACT section 9). An account's own entry may be behind; the log says what it came to.
+ * Restores the budgets and what they have spent, and puts the configuration's budgets in their
+ * place (docs/budgets.md). An account's own entry may be behind; the log holds what it had spent.
  */
 import { isCount } from "../../shared/assert.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
@@ -19,14 +19,14 @@ import {
   splitSpendKey,
 } from "./budget-store.js";
 
-export interface RestoredBudgets {
+interface RestoredBudgets {
   readonly budgets: BudgetBook;
   readonly changes: readonly Change[];
   /**
-   * Made just now, or stopped while they were filled: what their period has cost so far is to be
+   * Created just now, or interrupted in their backfill: what their period has cost so far is to be
    * looked up.
    */
-  readonly unfilled: readonly Budget[];
+  readonly incomplete: readonly Budget[];
   readonly logged: SpendsLogged;
 }
 
@@ -79,24 +79,23 @@ export function restoreBudgets(
       logged.behind.add(account);
     }
   }
-  const unfilled: Budget[] = [];
+  const incomplete: Budget[] = [];
   for (const budget of book.budgets.values()) {
     if (!budget.backfill) continue;
     book.clear(budget, nowMs);
-    unfilled.push(budget);
+    incomplete.push(budget);
   }
-  if (configured !== null) applyConfigured(book, configured, { nowMs, changes, unfilled });
+  if (configured !== null) applyConfigured(book, configured, { nowMs, changes, incomplete });
   return {
     budgets: book,
     changes,
-    unfilled: unfilled.filter((budget) => book.budgets.get(budget.id) === budget),
+    incomplete: incomplete.filter((budget) => book.budgets.get(budget.id) === budget),
     logged,
   };
 }
 
 /**
- * Null for one of no budget, of what was a template then or is one now, or of a budget that is
- * looked up again.
+ * Null if the budget doesn't exist, has become or is no longer a template, or is backfilled again.
  */
 function accountOf(book: BudgetBook, key: string): Account | null {
   const { budgetId: id, child } = splitSpendKey(key);
@@ -106,20 +105,21 @@ function accountOf(book: BudgetBook, key: string): Account | null {
   return budget.own ?? childOf(budget, child);
 }
 
-interface Into {
+/** What applying the configuration adds to. */
+interface Applied {
   readonly nowMs: number;
   readonly changes: Change[];
-  readonly unfilled: Budget[];
+  readonly incomplete: Budget[];
 }
 
 /**
- * Config budgets that are no longer declared go, declared ones are written as `config`, a manual
- * budget on the same key stays as it is.
+ * Config budgets that are no longer declared are removed, declared ones are written as `config`, a
+ * manual budget on the same key stays as it is.
  */
 function applyConfigured(
   book: BudgetBook,
   configured: readonly BudgetDefinition[],
-  { nowMs, changes, unfilled }: Into,
+  { nowMs, changes, incomplete }: Applied,
 ): void {
   const declared = new Set(configured.map(budgetId));
   for (const budget of [...book.budgets.values()]) {
@@ -141,7 +141,7 @@ function applyConfigured(
         ? spendRemovals(known)
         : [];
     const { budget, made } = book.put(definition, { source: "config", nowMs });
-    if (made) unfilled.push(budget);
+    if (made) incomplete.push(budget);
     changes.push(...stale, budgetChange(budget));
   }
 }

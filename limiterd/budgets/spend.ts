@@ -1,6 +1,6 @@
 /**
  * What one budget, or one child of a template, has spent: exactly, by period. The running period
- * and the two before it are kept, so that a settle that comes late, and a clock that steps back,
+ * and the two before it are kept, so that a settle that arrives late, and a clock that steps back,
  * find theirs.
  */
 import { isCount } from "../../shared/assert.js";
@@ -30,15 +30,15 @@ export function emptyPeriod(startMs: number): PeriodSpend {
   return { startMs, spent: emptySum(), requests: 0 };
 }
 
-/** What was spent in the period that began at `startMs`, or undefined: nothing that is known. */
+/** The period that began at `startMs`; undefined if what was spent in it isn't known. */
 export function findPeriod(spends: Spends, startMs: number): PeriodSpend | undefined {
   for (let i = spends.length - 1; i >= 0; i--) if (spends[i]!.startMs === startMs) return spends[i];
   return undefined;
 }
 
 /**
- * Adds a period that isn't there yet. When there are too many the oldest other one goes, and is
- * returned.
+ * Adds a period that isn't there yet. When there are too many, removes the oldest other one and
+ * returns it.
  */
 export function addPeriod(spends: Spends, period: PeriodSpend): PeriodSpend | undefined {
   const at = spends.findIndex(({ startMs }) => startMs > period.startMs);

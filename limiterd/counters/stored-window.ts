@@ -4,7 +4,7 @@
  */
 import { isCount } from "../../shared/assert.js";
 
-export interface StoredWindow {
+interface StoredWindow {
   readonly startMs: number;
   readonly previousRequests: number;
   readonly currentRequests: number;

@@ -1,19 +1,19 @@
 /**
- * On whose path a request is, and whether it may be asked for at all (CONTRACT section 2). The
- * proxy vouches for some callers; keys are judged here.
+ * Which user path a request belongs to, and whether its caller is known (docs/authentication.md).
+ * The proxy has authenticated some callers itself; managed keys are judged here.
  */
 import type { Claimed, KeyOfCaller } from "../../shared/wire/message.js";
 import { type KeyRing, keyStatus, type ManagedKey } from "./key-ring.js";
 
-export interface Identified {
+interface Identified {
   readonly userPath: string;
   /** Null for a caller without a managed key. */
   readonly key: ManagedKey | null;
 }
 
 /**
- * Null: the request is to be answered with 401. Unknown, expired and deactivated keys can't be told
- * apart from outside.
+ * Null: the request is to be refused with 401. From outside, unknown, expired and deactivated keys
+ * look the same.
  */
 export function identifyCaller(
   keys: KeyRing,
@@ -27,7 +27,7 @@ export function identifyCaller(
   return { userPath: key.userPath ?? userPath, key };
 }
 
-/** What a proxy is told of a caller's key. */
+/** What the proxy receives of a caller's key. */
 export function keyOf({ userPath, key }: Identified): KeyOfCaller | null {
   return key === null ? null : { userPath, keyId: key.id };
 }

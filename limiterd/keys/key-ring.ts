@@ -1,7 +1,7 @@
 /**
- * The managed keys in memory: found by their hash for each request, by their number for everybody
- * else. They are never removed, so that a key's id says for ever whose it was, and a gateway that
- * had a key never opens again by itself.
+ * The managed keys in memory: found by their hash for each request, by their number otherwise. They
+ * are never removed, so that a key's id always identifies its key, and a gateway that had a key
+ * never opens again by itself.
  */
 import { type KeyDefinition, keyId } from "../../shared/domain/managed-key.js";
 
@@ -13,11 +13,11 @@ export interface ManagedKey extends KeyDefinition {
   readonly hash: string;
   readonly redacted: string;
   readonly createdAtMs: number;
-  /** Null as long as nobody has deactivated it. */
+  /** Null as long as it isn't deactivated. */
   deactivatedAtMs: number | null;
 }
 
-export type KeyStatus = "active" | "expired" | "deactivated";
+type KeyStatus = "active" | "expired" | "deactivated";
 
 export interface KeyRing {
   /** How many there are, whatever their status. */
@@ -25,8 +25,8 @@ export interface KeyRing {
   /** The number that the next key gets. */
   readonly nextNumber: number;
   /**
-   * The key with this hash, whatever its status: one look into a map, whose time says nothing about
-   * a key that isn't known whole.
+   * The key with this hash, whatever its status: one look into a map, whose time reveals nothing
+   * about a key to a caller that doesn't have all of it.
    */
   find(hash: string): ManagedKey | undefined;
   byNumber(number: number): ManagedKey | undefined;
@@ -98,7 +98,7 @@ export function createKeyRing(): KeyRing {
   };
 }
 
-/** What a key is at this moment of the daemon's clock. */
+/** The status of a key at this moment of the daemon's clock. */
 export function keyStatus({ deactivatedAtMs, expiresAtMs }: ManagedKey, nowMs: number): KeyStatus {
   if (deactivatedAtMs !== null) return "deactivated";
   return expiresAtMs !== null && nowMs >= expiresAtMs ? "expired" : "active";

@@ -8,7 +8,7 @@ import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { createKeyRing, type KeyRing, type ManagedKey } from "./key-ring.js";
 
-/** What is to be written for a key as it is now. */
+/** Writes a key as it is now. */
 export function keyChange({
   number,
   hash,

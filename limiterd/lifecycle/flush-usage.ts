@@ -1,8 +1,8 @@
 /**
- * Writes what records have moved, in slices: the sums of usage and the accounts of budgets that
- * changed. Then it says how far all of them hold the records, and removes the log of spends up to
- * there. Each carries the key of the last records that it may hold, so a crash between two slices
- * loses and doubles nothing.
+ * Writes what records have changed, in slices: sums of usage and accounts of budgets. Then it
+ * writes how far all of them hold the records, and removes the log of spends up to there. Each
+ * carries the key of the last records that it may hold, so a crash between two slices loses and
+ * doubles nothing.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { spendChange } from "../budgets/budget-store.js";

@@ -1,7 +1,7 @@
 /**
- * Brings back what the store holds: rules, windows, proxies, then the journal on top of the windows
- * that were written before it; and puts the configuration's rules in their place (CONTRACT section
- * 9).
+ * Restores what the store holds: rules, windows, proxies, then the journal on top of the windows
+ * that were written before it; and puts the configuration's rules in their place
+ * (docs/configuration.md).
  */
 import { isCount } from "../../shared/assert.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
@@ -16,23 +16,23 @@ import { resetKey, ruleChange, ruleFromStored, ruleRemovals } from "../rules/sto
 import { journalFromStored } from "../store/journal-entry.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 
-export interface Restored {
+interface Restored {
   readonly book: RuleBook;
   readonly proxies: Proxies;
   readonly keys: KeyRing;
   /** Proxies that were connected when the last daemon ended. */
   readonly expectedProxies: Set<string>;
-  /** The first log sequence number that no earlier life of the daemon can have given out. */
+  /** The first log sequence number that no earlier epoch of the daemon can have given out. */
   readonly epochStartLsn: number;
   /** The batches of the journal that were applied, ascending. */
   readonly journaled: readonly number[];
   /**
-   * Keys of windows that nothing counts any more; to be removed when nobody waits, for there may be
-   * a million.
+   * Keys of windows that nothing counts any more; to be removed when there is time, for there may
+   * be a million.
    */
   readonly staleWindows: readonly string[];
   /**
-   * To be committed before anybody is answered: this life's number, and what the configuration
+   * To be committed before the daemon answers: this epoch's number, and what the configuration
    * changes.
    */
   readonly changes: readonly Change[];
@@ -76,8 +76,8 @@ export function restore(
     lastLsn = Math.max(lastLsn, window.lsn);
     const { ruleId: id, child } = splitWindowKey(String(key));
     const rule = book.rules.get(id);
-    // Of no rule, of what was a template then or is one now, or from before the rule was made or
-    // reset.
+    // Its rule doesn't exist, has become or is no longer a template, or was created or reset
+    // since.
     if (
       rule === undefined ||
       (rule.own !== null) !== (child === "") ||
@@ -94,7 +94,8 @@ export function restore(
     Object.assign(rule.own.window, counts);
     rule.own.restoredLsn = lsn;
   }
-  // Only now are they found: a million are put into their buckets in one go faster than one by one.
+  // Only now can they be found: a million are put into their buckets faster together than one by
+  // one.
   for (const rule of book.rules.values()) rule.children.loaded();
   const { proxies, expectedProxies } = restoreProxies(store);
   const journaled = replayJournal(store, book, proxies, nowMs);
@@ -107,7 +108,7 @@ export function restore(
       ? []
       : applyConfigured(book, configured, { nowMs, lsn: epochStartLsn - 1 })),
   ];
-  // Now, while nobody waits: the first list of 100,000 rules would stand still for it.
+  // Now, while no request waits: sorting 100,000 rules would delay the first list of them.
   book.sorted();
   return {
     book,
@@ -154,8 +155,8 @@ function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: nu
 }
 
 /**
- * Config rules that are no longer declared go, declared ones are written as `config`, a manual rule
- * on the same key stays as it is.
+ * Config rules that are no longer declared are removed, declared ones are written as `config`, a
+ * manual rule on the same key stays as it is.
  */
 function applyConfigured(
   book: RuleBook,

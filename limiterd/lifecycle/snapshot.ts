@@ -1,5 +1,5 @@
 /**
- * Writes what changed, in slices: the windows that moved since the last snapshot, what each proxy
+ * Writes what changed, in slices: the windows that changed since the last snapshot, what each proxy
  * has settled, and then removes the journal that all of it now covers. A window carries the log
  * sequence number up to which it holds every charge, so a crash between two slices loses and
  * doubles nothing.

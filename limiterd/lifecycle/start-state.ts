@@ -1,5 +1,5 @@
 /**
- * From the store to a daemon that may answer: what was kept is restored, and this life of the
+ * From the store to a daemon that may answer: what was kept is restored, and this epoch of the
  * daemon is written down.
  */
 import { commitDelayMs } from "../../shared/bounds.js";
@@ -20,32 +20,32 @@ import { Writer } from "../store/writer.js";
 import { restoreUsage } from "../usage/restore-usage.js";
 import { restore } from "./restore.js";
 
-export interface StartPorts {
+interface StartPorts {
   readonly store: Store;
   /** Runs `run` after `ms`. */
   schedule(ms: number, run: () => void): void;
   /**
-   * Told when commits begin to fail, when the reason changes, and with null when one succeeds after
-   * that.
+   * Called when commits begin to fail, when the reason changes, and with null when one succeeds
+   * after that.
    */
   onStoreState(error: Error | null): void;
-  /** Told of each rule and budget that is there, or is written later, and does nothing. */
+  /** Called for each rule and budget that exists, or is written later, and does nothing. */
   onInert(inert: Inert): void;
-  /** Told when something in the store turns out to be damaged while the daemon runs. */
+  /** Called when something in the store turns out to be damaged while the daemon runs. */
   onUnreadable(error: Error): void;
-  /** Told of each record of a proxy that makes no sense. */
+  /** Called for each invalid usage record of a proxy. */
   onDroppedRecord: DaemonState["onDroppedRecord"];
-  /** Resolved after whatever waits for the event loop has had its turn. */
+  /** Resolved in the next turn of the event loop, after all that waits for it. */
   yieldToEventLoop(): Promise<void>;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly settings: DaemonSettings;
   /** The rules of the configuration. */
   readonly rules: readonly RuleDefinition[];
   /** Its budgets. */
   readonly budgets: readonly BudgetDefinition[];
-  /** Two random 32-bit integers that nobody outside knows. */
+  /** Two random 32-bit integers that are unknown outside. */
   readonly hashKey: HashKey;
   readonly nowMs: number;
 }
@@ -55,11 +55,11 @@ const retryMs = 1000;
 
 export interface Started {
   readonly state: DaemonState;
-  /** Keys of windows in the store that count no more; the timers' first task. */
+  /** Keys of windows in the store that are no longer counted; the timers' first task. */
   readonly staleWindows: readonly string[];
 }
 
-/** Resolved: nobody has been answered yet, and everything that the answers rest on is committed. */
+/** Resolved: nothing is answered yet, and everything that the answers depend on is committed. */
 export async function startState(
   {
     store,
@@ -73,7 +73,7 @@ export async function startState(
   { settings, rules, budgets: configured, hashKey, nowMs }: StartOptions,
 ): Promise<Started> {
   const restored = restore(store, settings.rateLimitsEnabled ? rules : null, { hashKey, nowMs });
-  const told = (error: Error | null): void => {
+  const reportStoreState = (error: Error | null): void => {
     if (noteStoreState(state, error)) onStoreState(error);
   };
   const labelsOf = (keyId: string): readonly string[] => {
@@ -83,7 +83,7 @@ export async function startState(
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
   const {
     budgets,
-    unfilled,
+    incomplete,
     logged,
     changes: budgetChanges,
   } = restoreBudgets(
@@ -94,7 +94,7 @@ export async function startState(
   );
   const spendLog = createSpendLog(budgets, usage, logged);
   const writer = new Writer(
-    { store, schedule, onStoreState: told },
+    { store, schedule, onStoreState: reportStoreState },
     {
       firstLsn: restored.epochStartLsn,
       journaled: restored.journaled,
@@ -130,9 +130,9 @@ export async function startState(
     lastSnapshotAtMs: null,
   };
   // What is looked up is marked in the store before anything is spent on top of it.
-  const fills = unfilled.map((budget) => beginBackfill(state, budget, nowMs));
-  await writer.write([...restored.changes, ...budgetChanges, ...unfilled.map(budgetChange)]);
-  void Promise.all(fills).catch(onUnreadable);
+  const backfills = incomplete.map((budget) => beginBackfill(state, budget, nowMs));
+  await writer.write([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
+  void Promise.all(backfills).catch(onUnreadable);
   for (const inert of inertOnes(state)) onInert(inert);
   return { state, staleWindows: restored.staleWindows };
 }

@@ -1,6 +1,6 @@
 /**
- * What the daemon does by the clock: snapshots, the sweep of idle children, the end of the reunion;
- * and the order in which it stops.
+ * What the daemon does by the clock: snapshots, the sweep of idle children, the end of the grace
+ * period for reconnecting proxies; and the order in which it stops.
  */
 import { journalBytesMax, reconnectGraceMs } from "../../shared/bounds.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
@@ -11,14 +11,14 @@ import { flushUsage } from "./flush-usage.js";
 import { removeStaleWindows, snapshot, sweepChildren, sweepSpends } from "./snapshot.js";
 import type { Started } from "./start-state.js";
 
-export interface TimerPorts {
+interface TimerPorts {
   /** Wall time in ms since the epoch. */
   nowMs(): number;
   /** Runs `run` every `ms`; returns what ends it. */
   every(ms: number, run: () => void): () => void;
   /** Runs `run` once after `ms`; returns what prevents it. */
   after(ms: number, run: () => void): () => void;
-  /** So many proxies of the last run haven't come back in time. */
+  /** So many proxies of the last run haven't reconnected in time. */
   onMissing(proxies: number): void;
   /** Stops listening and closes every peer, once it has read what was sent to it. */
   closeListener(): Promise<void>;
@@ -32,16 +32,16 @@ export interface Timers {
   stop(): Promise<boolean>;
 }
 
-/** Between two looks at silent peers, idle children and the journal's size. */
+/** Between two checks of silent peers, idle children and the journal's size. */
 const tickMs = 1000;
 /** How long a stopping daemon tries to write to its store. */
 const stopWriteMs = 5_000;
 
-export interface TimerSettings {
+interface TimerSettings {
   /** 0: no snapshot but the last, and those that the journal's size forces. */
   readonly flushIntervalMs: number;
   readonly usageRetentionDays: number;
-  /** How often what records have moved is written, if it doesn't become much before. */
+  /** How often what records have changed is written, if there isn't much before. */
   readonly usageFlushMs: number;
 }
 
@@ -52,10 +52,12 @@ export function startTimers(
 ): Timers {
   let running: Promise<void> | null = null;
   let flushing: Promise<void> | null = null;
-  let sweeping: Promise<void> | null = null;
-  const sweep = (run: () => Promise<void>): void => {
-    sweeping ??= run().finally(() => {
-      sweeping = null;
+  let sweeping = false;
+  const sweep = async (run: () => Promise<void>): Promise<void> => {
+    if (sweeping) return;
+    sweeping = true;
+    await run().finally(() => {
+      sweeping = false;
     });
   };
   const takeSnapshot = (): Promise<void> => {
@@ -70,11 +72,11 @@ export function startTimers(
     });
     return flushing;
   };
-  state.usage.onMuch(() => void flush());
-  sweep(() => removeStaleWindows(state, staleWindows));
+  state.usage.onFlushDue(() => void flush());
+  void sweep(() => removeStaleWindows(state, staleWindows));
   const trimmer = createUsageTrimmer(state.store, usageRetentionDays);
   const trim = (nowMs: number): void => {
-    // What waits for a store that fails needn't become more.
+    // What waits for a store that fails needn't grow.
     const removals =
       state.writer.failing === null ? trimmer.next(nowMs, state.usage.rolledUpKey) : [];
     if (removals.length > 0) void writeSlices(state.writer, removals);
@@ -87,7 +89,7 @@ export function startTimers(
       if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
       closeTimedOutPeers(state, ports.nowMs());
       sweepSpends(state, ports.nowMs());
-      sweep(() => sweepChildren(state, ports.nowMs(), state.yieldToEventLoop));
+      void sweep(() => sweepChildren(state, ports.nowMs(), state.yieldToEventLoop));
       trim(ports.nowMs());
     }),
   );
@@ -99,7 +101,7 @@ export function startTimers(
       }),
     );
   }
-  /** False: it wasn't done by then. */
+  /** False: it isn't done in time. */
   const within = (ms: number, done: Promise<void>): Promise<boolean> =>
     new Promise((resolve, reject) => {
       const cancel = ports.after(ms, () => resolve(false));
@@ -115,8 +117,8 @@ export function startTimers(
     async stop() {
       state.stopping = true;
       for (const stop of stops) stop();
-      // Written while the proxies are still there, so that the next life of the daemon waits for
-      // them.
+      // Written while the proxies are still there, so that the next epoch of the daemon waits
+      // for them.
       const written = await within(stopWriteMs, lastSnapshot());
       await ports.closeListener();
       return written && (await within(stopWriteMs, state.writer.close()));

@@ -8,7 +8,7 @@ import { type RuleDefinition, type RuleSource, scopes } from "../../shared/domai
 import { windowKey } from "../counters/stored-window.js";
 import type { Change } from "../store/store.js";
 
-export interface StoredRule {
+interface StoredRule {
   readonly definition: RuleDefinition;
   readonly source: RuleSource;
   readonly createdAtMs: number;

@@ -1,5 +1,5 @@
 /**
- * Whether a file can be LMDB's, and is whole, looked at before LMDB has it. LMDB maps its file and
+ * Whether a file is LMDB's and complete, checked before LMDB opens it. LMDB maps its file and
  * trusts it: a foreign one isn't always a clean error, and a page that is missing ends the process.
  * So the first pages are read: what they are, and how long the file must be.
  */
@@ -7,8 +7,8 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { StoreUnreadableError } from "./store.js";
 
 /**
- * Throws `StoreUnreadableError` for what isn't a store or isn't a whole one, the operating system's
- * error for what can't be read at all.
+ * Throws `StoreUnreadableError` for a file that isn't a store or isn't complete, the operating
+ * system's error for one that can't be read at all.
  */
 export function checkStoreFile(file: string): void {
   const head = Buffer.alloc(2 * smallestPageBytes);
@@ -21,7 +21,7 @@ export function checkStoreFile(file: string): void {
   } finally {
     closeSync(descriptor);
   }
-  // A store is put in its place whole, so none is ever empty for having just begun.
+  // A store is put in its place complete, so none is ever empty because it is new.
   if (fileBytes === 0) throw damaged(file, "it is empty: its content is lost");
   const first = readMeta(head, 0);
   if (first === null) throw damaged(file, "it is not a Sluice store");

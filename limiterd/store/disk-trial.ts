@@ -1,18 +1,18 @@
 /**
- * Why a disk can't be written, in plain words, and whether it can be by now; LMDB's own words and
- * prints are not for people.
+ * Why a disk can't be written, in plain words, and whether it can be by now; LMDB's own messages
+ * are not for users.
  */
 import { open, rm } from "node:fs/promises";
 import { getSystemErrorMap } from "node:util";
 
 /**
- * What the operating system says of its error, such as `no space left on device`; LMDB's own errors
+ * The operating system's text for its error, such as `no space left on device`; LMDB's own errors
  * without the addresses that it adds.
  */
 export function plainReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, errno = code } = error as { readonly code?: unknown; readonly errno?: unknown };
-  // Node's numbers are negative, LMDB hands on positive ones; its own lie far below.
+  // Node's numbers are negative, LMDB passes on positive ones; its own are far below.
   const known = typeof errno === "number" ? getSystemErrorMap().get(-Math.abs(errno)) : undefined;
   if (known !== undefined) return known[1];
   return error.message.replace(/: Attempting to write page.*$/s, "");

@@ -1,6 +1,6 @@
 /**
- * The store port on LMDB: one file, a table of LMDB for each of ours. Here is who opens it and how
- * it is read and committed; the bytes of a value are in `sealed-value.ts`, the file and those
+ * The store port on LMDB: one file, a table of LMDB for each of ours. Here it is opened, read and
+ * committed; the bytes of a value are in `sealed-value.ts`, the file and those
  * beside it in `store-file.ts`, the trial of a full disk in `disk-trial.ts`.
  */
 import { existsSync } from "node:fs";
@@ -33,7 +33,7 @@ import { isOtherOwnerAlive, ownerMark, ownerPid } from "./store-owner.js";
 const keyBytesMax = 1970;
 
 /**
- * While the disk fails, one commit in so many goes to LMDB whatever the trial says: one in a
+ * While the disk fails, one commit in so many goes to LMDB whatever the trial finds: one in a
  * minute.
  */
 const commitsPerUntried = 60;

@@ -63,8 +63,8 @@ export async function placeStoreFile(
   try {
     linkSync(fresh, file);
   } catch {
-    // A file system without links; there, two first starts at the very same moment aren't told
-    // apart.
+    // A file system without links; there, two first starts at the very same moment may
+    // overwrite each other.
     if (!existsSync(file)) renameSync(fresh, file);
   }
 }

@@ -60,7 +60,7 @@ export interface Store {
   ): readonly (string | number)[];
   /** Writes all changes or none. Resolved: they survive the end of this process. */
   commit(changes: readonly Change[]): Promise<void>;
-  /** Bytes of the file; null when it can't be told. */
+  /** Bytes of the file; null when that isn't known. */
   sizeBytes(): number | null;
   /** Resolved: everything is on the disk and the file may be opened by another process. */
   close(): Promise<void>;

@@ -9,7 +9,7 @@ import { journalBatchMax, journalEntriesMax, windowsPerSlice } from "../../share
 import { type JournalEntry, journalToStored } from "./journal-entry.js";
 import type { Change, Store } from "./store.js";
 
-export interface WriterPorts {
+interface WriterPorts {
   readonly store: Store;
   /** Runs `run` after `ms`. */
   schedule(ms: number, run: () => void): void;
@@ -31,7 +31,7 @@ export interface Contributor {
   committed(lsn: number): void;
 }
 
-export interface WriterOptions {
+interface WriterOptions {
   /** The batches that an earlier epoch left in the journal, ascending. */
   readonly journaled: readonly number[];
   readonly firstLsn: number;
@@ -166,9 +166,9 @@ export class Writer {
   }
 
   /**
-   * As `write`, for a caller with somebody waiting: null once they are committed, or why the store
-   * can't be written, as soon as that is known. They stay queued and are committed when it works
-   * again.
+   * As `write`, for a change that a client waits for: null once they are committed, or why the
+   * store can't be written, as soon as that is known. They stay queued and are committed when it
+   * works again.
    */
   tryWrite(changes: readonly Change[]): Promise<Error | null> {
     return new Promise((resolve) => {

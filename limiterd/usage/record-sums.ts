@@ -27,7 +27,7 @@ const groupsPerPathMax = 16;
 /** Where the models of a day are added up when there are too many. */
 const otherModels = modelSuffix("other", "other");
 
-export interface RecordSumsPorts {
+interface RecordSumsPorts {
   readonly store: Store;
   readonly cells: SumCells;
   /**

@@ -1,6 +1,6 @@
 /**
- * Brings back how far the sums of usage were written, and adds the records behind that to them
- * again. Each sum decides for itself, by its number, which of these it holds already.
+ * Restores how far the sums of usage were written, and adds the records after that to them again.
+ * Each sum holds the number of the last record in it, and so takes only those that it lacks.
  */
 import { throwMalformed } from "../store/store.js";
 import { rolledUpIn } from "./rolled-up-mark.js";
@@ -9,7 +9,7 @@ import { createUsageLog, type UsageLog } from "./usage-log.js";
 import { recordsFromStored } from "./usage-records.js";
 
 /**
- * Reads what was recorded since the sums were last written as a whole, and nothing else. Throws
+ * Reads what was recorded since all sums were last written, and nothing else. Throws
  * `StoreUnreadableError`.
  */
 export function restoreUsage(ports: RollupPorts): UsageLog {

@@ -1,12 +1,13 @@
 /**
- * Where the sums of usage stand in the store, so that every question is a range of keys:
+ * The keys of the sums of usage in the store, so that every query is a range of keys:
  *
- *   t parent name day               the total of a user path; `/team/app` has the parent `/team` and the name `app`, `/` has neither
+ *   t parent name day               the total of a user path
  *   l label day                     the total of a key's label
  *   m path day provider model       the total of a path, by model
  *
- * The parts are joined by line feeds, which neither paths nor labels hold. Days of one subject lie
- * side by side, and so do the children of a path.
+ * `/team/app` has the parent `/team` and the name `app`, `/` has neither. The parts are joined by
+ * line feeds, which neither paths nor labels hold. Days of one subject are next to each other, and
+ * so are the children of a path.
  */
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
 
@@ -82,7 +83,7 @@ export function modelIn(
   return { provider: key.slice(provider, end), model: key.slice(end + 1) };
 }
 
-/** Names that are too long for a key are told apart by their beginnings alone. */
+/** Of names that are too long for a key only their beginnings count. */
 function cut(name: string, bytesMax: number): string {
   if (name.length * 3 <= bytesMax || utf8Bytes(name) <= bytesMax) return name;
   let end = Math.min(name.length, bytesMax - 3);

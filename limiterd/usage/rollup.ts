@@ -1,6 +1,6 @@
 /**
- * One sum of usage records: what they counted and cost, exactly. Whose sum it is, and of which day,
- * stands in its key (`rollup-keys.ts`).
+ * One sum of usage records: what they counted and cost, exactly. Its key holds what it is the sum
+ * of, and for which day (`rollup-keys.ts`).
  */
 import { isCount } from "../../shared/assert.js";
 import {
@@ -25,8 +25,8 @@ export interface Rollup {
   /** Records with a priced saving: without any, the sum of savings isn't 0 but unknown. */
   rewritesPriced: number;
   /**
-   * Sums by model that this one is split into, so that they can end somewhere; kept with the total
-   * of a path and day alone.
+   * Sums by model that this one is split into, for their bound; kept with the total of a path and
+   * day alone.
    */
   models: number;
   readonly inputCost: MoneySum;
@@ -80,7 +80,7 @@ function sumOf(cost: PicoUsd): MoneySum {
   return sum;
 }
 
-/** Adds another sum, in place; how it is split is left aside. */
+/** Adds another sum, in place, but not its number of models. */
 export function addRollup(sum: Rollup, other: Rollup): void {
   sum.requests = bounded(sum.requests + other.requests);
   sum.inputTokens = bounded(sum.inputTokens + other.inputTokens);

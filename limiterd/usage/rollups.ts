@@ -89,7 +89,7 @@ export class Rollups implements RollupView {
     });
   }
 
-  /** The changes that `changes` made for them are in the store. */
+  /** What `changes` returned for them is in the store. */
   committed(cells: readonly Cell[]): void {
     for (const cell of cells) {
       if (cell.stored) continue;

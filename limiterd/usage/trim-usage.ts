@@ -1,5 +1,5 @@
 /**
- * Removes what is older than it is to be kept, a slice at a call: records by their keys, which
+ * Removes usage that is older than its retention, a slice at a call: records by their keys, which
  * ascend with time; sums by a walk over all of them, once a day.
  */
 import { batchesPerTrim, rollupDaysMin, sumsPerTrim } from "../../shared/bounds.js";
@@ -8,10 +8,10 @@ import type { Change, Store } from "../store/store.js";
 import { dayOfKey } from "./rollup-keys.js";
 import { usageKey } from "./usage-records.js";
 
-export interface UsageTrimmer {
+interface UsageTrimmer {
   /**
-   * What is to be removed now; no record behind `rolledUpKey`, however old the clock takes it for:
-   * a start may need it for the sums.
+   * The next removals; no record after `rolledUpKey`, however old it seems: a start may need it for
+   * the sums.
    */
   next(nowMs: number, rolledUpKey: number): Change[];
 }
@@ -20,7 +20,7 @@ export interface UsageTrimmer {
 const end = "\u{10ffff}";
 
 export function createUsageTrimmer(store: Store, retentionDays: number): UsageTrimmer {
-  /** The day whose walk is done or at work, and where it stands; null: done. */
+  /** The day of the last walk, and the key where it continues; null: it is done. */
   let walkedDay = "";
   let cursor: string | null = null;
 

@@ -1,9 +1,8 @@
 /**
  * The records of executed requests on their way into the store, and how far their sums are there. A
- * record counts in the sums at once, and reaches the disk in the commit of the settle that told it;
- * a settle that comes again tells nothing new, so it never gets here twice. Records and what of
- * them the sums on the disk hold are told apart by one number, the record's key, which ascends with
- * recording.
+ * record counts in the sums at once, and reaches the disk in the commit of its settle; a repeated
+ * settle adds nothing, so a record never gets here twice. One number, the record's key, which
+ * ascends with recording, separates the records that the sums on the disk hold from the others.
  */
 import { rollupRecordsMax, rollupsDirtyMax } from "../../shared/bounds.js";
 import type { Contributor } from "../store/writer.js";
@@ -12,28 +11,30 @@ import type { Cell } from "./sum-cells.js";
 import { recordsToStored, type UsageRecord, usageKey } from "./usage-records.js";
 
 /** Records that the store doesn't hold yet; `key` null: their batch is still open. */
-export interface UnwrittenRecords {
+interface UnwrittenRecords {
   readonly key: number | null;
   readonly records: readonly UsageRecord[];
 }
 
 export interface UsageLog extends Contributor {
   readonly rollups: Rollups;
-  /** The key of the last batch that was closed, in this life or an earlier one; 0 before any. */
+  /** The key of the last batch that was closed, in this epoch or an earlier one; 0 before any. */
   readonly lastKey: number;
-  /** The sums in the store hold every record up to this key: no start will need those any more. */
+  /** The sums in the store hold every record up to this key: no start will need those again. */
   rolledUpKey: number;
   /** Adds the record of a settle that the open batch of the journal has taken. */
   add(record: UsageRecord, nowMs: number): void;
   unwritten(): readonly UnwrittenRecords[];
   /** Hands out the sums that have changed, and begins to count anew what there is to write. */
   takeDirty(): Cell[];
-  /** `run` is called when there is much to write, with each further record until it is taken. */
-  onMuch(run: () => void): void;
+  /**
+   * `run` is called when there is much to write, and with each further record until it is taken.
+   */
+  onFlushDue(run: () => void): void;
 }
 
-/** Where an earlier life has come to. */
-export interface UsageKeys {
+/** How far an earlier epoch has got. */
+interface UsageKeys {
   readonly lastKey: number;
   readonly rolledUpKey: number;
   /** Records that were added to the sums again. */
@@ -45,7 +46,7 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
   let open: UsageRecord[] = [];
   let latestMs = 0;
   let gathered = before.replayed;
-  let tellMuch = (): void => {};
+  let flushDue = (): void => {};
   const closed: {
     readonly key: number;
     readonly lsn: number;
@@ -63,13 +64,13 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
       rolledUpKey = key;
     },
     add(record, nowMs) {
-      // A batch stays open while the store fails: whoever reads from a moment on must find what
-      // ended after it.
+      // A batch stays open while the store fails: a reader of the time since a moment must find
+      // what ended after it.
       latestMs = open.length === 0 ? nowMs : Math.max(latestMs, nowMs);
       open.push(record);
       rollups.add(record);
       gathered++;
-      if (gathered >= rollupRecordsMax || rollups.dirty >= rollupsDirtyMax) tellMuch();
+      if (gathered >= rollupRecordsMax || rollups.dirty >= rollupsDirtyMax) flushDue();
     },
     changes(lsn) {
       if (open.length === 0) return [];
@@ -88,8 +89,8 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
       gathered = 0;
       return rollups.takeDirty();
     },
-    onMuch(run) {
-      tellMuch = run;
+    onFlushDue(run) {
+      flushDue = run;
     },
   };
 }

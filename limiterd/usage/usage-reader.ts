@@ -13,7 +13,7 @@ import { recordsFromStored, type UsageRecord, usageKey } from "./usage-records.j
 export interface UsageReader {
   readonly store: Store;
   readonly usage: UsageLog;
-  /** Resolved after whatever waits for the event loop has had its turn. */
+  /** Resolved in the next turn of the event loop, after all that waits for it. */
   yieldToEventLoop(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export interface Days {
 }
 
 /** Sums to read: those under a prefix (`rollup-keys.ts`) of some days, as a view shows them. */
-export interface SumRange {
+interface SumRange {
   readonly prefix: string;
   readonly days: Days;
   readonly view: RollupView;

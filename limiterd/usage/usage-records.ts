@@ -1,6 +1,6 @@
 /**
- * The record of one executed request, and how the records of one commit are kept: as one entry of
- * the store, under a number that ascends with recording, so that retention and windows are ranges.
+ * The record of one executed request, and the records of one commit as the store keeps them: as one
+ * entry, under a number that ascends with recording, so that retention and windows are ranges.
  */
 import { isCount } from "../../shared/assert.js";
 import { recordLatenessMs } from "../../shared/bounds.js";
@@ -9,7 +9,7 @@ import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message.js";
 
-/** It never changes once it is written. The key stands in it by its id alone. */
+/** It never changes once it is written, and refers to its key by id alone. */
 export interface UsageRecord extends Execution {
   /** When the response ended. */
   readonly atMs: number;
@@ -18,9 +18,9 @@ export interface UsageRecord extends Execution {
 }
 
 /**
- * The record of a settle that has just arrived for the first time. What comes later than a week
- * after its end is recorded as of a week ago, so that a window of records is a bounded part of the
- * table.
+ * The record of a settle that has just arrived for the first time. One that arrives later than a
+ * week after its request ended is recorded as of a week ago, so that a window of records is a
+ * bounded part of the table.
  */
 export function recordOf(
   { userPath, estimated, endedAgoMs }: Settle,

@@ -92,7 +92,7 @@ export function startDaemon(
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
   const {
     budgets,
-    unfilled,
+    incomplete,
     logged,
     changes: budgetChanges,
   } = restoreBudgets(
@@ -151,8 +151,8 @@ export function startDaemon(
     storeFailing: null,
     lastSnapshotAtMs: null,
   };
-  for (const budget of unfilled) void beginBackfill(state, budget, nowMs);
-  void writer.write([...restored.changes, ...budgetChanges, ...unfilled.map(budgetChange)]);
+  for (const budget of incomplete) void beginBackfill(state, budget, nowMs);
+  void writer.write([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
   void removeStaleWindows(state, restored.staleWindows);
   const daemon: TestDaemon = {
     state,

@@ -485,7 +485,7 @@ t.test(
       closeListener: () => Promise.resolve(),
     };
     let much = (): void => {};
-    daemon.state.usage.onMuch = (run) => {
+    daemon.state.usage.onFlushDue = (run) => {
       much = run;
     };
     const timers = startTimers({ state: daemon.state, staleWindows: [] }, ports, {
@@ -530,7 +530,7 @@ t.test(
       onDamaged: (error) => t.fail(error.message),
     });
     let told = 0;
-    usage.onMuch(() => told++);
+    usage.onFlushDue(() => told++);
     for (let i = 0; i < rollupRecordsMax; i++) usage.add(recordOn("/a"), noonMs);
     t.equal(told, 1);
     usage.takeDirty();
