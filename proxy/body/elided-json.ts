@@ -18,7 +18,7 @@ export class ElidedJson {
   /** The bytes of the strings left out that are text of the answer. */
   textBytes = 0;
   /** Only its end is kept. */
-  headless = false;
+  onlyTail = false;
   readonly #bytesMax: number;
   readonly #stringBytesMax: number;
   readonly #isText: (before: string) => boolean;
@@ -99,7 +99,7 @@ export class ElidedJson {
     if (start >= end) return;
     this.#store.append(bytes, start, end);
     if (this.#store.length <= this.#bytesMax) return;
-    this.headless = true;
+    this.onlyTail = true;
     this.#store.keepLast(this.#bytesMax / 2);
   }
 

@@ -1,6 +1,6 @@
 /**
- * A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation. Responses
- * are requested without compression, and decoded if they are compressed all the same.
+ * A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation.
+ * Responses are requested without compression, and decoded if they are compressed all the same.
  */
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
@@ -118,9 +118,10 @@ class AbortedError extends Error {
 const aborted = new AbortedError();
 
 /**
- * The handler in the form that undici 7 uses internally (onConnect, onHeaders, …). Its newer form is
- * a wrapper around this one that makes an object of the headers and a controller for each request: a
- * tenth of the proxy's CPU, for headers that are needed flat. undici 8 has only the newer form.
+ * The handler in the form that undici 7 uses internally (onConnect, onHeaders, …). Its newer form
+ * is a wrapper around this one that makes an object of the headers and a controller for each
+ * request: a tenth of the proxy's CPU, for headers that are needed flat. undici 8 has only the
+ * newer form.
  */
 class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSource, Watched {
   idleTicks = 0;

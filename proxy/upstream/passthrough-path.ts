@@ -100,7 +100,8 @@ function isAtOrBelow(base: string, path: string): boolean {
 }
 
 /**
- * Parameters with credentials of the caller's: Gemini's `key`, and those of Azure's SDK in browsers.
+ * Parameters with credentials of the caller's: Gemini's `key`, and those of Azure's SDK in
+ * browsers.
  */
 const credentialParameters: ReadonlySet<string> = new Set([
   "key",

@@ -53,7 +53,9 @@ export class StreamHead {
   }
 }
 
-/** Data that must be parsed to know. Quotes within a text are escaped, so these are keys or values. */
+/**
+ * Data that must be parsed to know. Quotes within a text are escaped, so these are keys or values.
+ */
 const maybeNoAnswer = /"error"|"ping"|"choices"\s*:\s*\[\s*\]/;
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Which of many calls have been idle for too long. One timer, which belongs to the caller, ticks
- * for all of them: undici's own deadlines are two timers per request, each listed for up to a second
- * after it has been cleared, and cost more than the rest of their request's bookkeeping.
+ * for all of them: undici's own deadlines are two timers per request, each listed for up to a
+ * second after it has been cleared, and cost more than the rest of their request's bookkeeping.
  */
 
 /** One call as the watch sees it. */

@@ -1,45 +1,47 @@
 /**
- * What a response is charged with: the usage that it told, or a guess where it told none, or
- * nonsense.
+ * The usage that a response is charged: the reported one, or an estimate where none was reported or
+ * it was invalid.
  */
 import type { Operation } from "../../shared/operation.js";
 import { charsOf, estimateTokens, withMoreOutput } from "./estimate-tokens.js";
 import type { Usage, UsageReading } from "./read-usage.js";
 
 export interface MeteredUsage {
-  /** Null: no model worked at it, or nobody knows what it did. */
+  /** Null: no model worked at it, or what it did isn't known. */
   readonly usage: Usage | null;
   readonly estimated: boolean;
-  /** For the log: what was put right, left out or refused. */
+  /** For the log: what was corrected, ignored or refused. */
   readonly note: string | null;
 }
 
-/** What was asked, and how much text came of it. */
+/** What an estimate is made of. */
 interface Seen {
-  /** Null: nobody knows, so nothing is guessed. */
+  /** Null: it isn't known, so nothing is estimated. */
   readonly operation: Operation | null;
-  /** Asked only for an estimate. */
+  /** Called only for an estimate. */
   readonly promptBytes: () => number;
   readonly contentChars: number;
 }
 
 const withoutModel: ReadonlySet<Operation> = new Set<Operation>(["files", "batches"]);
 /**
- * Their answers are vectors, pictures and sound: what is written of them is no output that a model
- * is paid for by its length.
+ * Their answers are vectors, pictures and sound: the length of the body says nothing of the tokens.
  */
-const wordless: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "images", "speech"]);
-/** What nothing is charged for. */
+const withoutText: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "images", "speech"]);
+/** Of a response that isn't charged. */
 export const unmetered: MeteredUsage = { usage: null, estimated: false, note: null };
 
-/** What a provider keeps for its callers; it may hold anything, and passes as it is. */
+/**
+ * Whether an operation is about what a provider stores for its callers: no model works, and bodies
+ * may hold anything.
+ */
 export function isWithoutModel(operation: Operation): boolean {
   return withoutModel.has(operation);
 }
 
 /**
- * Usage as told; a guess when none was, and instead of nonsense: a provider's mistake must not lift
- * the caller's limits.
+ * The reported usage; an estimate when there is none, and instead of an invalid one: a provider's
+ * mistake must not lift the caller's limits.
  */
 export function countUsage(reading: UsageReading, seen: Seen): MeteredUsage {
   if (seen.operation !== null && isWithoutModel(seen.operation)) return unmetered;
@@ -57,13 +59,13 @@ function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null 
     ? null
     : estimateTokens({
         promptBytes: promptBytes(),
-        contentChars: wordless.has(operation) ? 0 : contentChars,
+        contentChars: withoutText.has(operation) ? 0 : contentChars,
       });
 }
 
 /**
- * What a stream that was cut has told, which may be no more than how it began: Anthropic counts the
- * input at the start and the output at the end. What came after it is guessed.
+ * The usage of a stream that was cut. It may have reported no more than its beginning: Anthropic
+ * counts the input at the start and the output at the end. What came after that is estimated.
  */
 export function whenCut(reading: UsageReading, contentCharsSince: number): UsageReading {
   if (reading.kind !== "usage" || contentCharsSince === 0) return reading;
@@ -74,8 +76,8 @@ export function whenCut(reading: UsageReading, contentCharsSince: number): Usage
 }
 
 /**
- * The same of a stream that was translated: how much of its text came after the usage isn't known,
- * so the output is the larger of what was told and what was seen.
+ * The same for a translated stream: how much of its text came after the usage isn't known, so the
+ * output is the larger of what was reported and what was seen.
  */
 export function whenTranslationCut(reading: UsageReading, contentChars: number): UsageReading {
   return reading.kind === "usage"

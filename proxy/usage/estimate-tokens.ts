@@ -1,9 +1,9 @@
 /**
- * A guess at the tokens of a response whose usage was never reported: the client or the upstream
- * cut the stream (CONTRACT section 4). The record says that it is an estimate. And one at the
- * tokens that a prompt was spared, which nobody ever counts.
+ * Estimates the tokens of a response whose usage was never reported, because the client or the
+ * upstream cut the stream (docs/usage.md); the record says that it is an estimate. And the tokens
+ * that rewriters took out of a prompt, which no provider counts.
  *
- * Not here: real counts (`read-usage.ts`); there is no tokenizer in Sluice.
+ * Not here: reported counts (`read-usage.ts`); there is no tokenizer in Sluice.
  */
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import type { Usage } from "./read-usage.js";
@@ -15,9 +15,9 @@ import type { Usage } from "./read-usage.js";
 const charsPerToken = 4;
 
 /**
- * An estimate, not a count: the bytes of the request's body as input and the characters of the
- * answer that were seen as output, at four to a token, their sum rounded up. A body's JSON syntax
- * counts along. The result stops at what one response may claim.
+ * The bytes of the request's body as input and the characters of the answer that were seen as
+ * output, at four to a token, their sum rounded up. JSON syntax in the body is included. The result
+ * is at most what one response may report.
  */
 export function estimateTokens({
   promptBytes,
@@ -41,7 +41,7 @@ export function estimateTokens({
   };
 }
 
-/** A usage with an estimate of the text that came after it was told. */
+/** A usage, with an estimate of the text that came after it was reported. */
 export function withMoreOutput(
   { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens, reportedCost }: Usage,
   contentChars: number,
@@ -65,10 +65,7 @@ export function charsOf(tokens: number): number {
   return tokens * charsPerToken;
 }
 
-/**
- * The tokens of what rewriters took out of a prompt, rounded down: a saving is not to be made
- * larger than it was.
- */
+/** The tokens of what rewriters took out of a prompt, rounded down, so as not to exaggerate. */
 export function estimateSavedTokens(bytes: number): number {
   return Math.min(Math.floor(bytes / charsPerToken), tokensPerResponseMax);
 }

@@ -1,27 +1,28 @@
 /**
- * What the events of a streamed answer say: usage, errors, and how much text there was. Framing is
+ * Reads the events of a streamed answer: usage, errors, and how much text there was. Framing is
  * `tap-stream.ts`'s.
  */
 import { isObject } from "../../shared/assert.js";
 import type { Operation } from "../../shared/operation.js";
 import type { ElidedJson } from "../body/elided-json.js";
 import { isErrorEvent } from "../body/error-body.js";
+import { parseJson } from "../body/json-value.js";
 import { stringEnd } from "../body/scan-json.js";
 import { findUsage, mergeUsage, usageInTail } from "./find-usage.js";
 import { readUsage, type UsageReading } from "./read-usage.js";
 
-/** Where the events of an operation can matter. */
+/** What is searched for in the events of an operation. */
 interface Places {
   readonly all: RegExp;
-  /** What stands before a text of the answer, up to its opening quote. */
+  /** Matches what precedes a text of the answer, up to its opening quote. */
   readonly beforeText: RegExp;
 }
 
 /**
- * The places in an event that can matter: usage as an object, an error as one or as a text, and
- * text of the answer, which stands behind one of these names; and what else one dialect has. A name
- * in its plain quotes can't come from inside a text, where quotes are escaped. One expression over
- * the Latin-1 reading takes a sixth of the time of JSON.parse, and of searching the Buffer for each
+ * The places in an event that can matter: usage as an object, an error as an object or a text, and
+ * text of the answer, which follows one of the names in `texts`; `more` is a dialect's own. A name
+ * in plain quotes can't come from inside a text, where quotes are escaped. One expression over the
+ * Latin-1 reading takes a sixth of the time of JSON.parse, or of searching the Buffer for each
  * name.
  */
 function placesWith(texts: string, { usage = "usage", more = "" } = {}): Places {
@@ -34,40 +35,41 @@ function placesWith(texts: string, { usage = "usage", more = "" } = {}): Places 
   };
 }
 
-/** A reason to finish besides. */
-const places = placesWith("content|arguments|reasoning(?:_content)?|refusal", {
+/** Of chat completions, which have a finish reason besides. */
+const placesOfChat = placesWith("content|arguments|reasoning(?:_content)?|refusal", {
   usage: "usage(?:Metadata)?",
   more: 'finish_reason"\\s*:\\s*"(?!")|',
 });
-/** Of Anthropic's messages, whose deltas name their text by its kind. */
+/** Of Anthropic's messages, whose deltas name a text by its kind. */
 const placesOfMessages = placesWith("text|thinking|partial_json");
 /**
- * Of responses, of speech and of transcriptions: every text comes once as a delta, and again in the
- * events that sum it up.
+ * Of responses, speech and transcriptions: every text comes once as a delta, and again in the
+ * events that repeat the complete text, which aren't counted.
  */
 const placesOfDeltas = placesWith("delta", { more: 'type"\\s*:\\s*"error"|' });
 
-/** The same of any dialect. */
+/** `beforeText` of any dialect. */
 export const beforeAnyText = new RegExp(
-  [places, placesOfMessages, placesOfDeltas].map(({ beforeText }) => beforeText.source).join("|"),
+  [placesOfChat, placesOfMessages, placesOfDeltas]
+    .map(({ beforeText }) => beforeText.source)
+    .join("|"),
 );
 
 function placesOf(operation: Operation): Places {
-  if (operation === "chat_completions") return places;
+  if (operation === "chat_completions") return placesOfChat;
   return operation === "messages" ? placesOfMessages : placesOfDeltas;
 }
 
-/** Reads whole events and remembers what they said. */
+/** Reads complete events and keeps what was found in them. */
 export class EventReader {
   contentChars = 0;
-  done = false;
   errorSeen = false;
   finished = false;
-  /** An event was too large to be read whole, and no usage was told since. */
+  /** An event was too large to be read completely, and no usage has come since. */
   unread = false;
   readonly #places: RegExp;
   readonly #beforeText: RegExp;
-  /** As it came; read when it is asked for, which is once. */
+  /** As it came; `usage` reads it, which is called once. */
   #usage: unknown = null;
   #charsAtUsage = 0;
 
@@ -85,28 +87,30 @@ export class EventReader {
     return this.contentChars - this.#charsAtUsage;
   }
 
-  /** Whether a string behind these bytes, which end in its opening quote, is text of the answer. */
+  /** Whether a string after these bytes, which end in its opening quote, is text of the answer. */
   isText(before: string): boolean {
     return this.#beforeText.test(before);
   }
 
-  /** An event that was too large to be kept; `lines` as below. */
+  /** An event that was too large to be kept; `lines` as for `read`. */
   readElided(event: ElidedJson, lines: number): void {
     this.contentChars += event.textBytes;
-    if (!event.headless) return void this.read(event.text(), lines);
+    if (!event.onlyTail) {
+      this.read(event.text(), lines);
+      return;
+    }
     const usage = usageInTail(event.text());
     if (usage === undefined) this.unread = true;
-    else this.#told(usage);
+    else this.#addUsage(usage);
   }
 
-  /** `lines` of the event aren't blank. True for an event that carries usage and nothing else. */
+  /**
+   * `lines`: how many lines of the event aren't blank. True for an event that carries usage and
+   * nothing else.
+   */
   read(event: string, lines: number): boolean {
     if (lines === 0) return false;
     const data = lines === 1 ? (event.startsWith("data:") ? event.slice(5) : "") : dataOf(event);
-    if (data.length < 16 && data.trim() === "[DONE]") {
-      this.done = true;
-      return false;
-    }
     let matters = false;
     const places = this.#places;
     places.lastIndex = 0;
@@ -132,22 +136,17 @@ export class EventReader {
   }
 
   #parse(data: string): boolean {
-    let value: unknown;
-    try {
-      value = JSON.parse(data);
-    } catch {
-      // What isn't JSON is the client's to judge: it passes.
-      return false;
-    }
+    // What isn't JSON is the client's to judge: it passes.
+    const value = parseJson(data);
     if (!isObject(value)) return false;
-    const failed = isErrorEvent(value);
-    if (failed) this.errorSeen = true;
-    this.#told(findUsage(value));
+    const isError = isErrorEvent(value);
+    if (isError) this.errorSeen = true;
+    this.#addUsage(findUsage(value));
     const choices = value["choices"];
-    return !failed && isObject(value["usage"]) && Array.isArray(choices) && choices.length === 0;
+    return !isError && isObject(value["usage"]) && Array.isArray(choices) && choices.length === 0;
   }
 
-  #told(usage: unknown): void {
+  #addUsage(usage: unknown): void {
     this.#usage = mergeUsage(this.#usage, usage);
     if (readUsage(usage).kind === "absent") return;
     this.#charsAtUsage = this.contentChars;
@@ -155,7 +154,7 @@ export class EventReader {
   }
 }
 
-/** The data of an event of several lines, as the standard joins it. */
+/** The data of an event of several lines, joined as the standard says. */
 function dataOf(event: string): string {
   const data: string[] = [];
   for (const line of event.split("\n")) if (line.startsWith("data:")) data.push(line.slice(5));

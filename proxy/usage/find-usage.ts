@@ -12,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /**
  * The usage object of an answer or of a stream's event: at the top, or where Groq (`x_groq`), the
  * Responses API (`response`) and Anthropic (`message`) put it in streams. Gemini's own API calls it
- * `usageMetadata`; a stream of its chunks may be one array, in which the last one tells all.
+ * `usageMetadata`; a stream of its chunks may be one array, whose last one has the totals.
  */
 export function findUsage(value: unknown): unknown {
   if (Array.isArray(value))
@@ -28,29 +28,28 @@ export function findUsage(value: unknown): unknown {
 }
 
 /**
- * The usage at the end of a whole answer without parsing all of it: `{ usage, … }`, the members
+ * The usage at the end of a complete answer without parsing all of it: `{ usage, … }`, the members
  * from there on; null when the answer has to be parsed to know. A quote within a text is escaped,
- * so what is found is a key or a value; only behind a key of the outermost object are all braces
- * closed again. An answer that may hold an error is parsed, since an error decides what the answer
- * is.
+ * so what is found is a key or a value; only after a key of the outermost object do all braces
+ * close. An answer that may hold an error is parsed, since an error decides what the answer is.
  */
 export function usageAtEnd(text: string): unknown {
   const at = text.lastIndexOf('"usage"');
   if (at === -1 || text.includes('"error"')) return null;
   try {
     const end = JSON.parse(`{${text.slice(at)}`) as Fields;
-    // A null may stand beside the real one, elsewhere.
+    // A null may be beside the real one, which is elsewhere.
     return isObject(end["usage"]) ? end : null;
   } catch {
-    // It stands deeper, or is a value.
+    // It is deeper, or it is a value.
     return null;
   }
 }
 
 /**
  * The usage in the last bytes of a stream's event whose beginning isn't known; undefined when they
- * hold none. It stands at the top or one level below, as in `findUsage`: anywhere else, the braces
- * behind it don't close.
+ * hold none. It is at the top or one level below, as in `findUsage`: anywhere else, the braces
+ * after it don't close.
  */
 export function usageInTail(tail: string): unknown {
   const at = tail.lastIndexOf('"usage"');
@@ -62,11 +61,11 @@ export function usageInTail(tail: string): unknown {
 }
 
 /**
- * What a stream has told of its usage after one more event of it. Counts are of the whole answer so
- * far, never of a part: Anthropic tells the input first and the output at the end, others all of it
- * again and again. So each field is the later one's. What that leaves out, has as null, or as 0
- * where there was more, is as it was; but a total and a cost go with the counts that they came
- * with.
+ * The usage that a stream has reported so far, after one more event with usage. Counts are of the
+ * complete answer so far, never of a part: Anthropic reports the input first and the output at the
+ * end, others repeat all of it. So each field is the later event's. A field that is missing there,
+ * or null, or 0 where there was more, keeps its earlier value; but a total and a cost belong to the
+ * counts that they came with.
  */
 export function mergeUsage(earlier: unknown, later: unknown): unknown {
   if (!isObject(earlier) || !isObject(later)) return later ?? earlier;
@@ -100,7 +99,7 @@ const ofCounts: ReadonlySet<string> = new Set([
   "cost_in_usd_ticks",
 ]);
 
-/** Whether a field says something that another one for it doesn't. */
+/** Whether a field's value adds to another value of the same field. */
 function isMore(value: unknown, other: unknown): boolean {
   return !isAbsent(value) && (isAbsent(other) || (other === 0 && value !== 0));
 }

@@ -1,6 +1,7 @@
 /**
- * What a response costs, and what a prompt was spared: its usage at its target's price, or what the
- * provider says it cost. Pure integers; units in `../shared/domain/money.ts`.
+ * What a response costs: its usage at its target's price, or the cost that the provider reports.
+ * And what the tokens would have cost that rewriters took out. All in integers, in the units of
+ * `shared/domain/money.ts`.
  */
 import { isPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
 import { type Price, ratesFor, type TokenRates } from "../../shared/domain/price.js";
@@ -19,38 +20,38 @@ export interface Costs {
  * unpriced when there is no price, when a kind of token that it used has none, and when the cost
  * would be more than a response can cost.
  *
- * A cost that the provider reported wins. It comes without halves, so it is split as the price
- * would have split it, or by tokens where there is no price; the halves always make up the whole.
+ * A cost that the provider reported wins. It isn't split into input and output, so it is split as
+ * the price would have split it, or by tokens where there is no price; the two parts always add up
+ * to it.
  */
 export function priceUsage(usage: Usage, price: Price | null): Costs | null {
   const priced = price === null ? null : fromPrice(usage, price);
   if (usage.reportedCost === null) return priced;
   const totalCost = usage.reportedCost;
   const tokenCost = priced === null ? 0 : priced.inputCost + priced.outputCost;
-  const inputShare =
+  const inputRatio =
     priced !== null && tokenCost > 0
       ? priced.inputCost / tokenCost
       : usage.totalTokens > 0
         ? usage.inputTokens / usage.totalTokens
         : 1;
-  const inputCost = Math.round(totalCost * inputShare);
+  const inputCost = Math.round(totalCost * inputRatio);
   return { inputCost, outputCost: totalCost - inputCost, totalCost, source: "reported" };
 }
 
 function fromPrice(usage: Usage, price: Price): Costs | null {
   const rates = ratesFor(price, usage.inputTokens);
   const inputCost = costOfInput(usage, rates);
-  const outputCost = product(usage.outputTokens, rates.output);
+  const outputCost = costOf(usage.outputTokens, rates.output);
   if (inputCost === null || outputCost === null) return null;
   const totalCost = inputCost + outputCost + price.perRequest;
-  // Each product is exact up to 2^53; one beyond it is beyond the bound too, however it was
-  // rounded.
+  // Each product is exact up to 2^53; a larger one is above the bound too, however it was rounded.
   return isPicoUsd(totalCost) ? { inputCost, outputCost, totalCost, source: "price" } : null;
 }
 
 /**
- * What input tokens that weren't sent would have cost with the rest, or null: there were none, or
- * they have no price.
+ * What input tokens that weren't sent would have cost in the same request, or null: there were
+ * none, or they have no price.
  */
 export function priceSavedTokens(
   tokens: number,
@@ -58,7 +59,7 @@ export function priceSavedTokens(
   price: Price | null,
 ): PicoUsd | null {
   if (tokens === 0 || price === null) return null;
-  const cost = product(tokens, ratesFor(price, inputTokens).input);
+  const cost = costOf(tokens, ratesFor(price, inputTokens).input);
   return isPicoUsd(cost) ? cost : null;
 }
 
@@ -66,13 +67,13 @@ function costOfInput(
   { inputTokens, cachedInputTokens, cacheWriteInputTokens }: Usage,
   rates: TokenRates,
 ): PicoUsd | null {
-  const plain = product(inputTokens - cachedInputTokens - cacheWriteInputTokens, rates.input);
-  const cached = product(cachedInputTokens, rates.cachedInput ?? rates.input);
-  const written = product(cacheWriteInputTokens, rates.cacheWrite ?? rates.input);
+  const plain = costOf(inputTokens - cachedInputTokens - cacheWriteInputTokens, rates.input);
+  const cached = costOf(cachedInputTokens, rates.cachedInput ?? rates.input);
+  const written = costOf(cacheWriteInputTokens, rates.cacheWrite ?? rates.input);
   return plain === null || cached === null || written === null ? null : plain + cached + written;
 }
 
-function product(tokens: number, rate: number | null): number | null {
+function costOf(tokens: number, rate: number | null): number | null {
   if (tokens === 0) return 0;
   return rate === null ? null : tokens * rate;
 }

@@ -1,11 +1,11 @@
 /**
  * The token counts and the cost that an upstream reports. They come from outside and are charged to
- * limits and budgets, so each is checked: nonsense is named, logged by the caller, and not charged.
+ * limits and budgets, so each is checked: invalid ones are reported to the caller and not charged.
  *
- * Providers split their tokens differently. `docs/usage.md` has the table of their fields; the
- * result here has one meaning for all of them.
+ * Providers split their tokens differently. docs/usage.md has the table of their fields; the result
+ * here has one meaning for all of them.
  *
- * Not here: guessing when there is no usage, and prices.
+ * Not here: finding the usage object (`find-usage.ts`), estimates, and prices.
  */
 import { isAbsent, isCount, isObject } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
@@ -32,7 +32,8 @@ export interface Usage {
 
 export type UsageReading =
   | ({
-      readonly kind: "usage" /** What was put right or left out, for the log. */;
+      readonly kind: "usage";
+      /** What was corrected or ignored, for the log. */
       readonly note: string | null;
     } & Usage)
   | { readonly kind: "absent" }
@@ -40,20 +41,20 @@ export type UsageReading =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The one reading of "there is none", so that streams don't make a new one for each chunk. */
+/** One object for every absent usage, so that a stream doesn't make one for each chunk. */
 export const absentUsage: UsageReading = { kind: "absent" };
 
 /**
- * Reads a usage object. Counts that are sane stand; a missing or nonsensical one is what the total
- * leaves for it. A total above the parts means output that isn't in them (reasoning, at xAI and
- * Gemini); one below them isn't believed. A detail that is nonsense counts as 0, one that is larger
- * than the input is cut to it; the note says so.
+ * Reads a usage object. Valid counts are taken as they are; a missing or invalid one is what the
+ * total leaves for it. A total above the parts means output that isn't in them (reasoning, at xAI
+ * and Gemini); one below them is ignored. An invalid detail counts as 0, one that is larger than
+ * the input is cut to it; the note says so.
  */
 export function readUsage(usage: unknown): UsageReading {
   if (usage === undefined || usage === null) return absentUsage;
   if (!isObject(usage)) return invalid("usage", usage);
-  const fromTop = isAbsent(usage["prompt_tokens"]) && !isAbsent(usage["input_tokens"]);
-  const rawInput = fromTop
+  const hasInputTokens = isAbsent(usage["prompt_tokens"]) && !isAbsent(usage["input_tokens"]);
+  const rawInput = hasInputTokens
     ? usage["input_tokens"]
     : (usage["prompt_tokens"] ?? usage["promptTokenCount"]);
   const rawOutput =
@@ -62,9 +63,10 @@ export function readUsage(usage: unknown): UsageReading {
   if (isAbsent(rawInput) && isAbsent(rawOutput) && isAbsent(rawTotal)) return absentUsage;
   const notes: string[] = [];
   const details = readDetails(usage, notes);
-  // Anthropic counts what its cache read and wrote beside the input, everybody else within it.
-  const onTop = fromTop && details.besideInput ? details.cached + details.written : 0;
-  const counts = readCounts(rawInput, rawOutput, rawTotal, onTop);
+  // Anthropic counts what its cache read and wrote besides the input, all others within it.
+  const besideInput =
+    hasInputTokens && details.areBesideInput ? details.cached + details.written : 0;
+  const counts = readCounts(rawInput, rawOutput, rawTotal, besideInput);
   if (typeof counts === "string") return { kind: "invalid", reason: counts };
   const { inputTokens, outputTokens } = counts;
   const cachedInputTokens = Math.min(details.cached, inputTokens);
@@ -86,37 +88,41 @@ export function readUsage(usage: unknown): UsageReading {
   };
 }
 
-/** Input and output, or what is wrong with them. */
+/**
+ * Input and output, or what is wrong with them. `besideInput`: input tokens that `rawInput` leaves
+ * out.
+ */
 function readCounts(
   rawInput: unknown,
   rawOutput: unknown,
   rawTotal: unknown,
-  onTop: number,
+  besideInput: number,
 ): { readonly inputTokens: number; readonly outputTokens: number } | string {
-  const input = isSane(rawInput) ? rawInput + onTop : null;
-  const output = isSane(rawOutput) ? rawOutput : null;
-  const total = isSane(rawTotal) && rawTotal > 0 ? rawTotal : null;
+  const input = isValidCount(rawInput) ? rawInput + besideInput : null;
+  const output = isValidCount(rawOutput) ? rawOutput : null;
+  const total = isValidCount(rawTotal) && rawTotal > 0 ? rawTotal : null;
   if (total === null) {
-    if (input === null && output === null && isSane(rawTotal))
+    if (input === null && output === null && isValidCount(rawTotal))
       return { inputTokens: 0, outputTokens: 0 };
-    if (input === null && !isAbsent(rawInput)) return sentence("prompt_tokens", rawInput);
-    if (output === null && !isAbsent(rawOutput)) return sentence("completion_tokens", rawOutput);
-    if (input === null && output === null) return sentence("total_tokens", rawTotal);
+    if (input === null && !isAbsent(rawInput)) return invalidCount("prompt_tokens", rawInput);
+    if (output === null && !isAbsent(rawOutput))
+      return invalidCount("completion_tokens", rawOutput);
+    if (input === null && output === null) return invalidCount("total_tokens", rawTotal);
   }
-  // What only the total knows is input where nothing else is said, as in embeddings.
+  // With a total alone, as embeddings have it, all of it is input.
   const inputTokens = input ?? Math.max((total ?? 0) - (output ?? 0), 0);
   const outputTokens = Math.max(output ?? 0, (total ?? 0) - inputTokens);
   const sum = inputTokens + outputTokens;
-  return isSane(sum)
+  return isValidCount(sum)
     ? { inputTokens, outputTokens }
-    : sentence("the sum of prompt_tokens and completion_tokens", sum);
+    : invalidCount("the sum of prompt_tokens and completion_tokens", sum);
 }
 
 interface Details {
   readonly cached: number;
   readonly written: number;
-  /** Told in Anthropic's fields. */
-  readonly besideInput: boolean;
+  /** They came in Anthropic's fields, and the input count leaves them out. */
+  readonly areBesideInput: boolean;
 }
 
 function readDetails(usage: Fields, notes: string[]): Details {
@@ -125,7 +131,7 @@ function readDetails(usage: Fields, notes: string[]): Details {
   const read = usage["cache_read_input_tokens"];
   const wrote = usage["cache_creation_input_tokens"];
   return {
-    cached: detail(
+    cached: readDetail(
       "cached tokens",
       details["cached_tokens"] ??
         read ??
@@ -134,19 +140,19 @@ function readDetails(usage: Fields, notes: string[]): Details {
         usage["cachedContentTokenCount"],
       notes,
     ),
-    written: detail(
+    written: readDetail(
       "cache-write tokens",
       details["cache_write_tokens"] ?? details["cache_creation_tokens"] ?? wrote,
       notes,
     ),
-    besideInput: !isObject(inner) && (!isAbsent(read) || !isAbsent(wrote)),
+    areBesideInput: !isObject(inner) && (!isAbsent(read) || !isAbsent(wrote)),
   };
 }
 
-function detail(name: string, value: unknown, notes: string[]): number {
+function readDetail(name: string, value: unknown, notes: string[]): number {
   if (isAbsent(value)) return 0;
-  if (isSane(value)) return value;
-  notes.push(`${sentence(name, value)}: taken as 0`);
+  if (isValidCount(value)) return value;
+  notes.push(`${invalidCount(name, value)}: taken as 0`);
   return 0;
 }
 
@@ -159,38 +165,39 @@ const picoPerTick = 100;
 function readCost(usage: Fields, notes: string[]): PicoUsd | null {
   const ticks = usage["cost_in_usd_ticks"];
   const raw = usage["cost"];
-  const told = isObject(raw) ? raw["total_cost"] : raw;
-  if (isAbsent(ticks) && isAbsent(told)) return null;
+  const usd = isObject(raw) ? raw["total_cost"] : raw;
+  if (isAbsent(ticks) && isAbsent(usd)) return null;
   const cost = isAbsent(ticks)
-    ? dollars(told, usage)
+    ? costFromUsd(usd, usage)
     : isCount(ticks) && isPicoUsd(ticks * picoPerTick)
       ? ticks * picoPerTick
       : null;
-  if (cost === null) notes.push(`the reported cost is ignored: ${show(ticks ?? told)}`);
+  if (cost === null) notes.push(`the reported cost is ignored: ${show(ticks ?? usd)}`);
   return cost;
 }
 
 /**
- * With a key of the caller's own, OpenRouter's `cost` is its fee alone, and what the upstream took
- * is told beside it.
+ * With a key of the caller's own, OpenRouter's `cost` is its fee alone, and the upstream's cost is
+ * in another field.
  */
-function dollars(told: unknown, usage: Fields): PicoUsd | null {
+function costFromUsd(usd: unknown, usage: Fields): PicoUsd | null {
   const inner = usage["cost_details"];
   const upstream =
     usage["is_byok"] === true && isObject(inner) ? inner["upstream_inference_cost"] : null;
-  const fee = picoFromUsd(told);
-  const beside = isAbsent(upstream) ? 0 : picoFromUsd(upstream);
-  return fee !== null && beside !== null && isPicoUsd(fee + beside) ? fee + beside : null;
+  const fee = picoFromUsd(usd);
+  const upstreamCost = isAbsent(upstream) ? 0 : picoFromUsd(upstream);
+  if (fee === null || upstreamCost === null) return null;
+  return isPicoUsd(fee + upstreamCost) ? fee + upstreamCost : null;
 }
 
-function isSane(value: unknown): value is number {
+function isValidCount(value: unknown): value is number {
   return isCount(value) && value <= tokensPerResponseMax;
 }
 
-function sentence(name: string, value: unknown): string {
+function invalidCount(name: string, value: unknown): string {
   return `${name} must be an integer from 0 to ${tokensPerResponseMax}, not ${show(value)}`;
 }
 
 function invalid(name: string, value: unknown): UsageReading {
-  return { kind: "invalid", reason: sentence(name, value) };
+  return { kind: "invalid", reason: invalidCount(name, value) };
 }

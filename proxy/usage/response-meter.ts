@@ -48,8 +48,8 @@ export interface TranslationReport {
 
 /**
  * How a response that isn't a stream of events is metered. `json`: its usage is read. `text`: an
- * estimate counts its bytes, as it does those of JSON. `bytes`: their number says nothing of tokens.
- * `unmetered`: it isn't charged, whatever it reports.
+ * estimate counts its bytes, as it does those of JSON. `bytes`: their number says nothing of
+ * tokens. `unmetered`: it isn't charged, whatever it reports.
  */
 export type BodyForm = "json" | "text" | "bytes" | "unmetered";
 
@@ -151,8 +151,8 @@ export class ResponseMeter {
   }
 
   /**
-   * What a response is charged that has ended in order. `answer`: what `read` returned, unless it is
-   * a stream.
+   * What a response is charged that has ended in order. `answer`: what `read` returned, unless it
+   * is a stream.
    */
   charged(answer?: unknown): MeteredUsage {
     if (this.#tap !== null)

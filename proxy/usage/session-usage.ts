@@ -1,12 +1,13 @@
 /**
- * What the events of a realtime session say of its usage: a sum over its responses, each of which
- * ends in a `response.done` that tells its own. What else passes, sound above all, is looked at for
- * no more than the names of the few events that matter.
+ * Meters a realtime session by its events: a sum over its responses, each of which ends in a
+ * `response.done` with its own usage. Other messages, most of them sound, are only searched for the
+ * names of the few events that matter.
  */
 import { isObject } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
+import { parseJson } from "../body/json-value.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import { readUsage, type Usage } from "./read-usage.js";
 
@@ -19,34 +20,29 @@ interface SessionCharge {
 
 export class SessionUsage {
   /**
-   * Responses that have begun and aren't done; one that stands beside the conversation may run
-   * along.
+   * Responses that have begun and aren't done; several may run, since one may be outside the
+   * conversation.
    */
   #running = 0;
   #sum: Usage | null = null;
   #estimated = false;
   #note: string | null = null;
-  /** Since the last one was done: the bytes of text, and of what was said. */
+  /** Bytes of text and of transcribed speech since the last response was done. */
   #contentChars = 0;
 
   get responding(): boolean {
     return this.#running > 0;
   }
 
-  /** A text message of the provider's; `leftOut`: bytes of long strings that stand empty in it. */
-  onMessage(message: Buffer, leftOut = 0): void {
+  /** A text message of the provider's; `elidedBytes`: of long strings, which are empty in it. */
+  onMessage(message: Buffer, elidedBytes = 0): void {
     const matters =
       message.includes('"response.created"') ||
       message.includes('"response.done"') ||
       (message.includes('.delta"') && !message.includes('audio.delta"'));
     if (!matters) return;
-    let event: unknown;
-    try {
-      event = JSON.parse(message.toString("utf8"));
-    } catch {
-      // Not an event: the client's to judge.
-      return;
-    }
+    // What isn't an event is the client's to judge.
+    const event = parseJson(message.toString("utf8"));
     if (!isObject(event)) return;
     const { type, delta, response } = event;
     if (type === "response.created") this.#running++;
@@ -57,17 +53,18 @@ export class SessionUsage {
       /^response\..*\.delta$/.test(type) &&
       typeof delta === "string"
     )
-      this.#contentChars += utf8Bytes(delta) + leftOut;
+      this.#contentChars += utf8Bytes(delta) + elidedBytes;
   }
 
-  #end(told: unknown): void {
+  #end(reported: unknown): void {
     const usage = readUsage(
-      isObject(told)
+      isObject(reported)
         ? {
-            ...told,
-            input_tokens_details: told["input_token_details"] ?? told["input_tokens_details"],
+            ...reported,
+            input_tokens_details:
+              reported["input_token_details"] ?? reported["input_tokens_details"],
           }
-        : told,
+        : reported,
     );
     if (usage.kind === "usage") this.#add(usage);
     else this.#addEstimate();
@@ -77,7 +74,7 @@ export class SessionUsage {
     this.#contentChars = 0;
   }
 
-  /** Only what was seen of the answer: what it was asked isn't known. */
+  /** Of the answer alone: the size of its input isn't known. */
   #addEstimate(): void {
     this.#estimated = true;
     this.#add(estimateTokens({ promptBytes: 0, contentChars: this.#contentChars }));
@@ -92,13 +89,13 @@ export class SessionUsage {
   }
 
   /**
-   * When the session has ended; asked once. A response in the middle is charged with what was seen
-   * of it. `unread`: messages too large to be heard.
+   * What the session is charged; called once, after its end. An unfinished response is charged with
+   * what was seen of it. `unreadMessages`: how many messages were too large to be read.
    */
-  charge(unread = 0): SessionCharge {
+  charge(unreadMessages = 0): SessionCharge {
     if (this.responding) this.#addEstimate();
-    if (unread > 0)
-      this.#note = `too large to be read: ${unread} messages of the session, long strings left out`;
+    if (unreadMessages > 0)
+      this.#note = `too large to be read: ${unreadMessages} messages of the session, long strings left out`;
     return { usage: this.#sum, estimated: this.#estimated, note: this.#note };
   }
 }

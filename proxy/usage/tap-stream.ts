@@ -1,15 +1,15 @@
 /**
- * Looks at a streamed answer (Server-Sent Events) while it passes, for its usage, and keeps back
- * the usage chunk that only Sluice asked for.
+ * Reads the usage in a streamed answer (Server-Sent Events) while it passes, and hides the usage
+ * chunk that only Sluice asked for.
  *
  * Bytes pass at once, in the Buffers in which they came, even one byte of a line. Only when the
- * last chunk is to be hidden, and only after a `finish_reason` has been seen, are events held until
- * they are whole. Nothing is held for longer than one event, nor more than `streamEventBytesMax`
- * bytes: an event that outgrows them passes at once, is read without its long strings, and is never
- * kept back.
+ * usage chunk is to be hidden, and only after a `finish_reason` has been seen, are events held
+ * until they are complete. Nothing is held for longer than one event, nor more than
+ * `streamEventBytesMax` bytes: a larger event passes at once, is read without its long strings, and
+ * is never hidden.
  *
- * Not here: sockets, back-pressure, and what the readings are charged to. Lines end in LF or CRLF;
- * a stream with bare CRs, which no upstream sends, passes unread.
+ * Not here: sockets, back-pressure, and what is charged. Lines end in LF or CRLF; a stream with
+ * bare CRs, which no upstream sends, passes unread.
  */
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { ByteStore } from "../../shared/byte-store.js";
@@ -19,11 +19,11 @@ import { EventReader } from "./event-reader.js";
 import type { UsageReading } from "./read-usage.js";
 
 export interface StreamTap {
-  /** What goes to the client now, in order: mostly `chunk` itself. Null: nothing yet. */
+  /** Returns what goes to the client now, in order: mostly `chunk` itself. Null: nothing yet. */
   push(chunk: Buffer): Buffer | readonly Buffer[] | null;
-  /** After the last chunk: what was held and must still go out. */
+  /** After the last chunk. Returns what was held and must still go out. */
   end(): Buffer | null;
-  /** The last usage that the events reported, put together where it came in two parts. */
+  /** The last usage that the events reported, merged where it came in several parts. */
   readonly usage: UsageReading;
   /**
    * How much text the deltas carried (content, reasoning, refusal, tool arguments), for an
@@ -31,10 +31,8 @@ export interface StreamTap {
    * character as 3.
    */
   readonly contentChars: number;
-  /** The part of it that came after the last usage was told. */
+  /** The part of it that came after the last usage. */
   readonly contentCharsSinceUsage: number;
-  /** Whether `data: [DONE]` came. */
-  readonly done: boolean;
   /** Whether an event was an error, as `isErrorEvent` says. */
   readonly errorSeen: boolean;
   /** What may be missing in `usage`, for the log. */
@@ -59,19 +57,16 @@ export function createStreamTap({
   return new Tap(new EventReader(operation), hideUsageChunk, eventBytesMax);
 }
 
-/** What the line that a chunk ended in holds so far: whether it may still turn out blank. */
+/** What the last, incomplete line of a chunk holds so far: whether it may still turn out blank. */
 type OpenLine = "empty" | "cr" | "text";
 
 class Tap implements StreamTap {
   readonly #hide: boolean;
   readonly #eventBytesMax: number;
   readonly #reader: EventReader;
-  /**
-   * The event that the chunks so far have left open. While holding, none of it has gone out;
-   * before, all of it.
-   */
+  /** The last, incomplete event. While holding, none of it has gone out; before, all of it. */
   readonly #open = new ByteStore();
-  /** Instead of it, once the event has outgrown the bound: all of that has gone out. */
+  /** Used instead of `#open` for an event larger than the bound: all of it has gone out. */
   #large: ElidedJson | null = null;
   #openLine: OpenLine = "empty";
   /** Lines of the open event that aren't blank. */
@@ -98,10 +93,6 @@ class Tap implements StreamTap {
 
   get #largeChars(): number {
     return this.#large === null ? 0 : this.#large.textBytes;
-  }
-
-  get done(): boolean {
-    return this.#reader.done;
   }
 
   get errorSeen(): boolean {
@@ -135,9 +126,12 @@ class Tap implements StreamTap {
   #pass(chunk: Buffer, text: string): Buffer | readonly Buffer[] {
     let start = 0;
     for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
-      if (this.#outgrows(end - start)) this.#readLarge(this.#grown(chunk, text, start, end, null));
+      if (this.#outgrows(end - start))
+        this.#readLarge(
+          this.#appendLarge(chunk.subarray(start, end), text.slice(start, end), null),
+        );
       else {
-        this.#read(this.#wholeEvent(chunk, text, start, end));
+        this.#read(this.#completeEvent(chunk, text, start, end));
         this.#open.clear();
       }
       start = end;
@@ -148,23 +142,21 @@ class Tap implements StreamTap {
       const first = chunk.subarray(0, start);
       return rest === null ? first : [first].concat(rest);
     }
-    if (this.#outgrows(chunk.length - start)) this.#grown(chunk, text, start, chunk.length, null);
+    if (this.#outgrows(chunk.length - start))
+      this.#appendLarge(chunk.subarray(start), text.slice(start), null);
     else if (start < chunk.length) this.#open.append(chunk, start, chunk.length);
     return chunk;
   }
 
-  /**
-   * Only whole events go out, and no usage chunk does; an event that is too large goes out as it
-   * comes.
-   */
+  /** Only complete events go out, and no usage chunk does; a large event goes out as it comes. */
   #hold(chunk: Buffer, text: string): Buffer | readonly Buffer[] | null {
     const out: Buffer[] = [];
     let start = 0;
     let sent = 0;
     for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
       if (this.#outgrows(end - start)) {
-        this.#readLarge(this.#grown(chunk, text, start, end, out));
-      } else if (this.#read(this.#wholeEvent(chunk, text, start, end))) {
+        this.#readLarge(this.#appendLarge(chunk.subarray(start, end), text.slice(start, end), out));
+      } else if (this.#read(this.#completeEvent(chunk, text, start, end))) {
         if (start > sent) out.push(chunk.subarray(sent, start));
         this.#open.clear();
         sent = end;
@@ -177,7 +169,7 @@ class Tap implements StreamTap {
     let sendable = start;
     if (start < chunk.length) {
       if (this.#outgrows(chunk.length - start)) {
-        this.#grown(chunk, text, start, chunk.length, out);
+        this.#appendLarge(chunk.subarray(start), text.slice(start), out);
         sendable = chunk.length;
       } else this.#open.append(chunk, start, chunk.length);
     }
@@ -207,40 +199,28 @@ class Tap implements StreamTap {
     return -1;
   }
 
-  /** The event that ends at `end`, with what earlier chunks brought of it. */
-  #wholeEvent(chunk: Buffer, text: string, start: number, end: number): string {
+  /** The event that ends at `end`, with its part in earlier chunks. */
+  #completeEvent(chunk: Buffer, text: string, start: number, end: number): string {
     if (this.#open.length === 0) return text.slice(start, end);
     this.#open.append(chunk, start, end);
     return this.#open.text();
   }
 
-  /** Whether the open event is, or becomes with so many more bytes, too large to be kept. */
+  /** Whether the open event is too large to be kept, or becomes so with this many more bytes. */
   #outgrows(bytes: number): boolean {
     return this.#large !== null || this.#open.length + bytes > this.#eventBytesMax;
   }
 
-  /**
-   * The large event with the bytes from `start` to `end`. While holding, `out` gets what was held
-   * of it before.
-   */
-  #grown(
-    chunk: Buffer,
-    text: string,
-    start: number,
-    end: number,
-    out: Buffer[] | null,
-  ): ElidedJson {
+  /** Adds to the large event. While holding, `out` gets what was held of it before. */
+  #appendLarge(bytes: Buffer, text: string, out: Buffer[] | null): ElidedJson {
     const held = this.#open.take();
     if (held.length > 0) out?.push(held);
-    let large = this.#large;
-    if (large === null) {
-      large = this.#large = new ElidedJson(this.#eventBytesMax, (before) =>
-        this.#reader.isText(before),
-      );
-      large.append(held);
+    if (this.#large === null) {
+      this.#large = new ElidedJson(this.#eventBytesMax, (before) => this.#reader.isText(before));
+      this.#large.append(held);
     }
-    large.append(chunk.subarray(start, end), text.slice(start, end));
-    return large;
+    this.#large.append(bytes, text);
+    return this.#large;
   }
 
   #readLarge(event: ElidedJson): void {

@@ -1,6 +1,6 @@
 /**
- * What a settle tells of an executed request, or of one that the cache answered
- * (`../shared/wire/execution.ts`): its usage, priced.
+ * The usage record that a settle carries (`shared/wire/execution.ts`): of a request that a provider
+ * executed, or that the cache answered; its usage, priced.
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Price } from "../../shared/domain/price.js";
@@ -28,7 +28,7 @@ export interface ProviderResult {
 interface Answered {
   readonly requestId: string;
   readonly endpoint: string;
-  /** Whose answer, or failure, the client was told. */
+  /** The one whose answer, or failure, the client got. */
   readonly target: Target;
   readonly providerType: string;
   /** Empty without a managed key. */
@@ -45,22 +45,21 @@ export interface Executed extends Answered {
 }
 
 /**
- * What used nothing costs nothing, whatever its price: an error, or a request that was cut before
- * its answer.
+ * Of an error, or a request that was cut before its answer: it costs nothing, whatever its price.
  */
-const nothing: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "price" };
+const noCosts: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "price" };
 
-/** Null when no provider executed the request: none answered, or it never left. */
+/** Null when no provider executed the request: none answered, or it was never sent. */
 export function usageRecord(
   { executed, usage, status, firstByteMonoMs }: ProviderResult,
   what: Executed,
 ): Execution | null {
   if (!executed) return null;
-  const costs = usage === null ? nothing : priceUsage(usage, what.price);
+  const costs = usage === null ? noCosts : priceUsage(usage, what.price);
   const saved = usage === null ? 0 : estimateSavedTokens(what.savedBytes);
   return {
     requestId: what.requestId,
-    // A path of passthrough may be longer than a record takes.
+    // A passthrough path may be longer than a record allows.
     endpoint: what.endpoint.slice(0, subjectBytesMax),
     provider: what.target.provider,
     providerType: what.providerType,
@@ -76,15 +75,14 @@ export function usageRecord(
     cacheHit: false,
     rewriteTokensSaved: saved,
     rewriteCostSaved: usage === null ? null : priceSavedTokens(saved, usage, what.price),
-    latencyMs: wholeMs(what.endedMonoMs - what.startedMonoMs),
-    firstByteMs: firstByteMonoMs === null ? null : wholeMs(firstByteMonoMs - what.startedMonoMs),
+    latencyMs: roundMs(what.endedMonoMs - what.startedMonoMs),
+    firstByteMs: firstByteMonoMs === null ? null : roundMs(firstByteMonoMs - what.startedMonoMs),
     keyId: what.keyId,
   };
 }
 
 /**
- * Of a request that the cache answered: what the answer had used when a provider gave it, at no
- * cost.
+ * The record of a request that the cache answered: the usage of the cached answer, at no cost.
  */
 export function cachedRecord(usage: Usage, what: Answered): Execution {
   return {
@@ -104,12 +102,12 @@ export function cachedRecord(usage: Usage, what: Answered): Execution {
     cacheHit: true,
     rewriteTokensSaved: 0,
     rewriteCostSaved: null,
-    latencyMs: wholeMs(what.endedMonoMs - what.startedMonoMs),
+    latencyMs: roundMs(what.endedMonoMs - what.startedMonoMs),
     firstByteMs: null,
     keyId: what.keyId,
   };
 }
 
-function wholeMs(ms: number): number {
+function roundMs(ms: number): number {
   return Math.max(0, Math.round(ms));
 }

@@ -159,7 +159,7 @@ export class FrameReader {
     this.#large = null;
     if (large === null)
       return void (this.#message.length > 0 && this.#onText!(this.#message.take(), 0));
-    if (large.headless) this.unreadMessages++;
+    if (large.onlyTail) this.unreadMessages++;
     else this.#onText!(large.take(), large.textBytes);
   }
 }
