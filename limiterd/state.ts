@@ -6,7 +6,7 @@
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
-import type { SpendLog } from "./budgets/budget-store.js";
+import type { SpendLog } from "./budgets/spend-log.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { PeerState } from "./peer.js";
 import type { Proxies } from "./proxies.js";

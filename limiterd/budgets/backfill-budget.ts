@@ -14,8 +14,8 @@ import { readRecords, sumDays, type UsageReader } from "../usage/usage-reader.js
 import type { SpentOnDays } from "./account-periods.js";
 import { type Account, type Budget, childOf, type Found, startOf } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
-import { budgetChange, spendChange } from "./budget-store.js";
 import { addFound } from "./spend.js";
+import { budgetChange, spendChange } from "./stored-budget.js";
 
 /** What a backfill reads, and where it writes what it has found. */
 interface BackfillPorts extends UsageReader {

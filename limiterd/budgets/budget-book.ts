@@ -1,7 +1,7 @@
 /**
  * The budgets and their accounts: put, delete, reset, and which accounts a request meets. Not here:
  * what an account has spent in a period (`account-periods.ts`), verdicts (`judge-budgets.ts`), and
- * what is written (`budget-store.ts`).
+ * what is written (`stored-budget.ts`).
  */
 import {
   amountSum,

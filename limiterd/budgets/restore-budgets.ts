@@ -8,16 +8,15 @@ import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anc
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { type Account, type Budget, childOf } from "./budget-account.js";
 import { BudgetBook, type BudgetBookPorts } from "./budget-book.js";
+import { type SpendsLogged, spendLogFromStored } from "./spend-log.js";
 import {
   anchorsKey,
   budgetChange,
   budgetFromStored,
-  type SpendsLogged,
   spendFromStored,
-  spendLogFromStored,
   spendRemovals,
   splitSpendKey,
-} from "./budget-store.js";
+} from "./stored-budget.js";
 
 interface RestoredBudgets {
   readonly budgets: BudgetBook;

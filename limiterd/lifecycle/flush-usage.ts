@@ -5,7 +5,7 @@
  * doubles nothing.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
-import { spendChange } from "../budgets/budget-store.js";
+import { spendChange } from "../budgets/stored-budget.js";
 import type { DaemonState } from "../state.js";
 import { writeSlices } from "../store/write-slices.js";
 import { rolledUpChange } from "../usage/rolled-up-mark.js";

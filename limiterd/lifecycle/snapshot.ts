@@ -4,15 +4,9 @@
  * sequence number up to which it holds every charge, so a crash between two slices loses and
  * doubles nothing.
  */
-import {
-  childrenPerSweep,
-  secondsToSweepAll,
-  settledRetentionMs,
-  windowsPerSlice,
-} from "../../shared/bounds.js";
-import { spendKey } from "../budgets/budget-store.js";
+import { settledRetentionMs, windowsPerSlice } from "../../shared/bounds.js";
 import type { DirtyWindow } from "../counters/dirty-windows.js";
-import { splitWindowKey, windowKey, windowToStored } from "../counters/stored-window.js";
+import { windowKey, windowToStored } from "../counters/stored-window.js";
 import type { KnownProxy } from "../peer.js";
 import { proxyChange } from "../proxies.js";
 import type { DaemonState } from "../state.js";
@@ -67,71 +61,6 @@ function windowChanges(dirty: Iterator<DirtyWindow>, lsn: number): Change[] {
     });
   }
   return changes;
-}
-
-/** How many children a sweep looks at. It runs once a second. */
-export function examinedPerSweep(childCount: number): number {
-  return Math.max(childrenPerSweep, Math.ceil(childCount / secondsToSweepAll));
-}
-
-/**
- * Forgets idle and dropped children in memory and in the store, in slices. Resolved: they are gone
- * from both. One runs at a time; the caller sees to that. `pause` lets others have their turn.
- */
-export async function sweepChildren(
-  state: DaemonState,
-  nowMs: number,
-  pause: () => Promise<void>,
-): Promise<void> {
-  const { book, writer } = state;
-  if (book.childCount === 0) return;
-  const examined = examinedPerSweep(book.childCount);
-  for (let i = 0; i < examined; i += windowsPerSlice) {
-    const forgotten = book.forgetIdle(nowMs, windowsPerSlice);
-    if (forgotten.length === 0) await pause();
-    else
-      await writer.write(
-        forgotten.map(({ rule, child }) => ({
-          table: "windows",
-          key: windowKey(rule.id, child),
-          value: undefined,
-        })),
-      );
-  }
-}
-
-/**
- * Removes windows that restore found void, in slices. Resolved: they are gone. One that is counted
- * again by then is left: it is written over in its time.
- */
-export async function removeStaleWindows(
-  { book, writer }: DaemonState,
-  keys: readonly string[],
-): Promise<void> {
-  for (let i = 0; i < keys.length; i += windowsPerSlice) {
-    const gone = keys.slice(i, i + windowsPerSlice).filter((key) => {
-      const { ruleId, child } = splitWindowKey(key);
-      const rule = book.rules.get(ruleId);
-      return rule === undefined || (child === "" ? rule.own === null : !rule.children.has(child));
-    });
-    await writer.write(gone.map((key) => ({ table: "windows", key, value: undefined })));
-  }
-}
-
-/**
- * Forgets children of budgets whose periods are all over, in memory and in the store, a slice at a
- * call.
- */
-export function sweepSpends({ budgets, writer }: DaemonState, nowMs: number): void {
-  const forgotten = budgets.forgetIdle(nowMs, windowsPerSlice);
-  if (forgotten.length > 0)
-    void writer.write(
-      forgotten.map(({ budget, child }) => ({
-        table: "spends",
-        key: spendKey(budget.id, child),
-        value: undefined,
-      })),
-    );
 }
 
 function proxyChanges(state: DaemonState, dirty: readonly KnownProxy[], nowMs: number): Change[] {

@@ -8,8 +8,9 @@ import { endReconnectGrace } from "../handlers/reconnect-grace.js";
 import { writeSlices } from "../store/write-slices.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
 import { flushUsage } from "./flush-usage.js";
-import { removeStaleWindows, snapshot, sweepChildren, sweepSpends } from "./snapshot.js";
+import { snapshot } from "./snapshot.js";
 import type { Started } from "./start-state.js";
+import { removeStaleWindows, sweepChildren, sweepSpends } from "./sweep.js";
 
 interface TimerPorts {
   /** Wall time in ms since the epoch. */

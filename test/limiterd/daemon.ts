@@ -4,15 +4,17 @@
  */
 
 import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfill-budget.js";
-import { budgetChange, createSpendLog } from "../../limiterd/budgets/budget-store.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
+import { createSpendLog } from "../../limiterd/budgets/spend-log.js";
+import { budgetChange } from "../../limiterd/budgets/stored-budget.js";
 import { findInertRules } from "../../limiterd/handlers/admin/status.js";
 import { noteStoreState } from "../../limiterd/handlers/announce.js";
 import { disconnect } from "../../limiterd/handlers/connection.js";
 import { handleFrame } from "../../limiterd/handlers/handle-message.js";
 import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
-import { removeStaleWindows, snapshot } from "../../limiterd/lifecycle/snapshot.js";
+import { snapshot } from "../../limiterd/lifecycle/snapshot.js";
+import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
 import { type DaemonState, newCounts } from "../../limiterd/state.js";

@@ -24,7 +24,7 @@ import {
   resetChange,
   spendChange,
   spendRemovals,
-} from "../../budgets/budget-store.js";
+} from "../../budgets/stored-budget.js";
 import { type DaemonState, isLimited } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { writeSlices } from "../../store/write-slices.js";

@@ -4,7 +4,7 @@
  */
 import t from "tap";
 import { handleAdmin } from "../../../limiterd/handlers/admin/handle-admin.js";
-import { examinedPerSweep, sweepChildren } from "../../../limiterd/lifecycle/snapshot.js";
+import { examinedPerSweep, sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
 import { askFor, counts, pathRule, settleOf, startDaemon, type TestDaemon } from "../daemon.js";

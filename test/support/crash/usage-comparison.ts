@@ -2,7 +2,7 @@
  * Everything that a daemon reports about usage, compared with the truth: the differences, each as a
  * line.
  */
-import { spendFromStored, spendKey } from "../../../limiterd/budgets/budget-store.js";
+import { spendFromStored, spendKey } from "../../../limiterd/budgets/stored-budget.js";
 import type { Store } from "../../../limiterd/store/store.js";
 import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import { budgetId } from "../../../shared/domain/budget.js";

@@ -3,7 +3,7 @@
  * by SIGTERM and by kill −9 after a snapshot.
  */
 import t, { type Test } from "tap";
-import { sweepChildren } from "../../../../limiterd/lifecycle/snapshot.js";
+import { sweepChildren } from "../../../../limiterd/lifecycle/sweep.js";
 import type { AdminOp } from "../../../../shared/wire/message.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
 import { childNames } from "../../counters/child-names.js";

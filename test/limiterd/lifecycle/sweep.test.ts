@@ -1,5 +1,5 @@
 import t from "tap";
-import { sweepChildren } from "../../../limiterd/lifecycle/snapshot.js";
+import { sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { childNames } from "../counters/child-names.js";
 import { askFor, settleOf, startDaemon } from "../daemon.js";

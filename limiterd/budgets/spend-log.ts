@@ -1,0 +1,82 @@
+/**
+ * The log of spends: the commit of a batch's records holds, in one entry, what each account that
+ * they charged had spent after them. Once the accounts' own entries are written (`flush-usage.ts`)
+ * those of the log are removed.
+ */
+import { assert } from "../../shared/assert.js";
+import type { Change } from "../store/store.js";
+import type { Contributor } from "../store/writer.js";
+import type { UsageLog } from "../usage/usage-log.js";
+import type { Account } from "./budget-account.js";
+import type { BudgetBook } from "./budget-book.js";
+import { type Spends, spendsFromStored, spendsToStored } from "./spend.js";
+import { spendKey } from "./stored-budget.js";
+
+/** Writes what was spent, in the commit of the settles that spent it. */
+export interface SpendLog extends Contributor {
+  /** Hands out the accounts whose own entries are behind the log, each once. */
+  takeBehind(): Account[];
+  /** Removes the entries up to a key, once the accounts' own entries cover them. */
+  removals(recordKey: number): Change[];
+}
+
+/**
+ * What an earlier epoch left in the log: its keys, ascending, and the accounts whose own entries
+ * are behind it.
+ */
+export interface SpendsLogged {
+  readonly keys: number[];
+  readonly behind: Set<Account>;
+}
+
+/** It contributes after `usage`, whose batch gives its entries their keys. */
+export function createSpendLog(
+  book: BudgetBook,
+  usage: Pick<UsageLog, "lastKey">,
+  { keys, behind }: SpendsLogged,
+): SpendLog {
+  return {
+    changes() {
+      const value: unknown[] = [];
+      for (const account of book.takeDirty()) {
+        // The budget of one that isn't current was deleted, or began anew.
+        if (!book.isCurrent(account)) continue;
+        value.push([spendKey(account.budget.id, account.child), ...spendsToStored(account.spends)]);
+        behind.add(account);
+      }
+      if (value.length === 0) return [];
+      assert(usage.lastKey > (keys.at(-1) ?? 0), "spending is logged with its records");
+      keys.push(usage.lastKey);
+      return [{ table: "spendlog", key: usage.lastKey, value }];
+    },
+    committed() {},
+    takeBehind() {
+      const taken = [...behind];
+      behind.clear();
+      return taken;
+    },
+    removals(recordKey) {
+      const covered = keys.findIndex((key) => key > recordKey);
+      return keys
+        .splice(0, covered === -1 ? keys.length : covered)
+        .map((key) => ({ table: "spendlog", key, value: undefined }));
+    },
+  };
+}
+
+/**
+ * `spendlog`: [account, …spends] of each account that a batch charged, as it was after it, by the
+ * key of the batch's records. Null for what was never written.
+ */
+export function spendLogFromStored(
+  value: readonly unknown[],
+): readonly { readonly key: string; readonly spends: Spends }[] | null {
+  const images: { key: string; spends: Spends }[] = [];
+  for (const item of value) {
+    const [key, ...rest] = Array.isArray(item) ? (item as unknown[]) : [];
+    const spends = spendsFromStored(rest);
+    if (typeof key !== "string" || spends === null) return null;
+    images.push({ key, spends });
+  }
+  return images;
+}

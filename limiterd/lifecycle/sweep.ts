@@ -1,0 +1,74 @@
+/**
+ * Removes what is no longer needed, in memory and in the store, in slices: idle children of rules
+ * and of budgets, and windows that no rule counts any more.
+ */
+import { childrenPerSweep, secondsToSweepAll, windowsPerSlice } from "../../shared/bounds.js";
+import { spendKey } from "../budgets/stored-budget.js";
+import { splitWindowKey, windowKey } from "../counters/stored-window.js";
+import type { DaemonState } from "../state.js";
+
+/** How many children a sweep examines. It runs once a second. */
+export function examinedPerSweep(childCount: number): number {
+  return Math.max(childrenPerSweep, Math.ceil(childCount / secondsToSweepAll));
+}
+
+/**
+ * Forgets idle and dropped children in memory and in the store, in slices. Resolved: they are gone
+ * from both. One runs at a time; the caller sees to that. `pause` yields to the
+ * event loop.
+ */
+export async function sweepChildren(
+  state: DaemonState,
+  nowMs: number,
+  pause: () => Promise<void>,
+): Promise<void> {
+  const { book, writer } = state;
+  if (book.childCount === 0) return;
+  const examined = examinedPerSweep(book.childCount);
+  for (let i = 0; i < examined; i += windowsPerSlice) {
+    const forgotten = book.forgetIdle(nowMs, windowsPerSlice);
+    if (forgotten.length === 0) await pause();
+    else
+      await writer.write(
+        forgotten.map(({ rule, child }) => ({
+          table: "windows",
+          key: windowKey(rule.id, child),
+          value: undefined,
+        })),
+      );
+  }
+}
+
+/**
+ * Removes windows that restore found stale, in slices. Resolved: they are gone. One that is counted
+ * again by then stays: the next snapshot overwrites it.
+ */
+export async function removeStaleWindows(
+  { book, writer }: DaemonState,
+  keys: readonly string[],
+): Promise<void> {
+  for (let i = 0; i < keys.length; i += windowsPerSlice) {
+    const gone = keys.slice(i, i + windowsPerSlice).filter((key) => {
+      const { ruleId, child } = splitWindowKey(key);
+      const rule = book.rules.get(ruleId);
+      return rule === undefined || (child === "" ? rule.own === null : !rule.children.has(child));
+    });
+    await writer.write(gone.map((key) => ({ table: "windows", key, value: undefined })));
+  }
+}
+
+/**
+ * Forgets children of budgets whose periods are all over, in memory and in the store, a slice at a
+ * call.
+ */
+export function sweepSpends({ budgets, writer }: DaemonState, nowMs: number): void {
+  const forgotten = budgets.forgetIdle(nowMs, windowsPerSlice);
+  if (forgotten.length > 0)
+    void writer.write(
+      forgotten.map(({ budget, child }) => ({
+        table: "spends",
+        key: spendKey(budget.id, child),
+        value: undefined,
+      })),
+    );
+}
