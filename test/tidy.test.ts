@@ -149,7 +149,15 @@ const impure: Readonly<
   },
   "shared/wire/daemon-client.ts": {
     kind: "adapter",
-    why: "one conversation over the socket, with a random id and deadlines",
+    why: "one connection over the socket, with a random id and deadlines",
+  },
+  "shared/wire/claim-socket.ts": {
+    kind: "adapter",
+    why: "the file system around the socket, and a look whether a daemon listens on it",
+  },
+  "shared/wire/socket-peer.ts": {
+    kind: "adapter",
+    why: "the socket's writes and its end, with timers",
   },
   "shared/wire/ipc.ts": { kind: "adapter", why: "the Unix socket, by node-ipc" },
   "shared/domain/key-secret.ts": {

@@ -4,7 +4,7 @@
  */
 import { type Problem, problemLine } from "../../shared/config/problems.js";
 import { type Failure, failure, invalid } from "../../shared/error-code.js";
-import type { DaemonError } from "../../shared/wire/daemon-client.js";
+import type { DaemonError } from "../../shared/wire/daemon-error.js";
 import { exitCodes } from "./exit-code.js";
 
 export interface CommandFailureOptions {

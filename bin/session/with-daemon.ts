@@ -1,5 +1,6 @@
 /** The frame around each command that asks the daemon: find the socket, connect, do it, hang up. */
-import { connectDaemon, type DaemonClient, DaemonError } from "../../shared/wire/daemon-client.js";
+import { connectDaemon, type DaemonClient } from "../../shared/wire/daemon-client.js";
+import { DaemonError } from "../../shared/wire/daemon-error.js";
 import { daemonFailure } from "./command-failure.js";
 import { type ConfigurationFlags, locateSocket } from "./configuration.js";
 import type { Session } from "./terminal.js";

@@ -4,8 +4,7 @@
  * again after a crash (`recount.ts`).
  */
 import { tokensPerResponseMax } from "../../shared/bounds.js";
-import type { Settle } from "../../shared/wire/message.js";
-import { isUnnumbered, unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
+import { isUnnumbered, type Settle, unlimitedLsn } from "../../shared/wire/message.js";
 import type { HeldLease, KnownProxy } from "../peer.js";
 import type { JournalEntry } from "../store/journal-entry.js";
 import { isSameTarget } from "./match-counters.js";

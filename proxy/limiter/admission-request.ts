@@ -4,16 +4,16 @@
  * `pending-admissions.ts`.
  */
 import { assert } from "../../shared/assert.js";
-import type {
-  Admitted,
-  Claimed,
-  Denied,
-  Exceeded,
-  Refused,
-  Target,
-  ToDaemon,
+import {
+  type Admitted,
+  type Claimed,
+  type Denied,
+  type Exceeded,
+  type Refused,
+  type Target,
+  type ToDaemon,
+  unlimitedLsn,
 } from "../../shared/wire/message.js";
-import { unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
 import type { Admission, AdmissionOutcome } from "./limiter.js";
 
 export interface AdmissionRequest {

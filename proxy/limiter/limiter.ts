@@ -129,8 +129,8 @@ export interface Limiter {
   /**
    * The target of an admission has failed: the attempt is settled, and the first of `targets` with
    * room takes over. If one does, the outcome holds the same admission, with the headers of the new
-   * verdict. Otherwise the admission has no target any more, and is to be settled. Never rejects, ends within the
-   * deadline.
+   * verdict. Otherwise the admission has no target any more, and is to be settled. Never rejects,
+   * ends within the deadline.
    */
   reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome>;
   /**

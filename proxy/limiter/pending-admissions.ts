@@ -7,8 +7,15 @@ import { assert } from "../../shared/assert.js";
 import { admissionsWaitingMax } from "../../shared/bounds.js";
 import type { FailureMode } from "../../shared/config/config.js";
 import { IdMap } from "../../shared/id-map.js";
-import type { Admitted, Claimed, Denied, Exceeded, Refused } from "../../shared/wire/message.js";
-import { isUnnumbered, unlimitedLsn } from "../../shared/wire/unlimited-lsn.js";
+import {
+  type Admitted,
+  type Claimed,
+  type Denied,
+  type Exceeded,
+  isUnnumbered,
+  type Refused,
+  unlimitedLsn,
+} from "../../shared/wire/message.js";
 import {
   type AdmissionRequest,
   admissionMessage,

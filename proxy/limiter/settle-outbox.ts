@@ -91,7 +91,7 @@ export class SettleOutbox {
   }
 }
 
-/** A settle as it is sent at `nowMonoMs`: how long ago things were, as the two clocks may differ. */
+/** A settle as it is sent at `nowMonoMs`, with relative times, as the two clocks may differ. */
 function settleMessage(item: QueuedSettle, nowMonoMs: number): Settle {
   return {
     kind: "settle",

@@ -1,6 +1,6 @@
 /**
- * What the HTTP API and the command line ask the daemon to do; their bodies and answers are those
- * of the admin API.
+ * The operations that the HTTP API and the command line request of the daemon; bodies and answers
+ * are those of the admin API (`docs/http-api.md`).
  */
 
 export const adminOps = [
@@ -43,7 +43,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "usage.export",
 ]);
 
-/** Whether an operation changes something: asked and not answered, it may have been done. */
+/** Whether an operation changes something: sent and not answered, it may have been done. */
 export function isChange(op: AdminOp): boolean {
   return !readOps.has(op);
 }

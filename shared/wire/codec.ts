@@ -1,7 +1,7 @@
 /**
  * Frames to bytes and back: `u32be length` + msgpack. The length is capped before anything is
- * decoded, and the shape is checked after it (`message.ts`), because msgpack itself can name any
- * structure.
+ * decoded, and the shape is checked after it (`to-daemon.ts`, `from-daemon.ts`), because msgpack
+ * itself can hold any structure.
  */
 
 import { addExtension, Packr, RESERVE_START_SPACE } from "msgpackr";
@@ -15,8 +15,8 @@ const packr = new Packr({
 } as ConstructorParameters<typeof Packr>[0]);
 
 /**
- * msgpackr's references let one value stand in many places, or within itself: a small frame that is
- * endless to whoever walks it.
+ * msgpackr's references let one value appear in many places, or within itself: a small frame that
+ * is endless to whatever walks it.
  */
 for (const type of [0x69, 0x70]) {
   addExtension({
@@ -36,7 +36,7 @@ export function encodeFrame(wire: readonly unknown[]): Buffer {
   return frame;
 }
 
-/** Our own bytes for the store: plain msgpack, without a length word. */
+/** A value as the store keeps it: plain msgpack, without a length word. */
 export function encodeValue(value: unknown): Buffer {
   return Buffer.from(packr.pack(value));
 }
@@ -47,22 +47,26 @@ export function decodeValue(bytes: Uint8Array): unknown {
 }
 
 /**
- * Takes a stream apart. A plain object: `feed` what arrives, get whole frames; `ok` turns false for
- * good at the first broken one.
+ * Takes a stream apart: `feed` what arrives, get complete frames. After the first broken one it
+ * reads no more.
  */
 export interface FrameReader {
   /**
-   * Decodes every frame that is now whole and hands each to `onFrame`. False: the peer broke the
+   * Decodes every frame that is now complete and hands each to `onFrame`. False: the peer broke the
    * framing and must be closed.
    */
   feed(chunk: Buffer, onFrame: (frame: unknown) => void): boolean;
 }
 
-/** A reader that holds the beginning of one frame of `frameBytesMax` at the most. */
+/** A reader that keeps no more than the incomplete last frame, at most `frameBytesMax`. */
 export function createFrameReader(frameBytesMax: number): FrameReader {
   const held = new ByteStore();
   let neededBytes = lengthBytes;
   let ok = true;
+  const broken = (): false => {
+    ok = false;
+    return false;
+  };
   return {
     feed(chunk, onFrame) {
       if (!ok) return false;
@@ -75,13 +79,13 @@ export function createFrameReader(frameBytesMax: number): FrameReader {
       neededBytes = lengthBytes;
       while (chunk.length - at >= lengthBytes) {
         const length = chunk.readUInt32BE(at);
-        if (length === 0 || length > frameBytesMax) return (ok = false);
+        if (length === 0 || length > frameBytesMax) return broken();
         if (chunk.length - at - lengthBytes < length) {
           neededBytes = lengthBytes + length;
           break;
         }
         const frame = decodeFrame(chunk.subarray(at + lengthBytes, at + lengthBytes + length));
-        if (frame === undefined) return (ok = false);
+        if (frame === undefined) return broken();
         at += lengthBytes + length;
         onFrame(frame);
       }
@@ -91,12 +95,12 @@ export function createFrameReader(frameBytesMax: number): FrameReader {
   };
 }
 
-/** Undefined for bytes that aren't one whole msgpack value. */
+/** Undefined for bytes that aren't exactly one msgpack value. */
 function decodeFrame(bytes: Buffer): unknown {
   try {
     return packr.unpack(bytes);
   } catch {
-    // Whatever msgpackr says about hostile bytes, the answer is the same: the peer is closed.
+    // Whatever msgpackr reports of hostile bytes, the peer is closed.
     return undefined;
   }
 }

@@ -1,50 +1,27 @@
 /**
- * One conversation of the command line with the daemon: connect, ask, be answered, hang up. Every
- * wait has a deadline, and an error says what to do about it. The proxy's own link, which
+ * The command line's connection to the daemon: connect, request, receive the answer, close. Every
+ * wait has a deadline, and every error says what to do about it. The proxy's own connection, which
  * reconnects and holds leases, is not here.
  */
 import { randomUUID } from "node:crypto";
-import { isCount } from "../assert.js";
 import { frameBytesMaxFromDaemon } from "../bounds.js";
-import { type Failure, plainFailure } from "../error-code.js";
+import type { Failure } from "../error-code.js";
 import { version, wireVersion } from "../version.js";
 import { type AdminOp, isChange } from "./admin-op.js";
 import { createFrameReader, encodeFrame } from "./codec.js";
+import { connectError, DaemonError } from "./daemon-error.js";
 import { fromDaemonFromWire } from "./from-daemon.js";
-import { dial, type Peer } from "./ipc.js";
+import { dial } from "./ipc.js";
 import type { FromDaemon, ToDaemon } from "./message.js";
+import type { Peer } from "./socket-peer.js";
 import { toWire } from "./to-wire.js";
 
 /** How long the command line waits for a connection, and for each answer. */
-export const daemonDeadlineMs = 5_000;
+const daemonDeadlineMs = 5_000;
 
-/**
- * What kept a conversation from happening: nobody listens, the socket is closed to this user, the
- * daemon doesn't welcome us, it is silent past the deadline, it hung up, or it spoke nonsense.
- */
-export type DaemonTrouble =
-  | "absent"
-  | "denied"
-  | "unreachable"
-  | "refused"
-  | "silent"
-  | "lost"
-  | "broken";
+const thisBuild = `sluice ${version}, wire version ${wireVersion}`;
 
-/** The conversation failed; the message is for people and says what to do. */
-export class DaemonError extends Error {
-  override name = "DaemonError";
-  readonly trouble: DaemonTrouble;
-
-  constructor(trouble: DaemonTrouble, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.trouble = trouble;
-  }
-}
-
-/**
- * An answer of the daemon, or the failure it gave instead; both are what the HTTP API would say.
- */
+/** The daemon's answer or failure, both as the HTTP API would give them. */
 export type DaemonAnswer =
   | { readonly ok: true; readonly body: unknown }
   | { readonly ok: false; readonly failure: Failure };
@@ -54,13 +31,13 @@ export interface DaemonClient {
   readonly daemonVersion: string;
   /** Rejects with `DaemonError` when no answer came. */
   call(op: AdminOp, body: unknown): Promise<DaemonAnswer>;
-  /** Hangs up; calls still waiting are rejected. */
+  /** Closes the connection; calls without an answer are rejected. */
   close(): void;
 }
 
 /**
- * Connects and is welcomed; rejects with `DaemonError`. The deadline holds for this and for each
- * later call.
+ * Connects and waits for the welcome; rejects with `DaemonError`. The deadline holds for this and
+ * for each later call.
  */
 export async function connectDaemon(options: {
   readonly socketPath: string;
@@ -113,10 +90,10 @@ class Conversation implements DaemonClient {
       return;
     }
     if (reply.kind !== "failed") throw this.#broken(`a hello was answered by ${reply.kind}`);
-    const { message } = checkFailure(reply.failure);
+    const { message } = reply.failure;
     throw new DaemonError(
       "refused",
-      `the daemon on ${this.socketPath} refuses this command line (sluice ${version}, wire version ${wireVersion}): ${message}`,
+      `the daemon on ${this.socketPath} refuses this command line (${thisBuild}): ${message}`,
     );
   }
 
@@ -133,7 +110,7 @@ class Conversation implements DaemonClient {
       },
     );
     if (reply.kind === "answer") return { ok: true, body: reply.body };
-    if (reply.kind === "failed") return { ok: false, failure: checkFailure(reply.failure) };
+    if (reply.kind === "failed") return { ok: false, failure: reply.failure };
     throw this.#broken(`${op} was answered by ${reply.kind}`);
   }
 
@@ -169,7 +146,7 @@ class Conversation implements DaemonClient {
           this.#end(
             new DaemonError(
               "lost",
-              `the daemon on ${this.socketPath} hung up without an answer: see its log; this command line is sluice ${version}, wire version ${wireVersion}`,
+              `the daemon on ${this.socketPath} hung up without an answer: see its log; this command line is ${thisBuild}`,
             ),
           ),
       });
@@ -206,14 +183,14 @@ class Conversation implements DaemonClient {
       this.#end(this.#broken("it sent a message that isn't in the protocol"));
       return;
     }
-    // Events and settles are for proxies; a reply to nobody's question is dropped.
+    // Events and settles are for proxies; an answer with an unknown id is dropped.
     if (message.kind === "event" || message.kind === "settled") return;
     const waiting = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
     waiting?.resolve(message);
   }
 
-  /** The one way out: hangs up and tells everybody who waits why. */
+  /** The one way out: closes the connection and rejects what still waits. */
   #end(error: DaemonError): void {
     if (this.#ended !== null) return;
     this.#ended = error;
@@ -236,48 +213,4 @@ class Conversation implements DaemonClient {
       `what listens on ${this.socketPath} isn't a daemon of sluice ${version}: ${what}`,
     );
   }
-}
-
-function connectError(path: string, error: NodeJS.ErrnoException): DaemonError {
-  switch (error.code) {
-    case "ENOENT":
-    case "ECONNREFUSED":
-      return new DaemonError(
-        "absent",
-        `no daemon listens on ${path}: start it with \`sluice up\``,
-        error,
-      );
-    case "EACCES":
-    case "EPERM":
-      return new DaemonError(
-        "denied",
-        `permission denied on ${path}: run this as the daemon's user, or as a member of its group where group access is on`,
-        error,
-      );
-    default:
-      return new DaemonError("unreachable", `can't connect to ${path}: ${error.message}`, error);
-  }
-}
-
-/** A failure from the wire; fields that are missing or of another type are filled in. */
-function checkFailure(raw: unknown): Failure {
-  const fields = (typeof raw === "object" && raw !== null ? raw : {}) as Readonly<
-    Record<string, unknown>
-  >;
-  const message =
-    typeof fields["message"] === "string" ? fields["message"] : "the daemon gave no reason";
-  const status = isCount(fields["status"], 400) ? fields["status"] : 500;
-  const base = plainFailure(status, "internal_error", message);
-  const type = typeof fields["type"] === "string" ? (fields["type"] as Failure["type"]) : base.type;
-  return {
-    ...base,
-    type,
-    code: textOrNull(fields["code"]),
-    param: textOrNull(fields["param"]),
-    provider: textOrNull(fields["provider"]),
-  };
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
 }

@@ -1,10 +1,11 @@
 /**
- * What a settle tells of the one executed request that it ends, for the usage record: a flat array
- * on the wire, `[]` where there is nothing to record. Who called stands in the settle itself.
+ * What a settle reports of the executed request that it ends, for the usage record: a flat array on
+ * the wire, `[]` where there is nothing to record. The caller's path is in the settle itself.
  *
- * The grammar holds the fields to their kinds alone. Values that make no sense are a proxy's bug:
- * were they a breach of the grammar, the proxy would be closed, come back and send the same settle
- * again, for ever. So the daemon counts the settle and asks `flawOf` before it keeps the record.
+ * The grammar checks only the types of the fields. Invalid values are a proxy's bug: if they broke
+ * the grammar, the daemon would close the connection, and the proxy would reconnect and send the
+ * same settle again, for ever. So the daemon counts the settle, and keeps the record only if
+ * `flawOf` finds no invalid field.
  */
 import { isCount } from "../assert.js";
 import { requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../bounds.js";
@@ -15,9 +16,7 @@ export interface Execution {
   readonly requestId: string;
   /** The path of the endpoint, such as `/v1/chat/completions`. */
   readonly endpoint: string;
-  /**
-   * The instance whose answer, or failure, the client was told, whatever target the settle counts.
-   */
+  /** The instance whose answer or failure the client got, whatever target the settle counts. */
   readonly provider: string;
   /** The provider's type. */
   readonly providerType: string;
@@ -74,7 +73,7 @@ export function executionToWire(record: Execution | null): readonly unknown[] {
   ];
 }
 
-/** Undefined when it breaks the grammar. The values may still be nonsense: see `flawOf`. */
+/** Undefined when it breaks the grammar. Values may still be invalid: see `flawOf`. */
 export function executionFromWire(flat: unknown): Execution | null | undefined {
   if (!Array.isArray(flat)) return undefined;
   if (flat.length === 0) return null;
@@ -98,7 +97,7 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     latencyMs,
     firstByteMs,
     keyId,
-  ] = flat as unknown[];
+  ]: readonly unknown[] = flat;
   if (
     flat.length !== fields ||
     !isText(requestId) ||
@@ -150,7 +149,7 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
   };
 }
 
-/** The name of the first field whose value makes no sense, or null when the record can be kept. */
+/** The name of the first field with an invalid value, or null when the record can be kept. */
 export function flawOf(record: Execution): string | null {
   const { inputTokens, cachedInputTokens, cacheWriteInputTokens, totalCost, firstByteMs } = record;
   if (record.requestId === "" || record.requestId.length > requestIdCharsMax) return "requestId";

@@ -1,173 +1,186 @@
 /**
- * Frames from the daemon, checked. The daemon is trusted to mean well, not to be of the same
- * version; the grammar stands in `message.ts`.
+ * The check of frames from the daemon. The daemon is trusted to mean well, not to be of the same
+ * version; the grammar is in `message.ts`.
  */
-import { isCount } from "../assert.js";
+import { isCount, isObject } from "../assert.js";
 import { budgetScopes } from "../domain/budget.js";
 import { scopes } from "../domain/rule.js";
 import { errorTypes, type Failure } from "../error-code.js";
-import type { Dimension, FromDaemon, KeyOfCaller, SuccessHeaders } from "./message.js";
+import type {
+  Admitted,
+  Authorized,
+  DaemonEvent,
+  Dimension,
+  Exceeded,
+  FromDaemon,
+  KeyOfCaller,
+  Refused,
+  SuccessHeaders,
+  Welcome,
+} from "./message.js";
 
 const dimensions: readonly Dimension[] = ["requests", "tokens", "concurrent"];
 
 /** What a frame from the daemon holds, or null when it breaks the grammar. */
 export function fromDaemonFromWire(frame: unknown): FromDaemon | null {
   if (!Array.isArray(frame)) return null;
-  const id: unknown = frame[1];
+  const [kind, id, third]: readonly unknown[] = frame;
   if (!isCount(id)) return null;
-  switch (frame[0]) {
-    case "admitted": {
-      const [, , target, admittedAtMs, lsn, flat, rawKey] = frame as unknown[];
-      const key = keyFromWire(rawKey);
-      if (
-        !isCount(target) ||
-        !isCount(admittedAtMs) ||
-        !isCount(lsn) ||
-        !Array.isArray(flat) ||
-        key === undefined
-      )
-        return null;
-      return {
-        kind: "admitted",
-        id,
-        target,
-        admittedAtMs,
-        lsn,
-        headers: headersFromWire(flat),
-        key,
-      };
-    }
-    case "refused": {
-      const [, , rawScope, subject, periodSeconds, rawDimension, cap, waitSeconds, rawKey] =
-        frame as unknown[];
-      const scope = scopes.find((known) => known === rawScope);
-      const dimension = dimensions.find((known) => known === rawDimension);
-      const key = keyFromWire(rawKey);
-      if (
-        key === undefined ||
-        scope === undefined ||
-        dimension === undefined ||
-        typeof subject !== "string" ||
-        !isCount(periodSeconds) ||
-        !isCount(cap) ||
-        !isCount(waitSeconds, 1)
-      )
-        return null;
-      return {
-        kind: "refused",
-        id,
-        scope,
-        subject,
-        periodSeconds,
-        dimension,
-        cap,
-        waitSeconds,
-        key,
-      };
-    }
+  switch (kind) {
+    case "admitted":
+      return admittedFromWire(id, frame);
+    case "refused":
+      return refusedFromWire(id, frame);
+    case "exceeded":
+      return exceededFromWire(id, frame);
     case "denied":
       return { kind: "denied", id };
-    case "authorized": {
-      const [, , userPath, keyId] = frame as unknown[];
-      return typeof userPath === "string" && typeof keyId === "string"
-        ? { kind: "authorized", id, userPath, keyId }
-        : null;
-    }
-    case "exceeded": {
-      const [, , rawScope, subject, periodSeconds, spentUsd, amountUsd, waitSeconds, flat, rawKey] =
-        frame as unknown[];
-      const key = keyFromWire(rawKey);
-      const scope = budgetScopes.find((known) => known === rawScope);
-      if (
-        key === undefined ||
-        scope === undefined ||
-        typeof subject !== "string" ||
-        !isCount(periodSeconds, 1) ||
-        !isCount(waitSeconds, 1) ||
-        !Array.isArray(flat)
-      )
-        return null;
-      if (
-        typeof spentUsd !== "number" ||
-        typeof amountUsd !== "number" ||
-        !(spentUsd >= 0) ||
-        !(amountUsd > 0)
-      )
-        return null;
-      return {
-        kind: "exceeded",
-        id,
-        dimension: "budget",
-        scope,
-        subject,
-        periodSeconds,
-        spentUsd,
-        amountUsd,
-        waitSeconds,
-        headers: headersFromWire(flat),
-        key,
-      };
-    }
+    case "authorized":
+      return authorizedFromWire(id, frame);
     case "settled":
       return { kind: "settled", seq: id };
-    case "welcome": {
-      const [, , daemonVersion, settledSeq, limited, inertRules, inertBudgets, keysExist] =
-        frame as unknown[];
-      if (
-        typeof daemonVersion !== "string" ||
-        !isCount(settledSeq) ||
-        typeof limited !== "boolean" ||
-        !isCount(inertRules) ||
-        !isCount(inertBudgets) ||
-        typeof keysExist !== "boolean"
-      )
-        return null;
-      return {
-        kind: "welcome",
-        id,
-        daemonVersion,
-        settledSeq,
-        limited,
-        inertRules,
-        inertBudgets,
-        keysExist,
-      };
-    }
+    case "welcome":
+      return welcomeFromWire(id, frame);
     case "answer":
-      return { kind: "answer", id, body: (frame as unknown[])[2] };
+      return { kind: "answer", id, body: third };
     case "failed": {
-      const failure = failureFromWire((frame as unknown[])[2]);
+      const failure = failureFromWire(third);
       return failure === null ? null : { kind: "failed", id, failure };
     }
-    case "event": {
-      const [, , name, value] = frame as unknown[];
-      if (name === "keys_exist") return value === true ? { kind: "event", name, value } : null;
-      if (name === "limited")
-        return typeof value === "boolean" ? { kind: "event", name, value } : null;
-      if (name === "store_failing")
-        return value === null || typeof value === "string" ? { kind: "event", name, value } : null;
-      return (name === "inert_rules" || name === "inert_budgets") && isCount(value)
-        ? { kind: "event", name, value }
-        : null;
-    }
+    case "event":
+      return eventFromWire(frame);
     default:
       return null;
   }
 }
 
-/** Undefined for what isn't one. */
+function admittedFromWire(id: number, frame: readonly unknown[]): Admitted | null {
+  const [, , target, admittedAtMs, lsn, flat, rawKey] = frame;
+  const key = keyFromWire(rawKey);
+  if (
+    !isCount(target) ||
+    !isCount(admittedAtMs) ||
+    !isCount(lsn) ||
+    !Array.isArray(flat) ||
+    key === undefined
+  )
+    return null;
+  return { kind: "admitted", id, target, admittedAtMs, lsn, headers: headersFromWire(flat), key };
+}
+
+function refusedFromWire(id: number, frame: readonly unknown[]): Refused | null {
+  const [, , rawScope, subject, periodSeconds, rawDimension, cap, waitSeconds, rawKey] = frame;
+  const scope = scopes.find((known) => known === rawScope);
+  const dimension = dimensions.find((known) => known === rawDimension);
+  const key = keyFromWire(rawKey);
+  if (
+    key === undefined ||
+    scope === undefined ||
+    dimension === undefined ||
+    typeof subject !== "string" ||
+    !isCount(periodSeconds) ||
+    !isCount(cap) ||
+    !isCount(waitSeconds, 1)
+  )
+    return null;
+  return { kind: "refused", id, scope, subject, periodSeconds, dimension, cap, waitSeconds, key };
+}
+
+function exceededFromWire(id: number, frame: readonly unknown[]): Exceeded | null {
+  const [, , rawScope, subject, periodSeconds, spentUsd, amountUsd, waitSeconds, flat, rawKey] =
+    frame;
+  const key = keyFromWire(rawKey);
+  const scope = budgetScopes.find((known) => known === rawScope);
+  if (
+    key === undefined ||
+    scope === undefined ||
+    typeof subject !== "string" ||
+    !isCount(periodSeconds, 1) ||
+    !isCount(waitSeconds, 1) ||
+    !Array.isArray(flat)
+  )
+    return null;
+  if (
+    typeof spentUsd !== "number" ||
+    typeof amountUsd !== "number" ||
+    !(spentUsd >= 0) ||
+    !(amountUsd > 0)
+  )
+    return null;
+  return {
+    kind: "exceeded",
+    id,
+    dimension: "budget",
+    scope,
+    subject,
+    periodSeconds,
+    spentUsd,
+    amountUsd,
+    waitSeconds,
+    headers: headersFromWire(flat),
+    key,
+  };
+}
+
+function authorizedFromWire(id: number, frame: readonly unknown[]): Authorized | null {
+  const [, , userPath, keyId] = frame;
+  return typeof userPath === "string" && typeof keyId === "string"
+    ? { kind: "authorized", id, userPath, keyId }
+    : null;
+}
+
+function welcomeFromWire(id: number, frame: readonly unknown[]): Welcome | null {
+  const [, , daemonVersion, settledSeq, limited, inertRules, inertBudgets, keysExist] = frame;
+  if (
+    typeof daemonVersion !== "string" ||
+    !isCount(settledSeq) ||
+    typeof limited !== "boolean" ||
+    !isCount(inertRules) ||
+    !isCount(inertBudgets) ||
+    typeof keysExist !== "boolean"
+  )
+    return null;
+  return {
+    kind: "welcome",
+    id,
+    daemonVersion,
+    settledSeq,
+    limited,
+    inertRules,
+    inertBudgets,
+    keysExist,
+  };
+}
+
+function eventFromWire([, , name, value]: readonly unknown[]): DaemonEvent | null {
+  switch (name) {
+    case "limited":
+      return typeof value === "boolean" ? { kind: "event", name, value } : null;
+    case "inert_rules":
+    case "inert_budgets":
+      return isCount(value) ? { kind: "event", name, value } : null;
+    case "keys_exist":
+      return value === true ? { kind: "event", name, value } : null;
+    case "store_failing":
+      return value === null || typeof value === "string" ? { kind: "event", name, value } : null;
+    default:
+      return null;
+  }
+}
+
+/** Null for a caller without a managed key, undefined for what isn't a key. */
 function keyFromWire(flat: unknown): KeyOfCaller | null | undefined {
   if (!Array.isArray(flat)) return undefined;
   if (flat.length === 0) return null;
-  const [userPath, keyId] = flat as unknown[];
+  const [userPath, keyId]: readonly unknown[] = flat;
   return typeof userPath === "string" && typeof keyId === "string"
     ? { userPath, keyId }
     : undefined;
 }
 
 function failureFromWire(value: unknown): Failure | null {
-  if (typeof value !== "object" || value === null) return null;
-  const { status, type, message, code, param, provider } = value as Record<string, unknown>;
+  if (!isObject(value)) return null;
+  const { status, type, message, code, param, provider } = value;
   const known = errorTypes.find((name) => name === type);
   if (!isCount(status, 400) || status > 599 || known === undefined || typeof message !== "string")
     return null;
@@ -180,15 +193,10 @@ function isTextOrNull(value: unknown): value is string | null {
 }
 
 function headersFromWire(flat: readonly unknown[]): SuccessHeaders | null {
-  if (flat.length !== 6 || !flat.every((count) => isCount(count))) return null;
-  const [requestLimit, requestsLeft, requestReset, tokenLimit, tokensLeft, tokenReset] = flat as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  if (flat.length !== 6) return null;
+  const [requestLimit, requestsLeft, requestReset, tokenLimit, tokensLeft, tokenReset] = flat;
+  if (!isCount(requestLimit) || !isCount(requestsLeft) || !isCount(requestReset)) return null;
+  if (!isCount(tokenLimit) || !isCount(tokensLeft) || !isCount(tokenReset)) return null;
   return {
     requests:
       requestLimit > 0

@@ -1,32 +1,17 @@
 /**
  * The Unix socket between proxies and the daemon, both ends: the one file that imports node-ipc. It
- * carries bytes; frames are the codec's. It probes a socket's owner before it takes the place over,
- * gathers the frames of one turn of the event loop into one write, and closes a peer that doesn't
- * read.
+ * carries bytes; frames are the codec's. Who may listen at a path is in `claim-socket.ts`, how a
+ * connection writes and ends in `socket-peer.ts`.
  */
 import { randomUUID } from "node:crypto";
-import { chmodSync, mkdirSync, statSync, unlinkSync } from "node:fs";
-import net from "node:net";
-import { dirname } from "node:path";
+import { chmodSync, statSync } from "node:fs";
+import type net from "node:net";
 import { IPCModule } from "node-ipc";
-import {
-  lingerMs,
-  peerBacklogBytesMax,
-  peersMax,
-  reconnectMs,
-  socketPathBytesMax,
-} from "../bounds.js";
+import { peersMax, reconnectMs } from "../bounds.js";
+import { claimSocket, isStillOurs, SocketTakenError } from "./claim-socket.js";
+import { type Peer, SocketPeer } from "./socket-peer.js";
 
-/** One end of a connection. */
-export interface Peer {
-  /** Queues bytes; what is queued in one turn of the event loop leaves in one write. */
-  send(frame: Buffer): void;
-  /** Writes what is queued now, before the turn ends. */
-  flush(): void;
-  close(): void;
-}
-
-export interface PeerHandlers {
+interface PeerHandlers {
   onBytes(peer: Peer, bytes: Buffer): void;
   /** Exactly once for each peer that connected. */
   onClose(peer: Peer): void;
@@ -50,22 +35,14 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** Why the daemon can't have its socket. */
-export class SocketTakenError extends Error {
-  override name = "SocketTakenError";
-}
-
 /**
  * Listens at `path`. Rejects with `SocketTakenError` when a living daemon answers there; a stale
- * socket is taken over.
+ * socket is replaced.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const ipc = newIpc();
   const peers = new Map<net.Socket, SocketPeer>();
-  if (Buffer.byteLength(options.path) > socketPathBytesMax)
-    throw new Error(`the socket path ${options.path} is longer than ${socketPathBytesMax} bytes`);
-  makeDirectory(dirname(options.path), options.groupAccess ? 0o750 : 0o700);
-  await clearStaleSocket(options.path);
+  await claimSocket(options.path, options.groupAccess ? 0o750 : 0o700);
   ipc.serve(options.path, () => {});
   const server = ipc.server;
   server.on("connect", (socket: net.Socket) => {
@@ -87,27 +64,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const inode = statSync(options.path).ino;
   return {
     async close() {
-      // Closing removes whatever stands at the path: it is left to the process's end when that is
-      // another daemon's.
+      // Closing removes whatever is at the path: if that is another daemon's, the server is left to
+      // the end of the process.
       if (isStillOurs(options.path, inode)) server.server.close();
       else server.server.unref();
       await Promise.all([...peers.values()].map((peer) => peer.end()));
     },
   };
-}
-
-/**
- * A directory that is there already keeps its mode: it may be shared, and the socket's own mode
- * keeps others out.
- */
-function makeDirectory(path: string, mode: number): void {
-  const made = mkdirSync(path, { recursive: true, mode });
-  const own = process.getuid?.() ?? 0;
-  const owner = statSync(path).uid;
-  if (own !== 0 && owner !== own && owner !== 0)
-    throw new Error(`the socket's directory ${path} belongs to another user (uid ${owner})`);
-  // The mask of the process may have taken bits away.
-  if (made !== undefined) chmodSync(path, mode);
 }
 
 function startServer(server: IPCModule["server"], options: ListenOptions): Promise<void> {
@@ -124,8 +87,7 @@ function startServer(server: IPCModule["server"], options: ListenOptions): Promi
       chmodSync(options.path, socketMode);
       resolve();
     });
-    // The socket is made while `start` runs: the mask keeps everybody else out from the first
-    // instant.
+    // The socket is made while `start` runs: the mask keeps others out from the first instant.
     const mask = process.umask(0o777 & ~socketMode);
     try {
       server.start();
@@ -135,46 +97,10 @@ function startServer(server: IPCModule["server"], options: ListenOptions): Promi
   });
 }
 
-function isStillOurs(path: string, inode: number): boolean {
-  try {
-    return statSync(path).ino === inode;
-  } catch {
-    // Nothing is there: nothing can be removed by mistake.
-    return true;
-  }
-}
-
-/**
- * Removes a socket that nobody listens on; rejects when somebody does, or when the path is
- * something else.
- */
-async function clearStaleSocket(path: string): Promise<void> {
-  const state = await probe(path);
-  if (state === "live") throw new SocketTakenError(`another daemon listens on ${path}`);
-  if (state === "absent") return;
-  if (!statSync(path).isSocket()) throw new SocketTakenError(`${path} exists and is not a socket`);
-  unlinkSync(path);
-}
-
-function probe(path: string): Promise<"live" | "stale" | "absent"> {
-  return new Promise((resolve, reject) => {
-    const socket = net.connect({ path });
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve("live");
-    });
-    socket.once("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") resolve("absent");
-      else if (error.code === "ECONNREFUSED" || error.code === "ENOTSOCK") resolve("stale");
-      else reject(error);
-    });
-  });
-}
-
 export interface DialOptions extends PeerHandlers {
   readonly path: string;
   /**
-   * Try again every `reconnectMs` until closed; otherwise one attempt, and `onClose` tells of its
+   * Try again every `reconnectMs` until closed; otherwise one attempt, and `onClose` reports its
    * end.
    */
   readonly retry: boolean;
@@ -229,61 +155,4 @@ function newIpc(): IPCModule {
   ipc.config.unlink = false;
   ipc.config.maxConnections = peersMax;
   return ipc;
-}
-
-class SocketPeer implements Peer {
-  closed = false;
-  readonly #socket: net.Socket;
-  #queue: Buffer[] = [];
-  #scheduled = false;
-
-  constructor(socket: net.Socket) {
-    this.#socket = socket;
-  }
-
-  send(frame: Buffer): void {
-    if (this.closed) return;
-    this.#queue.push(frame);
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => this.flush());
-  }
-
-  flush(): void {
-    this.#scheduled = false;
-    if (this.#queue.length === 0) return;
-    const frames = this.#queue;
-    this.#queue = [];
-    if (this.closed || !this.#socket.writable) return;
-    // In raw mode node-ipc's own `emit` does the same after copying the bytes and making a message
-    // that it drops.
-    this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
-    if (this.#socket.writableLength > peerBacklogBytesMax) this.close();
-  }
-
-  /**
-   * Closes once the other end has read everything: a write of its own to a socket that is gone
-   * already would take the unread bytes with it.
-   */
-  end(): Promise<void> {
-    if (this.closed) return Promise.resolve();
-    this.flush();
-    this.closed = true;
-    return new Promise((resolve) => {
-      const deadline = setTimeout(() => this.#socket.destroy(), lingerMs);
-      this.#socket.once("close", () => {
-        clearTimeout(deadline);
-        resolve();
-      });
-      this.#socket.end();
-    });
-  }
-
-  close(): void {
-    if (this.closed) return;
-    this.flush();
-    // node-ipc tells of the socket's end through its own event, which is where the owner hears of
-    // it.
-    this.#socket.destroy();
-  }
 }

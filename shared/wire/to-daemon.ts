@@ -1,6 +1,6 @@
 /**
- * Frames towards the daemon, checked: whoever sends one that breaks the grammar (`message.ts`) is
- * closed.
+ * The check of frames towards the daemon. A peer that sends one that breaks the grammar, which is
+ * in `message.ts`, is closed.
  */
 import { isCount } from "../assert.js";
 import { candidatesMax, leasesPerHello, requestIdCharsMax, subjectBytesMax } from "../bounds.js";
@@ -19,10 +19,7 @@ import {
   type ToDaemon,
 } from "./message.js";
 
-/**
- * What a frame towards the daemon holds, or null when it breaks the grammar: the peer is then
- * closed.
- */
+/** What a frame towards the daemon holds, or null when it breaks the grammar. */
 export function toDaemonFromWire(frame: unknown): ToDaemon | null {
   if (!Array.isArray(frame)) return null;
   const id: unknown = frame[1];
@@ -201,12 +198,12 @@ function isRequestId(value: unknown): value is string {
   return typeof value === "string" && value.length > 0 && value.length <= requestIdCharsMax;
 }
 
-/** What may stand as a provider's name in a frame. */
+/** A provider's name in a frame. */
 export function isName(value: unknown): value is string {
   return isModelName(value) && value.length > 0;
 }
 
-/** What may stand as a model's: empty where a request names none. */
+/** A model's name in a frame: empty where a request names none. */
 export function isModelName(value: unknown): value is string {
   return typeof value === "string" && value.length <= subjectBytesMax;
 }

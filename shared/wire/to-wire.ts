@@ -1,4 +1,7 @@
-/** Messages as the arrays of the wire; the grammar and the way back stand in `message.ts`. */
+/**
+ * Messages as the arrays of the wire. Their grammar is in `message.ts`; `to-daemon.ts` and
+ * `from-daemon.ts` turn arrays into messages again.
+ */
 import { executionToWire } from "./execution.js";
 import type {
   FromDaemon,

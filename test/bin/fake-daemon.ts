@@ -25,8 +25,9 @@ import {
 } from "../../shared/domain/rule.js";
 import { failure, type invalid, plainFailure } from "../../shared/error-code.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
-import { listen, type Peer } from "../../shared/wire/ipc.js";
+import { listen } from "../../shared/wire/ipc.js";
 import type { Admin, FromDaemon, ToDaemon } from "../../shared/wire/message.js";
+import type { Peer } from "../../shared/wire/socket-peer.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 import { toWire } from "../../shared/wire/to-wire.js";
 

@@ -2,7 +2,7 @@ import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
 import { tokensPerResponseMax } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
-import { unlimitedLsn } from "../../../shared/wire/unlimited-lsn.js";
+import { unlimitedLsn } from "../../../shared/wire/message.js";
 import {
   ask,
   askFor,

@@ -1,4 +1,4 @@
-/** The limiter client with the real daemon's steps: frames, losses and late verdicts in any order. */
+/** The limiter client with the daemon's real steps: losses and late verdicts in any order. */
 import fc from "fast-check";
 import t from "tap";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";

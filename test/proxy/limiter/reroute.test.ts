@@ -1,6 +1,5 @@
 import t from "tap";
-import type { SuccessHeaders } from "../../../shared/wire/message.js";
-import { unlimitedLsn } from "../../../shared/wire/unlimited-lsn.js";
+import { type SuccessHeaders, unlimitedLsn } from "../../../shared/wire/message.js";
 import {
   admissionOf,
   ClientHarness,

@@ -3,7 +3,8 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { connectDaemon, DaemonError } from "../../../shared/wire/daemon-client.js";
+import { connectDaemon } from "../../../shared/wire/daemon-client.js";
+import { DaemonError } from "../../../shared/wire/daemon-error.js";
 import { type FakeDaemonOptions, type Owner, startFakeDaemon } from "../../bin/fake-daemon.js";
 
 const directoryOf = (t: Owner): string => {

@@ -18,15 +18,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { peerBacklogBytesMax } from "../../../shared/bounds.js";
+import { SocketTakenError } from "../../../shared/wire/claim-socket.js";
 import {
   type DialOptions,
   dial,
   type Listener,
   type ListenOptions,
   listen,
-  type Peer,
-  SocketTakenError,
 } from "../../../shared/wire/ipc.js";
+import type { Peer } from "../../../shared/wire/socket-peer.js";
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 

@@ -3,15 +3,15 @@
  * admission, the reroute or the settle that the daemon has handled. What becomes doubtful at a
  * crash is decided in `crash-toll.ts`, what windows make of it in `truth.ts`.
  */
-import type {
-  Admit,
-  Admitted,
-  Lease,
-  Reroute,
-  Settle,
-  Target,
+import {
+  type Admit,
+  type Admitted,
+  type Lease,
+  type Reroute,
+  type Settle,
+  type Target,
+  unlimitedLsn,
 } from "../../../shared/wire/message.js";
-import { unlimitedLsn } from "../../../shared/wire/unlimited-lsn.js";
 import { describeTarget } from "../describe-message.js";
 import type { World } from "../world.js";
 import {

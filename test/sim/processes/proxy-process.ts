@@ -12,9 +12,8 @@ import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js"
 import type { FailureMode } from "../../../shared/config/config.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
-import type { SettledPart, Target } from "../../../shared/wire/message.js";
+import { isUnnumbered, type SettledPart, type Target } from "../../../shared/wire/message.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
-import { isUnnumbered } from "../../../shared/wire/unlimited-lsn.js";
 import type { SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";
 import type { DaemonProcess } from "./daemon-process.js";

@@ -7,8 +7,9 @@ import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
-import { dial, type Peer } from "../../../shared/wire/ipc.js";
+import { dial } from "../../../shared/wire/ipc.js";
 import type { ToDaemon } from "../../../shared/wire/message.js";
+import type { Peer } from "../../../shared/wire/socket-peer.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
 
 export interface ExecutedRequest {

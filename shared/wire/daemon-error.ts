@@ -1,0 +1,41 @@
+/** What can go wrong between the command line and the daemon, with what to do about it. */
+
+/**
+ * Why there was no answer: no daemon listens, the socket is closed to this user, the operating
+ * system has another reason, the daemon doesn't welcome us, it doesn't answer in time, the
+ * connection was closed, or what arrived isn't the protocol.
+ */
+type DaemonTrouble = "absent" | "denied" | "unreachable" | "refused" | "silent" | "lost" | "broken";
+
+/** The message is for people and says what to do. */
+export class DaemonError extends Error {
+  override name = "DaemonError";
+  readonly trouble: DaemonTrouble;
+
+  constructor(trouble: DaemonTrouble, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.trouble = trouble;
+  }
+}
+
+/** A connection that the operating system refused. */
+export function connectError(path: string, error: NodeJS.ErrnoException): DaemonError {
+  switch (error.code) {
+    case "ENOENT":
+    case "ECONNREFUSED":
+      return new DaemonError(
+        "absent",
+        `no daemon listens on ${path}: start it with \`sluice up\``,
+        error,
+      );
+    case "EACCES":
+    case "EPERM":
+      return new DaemonError(
+        "denied",
+        `permission denied on ${path}: run this as the daemon's user, or as a member of its group where group access is on`,
+        error,
+      );
+    default:
+      return new DaemonError("unreachable", `can't connect to ${path}: ${error.message}`, error);
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The messages towards the daemon, as types. Their grammar is in `message.ts`, their check in
+ * `to-daemon.ts`.
+ */
+import type { Target } from "../domain/target-name.js";
+import type { AdminOp } from "./admin-op.js";
+import type { Execution } from "./execution.js";
+
+/** What a proxy holds of an admitted request: all that a restarted daemon needs to know. */
+export interface Lease {
+  readonly lease: number;
+  readonly userPath: string;
+  readonly admittedAtMs: number;
+  readonly lsn: number;
+  /**
+   * Where it is being tried; null between a failed target and the next one, and for a submission.
+   */
+  readonly target: Target | null;
+  /** When the target's rules counted it, and under which number; 0 when they didn't. */
+  readonly targetAtMs: number;
+  readonly targetLsn: number;
+  /** It holds no slot, and counts in no target's rules. */
+  readonly submission: boolean;
+}
+
+/**
+ * The log sequence number, in a lease or a settle, of a request that needed no verdict because its
+ * proxy knew of no rule and no budget. Numbers that the daemon assigns are larger.
+ */
+export const unlimitedLsn = 2;
+
+/** Whether an admission, or an attempt, has no verdict and so no number of the daemon's. */
+export function isUnnumbered(lsn: number): boolean {
+  return lsn === 0 || lsn === unlimitedLsn;
+}
+
+export type Role = "proxy" | "cli";
+
+export interface Hello {
+  readonly kind: "hello";
+  readonly id: number;
+  readonly wireVersion: number;
+  readonly role: Role;
+  readonly proxyId: string;
+  readonly leases: readonly Lease[];
+  readonly more: boolean;
+}
+
+/**
+ * Who a request claims to be from. `authenticated`: the proxy has checked the caller, who is on
+ * `userPath`. `none`: the caller has no credentials, which is allowed as long as no key exists.
+ * Else the SHA-256 of a managed key; `userPath` then counts only if the key is bound to none.
+ */
+export interface Claimed {
+  readonly userPath: string;
+  readonly credential: string;
+}
+
+export interface Admit extends Claimed {
+  readonly kind: "admit";
+  readonly id: number;
+  readonly targets: readonly Target[];
+  /** Only the user path's rules and the budgets apply; `targets` is where it goes. */
+  readonly submission: boolean;
+}
+
+/** Answered with `authorized` or `denied`; nothing is counted. */
+export interface Authorize {
+  readonly kind: "authorize";
+  readonly id: number;
+  /** As in `Claimed`. */
+  readonly credential: string;
+}
+
+/** The target of a lease has failed: the first of `targets` with room takes over. */
+export interface Reroute {
+  readonly kind: "reroute";
+  readonly id: number;
+  readonly lease: number;
+  readonly targets: readonly Target[];
+}
+
+/**
+ * What a settle ends. `request`: all of it. `attempt`: at one target, which has failed, while the
+ * request tries another. `withdrawn`: an admission whose request was rejected before it came.
+ * `cached`: an answer from a proxy's cache, which counts nowhere but is recorded.
+ */
+export const settledParts = ["request", "attempt", "withdrawn", "cached"] as const;
+export type SettledPart = (typeof settledParts)[number];
+
+/**
+ * Everything it takes to charge a request, even for a daemon that has forgotten the lease. Times
+ * are relative, so that the two clocks needn't agree.
+ */
+export interface Settle extends Omit<Lease, "submission"> {
+  readonly kind: "settle";
+  readonly seq: number;
+  readonly part: SettledPart;
+  readonly startedAgoMs: number;
+  readonly endedAgoMs: number;
+  readonly tokens: number;
+  readonly estimated: boolean;
+  /**
+   * What was executed, for the usage record; null: nothing was, or usage is off. Its values may
+   * make no sense: see `flawOf`.
+   */
+  readonly record: Execution | null;
+}
+
+/**
+ * Sent after a `refused`, so that the daemon can explain the refusal by its request id. It has no
+ * answer.
+ */
+export interface RefusalNote {
+  readonly kind: "refusal";
+  /** Of the `admit` that was refused. */
+  readonly id: number;
+  readonly requestId: string;
+  /** As the caller named it; empty when it named none. */
+  readonly model: string;
+}
+
+export interface Admin {
+  readonly kind: "admin";
+  readonly id: number;
+  readonly op: AdminOp;
+  readonly body: unknown;
+}
+
+export type ToDaemon = Hello | Admit | Authorize | Reroute | Settle | RefusalNote | Admin;
