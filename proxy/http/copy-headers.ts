@@ -1,6 +1,6 @@
 /**
- * Which headers of a request go on to the provider, and which of the provider's answer go back to
- * the client. Names and values are copied as they were written.
+ * Which headers of a request are sent to the provider, and which of the provider's answer to the
+ * client. Names and values are copied as they were written.
  *
  * Not here: the headers that Sluice adds itself (host, lengths, the provider's credential, the
  * request id, the limits).
@@ -21,14 +21,14 @@ const hopByHop = [
 ] as const;
 
 /**
- * What every provider is asked for: answers are read on their way, and whoever isn't asked may
- * compress as it likes.
+ * Sent to every provider: Sluice reads answers on their way, and a provider that isn't asked may
+ * compress them.
  */
 export const acceptIdentity = ["accept-encoding", "identity"] as const;
 
 const droppedFromRequests = createNameTable(
-  // `accept-encoding` is ours to say; the credentials, and whose account they speak of, are
-  // Sluice's, not the provider's.
+  // Sluice sends an `accept-encoding` of its own; the caller's credentials, and the account they
+  // name, are for Sluice, not for the provider.
   [
     ...hopByHop,
     "host",
@@ -48,8 +48,8 @@ const droppedFromRequests = createNameTable(
   ["proxy-", "x-forwarded-", "x-sluice-"],
 );
 
-// The caller sets its own length, id, date, limits and target; the rest speaks of the provider's
-// own site, and of the operator's account there.
+// Sluice sends its own length, id, date, limits and target; the rest is about the provider's own
+// site, and the operator's account there.
 const notForClients = [
   ...hopByHop,
   "content-length",
@@ -65,7 +65,7 @@ const notForClients = [
   "anthropic-organization-id",
 ] as const;
 
-// Of the request ids Anthropic's name is the caller's to set too, where its dialect is spoken.
+// Sluice sets Anthropic's name of the request id too, for clients of its dialect.
 const droppedFromResponses = createNameTable(
   [...notForClients, "request-id"],
   ["proxy-", "x-ratelimit-", "anthropic-ratelimit-", "x-sluice-"],
@@ -98,17 +98,17 @@ export function forwardRequestHeaders(
   return named === null ? kept : without(kept, named);
 }
 
-/** Those that speak of the dialect of the client's SDK mean nothing in another one. */
+/** Without the headers of the client's dialect, which mean nothing in another one. */
 export function withoutDialect(headers: readonly string[]): string[] {
   return pairsWhose(headers, (name) => !/^(?:anthropic|openai)-/i.test(name));
 }
 
 /**
- * Says of a body that was read as JSON that it is: curl calls everything a form. `said` is the
- * client's word.
+ * Gives a body that was read as JSON its content type: curl declares everything a form. `declared`
+ * is the client's content type.
  */
-export function setJsonContentType(headers: string[], said: string | undefined): void {
-  if (said?.includes("json") === true) return;
+export function setJsonContentType(headers: string[], declared: string | undefined): void {
+  if (declared?.includes("json") === true) return;
   for (let i = headers.length - 2; i >= 0; i -= 2)
     if (headers[i]!.toLowerCase() === "content-type") headers.splice(i, 2);
   headers.push("content-type", "application/json");
@@ -123,8 +123,8 @@ export function forwardResponseHeaders(rawHeaders: readonly (Buffer | string)[])
 }
 
 /**
- * The same for what passes as it is (CONTRACT section 4): the provider's own limits, or `limits`,
- * ours, where it tells none.
+ * The same for passthrough (docs/passthrough.md): with the provider's own limits or, where it
+ * reports none, with ours, `limits`.
  */
 export function passResponseHeaders(
   rawHeaders: readonly (Buffer | string)[],
@@ -149,22 +149,17 @@ function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: NameTable)
   return named === null ? kept : without(kept, named);
 }
 
-/**
- * What a provider says of when to ask again, and whether: the official SDKs go by it. Of a flat
- * list.
- */
+/** Whether and when to retry, as the provider wants it: the official SDKs follow these headers. */
 export function retryHeaders(flat: readonly string[]): string[] {
   return pairsWhose(flat, (name) => /^(?:retry-after(?:-ms)?|x-should-retry)$/i.test(name));
 }
 
-/**
- * Without what is said of an encoding that has been undone; neither does the length stand any more.
- */
+/** Without the headers of an encoding that has been decoded, and the length, which has changed. */
 export function withoutCoding(rawHeaders: readonly (Buffer | string)[]): (Buffer | string)[] {
   return pairsWhose(rawHeaders, (name) => !/^content-(?:encoding|length)$/i.test(name));
 }
 
-/** With this content type instead of another one. */
+/** With this content type in place of any other. */
 export function withContentType(
   rawHeaders: readonly (Buffer | string)[],
   contentType: string,
@@ -176,9 +171,7 @@ export function withContentType(
   ];
 }
 
-/**
- * The first value of a header in a flat list, by its lower-case name; empty when it isn't there.
- */
+/** The first value of a header in a flat list, by its lower-case name; empty without one. */
 export function headerOf(flat: readonly (Buffer | string)[], name: string): string {
   for (let i = 0; i < flat.length; i += 2)
     if (asText(flat[i]!).toLowerCase() === name) return asText(flat[i + 1]!);

@@ -9,12 +9,12 @@ export type BodyResult =
   | { readonly ok: true; readonly bytes: Buffer }
   | { readonly ok: false; readonly reason: "too_large" | "gone" };
 
-/** The client's side of a WebSocket, for who makes a tunnel of it. */
+/** The client's side of a WebSocket, for a tunnel. */
 export interface ClientSocket {
   readonly socket: Duplex;
   /**
-   * From here on the socket is the tunnel's, with all that has come on it, and the exchange answers
-   * nothing.
+   * From here on the socket belongs to the tunnel, with all bytes that have arrived on it, and the
+   * exchange must not answer.
    */
   takeOver(): void;
 }
@@ -34,22 +34,22 @@ export interface Exchange extends RequestHeaders {
   readonly path: string;
   /** Without its question mark; empty when there is none. */
   readonly query: string;
-  /** Names and values in turn, as they came. */
+  /** Names and values in turn, as they were received. */
   readonly rawHeaders: readonly string[];
-  /** Reads the whole body once, up to `bytesMax`. */
+  /** Reads the body to its end, once, up to `bytesMax`. */
   readBody(bytesMax: number): Promise<BodyResult>;
   /**
-   * Reads the body once, as it comes. Throws `UploadTooLarge` beyond `bytesMax`, `UploadGone` when
-   * the client leaves.
+   * Reads the body once, in pieces as they arrive. Throws `UploadTooLarge` beyond `bytesMax`,
+   * `UploadGone` when the client leaves.
    */
   readPieces(bytesMax: number): AsyncIterable<Buffer>;
-  /** Set for the handshake of a WebSocket: it asks for a tunnel, and any answer is a refusal. */
+  /** Set for the handshake of a WebSocket: it wants a tunnel, and any answer is a refusal. */
   readonly webSocket: ClientSocket | null;
   /** Whether the client left before the response was complete. */
   readonly gone: boolean;
   /**
-   * Runs once if the client leaves before the response is complete; asked for again, the later one
-   * alone runs.
+   * `run` is called once if the client leaves before the response is complete. A later call
+   * replaces it.
    */
   onGone(run: () => void): void;
   /** Whether a response has begun. */
@@ -62,8 +62,8 @@ export interface Exchange extends RequestHeaders {
   /** Ends a response that has begun. */
   end(): void;
   /**
-   * The whole response at once. A text leaves in one write with its head; in `latin1` each
-   * character is one byte as it came.
+   * The complete response. It is sent in one write with its head; in `latin1` each character is one
+   * byte as it was received.
    */
   reply(
     status: number,

@@ -1,6 +1,6 @@
 /**
  * Node's HTTP server: bounds on sockets, headers and time, and how it stops. It decides nothing
- * about a request, and what a request is stands in `node-exchange.ts`.
+ * about a request; `node-exchange.ts` makes an exchange of it.
  */
 import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -18,27 +18,27 @@ import { isHandshake } from "./web-socket-handshake.js";
 interface ListenerOptions {
   /** An address, or a listening socket that a supervisor hands over. */
   readonly listen: { readonly host: string; readonly port: number } | { readonly fd: number };
-  /** How long a client may leave a response unread before its connection is cut. */
+  /** A client that reads nothing of its response for this long is cut off. */
   readonly stalledClientMs: number;
-  /** How long a client may take for what it sends; the defaults are below. */
-  readonly timeoutTicks?: ListenerTimeouts;
+  /** How long a client may take to send its request; the defaults are below. */
+  readonly timeouts?: ListenerTimeouts;
   /** Handles one request; must never reject. */
   readonly handle: (exchange: Exchange) => void;
 }
 
 export interface HttpListener {
-  /** Where it listens, with the port that was really bound. */
+  /** Where it listens, with the port that was bound. */
   readonly url: string;
   /**
-   * Stops accepting, lets requests end for `graceMs`, then cuts them. Resolved when each of them
-   * knows.
+   * Stops accepting, lets requests end for `graceMs`, then cuts them. Resolves when each of them
+   * has been notified.
    */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * A request's header must be whole by then, its body too: slow senders don't hold sockets.
- * `everyMs`: how often that is looked at.
+ * A request's header and body must be complete by then, so that slow clients don't hold sockets.
+ * `everyMs`: how often that is checked.
  */
 interface ListenerTimeouts {
   readonly headersMs: number;
@@ -60,12 +60,12 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
   const context = { idOf: createRequestIds(), stalledClientMs: options.stalledClientMs, throttled };
   const sockets = new Set<Socket>();
-  const { headersMs, requestMs, everyMs } = options.timeoutTicks ?? defaultTimeouts;
+  const { headersMs, requestMs, everyMs } = options.timeouts ?? defaultTimeouts;
   const exchangeOf = (request: IncomingMessage, response: ServerResponse): NodeExchange => {
     if (closing) response.setHeader("connection", "close");
     return new NodeExchange(request, response, context);
   };
-  // Node itself would answer a request without Host with nothing but a 400.
+  // Node itself would answer a request without Host with a bare 400.
   const server = createServer(
     {
       IncomingMessage: ServedRequest,
@@ -123,24 +123,23 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
 }
 
 /**
- * A server that listens to upgrades is handed all of them, with what else the connection brings,
- * even those that it may ignore: the Java client asks each server for h2c first. Node looks at this
- * property.
+ * Node hands a server that listens to upgrades all of them, with the bare socket, even those that
+ * it may ignore: the Java client asks each server for h2c first. Node decides by this property.
  */
 class ServedRequest extends IncomingMessage {
-  declare asksUpgrade: boolean | null;
+  declare wantsUpgrade: boolean | null;
 
   get upgrade(): boolean | null {
-    if (this.asksUpgrade !== true || this.method === "CONNECT") return this.asksUpgrade;
+    if (this.wantsUpgrade !== true || this.method === "CONNECT") return this.wantsUpgrade;
     return isHandshake(this.method, this.url, (name) => this.headers[name] as string | undefined);
   }
 
-  set upgrade(asks: boolean | null) {
-    this.asksUpgrade = asks;
+  set upgrade(wants: boolean | null) {
+    this.wantsUpgrade = wants;
   }
 }
 
-/** RFC 9112 section 3.2: HTTP/1.0 alone may do without. */
+/** RFC 9112 section 3.2: only HTTP/1.0 may omit it. */
 function isWithoutHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion === "1.1";
 }
@@ -156,13 +155,13 @@ function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: numb
   return new Promise((resolve) => {
     const cut = setTimeout(() => {
       server.closeAllConnections();
-      // Those of WebSockets are no HTTP connections any more.
+      // The sockets of WebSockets are no HTTP connections any more.
       for (const socket of sockets) socket.destroy();
     }, graceMs);
     const idle = setInterval(() => {
       server.closeIdleConnections();
-      // One that never said anything isn't idle to Node but on the way to its first request:
-      // clients open them ahead.
+      // Node doesn't count a connection without a first request as idle; clients open such ones
+      // ahead.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     }, 100);
     server.close(() => {

@@ -7,12 +7,12 @@ import type { Socket } from "node:net";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
 import { UploadGone, UploadTooLarge } from "./upload.js";
 
-/** What is read of a body that is refused. */
+/** How much of a refused body is still read. */
 const discardedBytesMax = 64 * 1024 * 1024;
 const discardMs = 500;
 /**
- * What may wait for a client that has its whole response: the operating system takes as much off
- * our hands. A timer for every small reply would cost more than it saves.
+ * How much of a complete response may be unsent without a timer: the operating system buffers about
+ * as much, and a timer for every small reply would cost more than it saves.
  */
 const unreadBytesMax = 64 * 1024;
 
@@ -20,7 +20,7 @@ const unreadBytesMax = 64 * 1024;
 export interface ExchangeContext {
   readonly idOf: (given: unknown) => string;
   readonly stalledClientMs: number;
-  /** Runs what a client leaves behind, when it has left, with thousands of others perhaps. */
+  /** Runs what is to do after a client has left, perhaps together with thousands of others. */
   readonly throttled: (run: () => void) => void;
 }
 
@@ -39,7 +39,7 @@ export class NodeExchange implements Exchange {
   #onGone: () => void = () => {};
   #stalled: NodeJS.Timeout | null = null;
   #drain: (() => void) | null = null;
-  /** The body is read in pieces, and not yet to its end. */
+  /** Whether the body is being read in pieces, and not yet to its end. */
   #unread = false;
 
   constructor(
@@ -119,9 +119,9 @@ export class NodeExchange implements Exchange {
   }
 
   /**
-   * The connection ends with the answer, but not before a client that writes all before it reads
-   * had its chance: a reset would take the answer with it. What comes meanwhile is thrown away, not
-   * without end.
+   * The connection ends with the answer, but a client that sends everything before it reads gets a
+   * chance to finish: a reset would destroy the answer. What it sends meanwhile is discarded, up to
+   * a bound.
    */
   #tooLarge(): Promise<BodyResult> {
     this.#response.setHeader("connection", "close");
@@ -143,7 +143,7 @@ export class NodeExchange implements Exchange {
         discarded += chunk.length;
         if (discarded > discardedBytesMax) done();
       });
-      // Whoever read it in pieces has stopped in the middle, and would hold it there.
+      // The iterator that read it in pieces has stopped in the middle, and would keep it paused.
       request.removeAllListeners("readable");
       request.resume();
     });
@@ -154,8 +154,8 @@ export class NodeExchange implements Exchange {
   }
 
   /**
-   * A response that waits behind another on its connection has no socket yet and hears of nothing:
-   * then the socket itself is asked.
+   * A response that waits behind another on its connection has no socket yet and emits no "close":
+   * then the socket itself is watched.
    */
   onGone(run: () => void): void {
     this.#onGone = run;
@@ -171,14 +171,14 @@ export class NodeExchange implements Exchange {
     else this.#response.on("close", onClose);
   }
 
-  /** The response is whole: what becomes of the socket is no longer this request's affair. */
+  /** The response is complete: what happens to the socket no longer concerns this request. */
   #leaveSocket(): void {
     if (this.#onClose !== null) this.#socket.off("close", this.#onClose);
     this.#onClose = null;
     if (this.#stalled !== null) clearTimeout(this.#stalled);
     this.#stalled = null;
     if (this.#response.writableLength <= unreadBytesMax || this.#response.socket === null) return;
-    // What is left lies in our memory until the client reads it.
+    // The rest is in our memory until the client reads it.
     const timer = setTimeout(() => this.#socket.destroy(), this.#context.stalledClientMs);
     const forget = (): void => clearTimeout(timer);
     this.#response.once("close", forget);
@@ -189,19 +189,19 @@ export class NodeExchange implements Exchange {
   }
 
   begin(status: number, headers: readonly string[]): void {
-    // A write to a socket that the client has closed; "close" says all there is to say of it.
+    // A write to a socket that the client has closed: "close" is handled, and is enough.
     this.#response.on("error", () => {});
     if (this.#unread) this.#response.setHeader("connection", "close");
     this.#response.writeHead(status, headers as string[]);
-    // A stream's head must not wait for its first byte; when that came in the same turn, they leave
-    // together.
+    // A stream's head must not wait for its first byte; if that arrives in the same turn, they are
+    // sent together.
     setImmediate(() => {
       if (!this.#response.destroyed) this.#response.flushHeaders();
     });
   }
 
   write(chunk: Buffer): boolean {
-    // A client that has left is told of in a moment.
+    // If the client has left, "close" follows in a moment.
     if (this.gone || this.#response.write(chunk)) return true;
     this.#stalled ??= setTimeout(() => this.cut(), this.#context.stalledClientMs);
     return false;

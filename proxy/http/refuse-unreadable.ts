@@ -6,10 +6,7 @@ import type { Duplex } from "node:stream";
 /** Header bytes of a request: Node's own default, stated. */
 export const headerBytesMax = 16 * 1024;
 
-/**
- * Where Node keeps the response that is on its way; its own answer to unreadable bytes looks there
- * too.
- */
+/** Where Node keeps the response that is being sent; its own handler of such errors looks there. */
 type Answering = Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
 
 /** For the server's "clientError": answers in the shape of all errors, and ends the connection. */
@@ -22,7 +19,7 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): 
 
 /** For the server's "connect", which hands over the bare socket. */
 export function refuseConnect(socket: Socket): void {
-  // What becomes of it now is nobody's concern.
+  // It is about to be closed: its errors don't matter.
   socket.on("error", () => {});
   refuse(socket, [
     501,
@@ -34,7 +31,7 @@ export function refuseConnect(socket: Socket): void {
 type Refusal = readonly [status: number, reason: string, message: string];
 
 function refuse(socket: Socket, [status, reason, message]: Refusal): void {
-  // Within a response that has begun, an answer would be taken for a part of it.
+  // In the middle of a response, an answer would be read as a part of it.
   if (!socket.writable || (socket as Answering)._httpMessage?.headersSent === true)
     return void socket.destroy();
   const body = JSON.stringify({

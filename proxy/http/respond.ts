@@ -1,6 +1,6 @@
 /**
- * Failures, verdicts and successes as HTTP responses (CONTRACT sections 1 and 4): the one place
- * where an error gets its shape and a limit its headers.
+ * Failures, verdicts and successes as HTTP responses (docs/http-api.md, "Errors" and "The headers
+ * of a limit"): the one place where an error gets its shape and a limit its headers.
  */
 
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
@@ -28,14 +28,14 @@ export function replyJson(
   );
 }
 
-/** The id under the name that every client knows, and under the one that Anthropic's SDKs read. */
+/** The id under the usual name, and under the one that Anthropic's SDKs read. */
 export function requestIdHeaders(exchange: Exchange): readonly string[] {
   return speaksMessages(exchange)
     ? ["x-request-id", exchange.id, "request-id", exchange.id]
     : ["x-request-id", exchange.id];
 }
 
-/** 204: it is done, and there is nothing to say. */
+/** 204: done, with nothing to report. */
 export function replyNothing(exchange: Exchange): void {
   exchange.reply(204, ["x-request-id", exchange.id], "", "latin1");
 }
@@ -68,8 +68,8 @@ function envelopeFor(exchange: Exchange, what: Failure): object {
 }
 
 /**
- * Whether a client speaks Anthropic's dialect: by what it asks for, or, of models, which both
- * dialects have, by the version of the API that it names.
+ * Whether a client speaks Anthropic's dialect: by the path or, at /v1/models, which both dialects
+ * have, by the header with the version of Anthropic's API.
  */
 export function speaksMessages(exchange: Exchange): boolean {
   const { path } = exchange;
@@ -79,8 +79,8 @@ export function speaksMessages(exchange: Exchange): boolean {
 }
 
 /**
- * Anthropic's names: a few statuses have one of their own, and what else is a provider's fault or
- * ours is its `api_error`.
+ * Anthropic's error types: a few statuses have one of their own; any other error of a provider or
+ * of Sluice is an `api_error`.
  */
 function messagesErrorType({ type, status }: Failure): string {
   return (
@@ -101,9 +101,7 @@ function envelope({ type, message, code, param, provider }: Failure): object {
   return { error: { type, message, code, param, ...(provider === null ? {} : { provider }) } };
 }
 
-/**
- * What the daemon refused, and the headers of the rules that admitted it where a budget did not.
- */
+/** The daemon's refusal, and the headers of the rules if it was a budget that refused. */
 type RefusalAnswer =
   | { readonly kind: "refused"; readonly breach: Breach }
   | {
@@ -113,9 +111,9 @@ type RefusalAnswer =
     };
 
 /**
- * The 429 of a rule or a budget, with an honest wait (CONTRACT sections 4 and 5). The contract
- * fixes its body, so the request id, by which the refusal can be explained, stands in the header
- * alone unless the operator wants it in both.
+ * The 429 of a rule or a budget, with the time to wait (docs/http-api.md, "429: a limit is
+ * reached"). The request id, by which the refusal can be explained, is in the header; in the body
+ * only if the operator wants it there too.
  */
 export function replyRefused(
   exchange: Exchange,
@@ -141,7 +139,7 @@ export function replyRefused(
   );
 }
 
-/** The official SDKs drop waits over a minute and would retry at once: they are told not to. */
+/** The official SDKs ignore waits over a minute and retry at once, unless a header forbids it. */
 const retryableSecondsMax = 60;
 
 export function refusalHeaders(breach: Breach): string[] {
@@ -166,13 +164,13 @@ function waitHeaders(waitSeconds: number): string[] {
   return headers;
 }
 
-/** `provider/model` as a header's value: what isn't plain ASCII is written in percent form. */
+/** `provider/model` as a header's value: other characters than plain ASCII are percent-encoded. */
 export function targetHeader(target: Target): string {
   const text = targetName(target);
-  return /^[\x21-\x7e]*$/.test(text) ? text : text.replace(/[^\x21-\x7e]+/g, percentForm);
+  return /^[\x21-\x7e]*$/.test(text) ? text : text.replace(/[^\x21-\x7e]+/g, percentEncoded);
 }
 
-function percentForm(piece: string): string {
+function percentEncoded(piece: string): string {
   return Buffer.from(piece).toString("hex").toUpperCase().replace(/../g, "%$&");
 }
 

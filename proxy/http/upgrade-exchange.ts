@@ -1,5 +1,5 @@
 /**
- * The handshake of a WebSocket as an exchange: an answer is a refusal and ends the connection; a
+ * The handshake of a WebSocket as an exchange: any answer is a refusal and ends the connection; a
  * tunnel takes the socket over.
  */
 import { type IncomingMessage, ServerResponse } from "node:http";
@@ -10,8 +10,8 @@ import type { ClientSocket } from "./exchange.js";
 import { type ExchangeContext, NodeExchange } from "./node-exchange.js";
 
 /**
- * `head`: what has come behind the request. From here on an error of the socket is nobody's but its
- * tunnel's.
+ * `head`: the bytes that have arrived after the request. Errors of the socket are ignored here: its
+ * tunnel handles them.
  */
 export function createUpgradeExchange(
   request: IncomingMessage,
@@ -31,8 +31,8 @@ export function createUpgradeExchange(
 }
 
 /**
- * A socket whose tunnel isn't open yet. It is read all the same: otherwise nobody would hear that
- * the client has left.
+ * A socket whose tunnel isn't open yet. It is read all the same: otherwise it wouldn't be noticed
+ * that the client has left.
  */
 class WaitingSocket implements ClientSocket {
   readonly socket: Socket;
@@ -60,7 +60,7 @@ class WaitingSocket implements ClientSocket {
     this.socket.off("data", this.#onData);
     this.socket.off("end", this.#onEnd);
     this.#response.detachSocket(this.socket);
-    // Paused, so that nothing flows before somebody listens; who pipes it resumes it.
+    // Paused, so that nothing flows before the tunnel listens; piping it resumes it.
     this.socket.pause();
     if (this.#early.length > 0) this.socket.unshift(this.#early.take());
   }

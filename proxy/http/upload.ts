@@ -1,32 +1,30 @@
-/**
- * A request body that is read while it comes, and the place on disk where it waits when it must.
- */
+/** What can go wrong with a request body that is read in pieces, and its place on disk. */
 
-/** The body is larger than is taken; thrown while it is read. */
+/** The body is larger than allowed; thrown while it is read. */
 export class UploadTooLarge extends Error {
   override name = "UploadTooLarge";
   readonly code = "UPLOAD_TOO_LARGE";
 }
 
-/** The body holds what isn't taken, as it turned out on its way; thrown while it is read. */
+/** The body turned out to be invalid while it was passed on; thrown while it is read. */
 export class UploadRefused extends Error {
   override name = "UploadRefused";
   readonly code = "UPLOAD_REFUSED";
 }
 
-/** The client left before its body was whole; thrown while it is read. */
+/** The client left before its body was complete; thrown while it is read. */
 export class UploadGone extends Error {
   override name = "UploadGone";
 }
 
-/** The disk doesn't take what has to wait, or doesn't give it back. */
+/** Writing to the disk, or reading from it, has failed. */
 export class SpoolFailed extends Error {
   override name = "SpoolFailed";
 }
 
 /**
- * Bytes that don't fit into memory. What was written can be read as often as needed, once writing
- * is over. Throws `SpoolFailed`.
+ * Bytes that don't fit into memory. They can be read as often as needed, once all are written.
+ * Throws `SpoolFailed`.
  */
 export interface Spool {
   write(chunk: Buffer): Promise<void>;

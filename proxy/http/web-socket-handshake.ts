@@ -1,9 +1,9 @@
 /**
- * The handshake of a WebSocket (RFC 6455 section 4) on its way through: which requests are one, the
- * credential that browsers put among the subprotocols, and the headers of both directions.
+ * The handshake of a WebSocket (RFC 6455 section 4): which requests are one, the credential that
+ * browsers put among the subprotocols, and the headers of both directions.
  *
- * Extensions are taken out, so that frames can be read on their way: nobody who asked for
- * compression is owed it.
+ * Extensions are taken out, so that frames can be read on their way: a server may always decline
+ * compression.
  */
 import { forwardRequestHeaders, headerOf, isGiven } from "./copy-headers.js";
 import type { RequestHeaders } from "./exchange.js";
@@ -11,8 +11,8 @@ import type { RequestHeaders } from "./exchange.js";
 type Header = (name: string) => string | undefined;
 
 /**
- * Whether a request, with its query or without, opens a WebSocket at one of the places that have
- * them. Any other upgrade is ignored, as HTTP allows, and the request answered as it stands.
+ * Whether a request, with its query or without, opens a WebSocket at one of the paths that have
+ * them. Any other upgrade is ignored, as HTTP allows, and the request answered like any other.
  */
 export function isHandshake(
   method: string | undefined,
@@ -20,15 +20,15 @@ export function isHandshake(
   header: Header,
 ): boolean {
   if (method !== "GET" || header("upgrade")?.trim().toLowerCase() !== "websocket") return false;
-  // With a body, nobody could tell where the frames begin.
+  // With a body it would be unclear where the frames begin.
   if ((header("content-length") ?? "0") !== "0" || header("transfer-encoding") !== undefined)
     return false;
   return /^(?:\/v1\/realtime(?:\?|$)|\/p\/)/.test(url ?? "");
 }
 
 /**
- * What the realtime clients for browsers call the subprotocol that holds their key; they can't set
- * headers.
+ * The prefix of the subprotocol in which realtime clients in browsers send their key; they can't
+ * set headers.
  */
 const credentialProtocol = "openai-insecure-api-key.";
 
@@ -49,7 +49,7 @@ export function withProtocolKey(request: RequestHeaders): RequestHeaders {
   return { header, isRepeated: (name) => request.isRepeated(name) };
 }
 
-/** The subprotocols that the provider is asked for: all but keys. */
+/** The subprotocols that are offered to the provider: all but keys. */
 function offered(header: string | undefined): readonly string[] {
   return protocolsIn(header).filter(
     (protocol) => !protocol.toLowerCase().startsWith(credentialProtocol),

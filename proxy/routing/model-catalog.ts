@@ -1,7 +1,7 @@
 /**
- * The models as they are known now: what the configuration names, and what each provider without a
- * `models` list answers to GET /models, asked at the start and again from time to time. How a name
- * is resolved is in `resolve-model.ts`.
+ * The models that are known now: those that the configuration names, and those that each provider
+ * without a `models` list answers to GET /models, at the start and again from time to time. How a
+ * name is resolved is in `resolve-model.ts`.
  */
 import type { Config, ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, failure } from "../../shared/error-code.js";
@@ -18,7 +18,7 @@ interface ModelCatalogPorts {
 export interface ModelCatalog {
   current(): Catalog;
   /**
-   * Resolved when every provider has been asked once, or after `firstAnswerMs`: an unknown name may
+   * Resolves when every provider has answered once, or after `firstAnswerMs`: an unknown name may
    * be known then.
    */
   firstLearned(): Promise<void>;
@@ -37,13 +37,13 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
   const build = (): Catalog => buildCatalog(config.providers, config.virtualModels, learned);
   let catalog = build();
   let stopped = false;
-  const asked = config.providers.filter((provider) => provider.models === null);
-  let unanswered = asked.length;
+  const queried = config.providers.filter((provider) => provider.models === null);
+  let unanswered = queried.length;
   let waiters: (() => void)[] = [];
 
   function refresh(provider: ProviderConfig, first: boolean): void {
     if (stopped) return;
-    void askModels(ports.upstreams.get(provider.name)!, provider).then((answer) => {
+    void fetchModels(ports.upstreams.get(provider.name)!, provider).then((answer) => {
       if (answer.ok) {
         learned.set(provider.name, answer.models);
         catalog = build();
@@ -60,8 +60,8 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     for (const resolve of run) resolve();
   }
 
-  for (const provider of asked) refresh(provider, true);
-  if (asked.length > 0)
+  for (const provider of queried) refresh(provider, true);
+  if (queried.length > 0)
     ports.schedule(firstAnswerMs, () => {
       unanswered = 0;
       release();
@@ -78,8 +78,8 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
 }
 
 /**
- * The route of a name, once every provider has been asked for its models: a bare id may be one that
- * it is just telling.
+ * The route of a name, once every provider has answered with its models: a bare id may be one of
+ * them.
  */
 export async function resolveOnceLearned(
   { models }: { readonly models: ModelCatalog },
@@ -101,13 +101,13 @@ type ModelsAnswer =
   | { readonly ok: true; readonly models: readonly string[] }
   | { readonly ok: false; readonly reason: string };
 
-function askModels(upstream: Upstream, { type }: ProviderConfig): Promise<ModelsAnswer> {
+function fetchModels(upstream: Upstream, { type }: ProviderConfig): Promise<ModelsAnswer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     let status = 0;
     const call = upstream.send(
-      // Anthropic tells twenty at a time unless it is asked for more.
+      // Anthropic's page has twenty entries unless the query wants more.
       {
         method: "GET",
         path: type === "anthropic" ? "/models?limit=1000" : "/models",
@@ -137,7 +137,7 @@ function askModels(upstream: Upstream, { type }: ProviderConfig): Promise<Models
   });
 }
 
-/** `{data: [{id}]}`, as OpenAI and those who follow it answer. */
+/** `{data: [{id}]}`, as OpenAI's API and those modelled on it answer. */
 function readModels(body: Buffer): ModelsAnswer {
   let value: unknown;
   try {

@@ -1,4 +1,4 @@
-/** What is said of a provider that can't be asked for something. */
+/** The failure of a request for an operation that a provider doesn't offer. */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";

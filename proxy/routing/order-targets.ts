@@ -1,6 +1,6 @@
 /**
- * In which order the targets of a route are tried (CONTRACT section 5): the first is where the
- * request should go, the others stand in when it has no capacity or fails.
+ * In which order the targets of a route are tried (docs/http-api.md, "A virtual model"): the first
+ * should serve the request, the others take over when it has no capacity or fails.
  *
  * Not here: which target admits (the daemon's) and which has failed (the forwarding step's).
  */
@@ -9,15 +9,15 @@ import type { Target } from "../../shared/wire/message.js";
 import type { Route, VirtualRoute, WeightedTarget } from "./resolve-model.js";
 
 export interface TargetOrder {
-  /** The route's targets, best first. The answer is shared: it must not be changed. */
+  /** The route's targets, best first. The array is shared: it must not be changed. */
   order(route: Route): readonly Target[];
-  /** What the next `order` will answer; nobody's turn is taken. */
+  /** What the next `order` will return; no turn is taken. */
   peek(route: Route): readonly Target[];
 }
 
 /**
- * Remembers whose turn it is for each virtual model with weights; nothing else, so it is as large
- * as the configuration. `costOf` is a target's price as one figure, or null for an unpriced one.
+ * Remembers the turn of each virtual model with weights and nothing else, so it is as large as the
+ * configuration. `costOf` is a target's price as one figure, or null for an unpriced one.
  */
 export function createTargetOrder(costOf: (target: Target) => number | null): TargetOrder {
   const turns = new Map<string, Turn>();
@@ -38,8 +38,8 @@ export function createTargetOrder(costOf: (target: Target) => number | null): Ta
 }
 
 /**
- * Unpriced ones come last; of equals the one that is written first. Sorted each time: there are few
- * of them, and prices change by the hour.
+ * Unpriced targets last, equals in their configured order. Sorted each time: there are few of them,
+ * and prices change by the hour.
  */
 function cheapestFirst(
   targets: readonly WeightedTarget[],
@@ -56,7 +56,7 @@ interface Turn {
   readonly weightSum: number;
   /** nginx's current weights. */
   readonly current: number[];
-  /** By the index of the first target: the whole order. */
+  /** By the index of the first target: all targets in order. */
   readonly orders: readonly (readonly Target[])[];
 }
 
@@ -99,8 +99,8 @@ function newTurn(targets: readonly WeightedTarget[]): Turn {
 }
 
 /**
- * The rest stands by weight, the heaviest first. Of equals the one that is written next after the
- * first, so that the load of a failing target isn't always the same one's.
+ * The other targets follow by weight, the heaviest first; equals in the configured order after the
+ * first target, so that the load of a failing one doesn't always go to the same other one.
  */
 function orderFrom(targets: readonly WeightedTarget[], first: number): readonly Target[] {
   const rest = [...targets.slice(first + 1), ...targets.slice(0, first)];

@@ -14,14 +14,11 @@ export interface PriceList {
    * instance name; null when it knows neither.
    */
   providerId(baseUrl: string, name: string): string | null;
-  /**
-   * A model's price at a time, or null. Takes up to a tenth of a millisecond: to be remembered by
-   * the caller.
-   */
+  /** A model's price at a time, or null. Takes up to a tenth of a millisecond: cache it. */
   price(providerId: string, model: string, nowMs: number): Price | null;
 }
 
-/** Instance names of our presets that the list calls otherwise. */
+/** Instance names of our presets that have another name in the list. */
 const listNames: ReadonlyMap<string, string> = new Map([
   ["gemini", "google"],
   ["xai", "x-ai"],
@@ -44,8 +41,7 @@ export async function loadPriceList(): Promise<PriceList> {
         const found = calcPrice({}, model, { providerId, timestamp: new Date(nowMs) });
         return found === null ? null : readPrice(found.model_price);
       } catch {
-        // The package throws for prices that it finds inconsistent: then there is no price, which
-        // is recorded as such.
+        // The package throws for prices that it finds inconsistent: the model counts as unpriced.
         return null;
       }
     },
@@ -53,8 +49,8 @@ export async function loadPriceList(): Promise<PriceList> {
 }
 
 /**
- * Null without a rate for input: such models are sold by the second or the picture, which usage
- * doesn't tell.
+ * Null without a rate for input: such models are sold by the second or the image, which aren't in
+ * the usage.
  */
 function readPrice(listed: ModelPrice): Price | null {
   const rates = ratesAt(listed, 0);

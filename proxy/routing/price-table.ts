@@ -1,7 +1,7 @@
 /**
  * What each target costs: the operator's price for the model, else the operator's for all of the
  * provider's models, else the price list's, else nothing. A look-up is one in a Map; the list
- * itself is asked once per target and minute, since some providers are cheaper at night.
+ * itself is searched once per target and minute, since some providers are cheaper at night.
  *
  * Not here: where the list comes from (`price-list.ts`), and what usage costs (`price-usage.ts`).
  */
@@ -56,7 +56,7 @@ export function createPriceTable(
   const remembered = new Map<string, Map<string, Remembered>>();
   let count = 0;
 
-  function ask({ provider, model }: Target, minute: number): Remembered {
+  function lookUp({ provider, model }: Target, minute: number): Remembered {
     const price = own.get(keyOf(provider, model)) ?? own.get(keyOf(provider, null));
     if (price !== undefined) return { price, minute: Infinity };
     const listId = listIds.get(provider) ?? null;
@@ -70,16 +70,16 @@ export function createPriceTable(
     const known = remembered.get(target.provider)?.get(target.model);
     if (known !== undefined && (known.minute === Infinity || known.minute === minute))
       return known.price;
-    const asked = ask(target, minute);
+    const found = lookUp(target, minute);
     if (known === undefined && ++count > pricedTargetsMax) {
-      // Nobody has so many models: callers are making names up. All are forgotten, and the real
-      // ones are soon known again.
+      // There aren't so many models: callers are making names up. All are dropped, and the real
+      // ones are soon back.
       remembered.clear();
       count = 1;
     }
     const ofProvider = remembered.get(target.provider) ?? new Map<string, Remembered>();
-    remembered.set(target.provider, ofProvider.set(target.model, asked));
-    return asked.price;
+    remembered.set(target.provider, ofProvider.set(target.model, found));
+    return found.price;
   }
 
   return {

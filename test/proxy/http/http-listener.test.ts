@@ -23,11 +23,11 @@ async function listening(
   {
     handle,
     stalledClientMs = 60_000,
-    timeoutTicks,
+    timeouts,
   }: {
     handle?: (exchange: Exchange) => void;
     stalledClientMs?: number;
-    timeoutTicks?: { headersMs: number; requestMs: number; everyMs: number };
+    timeouts?: { headersMs: number; requestMs: number; everyMs: number };
   } = {},
 ): Promise<Listening> {
   const arrived: Exchange[] = [];
@@ -35,7 +35,7 @@ async function listening(
   const listener = await listenHttp({
     listen: { host: "127.0.0.1", port: 0 },
     stalledClientMs,
-    ...(timeoutTicks === undefined ? {} : { timeoutTicks }),
+    ...(timeouts === undefined ? {} : { timeoutTicks }),
     handle:
       handle ??
       ((exchange) => {
@@ -687,7 +687,7 @@ t.test(
   "a client that sends its header or its body too slowly is told so, whether or not anybody reads it",
   async (t) => {
     const { port, next } = await listening(t, {
-      timeoutTicks: { headersMs: 50, requestMs: 100, everyMs: 20 },
+      timeouts: { headersMs: 50, requestMs: 100, everyMs: 20 },
     });
     const slowHeader = new RawClient(t, port);
     slowHeader.socket.write("GET / HTTP/1.1\r\nHost: a\r\nX-A: ");
