@@ -35,7 +35,7 @@ async function listening(
   const listener = await listenHttp({
     listen: { host: "127.0.0.1", port: 0 },
     stalledClientMs,
-    ...(timeouts === undefined ? {} : { timeoutTicks }),
+    ...(timeouts === undefined ? {} : { timeouts }),
     handle:
       handle ??
       ((exchange) => {
