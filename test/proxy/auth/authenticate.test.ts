@@ -60,7 +60,7 @@ t.test("the master key opens models and admin, by either header", async (t) => {
 });
 
 t.test(
-  "missing, malformed and wrong credentials are told apart, all wrong ones alike",
+  "missing, malformed and wrong credentials have different answers, all wrong ones the same",
   async (t) => {
     const table: readonly (readonly [headers: Readonly<Record<string, string>>, said: RegExp])[] = [
       [{}, /^401 missing credentials$/],
@@ -106,7 +106,7 @@ t.test("a token is compared by the constant-time comparison and by nothing else"
   ]);
 });
 
-t.test("an open gateway asks for nothing, whatever is sent", async (t) => {
+t.test("an open gateway needs no credentials, and ignores those that are sent", async (t) => {
   compared.length = 0;
   for (const headers of [
     {},
@@ -119,7 +119,7 @@ t.test("an open gateway asks for nothing, whatever is sent", async (t) => {
 });
 
 t.test(
-  "admin is open with the gateway only on loopback; elsewhere it needs a master key",
+  "/admin is open with the gateway only on loopback; elsewhere it needs a master key",
   async (t) => {
     t.equal(said(await ask({ ...open, adminOpen: true }, {}, "admin")), "/");
     const denied = await ask(open, { authorization: `Bearer ${key}` }, "admin");
@@ -178,7 +178,7 @@ t.test("a path that doesn't normalize is refused by its header's name", async (t
 });
 
 t.test(
-  "a path that is given twice is refused: joined, the two would be a third that no rule covers",
+  "a repeated path header is refused: joined, the two would be a third path that no rule covers",
   async (t) => {
     const twice = (joined: string, repeated: boolean): Promise<Authentication> =>
       authenticate(open, "model", {
@@ -196,7 +196,7 @@ t.test(
 );
 
 t.test(
-  "the header may have another name, which is then the only one that is read and told",
+  "the header may have another name, which is then the only one that is read and named",
   async (t) => {
     const renamed = { ...open, userPathHeader: "x-team-path" };
     t.equal(said(await ask(renamed, { "x-team-path": "/a", "x-sluice-user-path": "/b" })), "/a");
@@ -206,7 +206,7 @@ t.test(
 );
 
 t.test(
-  "a wrong key is told before a wrong path: who may not call learns nothing more",
+  "a wrong key is reported before a wrong path: an unauthorized caller learns nothing more",
   async (t) => {
     t.equal(
       said(await ask(closed, { "x-sluice-user-path": "/..", authorization: "Bearer wrong" })),
@@ -294,7 +294,7 @@ t.test(
 );
 
 t.test(
-  "with JWT issuers and no master key nobody gets in without a token, and nobody to admin",
+  "with JWT issuers and no master key every request needs a token, and none opens /admin",
   async (t) => {
     const noMaster: Credentials = { ...byJwt, masterKey: null, adminOpen: false };
     for (const area of ["model", "admin"] as const) {
@@ -309,7 +309,7 @@ t.test(
   },
 );
 
-t.test("a JWT never opens admin; a wrong one is told to be wrong there too", async (t) => {
+t.test("a JWT never opens /admin; a wrong one gets its 401 there too", async (t) => {
   t.match(await ask(byJwt, { "x-api-key": jwtLike }, "admin"), {
     ok: false,
     failure: { status: 403, type: "permission_error", message: /JWT/ },
@@ -379,7 +379,7 @@ t.test("a managed key is the daemon's to judge, by its hash, in every mode and a
 });
 
 t.test(
-  "who shows nothing on an open gateway has the daemon's leave to get, and beyond loopback never has",
+  "without credentials an open gateway lets the daemon decide, and beyond loopback refuses",
   async (t) => {
     t.match(await ask(open, {}), {
       ok: true,

@@ -37,7 +37,7 @@ async function said(told: Told, caller: Caller, area: Area = "model"): Promise<s
     : `${authentication.failure.status} ${authentication.failure.message}`;
 }
 
-t.test("for whom the proxy vouches the daemon isn't asked", async (t) => {
+t.test("the daemon isn't asked about callers that the proxy has authenticated", async (t) => {
   const told = daemon({ kind: "denied" }, { keysExist: true });
   t.equal(await said(told, authenticatedCaller("/team")), "/team");
   t.equal(await said(told, authenticatedCaller("/"), "admin"), "/");
@@ -45,7 +45,7 @@ t.test("for whom the proxy vouches the daemon isn't asked", async (t) => {
 });
 
 t.test(
-  "a key's path is what it is bound to, else its caller's; a key that isn't known is a wrong token",
+  "a key's path is the one it is bound to, otherwise its caller's; an unknown key is a wrong token",
   async (t) => {
     const bound: AuthorizeOutcome = { kind: "authorized", userPath: "/bound", keyId: "key_1" };
     const free: AuthorizeOutcome = { kind: "authorized", userPath: "", keyId: "key_2" };
@@ -84,7 +84,7 @@ t.test(
 );
 
 t.test(
-  "a caller without credentials passes while there is no key, and the daemon is asked while that isn't known",
+  "a caller without credentials is accepted while there is no key; while that is unknown, the daemon is asked",
   async (t) => {
     const denied: AuthorizeOutcome = { kind: "denied" };
     const authorized: AuthorizeOutcome = { kind: "authorized", userPath: "", keyId: "" };
@@ -118,7 +118,7 @@ t.test(
 );
 
 t.test(
-  "a request that will be admitted is judged there, unless its body would be kept for a stranger, or nothing good can come of it",
+  "the caller of a limited request is checked with its admission, unless its body is too large to hold for a stranger, or the refusal is certain",
   async (t) => {
     const { limiter } = daemon({ kind: "denied" });
     const body = (length: string | null): FakeExchange =>

@@ -94,7 +94,7 @@ t.test(
 );
 
 t.test(
-  "an issuer with two audiences is asked for both; a missing key set is a 503 only if nobody verifies",
+  "an issuer with two audiences is tried for both; a missing key set is a 503 only if no other verifies",
   async (t) => {
     const both = start(
       (token) =>
@@ -120,7 +120,7 @@ t.test(
   },
 );
 
-t.test("what is remembered is bounded: the longest unused is forgotten", async (t) => {
+t.test("the memory of tokens is bounded: the least recently used one is dropped", async (t) => {
   const world = start(() => good(9_999_999));
   const token = (i: number): string => tokenOf({ iss: "a" }, `t${i}`);
   const isJudgedAgain = async (i: number): Promise<boolean> => {

@@ -50,7 +50,7 @@ function start(
 /** Lets loads that take no time come to their end. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-t.test("keys are loaded at the start, once for all who wait", async (t) => {
+t.test("keys are loaded at the start, once for all waiting requests", async (t) => {
   const { world, source } = start({}, "a");
   const asked = await Promise.all([source.current(), source.current(), source.current()]);
   t.same(
@@ -77,7 +77,7 @@ t.test("old keys are loaded again in the background, or waited for", async (t) =
 });
 
 t.test(
-  "an unknown key makes them be loaded at once, then not again before the cooldown has passed",
+  "an unknown key makes them load at once, then not again before the cooldown has passed",
   async (t) => {
     const { world, source } = start({}, "a");
     const old = (await source.current())!;
@@ -97,7 +97,7 @@ t.test(
   },
 );
 
-t.test("tokens that ask for unknown keys at the same time share one load", async (t) => {
+t.test("tokens with unknown keys at the same time share one load", async (t) => {
   const { world, source } = start({}, "a");
   const old = (await source.current())!;
   world.hold = true;

@@ -124,14 +124,14 @@ t.test("signature, algorithm, issuer, audience, expiry and not-before are judged
     t.equal(said(await issuer.judge(token, nowMs)), expected, name);
 });
 
-t.test("only the configured algorithms are taken", async (t) => {
+t.test("only the configured algorithms are accepted", async (t) => {
   const { path } = fileOf(t, keySet(es, rs));
   const issuer = await issuerOf({ algorithms: ["RS256"], keys: { kind: "file", path } });
   t.equal(said(await issuer.judge(await rs.sign(claims), nowMs)), "verified ann");
   t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "wrong");
 });
 
-t.test("a shared secret takes its own signatures and no others", async (t) => {
+t.test("a shared secret accepts its own signatures and no others", async (t) => {
   const secret = "0123456789abcdef0123456789abcdef";
   const issuer = await issuerOf({ keys: { kind: "secret", secret } });
   t.equal(said(await issuer.judge(await signWithSecret(secret, claims), nowMs)), "verified ann");
@@ -222,7 +222,7 @@ async function startKeyServer(t: Test, signer: Signer): Promise<KeyServer> {
 }
 
 t.test(
-  "keys at an address rotate, at most one load at a wish; an outage keeps the old ones",
+  "keys at an address rotate, with at most one load per cooldown; an outage keeps the old ones",
   async (t) => {
     const server = await startKeyServer(t, es);
     const issuer = await issuerOf({ keys: { kind: "url", url: server.url } });
@@ -240,7 +240,7 @@ t.test(
   },
 );
 
-t.test("an address that doesn't give a key set leaves the issuer unavailable", async (t) => {
+t.test("an address that doesn't return a key set leaves the issuer unavailable", async (t) => {
   const answers: readonly KeyServer["answer"][] = [
     () => ({ status: 404, body: "" }),
     () => ({ status: 200, body: "<html>" }),
@@ -263,7 +263,7 @@ t.test("an address that doesn't give a key set leaves the issuer unavailable", a
   t.equal(said(await nobody.judge(token, nowMs)), "unavailable");
 });
 
-t.test("a token's digest is short and its own", async (t) => {
+t.test("a token's digest is short and unique", async (t) => {
   t.not(digestToken("a"), digestToken("b"));
   t.equal(digestToken("x".repeat(5000)).length, 44);
 });

@@ -46,7 +46,7 @@ t.test(
 );
 
 t.test(
-  "what can't be counted is refused in Anthropic's shape, and reaches no provider",
+  "a request that can't be counted is refused in Anthropic's shape, and reaches no provider",
   async (t) => {
     const table = [
       ['{"model":"llama","messages":[]}', 400, "provider chatty does not offer count_tokens"],
@@ -74,7 +74,7 @@ t.test(
   },
 );
 
-t.test("what the provider says is wrong is said to the client", async (t) => {
+t.test("an error of the provider reaches the client", async (t) => {
   const fake = fakeGateway(yaml);
   fake.answers.set("claude", {
     status: 429,

@@ -44,32 +44,39 @@ function sentTo(call: ModelCall, provider: ProviderConfig, model: string) {
 const chat =
   '{ "model": "x" , "messages": [{"role":"user","content":"hi"}],"seed":12345678901234567890}';
 
-t.test("to its own dialect the bytes go as they came, but for the model's name", async (t) => {
-  const table = [
-    { operation: "chat_completions", provider: chatty, body: chat },
-    { operation: "responses", provider: openai, body: '{"input":"hi","model":"x","n":1.0}' },
-    { operation: "messages", provider: claude, body: '{"messages":[],"model":"x","max_tokens":5}' },
-    { operation: "embeddings", provider: vectors, body: '{"model":"x","input":[1,2]}' },
-    { operation: "speech", provider: openai, body: '{"model":"x","input":"hi","stream":true}' },
-    { operation: "images", provider: openai, body: '{"prompt":"hi","model":"x"}' },
-  ] as const;
-  for (const { operation, provider, body } of table) {
-    const call = await callOf(operation, body);
-    t.match(call, { operation, model: "x", repeatable: true, promptBytes: body.length });
-    t.equal(call.problemAt(provider), null);
-    t.same(sentTo(call, provider, "y"), {
-      operation,
-      text: body.replace('"x"', '"y"'),
-      savedBytes: 0,
-      hideUsageChunk: false,
-      translator: null,
-    });
-    t.equal(call.requestTo(provider, "x", []).body, call.body, "the very same bytes");
-  }
-});
+t.test(
+  "a provider of the same dialect gets the client's bytes, but for the model's name",
+  async (t) => {
+    const table = [
+      { operation: "chat_completions", provider: chatty, body: chat },
+      { operation: "responses", provider: openai, body: '{"input":"hi","model":"x","n":1.0}' },
+      {
+        operation: "messages",
+        provider: claude,
+        body: '{"messages":[],"model":"x","max_tokens":5}',
+      },
+      { operation: "embeddings", provider: vectors, body: '{"model":"x","input":[1,2]}' },
+      { operation: "speech", provider: openai, body: '{"model":"x","input":"hi","stream":true}' },
+      { operation: "images", provider: openai, body: '{"prompt":"hi","model":"x"}' },
+    ] as const;
+    for (const { operation, provider, body } of table) {
+      const call = await callOf(operation, body);
+      t.match(call, { operation, model: "x", repeatable: true, promptBytes: body.length });
+      t.equal(call.problemAt(provider), null);
+      t.same(sentTo(call, provider, "y"), {
+        operation,
+        text: body.replace('"x"', '"y"'),
+        savedBytes: 0,
+        hideUsageChunk: false,
+        translator: null,
+      });
+      t.equal(call.requestTo(provider, "x", []).body, call.body, "the very same bytes");
+    }
+  },
+);
 
 t.test(
-  "the usage of a streamed chat is asked for, and kept from a client who didn't ask",
+  "the usage of a streamed chat is requested, and kept from a client that didn't request it",
   async (t) => {
     const streamed = chat.replace("}]", '}],"stream":true');
     const call = await callOf("chat_completions", streamed);
@@ -93,33 +100,36 @@ t.test(
   },
 );
 
-t.test("to another dialect it is translated, under the target's model", async (t) => {
-  const call = await callOf("chat_completions", chat.replace(',"seed":12345678901234567890', ""));
-  t.equal(call.problemAt(claude), null);
-  const sent = sentTo(call, claude, "opus");
-  t.equal(sent.operation, "messages");
-  t.same(JSON.parse(sent.text), {
-    model: "opus",
-    messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }],
-    max_tokens: 777,
-  });
-  sent.translator!.buffer(
-    Buffer.from(
-      '{"id":"msg_1","type":"message","role":"assistant","model":"opus","content":[{"type":"text","text":"ho"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}',
-    ),
-  );
-  t.match(
-    JSON.parse(sent.translator!.translateBuffered().bytes.toString()),
-    {
-      object: "chat.completion",
-      created: 1_761_000_000,
-      model: "x",
-      choices: [{ message: { content: "ho" }, finish_reason: "stop" }],
-      usage: { total_tokens: 5 },
-    },
-    "the answer is told under the name that the client knows",
-  );
-});
+t.test(
+  "for a provider of another dialect the request is translated, with the target's model",
+  async (t) => {
+    const call = await callOf("chat_completions", chat.replace(',"seed":12345678901234567890', ""));
+    t.equal(call.problemAt(claude), null);
+    const sent = sentTo(call, claude, "opus");
+    t.equal(sent.operation, "messages");
+    t.same(JSON.parse(sent.text), {
+      model: "opus",
+      messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }],
+      max_tokens: 777,
+    });
+    sent.translator!.buffer(
+      Buffer.from(
+        '{"id":"msg_1","type":"message","role":"assistant","model":"opus","content":[{"type":"text","text":"ho"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}',
+      ),
+    );
+    t.match(
+      JSON.parse(sent.translator!.translateBuffered().bytes.toString()),
+      {
+        object: "chat.completion",
+        created: 1_761_000_000,
+        model: "x",
+        choices: [{ message: { content: "ho" }, finish_reason: "stop" }],
+        usage: { total_tokens: 5 },
+      },
+      "the answer is told under the name that the client knows",
+    );
+  },
+);
 
 t.test(
   "no number of a tool's is rounded on its way into another dialect and back, nor one of a schema",
@@ -211,7 +221,7 @@ t.test(
   },
 );
 
-t.test("what Gemini has signed goes back to Gemini, and to nobody else", async (t) => {
+t.test("what Gemini has signed is sent back to Gemini, and to no other provider", async (t) => {
   const call = await callOf(
     "responses",
     '{"model":"x","input":[{"type":"function_call","call_id":"1__signed__cw","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1__signed__cw","output":"a"}]}',
@@ -229,28 +239,31 @@ t.test("what Gemini has signed goes back to Gemini, and to nobody else", async (
   });
 });
 
-t.test("the stream options of a translated stream go to who takes them", async (t) => {
-  const call = await callOf(
-    "messages",
-    '{"model":"x","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"hi"}]}',
-  );
-  t.match(JSON.parse(sentTo(call, chatty, "llama").text), {
-    model: "llama",
-    stream: true,
-    stream_options: { include_usage: true },
-  });
-  t.equal(
-    (
-      JSON.parse(
-        sentTo(call, { ...chatty, name: "old", takesStreamOptions: false }, "llama").text,
-      ) as Record<string, unknown>
-    )["stream_options"],
-    undefined,
-  );
-});
+t.test(
+  "the stream options of a translated stream are sent only to providers that accept them",
+  async (t) => {
+    const call = await callOf(
+      "messages",
+      '{"model":"x","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"hi"}]}',
+    );
+    t.match(JSON.parse(sentTo(call, chatty, "llama").text), {
+      model: "llama",
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    t.equal(
+      (
+        JSON.parse(
+          sentTo(call, { ...chatty, name: "old", takesStreamOptions: false }, "llama").text,
+        ) as Record<string, unknown>
+      )["stream_options"],
+      undefined,
+    );
+  },
+);
 
 t.test(
-  "a provider that offers neither it nor anything to translate it to can't be asked; one whose dialect can't say it says what",
+  "a provider that offers neither the operation nor one to translate it to is refused; so is a request that its dialect has no form for, by the field",
   async (t) => {
     const call = await callOf("chat_completions", chat.replace('"seed"', '"n":2,"seed"'));
     t.match(call.problemAt(vectors), {
@@ -267,7 +280,7 @@ t.test(
 );
 
 t.test(
-  "a body that is no call isn't one; too large is a 413, and a client that left is told nothing",
+  "an invalid body is a 400, too large a one a 413, and a client that has left gets no answer",
   async (t) => {
     t.match(await read("responses", "[]"), { ok: false, failure: { status: 400, param: "body" } });
     t.match(await read("images", '{"model":"x"}'), {
@@ -286,7 +299,7 @@ t.test(
   },
 );
 
-t.test("a body in a content coding is refused by its name", async (t) => {
+t.test("a body in a content coding is refused, and the coding named", async (t) => {
   for (const [coding, status] of [
     ["gzip", 415],
     ["identity", 200],

@@ -100,7 +100,7 @@ async function sentAs(
 }
 
 t.test(
-  "a small form is whole in memory, can be sent as often as needed, and only its model is changed",
+  "a small form is held in memory, can be sent as often as needed, and only its model is changed",
   async (t) => {
     const form = `${file(1000)}${field("model", "whisper")}${field("language", "uk")}${end}`;
     const reading = await read(form, { length: form.length });
@@ -124,7 +124,7 @@ t.test(
 );
 
 t.test(
-  "a large one whose model comes first is read no further than memory goes, and passes once",
+  "a large form whose model comes first is read ahead up to the memory bound, and can be sent once",
   async (t) => {
     const form = `${field("model", "whisper")}${file(2_000_000)}${end}`;
     const reading = await read(form);
@@ -137,7 +137,7 @@ t.test(
 );
 
 t.test(
-  "a large one whose model comes last waits on disk, can be sent again, and leaves the disk when it is closed",
+  "a large form whose model comes last is held on disk, can be sent again, and is removed from the disk when it is closed",
   async (t) => {
     const form = `${file(2_000_000)}${field("model", "whisper")}${end}`;
     const reading = await read(form, { length: form.length });
@@ -160,7 +160,7 @@ t.test(
 );
 
 t.test(
-  "what is no form with a model is refused by name, and nothing of it stays on disk",
+  "a body that is no form with a model is refused with the reason, and leaves nothing on disk",
   async (t) => {
     const table = [
       {
@@ -242,7 +242,7 @@ t.test(
 );
 
 t.test(
-  "a large one that has another model behind what was read is refused before that one leaves",
+  "a large form with a second model after what was read ahead is refused before that one is sent",
   async (t) => {
     const last = `${field("model", "dear")}${end}`;
     const boundless = `--B\r\nx: ${"y".repeat(20_000)}`;
@@ -260,7 +260,7 @@ t.test(
 );
 
 t.test(
-  "one that turns out too large while it is read is a 413; a client that leaves meanwhile is gone",
+  "a form that turns out too large while it is read is a 413; a client that leaves meanwhile is gone",
   async (t) => {
     const large = await read(file(500_000), { uploadBytesMax: 400_000 });
     t.match(large.result, {
@@ -284,7 +284,7 @@ t.test(
   },
 );
 
-t.test("a disk that takes nothing is no fault of the client's", async (t) => {
+t.test("a failing disk is a 503, not an error of the client", async (t) => {
   const exchange = new FakeExchange({
     headers: ["content-type", "multipart/form-data; boundary=B"],
   });
@@ -316,7 +316,7 @@ t.test("a disk that takes nothing is no fault of the client's", async (t) => {
   );
 });
 
-t.test("a provider that doesn't transcribe can't be asked", async (t) => {
+t.test("a provider that doesn't transcribe is refused", async (t) => {
   const call = callOf(await read(`${field("model", "whisper")}${end}`));
   t.equal(call.problemAt(provider), null);
   t.match(

@@ -49,7 +49,7 @@ t.test("a path names its provider, and the rest and the query become the provide
     );
 });
 
-t.test("what leads nowhere is told why", async (t) => {
+t.test("a path that leads nowhere is refused with the reason", async (t) => {
   const table = [
     [
       "/p/nobody/v1",

@@ -24,7 +24,7 @@ const one = (id: string, headers: readonly string[] = []): Promise<Served> =>
     headers,
   });
 
-t.test("the list comes in the dialect of who asks", async (t) => {
+t.test("the list comes in the client's dialect", async (t) => {
   const ids = ["smart", "one/gpt", "one/meta/llama"];
   const owners = ["sluice", "one", "one"];
   t.same((await list(fake)).body, {
@@ -58,7 +58,7 @@ t.test("an empty list has neither first nor last", async (t) => {
 });
 
 t.test(
-  "one model is told as it was named, with slashes as they are or in percent form",
+  "one model is answered under the name in the path, with slashes as they are or percent-encoded",
   async (t) => {
     const table = [
       ["smart", "smart", "sluice"],
@@ -76,7 +76,7 @@ t.test(
   },
 );
 
-t.test("one that can't be named is a 404, and so is a broken percent form", async (t) => {
+t.test("an unknown model is a 404, and so is a broken percent encoding", async (t) => {
   for (const id of ["one/", "%20", "%zz", "x".repeat(600)])
     t.match(
       await one(id),

@@ -33,7 +33,7 @@ const submit = (fake: FakeGateway, request: Omit<RequestSample, "path">): Promis
 const places = (fake: FakeGateway): string[] => fake.sent.map(({ what }) => what);
 
 t.test(
-  "what has no id goes to the first provider that offers it, what has one to each until it is found",
+  "a request without an id is sent to the first provider that offers it, one with an id to each until it is found",
   async (t) => {
     const table = [
       {
@@ -90,7 +90,7 @@ t.test(
   },
 );
 
-t.test("a stored response may be asked for as a stream, which passes as it is", async (t) => {
+t.test("a stored response may be requested as a stream, which passes unchanged", async (t) => {
   const fake = fakeGateway(yaml);
   const events =
     'event: response.completed\ndata: {"type":"response.completed","response":{"usage":{"total_tokens":9}}}\n\n';
@@ -110,7 +110,7 @@ t.test("a stored response may be asked for as a stream, which passes as it is", 
 });
 
 t.test(
-  "nobody has it: that is what the last one says; one that fails ends no search, and is what is told when nothing is found",
+  "when no provider has the object, the last 404 is the answer; a provider that fails doesn't end the search, and its failure is the answer when nothing is found",
   async (t) => {
     const none = fakeGateway(yaml);
     for (const name of ["one", "two"])
@@ -146,7 +146,7 @@ t.test(
 );
 
 t.test(
-  "the provider that the caller names is the only one, in any case; another header of it doesn't leave",
+  "a provider that the caller names, in upper or lower case, is the only one tried; the header isn't forwarded",
   async (t) => {
     const fake = fakeGateway(yaml);
     fake.answers.set("two", { status: 404, body: "{}" });
@@ -176,26 +176,29 @@ t.test(
   },
 );
 
-t.test("an upload passes as it comes, with its length where it is told", async (t) => {
-  const pieces = [Buffer.from("--B\r\n"), Buffer.from("é".repeat(20)), Buffer.from("\r\n--B--")];
-  const fake = fakeGateway(yaml);
-  t.equal(
-    (
-      await ask(fake, {
-        path: "/v1/files",
-        headers: [...form, "Content-Length", "51"],
-        body: pieces,
-      })
-    ).status,
-    200,
-  );
-  t.match(fake.sent, [
-    { what: "one POST /files", body: Buffer.concat(pieces).toString(), headers: form },
-  ]);
-});
+t.test(
+  "an upload is passed on while it is read, with its length if the client declares it",
+  async (t) => {
+    const pieces = [Buffer.from("--B\r\n"), Buffer.from("é".repeat(20)), Buffer.from("\r\n--B--")];
+    const fake = fakeGateway(yaml);
+    t.equal(
+      (
+        await ask(fake, {
+          path: "/v1/files",
+          headers: [...form, "Content-Length", "51"],
+          body: pieces,
+        })
+      ).status,
+      200,
+    );
+    t.match(fake.sent, [
+      { what: "one POST /files", body: Buffer.concat(pieces).toString(), headers: form },
+    ]);
+  },
+);
 
 t.test(
-  "an upload that is no form, or too large, is refused: by its own word before anything is sent, else as it turns out",
+  "an upload that is no form, or too large, is refused: by its declared length before anything is sent, otherwise while it is sent",
   async (t) => {
     const fake = fakeGateway(yaml);
     t.match(
@@ -228,7 +231,7 @@ t.test(
 );
 
 t.test(
-  "a batch is admitted as a submission, sent as it is, and settled without tokens",
+  "a batch is admitted as a submission, sent unchanged, and settled without tokens",
   async (t) => {
     const fake = fakeGateway(yaml);
     fake.answers.set("one", {
@@ -268,7 +271,7 @@ t.test(
 );
 
 t.test(
-  "a batch that is refused, or fails, is told so; what isn't one is never asked for",
+  "a batch that is refused, or fails, gets that answer; an invalid one isn't submitted for admission",
   async (t) => {
     const fake = fakeGateway(yaml);
     fake.verdict = {
@@ -312,9 +315,12 @@ t.test(
   },
 );
 
-t.test("a client that has left before its batch was read is asked for nothing", async (t) => {
-  const fake = fakeGateway(yaml);
-  const { record } = await submit(fake, { leaves: true });
-  t.match(record, { status: 499, outcome: "client_gone" });
-  t.same([fake.sent, fake.admitted], [[], []]);
-});
+t.test(
+  "nothing is admitted or sent for a client that left before its batch was read",
+  async (t) => {
+    const fake = fakeGateway(yaml);
+    const { record } = await submit(fake, { leaves: true });
+    t.match(record, { status: 499, outcome: "client_gone" });
+    t.same([fake.sent, fake.admitted], [[], []]);
+  },
+);

@@ -137,7 +137,7 @@ t.test("a response keeps what the client needs, as it was written and in its ord
 });
 
 t.test(
-  "a response loses what belongs to the connection or speaks of the provider's own site",
+  "a response loses what belongs to the connection or is about the provider's own site",
   async (t) => {
     for (const name of [...hopByHop, ...ownToResponses]) {
       for (const spelled of [name, title(name), name.toUpperCase()]) {
@@ -153,52 +153,58 @@ t.test(
   },
 );
 
-t.test("what passes as it is has the provider's limits, or ours where it tells none", async (t) => {
-  const ours = ["x-ratelimit-limit-requests", "10"];
-  t.same(
-    passResponseHeaders(
-      ["a", "1", "Set-Cookie", "c", "Connection", "x-hop", "X-Hop", "1", "X-Sluice-Target", "t"],
-      ours,
-    ),
-    ["a", "1", ...ours],
-  );
-  t.same(passResponseHeaders(["X-RateLimit-Remaining-Tokens", "7", "a", "1"], ours), [
-    "X-RateLimit-Remaining-Tokens",
-    "7",
-    "a",
-    "1",
-  ]);
-  t.same(
-    passResponseHeaders(
-      ["anthropic-ratelimit-tokens-remaining", "7", "Anthropic-Organization-Id", "o"],
-      ours,
-    ),
-    ["anthropic-ratelimit-tokens-remaining", "7", ...ours],
-  );
-  t.equal(headerOf([Buffer.from("Content-Length"), Buffer.from("7")], "content-length"), "7");
-});
+t.test(
+  "a passthrough response has the provider's limits, or ours where it reports none",
+  async (t) => {
+    const ours = ["x-ratelimit-limit-requests", "10"];
+    t.same(
+      passResponseHeaders(
+        ["a", "1", "Set-Cookie", "c", "Connection", "x-hop", "X-Hop", "1", "X-Sluice-Target", "t"],
+        ours,
+      ),
+      ["a", "1", ...ours],
+    );
+    t.same(passResponseHeaders(["X-RateLimit-Remaining-Tokens", "7", "a", "1"], ours), [
+      "X-RateLimit-Remaining-Tokens",
+      "7",
+      "a",
+      "1",
+    ]);
+    t.same(
+      passResponseHeaders(
+        ["anthropic-ratelimit-tokens-remaining", "7", "Anthropic-Organization-Id", "o"],
+        ours,
+      ),
+      ["anthropic-ratelimit-tokens-remaining", "7", ...ours],
+    );
+    t.equal(headerOf([Buffer.from("Content-Length"), Buffer.from("7")], "content-length"), "7");
+  },
+);
 
-t.test("what a Connection header names goes with it, wherever it stands", async (t) => {
-  const flat = [
-    "X-Hop",
-    "1",
-    "Keep",
-    "2",
-    "Connection",
-    "keep-alive, x-hop , OTHER",
-    "other",
-    "3",
-    "connection",
-    "third",
-    "Third",
-    "4",
-    "x-hop",
-    "5",
-  ];
-  t.same(forwardRequestHeaders(flat, userPathHeader), ["Keep", "2"]);
-  t.same(forwardResponseHeaders(flat), ["Keep", "2"]);
-  t.same(forwardResponseHeaders(flat.map((text) => Buffer.from(text))), ["Keep", "2"]);
-});
+t.test(
+  "headers that a Connection header names are dropped with it, wherever they are",
+  async (t) => {
+    const flat = [
+      "X-Hop",
+      "1",
+      "Keep",
+      "2",
+      "Connection",
+      "keep-alive, x-hop , OTHER",
+      "other",
+      "3",
+      "connection",
+      "third",
+      "Third",
+      "4",
+      "x-hop",
+      "5",
+    ];
+    t.same(forwardRequestHeaders(flat, userPathHeader), ["Keep", "2"]);
+    t.same(forwardResponseHeaders(flat), ["Keep", "2"]);
+    t.same(forwardResponseHeaders(flat.map((text) => Buffer.from(text))), ["Keep", "2"]);
+  },
+);
 
 t.test("a name of the same length as Connection names nothing", async (t) => {
   t.same(forwardRequestHeaders(["keep-alive", "a", "a", "1"], userPathHeader), ["a", "1"]);
@@ -217,7 +223,7 @@ t.test("repeated headers and the bytes of values pass unchanged", async (t) => {
   t.same(forwardResponseHeaders([Buffer.from("a"), Buffer.from([0x63, 0xe9])]), ["a", "c\xe9"]);
 });
 
-t.test("names in bytes and in text are judged alike", async () => {
+t.test("names in bytes and in text are matched alike", async () => {
   const name = fc.oneof(
     fc
       .constantFrom(...hopByHop, ...ownToResponses, ...keptInResponses)
@@ -245,7 +251,7 @@ t.test("names in bytes and in text are judged alike", async () => {
 });
 
 t.test(
-  "a body that was read as JSON is called that, unless its client does in words of its own",
+  "a body that was read as JSON gets that content type, unless the client declares a JSON type of its own",
   async (t) => {
     const table = [
       {

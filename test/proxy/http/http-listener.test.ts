@@ -106,7 +106,7 @@ async function tellBody(exchange: Exchange, bytesMax: number): Promise<void> {
   else exchange.reply(body.reason === "too_large" ? 413 : 400, text, body.reason, "utf8");
 }
 
-t.test("a request comes as it was sent, and its reply goes as it is given", async (t) => {
+t.test("a request is read as it was sent, and its reply is sent as given", async (t) => {
   const { url, next } = await listening(t);
   const asked = fetch(`${url}/v1/models?after=a%20b`, {
     method: "PUT",
@@ -185,7 +185,7 @@ t.test("headers that are repeated are joined as HTTP says", async (t) => {
 });
 
 t.test(
-  "the caller's request id is kept when it is sane, else another is made, unlike any other",
+  "a valid request id of the caller's is kept, otherwise a new unique one is made",
   async (t) => {
     const { port, next } = await listening(t);
     const idOf = async (...headers: readonly string[]): Promise<string> => {
@@ -241,7 +241,7 @@ t.test(
 );
 
 t.test(
-  "a body that says it is too large is refused before it is read, and the connection ends with the answer",
+  "a body with too large a declared length is refused before it is read, and the connection ends with the answer",
   async (t) => {
     const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
     const client = new RawClient(t, port).send(
@@ -257,7 +257,7 @@ t.test(
 );
 
 t.test(
-  "a body that turns out too large is refused as soon as it is, and the connection ends with the answer",
+  "a body that turns out too large is refused at once, and the connection ends with the answer",
   async (t) => {
     const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
     const client = new RawClient(t, port).send(
@@ -272,21 +272,28 @@ t.test(
   },
 );
 
-t.test("a client that writes all of a large body before it reads gets its 413 too", async (t) => {
-  const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
-  const client = new RawClient(t, port);
-  client.socket.pause();
-  const bytes = 20_000_000;
-  client.send("POST / HTTP/1.1", "Host: a", "Connection: close", `Content-Length: ${bytes}`);
-  const written = await new Promise<string>((resolve) =>
-    client.socket.write(Buffer.alloc(bytes), (error) =>
-      resolve((error as NodeJS.ErrnoException | null)?.code ?? "written"),
-    ),
-  );
-  t.equal(written, "written", "as clients do that don't read while they write: Python's, for one");
-  client.socket.resume();
-  t.match(await client.response(), /^HTTP\/1\.1 413 /);
-});
+t.test(
+  "a client that writes a large body to its end before it reads gets its 413 too",
+  async (t) => {
+    const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
+    const client = new RawClient(t, port);
+    client.socket.pause();
+    const bytes = 20_000_000;
+    client.send("POST / HTTP/1.1", "Host: a", "Connection: close", `Content-Length: ${bytes}`);
+    const written = await new Promise<string>((resolve) =>
+      client.socket.write(Buffer.alloc(bytes), (error) =>
+        resolve((error as NodeJS.ErrnoException | null)?.code ?? "written"),
+      ),
+    );
+    t.equal(
+      written,
+      "written",
+      "as clients do that don't read while they write: Python's, for one",
+    );
+    client.socket.resume();
+    t.match(await client.response(), /^HTTP\/1\.1 413 /);
+  },
+);
 
 t.test("HEAD gets the headers of the answer and no body", async (t) => {
   const { url } = await listening(t, {
@@ -299,7 +306,7 @@ t.test("HEAD gets the headers of the answer and no body", async (t) => {
   );
 });
 
-t.test("headers beyond the bound are refused, and the handler never hears of it", async (t) => {
+t.test("headers beyond the bound are refused, and the handler isn't called", async (t) => {
   let handled = 0;
   const { port } = await listening(t, { handle: () => void handled++ });
   const client = new RawClient(t, port).send(
@@ -318,51 +325,48 @@ t.test("what isn't HTTP is refused and closed", async (t) => {
   t.match(await client.response(), /^HTTP\/1\.1 400 /);
 });
 
-t.test(
-  "every response carries a request id and an envelope, those too that no handler made",
-  async (t) => {
-    let handled = 0;
-    const { port } = await listening(t, {
-      handle: (exchange) => exchange.reply(200, ["connection", "close"], String(++handled), "utf8"),
-    });
-    const table = [
-      [
-        "headers too large",
-        `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${"x".repeat(17 * 1024)}\r\n\r\n`,
-        431,
-      ],
-      ["no HTTP", "garbage\r\n\r\n", 400],
-      ["no host", "GET /health HTTP/1.1\r\n\r\n", 400],
-      ["no host, and a body", "POST /v1/embeddings HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", 400],
-      [
-        "another expectation",
-        "POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nExpect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}",
-        417,
-      ],
-      [
-        "a proxy is asked for",
-        "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n",
-        501,
-      ],
-    ] as const;
-    for (const [name, request, status] of table) {
-      const client = new RawClient(t, port);
-      client.socket.write(request);
-      const response = await client.response();
-      t.ok(response.startsWith(`HTTP/1.1 ${status} `), name);
-      t.match(response, /\r\nx-request-id: \S+\r\n/i, name);
-      t.match(
-        response,
-        /\r\n\r\n\{"error":\{"type":"invalid_request_error","message":"[^"]+","code":null,"param":(?:null|"Host")\}\}$/,
-        name,
-      );
-    }
-    t.equal(handled, 0);
-    const old = new RawClient(t, port);
-    old.socket.write("GET / HTTP/1.0\r\n\r\n");
-    t.match(await old.response(), /^HTTP\/1\.1 200 [^]*1$/, "HTTP/1.0 may do without a host");
-  },
-);
+t.test("every response has a request id and an envelope, even without a handler", async (t) => {
+  let handled = 0;
+  const { port } = await listening(t, {
+    handle: (exchange) => exchange.reply(200, ["connection", "close"], String(++handled), "utf8"),
+  });
+  const table = [
+    [
+      "headers too large",
+      `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${"x".repeat(17 * 1024)}\r\n\r\n`,
+      431,
+    ],
+    ["no HTTP", "garbage\r\n\r\n", 400],
+    ["no host", "GET /health HTTP/1.1\r\n\r\n", 400],
+    ["no host, and a body", "POST /v1/embeddings HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", 400],
+    [
+      "another expectation",
+      "POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nExpect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}",
+      417,
+    ],
+    [
+      "a proxy is asked for",
+      "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n",
+      501,
+    ],
+  ] as const;
+  for (const [name, request, status] of table) {
+    const client = new RawClient(t, port);
+    client.socket.write(request);
+    const response = await client.response();
+    t.ok(response.startsWith(`HTTP/1.1 ${status} `), name);
+    t.match(response, /\r\nx-request-id: \S+\r\n/i, name);
+    t.match(
+      response,
+      /\r\n\r\n\{"error":\{"type":"invalid_request_error","message":"[^"]+","code":null,"param":(?:null|"Host")\}\}$/,
+      name,
+    );
+  }
+  t.equal(handled, 0);
+  const old = new RawClient(t, port);
+  old.socket.write("GET / HTTP/1.0\r\n\r\n");
+  t.match(await old.response(), /^HTTP\/1\.1 200 [^]*1$/, "HTTP/1.0 may do without a host");
+});
 
 t.test(
   "a client that is refused and never closes its half of the connection holds no socket",
@@ -401,7 +405,7 @@ t.test("requests of one client share its connection until the listener closes", 
   await t.rejects(fetch(listener.url), "nobody listens any more");
 });
 
-t.test("a connection that never said anything doesn't hold up a close", async (t) => {
+t.test("a connection without any request doesn't delay a close", async (t) => {
   const { listener, port } = await listening(t);
   const client = new RawClient(t, port);
   await once(client.socket, "connect");
@@ -409,7 +413,7 @@ t.test("a connection that never said anything doesn't hold up a close", async (t
   await client.until(() => client.closed);
 });
 
-t.test("a request in flight is let end at a close, its connection with it", async (t) => {
+t.test("a close lets a request in flight end, and its connection with it", async (t) => {
   const { listener, port, next } = await listening(t);
   const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
   const exchange = await next();
@@ -427,7 +431,7 @@ t.test("a request in flight is let end at a close, its connection with it", asyn
 });
 
 t.test(
-  "a request that comes on an open connection after a close is answered and told that it is the last",
+  "a request on an open connection after a close is answered, with the header that it is the last",
   async (t) => {
     const { listener, port, next } = await listening(t);
     const client = new RawClient(t, port).send("GET /first HTTP/1.1", "Host: a");
@@ -443,7 +447,7 @@ t.test(
 );
 
 t.test(
-  "a request that outlasts the grace of a close is cut, and the close is over when that request knows",
+  "a request that outlasts the grace of a close is cut, and the close ends once it has been notified",
   async (t) => {
     const { listener, port, next } = await listening(t);
     const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
@@ -465,7 +469,7 @@ t.test(
   },
 );
 
-t.test("a client that leaves is told of once, wherever the request stands", async (t) => {
+t.test("a client that leaves is reported once, at any stage of the request", async (t) => {
   const { port, next } = await listening(t);
   const stages: readonly (readonly [name: string, run: (exchange: Exchange) => void])[] = [
     ["before the answer", () => {}],
@@ -499,7 +503,7 @@ t.test("a client that leaves is told of once, wherever the request stands", asyn
   }
 });
 
-t.test("what is written to a client that has left does no harm", async (t) => {
+t.test("writing to a client that has left does no harm", async (t) => {
   const { port, next } = await listening(t, { stalledClientMs: 500 });
   const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
   const exchange = await next();
@@ -517,7 +521,7 @@ t.test("what is written to a client that has left does no harm", async (t) => {
   t.equal(timers(), before, "and nothing waits for that client to read");
 });
 
-t.test("a client that has its whole response isn't told of as gone", async (t) => {
+t.test("a client that has its complete response isn't reported as gone", async (t) => {
   const { url, port, next } = await listening(t);
   const told: string[] = [];
   for (const how of ["reply", "stream"] as const) {
@@ -579,7 +583,7 @@ t.test("a response that is cut is seen as cut", async (t) => {
 });
 
 t.test(
-  "a client that reads slowly is waited for, and told of once when it has caught up",
+  "a client that reads slowly is waited for, and one drain follows when it has caught up",
   async (t) => {
     const { port, next } = await listening(t);
     const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
@@ -621,7 +625,7 @@ async function isCut(exchange: Exchange): Promise<boolean> {
 }
 
 t.test(
-  "a client that stops reading is cut after its time, whether its response is whole by then or not",
+  "a client that stops reading is cut after a timeout, whether its response is complete by then or not",
   async (t) => {
     const large = Buffer.alloc(32 * 1024 * 1024, "x");
     const responses: readonly (readonly [name: string, respond: (exchange: Exchange) => void])[] = [
@@ -658,7 +662,7 @@ t.test(
   },
 );
 
-t.test("a header that came more than once is known as such, in whatever case", async (t) => {
+t.test("a repeated header is recognized as such, in whatever case", async (t) => {
   const { port, next } = await listening(t);
   new RawClient(t, port).send("GET / HTTP/1.1", "Host: a", "X-Tag: 1", "x-tag: 2", "X-One: a, b");
   const exchange = await next();
@@ -684,7 +688,7 @@ t.test("a client that pipelines and leaves is gone for every one of its requests
 });
 
 t.test(
-  "a client that sends its header or its body too slowly is told so, whether or not anybody reads it",
+  "a client that sends its header or its body too slowly gets a 408, whether or not the body is read",
   async (t) => {
     const { port, next } = await listening(t, {
       timeouts: { headersMs: 50, requestMs: 100, everyMs: 20 },
@@ -713,7 +717,7 @@ t.test(
 );
 
 t.test(
-  "a body that is refused while it is read in pieces is thrown away, and its answer doesn't wait",
+  "a body that is refused while it is read in pieces is discarded, and its answer doesn't wait",
   async (t) => {
     const { port, next } = await listening(t);
     const client = new RawClient(t, port).send(
@@ -754,7 +758,7 @@ t.test("a handshake that is refused gets a plain answer, and its connection ends
 });
 
 t.test(
-  "a client that leaves before its tunnel is open is told of, and an error of its socket is nobody's",
+  "a client that leaves before its tunnel is open is reported, and an error of its socket is ignored",
   async (t) => {
     const { port, next } = await listening(t);
     for (const leave of [
@@ -773,7 +777,7 @@ t.test(
 );
 
 t.test(
-  "what comes before a tunnel is open isn't lost, and not more of it is taken than a bound",
+  "bytes that arrive before a tunnel is open aren't lost, and no more than a bound of them are read",
   async (t) => {
     const { port, next } = await listening(t);
     const client = new RawClient(t, port);
@@ -799,7 +803,7 @@ t.test(
   },
 );
 
-t.test("tunnels are cut with everything else when a stop has waited long enough", async (t) => {
+t.test("tunnels are cut with everything else when the grace of a stop is over", async (t) => {
   const { listener, port, next } = await listening(t);
   const client = new RawClient(t, port).send(...handshake);
   (await next()).webSocket!.takeOver();

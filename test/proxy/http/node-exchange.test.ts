@@ -61,7 +61,7 @@ const chunked = (bytes: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 
 t.test(
-  "pieces are handed on while the rest is still to come, and the connection serves on",
+  "pieces are handed on while the rest is still to come, and the connection stays usable",
   async (t) => {
     const { exchange, socket, received } = await begin(t, 6);
     const pieces = exchange.readPieces(bytesMax)[Symbol.asyncIterator]();
@@ -78,7 +78,7 @@ t.test(
   },
 );
 
-t.test("a body of no told length is read to its end", async (t) => {
+t.test("a body without a declared length is read to its end", async (t) => {
   const { exchange, socket } = await begin(t, null);
   const bytes = Buffer.alloc(bytesMax, 7);
   socket.write(
@@ -92,7 +92,7 @@ t.test("a body of no told length is read to its end", async (t) => {
 });
 
 t.test(
-  "beyond the bound it is too large: at once by its own word, else when it is; the client hears so, and the connection ends",
+  "a body beyond the bound is refused: at once by its declared length, otherwise when it exceeds it; the client gets a 413, and the connection ends",
   async (t) => {
     for (const length of [bytesMax + 1, null]) {
       const { exchange, socket, received } = await begin(t, length);
@@ -122,7 +122,7 @@ t.test("a client that leaves before the end is gone", async (t) => {
 });
 
 t.test(
-  "who stops reading may answer all the same, whole or as a stream, and the connection ends after it",
+  "a handler that stops reading may still answer, at once or as a stream, and the connection ends after it",
   async (t) => {
     for (const streamed of [false, true]) {
       const { exchange, socket, received } = await begin(t, 1_000_000);
@@ -141,7 +141,7 @@ t.test(
   },
 );
 
-t.test("a body that nobody began to read leaves the connection as it is", async (t) => {
+t.test("a body that isn't read leaves the connection as it is", async (t) => {
   const { exchange, socket, received } = await begin(t, 3);
   exchange.readPieces(bytesMax);
   exchange.reply(404, [], "none", "latin1");

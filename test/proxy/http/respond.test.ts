@@ -27,7 +27,7 @@ const asRecord = (flat: readonly string[]): Record<string, string> =>
   );
 const bodyOf = (exchange: FakeExchange): unknown => JSON.parse(exchange.body.toString());
 
-t.test("a JSON response says what it is and which request it answers", async (t) => {
+t.test("a JSON response has its content type and its request id", async (t) => {
   const exchange = new FakeExchange();
   replyJson(exchange, 200, { text: "größe 🙂" }, ["retry-after", "1"]);
   t.same(
@@ -41,7 +41,7 @@ t.test("a JSON response says what it is and which request it answers", async (t)
 });
 
 t.test(
-  "a failure on a model path comes in the envelope, the provider only where one failed",
+  "a failure on a model path has the envelope, with the provider only where one failed",
   async (t) => {
     const table = [
       [
@@ -88,7 +88,7 @@ t.test(
   },
 );
 
-t.test("a failure on admin comes flat, with all six keys", async (t) => {
+t.test("a failure on /admin is a flat object, with all six keys", async (t) => {
   for (const what of [
     invalid("bad", "scope"),
     failure("rate_limit_not_found", "no rule"),
@@ -104,7 +104,7 @@ t.test("a failure on admin comes flat, with all six keys", async (t) => {
   }
 });
 
-t.test("the status and type of each code are those of the contract", async (t) => {
+t.test("the status and type of each code are those of the documented table", async (t) => {
   const table = [
     ["rate_limit_exceeded", 429, "rate_limit_error"],
     ["rate_limit_not_found", 404, "not_found_error"],
@@ -120,7 +120,7 @@ t.test("the status and type of each code are those of the contract", async (t) =
   for (const [code, status, type] of table) t.match(failure(code, "x"), { status, type, code });
 });
 
-t.test("a refusal names who, which limit and its cap", async (t) => {
+t.test("a refusal names the subject, the limit and its cap", async (t) => {
   const table: readonly (readonly [change: Partial<Breach>, message: string])[] = [
     [{}, "rate limit exceeded for /team: minute request limit of 10 reached"],
     [{ subject: "/" }, "rate limit exceeded for /: minute request limit of 10 reached"],
@@ -147,7 +147,7 @@ t.test("a refusal names who, which limit and its cap", async (t) => {
 });
 
 t.test(
-  "a refusal tells its wait in both units, the breached dimension, and long waits not to be retried",
+  "a refusal has its wait in both units, the breached dimension, and for long waits the header against a retry",
   async (t) => {
     const table: readonly (readonly [change: Partial<Breach>, headers: Record<string, string>])[] =
       [
@@ -223,7 +223,7 @@ t.test("a refused request is a 429 with its code, in the envelope", async (t) =>
 });
 
 t.test(
-  "a budget's refusal names who, the period and the money, waits for the period's end, and carries the headers of the rules",
+  "a budget's refusal names the subject, the period and the money, waits for the period's end, and has the headers of the rules",
   async (t) => {
     const exchange = new FakeExchange();
     const overspent: BudgetBreach = {
@@ -278,7 +278,7 @@ t.test(
   },
 );
 
-t.test("success headers hold the triples that there are", async (t) => {
+t.test("success headers hold a triple for each limited dimension", async (t) => {
   const requests = { limit: 10, remaining: 0, resetSeconds: 60 };
   const tokens = { limit: 5000, remaining: 4999, resetSeconds: 1 };
   const ofRequests = {
@@ -298,7 +298,7 @@ t.test("success headers hold the triples that there are", async (t) => {
   t.same(asRecord(successHeaders({ requests, tokens })), { ...ofRequests, ...ofTokens });
 });
 
-t.test("a target's name is a header's value, whatever it holds", async (t) => {
+t.test("any target's name becomes a valid header value", async (t) => {
   t.equal(
     targetHeader({ provider: "openrouter", model: "meta-llama/llama-3:free" }),
     "openrouter/meta-llama/llama-3:free",
@@ -312,7 +312,7 @@ t.test("a target's name is a header's value, whatever it holds", async (t) => {
 });
 
 t.test(
-  "who speaks Anthropic's dialect gets its errors in that shape, with the same status and headers",
+  "a client that speaks Anthropic's dialect gets its errors in that shape, with the same status and headers",
   async (t) => {
     const table = [
       [failure("model_not_found", "no such model", "model"), 404, "not_found_error"],

@@ -22,7 +22,7 @@ function openSpools(): string[] {
 }
 
 t.test(
-  "what was written is read in order, as often as needed, also in two readings at once",
+  "written bytes are read in order, as often as needed, also by two readers at once",
   async (t) => {
     const spool = await createSpoolFile();
     t.teardown(() => spool.close());
@@ -48,7 +48,7 @@ t.test("it has no name while it is used, and is gone once it is closed", async (
   t.doesNotThrow(() => spool.close(), "closing it again does nothing");
 });
 
-t.test("a directory that takes no file is told as such", async (t) => {
+t.test("a directory that takes no file is reported as such", async (t) => {
   const before = process.env["TMPDIR"];
   t.teardown(() => {
     if (before === undefined) delete process.env["TMPDIR"];

@@ -18,7 +18,7 @@ const requestOf = (headers: Readonly<Record<string, string>>): RequestHeaders =>
 });
 
 t.test(
-  "a handshake is a GET for a WebSocket, without a body, at one of the places that have them",
+  "a handshake is a GET for a WebSocket, without a body, at one of the paths that have them",
   async (t) => {
     const asked = { upgrade: "websocket" };
     const table: readonly (readonly [
@@ -86,7 +86,7 @@ t.test("a key among the subprotocols is an authorization where there is no other
   t.ok(other.isRepeated("x-other"), "what else is asked of the headers, the request answers");
 });
 
-t.test("the provider is asked with neither credentials nor extensions", async (t) => {
+t.test("the provider gets neither credentials nor extensions", async (t) => {
   const asked = [
     "Host",
     "a",
@@ -133,7 +133,7 @@ t.test("the provider is asked with neither credentials nor extensions", async (t
 });
 
 t.test(
-  "the client is told a subprotocol only if the provider had been offered it, and never an extension",
+  "the client gets a subprotocol only if it was offered to the provider, and never an extension",
   async (t) => {
     const asked = ["Sec-WebSocket-Protocol", "realtime, openai-insecure-api-key.caller"];
     const head = ["upgrade", "websocket", "connection", "Upgrade", "sec-websocket-accept", "xyz"];
@@ -160,7 +160,7 @@ t.test(
   },
 );
 
-t.test("a page is foreign unless it is this host's, or of this machine", async (t) => {
+t.test("a page is cross-origin unless it is this host's, or of this machine", async (t) => {
   const host = "sluice.example:8080";
   const table = [
     [undefined, false],

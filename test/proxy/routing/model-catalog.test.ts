@@ -91,7 +91,7 @@ async function isResolved(promise: Promise<unknown>): Promise<boolean> {
   return resolved;
 }
 
-t.test("what is configured is known at once, and nobody is asked for it", async (t) => {
+t.test("configured models are known at once, and no provider is asked for them", async (t) => {
   const { catalog, providers, timers, ids } = bench({ openai: ["gpt-4o", "o3"], local: ["*"] });
   t.same(ids(), ["openai/gpt-4o", "openai/o3"]);
   t.same(
@@ -121,7 +121,7 @@ t.test(
 );
 
 t.test(
-  "every shape of a list that providers give is read, and what is no model in it left out",
+  "every shape of list that providers return is read, and entries that are no model left out",
   async (t) => {
     const table: readonly (readonly [body: string, ids: readonly string[]])[] = [
       [list(), []],
@@ -142,9 +142,13 @@ t.test(
   },
 );
 
-t.test("an answer that is no list is told, and asked for again sooner", async (t) => {
-  const table: readonly (readonly [answer: (provider: Provider) => Promise<void>, told: string])[] =
-    [
+t.test(
+  "an answer that is no list is reported, and the provider is asked again sooner",
+  async (t) => {
+    const table: readonly (readonly [
+      answer: (provider: Provider) => Promise<void>,
+      told: string,
+    ])[] = [
       [(provider) => provider.answer(401, "{}"), "p: GET /models answered 401"],
       [(provider) => provider.answer(500, "oops"), "p: GET /models answered 500"],
       [(provider) => provider.answer(204, "   "), "p: GET /models answered 204"],
@@ -160,25 +164,26 @@ t.test("an answer that is no list is told, and asked for again sooner", async (t
       ],
       [(provider) => provider.fail("ECONNREFUSED"), "p: ECONNREFUSED"],
     ];
-  for (const [answer, expected] of table) {
-    const { providers, told, timers } = bench({ p: null });
-    timers.length = 0;
-    await answer(providers["p"]!);
-    t.same(told, [expected]);
-    t.same(
-      timers.map(({ ms }) => ms),
-      [30_000],
-    );
-    timers[0]!.run();
-    t.equal(providers["p"]!.asked.length, 2);
-    await providers["p"]!.answer(200, list("a"));
-    t.same(
-      timers.map(({ ms }) => ms),
-      [30_000, 600_000],
-      "a good answer is asked for again later",
-    );
-  }
-});
+    for (const [answer, expected] of table) {
+      const { providers, told, timers } = bench({ p: null });
+      timers.length = 0;
+      await answer(providers["p"]!);
+      t.same(told, [expected]);
+      t.same(
+        timers.map(({ ms }) => ms),
+        [30_000],
+      );
+      timers[0]!.run();
+      t.equal(providers["p"]!.asked.length, 2);
+      await providers["p"]!.answer(200, list("a"));
+      t.same(
+        timers.map(({ ms }) => ms),
+        [30_000, 600_000],
+        "a good answer is asked for again later",
+      );
+    }
+  },
+);
 
 t.test("a list that grows without end is cut off", async (t) => {
   const { providers, told } = bench({ p: null });
@@ -191,7 +196,7 @@ t.test("a list that grows without end is cut off", async (t) => {
   t.match(told, [/^p: its list of models is larger than 8388608 bytes$/]);
 });
 
-t.test("a list that is learned again replaces the one before, a failure leaves it", async (t) => {
+t.test("a newer list replaces the one before, a failure leaves it", async (t) => {
   const { providers, timers, ids, told } = bench({ p: null });
   timers.length = 0;
   await providers["p"]!.answer(200, list("a", "b"));
@@ -226,7 +231,7 @@ t.test(
   },
 );
 
-t.test("after a stop nobody is asked again, and nobody waits", async (t) => {
+t.test("after a stop no provider is asked again, and no request waits", async (t) => {
   const { catalog, providers, timers } = bench({ a: null });
   const waiting = catalog.firstLearned();
   catalog.stop();

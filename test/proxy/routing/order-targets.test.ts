@@ -32,12 +32,12 @@ t.test("a direct route has its one target", async (t) => {
   t.equal(createTargetOrder(() => null).order(route), route.targets);
 });
 
-t.test("failover and, without prices, cost keep the written order", async (t) => {
+t.test("failover and, without prices, cost keep the configured order", async (t) => {
   for (const strategy of ["failover", "cost"] as const)
     t.same(picks(virtual(strategy, [1, 5, 2]), 3), ["abc", "abc", "abc"], strategy);
 });
 
-t.test("a look at the order takes nobody's turn", async (t) => {
+t.test("a peek at the order takes no turn", async (t) => {
   for (const strategy of ["round_robin", "failover", "cost"] as const) {
     const route = virtual(strategy, [2, 1, 3]);
     const order = createTargetOrder(() => null);
@@ -50,7 +50,7 @@ t.test("a look at the order takes nobody's turn", async (t) => {
 });
 
 t.test(
-  "cost puts the cheapest first, what has no price last, and equals as they are written",
+  "cost puts the cheapest first, unpriced ones last, and equals in the configured order",
   async (t) => {
     const prices: Record<string, number> = {};
     const order = createTargetOrder(({ model }) => prices[model] ?? null);
@@ -78,7 +78,7 @@ t.test("round robin takes turns by weight, evenly spread", async (t) => {
   t.same(picks(virtual("round_robin", [7]), 2), ["a", "a"]);
 });
 
-t.test("behind the first the heaviest stands, of equals the next one written", async (t) => {
+t.test("after the first comes the heaviest, of equals the next one configured", async (t) => {
   t.same(picks(virtual("round_robin", [1, 3, 2, 2]), 8).sort(), [
     "abcd",
     "bcda",
@@ -101,17 +101,14 @@ t.test("each virtual model has its own turns", async (t) => {
   );
 });
 
-t.test(
-  "turns outlive a catalog that is built anew, and start over with other targets",
-  async (t) => {
-    const order = createTargetOrder(() => null);
-    const route = virtual("round_robin", [1, 1]);
-    t.equal(models(order.order(route)), "ab");
-    t.equal(models(order.order({ ...route })), "ba");
-    t.equal(models(order.order(route)), "ab");
-    t.equal(models(order.order(virtual("round_robin", [1, 1, 1]))), "abc");
-  },
-);
+t.test("turns survive a rebuilt catalog, and start over with other targets", async (t) => {
+  const order = createTargetOrder(() => null);
+  const route = virtual("round_robin", [1, 1]);
+  t.equal(models(order.order(route)), "ab");
+  t.equal(models(order.order({ ...route })), "ba");
+  t.equal(models(order.order(route)), "ab");
+  t.equal(models(order.order(virtual("round_robin", [1, 1, 1]))), "abc");
+});
 
 t.test("a target without weight is never first", async (t) => {
   t.same(

@@ -80,7 +80,7 @@ t.test("models are priced by their ids; unknown ones aren't", async (t) => {
     t.equal(list.price(provider, model, nowMs), null, `${provider}/${model}`);
 });
 
-t.test("a price that changes by the hour is that of the time", async (t) => {
+t.test("a price that changes by the hour is the one of that time", async (t) => {
   const at = (hour: number): unknown =>
     list.price("deepseek", "deepseek-chat", Date.UTC(2026, 10, 21, hour))?.rates;
   t.not(JSON.stringify(at(12)), JSON.stringify(at(20)));

@@ -38,7 +38,7 @@ prices:
 `);
 
 t.test(
-  "the operator's price wins, for a model before its provider; else the list's; else there is none",
+  "the operator's price wins, the model's before the provider's; then the list's; then there is none",
   async (t) => {
     const { priceOf } = createPriceTable(config, { list: makeList(), nowMs: () => 0 });
     const table: readonly (readonly [
@@ -91,7 +91,7 @@ t.test("names that callers make up don't fill the memory", async (t) => {
 });
 
 t.test(
-  "without a list only the operator's prices are there; a simulator alone needs none",
+  "without a list there are only the operator's prices; a simulator alone needs no list",
   async (t) => {
     const { priceOf, costOf } = createPriceTable(config, { list: null, nowMs: () => 0 });
     t.equal(priceOf({ provider: "openai", model: "cheap" }), null);
@@ -103,7 +103,7 @@ t.test(
 );
 
 t.test(
-  "the strategy cost takes the cheapest first, equals as written, unpriced last",
+  "the strategy cost puts the cheapest first, equals in the configured order, unpriced last",
   async (t) => {
     const { costOf } = createPriceTable(config, { list: makeList(), nowMs: () => 0 });
     const targets = [

@@ -44,7 +44,7 @@ function resolved(from: Catalog, name: string): string | null {
     : route.targets.map((target) => `${target.provider} ${target.model}`).join();
 }
 
-t.test("a name is resolved in the order of the contract", async (t) => {
+t.test("a name is resolved in the documented order", async (t) => {
   const cases: readonly (readonly [string, string | null, string])[] = [
     ["Smart", "virtual Smart", "a virtual model"],
     ["SMART", "virtual SMART", "the exact source before the first in any case"],
@@ -77,7 +77,7 @@ t.test("a name is resolved in the order of the contract", async (t) => {
     t.equal(resolved(catalog, name), expected, `${JSON.stringify(name)}: ${why}`);
 });
 
-t.test("a provider that takes any id takes what nobody lists", async (t) => {
+t.test("a provider with any id takes the ids that no provider lists", async (t) => {
   const open = buildCatalog(
     [provider("openai", ["gpt-4o"]), provider("local", ["listed", "*"]), provider("other", ["*"])],
     [],

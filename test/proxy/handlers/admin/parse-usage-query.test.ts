@@ -58,7 +58,7 @@ t.test(
 );
 
 t.test(
-  "each mistake is named with its parameter, its value and what would do, in the order of the checks",
+  "each mistake is named with its parameter, its value and what is expected, in the order of the checks",
   async (t) => {
     const table: readonly (readonly [query: string, param: string, message: string])[] = [
       ...["0", "-1", "1.5", "x", "", "1e2", "%2B5", "0x10", "00"].map(

@@ -1,7 +1,7 @@
 import t from "tap";
 import { readCacheControl } from "../../../../proxy/handlers/cache/cache-control.js";
 
-t.test("a request says how old an answer may be, and whether it may be kept", async (t) => {
+t.test("a request says how old an answer may be, and whether it may be stored", async (t) => {
   const cases: readonly (readonly [string | undefined, number, boolean])[] = [
     [undefined, Infinity, true],
     ["", Infinity, true],

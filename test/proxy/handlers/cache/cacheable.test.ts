@@ -8,7 +8,7 @@ import { cacheableBodyBytesMax } from "../../../../shared/bounds.js";
 import { type Operation, operations } from "../../../../shared/operation.js";
 
 t.test(
-  "requests for text that the provider doesn't keep are looked for, up to a size",
+  "requests for text that the provider doesn't store are cacheable, up to a size",
   async (t) => {
     const body = Buffer.from('{"model":"m","store":false}');
     t.same(
@@ -34,7 +34,7 @@ t.test(
   },
 );
 
-t.test("a request is told apart by all that may change its answer", async (t) => {
+t.test("requests are distinguished by all that may change their answer", async (t) => {
   const asked = {
     operation: "messages" as Operation,
     userPath: "/a" as string | null,
@@ -70,7 +70,7 @@ t.test("a request is told apart by all that may change its answer", async (t) =>
     t.not(cacheHead(changed), head, JSON.stringify(changed));
 });
 
-t.test("an answer is whole when it says so itself", async (t) => {
+t.test("an answer is complete when it has its last event, or is valid JSON", async (t) => {
   const cases: readonly (readonly [Operation, "stream" | "json", string, boolean])[] = [
     ["chat_completions", "json", '{"choices":[]}', true],
     ["chat_completions", "json", '{"choices":[', false],

@@ -21,7 +21,7 @@ function begin(bounds: Partial<ResponseCache["bounds"]> = {}): {
   return { client, cache, recording: new RecordingExchange(client, cache) };
 }
 
-t.test("everything passes as it comes, with word of the miss, and is remembered", async (t) => {
+t.test("everything passes at once, with the header of a miss, and is recorded", async (t) => {
   const { client, recording } = begin();
   recording.begin(200, ["content-type", "text/event-stream"]);
   client.reads = false;
@@ -39,7 +39,7 @@ t.test("everything passes as it comes, with word of the miss, and is remembered"
   );
 });
 
-t.test("a plain answer too, in either encoding", async (t) => {
+t.test("a plain answer is recorded too, in either encoding", async (t) => {
   for (const encoding of ["utf8", "latin1"] as const) {
     const { client, recording } = begin();
     recording.reply(200, json, "é", encoding);
@@ -48,7 +48,7 @@ t.test("a plain answer too, in either encoding", async (t) => {
   }
 });
 
-t.test("what isn't a plain success is told and forgotten", async (t) => {
+t.test("an answer that isn't a plain success passes and isn't recorded", async (t) => {
   for (const [status, headers] of [
     [500, json],
     [201, json],
@@ -65,7 +65,7 @@ t.test("what isn't a plain success is told and forgotten", async (t) => {
 });
 
 t.test(
-  "an answer that grows too large passes and is forgotten, and its room is given back, however it ends",
+  "an answer that grows too large passes and isn't recorded, and its room is released, however it ends",
   async (t) => {
     const { client, cache, recording } = begin({ bytesMax: 1500 });
     recording.begin(200, json);
@@ -88,7 +88,7 @@ t.test(
   },
 );
 
-t.test("it is its exchange in all else", async (t) => {
+t.test("in all else it behaves as its exchange", async (t) => {
   const { client, recording } = begin();
   t.same(
     [

@@ -33,7 +33,7 @@ function answer(bytes: number): CachedAnswer {
 }
 
 t.test(
-  "an answer is found until it is as old as it may be, or older than the request wants",
+  "an answer is found until it reaches its maximum age, or is older than the request wants",
   async (t) => {
     const cache = new ResponseCache(wide);
     const kept = answer(10);
@@ -61,7 +61,7 @@ t.test("a later answer to the same request takes the place of the first", async 
   t.equal(cache.find("a", 1802, Infinity), null, "one that is too large takes it away");
 });
 
-t.test("what was used longest ago goes first, by number and by bytes", async (t) => {
+t.test("the least recently used answer is dropped first, by number and by bytes", async (t) => {
   const few = new ResponseCache({ ...wide, entriesMax: 2 });
   few.keep("a", answer(1), 0);
   few.keep("b", answer(1), 0);
@@ -87,7 +87,7 @@ t.test("what was used longest ago goes first, by number and by bytes", async (t)
   );
 });
 
-t.test("whatever comes, the bounds hold, and what is found is what was kept last", async () => {
+t.test("the bounds always hold, and the answer found is the last one stored", async () => {
   const step = fc.oneof(
     fc.record({ keep: fc.nat(8), bytes: fc.nat(4000), after: fc.nat(300) }),
     fc.record({ find: fc.nat(8), ageMsMax: fc.constantFrom(Infinity, 0, 400), after: fc.nat(300) }),
@@ -126,9 +126,12 @@ t.test("whatever comes, the bounds hold, and what is found is what was kept last
   );
 });
 
-t.test("answers on their way have as much room together as those that are kept", async (t) => {
-  const cache = new ResponseCache({ ...wide, bytesMax: 2048 });
-  t.same([cache.reserve(2000), cache.reserve(49), cache.reserve(48)], [true, false, true]);
-  cache.release(1000);
-  t.same([cache.reserve(1001), cache.reserve(1000)], [false, true]);
-});
+t.test(
+  "answers that are being recorded have as much room together as those in the cache",
+  async (t) => {
+    const cache = new ResponseCache({ ...wide, bytesMax: 2048 });
+    t.same([cache.reserve(2000), cache.reserve(49), cache.reserve(48)], [true, false, true]);
+    cache.release(1000);
+    t.same([cache.reserve(1001), cache.reserve(1000)], [false, true]);
+  },
+);
