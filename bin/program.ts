@@ -1,6 +1,6 @@
 /**
- * The command line `sluice`: its commands and the flags they all take. Each command is a file in
- * `commands/`.
+ * The command line `sluice`: its commands and the flags that all of them accept. Each command is a
+ * file in `commands/`.
  */
 import type { Command } from "commander";
 import { addBudgets } from "./commands/budgets.js";
@@ -17,8 +17,8 @@ import { printFailure } from "./session/print-failure.js";
 import type { Session } from "./session/terminal.js";
 
 /**
- * Runs one command line, without the program's name; returns the exit code. Rejects only for a
- * mistake of ours.
+ * Runs one command line, without the program's name; returns the exit code. Rejects only if there
+ * is a bug in Sluice.
  */
 export async function runCommandLine(argv: readonly string[], session: Session): Promise<number> {
   try {
@@ -29,7 +29,7 @@ export async function runCommandLine(argv: readonly string[], session: Session):
   }
 }
 
-/** The commands and their flags; parsing one runs it. */
+/** The commands and their flags; parsing a command line runs its command. */
 export function createProgram(session: Session): Command {
   const program = newCommand("sluice", session)
     .description("An LLM gateway with exact limits: a proxy, and a limiter daemon beside it.")

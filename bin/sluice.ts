@@ -9,9 +9,8 @@ import { drainOutput, processSession } from "./session/terminal.js";
 
 const session = processSession();
 const exitCode = await runCommandLine(process.argv.slice(2), session).catch((error: unknown) => {
-  session.terminal.err(
-    `unexpected error, a bug in Sluice: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-  );
+  const details = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  session.terminal.err(`unexpected error, a bug in Sluice: ${details}`);
   return exitCodes.bug;
 });
 await drainOutput();

@@ -1,5 +1,4 @@
-/** `sluice budgets settings`. */
-
+/** What `sluice budgets settings` does: shows or changes the anchors of budget periods. */
 import { anchorsFromFlags } from "../limits/budget-flags.js";
 import { answered } from "../session/answered.js";
 import { usageFailure } from "../session/command-failure.js";
@@ -9,11 +8,11 @@ import { statusFields } from "../text/status-fields.js";
 import { renderFields } from "../text/table.js";
 import type { CommandFlags } from "./command-flags.js";
 
-/** Prints the anchors, after changing those that are given. */
-export async function settleAnchors(
-  session: Session,
-  flags: CommandFlags & Readonly<Record<string, unknown>>,
-): Promise<void> {
+/** The flags of the anchors, by the names that commander gives them. */
+export type AnchorFlags = CommandFlags & Readonly<Record<string, unknown>>;
+
+/** Changes the anchors that the flags name, and prints all of them. */
+export async function showOrSetAnchors(session: Session, flags: AnchorFlags): Promise<void> {
   const anchors = anchorsFromFlags(flags);
   if (!anchors.ok) throw usageFailure(anchors.problems);
   const change = Object.keys(anchors.value).length > 0;

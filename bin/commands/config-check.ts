@@ -1,21 +1,24 @@
 /**
- * `sluice config check`: reads the configuration as a start would, and says what it holds or what
- * is wrong with it.
+ * `sluice config check`: reads the configuration as a start would, and prints a summary of it or
+ * every problem.
  */
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { createInertReason, inertRule } from "../../shared/config/inert-rule.js";
 import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
-import { requireConfiguration } from "../session/configuration.js";
+import { configurationSource, requireConfiguration } from "../session/configuration.js";
 import { missingKeyFiles } from "../session/missing-key-files.js";
 import type { Session } from "../session/terminal.js";
 import { httpUrl } from "../text/http-url.js";
 import { renderFields } from "../text/table.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";
 
+const onlyWithKey =
+  "the proxy starts only if the daemon has a managed key, which this command doesn't check";
+
 /** Adds `config check` to the program. */
 export function addConfig(program: Command, session: Session): void {
-  const config = program.command("config").description("look at the configuration");
+  const config = program.command("config").description("check the configuration");
   config
     .command("check")
     .description("check the configuration without starting anything; every problem is listed")
@@ -31,17 +34,14 @@ function checkConfiguration(session: Session, flags: CommandFlags): void {
   warnings.push(...inertModelRules(config));
   warnings.push(...missingKeyFiles(config));
   const refused = openBeyondLoopback(config);
-  if (refused !== null)
-    warnings.push(
-      `the proxy starts only if the daemon has a managed key, which isn't asked here: ${refused}`,
-    );
+  if (refused !== null) warnings.push(`${onlyWithKey}: ${refused}`);
   if (flags.json === true) {
     session.terminal.out(JSON.stringify({ ok: true, ...summarize(config), warnings }));
     return;
   }
   for (const warning of warnings) session.terminal.err(`warning: ${warning}`);
   session.terminal.out(
-    `ok: ${sourceOf(config)}\n${renderFields(
+    `ok: ${configurationSource(config)}\n${renderFields(
       Object.entries(summarize(config))
         .filter(([name]) => name !== "file")
         .map(([name, value]) => [name.replaceAll("_", " "), show(value)]),
@@ -50,7 +50,8 @@ function checkConfiguration(session: Session, flags: CommandFlags): void {
 }
 
 /**
- * What the daemon will log of them at its start; of the others the configuration itself has warned.
+ * The warnings that the daemon will log at its start for rules on models. The configuration itself
+ * warns of other inert rules.
  */
 function inertModelRules(config: Config): readonly string[] {
   const reasonOf = createInertReason(config);
@@ -58,11 +59,6 @@ function inertModelRules(config: Config): readonly string[] {
     const reason = rule.scope === "model" ? reasonOf(rule) : null;
     return reason === null ? [] : [`inert rule: ${inertRule(rule, reason).name}`];
   });
-}
-
-/** Where a configuration came from, for people. */
-export function sourceOf(config: Config): string {
-  return config.file ?? "built-in default (no configuration file)";
 }
 
 function summarize(

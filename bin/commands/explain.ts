@@ -1,6 +1,6 @@
 /**
- * `sluice explain`: what would happen to a request now and why, or why one was refused. It consumes
- * nothing.
+ * `sluice explain`: what would happen to a request now and why, or why a request was refused. It
+ * consumes nothing.
  */
 import type { Command } from "commander";
 import { hashKey } from "../../shared/domain/key-secret.js";
@@ -39,37 +39,32 @@ export function addExplain(program: Command, session: Session): void {
       "--request <id>",
       "the X-Request-ID of a refused request, in place of --path, --key and --model",
     )
-    .addOption(jsonOption("print what POST /admin/explain answers"))
+    .addOption(jsonOption("print the response of POST /admin/explain"))
     .action((_options, command: Command) =>
       explainCommand(session, command.optsWithGlobals<ExplainFlags>()),
     );
 }
 
 /**
- * The model is resolved here, from the configuration, as a proxy would; with `--request` the daemon
- * knows the targets.
+ * Resolves the model from the configuration, as a proxy would; with `--request` the daemon knows
+ * the targets.
  */
 async function explainCommand(session: Session, flags: ExplainFlags): Promise<void> {
   const path = checkFlags(flags);
   const { model, request } = flags;
   const body =
     request === undefined
-      ? { user_path: path, ...keyAsked(flags), targets: await targetsOf(session, flags, model!) }
+      ? { user_path: path, ...keyFields(flags), targets: await targetsOf(session, flags, model!) }
       : { request_id: request };
   const explanation = await withDaemon(session, flags, async (client) =>
     answered(await client.call("explain", body)),
   );
-  const whole =
-    request === undefined ? { model, ...(explanation as object) } : (explanation as object);
-  session.terminal.out(
-    flags.json === true
-      ? JSON.stringify(whole)
-      : renderExplanation(whole as Readonly<Record<string, unknown>>),
-  );
+  const shown = { ...(request === undefined ? { model } : {}), ...(explanation as object) };
+  session.terminal.out(flags.json === true ? JSON.stringify(shown) : renderExplanation(shown));
 }
 
-/** The daemon isn't told keys, only their hashes. */
-function keyAsked({ key }: ExplainFlags): object {
+/** The daemon receives the hash of a key, never the key. */
+function keyFields({ key }: ExplainFlags): object {
   if (key === undefined) return {};
   return { key: looksLikeManagedKey(key) ? { key_hash: hashKey(key) } : { id: key } };
 }
@@ -87,7 +82,7 @@ async function targetsOf(
   return resolved.targets;
 }
 
-/** The normal path; problems are thrown together. */
+/** The normalized path; throws all problems together. */
 function checkFlags({ path: typed, key, model, request }: ExplainFlags): string {
   const problems: ArgumentProblem[] = [];
   const path = pathFromFlag(typed);

@@ -1,14 +1,15 @@
-/** `sluice keys …`: managed keys, and the three commands on them. */
+/** `sluice keys …`: issues, lists and deactivates managed keys. */
 import type { Command } from "commander";
 import { hashKey, newKey } from "../../shared/domain/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import {
-  inFlagWords,
+  asFlagProblem,
   type KeyIssueFlags,
   keyIssueFromFlags,
   notAKey,
 } from "../limits/key-flags.js";
-import { type ListedKey, listKeys, renderKeys } from "../limits/list-keys.js";
+import { renderKeys } from "../limits/key-table.js";
+import { type ListedKey, listKeys } from "../limits/list-keys.js";
 import { answered } from "../session/answered.js";
 import { usageFailure } from "../session/command-failure.js";
 import type { Session } from "../session/terminal.js";
@@ -34,20 +35,20 @@ export function addKeys(program: Command, session: Session): void {
       "--expires <when>",
       "after this time, such as 30d or 12h, or at a timestamp such as 2030-01-31T12:00:00Z",
     )
-    .addOption(jsonOption("print what POST /admin/auth-keys answers"))
+    .addOption(jsonOption("print the response of POST /admin/auth-keys"))
     .action((_options, command: Command) =>
       issueKey(session, command.optsWithGlobals<CommandFlags & KeyIssueFlags>()),
     );
   keys
     .command("list")
-    .description("the keys, newest first; what is shown of them opens nothing")
-    .addOption(jsonOption("print what GET /admin/auth-keys answers"))
+    .description("the keys, newest first; each is shown in part only, too little to use it")
+    .addOption(jsonOption("print the response of GET /admin/auth-keys"))
     .action((_options, command: Command) =>
       printKeys(session, command.optsWithGlobals<CommandFlags>()),
     );
   keys
     .command("deactivate")
-    .description("refuse a key from its next request on, in every proxy; it can't be undone")
+    .description("refuse a key from its next request on, in every proxy; this can't be undone")
     .argument("<id>", "the key's id, such as key_7, or the key itself")
     .addOption(jsonOption("print the id as an object"))
     .action((id: string, _options, command: Command) =>
@@ -56,31 +57,31 @@ export function addKeys(program: Command, session: Session): void {
 }
 
 /**
- * The key stands alone on standard output, so that a script can take it; what there is to say about
- * it goes to standard error.
+ * Prints the key alone on standard output, so that a script can read it; the line about the key
+ * goes to standard error.
  */
 async function issueKey(session: Session, flags: CommandFlags & KeyIssueFlags): Promise<void> {
-  const asked = keyIssueFromFlags(flags);
-  if (!asked.ok) throw usageFailure(asked.problems);
+  const issue = keyIssueFromFlags(flags);
+  if (!issue.ok) throw usageFailure(issue.problems);
   const { value, hash, redacted } = newKey();
   const key = await withDaemon(session, flags, async (client) => {
     const answer = await client.call("keys.issue", {
       key_hash: hash,
       redacted_value: redacted,
-      ...asked.value,
+      ...issue.value,
     });
-    // Whether a moment lies in the future, the daemon's clock says.
+    // The daemon's clock decides whether an expiry lies in the future.
     return answered(
       answer.ok
         ? answer
-        : { ok: false, failure: { ...answer.failure, ...inFlagWords(answer.failure) } },
+        : { ok: false, failure: { ...answer.failure, ...asFlagProblem(answer.failure) } },
     ) as ListedKey;
   });
   if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
   const { id, user_path: path, expires_at: expires } = key;
-  session.terminal.err(
-    `issued ${String(id)}, ${path === null ? "for a path that the caller names" : `for ${String(path)}`}, ${expires === null ? "without an end" : `until ${String(expires)}`}; it is shown this once:`,
-  );
+  const bound = path === null ? "for a path that the caller names" : `for ${String(path)}`;
+  const until = expires === null ? "without an end" : `until ${String(expires)}`;
+  session.terminal.err(`issued ${String(id)}, ${bound}, ${until}; it is shown this once:`);
   session.terminal.out(value);
 }
 
@@ -89,7 +90,7 @@ async function printKeys(session: Session, flags: CommandFlags): Promise<void> {
   session.terminal.out(flags.json === true ? JSON.stringify(keys) : renderKeys(keys));
 }
 
-/** Whoever finds a key where it shouldn't be has the key, and not its id. */
+/** Accepts the key in place of its id: a leaked key is known by its text. */
 async function deactivateKey(session: Session, id: string, flags: CommandFlags): Promise<void> {
   const isKey = looksLikeManagedKey(id);
   if (!isKey && keyNumber(id) === null)

@@ -1,4 +1,4 @@
-/** What `list`, `set`, `delete` and `reset` do, with rules and with budgets. */
+/** What `list`, `set`, `delete` and `reset` do, for rules and for budgets alike. */
 import { failure } from "../../shared/error-code.js";
 import {
   type KeyFlags,
@@ -36,7 +36,7 @@ export interface ResetFlags extends KeyFlags {
   readonly yes?: boolean;
 }
 
-/** Prints them; with `--json` the API's object. */
+/** Prints the rules or budgets; with `--json` the API's object. */
 export async function showLimits<S extends string>(
   kind: LimitKind<S>,
   session: Session,
@@ -76,8 +76,8 @@ function filterFromFlags<S extends string>(
 }
 
 /**
- * Writes them, every one checked before the first is sent, and prints what now stands on the
- * subject.
+ * Writes what the flags declare, all of it checked before the first is sent, and prints what the
+ * subject has now.
  */
 export async function setLimits<S extends string>(
   kind: LimitKind<S>,
@@ -106,7 +106,7 @@ export async function setLimits<S extends string>(
   );
 }
 
-/** Removes one; an unknown one ends with exit code 3. */
+/** Removes a rule or a budget; an unknown one ends with exit code 3. */
 export async function deleteLimit<S extends string>(
   kind: LimitKind<S>,
   session: Session,
@@ -133,7 +133,7 @@ export async function deleteLimit<S extends string>(
   );
 }
 
-/** Resets the one that is named, or all after a question. */
+/** Resets the rule or budget that is named, or all of them after a confirmation. */
 export async function resetLimits<S extends string>(
   kind: LimitKind<S>,
   session: Session,
@@ -179,7 +179,7 @@ export async function resetLimits<S extends string>(
     subject: kind.effectiveSubject(scope, normal),
     periodSeconds,
   });
-  // The API takes an unknown one as done; whoever types a name wants to hear that it is misspelt.
+  // The API accepts an unknown key; a person who typed it needs to know that it is misspelt.
   if (one.items.length === 0)
     throw refusal(
       failure(
@@ -204,7 +204,7 @@ async function resetAll<S extends string>(
   session.terminal.out(list !== null ? listBody(list, kind) : kind.resetDone);
 }
 
-/** Returns after a yes. */
+/** Returns if the answer is yes; otherwise throws. */
 async function confirmReset<S extends string>(
   { flags, resetQuestion }: LimitKind<S>,
   { terminal: { ask } }: Session,
@@ -212,7 +212,7 @@ async function confirmReset<S extends string>(
   if (ask === null)
     throw usageFailure([
       {
-        message: `--yes is required to reset all ${flags.grammar.plural} when nobody can be asked`,
+        message: `--yes is required to reset all ${flags.grammar.plural} without a terminal`,
         param: "--yes",
       },
     ]);

@@ -1,7 +1,4 @@
-/**
- * `sluice status`: what the daemon says of itself over the socket, and the proxy over HTTP if it is
- * there.
- */
+/** `sluice status`: the state of the daemon, by its socket, and of the proxy, by HTTP. */
 import type { Command } from "commander";
 import { answered } from "../session/answered.js";
 import { askHealth, type Health } from "../session/ask-health.js";
@@ -14,21 +11,21 @@ import { statusFields } from "../text/status-fields.js";
 import { renderFields } from "../text/table.js";
 import { type CommandFlags, jsonOption } from "./command-flags.js";
 
-/** The proxy is on the same machine: one that takes longer is in trouble. */
+/** The proxy is on the same machine: if it takes longer, it is in trouble. */
 const healthDeadlineMs = 1_000;
 
 /** Adds `status` to the program. */
 export function addStatus(program: Command, session: Session): void {
   program
     .command("status")
-    .description("how the daemon and the proxy are")
+    .description("the state of the daemon and the proxy")
     .addOption(jsonOption("print both as JSON"))
     .action((_options, command: Command) =>
       showStatus(session, command.optsWithGlobals<CommandFlags>()),
     );
 }
 
-/** Prints both parts, whatever is there; a daemon that can't be reached makes exit code 69. */
+/** Prints the state of both, even if one is down. An unreachable daemon ends with exit code 69. */
 async function showStatus(session: Session, flags: CommandFlags): Promise<void> {
   const socket = locateSocket(session, flags);
   const [daemon, health] = await Promise.all([
@@ -66,10 +63,7 @@ async function askDaemon(
   }
 }
 
-/**
- * With `--socket` alone the configuration may be missing or broken; then there is no address to
- * ask.
- */
+/** With `--socket` the configuration may be broken: then the proxy's address is unknown. */
 async function askProxy(session: Session, flags: CommandFlags): Promise<Health> {
   const loaded = readConfiguration(session, flags);
   if (!loaded.ok)

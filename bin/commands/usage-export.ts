@@ -1,4 +1,4 @@
-/** `sluice usage export`: the records as lines, to standard output or a file. */
+/** `sluice usage export`: writes usage records as lines, to standard output or a file. */
 import { plainFailure } from "../../shared/error-code.js";
 import {
   type ArgumentProblem,
@@ -11,10 +11,10 @@ import { type Session, showsUnicode } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { formatCount } from "../text/number-text.js";
 import { beginExportFile, type ExportFile, NotAFileError } from "../usage/export-file.js";
-import { type ExportFormat, exportFormats, exportUsage } from "../usage/export-usage.js";
 import { createProgressLine, type ProgressLine } from "../usage/progress-line.js";
 import { type UsageQuery, usagePages } from "../usage/usage-pages.js";
-import { openWindowFromFlags, type WindowFlags, windowFromFlags } from "../usage/usage-window.js";
+import { openWindowFromFlags, type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
+import { type ExportFormat, exportFormats, writeExport } from "../usage/write-export.js";
 import { type CommandFlags, pathFromFlag } from "./command-flags.js";
 
 export interface ExportFlags extends CommandFlags, WindowFlags {
@@ -25,7 +25,7 @@ export interface ExportFlags extends CommandFlags, WindowFlags {
   readonly by?: string;
 }
 
-/** Writes the records that the flags name, and says how many went into a file. */
+/** Writes the records that the flags select; prints how many were written to a file. */
 export async function exportUsageCommand(session: Session, flags: ExportFlags): Promise<void> {
   const { format, query } = checkFlags(flags, session.nowMs());
   const into =
@@ -34,7 +34,7 @@ export async function exportUsageCommand(session: Session, flags: ExportFlags): 
       : await withFileErrors(flags.output, () => beginExportFile(flags.output!));
   try {
     const records = await withDaemon(session, flags, (client) =>
-      exportUsage(usagePages(client, query), {
+      writeExport(usagePages(client, query), {
         format,
         write: writerOf(session, flags, into),
         progress: progressOf(session, into),
@@ -60,7 +60,7 @@ function writerOf(
   return (text) => withFileErrors("standard output", () => terminal.write(text));
 }
 
-/** Records that run over a terminal show by themselves that something happens. */
+/** None where the records themselves are printed to a terminal: they show the progress. */
 function progressOf(
   { terminal, env, monoMs }: Session,
   into: ExportFile | null,
@@ -71,8 +71,8 @@ function progressOf(
 }
 
 /**
- * Failures of the system as the command's. A reader that has gone (`| head`) isn't told of: whoever
- * closed a pipe knows.
+ * Turns errors of the operating system into failures of the command. A closed pipe (`| head`)
+ * prints nothing: the user closed it.
  */
 async function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -81,7 +81,7 @@ async function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<
     if (error instanceof NotAFileError)
       throw usageFailure([
         {
-          message: `--output must be a file, and ${name} is something else: redirect standard output there`,
+          message: `--output must be a regular file, and ${name} isn't one: redirect standard output there`,
           param: "--output",
         },
       ]);
@@ -89,7 +89,7 @@ async function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<
     if (code === undefined) throw error;
     if (code === "EPIPE")
       throw new CommandFailure({ exitCode: exitCodes.outputClosed, lines: [], error: {} });
-    // Node adds the call and its file, which is written beside the one that was named.
+    // Node's message ends with the system call and the path of the temporary file.
     throw refusal(
       plainFailure(
         500,
@@ -100,7 +100,7 @@ async function withFileErrors<T>(name: string, work: () => Promise<T>): Promise<
   }
 }
 
-/** Problems are thrown together. */
+/** Throws all problems together. */
 function checkFlags(
   flags: ExportFlags,
   nowMs: number,

@@ -1,13 +1,13 @@
-/** `sluice usage`: what was used, by whom and for how much; and its command `export`. */
+/** `sluice usage`: requests, tokens and costs of a user path; and its command `export`. */
 import type { Command } from "commander";
 import { type Grouping, groupings } from "../../shared/wire/admin-op.js";
 import { answered } from "../session/answered.js";
 import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
 import { type Session, showsUnicode } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
-import { usageSummaryFrom } from "../usage/usage-summary.js";
+import { readSummary } from "../usage/read-summary.js";
 import { renderUsage } from "../usage/usage-text.js";
-import { type UsageWindow, type WindowFlags, windowFromFlags } from "../usage/usage-window.js";
+import { type UsageWindow, type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
 import { type CommandFlags, jsonOption, pathFromFlag } from "./command-flags.js";
 import { type ExportFlags, exportUsageCommand } from "./usage-export.js";
 
@@ -16,7 +16,7 @@ interface UsageFlags extends CommandFlags, WindowFlags {
   readonly by?: string;
 }
 
-/** The width that a chart gets where no terminal says otherwise. */
+/** The width of a chart where there is no terminal. */
 const columnsDefault = 80;
 
 /** Adds `usage` to the program. */
@@ -35,21 +35,18 @@ export function addUsage(program: Command, session: Session): void {
       `a table by ${groupings.join(", ")}; path: each child of --path, and the path itself`,
     )
     .addOption(jsonOption("print the daemon's answer, numbers unrounded"))
-    // It takes none; a word here is a command that was misspelt.
+    // It has no arguments: a word here is a misspelt command.
     .allowExcessArguments()
     .action((_options, command: Command) =>
       command.args.length > 0
-        ? command.error(
-            `error: unknown command '${command.args[0]}': expected ${command.commands.map((child) => child.name()).join(", ")}`,
-            { code: "commander.unknownCommand" },
-          )
+        ? command.error(unknownCommand(command), { code: "commander.unknownCommand" })
         : showUsage(session, command.optsWithGlobals<UsageFlags>()),
     );
   usage
     .command("export")
     .description("the usage records, oldest first")
-    // Those of `usage` aren't global, though commander takes them there too: `exportUsageCommand`
-    // refuses what isn't for it.
+    // The flags of `usage` aren't global, though commander accepts them here too:
+    // `exportUsageCommand` refuses those that aren't for an export.
     .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
     .requiredOption("--format <format>", "ndjson or csv")
     .option("--path <path>", "of this user path and everything below it (default: /)")
@@ -58,17 +55,22 @@ export function addUsage(program: Command, session: Session): void {
     .option("--to <date>", "the last day, UTC (default: up to now)")
     .option(
       "--output <file>",
-      "write to this file in place of standard output; it appears under its name when it is whole",
+      "write to this file instead of standard output; it gets its name when it is complete",
     )
     .action((_options, command: Command) =>
       exportUsageCommand(session, command.optsWithGlobals<ExportFlags>()),
     );
 }
 
+function unknownCommand({ args, commands }: Command): string {
+  const expected = commands.map((child) => child.name()).join(", ");
+  return `error: unknown command '${args[0]}': expected ${expected}`;
+}
+
 async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
   const { userPath, window, by } = checkFlags(flags, session.nowMs());
   const { startDate, endDate } = window;
-  // Without a table the days are still asked for: they are the chart.
+  // Without a table the days are still needed: they make the chart.
   const body = { user_path: userPath, start_date: startDate, end_date: endDate, by: by ?? "day" };
   const answer = await withDaemon(session, flags, async (client) =>
     answered(await client.call("usage.summary", body)),
@@ -76,7 +78,7 @@ async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify(answer));
   terminal.out(
-    renderUsage(usageSummaryFrom(answer), {
+    renderUsage(readSummary(answer), {
       userPath,
       startDate,
       endDate,
@@ -87,7 +89,7 @@ async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
   );
 }
 
-/** Problems are thrown together. */
+/** Throws all problems together. */
 function checkFlags(
   flags: UsageFlags,
   nowMs: number,

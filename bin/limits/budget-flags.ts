@@ -24,9 +24,7 @@ export const budgetFlags: FlagForm<BudgetScope> = {
   parse: parseBudgetWrite,
 };
 
-/**
- * The flag of an anchor: `--daily-reset-hour`; and the name under which commander hands it over.
- */
+/** The flag of an anchor, `--daily-reset-hour`, and commander's name for it, `dailyResetHour`. */
 export function anchorFlag(name: AnchorField): { readonly flag: string; readonly key: string } {
   return {
     flag: `--${name.replaceAll("_", "-")}`,
@@ -34,7 +32,7 @@ export function anchorFlag(name: AnchorField): { readonly flag: string; readonly
   };
 }
 
-/** The anchors that `budgets settings` is to change; none when it only shows them. */
+/** The anchors that `budgets settings` should change; none if it only shows them. */
 export function anchorsFromFlags(
   flags: Readonly<Record<string, unknown>>,
 ): FromArguments<Readonly<Record<string, unknown>>> {

@@ -1,10 +1,12 @@
-/** How budgets are shown. Pure; they are the API's own objects, of a list or of an explanation. */
-
+/**
+ * The tables of budgets, in a list and in an explanation. Pure; the budgets are the objects of the
+ * admin API.
+ */
 import { type Column, renderTable } from "../text/table.js";
 import type { LimitList, Listed } from "./list-limits.js";
 import { isTemplate, subjectText, untilReset } from "./rule-table.js";
 
-/** What every table of budgets shows of one. */
+/** The columns that every table of budgets has. */
 export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
   return [
     { title: "SCOPE", align: "left", text: (budget) => String(budget["scope"]) },
@@ -16,15 +18,12 @@ export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
       text: (budget) => (isTemplate(budget) ? "-" : formatUsd(budget["spent"])),
     },
     { title: "AMOUNT", align: "right", text: (budget) => formatUsd(budget["amount"]) },
-    { title: "USED", align: "right", text: usedShare },
+    { title: "USED", align: "right", text: usedRatio },
     { title: "ENDS IN", align: "right", text: (budget) => untilReset(budget["period_end"], nowMs) },
   ];
 }
 
-/**
- * The table of `budgets list`, and below it why they do nothing, if they don't; one sentence when
- * there is nothing to show.
- */
+/** The table of `budgets list`, and below it why budgets are inert, if they are. */
 export function renderBudgets({ items, serverTime }: LimitList): string {
   if (items.length === 0) return "no budgets";
   const columns: readonly Column<Listed>[] = [
@@ -37,7 +36,7 @@ export function renderBudgets({ items, serverTime }: LimitList): string {
   );
 }
 
-function usedShare(budget: Listed): string {
+function usedRatio(budget: Listed): string {
   const ratio = budget["usage_ratio"];
   if (isTemplate(budget) || typeof ratio !== "number") return "-";
   return ratio >= 100 ? ">9999%" : `${Math.floor(ratio * 100)}%`;

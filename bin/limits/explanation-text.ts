@@ -1,8 +1,7 @@
 /**
- * An explanation for people. Pure; the explanation is the API's own object, and what a newer daemon
- * adds is left to `--json`.
+ * What `sluice explain` prints. Pure; the explanation is the object of the admin API, and fields
+ * that a newer daemon adds are shown by `--json` only.
  */
-
 import { formatDuration } from "../text/duration.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
 import { budgetColumns } from "./budget-table.js";
@@ -10,14 +9,14 @@ import { inertLines, ruleColumns } from "./rule-table.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A rule, and which target it is for. */
-type RuleOf = Fields & { readonly who: string };
+/** A rule, and the target that it applies to. */
+type TargetRule = Fields & { readonly target: string };
 
-function columnsOfRules(nowMs: number): readonly Column<RuleOf>[] {
+function columnsOfRules(nowMs: number): readonly Column<TargetRule>[] {
   return [
-    { title: "FOR", align: "left", text: ({ who }) => who },
+    { title: "FOR", align: "left", text: ({ target }) => target },
     ...ruleColumns(nowMs),
-    { title: "SAYS", align: "left", text: ruleVerdict },
+    { title: "VERDICT", align: "left", text: ruleVerdict },
   ];
 }
 
@@ -28,7 +27,7 @@ function ruleVerdict({ breached, retry_after: wait }: Fields): string {
 }
 
 function columnsOfBudgets(nowMs: number): readonly Column<Fields>[] {
-  return [...budgetColumns(nowMs), { title: "SAYS", align: "left", text: budgetVerdict }];
+  return [...budgetColumns(nowMs), { title: "VERDICT", align: "left", text: budgetVerdict }];
 }
 
 function budgetVerdict({ retry_after: wait, inert }: Fields): string {
@@ -39,15 +38,15 @@ function budgetVerdict({ retry_after: wait, inert }: Fields): string {
       : "admits";
 }
 
-/** What happened, if it is about a refusal; the verdict now; the candidate targets; the rules. */
+/** The refusal, if the explanation is about one; the verdict now; the targets; the rules. */
 export function renderExplanation(explanation: Fields): string {
   const { refusal, verdict, rules, targets, budgets, server_time: serverTime } = explanation;
   const nowMs = typeof serverTime === "string" ? Date.parse(serverTime) : Number.NaN;
   const candidates = fieldsIn(targets);
-  const met: readonly RuleOf[] = [
-    ...fieldsIn(rules).map((rule) => ({ ...rule, who: "every target" })),
+  const met: readonly TargetRule[] = [
+    ...fieldsIn(rules).map((rule) => ({ ...rule, target: "every target" })),
     ...candidates.flatMap((target) =>
-      fieldsIn(target["rules"]).map((rule) => ({ ...rule, who: String(target["target"]) })),
+      fieldsIn(target["rules"]).map((rule) => ({ ...rule, target: String(target["target"]) })),
     ),
   ];
   const accounts = fieldsIn(budgets);
@@ -79,23 +78,24 @@ function renderRefusal(refusal: Fields): string {
     typeof refusal["targets_left_out"] === "number"
       ? `, and ${refusal["targets_left_out"]} more that aren't judged below`
       : "";
-  return `${refusal["submission"] === true ? "submission" : "request"} ${String(id)} was refused: ${String(message)}\n${renderFields(
-    [
-      ["refused at", String(at)],
-      ["user path", String(path)],
-      ...(typeof refusal["key"] === "string" ? [["key", refusal["key"]] as const] : []),
-      ["model", model === null ? "-" : String(model)],
-      ["targets", targets + leftOut],
-      ["retry after", `${duration(wait)}, at ${String(free)}`],
-    ],
-  )}`;
+  const subject = `${refusal["submission"] === true ? "submission" : "request"} ${String(id)}`;
+  const fields = renderFields([
+    ["refused at", String(at)],
+    ["user path", String(path)],
+    ...(typeof refusal["key"] === "string" ? [["key", refusal["key"]] as const] : []),
+    ["model", model === null ? "-" : String(model)],
+    ["targets", targets + leftOut],
+    ["retry after", `${duration(wait)}, at ${String(free)}`],
+  ]);
+  return `${subject} was refused: ${String(message)}\n${fields}`;
 }
 
 function renderVerdict(verdict: Fields): string {
   if (verdict["admitted"] === true)
     return typeof verdict["target"] === "string" ? `admitted, to ${verdict["target"]}` : "admitted";
   const slot = verdict["needs_slot"] === true ? ", if a request in flight has ended by then" : "";
-  return `refused: ${String(verdict["message"])}; admitted in ${duration(verdict["retry_after"])}, at ${String(verdict["admitted_at"])}${slot}`;
+  const wait = `${duration(verdict["retry_after"])}, at ${String(verdict["admitted_at"])}`;
+  return `refused: ${String(verdict["message"])}; admitted in ${wait}${slot}`;
 }
 
 function renderTarget(target: Fields): string {

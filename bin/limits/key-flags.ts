@@ -1,9 +1,9 @@
-/** What `sluice keys issue` asks the daemon for, from its flags. Pure. */
+/** The flags of `sluice keys issue`, as the request to the daemon. Pure. */
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { parseKeyIssue } from "../../shared/domain/managed-key.js";
 import type { Failure } from "../../shared/error-code.js";
 import { parseTimestamp } from "../../shared/time.js";
-import type { ArgumentProblem } from "../session/command-failure.js";
+import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 
 export interface KeyIssueFlags {
   readonly path?: string;
@@ -12,13 +12,14 @@ export interface KeyIssueFlags {
   readonly expires?: string;
 }
 
-/**
- * `key` is the body of POST /admin/auth-keys; a length of time is counted by the daemon's clock.
- */
-export interface KeyIssue {
+/** `key` is the body of POST /admin/auth-keys; the daemon's clock counts `expires_in_seconds`. */
+interface KeyIssue {
   readonly key: Readonly<Record<string, unknown>>;
   readonly expires_in_seconds: number | null;
 }
+
+const expiresExpected =
+  "a length of time such as 30d (s, m, h, d or w) or a timestamp such as 2030-01-31T12:00:00Z";
 
 const unitSeconds: Readonly<Record<string, number>> = {
   s: 1,
@@ -28,20 +29,18 @@ const unitSeconds: Readonly<Record<string, number>> = {
   w: 604_800,
 };
 
-/** As they may be written: `--label a b`, `--label a --label b`, `--label a,b`; each once. */
+/** The labels, each once, of `--label a b`, `--label a --label b` or `--label a,b`. */
 function labelsOf(given: readonly string[]): readonly string[] {
   return [...new Set(given.flatMap((text) => text.split(",").map((label) => label.trim())))];
 }
 
-/** Every problem at once. Whether a moment is in the future is the daemon's to say. */
+/** The request, or all problems. The daemon checks whether an expiry is in the future. */
 export function keyIssueFromFlags({
   path,
   name,
   label = [],
   expires,
-}: KeyIssueFlags):
-  | { readonly ok: true; readonly value: KeyIssue }
-  | { readonly ok: false; readonly problems: readonly ArgumentProblem[] } {
+}: KeyIssueFlags): FromArguments<KeyIssue> {
   const problems: ArgumentProblem[] = [];
   const key = {
     ...(name === undefined ? {} : { name }),
@@ -50,12 +49,12 @@ export function keyIssueFromFlags({
   };
   for (const [field, value] of Object.entries(key)) {
     const checked = parseKeyIssue({ [field]: value }, 0);
-    if (!checked.ok) problems.push(inFlagWords(checked.failure));
+    if (!checked.ok) problems.push(asFlagProblem(checked.failure));
   }
   const expiry = expires === undefined ? {} : readExpiry(expires);
   if (expiry === null)
     problems.push({
-      message: `--expires must be a length of time such as 30d (s, m, h, d or w) or a timestamp such as 2030-01-31T12:00:00Z, not ${JSON.stringify(expires)}`,
+      message: `--expires must be ${expiresExpected}, not ${JSON.stringify(expires)}`,
       param: "--expires",
     });
   if (problems.length > 0 || expiry === null) return { ok: false, problems };
@@ -75,8 +74,8 @@ const flagOf: Readonly<Record<string, string>> = {
   expires_at: "--expires",
 };
 
-/** What is wrong with a field of the body, told of the flag that gave it. */
-export function inFlagWords({
+/** A problem with a field of the body, as a problem with the flag that gave it. */
+export function asFlagProblem({
   message,
   param,
 }: Pick<Failure, "message" | "param">): ArgumentProblem {
@@ -95,9 +94,10 @@ function readExpiry(text: string): { readonly at?: string; readonly inSeconds?: 
 }
 
 /**
- * What is wrong with a text that is neither a key nor an id. It isn't told when it could be a part
+ * The message about a text that is neither a key nor an id. It doesn't quote what could be a part
  * of a key.
  */
 export function notAKey(what: string, text: string): string {
-  return `${what} must be an id such as key_7, or a whole key${text.includes("sk-") ? "" : `, not ${JSON.stringify(text.slice(0, 20))}`}`;
+  const quoted = text.includes("sk-") ? "" : `, not ${JSON.stringify(text.slice(0, 20))}`;
+  return `${what} must be an id such as key_7, or a complete key${quoted}`;
 }

@@ -1,22 +1,21 @@
 /**
- * What is typed about rules and budgets, turned into the bodies that the admin API takes, and
- * checked with the parsers that the daemon uses, so that a typing error is told before anything is
- * sent. Which flags there are is said in a `FlagForm`, in `rule-flags.ts` and `budget-flags.ts`.
- * Pure.
+ * The flags of the commands on rules and budgets, as the bodies of the admin API. They are checked
+ * with the parsers that the daemon uses, so that every error is reported before anything is sent.
+ * Which flags there are is in a `FlagForm`, in `rule-flags.ts` and `budget-flags.ts`. Pure.
  */
 import type { Checked } from "../../shared/checked.js";
 import { numberOf } from "../../shared/config/kinds/number-kinds.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "../../shared/domain/limit-key.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 
-/** The flags that name a rule or a budget beside its subject; texts as they were typed. */
+/** The flags that name a rule or a budget beside its subject, as they were typed. */
 export interface KeyFlags {
   readonly scope?: string;
   readonly period?: string;
   readonly periodSeconds?: string;
 }
 
-/** With those of a form, by their names. */
+/** The flags of `set`: also those of the form, by their names. */
 export interface SetFlags extends KeyFlags {
   readonly perChild?: boolean;
   readonly [flag: string]: unknown;
@@ -24,18 +23,15 @@ export interface SetFlags extends KeyFlags {
 
 export interface FlagForm<S extends string> {
   readonly grammar: KeyGrammar<S>;
-  /** How to name what isn't a user path. */
+  /** The hint on how to name a subject that isn't a user path. */
   readonly otherScopes: string;
-  /**
-   * Values of the period that `--period` or `--period-seconds` names: the flag and the field that
-   * it fills.
-   */
+  /** The values for the period that `--period` or `--period-seconds` names, and their fields. */
   readonly longFlags: readonly {
     readonly name: string;
     readonly field: string;
     readonly meaning: string;
   }[];
-  /** Period and value in one word. */
+  /** The flags that name both a period and a value. */
   readonly shortFlags: readonly {
     readonly name: string;
     readonly period: Readonly<Record<string, unknown>>;
@@ -49,22 +45,20 @@ export interface FlagForm<S extends string> {
   ) => Checked<LimitKey<S>>;
 }
 
-/** What is to be written: the body of a PUT, and the key that it names. */
-export interface Write<S extends string> {
+/** A rule or a budget to write: the body of a PUT, and the key that it names. */
+interface Write<S extends string> {
   readonly body: Readonly<Record<string, unknown>>;
   readonly key: LimitKey<S>;
 }
 
-/**
- * The values of one period as they were typed, by their fields, and the flag that each came from.
- */
+/** The values of one period as they were typed, by their fields, and the flag of each. */
 interface Typed {
   readonly period: Readonly<Record<string, unknown>>;
   readonly values: Record<string, unknown>;
   readonly flagOf: Record<string, string>;
 }
 
-/** What `set` is to write: all of it, or every problem. */
+/** Everything that `set` should write, or all problems. */
 export function writesFromFlags<S extends string>(
   form: FlagForm<S>,
   subject: string,
@@ -73,11 +67,10 @@ export function writesFromFlags<S extends string>(
   const { grammar, longFlags, shortFlags, parse } = form;
   const problems: ArgumentProblem[] = [...subjectProblems(form, subject, flags.scope)];
   const typed = [...longForm(form, flags, problems), ...shortForm(form, flags)];
-  if (typed.length === 0 && problems.length === 0)
-    problems.push({
-      message: `nothing to set: give --period with ${listed(longFlags, " or ")}, or one of ${listed(shortFlags, ", ")}`,
-      param: null,
-    });
+  if (typed.length === 0 && problems.length === 0) {
+    const expected = `--period with ${listed(longFlags, " or ")}, or one of ${listed(shortFlags, ", ")}`;
+    problems.push({ message: `nothing to set: give ${expected}`, param: null });
+  }
   const writes: Write<S>[] = [];
   for (const { period, values, flagOf } of typed) {
     const body = {
@@ -87,11 +80,10 @@ export function writesFromFlags<S extends string>(
       ...values,
       ...(flags.perChild === true ? { per_child: true } : {}),
     };
-    // Whether per-child is entitled is for the daemon to say: it knows the configuration it runs
-    // with.
+    // The daemon checks the entitlement to per-child rules: it has the configuration in use.
     const checked = parse(body, { perChildEntitled: true });
     if (checked.ok) writes.push({ body, key: checked.value });
-    else problems.push(inFlagWords(grammar, checked, flagOf));
+    else problems.push(asFlagProblem(grammar, checked, flagOf));
   }
   const periods = new Set(writes.map(({ key }) => key.periodSeconds));
   if (periods.size < writes.length)
@@ -103,7 +95,7 @@ export function writesFromFlags<S extends string>(
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: writes };
 }
 
-/** What `delete` and `reset` name. */
+/** The key of the rule or budget that `delete` and `reset` name. */
 export function keyFromFlags<S extends string>(
   form: FlagForm<S>,
   subject: string,
@@ -117,7 +109,7 @@ export function keyFromFlags<S extends string>(
     subject,
     [grammar.periodField]: periodFromFlags(flags),
   });
-  return checked.ok ? checked : { ok: false, problems: [inFlagWords(grammar, checked, {})] };
+  return checked.ok ? checked : { ok: false, problems: [asFlagProblem(grammar, checked, {})] };
 }
 
 function periodFromFlags({ period, periodSeconds }: KeyFlags): Readonly<Record<string, unknown>> {
@@ -154,7 +146,7 @@ function longForm<S extends string>(
   return [];
 }
 
-/** Values of one period make one body. */
+/** The values of the short flags, those of one period together. */
 function shortForm<S extends string>(
   { shortFlags, readNumber }: FlagForm<S>,
   flags: SetFlags,
@@ -182,8 +174,8 @@ function listed(flags: readonly { readonly name: string }[], separator: string):
 }
 
 /**
- * A user path is written with its slash here. The API adds a missing one; at a terminal, `limits
- * set openai --rpm 60` would be taken for a path and would silently protect no provider.
+ * The command line requires the leading slash of a user path. The API adds a missing one; here,
+ * `limits set openai --rpm 60` would become a rule on a path and limit no provider.
  */
 function subjectProblems<S extends string>(
   { otherScopes }: FlagForm<S>,
@@ -192,24 +184,20 @@ function subjectProblems<S extends string>(
 ): readonly ArgumentProblem[] {
   const isUserPath = scope.trim() === "" || scope.trim().toLowerCase() === "user_path";
   if (!isUserPath || subject.trim().startsWith("/")) return [];
-  return [
-    {
-      message: `subject must be a user path such as /team/app, not ${JSON.stringify(subject)}; ${otherScopes}`,
-      param: "subject",
-    },
-  ];
+  const expected = `a user path such as /team/app, not ${JSON.stringify(subject)}; ${otherScopes}`;
+  return [{ message: `subject must be ${expected}`, param: "subject" }];
 }
 
 /**
- * The parser speaks of body fields; at a terminal these are flags. A field whose name could be a
- * word of the sentence is put so only where it is the one that is wrong.
+ * Replaces the names of body fields in a parser's message by those of the flags. A field whose name
+ * may also be a word of the sentence is replaced only if it is the wrong one.
  */
-function inFlagWords<S extends string>(
+function asFlagProblem<S extends string>(
   { periodField }: KeyGrammar<S>,
   { failure }: Extract<Checked<unknown>, { ok: false }>,
   flagOf: Readonly<Record<string, string>>,
 ): ArgumentProblem {
-  const words: readonly (readonly [field: string, flag: string])[] = [
+  const flags: readonly (readonly [field: string, flag: string])[] = [
     [`${periodField}.period_seconds`, "--period-seconds"],
     [`${periodField}.period`, "--period"],
     ...Object.entries(flagOf),
@@ -217,12 +205,12 @@ function inFlagWords<S extends string>(
     ["scope", "--scope"],
   ];
   const { message, param } = failure;
-  const named = words.filter(([field]) => field.includes("_") || field === param);
+  const named = flags.filter(([field]) => field.includes("_") || field === param);
   return {
     message: named.reduce(
-      (text, [field, word]) => text.replaceAll(new RegExp(`\\b${field}\\b`, "g"), word),
+      (text, [field, flag]) => text.replaceAll(new RegExp(`\\b${field}\\b`, "g"), flag),
       message,
     ),
-    param: words.find(([field]) => field === param)?.[1] ?? param,
+    param: flags.find(([field]) => field === param)?.[1] ?? param,
   };
 }

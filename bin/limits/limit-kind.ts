@@ -1,6 +1,6 @@
 /**
- * What the commands on rules and those on budgets differ in. What they do is in
- * `commands/run-limits.ts`.
+ * How the commands on rules differ from those on budgets: operations, labels, tables. What the
+ * commands do is in `commands/run-limits.ts`.
  */
 import { type BudgetScope, budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { effectiveSubject, periodLabel, type Scope } from "../../shared/domain/rule.js";
@@ -16,7 +16,7 @@ import { renderRules } from "./rule-table.js";
 export interface LimitKind<S extends string> extends ListOf {
   readonly flags: FlagForm<S>;
   readonly singular: string;
-  /** What a subject may be. */
+  /** What a subject can be, for messages. */
   readonly subjects: string;
   readonly ops: {
     readonly put: AdminOp;
@@ -29,7 +29,7 @@ export interface LimitKind<S extends string> extends ListOf {
   readonly effectiveSubject: (scope: S, subject: string) => string;
   readonly notFound: ErrorCode;
   readonly render: (list: LimitList) => string;
-  /** Before and after everything is reset. */
+  /** The question before all are reset, and the line after it. */
   readonly resetQuestion: string;
   readonly resetDone: string;
 }

@@ -1,14 +1,12 @@
 /**
- * The daemon's rules or budgets: fetched page by page, and narrowed. What is shown of them is in
- * `rule-table.ts` and `budget-table.ts`.
+ * Fetches the daemon's rules or budgets page by page, and filters them. `rule-table.ts` and
+ * `budget-table.ts` show them.
  */
 import { isObject } from "../../shared/assert.js";
-import { plainFailure } from "../../shared/error-code.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
-import { answered } from "../session/answered.js";
-import { refusal } from "../session/command-failure.js";
+import { answered, unreadableAnswer } from "../session/answered.js";
 
-/** A rule or a budget as the admin API lists it, in the API's names. */
+/** A rule or a budget as the admin API lists it, with the names of the API. */
 export type Listed = Readonly<Record<string, unknown>>;
 
 export interface LimitList {
@@ -16,7 +14,7 @@ export interface LimitList {
   readonly serverTime: string;
 }
 
-/** What is listed: the operation, and what the API calls the items. */
+/** The operation that lists them, and the API's name for the items. */
 export interface ListOf {
   readonly list: "rate-limits.list" | "budgets.list";
   readonly items: "rate_limits" | "budgets";
@@ -32,33 +30,24 @@ export async function listLimits(
     const body = answered(await client.call(list, { after }));
     const { [name]: items, server_time: serverTime, next = null } = isObject(body) ? body : {};
     if (!Array.isArray(items) || !items.every(isObject) || typeof serverTime !== "string")
-      throw unreadable(name);
+      throw unreadableAnswer(`list of ${name}`);
     all.push(...items);
     if (next === null) return { items: all, serverTime };
-    if (typeof next !== "string" || next === after || items.length === 0) throw unreadable(name);
+    if (typeof next !== "string" || next === after || items.length === 0)
+      throw unreadableAnswer(`list of ${name}`);
     after = next;
   }
 }
 
-function unreadable(name: string): Error {
-  return refusal(
-    plainFailure(
-      500,
-      "internal_error",
-      `the daemon's list of ${name} can't be read: daemon and command line are of different versions`,
-    ),
-  );
-}
-
-/** As the API says it, for `--json`. */
+/** The API's object, for `--json`. */
 export function listBody({ items, serverTime }: LimitList, { items: name }: ListOf): string {
   return JSON.stringify({ [name]: items, server_time: serverTime });
 }
 
-/** What a list is narrowed to; null where it isn't. */
+/** Which items to keep; null keeps all. */
 export interface ListFilter {
   readonly scope: string | null;
-  /** A normal user path: what applies to a caller with it, as in /v1/usage. */
+  /** A normalized user path: keeps what applies to a caller with it, as in /v1/usage. */
   readonly path: string | null;
 }
 
@@ -72,7 +61,7 @@ export function filterLimits(list: LimitList, { scope, path }: ListFilter): Limi
   };
 }
 
-/** Those on one subject, or the one of a key. `subject` is in the form that matching uses. */
+/** The items on one subject, or the one of a key. `subject` has the form that matching uses. */
 export function limitsOn(
   list: LimitList,
   {
@@ -92,7 +81,7 @@ export function limitsOn(
   };
 }
 
-/** A template's own path isn't covered by it, only what lies below (CONTRACT section 3). */
+/** A template doesn't cover its own path, only the paths below it (docs/http-api.md). */
 function covers(item: Listed, path: string): boolean {
   const subject = item["subject"];
   if (item["scope"] !== "user_path" || typeof subject !== "string") return false;

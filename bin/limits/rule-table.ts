@@ -1,9 +1,12 @@
-/** How rules are shown. Pure; they are the API's own objects, of a list or of an explanation. */
+/**
+ * The tables of rules, in a list and in an explanation. Pure; the rules are the objects of the
+ * admin API.
+ */
 import { formatDuration } from "../text/duration.js";
 import { type Column, renderTable } from "../text/table.js";
 import type { LimitList, Listed } from "./list-limits.js";
 
-/** What every table of rules shows of one. */
+/** The columns that every table of rules has. */
 export function ruleColumns(nowMs: number): readonly Column<Listed>[] {
   return [
     { title: "SCOPE", align: "left", text: (rule) => String(rule["scope"]) },
@@ -28,10 +31,7 @@ export function ruleColumns(nowMs: number): readonly Column<Listed>[] {
   ];
 }
 
-/**
- * The table of `limits list`, and below it the rules that do nothing; one sentence when there is
- * nothing to show.
- */
+/** The table of `limits list`, and below it the inert rules. */
 export function renderRules({ items, serverTime }: LimitList): string {
   if (items.length === 0) return "no rules";
   const columns: readonly Column<Listed>[] = [
@@ -41,25 +41,23 @@ export function renderRules({ items, serverTime }: LimitList): string {
   return [renderTable(columns, items), ...inertLines(items)].join("\n");
 }
 
-/** A line for each rule that does nothing, with its reason. */
+/** A line for each inert rule, with the reason. */
 export function inertLines(rules: readonly Listed[]): readonly string[] {
-  const lines = rules.flatMap((rule) =>
-    typeof rule["inert"] === "string"
-      ? [
-          `inert: ${String(rule["scope"])} ${String(rule["subject"])} ${String(rule["period_label"])}: ${rule["inert"]}`,
-        ]
+  const lines = rules.flatMap(({ inert, scope, subject, period_label: period }) =>
+    typeof inert === "string"
+      ? [`inert: ${String(scope)} ${String(subject)} ${String(period)}: ${inert}`]
       : [],
   );
   return [...new Set(lines)];
 }
 
-/** Whom a rule or a budget counts: a subject, one child of a template, or each for itself. */
+/** The subject of a rule or a budget: itself, one child of a template, or each child. */
 export function subjectText({ subject, template, per_child: perChild }: Listed): string {
   if (typeof template === "string") return `${String(subject)} (child of ${template})`;
   return perChild === true ? `${String(subject)} (each child)` : String(subject);
 }
 
-/** A template has no counters of its own, its children have. */
+/** Whether it is a template, which has no counters of its own: its children have them. */
 export function isTemplate({ template, per_child: perChild }: Listed): boolean {
   return perChild === true && typeof template !== "string";
 }
@@ -75,7 +73,7 @@ function usedOf(rule: Listed, usedField: string, capField: string): string {
   return `${isTemplate(rule) || typeof used !== "number" ? "-" : used}/${cap}`;
 }
 
-/** Until the end of a window or period, `-` without one. */
+/** The time until the end of a window or period; `-` without one. */
 export function untilReset(end: unknown, nowMs: number): string {
   const endMs = typeof end === "string" ? Date.parse(end) : Number.NaN;
   return Number.isNaN(endMs - nowMs) ? "-" : formatDuration((endMs - nowMs) / 1000);

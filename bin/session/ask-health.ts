@@ -1,10 +1,8 @@
-/** Asks a proxy for its /health; whatever happens is a value. */
+/** Requests /health from a proxy; a failure is a value too. */
 import { once } from "node:events";
 import http from "node:http";
 
-/**
- * How the proxy answered. `reason` says why there is no answer; `body` is null when it wasn't JSON.
- */
+/** The proxy's response. `reason` says why there is none; `body` is null if it wasn't JSON. */
 export interface Health {
   readonly url: string | null;
   readonly reachable: boolean;
@@ -13,12 +11,12 @@ export interface Health {
   readonly reason: string | null;
 }
 
-/** A health answer takes some hundred bytes; something else may listen on that port. */
+/** A health response has some hundred bytes; another program may listen on that port. */
 const healthBytesMax = 64 * 1024;
 
 /**
- * Never rejects; takes at most `deadlineMs`. Not by `fetch`, which refuses some ports that a proxy
- * may well have.
+ * Never rejects; takes at most `deadlineMs`. It doesn't use `fetch`, which refuses some ports that
+ * a proxy may have.
  */
 export async function askHealth(url: string, deadlineMs: number): Promise<Health> {
   const signal = AbortSignal.timeout(deadlineMs);
@@ -59,12 +57,12 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The status alone says enough of a body that isn't ours.
+    // The body isn't from a proxy: its status is enough.
     return null;
   }
 }
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return "code" in error && error.code === "ECONNREFUSED" ? "nobody listens there" : error.message;
+  return "code" in error && error.code === "ECONNREFUSED" ? "nothing listens there" : error.message;
 }

@@ -1,18 +1,15 @@
 /**
  * How a command fails: one error with its exit code, the lines for people and the object for
- * `--json`. It is made where the failure is met and printed in one place, `program.ts`.
+ * `--json`. `print-failure.ts` prints it.
  */
 import { type Problem, problemLine } from "../../shared/config/problems.js";
 import { type Failure, failure, invalid } from "../../shared/error-code.js";
 import type { DaemonError } from "../../shared/wire/daemon-error.js";
 import { exitCodes } from "./exit-code.js";
 
-export interface CommandFailureOptions {
+interface CommandFailureOptions {
   readonly exitCode: number;
-  /**
-   * For people: each is printed on a line of its own on standard error. None: everything was said
-   * already.
-   */
+  /** For people: each is a line on standard error. None if everything is already printed. */
   readonly lines: readonly string[];
   /** For `--json`: printed as `{"error": …}`. */
   readonly error: object;
@@ -54,7 +51,7 @@ export function usageFailure(problems: readonly ArgumentProblem[]): CommandFailu
   });
 }
 
-/** The daemon answered, with a refusal. `remark` adds what the daemon can't know. */
+/** The daemon refused. `remark` adds what the daemon can't know. */
 export function refusal(refused: Failure, remark = ""): CommandFailure {
   const exitCode = refused.status === 404 ? exitCodes.notFound : exitCodes.failed;
   const message = refused.message + remark;
@@ -76,8 +73,8 @@ export function daemonFailure(error: DaemonError): CommandFailure {
 }
 
 /**
- * The configuration has problems: a line for each, led by the place where it stands. Wrong flags
- * alone are wrong usage.
+ * The configuration has problems: a line for each, beginning with its place. If only flags are
+ * wrong, it is wrong usage.
  */
 export function configurationFailure(
   file: string | null,

@@ -1,6 +1,4 @@
-/**
- * Finds the configuration that a command works with. What a valid one is, `shared/config/` says.
- */
+/** Finds the configuration that a command works with. `shared/config/` defines what is valid. */
 import type { Config } from "../../shared/config/config.js";
 import { loadConfig } from "../../shared/config/load-config.js";
 import { configurationFailure } from "./command-failure.js";
@@ -15,9 +13,9 @@ export interface ConfigurationFlags {
   readonly dataDir?: string;
 }
 
-export type LoadedConfiguration = ReturnType<typeof loadConfig>;
+type LoadedConfiguration = ReturnType<typeof loadConfig>;
 
-/** The configuration as a value, its problems included. */
+/** The configuration, or its problems, as a value. */
 export function readConfiguration(
   session: Session,
   flags: ConfigurationFlags,
@@ -37,10 +35,7 @@ export function readConfiguration(
   });
 }
 
-/**
- * The checked configuration; its problems are thrown as `CommandFailure`, its warnings handed to
- * `onWarning`.
- */
+/** The checked configuration. Throws problems as `CommandFailure`; warnings go to `onWarning`. */
 export function requireConfiguration(
   session: Session,
   flags: ConfigurationFlags,
@@ -52,15 +47,20 @@ export function requireConfiguration(
   return loaded.config;
 }
 
+/** Where the configuration came from, for people. */
+export function configurationSource(config: Config): string {
+  return config.file ?? "built-in default (no file found)";
+}
+
 /**
- * Where the daemon listens. With `--socket` no configuration is read, so that a broken one doesn't
- * keep an operator from the daemon.
+ * Where the daemon listens. With `--socket` no configuration is read, so that the daemon can be
+ * reached even if the configuration is broken.
  */
 export function locateSocket(session: Session, flags: ConfigurationFlags): string {
   return flags.socket ?? requireConfiguration(session, flags, () => {}).limiter.socket;
 }
 
-/** The flags again, for a child process that is to find the same configuration. */
+/** The flags as arguments for a child process, so that it finds the same configuration. */
 export function flagsAsArguments(flags: ConfigurationFlags): readonly string[] {
   const pairs: readonly (readonly [string, string | undefined])[] = [
     ["--config", flags.config],

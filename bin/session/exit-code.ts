@@ -1,5 +1,5 @@
 /**
- * What the exit codes of all three programs mean. One table: `--help` prints it,
+ * The exit codes of all three programs and their meanings, in one table: `--help` prints it,
  * docs/command-line.md is checked against it.
  */
 
@@ -34,8 +34,8 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
 ];
 
 /**
- * The code of a daemon or proxy that couldn't start. Errors are told apart by name: each is made in
- * a process of its own kind.
+ * The exit code of a daemon or proxy that couldn't start. Errors are recognized by name, so that
+ * this file imports neither program.
  */
 export function exitCodeForStartError(error: unknown): number {
   switch (error instanceof Error ? error.name : "") {

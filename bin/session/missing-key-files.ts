@@ -1,6 +1,6 @@
 /**
- * Which key files of JWT issuers can't be read now. One that comes later is found then, so it is no
- * problem of a start.
+ * Finds the key files of JWT issuers that can't be read now. A proxy starts without them and reads
+ * them when they appear, so each is a warning only.
  */
 import { accessSync, constants } from "node:fs";
 import type { Config } from "../../shared/config/config.js";
@@ -13,9 +13,9 @@ export function missingKeyFiles({ jwtIssuers }: Config): readonly string[] {
       accessSync(keys.path, constants.R_OK);
       return [];
     } catch (error) {
-      return [
-        `the jwks_file of the issuer ${issuer} can't be read, and its tokens get 503 until it can: ${error instanceof Error ? error.message : String(error)}`,
-      ];
+      const reason = error instanceof Error ? error.message : String(error);
+      const file = `the jwks_file of the issuer ${issuer}`;
+      return [`${file} can't be read, and its tokens get 503 until it can: ${reason}`];
     }
   });
 }

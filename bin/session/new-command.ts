@@ -1,4 +1,4 @@
-/** The commander program that all three programs start from. */
+/** The commander command that all three programs start from. */
 import { Command } from "commander";
 import { version } from "../../shared/version.js";
 import type { Session } from "./terminal.js";

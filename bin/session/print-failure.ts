@@ -1,13 +1,10 @@
-/** The one place where a failure becomes lines on standard error and an exit code. */
+/** Turns a failure into lines on standard error and an exit code: the only place that does. */
 import { CommanderError } from "commander";
 import { CommandFailure, usageFailure } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";
 import type { Terminal } from "./terminal.js";
 
-/**
- * Prints what went wrong and returns the exit code; throws on what isn't a failure of the command
- * but of ours.
- */
+/** Prints a failure and returns its exit code. Throws any other error, which is a bug in Sluice. */
 export function printFailure(
   error: unknown,
   to: { readonly terminal: Terminal; readonly json: boolean },
@@ -21,7 +18,7 @@ export function printFailure(
   return failure.exitCode;
 }
 
-/** Null where help or version was asked for and printed. */
+/** Null if commander printed the help or the version on request. */
 function failureOfCommander(error: CommanderError): CommandFailure | null {
   if (error.exitCode === 0) return null;
   // `sluice limits` without a command: commander has printed the help to standard error.

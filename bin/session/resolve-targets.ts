@@ -1,6 +1,6 @@
 /**
- * From a model's name to its candidate targets by the configuration alone, as a proxy does it that
- * has learned nothing from its providers.
+ * Resolves a model's name to its candidate targets by the configuration only, as a proxy does
+ * before its providers have listed their models.
  */
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { loadPriceList } from "../../proxy/routing/price-list.js";
@@ -9,14 +9,11 @@ import { buildCatalog, resolveModel } from "../../proxy/routing/resolve-model.js
 import type { Config } from "../../shared/config/config.js";
 import type { Target } from "../../shared/wire/message.js";
 
-export type ResolvedTargets =
+type ResolvedTargets =
   | { readonly ok: true; readonly targets: readonly Target[] }
   | { readonly ok: false; readonly reason: string };
 
-/**
- * Best first; for `round_robin` the order of a proxy's first request. `reason` is a sentence for
- * people.
- */
+/** Best first; for `round_robin` the order of a proxy's first request. */
 export async function resolveTargets(
   config: Pick<Config, "providers" | "virtualModels" | "prices">,
   model: string,
@@ -35,15 +32,20 @@ export async function resolveTargets(
         .map((target) => ({ provider: target.provider, model: target.model })),
     };
   }
-  const learned = providers.filter(({ models }) => models === null).map(({ name }) => name);
+  const unlisted = providers.filter(({ models }) => models === null).map(({ name }) => name);
   const named = JSON.stringify(model);
-  if (learned.length === 0)
+  if (unlisted.length === 0)
     return {
       ok: false,
       reason: `--model ${named} is no virtual model and no configured provider lists it`,
     };
+  const list = unlisted.length === 1 ? "lists its models" : "list their models";
+  const reason = [
+    `--model ${named} can't be resolved by the configuration alone`,
+    `${unlisted.join(", ")} ${list} to a running proxy only`,
+  ].join(": ");
   return {
     ok: false,
-    reason: `--model ${named} can't be resolved by the configuration alone: ${learned.join(", ")} tell${learned.length === 1 ? "s its" : " their"} models to a running proxy only; write provider/model, or ask the proxy with POST /admin/explain`,
+    reason: `${reason}; write provider/model, or ask the proxy with POST /admin/explain`,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The person or script at the other end: what commands print to and ask. Commands get it handed, so
- * that tests read what a person would.
+ * The terminal or script that runs a command: what the command prints to, and reads answers from.
+ * Commands receive it as an argument, so that tests can read what a person would.
  */
 import { createInterface } from "node:readline";
 import { exitCodes } from "./exit-code.js";
@@ -11,36 +11,36 @@ export interface Terminal {
   /** The same to standard error. */
   err(text: string): void;
   /**
-   * Writes to standard output as it stands; resolves once it has left the process, so that a slow
-   * reader slows the writer. Rejects with `EPIPE` when the reader has gone.
+   * Writes to standard output unchanged; resolves when the text has left the process, so that a
+   * slow reader slows the writer. Rejects with `EPIPE` if the reader has closed it.
    */
   write(text: string): Promise<void>;
-  /** The width of the terminal that standard output is; null when it is none. */
+  /** The width of the terminal; null if standard output isn't one. */
   readonly columns: number | null;
   /**
-   * Shows a text in the last line of standard error, in place of the one before; empty: shows none.
-   * Null when nobody is there to see it.
+   * Replaces the progress text in the last line of standard error; an empty text removes it. Null
+   * if standard error isn't a terminal.
    */
   readonly showProgress: ((text: string) => void) | null;
   /**
-   * Asks and waits for a line; empty at the end of the input. Null when nobody is there to answer.
+   * Asks and waits for a line; empty at the end of the input. Null if there is no terminal.
    */
   readonly ask: ((question: string) => Promise<string>) | null;
 }
 
-/** All that a command takes from the process it runs in. */
+/** Everything that a command uses of the process it runs in. */
 export interface Session {
   readonly terminal: Terminal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly uid: number;
-  /** The wall clock: which day it is. */
+  /** The wall clock. */
   nowMs(): number;
-  /** A clock that never steps, for durations. */
+  /** A monotonic clock, for durations. */
   monoMs(): number;
 }
 
-/** The session of this very process. */
+/** The session of this process. */
 export function processSession(): Session {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", endOnFailedWrite);
   return {
@@ -82,18 +82,15 @@ function ask(question: string): Promise<string> {
   });
 }
 
-/**
- * Whether the terminal's characters are UTF-8, by the variables that every program goes by, the
- * strongest first.
- */
+/** Whether the terminal shows UTF-8, by the locale variables in their order of precedence. */
 export function showsUnicode(env: Session["env"]): boolean {
   const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
   return /utf-?8/i.test(locale);
 }
 
 /**
- * `sluice limits list | head` ends without a word; any other failed write, such as to a full disk,
- * is told where it can be and ends the process.
+ * A closed pipe (`sluice limits list | head`) prints nothing; any other failed write, such as to a
+ * full disk, is printed to standard error and ends the process.
  */
 function endOnFailedWrite(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") return;
@@ -101,7 +98,7 @@ function endOnFailedWrite(error: NodeJS.ErrnoException): void {
   process.exit(exitCodes.failed);
 }
 
-/** Resolves when what was printed has left the process, so that it may exit. */
+/** Resolves when all output has left the process, so that it may exit. */
 export async function drainOutput(): Promise<void> {
   await Promise.all(
     [process.stdout, process.stderr].map(

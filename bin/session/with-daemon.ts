@@ -1,11 +1,11 @@
-/** The frame around each command that asks the daemon: find the socket, connect, do it, hang up. */
+/** What each command does around its requests to the daemon: find the socket, connect, close. */
 import { connectDaemon, type DaemonClient } from "../../shared/wire/daemon-client.js";
 import { DaemonError } from "../../shared/wire/daemon-error.js";
 import { daemonFailure } from "./command-failure.js";
 import { type ConfigurationFlags, locateSocket } from "./configuration.js";
 import type { Session } from "./terminal.js";
 
-/** Runs `work` in one conversation with the daemon; its failures are thrown as `CommandFailure`. */
+/** Runs `work` with one connection to the daemon; throws its failures as `CommandFailure`. */
 export async function withDaemon<T>(
   session: Session,
   flags: ConfigurationFlags,

@@ -1,10 +1,11 @@
 /** What `sluice up` prints before it starts anything and once both services are ready. Pure. */
 import type { Config } from "../../shared/config/config.js";
 import { version } from "../../shared/version.js";
+import { configurationSource } from "../session/configuration.js";
 
 /** The first lines: the version of Sluice, and where its configuration comes from. */
 export function bannerText(config: Config): string {
-  return `sluice ${version}\nconfiguration: ${config.file ?? "built-in default (no file found)"}`;
+  return `sluice ${version}\nconfiguration: ${configurationSource(config)}`;
 }
 
 /** The address, a request to try, and notes on a simulator and an open gateway. */
@@ -56,7 +57,8 @@ function curlLine(url: string, config: Config, open: boolean): string {
           ? null
           : "$SLUICE_KEY";
   const key = token === null ? "" : ` -H "Authorization: Bearer ${token}"`;
-  return `curl ${url}/v1/chat/completions${key} -H 'Content-Type: application/json' -d ${shellQuote(body)}`;
+  const data = `-H 'Content-Type: application/json' -d ${shellQuote(body)}`;
+  return `curl ${url}/v1/chat/completions${key} ${data}`;
 }
 
 /** The first model that the configuration names, null when it names none. */

@@ -4,10 +4,10 @@
  */
 import { exitCodes } from "../session/exit-code.js";
 
-export const pauseMsMin = 100;
-export const pauseMsMax = 5_000;
+const pauseMsMin = 100;
+const pauseMsMax = 5_000;
 /** A service that ran this long isn't in a crash loop: its next pause is the shortest again. */
-export const steadyLifeMs = 10_000;
+const steadyLifeMs = 10_000;
 
 /** How a child process ended. Both are null when it couldn't even be started. */
 export interface ServiceExit {
@@ -15,7 +15,7 @@ export interface ServiceExit {
   readonly signal: string | null;
 }
 
-export type AfterExit =
+type AfterExit =
   /** Its exit code says that another attempt would end the same way. */
   | { readonly kind: "give-up"; readonly exitCode: number }
   | { readonly kind: "restart"; readonly pauseMs: number };

@@ -14,7 +14,7 @@ import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
 import { stopGraceMs } from "./stop-deadlines.js";
 
-export interface Service {
+interface Service {
   readonly process: "proxy" | "limiterd";
   readonly description: string;
   /** The configuration flags that this process accepts. */
@@ -26,7 +26,7 @@ export interface Service {
   start(options: { readonly config: Config; readonly log: Log }): Promise<StartedService>;
 }
 
-export interface StartedService {
+interface StartedService {
   readonly ready: { readonly ready: string; readonly open?: boolean };
   stop(): Promise<void>;
 }

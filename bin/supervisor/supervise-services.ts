@@ -15,7 +15,7 @@ import {
   SupervisedService,
 } from "./supervised-service.js";
 
-export interface SuperviseOptions {
+interface SuperviseOptions {
   readonly limiterd: ServiceOptions;
   readonly proxy: ServiceOptions;
   readonly terminal: Terminal;
@@ -30,7 +30,7 @@ export interface SuperviseOptions {
   readyText(proxy: ServiceReady): string;
 }
 
-export interface Supervisor {
+interface Supervisor {
   /** Resolves with the exit code when both services have ended for good. */
   readonly done: Promise<number>;
   /** Stops both in order; a second call kills both at once. */

@@ -1,4 +1,4 @@
-/** Lengths of time for people. Pure. */
+/** Formats lengths of time for people. Pure. */
 
 const units: readonly (readonly [seconds: number, name: string])[] = [
   [86_400, "d"],
@@ -7,10 +7,7 @@ const units: readonly (readonly [seconds: number, name: string])[] = [
   [1, "s"],
 ];
 
-/**
- * The two largest units that count: `42s`, `3m 20s`, `2h`, `1d 4h`. Part of a second counts as a
- * whole one.
- */
+/** The two largest units: `42s`, `3m 20s`, `2h`, `1d 4h`. Fractions of a second are rounded up. */
 export function formatDuration(seconds: number): string {
   let left = Math.max(0, Math.ceil(seconds));
   const first = units.findIndex(([unit]) => left >= unit);

@@ -1,12 +1,12 @@
 /**
- * What daemon and proxy say of themselves, as names and values. Tolerant: what a newer version adds
- * is shown too. Pure.
+ * The status objects of daemon and proxy as names and values for people. Fields that a newer
+ * version adds are shown too. Pure.
  */
 import { formatDuration } from "./duration.js";
 
 /**
- * Scalars and lists of scalars, those of nested objects led by their name; anything else is left to
- * `--json`.
+ * Scalars and lists of scalars; those of nested objects after the name of the object. Anything else
+ * is shown by `--json` only.
  */
 export function statusFields(
   body: unknown,
@@ -19,7 +19,7 @@ export function statusFields(
       return statusFields(value, `${name} `);
     if (key.endsWith("_seconds") && typeof value === "number")
       return [[name.slice(0, -" seconds".length), formatDuration(value)] as const];
-    // Sentences, which have commas of their own: one on a line.
+    // Sentences, which contain commas themselves: one per line.
     if (
       Array.isArray(value) &&
       value.length > 1 &&

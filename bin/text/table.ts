@@ -1,4 +1,4 @@
-/** Texts in columns. Pure. */
+/** Draws tables and lists of fields in plain text. Pure. */
 
 export interface Column<Row> {
   readonly title: string;
@@ -6,7 +6,7 @@ export interface Column<Row> {
   readonly text: (row: Row) => string;
 }
 
-/** Rows under their titles, columns two spaces apart, no trailing spaces. */
+/** A table: titles, then rows; columns two spaces apart, no trailing spaces. */
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const lines = [
     columns.map(({ title }) => title),
@@ -25,7 +25,7 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
     .join("\n");
 }
 
-/** Names and values below a heading: indented, the values in one column. */
+/** A list of names and values: indented, the values in one column. */
 export function renderFields(fields: readonly (readonly [name: string, value: string])[]): string {
   const widest = Math.max(0, ...fields.map(([name]) => width(name)));
   return fields

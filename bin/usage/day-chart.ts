@@ -1,20 +1,20 @@
-/** A small chart of one number per day, in plain text. Pure. */
+/** Draws a small chart of one number per day, in plain text. Pure. */
 
-export interface Day {
+interface Day {
   /** `YYYY-MM-DD`. */
   readonly date: string;
   /** From 0. */
   readonly value: number;
 }
 
-export interface ChartOptions {
-  /** What the terminal has. */
+interface ChartOptions {
+  /** The width of the terminal. */
   readonly columns: number;
   /** Whether block characters can be shown; else dots and hashes. */
   readonly unicode: boolean;
 }
 
-export interface DayChart {
+interface DayChart {
   /** Lines from top to bottom, the last with the first and the last date. */
   readonly lines: readonly string[];
   /** How many days share a column: 1 where they fit side by side. */
@@ -29,8 +29,8 @@ const ascii = [" ", ".", ":", "#"];
 const columnWidthMax = 3;
 
 /**
- * One column per day, or per few days where there are more than fit. A day with the least usage has
- * a mark, a day without any has none. `days` isn't empty.
+ * One column per day, or per several days if there are more than fit. A day with any usage has a
+ * mark, a day without has none. `days` isn't empty.
  */
 export function dayChart(days: readonly Day[], options: ChartOptions): DayChart {
   const room = Math.max(1, options.columns);

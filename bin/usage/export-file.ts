@@ -1,6 +1,6 @@
 /**
- * A file that is there whole or not at all: it is written beside its name and renamed at the end.
- * What isn't finished is removed, on Ctrl-C too; only a kill −9 leaves the `.partial` behind.
+ * A file that exists only when it is complete: it is written beside its name and renamed at the
+ * end. An unfinished file is removed, also on Ctrl-C; only a kill −9 leaves a `.partial` behind.
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
@@ -8,15 +8,15 @@ import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 export interface ExportFile {
-  /** Resolves when the system has the text. */
+  /** Resolves when the operating system has the text. */
   write(text: string): Promise<void>;
-  /** Gives the file its name, when it is on the disk; what had the name before is gone. */
+  /** Syncs the file to the disk and gives it its name, in place of a file that had it. */
   finish(): Promise<void>;
   /** Removes what was written. */
   abandon(): Promise<void>;
 }
 
-/** What stands at the path isn't a file that may be replaced: a directory, a device, a pipe. */
+/** The path isn't a regular file, which may be replaced, but a directory, a device or a pipe. */
 export class NotAFileError extends Error {
   override name = "NotAFileError";
 }
@@ -24,8 +24,8 @@ export class NotAFileError extends Error {
 const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * Begins a file. Rejects with `NotAFileError` or the system's error; a link's target is replaced,
- * not the link.
+ * Begins a file. Rejects with `NotAFileError` or the system's error. If the path is a link, its
+ * target is replaced, not the link.
  */
 export async function beginExportFile(path: string): Promise<ExportFile> {
   const target = await replaceable(path);
@@ -36,8 +36,10 @@ export async function beginExportFile(path: string): Promise<ExportFile> {
     forget();
     process.kill(process.pid, signal);
   };
-  const forget = (): void => endings.forEach((signal) => void process.off(signal, onSignal));
-  endings.forEach((signal) => void process.on(signal, onSignal));
+  const forget = (): void => {
+    for (const signal of endings) process.off(signal, onSignal);
+  };
+  for (const signal of endings) process.on(signal, onSignal);
   return {
     write: (text) => file.appendFile(text),
     async finish() {

@@ -1,16 +1,16 @@
-/** One line that tells how far long work is. It stays away from work that is done in a moment. */
+/** A line that shows the progress of long work. Work that is done in a moment shows none. */
 import { formatDuration } from "../text/duration.js";
 import { formatCount } from "../text/number-text.js";
 
 export interface ProgressLine {
-  /** `share` from 0 to 1. */
-  show(share: number, records: number): void;
-  /** Takes the line away; nothing happens if none is there. */
+  /** `ratio` of the work that is done, from 0 to 1. */
+  show(ratio: number, records: number): void;
+  /** Removes the line, if there is one. */
   clear(): void;
 }
 
-export interface ProgressOptions {
-  /** Replaces the line that was shown; an empty text takes it away. */
+interface ProgressOptions {
+  /** Replaces the line; an empty text removes it. */
   draw(text: string): void;
   monoMs(): number;
   /** Whether block characters can be shown. */
@@ -23,17 +23,17 @@ const momentMs = 500;
 const redrawMs = 100;
 const barColumns = 24;
 
-/** The work begins now. */
+/** Begins to measure: the work starts now. */
 export function createProgressLine({ draw, monoMs, unicode }: ProgressOptions): ProgressLine {
   const startedMs = monoMs();
   let drawnMs: number | null = null;
   return {
-    show(share, records) {
+    show(ratio, records) {
       const now = monoMs();
       const elapsedMs = now - startedMs;
       if (elapsedMs < momentMs || (drawnMs !== null && now - drawnMs < redrawMs)) return;
       drawnMs = now;
-      draw(progressText({ share, records, elapsedMs, unicode }));
+      draw(progressText({ ratio, records, elapsedMs, unicode }));
     },
     clear() {
       if (drawnMs !== null) draw("");
@@ -43,26 +43,28 @@ export function createProgressLine({ draw, monoMs, unicode }: ProgressOptions): 
 }
 
 /**
- * `███████─────  29 %  58,000 records, 3s left`; without the time that is left while too little is
- * done to tell. At most 70 columns: it must not wrap.
+ * `███████─────  29 %  58,000 records, 3s left`; without the time left while too little is done to
+ * estimate it. At most 70 columns: the line must not wrap.
  */
 export function progressText({
-  share,
+  ratio,
   records,
   elapsedMs,
   unicode,
 }: {
-  readonly share: number;
+  readonly ratio: number;
   readonly records: number;
   readonly elapsedMs: number;
   readonly unicode: boolean;
 }): string {
-  const done = Math.min(1, Math.max(0, share));
+  const done = Math.min(1, Math.max(0, ratio));
   const filled = Math.floor(done * barColumns);
   const [full, empty] = unicode ? ["█", "─"] : ["#", "-"];
   const left =
     done < 0.01 || done === 1
       ? ""
       : `, ${formatDuration((elapsedMs * (1 - done)) / done / 1000)} left`;
-  return `${full.repeat(filled)}${empty.repeat(barColumns - filled)} ${String(Math.floor(done * 100)).padStart(3)} %  ${formatCount(records)} records${left}`;
+  const bar = full.repeat(filled) + empty.repeat(barColumns - filled);
+  const percent = String(Math.floor(done * 100)).padStart(3);
+  return `${bar} ${percent} %  ${formatCount(records)} records${left}`;
 }

@@ -2,22 +2,19 @@
  * Usage records as CSV by RFC 4180: a header, commas, CRLF, quotes where they are needed; UTF-8
  * without a byte order mark. Pure.
  *
- * A spreadsheet takes a text that begins with `=`, `+`, `-` or `@` for a formula, in quotes or not,
- * and a caller chooses the names of models and keys: so such a text gets an apostrophe before it.
- * One that begins with an apostrophe gets another, so that whoever takes one apostrophe off each
- * text has what was recorded.
+ * A spreadsheet treats a text that begins with `=`, `+`, `-` or `@` as a formula, in quotes or not,
+ * and callers choose the names of models and keys: so such a text gets an apostrophe before it. A
+ * text that begins with an apostrophe gets another, so that removing one apostrophe from each text
+ * restores what was recorded.
  */
 import { assert } from "../../shared/assert.js";
 import { picoFromUsd, usdText } from "../../shared/domain/money.js";
-import { type FieldKind, recordFields, type UsageRecord } from "./usage-record.js";
+import { type ExportedRecord, type FieldKind, recordFields } from "./exported-record.js";
 
 export const csvHeader = line(recordFields.map(([name]) => name));
 
-/**
- * One record's line, its CRLF included. Money is in US dollars to the last digit, empty when
- * unpriced.
- */
-export function csvLine(record: UsageRecord): string {
+/** The line of a record, with CRLF. Money is in US dollars, exact, and empty if unpriced. */
+export function csvLine(record: ExportedRecord): string {
   return line(recordFields.map(([name, kind]) => cell(record[name], kind)));
 }
 
@@ -29,7 +26,7 @@ function cell(value: string | number | boolean | null, kind: FieldKind): string 
   if (value === null) return "";
   if (kind === "usd") return usdOf(value);
   return kind === "text" || kind === "text or null"
-    ? quoted(defused(String(value)))
+    ? quoted(withoutFormula(String(value)))
     : String(value);
 }
 
@@ -39,8 +36,8 @@ function usdOf(value: unknown): string {
   return usdText(pico);
 }
 
-/** The full-width forms are what some spreadsheets turn into the plain ones. */
-function defused(text: string): string {
+/** Some spreadsheets turn the full-width characters into the plain ones. */
+function withoutFormula(text: string): string {
   return /^\s*['=+\-@＝＋－＠]/.test(text) ? `'${text}` : text;
 }
 

@@ -1,28 +1,27 @@
 /**
- * Usage records out of the daemon, page by page in the order of recording: no more than a page is
- * in memory.
+ * Fetches usage records from the daemon page by page, in the order of recording: no more than one
+ * page is in memory.
  */
 import { exportedRecordsMax } from "../../shared/bounds.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
-import { answered } from "../session/answered.js";
-import { isUsageRecord, type UsageRecord } from "./usage-record.js";
-import { unreadableAnswer } from "./usage-summary.js";
-import type { OpenWindow } from "./usage-window.js";
+import { answered, unreadableAnswer } from "../session/answered.js";
+import { type ExportedRecord, isExportedRecord } from "./exported-record.js";
+import type { OpenWindow } from "./window-flags.js";
 
-/** Which records. */
+/** Which records to export. */
 export interface UsageQuery extends OpenWindow {
-  /** A normal user path: the records at it and below. */
+  /** A normalized user path: selects the records at it and below. */
   readonly userPath: string;
 }
 
 export interface UsagePage {
-  readonly records: readonly UsageRecord[];
-  /** The share of the way that lies behind, 0 to 1. */
+  readonly records: readonly ExportedRecord[];
+  /** How much of the export is done, from 0 to 1. */
   readonly progress: number;
 }
 
 /**
- * All pages; each is asked for when the one before was consumed. Throws `CommandFailure` and
+ * All pages; each is requested after the one before was consumed. Throws `CommandFailure` and
  * `DaemonError`.
  */
 export async function* usagePages(
@@ -50,7 +49,7 @@ function pageFrom(body: unknown): UsagePage & { readonly next: string | null } {
   const { records, next, progress } = (body ?? {}) as Readonly<Record<string, unknown>>;
   if (
     !Array.isArray(records) ||
-    !records.every(isUsageRecord) ||
+    !records.every(isExportedRecord) ||
     !(next === null || typeof next === "string") ||
     typeof progress !== "number"
   )

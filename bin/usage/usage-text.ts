@@ -1,25 +1,26 @@
 /**
- * What `sluice usage` shows of the daemon's answer: the summary, a chart of the days, a table of
- * groups. Pure.
+ * What `sluice usage` prints: the totals, a chart of the days, and with `--by` a table, which is in
+ * `usage-table.ts`. Pure.
  */
 import type { Grouping } from "../../shared/wire/admin-op.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
-import { type Column, renderFields, renderTable } from "../text/table.js";
+import { renderFields } from "../text/table.js";
 import { dayChart } from "./day-chart.js";
-import type { UsageGroup, UsageSummary, UsageTotals } from "./usage-summary.js";
-import { daysOf, type UsageWindow } from "./usage-window.js";
+import type { UsageGroup, UsageSummary, UsageTotals } from "./read-summary.js";
+import { renderGroups } from "./usage-table.js";
+import { daysOf, type UsageWindow } from "./window-flags.js";
 
-export interface UsageView extends UsageWindow {
+interface UsageView extends UsageWindow {
   readonly userPath: string;
-  /** Null: no table, and the chart alone. */
+  /** Null: the chart without a table. */
   readonly by: Grouping | null;
   readonly columns: number;
   readonly unicode: boolean;
 }
 
 /**
- * The whole text, for a person. Groups other than days stay in the daemon's order: what cost most
- * first, `other` last.
+ * The complete text. Groups other than days stay in the daemon's order: by cost, highest first, and
+ * `other` last.
  */
 export function renderUsage({ usage, groups }: UsageSummary, view: UsageView): string {
   const heading = `usage of ${view.userPath}, ${view.startDate} to ${view.endDate} (UTC)`;
@@ -84,7 +85,7 @@ function renderTotals(usage: UsageTotals): string {
   );
 }
 
-/** Cost, where there is any: else tokens, else requests. */
+/** A chart of the costs if there are any, else of the tokens, else of the requests. */
 function renderChart(days: readonly UsageGroup[], { columns, unicode }: UsageView): string {
   const shown = (
     [
@@ -103,38 +104,7 @@ function renderChart(days: readonly UsageGroup[], { columns, unicode }: UsageVie
   return [`${name} per ${per}, at most ${most}`, ...lines].join("\n");
 }
 
-function renderGroups(groups: readonly UsageGroup[], by: Grouping, userPath: string): string {
-  const decimals = usdDecimals(Math.max(0, ...groups.map((group) => group.total_cost)));
-  const someUnpriced = groups.some((group) => group.unpriced_requests > 0);
-  const count = (title: string, of: (group: UsageGroup) => number): Column<UsageGroup> => ({
-    title,
-    align: "right",
-    text: (group) => formatCount(of(group)),
-  });
-  return renderTable<UsageGroup>(
-    [
-      {
-        title: by.toUpperCase(),
-        align: "left",
-        text: ({ key }) => (by === "path" && key === userPath ? `${key} (itself)` : printable(key)),
-      },
-      count("REQUESTS", (group) => group.requests),
-      count("INPUT", (group) => group.input_tokens),
-      count("OUTPUT", (group) => group.output_tokens),
-      count("TOTAL", (group) => group.total_tokens),
-      {
-        title: "COST",
-        align: "right",
-        text: (group) =>
-          group.unpriced_requests === group.requests ? "-" : formatUsd(group.total_cost, decimals),
-      },
-      ...(someUnpriced ? [count("UNPRICED", (group) => group.unpriced_requests)] : []),
-    ],
-    groups,
-  );
-}
-
-/** The days of the window in order, those without usage too. */
+/** All days of the window in order, also those without usage. */
 function everyDay(groups: readonly UsageGroup[], window: UsageWindow): readonly UsageGroup[] {
   const known = new Map(groups.map((group) => [group.key, group]));
   return daysOf(window).map(
@@ -149,12 +119,4 @@ function everyDay(groups: readonly UsageGroup[], window: UsageWindow): readonly 
         unpriced_requests: 0,
       },
   );
-}
-
-/**
- * A model's name comes from a caller: what would move the cursor of a terminal is shown as a
- * question mark.
- */
-function printable(text: string): string {
-  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
 }

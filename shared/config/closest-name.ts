@@ -1,16 +1,16 @@
 /**
- * The "did you mean" of every message about an unknown name. What is known, and whether an unknown
- * name is an error or a warning, is the caller's to say.
+ * The "did you mean" of every message about an unknown name. The caller decides which names are
+ * known, and whether an unknown one is an error or a warning.
  */
 
-/** A name may be off by a third of its letters, and by two at most: more is another word. */
+/** A misspelling differs in a third of the letters, in two at most: more is another word. */
 function distanceMax(name: string): number {
   return Math.min(2, Math.floor(name.length / 3));
 }
 
 /**
- * The known name that `name` is most likely a slip of, or null. Case and the choice of `-` or `_`
- * don't count as a difference.
+ * The known name that `name` is most likely a misspelling of, or null. Letter case and the choice
+ * of `-` or `_` don't count as differences.
  */
 export function closestName(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
@@ -25,23 +25,26 @@ export function closestName(name: string, known: readonly string[]): string | nu
   return best;
 }
 
-/** `; did you mean port?` for a close name, else `: expected host, port`. */
-export function nameHint(name: string, known: readonly string[]): string {
+/** `; did you mean port?` if a known name is close, else nothing. */
+export function didYouMean(name: string, known: readonly string[]): string {
   const close = closestName(name, known);
-  if (close !== null) return `; did you mean ${close}?`;
-  return known.length === 0 ? "" : `: expected ${known.join(", ")}`;
+  return close === null ? "" : `; did you mean ${close}?`;
+}
+
+/** `; did you mean port?` if a known name is close, else `: expected host, port`. */
+export function nameHint(name: string, known: readonly string[]): string {
+  const hint = didYouMean(name, known);
+  if (hint !== "" || known.length === 0) return hint;
+  return `: expected ${known.join(", ")}`;
 }
 
 function plain(name: string): string {
   return name.toLowerCase().replaceAll("-", "_");
 }
 
-/**
- * Insertions, deletions, replacements and swaps of neighbours that lead from one text to the other.
- */
+/** The least number of inserted, deleted, replaced or swapped letters between two texts. */
 function editDistance(a: string, b: string): number {
-  // Names are short, but a file may hold a very long key: its length alone already says that it is
-  // another word.
+  // Names are short, but a file may hold a very long key: its length alone makes it another word.
   if (Math.abs(a.length - b.length) > 2) return Infinity;
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -1,6 +1,6 @@
 /**
- * What a checked configuration holds, after file, environment and flags are merged (CONTRACT
- * section 9). Both processes read the same one and take their part.
+ * The type of a checked configuration: file, environment and flags, merged. Both processes load
+ * all of it and use what concerns them. Types only; `load-config.ts` loads one.
  */
 import type { BudgetDefinition } from "../domain/budget.js";
 import type { Price } from "../domain/price.js";
@@ -12,31 +12,28 @@ import type { CredentialHeader, MaxTokensField, ProviderType } from "./provider-
 export type FailureMode = "closed" | "open";
 
 export interface ProviderConfig {
-  /** The instance name: what rules, qualified model ids and logs call it. */
+  /** The instance name, which rules, qualified model ids and logs use. */
   readonly name: string;
   readonly type: ProviderType;
-  /** What can be asked of it. */
+  /** The operations that it offers. */
   readonly operations: ReadonlySet<Operation>;
   /**
    * Without a trailing slash; `/chat/completions` and its like are appended. Empty for the
    * simulator.
    */
   readonly baseUrl: string;
-  /** Null: no credential is sent. */
+  /** Null to send no credential. */
   readonly apiKey: string | null;
   readonly credentialHeader: CredentialHeader;
-  /** Azure's dated version; null: none is named. */
+  /** Azure's dated version; null to send none. */
   readonly apiVersion: string | null;
-  /** Whether it takes `stream_options`; one that doesn't tells the usage of a stream unasked. */
+  /** Whether it accepts `stream_options`; one that doesn't always reports the usage of a stream. */
   readonly takesStreamOptions: boolean;
-  /**
-   * The field of a chat completion in which it wants the limit on output tokens, for what is
-   * translated.
-   */
+  /** Its field for the limit on output tokens of a chat completion, for translated requests. */
   readonly maxTokensField: MaxTokensField;
-  /** Where its dialect requires a limit on output tokens and the caller gave none. */
+  /** The limit on output tokens if its dialect requires one and the caller sets none. */
   readonly maxTokensDefault: number;
-  /** Null: ask the provider's `/models`. `*` takes any id. */
+  /** Null: the provider's `/models` lists them. `*` stands for any id. */
   readonly models: readonly string[] | null;
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
@@ -56,15 +53,15 @@ export interface VirtualModelConfig {
   }[];
 }
 
-/** A price that the operator gives; it wins over the price list. */
+/** A price that the operator sets; it overrides the price list. */
 export interface PriceConfig {
   readonly provider: string;
-  /** Null: every model of the provider that has no price of its own here. */
+  /** Null: every model of the provider without a price of its own here. */
   readonly model: string | null;
   readonly price: Price;
 }
 
-/** Who may sign tokens for callers (CONTRACT section 2). */
+/** An issuer whose tokens authenticate callers (docs/authentication.md). */
 export interface JwtIssuerConfig {
   readonly issuer: string;
   /** A token's `aud` must hold one of these. */
@@ -81,17 +78,17 @@ export interface JwtIssuerConfig {
 /** The rewriters that the proxy has; `proxy/body/rewriters/` holds what each does. */
 export type RewriterName = "collapse_white_space" | "minify_tool_json" | "drop_duplicate_system";
 
-/** What is taken out of prompts before they go to a provider, for which paths and models. */
+/** A rewriter, which shortens prompts before they are sent, and where it applies. */
 export interface RewriterConfig {
   readonly name: RewriterName;
-  /** Normal ones, with all below them; null: every path. */
+  /** Normalized paths, with all paths below them; null: every path. */
   readonly paths: readonly string[] | null;
   /** In lower case, `provider/id` or `id`; null: every model. */
   readonly models: readonly string[] | null;
 }
 
 export interface Config {
-  /** The file that was read, or null for the built-in default. */
+  /** The file that was loaded, or null for the built-in default. */
   readonly file: string | null;
   readonly server: {
     readonly host: string;
@@ -129,7 +126,7 @@ export interface Config {
     readonly entriesMax: number;
     readonly bytesMax: number;
     readonly entryBytesMax: number;
-    /** Whether what one user path asked may answer another. */
+    /** Whether an answer to one user path may be used for another. */
     readonly shareAcrossPaths: boolean;
   } | null;
   /** In the order in which they are applied. */

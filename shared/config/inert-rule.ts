@@ -1,35 +1,31 @@
 /**
- * Which rules and budgets are loaded but do nothing, and why: limits that can't be enforced must be
- * seen. Judged by the configuration alone, so a rule that waits for its first request isn't one of
- * them.
+ * Which rules and budgets are inert: loaded, but never enforced; and why. An operator must see such
+ * limits. It depends on the configuration only: a rule without requests so far isn't inert.
  */
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
 import { periodLabel, type RuleDefinition } from "../domain/rule.js";
 import type { Config } from "./config.js";
 
-/** A rule or a budget that does nothing; its name and why, on one line. */
+/** A rule or a budget that is inert; `name` is its name and the reason, on one line. */
 export interface Inert {
   readonly kind: "rule" | "budget";
   readonly name: string;
 }
 
-/** Why a rule does nothing, or null: it can be enforced. */
+/** Why a rule is inert, or null if it is enforced. */
 export type InertReason = (rule: RuleDefinition) => string | null;
 
-/** What `models: ["*"]` holds: any id. */
+/** In `models: ["*"]`: any id. */
 const anyId = "*";
 
-/** The reasons under one configuration. Names are compared without case, as matching does. */
+/** The reasons for one configuration. As in matching, letter case doesn't matter. */
 export function createInertReason({
   usageEnabled,
   providers,
   virtualModels,
 }: Pick<Config, "usageEnabled" | "providers" | "virtualModels">): InertReason {
   const providerNames = new Set(providers.map(({ name }) => name.toLowerCase()));
-  /**
-   * Whether any id may turn out to be a model: a provider takes all of them, or tells its list to
-   * running proxies alone.
-   */
+  /** Whether any id may be a model: a provider accepts all, or lists them to proxies only. */
   const anyModel = providers.some(({ models }) => models === null || models.includes(anyId));
   const models = new Set<string>();
   const add = (provider: string, model: string): void => {
@@ -55,14 +51,14 @@ export function createInertReason({
   };
 }
 
-/** Why a rule's token limit isn't enforced, or null (SPEC "Limits", 10). */
+/** Why a rule's token limit isn't enforced, or null if it is. */
 export function tokensInert({ maxTokens }: RuleDefinition, usageEnabled: boolean): string | null {
   return maxTokens !== null && !usageEnabled
     ? "token limits need usage tracking, which is off"
     : null;
 }
 
-/** Why no budget is enforced, or null: what is spent is known from usage alone. */
+/** Why no budget is enforced, or null: usage records are the only source of what was spent. */
 export function budgetsInert(usageEnabled: boolean): string | null {
   return usageEnabled ? null : "budgets need usage tracking, which is off";
 }

@@ -1,6 +1,6 @@
 /**
- * The configuration of this process, from wherever it stands (CONTRACT section 9). What is checked
- * and how is in `build-config.ts`.
+ * Loads the configuration of this process: finds the file, reads it and checks it
+ * (docs/configuration.md). What is checked is in `build/build-config.ts`.
  */
 import { buildConfig, type ConfigResult } from "./build/build-config.js";
 import type { Environment } from "./environment.js";
@@ -9,7 +9,7 @@ import type { Flags } from "./settings/setting.js";
 
 export type { ConfigResult } from "./build/build-config.js";
 
-export interface ConfigInput {
+interface ConfigInput {
   /** The file that `--config` names. */
   readonly file?: string | undefined;
   readonly flags?: Flags | undefined;
@@ -18,7 +18,7 @@ export interface ConfigInput {
   readonly uid: number;
 }
 
-/** Finds, reads and checks the configuration. Nothing that an operator can get wrong throws. */
+/** Finds, reads and checks the configuration. Mistakes of the operator are values, not errors. */
 export function loadConfig(input: ConfigInput): ConfigResult {
   const read = readConfigFile(input);
   if (read.kind === "failed")

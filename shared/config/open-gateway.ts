@@ -1,31 +1,28 @@
 /**
- * Who may call when nobody is known: an open gateway listens on loopback alone (CONTRACT section
- * 2). Whether a managed key closes it, the daemon knows.
+ * Whether a gateway is open, without any authentication; an open one may listen on loopback only
+ * (docs/authentication.md). Whether a managed key closes it, only the daemon knows.
  */
 import type { Config } from "./config.js";
 
-/** Whether the configuration names nobody who may call. */
+/** Whether the configuration has no way to authenticate callers. */
 export function isUnlocked({ server, jwtIssuers }: Pick<Config, "server" | "jwtIssuers">): boolean {
   return server.masterKey === null && jwtIssuers.length === 0;
 }
 
-/**
- * Whether only this host can reach an address. A name that has to be looked up isn't trusted, but
- * for `localhost`.
- */
+/** Whether only this host can reach an address. Of names, only `localhost` is trusted. */
 export function isLoopback(host: string): boolean {
   if (host === "localhost") return true;
   const isV6 = host.includes(":");
   const url = `http://${isV6 ? `[${host}]` : host}`;
   if (!URL.canParse(url)) return false;
-  // A URL writes an address in its one normal form.
+  // A URL has the address in its normal form.
   const { hostname } = new URL(url);
   return isV6
     ? hostname === "[::1]" || /^\[::ffff:7f[\da-f]{2}:/.test(hostname)
     : hostname === host && /^127\.[\d.]+$/.test(host);
 }
 
-/** Why the proxy doesn't start without a managed key, or null: it does. */
+/** Why the proxy doesn't start without a managed key, or null if it does. */
 export function openBeyondLoopback(config: Pick<Config, "server" | "jwtIssuers">): string | null {
   const { host, allowOpen } = config.server;
   if (!isUnlocked(config) || allowOpen || isLoopback(host)) return null;

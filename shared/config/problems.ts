@@ -1,16 +1,16 @@
 /**
- * What is wrong with a configuration, and where it stands: messages begin with a path in the file,
- * a variable or a flag.
+ * The problems of a configuration and their places. Each message begins with a path in the file, a
+ * variable or a flag.
  */
 
 export interface Problem {
   readonly kind: keyof Problems;
-  /** The file's path, or what else the place is called. */
+  /** The path of the file, `environment` or `flags`. */
   readonly place: string;
   readonly message: string;
 }
 
-/** Messages as they are gathered, by where they stand. */
+/** Messages while they are collected, by their places. */
 export interface Problems {
   readonly file: string[];
   readonly environment: string[];
@@ -21,7 +21,7 @@ export function noProblems(): Problems {
   return { file: [], environment: [], flags: [] };
 }
 
-/** All of them. Without a file its part, which is the default, is decided by the environment. */
+/** All problems. Without a file, those of the default configuration come from the environment. */
 export function problemList(problems: Problems, file: string | null): readonly Problem[] {
   const places: readonly (readonly [kind: keyof Problems, place: string])[] = [
     ["file", file ?? "environment"],
@@ -33,7 +33,7 @@ export function problemList(problems: Problems, file: string | null): readonly P
   );
 }
 
-/** As an operator reads it: one line. */
+/** The problem as one line for people. */
 export function problemLine({ place, message }: Problem): string {
   return `${place}: ${message.replaceAll("\n", " ")}`;
 }

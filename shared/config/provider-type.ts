@@ -1,7 +1,4 @@
-/**
- * What the types of providers have in common: what can be asked of them, where they are, and how
- * they are shown the key.
- */
+/** The types of providers, and for each the operations, the address and the header for the key. */
 import { type Operation, operations } from "../operation.js";
 
 export const providerTypes = [
@@ -22,8 +19,8 @@ export type CredentialHeader = "authorization" | "x-api-key" | "api-key";
 /** The field of a chat completion that limits its output. */
 export type MaxTokensField = "max_tokens" | "max_completion_tokens";
 
-export interface TypeTraits {
-  /** Null: everybody has an address of their own. */
+interface TypeTraits {
+  /** Null: there is no common address. */
   readonly baseUrl: string | null;
   readonly credentialHeader: CredentialHeader;
   readonly operations: readonly Operation[];
@@ -37,7 +34,7 @@ const openaiOperations = operations.filter(
 );
 
 export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
-  // Any OpenAI-compatible one. Its address must be said: a typo must not send a key to OpenAI.
+  // Any OpenAI-compatible one. Its address is required: a typo must not send a key to OpenAI.
   openai: {
     baseUrl: null,
     credentialHeader: "authorization",
@@ -52,7 +49,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     listsModels: true,
     maxTokensField: "max_tokens",
   },
-  // By Google's OpenAI-compatible endpoint.
+  // Google's OpenAI-compatible endpoint.
   gemini: {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     credentialHeader: "authorization",
@@ -60,7 +57,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     listsModels: true,
     maxTokensField: "max_tokens",
   },
-  // What it lists are the models of the region, not the deployments that requests name.
+  // It lists the models of the region, not the deployments that requests name.
   azure: {
     baseUrl: null,
     credentialHeader: "api-key",

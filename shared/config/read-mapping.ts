@@ -1,14 +1,13 @@
 /**
- * How the mappings of a configuration are read: every name that isn't known is a problem, wherever
- * it stands (CONTRACT section 9), and every place has a path such as
- * `rate_limits.models[0].limits`.
+ * Reads the mappings of a configuration: every unknown key is a problem, at any depth, and every
+ * value has a path such as `rate_limits.models[0].limits`.
  */
 import { show } from "../checked.js";
 import { nameHint } from "./closest-name.js";
 
 export type Mapping = Readonly<Record<string, unknown>>;
 
-/** The path of a key. Keys that wouldn't read well with a dot stand in brackets. */
+/** The path of a key. Keys that need quotes are written in brackets. */
 export function keyPath(at: string, key: string): string {
   if (!/^[\w-]+$/.test(key)) return `${at}[${JSON.stringify(key)}]`;
   return at === "" ? key : `${at}.${key}`;
@@ -18,7 +17,7 @@ export function isMapping(value: unknown): value is Mapping {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The known entries of a mapping, or null when it is none. Unknown keys are told and left out. */
+/** The known entries of a mapping, or null if it is none. Unknown keys are problems. */
 export function readMapping(
   raw: unknown,
   at: string,

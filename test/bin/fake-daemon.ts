@@ -84,7 +84,7 @@ export async function startFakeDaemon(
         ?.feed(bytes, (frame) => onMessage(daemon, options, peer, toDaemonFromWire(frame))),
   });
   t.teardown(() => {
-    listener.close();
+    void listener.close();
     rmSync(directory, { recursive: true, force: true });
   });
   return daemon;

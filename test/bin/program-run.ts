@@ -81,13 +81,11 @@ export function startProgram(
     const seen = [...program.out, ...program.err].find((text) => pattern.test(text));
     if (seen !== undefined) return Promise.resolve(seen);
     const found = new Promise<string>((resolve) => waiting.push({ pattern, resolve }));
-    const over = ended.then((end) =>
-      Promise.reject(
-        new Error(
-          `ended (${JSON.stringify(end)}) without a line that matches ${String(pattern)}; it said:\n${[...program.out, ...program.err].join("\n")}`,
-        ),
-      ),
-    );
+    const over = ended.then((end) => {
+      const output = [...program.out, ...program.err].join("\n");
+      const wanted = `a line that matches ${String(pattern)}`;
+      throw new Error(`ended (${JSON.stringify(end)}) without ${wanted}; its output:\n${output}`);
+    });
     return Promise.race([found, over]);
   }
   return program;

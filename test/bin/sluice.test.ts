@@ -182,7 +182,7 @@ t.test(
     });
     t.match(await run(["config", "check"], { env: { HOST: "0.0.0.0" } }), {
       exitCode: 0,
-      err: /^warning: the proxy starts only if the daemon has a managed key, which isn't asked here: server\.host 0\.0\.0\.0 is not loopback and no master key is set/,
+      err: /^warning: the proxy starts only if the daemon has a managed key, which this command doesn't check: server\.host 0\.0\.0\.0 is not loopback and no master key is set/,
     });
     t.match(await run(["config", "check"], { env: { HOST: "0.0.0.0", SLUICE_MASTER_KEY: "mk" } }), {
       exitCode: 0,
@@ -243,7 +243,7 @@ t.test(
     const { socket, directory } = await startFakeDaemon(t);
     t.match(await run(["status", "--socket", socket], { env: { PORT: "1" } }), {
       exitCode: 0,
-      out: /^proxy {3}http:\/\/127\.0\.0\.1:1 {2}not reachable: nobody listens there$/m,
+      out: /^proxy {3}http:\/\/127\.0\.0\.1:1 {2}not reachable: nothing listens there$/m,
     });
     t.match(await run(["status", "--socket", socket], { env: { PORT: "0" } }), {
       exitCode: 0,

@@ -1,6 +1,7 @@
 /**
- * From the text of a file, the environment and the flags to a checked configuration. Everything
- * that is wrong is told at once. Finding and reading the file is in `read-config-file.ts`.
+ * Builds the checked configuration from the text of a file, the environment and the flags, or
+ * reports everything that is wrong. Finding and reading the file is in
+ * `../file/read-config-file.ts`.
  */
 import { socketPathBytesMax } from "../../bounds.js";
 import { utf8Bytes } from "../../utf8-bytes.js";
@@ -30,9 +31,7 @@ import { buildProviders } from "./provider-configs.js";
 import { decidedBy, resolveSettings } from "./resolve-settings.js";
 import { buildVirtualModels } from "./virtual-models.js";
 
-/**
- * A configuration with what an operator should know about it, or every reason why there is none.
- */
+/** A valid configuration with warnings about it, or every problem. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly file: string | null; readonly problems: readonly Problem[] };
@@ -42,9 +41,9 @@ export interface ConfigSources {
   readonly file: { readonly path: string; readonly text: string } | null;
   readonly flags: Flags;
   readonly env: Environment;
-  /** What relative paths start from. */
+  /** The directory that relative paths start from. */
   readonly cwd: string;
-  /** Who runs Sluice: decides where the socket and the store are by default. */
+  /** The user who runs Sluice: decides where the socket and the store are by default. */
   readonly uid: number;
 }
 
@@ -58,7 +57,7 @@ export function buildConfig(sources: ConfigSources): ConfigResult {
     file: file?.path ?? null,
     problems: problemList(problems, file?.path ?? null),
   });
-  // A text that isn't YAML says nothing about what is in it.
+  // If the text isn't YAML, nothing in it can be checked.
   if (yaml.document === undefined) return failed();
   const shape = parseShape(substituteVariables(yaml.document, env, problems.file), problems.file);
 
@@ -149,10 +148,10 @@ function buildLimiter(
 
 function buildRewriters({ rewriters }: ConfigFile): Config["rewriters"] {
   return rewriters.flatMap(({ fields }) => {
-    const whole = fields === null ? null : validFields(fields);
-    return whole === null || whole.name === null
+    const valid = fields === null ? null : validFields(fields);
+    return valid === null || valid.name === null
       ? []
-      : [{ name: whole.name, paths: whole.paths, models: whole.models }];
+      : [{ name: valid.name, paths: valid.paths, models: valid.models }];
   });
 }
 

@@ -1,16 +1,14 @@
-/**
- * What doesn't stop a start but would otherwise go wrong in silence. Each warning is one log line.
- */
+/** Warnings: mistakes that don't prevent a start, but have no effect. Each is one log line. */
 import { type BudgetDefinition, budgetName } from "../../domain/budget.js";
 import type { RuleDefinition } from "../../domain/rule.js";
-import { closestName, nameHint } from "../closest-name.js";
+import { closestName, didYouMean, nameHint } from "../closest-name.js";
 import type { PriceConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm, ruleName } from "../limits/rule-limits.js";
 import { configFileVariable, settings } from "../settings/settings.js";
 
-/** SPEC "Limits" rule 10: token limits need usage tracking. One warning names them all. */
+/** Token limits need usage tracking (docs/configuration.md). One warning names all such rules. */
 export function tokenRuleWarnings(
   rules: readonly RuleDefinition[],
   usageEnabled: boolean,
@@ -23,7 +21,7 @@ export function tokenRuleWarnings(
       ];
 }
 
-/** Budgets are computed from usage records. One warning names them all. */
+/** Budgets are computed from usage records. One warning names all of them. */
 export function budgetWarnings(
   budgets: readonly BudgetDefinition[],
   usageEnabled: boolean,
@@ -33,10 +31,7 @@ export function budgetWarnings(
     : [`budgets need usage.enabled: these aren't enforced: ${budgets.map(budgetName).join(", ")}`];
 }
 
-/**
- * Rules limit nothing and prices price nothing for providers that nobody configured. Names are
- * compared without case.
- */
+/** Rules and prices for providers that aren't configured. Letter case doesn't matter. */
 export function providerWarnings(
   rules: readonly RuleDefinition[],
   prices: readonly PriceConfig[],
@@ -45,8 +40,9 @@ export function providerWarnings(
   const known = new Set(providerNames.map((name) => name.toLowerCase()));
   const missing = (what: string, does: string, named: readonly string[]): readonly string[] =>
     [...new Set(named.filter((name) => !known.has(name.toLowerCase())))].map((name) => {
-      const close = closestName(name, providerNames);
-      return `the ${what} for the provider ${name} ${does} nothing: no such provider is configured${close === null ? "" : `; did you mean ${close}?`}`;
+      const hint = didYouMean(name, providerNames);
+      const ineffective = `the ${what} for the provider ${name} ${does} nothing`;
+      return `${ineffective}: no such provider is configured${hint}`;
     });
   return [
     ...missing(
@@ -71,7 +67,7 @@ const limitVariables = [ruleForm, budgetForm].flatMap(({ singular, variables }) 
   })),
 );
 
-/** Variables that look like ours and aren't. */
+/** Variables whose names look like those of Sluice, but aren't known. */
 export function variableWarnings(env: Environment): readonly string[] {
   const known = [
     configFileVariable,
@@ -93,18 +89,18 @@ function remarkOn(name: string, known: readonly string[]): string | null {
       known.filter((other) => other.startsWith("SLUICE_")),
     )}`;
   if (limitVariables.some(({ prefix }) => name.startsWith(prefix))) return null;
-  const unended = limitVariables.find(({ prefix }) => name === prefix.slice(0, -1));
-  if (unended !== undefined)
-    return unended.scope === "user_path"
-      ? `the ${unended.singular} for the root path is ${unended.prefix}, with its last underscore`
-      : `write ${unended.shown}`;
-  const slip = limitVariables.find(
+  const withoutSuffix = limitVariables.find(({ prefix }) => name === prefix.slice(0, -1));
+  if (withoutSuffix !== undefined)
+    return withoutSuffix.scope === "user_path"
+      ? `the ${withoutSuffix.singular} for the root path is ${withoutSuffix.prefix}, with its last underscore`
+      : `write ${withoutSuffix.shown}`;
+  const misspelt = limitVariables.find(
     ({ prefix }) => closestName(name.slice(0, prefix.length), [prefix]) !== null,
   );
-  if (slip !== undefined) return `did you mean ${slip.shown}?`;
+  if (misspelt !== undefined) return `did you mean ${misspelt.shown}?`;
   if (/^SET_.*(?:RATE_LIMIT|BUDGET)/.test(name))
     return `it is not a known variable: expected ${limitVariables.map(({ shown }) => shown).join(", ")}`;
-  // A name of one word may be anybody's.
+  // A variable of one word may belong to any program.
   const close = name.includes("_")
     ? closestName(
         name,

@@ -1,6 +1,6 @@
 /**
- * Where the socket and the store are when nobody says: computed from who runs Sluice. Nothing is
- * created or looked at here.
+ * The default paths of the socket and the store, computed from the user and the environment.
+ * Nothing here reads or creates a file.
  */
 import type { Environment } from "../environment.js";
 
@@ -23,12 +23,12 @@ export function defaultDataDir(env: Environment, uid: number): string {
   return home === null ? "/var/lib/sluice" : `${home}/.local/state/sluice`;
 }
 
-/** The XDG specification has relative values ignored. */
+/** An absolute path, or null: the XDG specification says to ignore relative values. */
 function absoluteOnly(directory: string | undefined): string | null {
   return directory?.startsWith("/") === true ? directory.replace(/\/+$/, "") : null;
 }
 
-/** A path from the configuration, as seen from the working directory. */
+/** A path of the configuration; a relative one starts from the working directory. */
 export function absolutePath(path: string, cwd: string): string {
   if (path.startsWith("/")) return path;
   return `${cwd.replace(/\/+$/, "")}/${path.replace(/^(?:\.\/+)+/, "")}`;

@@ -1,6 +1,6 @@
 /**
- * The JWT issuers of the file, checked (CONTRACT section 2): one kind of key each, and a path that
- * can be made from claims.
+ * Checks the JWT issuers of the file (docs/authentication.md): each has one kind of key, and a user
+ * path that can be built from claims.
  */
 import { show } from "../../checked.js";
 import { normalizeUserPath } from "../../domain/user-path.js";
@@ -9,10 +9,7 @@ import { type DeclaredIssuer, type ReadFields, validFields } from "../file/confi
 import { type JwtFields, publicKeyAlgorithms, secretAlgorithms } from "../settings/jwt-settings.js";
 import { absolutePath } from "./default-paths.js";
 
-/**
- * What `type: kubernetes` fills in: the issuer of most clusters, and namespace and service account
- * as the path.
- */
+/** The defaults of `type: kubernetes`: the issuer of most clusters, and a path by namespace. */
 export const kubernetesDefaults = {
   issuer: "https://kubernetes.default.svc.cluster.local",
   userPath: "/k8s/{kubernetes.io/namespace}/{kubernetes.io/serviceaccount/name}",
@@ -21,8 +18,8 @@ export const kubernetesDefaults = {
 const keyKinds = ["jwks_file", "jwks_url", "secret"] as const;
 
 /**
- * Checks what the fields of each issuer mean together. A field whose value was wrong is given, but
- * nothing more is said of it.
+ * Checks how the fields of each issuer fit together. A field whose value was wrong counts as
+ * present, and gets no further message.
  */
 export function buildIssuers(
   declared: readonly DeclaredIssuer[],
@@ -38,38 +35,38 @@ export function buildIssuers(
     if (issuer === null) problems.push(`${at}.issuer is required`);
     if (audience === null)
       problems.push(
-        `${at}.audience is required: without it a token that was made for another service would be taken`,
+        `${at}.audience is required: without it a token issued for another service would be accepted`,
       );
     if (userPath === null) problems.push(`${at}.user_path is required`);
     else if (userPath !== undefined)
       problems.push(...templateProblems(userPath, `${at}.user_path`));
     const keys = keyKinds.filter((key) => fields[key] !== null);
-    if (keys.length !== 1)
-      problems.push(
-        `${at} must have exactly one of ${keyKinds.join(", ")}${keys.length === 0 ? "" : `, not ${keys.join(" and ")}`}`,
-      );
+    if (keys.length !== 1) {
+      const found = keys.length === 0 ? "" : `, not ${keys.join(" and ")}`;
+      problems.push(`${at} must have exactly one of ${keyKinds.join(", ")}${found}`);
+    }
     const known: readonly string[] =
       fields.secret === null ? publicKeyAlgorithms : secretAlgorithms;
-    const strange = (fields.algorithms ?? []).filter((name) => !known.includes(name));
-    if (strange.length > 0 && keys.length === 1)
+    const unusable = (fields.algorithms ?? []).filter((name) => !known.includes(name));
+    if (unusable.length > 0 && keys.length === 1)
       problems.push(
-        `${at}.algorithms can't hold ${strange.join(", ")}: with ${keys[0]} it is ${known.join(", ")}`,
+        `${at}.algorithms can't hold ${unusable.join(", ")}: those for ${keys[0]} are ${known.join(", ")}`,
       );
     if (isGiven(issuer) && isGiven(audience)) {
-      const same = JSON.stringify([issuer, [...audience].sort()]);
-      const earlier = first.get(same);
+      const id = JSON.stringify([issuer, [...audience].sort()]);
+      const earlier = first.get(id);
       if (earlier !== undefined)
         problems.push(`${at} has the same issuer and audience as ${earlier}: keep one of them`);
-      first.set(same, earlier ?? at);
+      first.set(id, earlier ?? at);
     }
-    const whole = problems.length === before ? validFields(fields) : null;
-    if (whole !== null && isGiven(issuer) && isGiven(audience) && isGiven(userPath))
+    const valid = problems.length === before ? validFields(fields) : null;
+    if (valid !== null && isGiven(issuer) && isGiven(audience) && isGiven(userPath))
       issuers.push({
         issuer,
         audience,
-        algorithms: whole.algorithms ?? known,
+        algorithms: valid.algorithms ?? known,
         userPath,
-        keys: keysOf(whole, cwd),
+        keys: keysOf(valid, cwd),
       });
   }
   return issuers;
@@ -79,7 +76,7 @@ type Defaulted = Pick<ReadFields<JwtFields>, "issuer" | "audience"> & {
   readonly userPath: ReadFields<JwtFields>["user_path"];
 };
 
-/** With what the type fills in. Where the type was wrong, nobody knows whether it would have. */
+/** The fields with the defaults of the type; unknown, so undefined, if the type was wrong. */
 function withDefaults({
   type,
   issuer,
@@ -111,8 +108,8 @@ function keysOf(fields: JwtFields, cwd: string): JwtIssuerConfig["keys"] {
 }
 
 /**
- * What is wrong with a claim's name or a template. A template is told by its slash or its braces;
- * what stands between the braces is judged by filling it with a letter.
+ * What is wrong with a claim's name or a template. A template has a leading slash or braces; its
+ * path is checked with a letter in place of each claim.
  */
 function templateProblems(text: string, at: string): readonly string[] {
   if (!text.startsWith("/") && !/[{}]/.test(text)) return [];
@@ -122,7 +119,7 @@ function templateProblems(text: string, at: string): readonly string[] {
     return [`${at} has braces that don't enclose a claim's name: ${show(text)}`];
   if (!text.includes("{"))
     return [
-      `${at} needs a claim in braces, such as /team/{sub}: ${show(text)} would be the same path for all`,
+      `${at} needs a claim in braces, such as /team/{sub}: ${show(text)} would be the same path for every token`,
     ];
   const path = normalizeUserPath(text.replace(/\{[^}]*\}/g, "x"));
   return path.ok ? [] : [`${at} ${path.reason}, as ${show(text)} does`];

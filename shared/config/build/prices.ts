@@ -1,6 +1,6 @@
 /**
- * The prices of the file, with their targets and tiers checked. Where else prices come from is the
- * proxy's to know.
+ * Checks the prices of the file: their targets and tiers. The price list, which applies where the
+ * file has no price, is in `proxy/routing/`.
  */
 import type { TokenRates } from "../../domain/price.js";
 import { parseSubject } from "../../domain/rule.js";
@@ -8,10 +8,10 @@ import type { PriceConfig } from "../config.js";
 import { type DeclaredPrice, validFields } from "../file/config-file.js";
 import type { TierFields } from "../settings/price-settings.js";
 
-/** What `provider/*` says: every model of that provider. */
+/** In `provider/*`: every model of that provider. */
 const anyModel = "*";
 
-/** Checks names and tiers. Names are compared as rules compare them, without case. */
+/** Checks names and tiers. Names are compared as in rules: letter case doesn't matter. */
 export function buildPrices(
   declared: readonly DeclaredPrice[],
   problems: string[],
@@ -32,20 +32,20 @@ export function buildPrices(
     if (earlier !== undefined)
       problems.push(`${at} prices the same model as ${earlier}: keep one of them`);
     first.set(key, earlier ?? at);
-    const whole = fields === null ? null : validFields(fields);
-    if (whole === null) return [];
+    const valid = fields === null ? null : validFields(fields);
+    if (valid === null) return [];
     const rates: TokenRates = {
-      input: whole.input,
-      output: whole.output,
-      cachedInput: whole.cached_input,
-      cacheWrite: whole.cache_write,
+      input: valid.input,
+      output: valid.output,
+      cachedInput: valid.cached_input,
+      cacheWrite: valid.cache_write,
     };
     return [
       {
         ...target,
         price: {
           rates,
-          perRequest: whole.per_request ?? 0,
+          perRequest: valid.per_request ?? 0,
           tiers: tiers.map((tier) => ({
             aboveInputTokens: tier.above_input_tokens ?? 0,
             rates: tierRates(tier, rates),
@@ -69,7 +69,7 @@ function readTarget(
     : null;
 }
 
-/** Each with a rate of its own, in ascending order. */
+/** The valid tiers. Each must have a rate, and their thresholds must ascend. */
 function checkTiers({ tiers }: DeclaredPrice, problems: string[]): readonly TierFields[] {
   let above = 0;
   return tiers.flatMap(({ at, fields }): TierFields[] => {
@@ -90,12 +90,12 @@ function checkTiers({ tiers }: DeclaredPrice, problems: string[]): readonly Tier
     }
     if (input === null && output === null && cachedInput === null && cacheWrite === null)
       problems.push(`${at} needs a rate: input, output, cached_input or cache_write`);
-    const whole = validFields(fields);
-    return whole === null ? [] : [whole];
+    const valid = validFields(fields);
+    return valid === null ? [] : [valid];
   });
 }
 
-/** A rate that a tier doesn't give is the price's. */
+/** The rates of a tier; one that it leaves out is the price's. */
 function tierRates(
   { input, output, cached_input: cachedInput, cache_write: cacheWrite }: TierFields,
   base: TokenRates,

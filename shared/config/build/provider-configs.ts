@@ -1,6 +1,6 @@
 /**
- * The providers of a configuration: what the file declares, what the usual key variables register,
- * and the simulator when the file declares none (CONTRACT section 9).
+ * The providers of a configuration (docs/configuration.md): those that the file declares, those
+ * that the usual key variables register, and the simulator if the file declares none.
  */
 import type { ProviderConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
@@ -28,23 +28,21 @@ import {
 /** Short enough for a log line and a metric's label. */
 const nameCharsMax = 64;
 
-export interface Providers {
+interface Providers {
   readonly providers: readonly ProviderConfig[];
-  /**
-   * Every declared name, of the wrong ones too: who refers to one of them makes no further mistake.
-   */
+  /** Every declared name, also of wrong providers: a reference to one is no further problem. */
   readonly names: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** What the environment says about one provider. Null: nothing. */
+/** The variables of one provider; null if unset. */
 interface Override {
   readonly apiKey: string | null;
   readonly baseUrl: string | null;
   readonly models: readonly string[] | null;
 }
 
-/** Puts the providers together, in the file's order, then in the order of the presets. */
+/** All providers, first in the file's order, then in the order of the presets. */
 export function buildProviders(
   declared: readonly DeclaredProvider[],
   env: Environment,
@@ -80,11 +78,12 @@ export function buildProviders(
     if (override.apiKey === null && !(preset.keyless && set !== null)) {
       if (set !== null)
         warnings.push(
-          `${set} registers nothing: neither ${preset.keyVariable} nor a provider ${preset.name} in the file is there`,
+          `${set} has no effect without ${preset.keyVariable} or a provider ${preset.name} in the file`,
         );
     } else if (preset.baseUrl === null && override.baseUrl === null) {
+      const missing = baseUrlVariable(preset);
       warnings.push(
-        `${preset.keyVariable} registers nothing: ${baseUrlVariable(preset)} is not there, and ${preset.name} has no address that is everybody's`,
+        `${preset.keyVariable} has no effect without ${missing}: ${preset.name} has no default address`,
       );
     } else {
       names.add(preset.name);
@@ -95,7 +94,7 @@ export function buildProviders(
   return { providers, names: [...names], warnings };
 }
 
-/** What is appended to a base URL, and is easily left at its end. */
+/** Paths that are appended to a base URL, and that users often leave at its end. */
 const appended = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
 
 function addressWarning({ name, baseUrl: address }: ProviderConfig): readonly string[] {
@@ -103,7 +102,7 @@ function addressWarning({ name, baseUrl: address }: ProviderConfig): readonly st
   return end === undefined
     ? []
     : [
-        `the base URL of the provider ${name} ends in ${end}, which is appended to it again: leave that out`,
+        `the base URL of the provider ${name} ends in ${end}, which is appended to every base URL: leave it out`,
       ];
 }
 
@@ -140,7 +139,7 @@ function fromDeclared(
       `${at} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit`,
     );
   }
-  // What may stand beside which type can't be said where the type was wrong.
+  // Without a valid type, the fields that depend on it can't be checked.
   if (fields === null || fields.type === undefined) return null;
   const type = typeOf(fields, preset);
   if (fields.api_version !== null && type !== "azure")
@@ -156,8 +155,8 @@ function fromDeclared(
       `${at}.base_url is required: only the names ${known.join(", ")} have one of their own`,
     );
   }
-  const whole = problems.length > before ? null : validFields(fields);
-  return whole === null ? null : fromFields(name, whole, preset, override);
+  const valid = problems.length > before ? null : validFields(fields);
+  return valid === null ? null : fromFields(name, valid, preset, override);
 }
 
 function typeOf(
@@ -167,7 +166,7 @@ function typeOf(
   return fields.type ?? preset?.type ?? "openai";
 }
 
-/** A preset's address is its own type's: a name that is given another type must say where it is. */
+/** A preset's address applies to its type only: with another type, `base_url` is required. */
 function baseUrlOf(
   fields: Pick<ReadFields<ProviderFields>, "type" | "base_url">,
   preset: Preset | null,
@@ -191,7 +190,7 @@ function fromFields(
   const traits = providerTraits[type];
   const simulated = type === "simulator";
   const address = simulated ? "" : (baseUrlOf(fields, preset, override) ?? "");
-  // In what it differs from its type is known by its address, and behind a relay by its name.
+  // The preset with its quirks is recognized by the address, or behind a relay by the name.
   const known = simulated ? undefined : (presetAt(address) ?? preset ?? undefined);
   const quirks = known?.type === type ? known : undefined;
   const ownModels = simulated

@@ -1,6 +1,6 @@
 /**
- * The value of each scalar setting: a flag beats the environment, the environment the file, the
- * file the default (CONTRACT section 9).
+ * The value of each scalar setting: a flag overrides the environment, the environment overrides the
+ * file, the file overrides the default (docs/configuration.md).
  */
 import { type Environment, variable } from "../environment.js";
 import { kindProblem } from "../kinds/value-kind.js";
@@ -8,21 +8,21 @@ import type { Problems } from "../problems.js";
 import { type Flags, flagName, type Setting } from "../settings/setting.js";
 import { type SettingValues, settings } from "../settings/settings.js";
 
-export interface SettingSources {
+interface SettingSources {
   readonly flags: Flags;
   readonly env: Environment;
   /** Raw values by their paths in the file. */
   readonly file: ReadonlyMap<string, unknown>;
 }
 
-/** One place that gives a setting a value, by the name that messages call it. */
+/** One source that gives a setting a value; messages call it by `name`. */
 interface Given {
   readonly name: string;
   readonly place: keyof Problems;
   readonly raw: unknown;
 }
 
-/** Resolves every setting. A wrong value is a problem even where a stronger one hides it. */
+/** Resolves every setting. A wrong value is a problem even if a stronger source overrides it. */
 export function resolveSettings(sources: SettingSources, problems: Problems): SettingValues {
   const values: Record<string, unknown> = {};
   for (const [key, setting] of Object.entries<Setting<unknown>>(settings)) {
@@ -38,10 +38,7 @@ export function resolveSettings(sources: SettingSources, problems: Problems): Se
   return values as SettingValues;
 }
 
-/**
- * The places that give a setting a value, the strongest first. Blank variables and empty keys give
- * none.
- */
+/** The sources that give a setting a value, strongest first. A blank variable or key gives none. */
 function givenFor(
   setting: Pick<Setting<unknown>, "path" | "env" | "flag">,
   { flags, env, file }: SettingSources,
@@ -58,9 +55,7 @@ function givenFor(
   return given;
 }
 
-/**
- * The place that decided a setting, for messages about its value; its path when it is the default.
- */
+/** The source that decided a setting, for messages about it; its path if it is the default. */
 export function decidedBy(
   setting: Pick<Setting<unknown>, "path" | "env" | "flag">,
   sources: SettingSources,

@@ -1,14 +1,11 @@
-/**
- * The virtual models of the file, with their targets resolved to configured providers (CONTRACT
- * sections 5 and 9).
- */
+/** Checks the virtual models of the file; their targets are configured providers' models. */
 import { show } from "../../checked.js";
 import { parseSubject } from "../../domain/rule.js";
-import { closestName } from "../closest-name.js";
+import { didYouMean } from "../closest-name.js";
 import type { VirtualModelConfig } from "../config.js";
 import type { DeclaredTarget, DeclaredVirtualModel } from "../file/config-file.js";
 
-/** Checks sources and targets against the names of the configured providers. */
+/** Checks sources, and targets against the names of the configured providers. */
 export function buildVirtualModels(
   declared: readonly DeclaredVirtualModel[],
   providerNames: readonly string[],
@@ -24,18 +21,24 @@ export function buildVirtualModels(
     return {
       source,
       strategy: strategy ?? "round_robin",
-      targets: targets.flatMap(
-        (target) => resolveTarget(target, source, sources, providerNames, problems) ?? [],
-      ),
+      targets: targets.flatMap((target) => {
+        const names = { source, sources, providerNames };
+        return resolveTarget(target, names, problems) ?? [];
+      }),
     };
   });
 }
 
+interface Names {
+  /** The virtual model of the target, and all of them. */
+  readonly source: string;
+  readonly sources: ReadonlySet<string>;
+  readonly providerNames: readonly string[];
+}
+
 function resolveTarget(
   target: DeclaredTarget,
-  source: string,
-  sources: ReadonlySet<string>,
-  providerNames: readonly string[],
+  { source, sources, providerNames }: Names,
   problems: string[],
 ): VirtualModelConfig["targets"][number] | null {
   const at = `${target.at}.model`;
@@ -58,10 +61,8 @@ function resolveTarget(
     return null;
   }
   if (!providerNames.includes(provider)) {
-    const close = closestName(provider, providerNames);
-    problems.push(
-      `${at} names the provider ${show(provider)}, which isn't configured${close === null ? "" : `; did you mean ${close}?`}`,
-    );
+    const hint = didYouMean(provider, providerNames);
+    problems.push(`${at} names the provider ${show(provider)}, which isn't configured${hint}`);
     return null;
   }
   return { provider, model: id.value, weight: target.weight };

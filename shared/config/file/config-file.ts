@@ -57,7 +57,7 @@ export interface DeclaredIssuer {
   readonly fields: ReadFields<JwtFields> | null;
 }
 
-export interface DeclaredRewriter {
+interface DeclaredRewriter {
   readonly fields: ReadFields<RewriterFields> | null;
 }
 

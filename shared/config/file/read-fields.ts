@@ -11,7 +11,7 @@ import { keyPath, readMapping } from "../read-mapping.js";
 import type { ReadFields } from "./config-file.js";
 
 /** How one field is checked; the type is that of its value. */
-export type FieldSchema<T = unknown> = v.GenericSchema<unknown, T>;
+type FieldSchema<T = unknown> = v.GenericSchema<unknown, T>;
 export type FieldSchemas = Readonly<Record<string, FieldSchema>>;
 type Fields<S extends FieldSchemas> = ReadFields<{
   readonly [K in keyof S]: v.InferOutput<S[K]>;

@@ -1,7 +1,7 @@
 /**
- * Replaces `${NAME}` in the values of the file (docs/configuration.md); keys stay unchanged. It runs
- * before any other check, so it is also where keys such as `__proto__` are refused, which
- * JavaScript objects inherit.
+ * Replaces `${NAME}` in the values of the file (docs/configuration.md), but not in keys. It runs
+ * before any other check, so it also refuses keys such as `__proto__`, which JavaScript objects
+ * inherit.
  */
 import { type Environment, variable } from "../environment.js";
 import { isMapping, keyPath } from "../read-mapping.js";
@@ -35,7 +35,8 @@ function substitute(value: unknown, at: string, optional: boolean, context: Cont
   const entries: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     const path = keyPath(at, key);
-    if (reservedKeys.has(key)) context.problems.push(`${path} is not a name that can be used`);
+    if (reservedKeys.has(key))
+      context.problems.push(`${path} is a reserved name and can't be used`);
     else entries[key] = substitute(item, path, optionalKeys.has(key), context);
   }
   return entries;

@@ -15,7 +15,7 @@ function parseUrl(raw: unknown): URL | undefined {
   return url.username !== "" || url.password !== "" || text.includes("#") ? undefined : url;
 }
 
-/** An address to which paths such as `/chat/completions` are appended: without a slash at its end. */
+/** An address to which paths such as `/chat/completions` are appended; without a final slash. */
 export const baseUrl: ValueKind<string | null> = {
   label: "URL",
   expected:

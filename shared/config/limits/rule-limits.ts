@@ -1,7 +1,7 @@
 /**
  * The limits of rules, `{period or period_seconds, max_requests, max_tokens}` or the compact
  * `rpm=100, tpm=50000; concurrent=8`, as the file and the variables write them
- * (docs/configuration.md). Single values are checked as in the admin API, by `../../domain/rule.ts`.
+ * (docs/configuration.md). `../../domain/rule.ts` checks single values, as for the admin API.
  */
 import { isAbsent } from "../../assert.js";
 import { show } from "../../checked.js";

@@ -216,7 +216,7 @@ t.test("what is wrong is told by its flag, and nothing is sent", async (t) => {
       ["reset", "/team", "--all"],
       "--all resets every budget: give neither a subject nor --scope nor --period beside it",
     ],
-    [["reset", "--all"], "--yes is required to reset all budgets when nobody can be asked"],
+    [["reset", "--all"], "--yes is required to reset all budgets without a terminal"],
     [
       ["settings", "--daily-reset-hour", "24"],
       "--daily-reset-hour must be an integer from 0 to 23, not 24",

@@ -1,6 +1,6 @@
 import t from "tap";
-import { inFlagWords, keyIssueFromFlags, notAKey } from "../../../bin/limits/key-flags.js";
-import { renderKeys } from "../../../bin/limits/list-keys.js";
+import { asFlagProblem, keyIssueFromFlags, notAKey } from "../../../bin/limits/key-flags.js";
+import { renderKeys } from "../../../bin/limits/key-table.js";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import { run } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";
@@ -83,11 +83,11 @@ t.test("the flags of an issue become the API's body, or a line for each problem"
     ],
   });
   t.same(
-    inFlagWords({ message: 'expires_at must be in the future, not "x"', param: "expires_at" }),
+    asFlagProblem({ message: 'expires_at must be in the future, not "x"', param: "expires_at" }),
     { message: '--expires must be in the future, not "x"', param: "--expires" },
     "what only the daemon can say too",
   );
-  t.same(inFlagWords({ message: "no key is issued", param: null }), {
+  t.same(asFlagProblem({ message: "no key is issued", param: null }), {
     message: "no key is issued",
     param: null,
   });
@@ -151,23 +151,23 @@ t.test("a key is deactivated by its id or by itself, which is sent as its hash",
   );
   t.match(await run(["keys", "deactivate", "7", "--socket", daemon.socket]), {
     exitCode: 2,
-    err: 'error: the key must be an id such as key_7, or a whole key, not "7"',
+    err: 'error: the key must be an id such as key_7, or a complete key, not "7"',
   });
   const { err } = await run(["keys", "deactivate", value.slice(0, -1), "--socket", daemon.socket]);
   t.equal(
     err,
-    "error: the key must be an id such as key_7, or a whole key",
+    "error: the key must be an id such as key_7, or a complete key",
     "most of a key isn't repeated",
   );
   t.match(
     await run(["explain", "--key", value.slice(0, -1), "--model", "m", "--socket", daemon.socket]),
-    { exitCode: 2, err: /^error: --key must be an id such as key_7, or a whole key$/ },
+    { exitCode: 2, err: /^error: --key must be an id such as key_7, or a complete key$/ },
   );
   t.match(
     await run(["explain", "--key", "key_7", "--request", "req_1", "--socket", daemon.socket]),
     { exitCode: 2, err: /--request can't be combined/ },
   );
-  t.equal(notAKey("--key", "x"), '--key must be an id such as key_7, or a whole key, not "x"');
+  t.equal(notAKey("--key", "x"), '--key must be an id such as key_7, or a complete key, not "x"');
 });
 
 t.test("the list says what a key may do, and that there is none", async (t) => {

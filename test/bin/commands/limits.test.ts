@@ -228,11 +228,11 @@ t.test("resetting all asks first, and does it only on a yes", async (t) => {
   ]);
 });
 
-t.test("resetting all needs --yes when nobody can be asked", async (t) => {
+t.test("resetting all needs --yes without a terminal", async (t) => {
   const daemon = await startFakeDaemon(t);
   t.match(await run(["limits", "reset", "--all", "--socket", daemon.socket]), {
     exitCode: 2,
-    err: "error: --yes is required to reset all rules when nobody can be asked",
+    err: "error: --yes is required to reset all rules without a terminal",
   });
   t.same(daemon.calls, []);
   t.match(await run(["limits", "reset", "--all", "--yes", "--socket", daemon.socket]), {

@@ -13,8 +13,8 @@ import {
 import { join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
-import { exportUsage } from "../../../bin/usage/export-usage.js";
 import { csvHeader, csvLine } from "../../../bin/usage/usage-csv.js";
+import { writeExport } from "../../../bin/usage/write-export.js";
 import { run } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";
 import { scriptPath, startProgram } from "../program-run.js";
@@ -36,9 +36,11 @@ t.test("records come back from NDJSON as they were, over any pages", async () =>
         }> {
           for (const records of pages) yield { records, progress: 0.5 };
         }
-        const count = await exportUsage(source(), {
+        const count = await writeExport(source(), {
           format: "ndjson",
-          write: async (more) => void (text += more),
+          write: async (more) => {
+            text += more;
+          },
           progress: null,
         });
         const lines = text.split("\n").slice(0, -1);
@@ -70,7 +72,7 @@ t.test("a page isn't fetched before the one before it has left", async (t) => {
       `written ${text.startsWith(csvHeader) ? "header and " : ""}${/req_\d/.exec(text)?.[0]}`,
     );
   };
-  await exportUsage(source(), { format: "csv", write, progress: null });
+  await writeExport(source(), { format: "csv", write, progress: null });
   t.same(order, [
     "fetch 1",
     "written header and req_1",
@@ -243,9 +245,9 @@ t.test("what can't be written to is told with its name", async (t) => {
     run(["usage", "export", "--format", "csv", "--output", output, "--socket", daemon.socket]);
   t.match(await to(directory), {
     exitCode: 2,
-    err: `error: --output must be a file, and ${directory} is something else: redirect standard output there`,
+    err: `error: --output must be a regular file, and ${directory} isn't one: redirect standard output there`,
   });
-  t.match(await to("/dev/null"), { exitCode: 2, err: /\/dev\/null is something else/ });
+  t.match(await to("/dev/null"), { exitCode: 2, err: /\/dev\/null isn't one/ });
   t.ok(statSync("/dev/null").isCharacterDevice());
   const missing = join(daemon.directory, "missing", "usage.csv");
   t.match(await to(missing), {

@@ -9,9 +9,7 @@ import { SocketTakenError } from "../../../shared/wire/claim-socket.js";
 
 export type FakeScenario =
   | "serve"
-  /**
-   * Can't start: another daemon has the socket; the store is locked; it is unreadable; anything else.
-   */
+  /** Can't start: the socket is taken; the store is locked; it is unreadable; any other error. */
   | "taken"
   | "locked"
   | "unreadable"

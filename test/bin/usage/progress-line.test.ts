@@ -11,9 +11,9 @@ t.test(
       monoMs: () => now,
       unicode: true,
     });
-    const after = (ms: number, share: number): number => {
+    const after = (ms: number, ratio: number): number => {
       now = 1_000_000 + ms;
-      line.show(share, 1000);
+      line.show(ratio, 1000);
       return drawn.length;
     };
     t.equal(after(499, 0.4), 0);
@@ -30,10 +30,10 @@ t.test(
 );
 
 t.test(
-  "the line tells the share, the records and the time that is left, and doesn't wrap",
+  "the line tells the ratio, the records and the time that is left, and doesn't wrap",
   async (t) => {
-    const text = (share: number, unicode: boolean): string =>
-      progressText({ share, records: 58_000, elapsedMs: 2_000, unicode });
+    const text = (ratio: number, unicode: boolean): string =>
+      progressText({ ratio, records: 58_000, elapsedMs: 2_000, unicode });
     t.equal(text(0.25, false), "######------------------  25 %  58,000 records, 6s left");
     t.equal(text(0.5, true), "████████████────────────  50 %  58,000 records, 2s left");
     t.equal(text(0, false), "------------------------   0 %  58,000 records");
@@ -41,11 +41,11 @@ t.test(
     t.equal(
       text(1.5, false),
       text(1, false),
-      "a share that a daemon gets wrong draws no longer bar",
+      "a ratio that a daemon gets wrong draws no longer bar",
     );
     t.equal(text(-1, false), text(0, false));
     t.ok(
-      progressText({ share: 0.011, records: 9_999_999_999, elapsedMs: 360_000_000, unicode: true })
+      progressText({ ratio: 0.011, records: 9_999_999_999, elapsedMs: 360_000_000, unicode: true })
         .length <= 70,
     );
   },

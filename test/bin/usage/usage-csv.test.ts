@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import t from "tap";
-import { csvHeader, csvLine } from "../../../bin/usage/usage-csv.js";
 import {
+  type ExportedRecord,
   type FieldKind,
-  isUsageRecord,
+  isExportedRecord,
   recordFields,
-  type UsageRecord,
-} from "../../../bin/usage/usage-record.js";
+} from "../../../bin/usage/exported-record.js";
+import { csvHeader, csvLine } from "../../../bin/usage/usage-csv.js";
 import { anyRecord, usageRecord } from "./usage-records.js";
 
 /** A reader of RFC 4180 that shares no code with the writer: one character after the other. */
@@ -33,7 +33,7 @@ function readCsv(text: string): string[][] {
   return rows;
 }
 
-function valueOf(cell: string, kind: FieldKind): unknown {
+function valueIn(cell: string, kind: FieldKind): unknown {
   switch (kind) {
     case "text":
       return cell.replace(/^'/, "");
@@ -50,7 +50,7 @@ function readRecords(csv: string): unknown[] {
   const [header, ...rows] = readCsv(csv);
   return rows.map((cells) =>
     Object.fromEntries(
-      header!.map((name, index) => [name, valueOf(cells[index]!, recordFields[index]![1])]),
+      header!.map((name, index) => [name, valueIn(cells[index]!, recordFields[index]![1])]),
     ),
   );
 }
@@ -75,7 +75,7 @@ t.test("no text begins like a formula, whatever a caller names a model", async (
 });
 
 t.test("a line of CSV, to the letter", async (t) => {
-  const table: readonly (readonly [changes: Partial<UsageRecord>, cells: RegExp])[] = [
+  const table: readonly (readonly [changes: Partial<ExportedRecord>, cells: RegExp])[] = [
     [
       {},
       /^1813000000000\.0,2026-02-28T12:00:00.123Z,req_1,\/team\/app,,openai,openai,gpt-4o,\/v1\/chat\/completions,200,1000,200,1200,600,0,0.00175,0.002,0.00375,0,,false,false,812,97\r\n$/,
@@ -98,7 +98,7 @@ t.test("a line of CSV, to the letter", async (t) => {
 });
 
 t.test("what isn't a record is told from one", async (t) => {
-  t.ok(isUsageRecord(usageRecord()));
+  t.ok(isExportedRecord(usageRecord()));
   const table: readonly Readonly<Record<string, unknown>>[] = [
     { status: "200" },
     { input_tokens: -1 },
@@ -112,6 +112,6 @@ t.test("what isn't a record is told from one", async (t) => {
     { time: undefined },
   ];
   for (const changes of table)
-    t.notOk(isUsageRecord({ ...usageRecord(), ...changes }), JSON.stringify(changes));
-  for (const value of [null, undefined, "record", 7]) t.notOk(isUsageRecord(value));
+    t.notOk(isExportedRecord({ ...usageRecord(), ...changes }), JSON.stringify(changes));
+  for (const value of [null, undefined, "record", 7]) t.notOk(isExportedRecord(value));
 });

@@ -1,6 +1,6 @@
 /** Usage records for tests, as the daemon exports them. */
 import fc from "fast-check";
-import { recordFields, type UsageRecord } from "../../../bin/usage/usage-record.js";
+import { type ExportedRecord, recordFields } from "../../../bin/usage/exported-record.js";
 import { costPicoUsdMax } from "../../../shared/bounds.js";
 import { costUsd } from "../../../shared/domain/money.js";
 
@@ -22,12 +22,12 @@ const ofKind = {
 } as const;
 
 /** Any record there can be, and some that can't. */
-export const anyRecord: fc.Arbitrary<UsageRecord> = fc.record(
+export const anyRecord: fc.Arbitrary<ExportedRecord> = fc.record(
   Object.fromEntries(recordFields.map(([name, kind]) => [name, ofKind[kind]])),
-) as fc.Arbitrary<UsageRecord>;
+) as fc.Arbitrary<ExportedRecord>;
 
 /** The record of a usual request. */
-export function usageRecord(changes: Partial<UsageRecord> = {}): UsageRecord {
+export function usageRecord(changes: Partial<ExportedRecord> = {}): ExportedRecord {
   return {
     id: "1813000000000.0",
     time: "2026-02-28T12:00:00.123Z",
@@ -60,7 +60,7 @@ export function usageRecord(changes: Partial<UsageRecord> = {}): UsageRecord {
 /** A daemon's answers to `usage.export` over `count` records. */
 export function pagesOf(
   count: number,
-  make: (index: number) => UsageRecord,
+  make: (index: number) => ExportedRecord,
 ): (query: Readonly<Record<string, unknown>>) => object {
   return ({ after, limit }) => {
     const from = after === null ? 0 : Number(after);

@@ -187,7 +187,7 @@ t.test("at the command line the model is resolved by the configuration", async (
     `now: refused: ${refusedMessage}; admitted in 1m 1s, at 2026-01-01T00:01:01.000Z`,
     "target one/gpt-4o: has room",
     "target two/gpt-4o: has no room: rate limit exceeded for provider two: hour request limit of 1 reached; in 1h",
-    "FOR           SCOPE      SUBJECT  PERIOD  REQUESTS  TOKENS  IN FLIGHT  RESETS IN  SAYS",
+    "FOR           SCOPE      SUBJECT  PERIOD  REQUESTS  TOKENS  IN FLIGHT  RESETS IN  VERDICT",
     "every target  user_path  /team    minute       3/3       -          -         1m  refuses (requests), 1m 1s",
     "two/gpt-4o    provider   two      hour         1/1       -          -         1h  refuses (requests), 1h",
   ]);
@@ -290,7 +290,7 @@ t.test(
     );
     t.match(await sluice("explain", "--model", "gpt-9"), {
       exitCode: 2,
-      err: /"gpt-9" can't be resolved by the configuration alone: one tells its models to a running proxy only; write provider\/model, or ask the proxy/,
+      err: /"gpt-9" can't be resolved by the configuration alone: one lists its models to a running proxy only; write provider\/model, or ask the proxy/,
     });
     t.match(await sluice("explain", "--model", "one/gpt-9"), {
       exitCode: 0,

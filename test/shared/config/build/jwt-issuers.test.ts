@@ -80,11 +80,11 @@ t.test("everything wrong with issuers is told at once, and no secret is quoted",
     ],
     [
       `{ ${good}, algorithms: [RS256, HS256] }`,
-      [/^jwt\[0\]\.algorithms can't hold HS256: with jwks_file it is RS256, /],
+      [/^jwt\[0\]\.algorithms can't hold HS256: those for jwks_file are RS256, /],
     ],
     [
       `{ issuer: a, audience: x, secret: "${secret}", algorithms: RS256, user_path: p }`,
-      ["jwt[0].algorithms can't hold RS256: with secret it is HS256, HS384, HS512"],
+      ["jwt[0].algorithms can't hold RS256: those for secret are HS256, HS384, HS512"],
     ],
     [
       `{ ${good}, algorithms: [none] }`,

@@ -241,8 +241,8 @@ t.test("wrong variables of a provider are told by their names, without the key",
 
 t.test("variables that come to nothing are warned about", async (t) => {
   t.same(accepted(null, { env: { GROQ_BASE_URL: "https://x", XAI_MODELS: "m" } }).warnings, [
-    "GROQ_BASE_URL registers nothing: neither GROQ_API_KEY nor a provider groq in the file is there",
-    "XAI_MODELS registers nothing: neither XAI_API_KEY nor a provider xai in the file is there",
+    "GROQ_BASE_URL has no effect without GROQ_API_KEY or a provider groq in the file",
+    "XAI_MODELS has no effect without XAI_API_KEY or a provider xai in the file",
   ]);
   for (const [end, told] of [
     ["/v1/chat/completions", "/chat/completions"],
@@ -257,7 +257,7 @@ t.test("variables that come to nothing are warned about", async (t) => {
       told === null
         ? []
         : [
-            `the base URL of the provider local ends in ${told}, which is appended to it again: leave that out`,
+            `the base URL of the provider local ends in ${told}, which is appended to every base URL: leave it out`,
           ],
       end,
     );
@@ -344,7 +344,7 @@ t.test(
       [
         1,
         [
-          "AZURE_OPENAI_API_KEY registers nothing: AZURE_OPENAI_BASE_URL is not there, and azure has no address that is everybody's",
+          "AZURE_OPENAI_API_KEY has no effect without AZURE_OPENAI_BASE_URL: azure has no default address",
         ],
       ],
     );

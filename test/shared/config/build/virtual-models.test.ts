@@ -68,10 +68,10 @@ t.test("what is wrong with a virtual model is told with its place", async (t) =>
     ],
     [
       "a: { targets: [ { model: openai/m, weight: 0 }, { model: openai/m, weight: 1.5 }, { model: openai/m, weight: 1001 } ] }",
-      [0, 1, 2].map(
-        (i) =>
-          `virtual_models.a.targets[${i}].weight must be an integer from 1 to 1000, not ${[0, 1.5, 1001][i]}`,
-      ),
+      [0, 1.5, 1001].map((weight, i) => {
+        const expected = "must be an integer from 1 to 1000";
+        return `virtual_models.a.targets[${i}].weight ${expected}, not ${weight}`;
+      }),
     ],
     [
       "a: { targets: [ { weight: 2 }, openai/m ] }",

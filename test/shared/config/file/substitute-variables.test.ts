@@ -74,9 +74,9 @@ t.test("names that every object has can't be used as keys", async (t) => {
   ) as unknown;
   const { result, problems } = substitute(document, {});
   t.same(problems, [
-    "providers.__proto__ is not a name that can be used",
-    "providers.constructor is not a name that can be used",
-    "providers.prototype is not a name that can be used",
+    "providers.__proto__ is a reserved name and can't be used",
+    "providers.constructor is a reserved name and can't be used",
+    "providers.prototype is a reserved name and can't be used",
   ]);
   t.same(result, { providers: {} });
 });

@@ -1,33 +1,28 @@
-/**
- * An export: pages in, text out, one at a time. A sink that takes its time holds up the next page.
- */
+/** Writes an export page by page; a slow reader delays the request for the next page. */
+import type { ExportedRecord } from "./exported-record.js";
 import type { ProgressLine } from "./progress-line.js";
 import { csvHeader, csvLine } from "./usage-csv.js";
 import type { UsagePage } from "./usage-pages.js";
-import type { UsageRecord } from "./usage-record.js";
 
 export const exportFormats = ["ndjson", "csv"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly format: ExportFormat;
-  /** Resolves when the text is out of the process. */
+  /** Resolves when the text has left the process. */
   write(text: string): Promise<void>;
-  /** Null when nobody looks. */
+  /** Null if no progress is shown. */
   readonly progress: ProgressLine | null;
 }
 
-/**
- * Writes all pages; returns how many records these were. Rejects with what `pages` or `write` fails
- * with.
- */
-export async function exportUsage(
+/** Writes all pages; returns the number of records. Rejects with an error of `pages` or `write`. */
+export async function writeExport(
   pages: AsyncIterable<UsagePage>,
   { format, write, progress }: ExportOptions,
 ): Promise<number> {
   let records = 0;
   try {
-    // The header comes with the first page: an export that is refused prints nothing.
+    // The header is written with the first page: a refused export prints nothing.
     let header = format === "csv" ? csvHeader : "";
     for await (const page of pages) {
       const text = header + page.records.map(lineIn[format]).join("");
@@ -42,7 +37,7 @@ export async function exportUsage(
   return records;
 }
 
-const lineIn: Readonly<Record<ExportFormat, (record: UsageRecord) => string>> = {
+const lineIn: Readonly<Record<ExportFormat, (record: ExportedRecord) => string>> = {
   csv: csvLine,
   ndjson: (record) => `${JSON.stringify(record)}\n`,
 };

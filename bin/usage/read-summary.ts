@@ -1,20 +1,16 @@
-/**
- * The daemon's answer to `usage.summary`, checked. What is shown of it is `usage-text.ts`'s matter.
- * Pure.
- */
+/** Checks the daemon's answer to `usage.summary`. `usage-text.ts` shows it. Pure. */
 import { isCount } from "../../shared/assert.js";
-import { plainFailure } from "../../shared/error-code.js";
-import { refusal } from "../session/command-failure.js";
+import { unreadableAnswer } from "../session/answered.js";
 
 /**
- * The summary of SPEC.md, with the count of records without a price. Counts are integers from 0,
- * costs US dollars.
+ * The summary of GET /v1/usage (docs/http-api.md), with the count of records without a price.
+ * Counts are integers from 0, costs US dollars.
  */
 export interface UsageTotals extends Readonly<Record<(typeof totalCounts)[number], number>> {
   readonly total_input_cost: number;
   readonly total_output_cost: number;
   readonly total_cost: number;
-  /** Null when no record priced it. */
+  /** Null if no record has a price for it. */
   readonly rewrite_cost_saved: number | null;
 }
 
@@ -48,23 +44,12 @@ const groupCounts = [
   "unpriced_requests",
 ] as const;
 
-/** The parts that are shown; throws `CommandFailure` when the daemon speaks of something else. */
-export function usageSummaryFrom(body: unknown): UsageSummary {
+/** The fields that are shown; throws `CommandFailure` if the answer has another form. */
+export function readSummary(body: unknown): UsageSummary {
   const { usage, groups } = fieldsOf(body);
   if (!Array.isArray(groups) || !groups.every(isGroup) || !isTotals(usage))
     throw unreadableAnswer("usage");
   return { usage: { ...usage, rewrite_cost_saved: usage.rewrite_cost_saved ?? null }, groups };
-}
-
-/** What both sides don't mean the same by. */
-export function unreadableAnswer(what: string): Error {
-  return refusal(
-    plainFailure(
-      500,
-      "internal_error",
-      `the daemon's ${what} can't be read: daemon and command line are of different versions`,
-    ),
-  );
 }
 
 function isTotals(value: unknown): value is UsageTotals {

@@ -4,7 +4,7 @@ import {
   openWindowFromFlags,
   type WindowFlags,
   windowFromFlags,
-} from "../../../bin/usage/usage-window.js";
+} from "../../../bin/usage/window-flags.js";
 
 const nowMs = Date.parse("2026-03-01T23:59:59.999Z");
 

@@ -1,6 +1,6 @@
 /**
- * Which UTC days `sluice usage` looks at, by the rules of GET /v1/usage (CONTRACT section 7). Pure:
- * now is an argument.
+ * The flags `--days`, `--from` and `--to`, which select the UTC days of `sluice usage` by the rules
+ * of GET /v1/usage (docs/http-api.md). Pure: now is an argument.
  */
 import { usageDaysMax } from "../../shared/bounds.js";
 import { dayMs, dayOf, parseDay } from "../../shared/utc-day.js";
@@ -28,23 +28,23 @@ export interface OpenWindow {
 const daysDefault = 30;
 
 /**
- * The window of the summary, or every problem. Beside dates, `--days` is refused, not passed over
- * as the API does: whoever types both means something else.
+ * The window of the summary, or all problems. `--days` beside a date is refused, though the API
+ * ignores it: a user who types both expects something else.
  */
 export function windowFromFlags(flags: WindowFlags, nowMs: number): FromArguments<UsageWindow> {
   const problems: ArgumentProblem[] = [];
-  const days = daysFrom(flags, problems);
+  const lastDays = daysFrom(flags, problems);
   const open = openWindow(flags, problems);
   if (problems.length > 0) return { ok: false, problems };
   const endDate = open.endDate ?? dayOf(nowMs);
-  const startDate = open.startDate ?? dayOf(startOf(endDate) - (days - 1) * dayMs);
-  // The default start is never after the end: only a start that was given can be, beside an end
-  // that was not.
+  const startDate = open.startDate ?? dayOf(startOf(endDate) - (lastDays - 1) * dayMs);
+  // The default start is never after the end: only a given start beside the default end can be.
   if (startDate > endDate)
     problems.push({ message: `--from must not be after today, ${endDate}`, param: "--from" });
-  if (dayCount({ startDate, endDate }) > usageDaysMax)
+  const days = dayCount({ startDate, endDate });
+  if (days > usageDaysMax)
     problems.push({
-      message: `--from and --to may span at most ${usageDaysMax} days, not ${dayCount({ startDate, endDate })}`,
+      message: `--from and --to may span at most ${usageDaysMax} days, not ${days}`,
       param: "--from",
     });
   return problems.length > 0
@@ -53,8 +53,8 @@ export function windowFromFlags(flags: WindowFlags, nowMs: number): FromArgument
 }
 
 /**
- * The window of an export: without a date that side is open, and any length is good, for records
- * come page by page.
+ * The window of an export: a side without a date is open, and any length is allowed, because
+ * records are fetched page by page.
  */
 export function openWindowFromFlags(flags: WindowFlags): FromArguments<OpenWindow> {
   const problems: ArgumentProblem[] = [];
@@ -73,7 +73,7 @@ function dayCount({ startDate, endDate }: UsageWindow): number {
   return (startOf(endDate) - startOf(startDate)) / dayMs + 1;
 }
 
-/** More than a year of days is cut to one, as in the API. */
+/** The value of `--days`, or the default. More than a year is cut to one, as in the API. */
 function daysFrom({ days, from, to }: WindowFlags, problems: ArgumentProblem[]): number {
   if (days === undefined) return daysDefault;
   if (!/^\d+$/.test(days) || Number(days) < 1)
@@ -105,7 +105,7 @@ function openWindow({ from, to }: WindowFlags, problems: ArgumentProblem[]): Ope
   return { startDate: from ?? null, endDate: to ?? null };
 }
 
-/** There is no year 0, and the days before it have no such form. */
+/** A day of the form `YYYY-MM-DD`. There is no year 0. */
 function isDate(text: string): boolean {
   return !text.startsWith("0000") && parseDay(text) !== null;
 }

@@ -3,13 +3,12 @@ import { isCount } from "../../shared/assert.js";
 import { picoFromUsd } from "../../shared/domain/money.js";
 
 /**
- * `text` is any text; `count` an integer from 0; `usd` US dollars, null when unpriced; `flag` a
- * boolean. A text that may be null names what isn't there, a count that may be null is one that
- * wasn't measured.
+ * `text` is any text; `count` an integer from 0; `usd` US dollars, null if unpriced; `flag` a
+ * boolean. A text is null if there is no such thing, a count if it wasn't measured.
  */
 export type FieldKind = "text" | "text or null" | "count" | "count or null" | "usd" | "flag";
 
-/** The JSON names of a record and what each holds. docs/usage.md says what they mean. */
+/** The JSON names of a record and the kind of each. docs/usage.md explains them. */
 export const recordFields = [
   ["id", "text"],
   ["time", "text"],
@@ -37,12 +36,12 @@ export const recordFields = [
   ["first_byte_ms", "count or null"],
 ] as const satisfies readonly (readonly [name: string, kind: FieldKind])[];
 
-export type FieldName = (typeof recordFields)[number][0];
+type FieldName = (typeof recordFields)[number][0];
 
 /** A record whose fields are of the kinds above. */
-export type UsageRecord = Readonly<Record<FieldName, string | number | boolean | null>>;
+export type ExportedRecord = Readonly<Record<FieldName, string | number | boolean | null>>;
 
-export function isUsageRecord(value: unknown): value is UsageRecord {
+export function isExportedRecord(value: unknown): value is ExportedRecord {
   if (typeof value !== "object" || value === null) return false;
   const fields = value as Readonly<Record<string, unknown>>;
   return recordFields.every(([name, kind]) => isOfKind(fields[name], kind));

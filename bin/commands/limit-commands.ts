@@ -1,0 +1,102 @@
+/**
+ * The commands `list`, `set`, `delete` and `reset`, which `sluice limits` and `sluice budgets` both
+ * have: their flags and their help. The texts in which the two differ are in `limits.ts` and
+ * `budgets.ts`; what the commands do is in `run-limits.ts`.
+ */
+import type { Command } from "commander";
+import type { KeyFlags, SetFlags } from "../limits/limit-flags.js";
+import type { LimitKind } from "../limits/limit-kind.js";
+import type { Session } from "../session/terminal.js";
+import { type CommandFlags, jsonOption } from "./command-flags.js";
+import {
+  deleteLimit,
+  type ListFlags,
+  type ResetFlags,
+  resetLimits,
+  setLimits,
+  showLimits,
+} from "./run-limits.js";
+
+/** The descriptions of the commands and of their flags. */
+export interface LimitCommandTexts {
+  readonly list: string;
+  readonly set: string;
+  readonly delete: string;
+  readonly reset: string;
+  /** The argument of `set` and `delete`, and that of `reset`. */
+  readonly subject: string;
+  readonly resetSubject: string;
+  readonly listScope: string;
+  readonly listPath: string;
+  readonly listJson: string;
+  readonly scope: string;
+  readonly period: string;
+  readonly periodSeconds: string;
+  readonly perChild: string;
+  /** The unit of the values of `set`, in the help: `n`, `usd`. */
+  readonly valueName: string;
+  /** The last lines of the help of `set`. */
+  readonly setHelp: string;
+  readonly resetAll: string;
+}
+
+/** Adds the four commands to `parent`. */
+export function addLimitCommands<S extends string>(
+  parent: Command,
+  kind: LimitKind<S>,
+  texts: LimitCommandTexts,
+  session: Session,
+): void {
+  parent
+    .command("list")
+    .description(texts.list)
+    .option("--scope <scope>", texts.listScope)
+    .option("--path <path>", texts.listPath)
+    .addOption(jsonOption(texts.listJson))
+    .action((_options, command: Command) =>
+      showLimits(kind, session, command.optsWithGlobals<CommandFlags & ListFlags>()),
+    );
+
+  const set = parent.command("set").description(texts.set).argument("<subject>", texts.subject);
+  addPeriodOptions(set, texts);
+  const { longFlags, shortFlags } = kind.flags;
+  for (const { name, meaning } of longFlags) set.option(`--${name} <${texts.valueName}>`, meaning);
+  set.option("--per-child", texts.perChild);
+  for (const { name, meaning } of shortFlags) set.option(`--${name} <${texts.valueName}>`, meaning);
+  set
+    .addHelpText("after", `\n${texts.setHelp}`)
+    .addOption(jsonOption("print the whole list afterwards"))
+    .action((subject: string, _options, command: Command) =>
+      setLimits(kind, session, subject, command.optsWithGlobals<CommandFlags & SetFlags>()),
+    );
+
+  const remove = parent
+    .command("delete")
+    .description(texts.delete)
+    .argument("<subject>", texts.subject);
+  addPeriodOptions(remove, texts)
+    .addOption(jsonOption("print the whole list afterwards"))
+    .action((subject: string, _options, command: Command) =>
+      deleteLimit(kind, session, subject, command.optsWithGlobals<CommandFlags & KeyFlags>()),
+    );
+
+  const reset = parent
+    .command("reset")
+    .description(texts.reset)
+    .argument("[subject]", texts.resetSubject);
+  addPeriodOptions(reset, texts)
+    .option("--all", texts.resetAll)
+    .option("--yes", "don't ask before resetting all")
+    .addOption(jsonOption("print the whole list afterwards"))
+    .action((subject: string | undefined, _options, command: Command) =>
+      resetLimits(kind, session, subject, command.optsWithGlobals<CommandFlags & ResetFlags>()),
+    );
+}
+
+/** The flags that name a rule or a budget beside its subject. */
+function addPeriodOptions(command: Command, texts: LimitCommandTexts): Command {
+  return command
+    .option("--scope <scope>", texts.scope)
+    .option("--period <period>", texts.period)
+    .option("--period-seconds <n>", texts.periodSeconds);
+}

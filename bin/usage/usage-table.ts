@@ -1,0 +1,49 @@
+/** The table of `sluice usage --by`, by day, model, provider or path. Pure. */
+import type { Grouping } from "../../shared/wire/admin-op.js";
+import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
+import { type Column, renderTable } from "../text/table.js";
+import type { UsageGroup } from "./read-summary.js";
+
+/** A row for each group, in the given order. `userPath` is the path that was asked for. */
+export function renderGroups(
+  groups: readonly UsageGroup[],
+  by: Grouping,
+  userPath: string,
+): string {
+  const decimals = usdDecimals(Math.max(0, ...groups.map((group) => group.total_cost)));
+  const someUnpriced = groups.some((group) => group.unpriced_requests > 0);
+  const count = (title: string, of: (group: UsageGroup) => number): Column<UsageGroup> => ({
+    title,
+    align: "right",
+    text: (group) => formatCount(of(group)),
+  });
+  return renderTable<UsageGroup>(
+    [
+      {
+        title: by.toUpperCase(),
+        align: "left",
+        text: ({ key }) => (by === "path" && key === userPath ? `${key} (itself)` : printable(key)),
+      },
+      count("REQUESTS", (group) => group.requests),
+      count("INPUT", (group) => group.input_tokens),
+      count("OUTPUT", (group) => group.output_tokens),
+      count("TOTAL", (group) => group.total_tokens),
+      {
+        title: "COST",
+        align: "right",
+        text: (group) =>
+          group.unpriced_requests === group.requests ? "-" : formatUsd(group.total_cost, decimals),
+      },
+      ...(someUnpriced ? [count("UNPRICED", (group) => group.unpriced_requests)] : []),
+    ],
+    groups,
+  );
+}
+
+/**
+ * Callers choose the names of models: characters that would move the cursor of a terminal are shown
+ * as question marks.
+ */
+function printable(text: string): string {
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
+}
