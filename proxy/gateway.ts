@@ -2,9 +2,11 @@
  * What the request handlers of the proxy share, made once in `main.ts`. What belongs to one request
  * is in `request-context.ts` and `request-record.ts`.
  */
+import { assert } from "../shared/assert.js";
 import type { Config, ProviderConfig } from "../shared/config/config.js";
 import type { NewKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
+import type { Target } from "../shared/wire/message.js";
 import type { Credentials } from "./auth/authenticate.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
@@ -17,31 +19,45 @@ import type { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import type { PassthroughUpstream } from "./upstream/passthrough/passthrough-upstream.js";
 import type { Upstream } from "./upstream/upstream.js";
 
+/** A configured provider, and the ways to it. */
+export interface Provider {
+  readonly config: ProviderConfig;
+  readonly upstream: Upstream;
+  /** Null for a simulator. */
+  readonly passthrough: PassthroughUpstream | null;
+}
+
 export interface Gateway {
   readonly config: Config;
   readonly log: Log;
   readonly credentials: Credentials;
   readonly limiter: Limiter;
-  /** By provider instance name. */
-  readonly upstreams: ReadonlyMap<string, Upstream>;
-  /** By provider instance name; the simulator has none. */
-  readonly passthroughUpstreams: ReadonlyMap<string, PassthroughUpstream>;
+  /** By instance name, in the order of the configuration. */
+  readonly providers: ReadonlyMap<string, Provider>;
   readonly targetOrder: TargetOrder;
   readonly models: ModelCatalog;
   readonly prices: PriceTable;
   /** Null: the cache is off. */
   readonly responseCache: ResponseCaching | null;
   readonly rewriters: RewriterChoice;
-  /** By instance name. */
-  readonly providers: ReadonlyMap<string, ProviderConfig>;
   readonly sessions: OpenSessions;
-  /** Whether the proxy is on its way out. */
+  /** Whether the proxy is shutting down. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;
   /** Makes a managed key. */
   readonly newKey: () => NewKey;
-  /** Wall time: for what today is. */
+  /** Wall time, for dates. */
   readonly nowMs: () => number;
   readonly isUtf8: (bytes: Buffer) => boolean;
   readonly newSpool: () => Promise<Spool>;
+}
+
+/** The provider of a target. Targets come from the configuration's providers, so there is one. */
+export function providerOf(
+  { providers }: Pick<Gateway, "providers">,
+  { provider: name }: Target,
+): Provider {
+  const provider = providers.get(name);
+  assert(provider !== undefined, "a target's provider is configured");
+  return provider;
 }

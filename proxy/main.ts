@@ -4,19 +4,20 @@
  */
 import { isUtf8 } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Config } from "../shared/config/config.js";
+import type { Config, ProviderConfig } from "../shared/config/config.js";
 import { isLoopback, isUnlocked, openBeyondLoopback } from "../shared/config/open-gateway.js";
 import { hashKey, newKey } from "../shared/domain/key-secret.js";
 import type { Log } from "../shared/log.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
 import { createJwtIssuers, digestToken } from "./auth/verify-jwt.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
-import type { Gateway } from "./gateway.js";
+import type { Gateway, Provider } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { listenHttp } from "./http/http-listener.js";
 import { createSpoolFile } from "./http/spool-file.js";
 import { connectLimiter } from "./limiter/connect-limiter.js";
+import type { Limiter } from "./limiter/limiter.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
 import { createTargetOrder } from "./routing/order-targets.js";
 import { loadPriceList } from "./routing/price-list.js";
@@ -25,21 +26,20 @@ import { createHttpUpstream } from "./upstream/http-upstream.js";
 import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
 import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import { createSimulatedUpstream } from "./upstream/simulated-upstream.js";
-import type { Upstream } from "./upstream/upstream.js";
 
 interface ProxyOptions {
   readonly config: Config;
   readonly log: Log;
 }
 
-interface Proxy {
+interface RunningProxy {
   readonly url: string;
   /**
-   * Whether anybody may call: there is no master key, no JWT issuer and, as far as is known, no
-   * managed key.
+   * Whether requests need no credentials: there is no master key, no JWT issuer and, as far as is
+   * known, no managed key.
    */
   readonly open: boolean;
-  /** Lets requests end, settles them, and leaves. */
+  /** Lets requests end, settles them, and closes everything. */
   stop(): Promise<void>;
 }
 
@@ -51,108 +51,42 @@ class OpenGatewayError extends Error {
 /** How long a stopping proxy waits for its last settles to be acknowledged. */
 const settleGraceMs = 2_000;
 /**
- * How long a start waits for the daemon before it says that it is ready; it serves by its failure
- * mode after that.
+ * How long a start waits for the daemon before the proxy reports that it is ready; after that it
+ * serves by its failure mode.
  */
 const firstLinkMs = 2_000;
 
 /**
- * Starts a proxy; resolved, it answers. Rejects with `OpenGatewayError`, or when the address is
- * taken.
+ * Starts a proxy; when this resolves, it answers. Rejects with `OpenGatewayError`, or when the
+ * address is taken.
  */
-export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> {
-  const refused = openBeyondLoopback(config);
-  const open = isUnlocked(config) && refused === null;
-  let linkedOnce: () => void = () => {};
-  const firstLink = new Promise<void>((resolve) => {
-    linkedOnce = resolve;
-  });
-  const limiter = connectLimiter(config.limiter, log, () => linkedOnce());
-  const linkedInTime = Promise.race([
-    firstLink,
-    new Promise<void>((resolve) => setTimeout(resolve, firstLinkMs).unref()),
-  ]);
-  if (refused !== null) {
-    // Only the daemon knows whether a managed key keeps strangers out. Should its store be
-    // exchanged later, nobody is let in by that.
+export async function startProxy({ config, log }: ProxyOptions): Promise<RunningProxy> {
+  const refusal = openBeyondLoopback(config);
+  const open = isUnlocked(config) && refusal === null;
+  const { limiter, linkedInTime } = startLimiter(config, log);
+  if (refusal !== null) {
+    // Only the daemon knows whether there is a managed key, without which anyone could call. Should
+    // its store be replaced later, that opens nothing.
     await linkedInTime;
     if (limiter.client.keysExist !== true) {
       limiter.close();
-      throw new OpenGatewayError(refused);
+      throw new OpenGatewayError(refusal);
     }
   }
-  const upstreams = new Map<string, Upstream>(
-    config.providers.map((provider) => [
-      provider.name,
-      provider.type === "simulator" ? createSimulatedUpstream() : createHttpUpstream(provider),
-    ]),
-  );
-  const passthroughUpstreams = new Map(
-    config.providers
-      .filter(({ type }) => type !== "simulator")
-      .map((provider) => [provider.name, createHttpProxyUpstream(provider)]),
-  );
-  const models = createModelCatalog(config, {
-    upstreams,
-    schedule: (ms, run) => void setTimeout(run, ms).unref(),
-    onLearned: (provider, count) =>
-      log.info({ provider, models: count }, "learned a provider's models"),
-    onFailed: (provider, reason) =>
-      log.warn({ provider, reason }, "a provider's models can't be learned"),
-  });
-  const jwt =
-    config.jwtIssuers.length === 0
-      ? null
-      : createJwtVerifier(await createJwtIssuers(config.jwtIssuers, log), {
-          nowMs: () => Date.now(),
-          digest: digestToken,
-        });
-  const prices = createPriceTable(config, {
-    list: needsPriceList(config) ? await loadPriceList() : null,
-    nowMs: () => Date.now(),
-  });
   let stopping = false;
-  const gateway: Gateway = {
+  const gateway = await createGateway({
     config,
     log,
-    credentials: {
-      masterKey: config.server.masterKey,
-      jwt,
-      userPathHeader: config.server.userPathHeader,
-      open,
-      adminOpen: open && isLoopback(config.server.host),
-      sameSecret,
-      hashKey,
-    },
     limiter: limiter.client,
-    upstreams,
-    passthroughUpstreams,
-    targetOrder: createTargetOrder(prices.costOf),
-    models,
-    prices,
-    responseCache:
-      config.cache === null
-        ? null
-        : {
-            cache: new ResponseCache(config.cache),
-            shareAcrossPaths: config.cache.shareAcrossPaths,
-            digest,
-          },
-    rewriters: chooseRewriters(config.rewriters),
-    sessions: new OpenSessions(),
+    open,
     stopping: () => stopping,
-    providers: new Map(config.providers.map((provider) => [provider.name, provider])),
-    monoMs: () => performance.now(),
-    newKey,
-    nowMs: () => Date.now(),
-    isUtf8,
-    newSpool: createSpoolFile,
-  };
+  });
   const closeAll = async (): Promise<void> => {
-    models.stop();
+    gateway.models.stop();
     limiter.close();
-    for (const upstream of passthroughUpstreams.values()) upstream.close();
-    await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+    const providers = [...gateway.providers.values()];
+    for (const { passthrough } of providers) passthrough?.close();
+    await Promise.all(providers.map(({ upstream }) => upstream.close()));
   };
   const listener = await listenHttp({
     listen: { host: config.server.host, port: config.server.port },
@@ -165,11 +99,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
   await linkedInTime;
   const openNow = open && limiter.client.keysExist !== true;
   log.info(
-    {
-      url: listener.url,
-      providers: config.providers.map((provider) => provider.name),
-      open: openNow,
-    },
+    { url: listener.url, providers: [...gateway.providers.keys()], open: openNow },
     openNow
       ? "proxy listens; it is open: there is neither a master key nor a managed key"
       : "proxy listens",
@@ -195,6 +125,108 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Proxy> 
   };
 }
 
+interface StartedLimiter {
+  readonly limiter: ReturnType<typeof connectLimiter>;
+  /** Resolves once the daemon is there, or after `firstLinkMs`. */
+  readonly linkedInTime: Promise<void>;
+}
+
+function startLimiter(config: Config, log: Log): StartedLimiter {
+  let onFirstLink: () => void = () => {};
+  const firstLink = new Promise<void>((resolve) => {
+    onFirstLink = resolve;
+  });
+  const limiter = connectLimiter(config.limiter, log, () => onFirstLink());
+  const linkedInTime = Promise.race([
+    firstLink,
+    new Promise<void>((resolve) => setTimeout(resolve, firstLinkMs).unref()),
+  ]);
+  return { limiter, linkedInTime };
+}
+
+interface GatewayParts {
+  readonly config: Config;
+  readonly log: Log;
+  readonly limiter: Limiter;
+  readonly open: boolean;
+  readonly stopping: () => boolean;
+}
+
+async function createGateway({
+  config,
+  log,
+  limiter,
+  open,
+  stopping,
+}: GatewayParts): Promise<Gateway> {
+  const providers = new Map(
+    config.providers.map((provider) => [provider.name, connectProvider(provider)]),
+  );
+  const models = createModelCatalog(config, {
+    upstreams: new Map([...providers].map(([name, { upstream }]) => [name, upstream])),
+    schedule: (ms, run) => void setTimeout(run, ms).unref(),
+    onLearned: (provider, count) =>
+      log.info({ provider, models: count }, "learned a provider's models"),
+    onFailed: (provider, reason) =>
+      log.warn({ provider, reason }, "a provider's models can't be learned"),
+  });
+  const jwt =
+    config.jwtIssuers.length === 0
+      ? null
+      : createJwtVerifier(await createJwtIssuers(config.jwtIssuers, log), {
+          nowMs: () => Date.now(),
+          digest: digestToken,
+        });
+  const prices = createPriceTable(config, {
+    list: needsPriceList(config) ? await loadPriceList() : null,
+    nowMs: () => Date.now(),
+  });
+  return {
+    config,
+    log,
+    credentials: {
+      masterKey: config.server.masterKey,
+      jwt,
+      userPathHeader: config.server.userPathHeader,
+      open,
+      adminOpen: open && isLoopback(config.server.host),
+      sameSecret,
+      hashKey,
+    },
+    limiter,
+    providers,
+    targetOrder: createTargetOrder(prices.costOf),
+    models,
+    prices,
+    responseCache:
+      config.cache === null
+        ? null
+        : {
+            cache: new ResponseCache(config.cache),
+            shareAcrossPaths: config.cache.shareAcrossPaths,
+            digest,
+          },
+    rewriters: chooseRewriters(config.rewriters),
+    sessions: new OpenSessions(),
+    stopping,
+    monoMs: () => performance.now(),
+    newKey,
+    nowMs: () => Date.now(),
+    isUtf8,
+    newSpool: createSpoolFile,
+  };
+}
+
+function connectProvider(config: ProviderConfig): Provider {
+  return config.type === "simulator"
+    ? { config, upstream: createSimulatedUpstream(), passthrough: null }
+    : {
+        config,
+        upstream: createHttpUpstream(config),
+        passthrough: createHttpProxyUpstream(config),
+      };
+}
+
 /** Compares in constant time, whatever the lengths. */
 function sameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(
@@ -203,10 +235,7 @@ function sameSecret(given: string, expected: string): boolean {
   );
 }
 
-/**
- * What the cache finds a request by. `head` is one line, so it can't be taken for a part of the
- * body.
- */
+/** The key of a request in the cache. `head` is one line, so it can't run into the body. */
 function digest(head: string, body: Buffer): string {
   return createHash("sha256").update(head).update("\n").update(body).digest("base64url");
 }

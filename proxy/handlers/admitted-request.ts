@@ -8,6 +8,7 @@ import type { Failure } from "../../shared/error-code.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { SuccessHeaders, Target } from "../../shared/wire/message.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
+import { providerOf } from "../gateway.js";
 import { replyFailure, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Admission } from "../limiter/limiter.js";
@@ -96,14 +97,14 @@ function executionOf(
   { gateway, exchange, record }: RequestContext<"config" | "prices" | "providers" | "monoMs">,
   forwarded: Forwarded,
 ): Execution | null {
-  const { config, prices, providers, monoMs } = gateway;
+  const { config, prices, monoMs } = gateway;
   const { target } = record;
   if (!config.usageEnabled || target === null) return null;
   return usageRecord(forwarded, {
     requestId: exchange.id,
     endpoint: exchange.path,
     target,
-    providerType: providers.get(target.provider)!.type,
+    providerType: providerOf(gateway, target).config.type,
     keyId: record.keyId,
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: monoMs(),

@@ -7,6 +7,7 @@ import { assert } from "../../shared/assert.js";
 import type { Operation } from "../../shared/operation.js";
 import type { Target } from "../../shared/wire/message.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
+import { providerOf } from "../gateway.js";
 import { requestIdHeaders, targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import type { Route } from "../routing/resolve-model.js";
@@ -120,7 +121,7 @@ function answer(
     requestId: exchange.id,
     endpoint: exchange.path,
     target,
-    providerType: gateway.providers.get(target.provider)!.type,
+    providerType: providerOf(gateway, target).config.type,
     keyId: record.keyId,
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: gateway.monoMs(),

@@ -2,6 +2,7 @@
  * POST /v1/messages/count_tokens: not limited, and answered by the first target whose provider
  * counts tokens.
  */
+import { providerOf } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
 import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
@@ -33,23 +34,23 @@ export async function countTokens(context: RequestContext): Promise<void> {
   if (route === null) return refuseUnadmitted(context, unknownModel(call.model));
   const targets = gateway.targetOrder.peek(route);
   const target = targets.find(
-    ({ provider }) => call.problemAt(gateway.providers.get(provider)!) === null,
+    (target) => call.problemAt(providerOf(gateway, target).config) === null,
   );
   if (target === undefined)
-    return refuseUnadmitted(context, call.problemAt(gateway.providers.get(targets[0]!.provider)!)!);
+    return refuseUnadmitted(context, call.problemAt(providerOf(gateway, targets[0]!).config)!);
   record.target = target;
-  const provider = gateway.providers.get(target.provider)!;
+  const provider = providerOf(gateway, target);
   const sent = forwardRequestHeaders(exchange.rawHeaders, config.server.userPathHeader);
   setJsonContentType(sent, exchange.header("content-type"));
   const forwarded = await forward(exchange, {
-    upstream: gateway.upstreams.get(target.provider)!,
+    upstream: provider.upstream,
     provider: target.provider,
     request: {
       method: "POST",
-      path: upstreamPath(provider, "count_tokens", target.model, exchange.query),
+      path: upstreamPath(provider.config, "count_tokens", target.model, exchange.query),
       headers: sent,
       body: call.requestTo(
-        provider,
+        provider.config,
         target.model,
         gateway.rewriters(record.userPath ?? "/", target),
       ).body,

@@ -26,7 +26,7 @@ export interface ModelCall {
    * that can't be sent consumes nothing.
    */
   problemAt(provider: ProviderConfig): Failure | null;
-  /** The request to one target, with the prompt rewritten. Only for a provider without a problem. */
+  /** The request to one target, with the prompt rewritten. For a provider without a problem. */
   requestTo(
     provider: ProviderConfig,
     model: string,

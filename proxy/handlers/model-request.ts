@@ -5,6 +5,7 @@
 import { assert } from "../../shared/assert.js";
 import type { Target } from "../../shared/wire/message.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
+import { providerOf } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType, withoutDialect } from "../http/copy-headers.js";
 import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
@@ -60,10 +61,7 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
   const ordered = gateway.targetOrder.order(route);
   const targets = withoutProblem(incoming, call, ordered);
   if (targets.length === 0)
-    return refuseUnadmitted(
-      incoming,
-      call.problemAt(gateway.providers.get(ordered[0]!.provider)!)!,
-    );
+    return refuseUnadmitted(incoming, call.problemAt(providerOf(gateway, ordered[0]!).config)!);
   const context = cached.kind === "miss" ? cached.context : incoming;
   const admitted = await admitRequest(context, { targets, model: call.model });
   if (admitted === null) return;
@@ -102,7 +100,7 @@ function withoutProblem(
   let able: Target[] | null = null;
   for (let i = 0; i < targets.length; i++) {
     const target = targets[i]!;
-    if (call.problemAt(gateway.providers.get(target.provider)!) === null) able?.push(target);
+    if (call.problemAt(providerOf(gateway, target).config) === null) able?.push(target);
     else able ??= targets.slice(0, i);
   }
   return able ?? targets;
@@ -118,14 +116,10 @@ interface Sending {
 }
 
 function send(
-  {
-    gateway,
-    exchange,
-    record,
-  }: RequestContext<"config" | "providers" | "upstreams" | "rewriters" | "monoMs">,
+  { gateway, exchange, record }: RequestContext<"config" | "providers" | "rewriters" | "monoMs">,
   { target, call, headers, hasFallback }: Sending,
 ): Promise<Forwarded> {
-  const provider = gateway.providers.get(target.provider)!;
+  const { config: provider, upstream } = providerOf(gateway, target);
   const { operation, body, savedBytes, hideUsageChunk, translator } = call.requestTo(
     provider,
     target.model,
@@ -133,7 +127,6 @@ function send(
   );
   record.savedBytes = savedBytes;
   headers.push("x-sluice-target", targetHeader(target));
-  const upstream = gateway.upstreams.get(target.provider)!;
   const sent = forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader);
   if (Buffer.isBuffer(body)) setJsonContentType(sent, exchange.header("content-type"));
   return forward(exchange, {

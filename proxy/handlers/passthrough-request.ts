@@ -84,25 +84,21 @@ type FoundRoute =
 
 /** Where a request to `/p/…` goes, or why it goes nowhere. */
 export function passthroughRoute(
-  {
-    config,
-    models,
-    providers,
-    passthroughUpstreams,
-  }: Pick<Gateway, "config" | "models" | "providers" | "passthroughUpstreams">,
+  { config, models, providers }: Pick<Gateway, "config" | "models" | "providers">,
   { path, query }: Pick<Exchange, "path" | "query">,
 ): FoundRoute {
   if (!config.server.passthrough) return notFound("passthrough is off: server.passthrough");
   const { provider: named, rest } = splitPassthrough(path)!;
   const name = models.current().providerByLowerName.get(named.toLowerCase());
-  if (name === undefined)
+  const provider = name === undefined ? undefined : providers.get(name);
+  if (provider === undefined)
     return notFound(`no provider ${JSON.stringify(named.slice(0, 64))} is configured`);
-  const upstream = passthroughUpstreams.get(name);
-  if (upstream === undefined)
+  const { config: providerConfig, passthrough: upstream } = provider;
+  if (upstream === null)
     return {
       ok: false,
       failure: invalid(
-        `provider ${name} is a simulator: there is nothing behind it to which a request could be passed`,
+        `provider ${providerConfig.name} is a simulator: there is nothing behind it to which a request could be passed`,
       ),
     };
   const problem =
@@ -110,14 +106,13 @@ export function passthroughRoute(
     (isCleanQuery(query) ? null : "its query holds a character that has no place there");
   if (problem !== null)
     return { ok: false, failure: invalid(`this path can't be passed on: ${problem}`) };
-  const provider = providers.get(name)!;
   return {
     ok: true,
     route: {
-      provider,
+      provider: providerConfig,
       upstream,
-      path: originPath(provider.baseUrl, rest),
-      query: passedQuery(query, provider.apiVersion),
+      path: originPath(providerConfig.baseUrl, rest),
+      query: passedQuery(query, providerConfig.apiVersion),
     },
   };
 }

@@ -3,10 +3,12 @@
  * admitted before it opens, so a refusal is a plain HTTP answer. A session is one request, with one
  * slot and one settle.
  */
+import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Target } from "../../shared/wire/message.js";
 import { modelInPath, usableModel } from "../body/passthrough-model.js";
+import { providerOf } from "../gateway.js";
 import type { ClientSocket } from "../http/exchange.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
 import { handshakeHeaders, isCrossOrigin } from "../http/web-socket-handshake.js";
@@ -14,6 +16,7 @@ import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { notOffered } from "../routing/not-offered.js";
 import { resolveModel } from "../routing/resolve-model.js";
+import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { tunnelSession } from "../upstream/passthrough/tunnel-session.js";
 import {
   isCleanQuery,
@@ -59,21 +62,29 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
   if (route === null) return refuseUnadmitted(context, unknownModel(name));
   const ordered = gateway.targetOrder.order(route);
   // A simulator's configuration may offer it, but a simulator has no passthrough upstream.
-  const targets = ordered.filter(
-    ({ provider }) =>
-      gateway.passthroughUpstreams.has(provider) &&
-      gateway.providers.get(provider)!.operations.has("realtime"),
-  );
+  const targets = ordered.filter((target) => {
+    const { config, passthrough } = providerOf(gateway, target);
+    return passthrough !== null && config.operations.has("realtime");
+  });
   if (targets.length === 0)
     return refuseUnadmitted(
       context,
-      notOffered(gateway.providers.get(ordered[0]!.provider)!, "realtime"),
+      notOffered(providerOf(gateway, ordered[0]!).config, "realtime"),
     );
   const admitted = await admitRequest(context, { targets, model: name });
   if (admitted === null) return;
   const target = admitted.admission.target!;
-  const path = realtimePath(gateway.providers.get(target.provider)!, target.model, query);
-  await runSession(context, { webSocket, admitted, target, path, asIs: false });
+  const { config, passthrough } = providerOf(gateway, target);
+  assert(passthrough !== null, "only targets with a passthrough upstream are admitted");
+  const path = realtimePath(config, target.model, query);
+  await runSession(context, {
+    webSocket,
+    admitted,
+    target,
+    upstream: passthrough,
+    path,
+    asIs: false,
+  });
 }
 
 /** A WebSocket at `/p/…`: any path of the provider's. Never rejects. */
@@ -97,7 +108,14 @@ export async function passthroughSession(
   const admitted = await admitRequest(context, { targets: [target], model });
   if (admitted === null) return;
   const path = route.path + route.query;
-  await runSession(context, { webSocket, admitted, target, path, asIs: true });
+  await runSession(context, {
+    webSocket,
+    admitted,
+    target,
+    upstream: route.upstream,
+    path,
+    asIs: true,
+  });
 }
 
 function crossOriginProblem({
@@ -128,6 +146,7 @@ interface Session {
   readonly webSocket: ClientSocket;
   readonly admitted: Admitted;
   readonly target: Target;
+  readonly upstream: PassthroughUpstream;
   readonly path: string;
   /** The provider's answers pass unchanged; otherwise its errors get our shape. */
   readonly asIs: boolean;
@@ -135,11 +154,11 @@ interface Session {
 
 async function runSession(
   context: RequestContext,
-  { webSocket, admitted, target, path, asIs }: Session,
+  { webSocket, admitted, target, upstream, path, asIs }: Session,
 ): Promise<void> {
   const { gateway, exchange } = context;
   const forwarded = await tunnelSession(exchange, webSocket, {
-    upstream: gateway.passthroughUpstreams.get(target.provider)!,
+    upstream,
     provider: target.provider,
     path,
     requestHeaders: handshakeHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader),

@@ -13,6 +13,7 @@ import { type Failure, failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { kindOf, parseJson } from "../body/json-value.js";
 import { boundaryOf } from "../body/multipart.js";
+import type { Provider } from "../gateway.js";
 import { forwardRequestHeaders, setJsonContentType } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { successHeaders, targetHeader } from "../http/respond.js";
@@ -57,7 +58,7 @@ export async function storedRequest(
     // A provider that fails may have the object: the answer is 404 only if all of them say so.
     if (result === null || found || result.status === 404) {
       result = next;
-      record.target = { provider: provider.name, model: "" };
+      record.target = { provider: provider.config.name, model: "" };
     }
     if (found) break;
   }
@@ -79,7 +80,7 @@ export async function submitBatch(context: RequestContext): Promise<void> {
   const problem = batchProblem(read.body as Buffer | null);
   if (problem !== null) return refuseUnadmitted(context, problem);
   const provider = able.providers[0]!;
-  const target = { provider: provider.name, model: "" };
+  const target = { provider: provider.config.name, model: "" };
   const admitted = await admitRequest(context, { targets: [target], model: "", submission: true });
   if (admitted === null) return;
   context.record.target = target;
@@ -94,12 +95,12 @@ export async function submitBatch(context: RequestContext): Promise<void> {
 }
 
 type AbleProviders =
-  | { readonly ok: true; readonly providers: readonly ProviderConfig[] }
+  | { readonly ok: true; readonly providers: readonly Provider[] }
   | { readonly ok: false; readonly failure: Failure };
 
 /** The providers that may be asked, or why none may. */
 function providersFor(
-  { gateway, exchange }: RequestContext<"config" | "providers">,
+  { gateway, exchange }: RequestContext<"providers">,
   operation: StoredOperation,
 ): AbleProviders {
   const named = exchange.header(providerHeader);
@@ -109,11 +110,13 @@ function providersFor(
       return wrong(
         `X-Sluice-Provider: no provider ${JSON.stringify(named.slice(0, 64))} is configured`,
       );
-    return provider.operations.has(operation)
+    return provider.config.operations.has(operation)
       ? { ok: true, providers: [provider] }
-      : wrong(`X-Sluice-Provider: provider ${provider.name} does not offer ${operation}`);
+      : wrong(`X-Sluice-Provider: provider ${provider.config.name} does not offer ${operation}`);
   }
-  const able = gateway.config.providers.filter(({ operations }) => operations.has(operation));
+  const able = [...gateway.providers.values()].filter(({ config }) =>
+    config.operations.has(operation),
+  );
   return able.length === 0
     ? wrong(`no configured provider offers ${operation}`)
     : { ok: true, providers: able };
@@ -173,7 +176,7 @@ function batchProblem(body: Buffer | null): Failure | null {
 }
 
 interface Sending {
-  readonly provider: ProviderConfig;
+  readonly provider: Provider;
   readonly operation: StoredOperation;
   readonly body: RequestBody;
   readonly headers: string[];
@@ -182,18 +185,18 @@ interface Sending {
 }
 
 function send(
-  { gateway, exchange }: RequestContext<"config" | "upstreams" | "monoMs">,
+  { gateway, exchange }: RequestContext<"config" | "monoMs">,
   { provider, operation, body, headers, hasFallback }: Sending,
 ): Promise<Forwarded> {
-  headers.push("x-sluice-target", targetHeader({ provider: provider.name, model: "" }));
+  headers.push("x-sluice-target", targetHeader({ provider: provider.config.name, model: "" }));
   const sent = forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader);
   if (Buffer.isBuffer(body)) setJsonContentType(sent, exchange.header("content-type"));
   return forward(exchange, {
-    upstream: gateway.upstreams.get(provider.name)!,
-    provider: provider.name,
+    upstream: provider.upstream,
+    provider: provider.config.name,
     request: {
       method: exchange.method as UpstreamRequest["method"],
-      path: pathAt(provider, operation, exchange),
+      path: pathAt(provider.config, operation, exchange),
       headers: sent,
       body,
     },

@@ -44,12 +44,15 @@ const caller = authenticatedCaller("/team");
 /** `yaml`: the configuration's file; each provider lists its models there. */
 export function fakeGateway(yaml: string): FakeGateway {
   const { config } = accepted(yaml);
-  const upstreams = new Map(config.providers.map(({ name }) => [name, fakeUpstream(name)]));
   const fake: FakeGateway = {
     gateway: {
       config,
-      upstreams,
-      providers: new Map(config.providers.map((provider) => [provider.name, provider])),
+      providers: new Map(
+        config.providers.map((provider) => [
+          provider.name,
+          { config: provider, upstream: fakeUpstream(provider.name), passthrough: null },
+        ]),
+      ),
       targetOrder: createTargetOrder(() => null),
       models: createModelCatalog(config, {
         upstreams: new Map(),

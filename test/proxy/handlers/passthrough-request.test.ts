@@ -20,11 +20,12 @@ function gateway(passthrough: boolean): Gateway {
   return {
     config: { server: { passthrough } },
     models: { current: () => buildCatalog(providers, [], new Map()) },
-    providers: new Map(providers.map((provider) => [provider.name, provider])),
-    passthroughUpstreams: new Map([
-      ["openai", "upstream"],
-      ["azure", "upstream"],
-    ]),
+    providers: new Map(
+      providers.map((config) => [
+        config.name,
+        { config, passthrough: config.type === "simulator" ? null : "passthrough upstream" },
+      ]),
+    ),
   } as unknown as Gateway;
 }
 
