@@ -1,6 +1,6 @@
 /**
- * Wires the daemon: store, memory, socket, timers. Every decision is made elsewhere; here is what
- * is connected to what, and in which order it starts and stops.
+ * Wires the daemon: store, memory, socket, timers. Every decision is made elsewhere; here is what is
+ * connected to what, and in which order it starts and stops.
  */
 import { randomInt } from "node:crypto";
 import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
@@ -20,18 +20,16 @@ import { startTimers } from "./lifecycle/start-timers.js";
 import { openLmdbStore } from "./store/lmdb-store.js";
 import type { Store } from "./store/store.js";
 
-export interface LimiterdOptions {
+interface LimiterdOptions {
   readonly config: Config;
   readonly log: Log;
-  /** Wall time in ms since the epoch; tests hand in their own. */
+  /** Wall time in ms since the epoch; tests pass their own. */
   readonly nowMs?: () => number;
-  /**
-   * How often sums of usage are written; a test that kills the daemon doesn't let it live as long.
-   */
+  /** How often sums of usage are written; a test that kills the daemon soon makes it shorter. */
   readonly usageFlushMs?: number;
 }
 
-export interface Limiterd {
+interface Limiterd {
   /** Writes all windows, closes every peer and the store. Nothing is lost by it. */
   stop(): Promise<void>;
 }
@@ -125,7 +123,7 @@ function closing(store: Store): (error: unknown) => Promise<never> {
   };
 }
 
-/** Says that the store can't be written, and that it can again. */
+/** Logs that the store can't be written, and that it can again. */
 function logStoreState({ file: store }: Store, log: Log): (error: Error | null) => void {
   let sinceMs: number | null = null;
   return (error) => {
@@ -161,12 +159,12 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
     onUnreadable: (error: Error) =>
       log.error(
         { reason: error.message },
-        "a part of the recorded usage is damaged: it counts no further and can't be told",
+        "a part of the recorded usage is damaged: it counts no further and can't be read",
       ),
     onDroppedRecord: (proxy: string, field: string, record: Execution) =>
       log.error(
         { proxy, field, record },
-        "a usage record of a proxy makes no sense: its request is counted without it",
+        "a usage record of a proxy is invalid: its request is counted without it",
       ),
     yieldToEventLoop: () => new Promise<void>((resolve) => setImmediate(resolve)),
     onInert: ({ kind, name }: Inert) =>

@@ -1,6 +1,7 @@
 /**
- * Everything the daemon holds in memory, in one object that `main.ts` makes and the steps share.
- * What each part may do is said where it is made; here is only who is there.
+ * Everything the daemon holds in memory, in one object that `start-state.ts` makes and the steps
+ * share, and what can be read from it at a glance. What each part does is documented where it is
+ * declared.
  */
 
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
@@ -40,57 +41,56 @@ export interface DaemonState {
   readonly usage: UsageLog;
   readonly spendLog: SpendLog;
   /**
-   * Resolved after whatever waits for the event loop has had its turn: between the slices of long
-   * reads.
+   * Resolved after everything that waits for the event loop has run: called between the slices of
+   * long reads.
    */
   readonly yieldToEventLoop: () => Promise<void>;
   readonly peers: Set<PeerState>;
-  /** Told to stop: it listens to nobody any more. */
+  /** Being stopped: what still arrives is ignored. */
   stopping: boolean;
-  /** The first log sequence number of this daemon's life. */
+  /** The first log sequence number of this daemon's epoch, which began with its start. */
   readonly epochStartLsn: number;
   readonly startedAtMs: number;
   /**
-   * Proxies that were connected when the last daemon ended and haven't said hello yet; null once
-   * nobody is waited for.
+   * Proxies that were connected when the last daemon ended and haven't said hello yet; null once the
+   * reconnect grace period is over.
    */
   expectedProxies: Set<string> | null;
   readonly refusals: RecentRefusals;
-  /** The ids of the rules that do nothing; how many they are is told to the proxies for /health. */
+  /** The ids of the rules that do nothing; the proxies report their number in /health. */
   readonly inertRules: Set<string>;
-  /** Told of each rule and budget that is written and does nothing, for the log. */
+  /** Called with each rule and budget that is written and does nothing, for the log. */
   readonly onInert: (inert: Inert) => void;
   /**
-   * Told when something in the store turns out to be damaged while the daemon runs, for the log.
+   * Called when something in the store turns out to be damaged while the daemon runs, for the log.
    */
   readonly onUnreadable: (error: Error) => void;
   /**
-   * Told of each record of a proxy that makes no sense, with the name of the field that doesn't,
-   * for the log.
+   * Called with each invalid usage record of a proxy and the name of its invalid field, for the log.
    */
   readonly onDroppedRecord: (proxyId: string, flaw: string, record: Execution) => void;
   readonly counts: DaemonCounts;
-  /** Why the store can't be written, as the proxies were told; null when it can. */
+  /** Why the store can't be written, as it was announced to the proxies; null when it can. */
   storeFailing: string | null;
   /** When a snapshot was last complete. */
   lastSnapshotAtMs: number | null;
 }
 
 /** What happened since the start, for `sluice status`. */
-export interface DaemonCounts {
+interface DaemonCounts {
   admitted: number;
   /** Over budget or not. */
   refused: number;
   /**
-   * Admissions and inquiries with an unknown, expired or deactivated key, or without one where one
-   * is needed.
+   * Admissions and authorizations with an unknown, expired or deactivated key, or without one where
+   * one is needed.
    */
   denied: number;
   overBudget: number;
   settled: number;
-  /** Settles that came again and were not counted again. */
+  /** Settles that were repeated and not counted again. */
   repeatedSettles: number;
-  /** Usage records that made no sense, of settles that were counted without them. */
+  /** Invalid usage records, of settles that were counted without them. */
   droppedRecords: number;
   /** Peers closed because they broke the grammar, read too slowly, or never said hello. */
   closedPeers: number;
@@ -111,7 +111,7 @@ export function newCounts(): DaemonCounts {
   };
 }
 
-/** Whether admissions must be asked for: with no rule and no budget there is nothing to say. */
+/** Whether requests need an admission: without any rule or budget they don't. */
 export function isLimited(state: DaemonState): boolean {
   return (
     (state.settings.rateLimitsEnabled && state.book.rules.size > 0) ||
@@ -119,7 +119,7 @@ export function isLimited(state: DaemonState): boolean {
   );
 }
 
-/** The budgets, if they are enforced: what is spent is known from usage alone. */
+/** The budgets, if they are enforced: without usage it isn't known what is spent. */
 export function enforcedBudgets({ settings, budgets }: DaemonState): BudgetBook | null {
   return settings.budgetsEnabled && settings.usageEnabled ? budgets : null;
 }

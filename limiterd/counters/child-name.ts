@@ -1,6 +1,6 @@
 /**
  * A child's name as the words in which a table keeps it, and their hash. Callers choose the names,
- * so the hash is keyed (HalfSipHash-1-3): without the key, names that share a bucket can't be found.
+ * so the hash is keyed (HalfSipHash-1-3): names that share a bucket can't be found without the key.
  */
 import { assert } from "../../shared/assert.js";
 

@@ -18,9 +18,9 @@ export const blockShift = 13;
 export const unitsPerBlock = 1 << blockShift;
 
 /**
- * A block of records, one behind the other. Its memory is of the shared kind, though it isn't
- * shared: V8 counts other buffers against a limit of 64 MB, and beyond it every further buffer, be it a
- * frame's, makes it collect garbage for 5 to 10 ms until it has been through all that lives.
+ * A block of records, one behind the other. Its memory is a SharedArrayBuffer, though it isn't
+ * shared: V8 counts other buffers against a limit of 64 MB, and beyond it every further buffer,
+ * even a frame's, makes it collect garbage for 5 to 10 ms until it has been through all that lives.
  */
 export class Block {
   numbers!: Float64Array;

@@ -16,7 +16,8 @@ export interface RuleFields {
   readonly sinceLsn: number;
 }
 
-export interface RuleMaking {
+/** The state of the book in which a rule is made. */
+interface RuleMaking {
   /** How many resets of all rules there have been. */
   readonly resets: number;
   readonly nowMs: number;
@@ -44,8 +45,8 @@ export class Rule {
   /** Those of a template; empty for any other rule. */
   children: ChildCounters;
   /**
-   * Children that a reset dropped and that haven't been gone through yet: one whose requests are
-   * still in flight is moved back from here.
+   * Children that a reset dropped and that haven't been gone through yet: one with requests in
+   * flight is moved back from here.
    */
   retired: readonly ChildCounters[] = noChildren;
 
@@ -112,7 +113,9 @@ export class Counter {
     this.restoredLsn = restoredLsn;
   }
 
-  /** What it counts, as messages name it: the rule's subject as it was last written, or the child's path. */
+  /**
+   * What it counts, as messages name it: the rule's subject as last written, or the child's path.
+   */
   get subject(): string {
     const { subject } = this.rule.definition;
     return this.rule.own !== null

@@ -1,7 +1,7 @@
 /**
- * The sliding-window estimate: two counts per dimension, of the current period and of the one before
- * it, aligned to the epoch, and the exact arithmetic of estimate and wait. Caps, rules and clocks
- * are not here.
+ * The sliding-window estimate: two counts per dimension, of the current period and of the one
+ * before it, aligned to the epoch, and the exact arithmetic of estimate and wait. Caps, rules and
+ * clocks are not here.
  */
 import { assert } from "../../shared/assert.js";
 

@@ -1,4 +1,4 @@
-/** What the daemon sends to its proxies without having been asked. */
+/** What the daemon sends to its proxies on its own account: events, which answer nothing. */
 import type { DaemonEvent } from "../../shared/wire/message.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";

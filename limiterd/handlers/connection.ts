@@ -11,7 +11,7 @@ import type { DaemonState } from "../state.js";
 import { handleFrame } from "./handle-message.js";
 import { releaseAllLeases } from "./release-slots.js";
 
-/** Adds a new connection; its hello will say whose it is. */
+/** Adds a new connection; its hello will name its role and its proxy. */
 export function connect(
   state: DaemonState,
   ports: Pick<PeerState, "send" | "close">,

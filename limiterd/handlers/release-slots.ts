@@ -16,7 +16,7 @@ export function releaseLease({ leases }: PeerState, id: number, held: HeldLease)
   if (!held.submission) release(held.counters);
 }
 
-/** Frees the slots of the lease's target; the user path's stay held. Returns the lease without it. */
+/** Frees the slots of a lease's target; the path's stay held. Returns the lease without it. */
 export function releaseTarget(held: HeldLease): HeldLease {
   if (held.target === null) return held;
   release(held.counters.filter(({ rule }) => rule.definition.scope !== "user_path"));

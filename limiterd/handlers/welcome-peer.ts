@@ -1,7 +1,7 @@
 /** The answer to a hello: from now on the peer may send admissions and admin operations. */
 import type { PeerState } from "../peer.js";
 import { type DaemonState, isLimited } from "../state.js";
-import { countInertBudgets } from "./admin/status.js";
+import { countInertBudgets } from "./admin/daemon-status.js";
 import { sendStoreState } from "./announce.js";
 
 export function welcomePeer(state: DaemonState, peer: PeerState): void {

@@ -12,7 +12,7 @@ import { restoreBudgets } from "../budgets/restore-budgets.js";
 import { createSpendLog } from "../budgets/spend-log.js";
 import { budgetChange } from "../budgets/stored-budget.js";
 import type { HashKey } from "../counters/child-name.js";
-import { findInertRules, inertOnes } from "../handlers/admin/status.js";
+import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
 import { noteStoreState } from "../handlers/announce.js";
 import { createRecentRefusals } from "../rules/recent-refusals.js";
 import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";

@@ -19,7 +19,7 @@ export function release(counters: readonly Counter[]): void {
   }
 }
 
-export interface Charge {
+interface Charge {
   readonly atMs: number;
   /** −1 takes back what was counted. */
   readonly requests: number;

@@ -1,6 +1,6 @@
 /**
  * The last refusals, so that a 429 can be explained by its request id. The daemon knows what it
- * refused and why; the proxy tells afterwards which request that was. Only in memory: a restart
+ * refused and why; the proxy reports afterwards which request that was. Only in memory: a restart
  * forgets them.
  */
 import { refusalBytesMax, refusalsMax } from "../../shared/bounds.js";
@@ -20,9 +20,9 @@ export interface RecentRefusal {
   readonly targetsLeftOut: number;
   readonly submission: boolean;
   readonly breach: Breach | BudgetBreach;
-  /** Null until the proxy has told it. */
+  /** Null until the proxy has reported it. */
   requestId: string | null;
-  /** The model as it was asked for, a virtual one or not; empty when none was. */
+  /** The model as the request named it, a virtual one or not; empty when it named none. */
   model: string | null;
 }
 
@@ -50,8 +50,8 @@ export interface RecentRefusals {
 }
 
 /**
- * Keeps the last `max` refusals. There are no indexes: a proxy tells the request right after the
- * refusal, so it is found among the newest, and nobody looks by request id but a person. Two maps
+ * Keeps the last `max` refusals. There are no indexes: a proxy reports the request right after the
+ * refusal, so it is found among the newest, and only a person searches by request id. Two maps
  * would cost each refusal of a storm several times what the ring does.
  */
 export function createRecentRefusals(max = refusalsMax): RecentRefusals {

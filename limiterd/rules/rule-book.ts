@@ -21,7 +21,7 @@ import { createSortedRules } from "./sorted-rules.js";
 import { type Forgotten, Templates } from "./templates.js";
 
 /** When and by whom a rule is written. */
-export interface RuleWriting {
+interface RuleWriting {
   readonly source: RuleSource;
   readonly nowMs: number;
   /** Charges up to this log sequence number don't count for a rule that is made now. */

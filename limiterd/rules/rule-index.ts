@@ -6,7 +6,7 @@ import { effectiveSubject } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/wire/message.js";
 import type { Counter, Rule } from "../counters/counter.js";
 
-export interface RuleIndexPorts {
+interface RuleIndexPorts {
   /** Applies the last reset of all rules to this one. */
   fresh(rule: Rule): Rule;
 }

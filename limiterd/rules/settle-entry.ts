@@ -25,7 +25,7 @@ export interface ArrivedSettle {
   readonly held: HeldLease | undefined;
 }
 
-export interface SettleEntryOptions {
+interface SettleEntryOptions {
   readonly settings: { readonly rateLimitsEnabled: boolean; readonly usageEnabled: boolean };
   readonly book: Pick<RuleBook, "sinceMs">;
 }
@@ -50,7 +50,8 @@ export function settleEntry(
       : message;
   const startedAtMs = Math.max(0, nowMs - message.startedAgoMs);
   // No rule counts what began before all of them. What began later was sent by a proxy that hadn't
-  // learned of them yet. A clock that has stepped back behind them can't tell: no count is lost.
+  // learned of them yet. After the clock has stepped back behind them it can't be known which: it
+  // is counted.
   const unlimited = startedAtMs < book.sinceMs && book.sinceMs <= nowMs ? uncountedLsn : 0;
   const requestLsn = request.lsn === unlimitedLsn ? unlimited : request.lsn;
   const targetLsn = attempt.targetLsn === unlimitedLsn ? unlimited : attempt.targetLsn;

@@ -1,6 +1,6 @@
 /**
- * Rules in the order of CONTRACT section 4. A list of 100,000 is sorted once; after that each rule
- * is put in its place.
+ * Rules in the order (scope, subject, period). A list of 100,000 is sorted once; after that each
+ * rule is inserted where it belongs.
  */
 import { compareRules, type RuleKey } from "../../shared/domain/rule.js";
 import type { Rule } from "../counters/counter.js";
@@ -17,8 +17,8 @@ export function firstAfter(sorted: readonly Rule[], key: RuleKey): number {
   return low;
 }
 
-export interface SortedRules {
-  /** All of them. The first call sorts, and the rules that come later are put in their place. */
+interface SortedRules {
+  /** All of them. The first call sorts; rules that are added later are inserted. */
   all(rules: ReadonlyMap<string, Rule>): readonly Rule[];
   add(rule: Rule): void;
   remove(rule: Rule): void;

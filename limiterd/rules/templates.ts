@@ -16,7 +16,7 @@ export interface Forgotten {
   readonly child: string;
 }
 
-export interface TemplatesPorts {
+interface TemplatesPorts {
   /** The rule that has this identity now. */
   current(id: string): Rule | undefined;
   /** Applies the last reset of all rules to this one. */

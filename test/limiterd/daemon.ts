@@ -7,7 +7,7 @@ import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfil
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
 import { createSpendLog } from "../../limiterd/budgets/spend-log.js";
 import { budgetChange } from "../../limiterd/budgets/stored-budget.js";
-import { findInertRules } from "../../limiterd/handlers/admin/status.js";
+import { findInertRules } from "../../limiterd/handlers/admin/daemon-status.js";
 import { noteStoreState } from "../../limiterd/handlers/announce.js";
 import { disconnect } from "../../limiterd/handlers/connection.js";
 import { handleFrame } from "../../limiterd/handlers/handle-message.js";

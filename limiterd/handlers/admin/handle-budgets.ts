@@ -1,7 +1,6 @@
 /**
- * The admin operations on budgets, for the HTTP API and the command line alike (CONTRACT sections 6
- * and 8). Each checks its body whole before it changes anything, and answers once the change is
- * committed.
+ * The admin operations on budgets, for the HTTP API and the command line alike. Each checks its
+ * whole body before it changes anything, and is answered once the change is committed.
  */
 
 import { parseConfirmation } from "../../../shared/checked.js";
@@ -15,7 +14,7 @@ import {
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { failure } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
-import type { Admin, AdminOp } from "../../../shared/wire/message.js";
+import type { AdminOp } from "../../../shared/wire/message.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
 import { accountsOf, type Budget } from "../../budgets/budget-account.js";
 import {
@@ -28,18 +27,19 @@ import {
 import { type DaemonState, isLimited } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { writeSlices } from "../../store/write-slices.js";
-import { pageAfter, valueOf, writeChange } from "./admin-body.js";
-import type { AdminPorts } from "./handle-admin.js";
+import {
+  type AdminPorts,
+  type AdminRequest,
+  answerWritten,
+  checkedValue,
+  pageAfter,
+} from "./admin-operation.js";
+import { countInertBudgets } from "./daemon-status.js";
 import { listBudgets } from "./list-budgets.js";
-import { countInertBudgets } from "./status.js";
 
-export type BudgetOp = Extract<AdminOp, `budgets.${string}`>;
+type BudgetOp = Extract<AdminOp, `budgets.${string}`>;
 
-export function isBudgetOp(op: AdminOp): op is BudgetOp {
-  return op.startsWith("budgets.");
-}
-
-/** What changes a budget: the body checked, then its changes, then what is answered. */
+/** One operation: it checks its body, makes its changes, and answers. */
 type Handler = (state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts) => void;
 
 const handlers: Readonly<Record<BudgetOp, Handler>> = {
@@ -54,7 +54,7 @@ const handlers: Readonly<Record<BudgetOp, Handler>> = {
 
 export function handleBudgets(
   state: DaemonState,
-  message: Admin & { readonly op: BudgetOp },
+  { op, body }: AdminRequest<BudgetOp>,
   nowMs: number,
   ports: AdminPorts,
 ): void {
@@ -62,7 +62,7 @@ export function handleBudgets(
     return ports.fail(
       failure("feature_unavailable", "budgets are disabled: BUDGETS_ENABLED is false"),
     );
-  handlers[message.op](state, message.body, nowMs, ports);
+  handlers[op](state, body, nowMs, ports);
 }
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
@@ -71,7 +71,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const definition = valueOf(
+  const definition = checkedValue(
     parseBudgetWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }),
     ports,
   );
@@ -99,7 +99,7 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
 }
 
 function remove(state: DaemonState, body: unknown, _nowMs: number, ports: AdminPorts): void {
-  const key = valueOf(parseBudgetKey(body), ports);
+  const key = checkedValue(parseBudgetKey(body), ports);
   if (key === null) return;
   const before = isLimited(state);
   state.writer.closeBatch();
@@ -125,7 +125,7 @@ function remove(state: DaemonState, body: unknown, _nowMs: number, ports: AdminP
 }
 
 function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const key = valueOf(parseBudgetResetOne(body), ports);
+  const key = checkedValue(parseBudgetResetOne(body), ports);
   if (key === null) return;
   state.writer.closeBatch();
   const budget = state.budgets.find(key);
@@ -133,7 +133,7 @@ function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: Admin
 }
 
 function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  if (valueOf(parseConfirmation(body), ports) === null) return;
+  if (checkedValue(parseConfirmation(body), ports) === null) return;
   state.writer.closeBatch();
   reset(state, [...state.budgets.budgets.values()], nowMs, ports);
 }
@@ -164,10 +164,10 @@ function settings({ budgets }: DaemonState, nowMs: number): object {
   return { ...budgets.anchors, server_time: formatMillis(nowMs) };
 }
 
-/** The budgets whose running period has other bounds now look up what it has cost. */
+/** Budgets whose running period has other bounds now look up what it has cost. */
 function putSettings(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const { budgets: book, writer } = state;
-  const anchors = valueOf(parseAnchors(body, book.anchors), ports);
+  const anchors = checkedValue(parseAnchors(body, book.anchors), ports);
   if (anchors === null) return;
   writer.closeBatch();
   const before = new Map(
@@ -198,23 +198,24 @@ interface Written {
   readonly changes: readonly Change[];
   /**
    * What follows from it, in slices: an entry that a crash leaves as it was is dropped at the next
-   * start, or says too much and not too little.
+   * start, or holds too much spending and not too little.
    */
   readonly then: readonly Change[];
-  /** What is being looked up. */
+  /** The backfill of the budgets that changed. */
   readonly filled?: Promise<unknown> | null;
 }
 
-/** Answers when the changes are in the store and what they looked up is there too. */
+/** Answers when the changes are in the store, and so is what they look up. */
 function commit(
   state: DaemonState,
   { changes, then, filled = null }: Written,
   ports: AdminPorts,
   answer: object = {},
 ): void {
-  writeChange(state, changes, ports, () => void followed.then(() => ports.answer(answer)));
+  const written = state.writer.tryWrite(changes);
   const followed = Promise.all([
     writeSlices(state.writer, then),
     filled?.catch(state.onUnreadable),
   ]);
+  answerWritten(written, ports, () => void followed.then(() => ports.answer(answer)));
 }

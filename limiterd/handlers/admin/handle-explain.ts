@@ -1,7 +1,7 @@
 /**
  * The admin operation `explain`: a user path or a managed key and the candidate targets, or the id
- * of a request that was refused. The model was resolved by whoever asks; rules and refusals are
- * here.
+ * of a request that was refused. The proxy or the command line has resolved the model before; rules
+ * and refusals are here.
  */
 import { isObject } from "../../../shared/assert.js";
 import { candidatesMax } from "../../../shared/bounds.js";
@@ -18,7 +18,7 @@ import type { AdmissionRequest } from "../../rules/judge.js";
 import { noRules } from "../../rules/match-counters.js";
 import type { RecentRefusal } from "../../rules/recent-refusals.js";
 import { type DaemonState, enforcedBudgets } from "../../state.js";
-import { explain, explainBreach } from "./explain.js";
+import { explainBreach, explainVerdict } from "./explain-verdict.js";
 import { findKey, unknownKey } from "./handle-keys.js";
 import { explainBudgets } from "./list-budgets.js";
 
@@ -50,7 +50,7 @@ export function handleExplain(state: DaemonState, body: unknown, nowMs: number):
   };
 }
 
-/** A key whose requests get as far as the rules. */
+/** An active key: the requests of any other are rejected before the rules. */
 function readKey(state: DaemonState, given: unknown, nowMs: number): Checked<ManagedKey> {
   const fields = isObject(given) ? given : {};
   const key = findKey(state, fields);
@@ -73,7 +73,7 @@ function explainNow(
   const enforced = enforcedBudgets(state);
   const budgets = enforced === null ? null : { book: matchCopies(enforced), labels };
   return {
-    ...explain(settings.rateLimitsEnabled ? book : noRules, request, {
+    ...explainVerdict(settings.rateLimitsEnabled ? book : noRules, request, {
       nowMs,
       tokensEnforced: settings.usageEnabled,
       budgets,
@@ -101,13 +101,13 @@ function explainRefusal(state: DaemonState, requestId: unknown, nowMs: number): 
   return {
     ok: true,
     value: {
-      refusal: whatHappened(requestId, refusal),
+      refusal: describeRefusal(requestId, refusal),
       ...explainNow(state, refusal, nowMs, refusal.keyId),
     },
   };
 }
 
-function whatHappened(
+function describeRefusal(
   requestId: string,
   { atMs, userPath, keyId, model, targets, targetsLeftOut, submission, breach }: RecentRefusal,
 ): Readonly<Record<string, unknown>> {

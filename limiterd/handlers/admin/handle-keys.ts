@@ -1,7 +1,7 @@
 /**
- * The admin operations on managed keys (CONTRACT section 6). Whoever issues a key makes it and
- * tells its hash alone; a deactivation holds from this very step on. Both are answered once they
- * are committed.
+ * The admin operations on managed keys. The process that issues a key makes it and sends its hash
+ * alone; a deactivation is in force from this very step on. Both are answered once they are
+ * committed.
  */
 import { isCount, isObject } from "../../../shared/assert.js";
 import { keysMax, keysPerPage, periodSecondsMax } from "../../../shared/bounds.js";
@@ -14,19 +14,13 @@ import {
 } from "../../../shared/domain/managed-key.js";
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
+import type { AdminOp } from "../../../shared/wire/message.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 import { keyChange } from "../../keys/stored-key.js";
 import type { DaemonState } from "../../state.js";
-import { writeChange } from "./admin-body.js";
+import { type AdminPorts, type AdminRequest, writeChange } from "./admin-operation.js";
 
-export interface KeyPorts {
-  answer(body: unknown): void;
-  fail(failure: Failure): void;
-  /** Called with the first key: from now on nobody calls without credentials. */
-  firstKeyMade(): void;
-}
-
-export type KeyOp = "keys.issue" | "keys.list" | "keys.deactivate";
+type KeyOp = Extract<AdminOp, `keys.${string}`>;
 
 /**
  * The bodies: `keys.issue` {key_hash, redacted_value, expires_in_seconds?, key: what POST
@@ -35,10 +29,9 @@ export type KeyOp = "keys.issue" | "keys.list" | "keys.deactivate";
  */
 export function handleKeys(
   state: DaemonState,
-  op: KeyOp,
-  body: unknown,
+  { op, body }: AdminRequest<KeyOp>,
   nowMs: number,
-  ports: KeyPorts,
+  ports: AdminPorts,
 ): void {
   const fields = isObject(body) ? body : {};
   switch (op) {
@@ -55,19 +48,19 @@ function issue(
   state: DaemonState,
   fields: Readonly<Record<string, unknown>>,
   nowMs: number,
-  ports: KeyPorts,
+  ports: AdminPorts,
 ): void {
   const {
     key_hash: hash,
     redacted_value: redacted,
     expires_in_seconds: expiresInSeconds = null,
-    key: asked,
+    key: issued,
   } = fields;
   if (!isKeyHash(hash) || !isRedactedKey(redacted))
     return ports.fail(
       invalid("key_hash and redacted_value must be those of a new key", "key_hash"),
     );
-  const definition = parseKeyIssue(asked, nowMs);
+  const definition = parseKeyIssue(issued, nowMs);
   if (!definition.ok) return ports.fail(definition.failure);
   if (
     expiresInSeconds !== null &&
@@ -117,7 +110,7 @@ function list(
   { keys }: DaemonState,
   { after = null }: Readonly<Record<string, unknown>>,
   nowMs: number,
-  ports: KeyPorts,
+  ports: AdminPorts,
 ): void {
   if (after !== null && !isCount(after))
     return ports.fail(
@@ -133,12 +126,12 @@ function list(
   });
 }
 
-/** Once more is no error: the key is what it is asked to be. */
+/** Deactivating a key again is no error. */
 function deactivate(
   state: DaemonState,
   fields: Readonly<Record<string, unknown>>,
   nowMs: number,
-  ports: KeyPorts,
+  ports: AdminPorts,
 ): void {
   const key = findKey(state, fields);
   if (key === undefined) return ports.fail(unknownKey(fields));
@@ -157,7 +150,7 @@ export function findKey(
 }
 
 /**
- * The one 404 for keys. What was given in place of an id is told only if it looks like one: it
+ * The 404 for keys. What was given in place of an id is repeated only if it looks like one: it
  * could be a key.
  */
 export function unknownKey({ id }: Readonly<Record<string, unknown>>): Failure {
@@ -168,7 +161,7 @@ export function unknownKey({ id }: Readonly<Record<string, unknown>>): Failure {
   return { ...plainFailure(404, "not_found_error", named), param: "id" };
 }
 
-/** A key as it is listed: nothing of it that opens anything. */
+/** A key as it is listed: without anything that authenticates. */
 function listedKey(key: ManagedKey, nowMs: number): Readonly<Record<string, unknown>> {
   const status = keyStatus(key, nowMs);
   return {

@@ -1,30 +1,25 @@
 /**
- * The admin operations on usage: they read alone, in slices, so they never keep an admission
- * waiting.
+ * The admin operations on usage: they only read, in slices, so that no admission waits for them.
  */
 import { unreachable } from "../../../shared/assert.js";
 import type { Checked } from "../../../shared/checked.js";
-import { type Failure, failure } from "../../../shared/error-code.js";
+import { failure } from "../../../shared/error-code.js";
+import type { AdminOp } from "../../../shared/wire/message.js";
 import type { DaemonState } from "../../state.js";
 import { StoreFailingError, StoreUnreadableError } from "../../store/store.js";
-import { exportUsage } from "./export-usage.js";
+import type { AdminRequest, AnswerPorts } from "./admin-operation.js";
+import { exportRecords } from "./export-records.js";
+import { summarizeUsage } from "./summarize-usage.js";
+import { parseExportPage, parseGrouping, parseUsageWindow } from "./usage-query.js";
 import { usageStatus } from "./usage-status.js";
-import { summarizeUsage } from "./usage-summary.js";
-import { parseExportPage, parseGrouping, parseUsageWindow } from "./usage-window.js";
 
-export const usageOps = ["usage.status", "usage.summary", "usage.export"] as const;
-export type UsageOp = (typeof usageOps)[number];
-
-export interface UsagePorts {
-  answer(body: unknown): void;
-  fail(failure: Failure): void;
-}
+type UsageOp = Extract<AdminOp, `usage.${string}`>;
 
 export function handleUsage(
   state: DaemonState,
-  { op, body }: { readonly op: UsageOp; readonly body: unknown },
+  { op, body }: AdminRequest<UsageOp>,
   nowMs: number,
-  ports: UsagePorts,
+  ports: AnswerPorts,
 ): void {
   const answered = answerOf(state, op, body, nowMs);
   if (!answered.ok) return ports.fail(answered.failure);
@@ -48,7 +43,7 @@ function answerOf(
   if (op === "usage.export") {
     if (!state.settings.usageEnabled) return usageIsOff();
     const page = parseExportPage(body);
-    return page.ok ? { ok: true, value: exportUsage(state, page.value, nowMs) } : page;
+    return page.ok ? { ok: true, value: exportRecords(state, page.value, nowMs) } : page;
   }
   const window = parseUsageWindow(body);
   if (!window.ok) return window;

@@ -1,7 +1,6 @@
 /**
- * Budgets as the outside sees them: items of the admin list (SPEC "Budget record"), the statuses of
- * GET /v1/usage (SPEC "Budget status"), and what `explain` shows of them. Nothing is changed by
- * looking.
+ * Budgets as the API shows them (docs/http-api.md): items of the admin list, the statuses of
+ * GET /v1/usage, and what an explanation shows of them. Reading changes nothing.
  */
 
 import { rulesPerPage } from "../../../shared/bounds.js";
@@ -13,7 +12,7 @@ import { type Account, type Budget, startOf } from "../../budgets/budget-account
 import { breachOfAccount, isExceeded } from "../../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../../state.js";
 
-export interface BudgetList {
+interface BudgetList {
   readonly budgets: readonly Record<string, unknown>[];
   readonly server_time: string;
   /** What to give as `after` for the next page, or null after the last. */

@@ -1,6 +1,6 @@
 /**
- * Rules as the outside lists them (SPEC "Rate limit rule as listed", CONTRACT section 6). Nothing
- * is changed by looking, but windows are brought to now.
+ * Rules as GET /admin/rate-limits lists them (docs/http-api.md). Reading changes nothing, except
+ * that windows are brought to now.
  */
 
 import { rulesPerPage } from "../../../shared/bounds.js";
@@ -13,14 +13,14 @@ import { estimateRequests, estimateTokens, rollWindow } from "../../counters/win
 import type { RuleBook } from "../../rules/rule-book.js";
 import { firstAfter } from "../../rules/sorted-rules.js";
 
-export interface RuleList {
+interface RuleList {
   readonly rate_limits: readonly Record<string, unknown>[];
   readonly server_time: string;
   /** What to give as `after` for the next page, or null after the last. */
   readonly next: string | null;
 }
 
-export interface ListOptions {
+interface ListOptions {
   readonly nowMs: number;
   readonly inertReason: InertReason;
   /** The `next` of the page before, or null to begin. */
@@ -76,7 +76,7 @@ function listItem(rule: Rule, { nowMs, inertReason }: ListOptions): Record<strin
   return item;
 }
 
-/** What a counter stands at, in the names of the API. Its window is brought to now. */
+/** The counts of a counter, by the names of the API. Its window is brought to now. */
 export function liveCounts(
   { rule, window, inFlight }: Counter,
   nowMs: number,

@@ -1,7 +1,6 @@
 /**
- * The body of GET /v1/usage (SPEC "Usage status response", CONTRACT section 7): what a user path
- * used in a window of days, and how its budgets and rate limits stand. Nothing is changed by
- * looking.
+ * The body of GET /v1/usage (docs/http-api.md, "Usage"): what a user path used in a window of days,
+ * and where its budgets and rate limits are now. Reading changes nothing.
  */
 import { sumUsd } from "../../../shared/domain/money.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
@@ -14,7 +13,7 @@ import { totalPrefix } from "../../usage/rollup-keys.js";
 import { type Days, readRollups } from "../../usage/usage-reader.js";
 import { budgetStatuses } from "./list-budgets.js";
 import { liveCounts } from "./list-rules.js";
-import type { UsageWindow } from "./usage-window.js";
+import type { UsageWindow } from "./usage-query.js";
 
 /** A plain object, ready for the wire. Rejects with `StoreUnreadableError`. */
 export async function usageStatus(
@@ -23,7 +22,7 @@ export async function usageStatus(
   nowMs: number,
 ): Promise<Record<string, unknown>> {
   const { userPath } = window;
-  // Counters as of the question, whatever happens while the sums are read.
+  // Counters as of now, whatever happens while the sums are read.
   const budgets = budgetStatuses(state, userPath, [], nowMs);
   const rateLimits = rateLimitStatuses(state, userPath, nowMs);
   return {
@@ -46,7 +45,7 @@ export async function sumOf(state: DaemonState, window: UsageWindow): Promise<Ro
   return total;
 }
 
-/** SPEC "Usage summary", with the number of requests whose cost isn't in it. */
+/** A sum by the names of docs/http-api.md, with the number of requests whose cost isn't in it. */
 export function usageSummary(sum: Rollup, { fromDay, toDay }: Days): Record<string, unknown> {
   return {
     start_date: fromDay,

@@ -14,7 +14,9 @@ const newTable = (): ChildTable => new ChildTable(new NameReader([1, 2]));
 
 function write(table: ChildTable, place: number, numbers: readonly number[]): void {
   const at = table.numbersAt(place);
-  numbers.forEach((number, i) => (table.numbers(place)[at + i] = number));
+  numbers.forEach((number, i) => {
+    table.numbers(place)[at + i] = number;
+  });
 }
 
 const numbersOf = (table: ChildTable, place: number): number[] => [

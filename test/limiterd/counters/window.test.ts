@@ -87,8 +87,8 @@ t.test("the estimate is exact for any counts, periods and times", (t) => {
         let now = begin;
         const history: [number, number][] = [];
         const window = newWindow(period, now);
-        for (const [share, amount] of steps) {
-          now += Math.floor(share * period * 1.5);
+        for (const [ratio, amount] of steps) {
+          now += Math.floor(ratio * period * 1.5);
           rollWindow(window, period, now);
           addRequests(window, period, now, amount);
           history.push([now, amount]);
@@ -111,14 +111,16 @@ t.test("the estimate is exact for any counts, periods and times", (t) => {
 t.test("a wait is honest: after it there is room, a second earlier there is none", (t) => {
   fc.assert(
     fc.property(
-      periodMs,
-      fc.integer({ min: 0, max: 2 ** 41 }),
-      fc.double({ min: 0, max: 1, noNaN: true }),
-      count,
-      count,
-      fc.integer({ min: 1, max: 2 ** 49 }),
-      (period, begin, share, first, second, cap) => {
-        const now = begin + Math.floor(share * period * 1.2);
+      fc.record({
+        period: periodMs,
+        begin: fc.integer({ min: 0, max: 2 ** 41 }),
+        ratio: fc.double({ min: 0, max: 1, noNaN: true }),
+        first: count,
+        second: count,
+        cap: fc.integer({ min: 1, max: 2 ** 49 }),
+      }),
+      ({ period, begin, ratio, first, second, cap }) => {
+        const now = begin + Math.floor(ratio * period * 1.2);
         const window = counted(period, [
           [begin, first],
           [now, second],

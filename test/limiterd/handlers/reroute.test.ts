@@ -59,16 +59,11 @@ const attemptOf = (lease: Lease, seq: number): Settle => ({
 });
 
 /**
- * The attempt of `lease` failed, as settle `seq`; the lease that goes on, without a target when
- * none had room.
+ * The attempt of `lease` fails, with settle `seq`. Returns the lease after its reroute, without a
+ * target when none had room.
  */
-function rerouted(
-  peer: TestPeer,
-  lease: Lease,
-  targets: readonly Target[],
-  seq = 1,
-  id = 50 + seq,
-): Lease {
+function rerouted(peer: TestPeer, lease: Lease, targets: readonly Target[], seq = 1): Lease {
+  const id = 50 + seq;
   peer.say(attemptOf(lease, seq));
   peer.say({ kind: "reroute", id, lease: lease.lease, targets });
   const answer = peer.heard.findLast(
@@ -347,7 +342,9 @@ t.test(
             lease = { ...lease!, target: null, targetAtMs: 0, targetLsn: 0 };
           };
           const steps = [
-            () => void (lease = admitted(peer)),
+            () => {
+              lease = admitted(peer);
+            },
             () => fail(1),
             () => ask([b], 61),
             () => fail(2),

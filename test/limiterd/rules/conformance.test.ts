@@ -46,7 +46,9 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
     charge(book, counters, { atMs: nowMs, requests: 0, tokens }, nowMs);
   };
   return {
-    setClock: async (ms) => void (nowMs = ms),
+    async setClock(ms) {
+      nowMs = ms;
+    },
     async request(request) {
       const verdict = admit(
         book,

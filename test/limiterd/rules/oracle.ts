@@ -1,7 +1,6 @@
 /**
  * The oracle: a slow, obvious limiter that shares no code with the daemon's. It keeps a list of all
- * that ever happened and answers every question by going through it, in integers without an end
- * (CONTRACT sections 3 to 5).
+ * that ever happened and derives every answer from the whole list, in unbounded integers.
  */
 
 export interface OracleRule {

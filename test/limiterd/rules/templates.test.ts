@@ -1,6 +1,5 @@
 /**
- * Per-child templates through a daemon's steps, over resets, deletions, switches and crashes (SPEC
- * "States and transitions").
+ * Per-child templates through a daemon's steps, over resets, deletions, switches and crashes.
  */
 import t from "tap";
 import { handleAdmin } from "../../../limiterd/handlers/admin/handle-admin.js";

@@ -279,9 +279,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "admin operation answered before its commit",
-    file: "limiterd/handlers/admin/admin-body.js",
-    find: "void writer.tryWrite(changes).then((failing) => (failing === null ? answer() : ports.fail(notWritten(failing))));",
-    put: "void writer.tryWrite(changes); answer();",
+    file: "limiterd/handlers/admin/admin-operation.js",
+    find: "void written.then((failing) => (failing === null ? answer() : ports.fail(notWritten(failing))));",
+    put: "void written; answer();",
     often: true,
   },
   {

@@ -1,5 +1,5 @@
 /**
- * SPEC "Effects of operations on a rule's counters", row by row; each again after a daemon's end,
+ * What each operation on a rule does to its counters; each is checked again after the daemon's end,
  * by SIGTERM and by kill −9 after a snapshot.
  */
 import t, { type Test } from "tap";

@@ -1,6 +1,6 @@
 /**
  * What a path used, split by day, model, provider or direct child: for the command line. From sums
- * alone, in slices, as they stood when it was asked.
+ * alone, in slices, as they were when the operation began.
  */
 import { usageGroupsHeldMax, usageGroupsMax } from "../../../shared/bounds.js";
 import { addSum, compareSums, differenceOf, sumUsd } from "../../../shared/domain/money.js";
@@ -21,8 +21,8 @@ import {
 } from "../../usage/rollup-keys.js";
 import type { RollupView } from "../../usage/rollups.js";
 import { readRollups, readStored, readUnstored } from "../../usage/usage-reader.js";
+import type { UsageWindow } from "./usage-query.js";
 import { usageSummary } from "./usage-status.js";
-import type { UsageWindow } from "./usage-window.js";
 
 /**
  * `groups` are empty without `by`; days in their order, everything else by cost, then by requests.
@@ -62,7 +62,7 @@ export async function summarizeUsage(
 
 type Group = [key: string, sum: Rollup];
 
-/** What is summed up where there are too many. */
+/** The group of all that are left out where there are too many. */
 const others = "other";
 
 async function targets(
@@ -91,8 +91,8 @@ async function targets(
 }
 
 /**
- * Each direct child is looked for by name, so that days outside the window cost nothing; what is
- * left of the total was used at the path itself.
+ * Each direct child is looked up by name, so that days outside the window cost nothing; the rest of
+ * the total was used at the path itself.
  */
 async function children(
   state: DaemonState,
@@ -146,8 +146,8 @@ async function children(
 }
 
 /**
- * Of what a group shows: a total without its parts. Where parts are kept longer than the total
- * there is less than nothing left.
+ * A total without its parts, as far as a group shows them. It is never negative, though parts may
+ * be kept longer than the total.
  */
 function ownOf(total: Rollup, below: Rollup): Rollup {
   const own = emptyRollup();

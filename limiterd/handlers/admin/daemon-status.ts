@@ -1,4 +1,4 @@
-/** What `sluice status` and /health show of the daemon. */
+/** The daemon's own status, for `sluice status` and /health, and which limits are inert. */
 
 import {
   budgetsInert,

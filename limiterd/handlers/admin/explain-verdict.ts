@@ -1,7 +1,7 @@
 /**
- * What would happen to a request now, and why: the rules that it meets, what each stands at, and
- * the verdict, by the very function that admits (`admit.ts`). It works on copies: nothing is
- * consumed, no window moves and no child of a template is made.
+ * What would happen to a request now, and why: the rules that it meets, the counts of each, and the
+ * verdict, by the very function that judges admissions (`rules/judge.ts`). It works on copies:
+ * nothing is consumed, no window moves and no child of a template is made.
  */
 
 import { tokensInert } from "../../../shared/config/inert-rule.js";
@@ -24,27 +24,27 @@ import type { RuleBook } from "../../rules/rule-book.js";
 import { liveCounts } from "./list-rules.js";
 
 /** One rule that the request meets. Counts and bounds are named as in the list of rules. */
-export interface ExplainedRule {
+interface ExplainedRule {
   readonly scope: string;
-  /** Who is counted: the child's path for a template. */
+  /** What is counted: the child's path for a template. */
   readonly subject: string;
   readonly breached: readonly string[];
   /**
-   * Seconds until this rule alone would admit; 0 when it does. For a concurrency rule 1, which
-   * nobody can promise.
+   * Seconds until this rule alone would admit; 0 when it does. For a concurrency rule 1, as a
+   * guess: no time can be known.
    */
   readonly retry_after: number;
   readonly [field: string]: unknown;
 }
 
-export interface ExplainedTarget {
+interface ExplainedTarget {
   /** `provider/model`. */
   readonly target: string;
   /** Whether the request would go here. */
   readonly chosen: boolean;
   /** Whether its own rules have room. */
   readonly admits: boolean;
-  /** What its rules would be refused with, or null. */
+  /** The message with which its rules would refuse the request, or null. */
   readonly message: string | null;
   readonly retry_after: number;
   readonly rules: readonly ExplainedRule[];
@@ -57,28 +57,28 @@ export interface Explanation {
   /** The user-path rules. */
   readonly rules: readonly ExplainedRule[];
   /**
-   * The candidates, in the order in which they are tried; none for a submission, of which their
-   * rules aren't asked.
+   * The candidates, in the order in which they are tried; none for a submission, which their rules
+   * don't judge.
    */
   readonly targets: readonly ExplainedTarget[];
 }
 
 /** Explains a request under the rules and counters as they are. */
-export function explain(
+export function explainVerdict(
   book: Pick<RuleBook, "copyPath" | "matchTarget">,
   request: AdmissionRequest,
   options: AdmissionOptions,
 ): Explanation {
   const met = book.copyPath(request.userPath, options.nowMs);
   const ofPath = request.submission ? met.filter(hasWindow) : met;
-  const asked = request.submission ? [] : request.targets;
+  const candidates = request.submission ? [] : request.targets;
   const ofTargets = new Map(
-    asked.map((target) => [target, book.matchTarget(target).map(copyCounter)]),
+    candidates.map((target) => [target, book.matchTarget(target).map(copyCounter)]),
   );
   const matchTarget = (target: Target): Counter[] => ofTargets.get(target) ?? [];
   const judgement = judge({ matchPath: () => ofPath, matchTarget }, request, options);
   const rules = ofPath.map((counter) => explainRule(counter, options));
-  const targets = asked.map((target, index): ExplainedTarget => {
+  const targets = candidates.map((target, index): ExplainedTarget => {
     const counters = matchTarget(target);
     const breach = breachOf(counters, options);
     return {
@@ -93,13 +93,13 @@ export function explain(
   return {
     server_time: formatMillis(options.nowMs),
     user_path: request.userPath,
-    verdict: explainVerdict(judgement, rules, targets, options.nowMs),
+    verdict: describeJudgement(judgement, rules, targets, options.nowMs),
     rules,
     targets,
   };
 }
 
-function explainVerdict(
+function describeJudgement(
   judgement: Judgement,
   rules: readonly ExplainedRule[],
   targets: readonly ExplainedTarget[],

@@ -2,7 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import t from "tap";
 import type { Counter, Rule } from "../../../../limiterd/counters/counter.js";
-import { type Explanation, explain } from "../../../../limiterd/handlers/admin/explain.js";
+import {
+  type Explanation,
+  explainVerdict,
+} from "../../../../limiterd/handlers/admin/explain-verdict.js";
 import { admit } from "../../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../../limiterd/rules/rule-book.js";
@@ -53,7 +56,7 @@ function asked(
     tokensEnforced?: boolean;
   } = {},
 ): Explanation {
-  return explain(
+  return explainVerdict(
     book,
     { userPath, targets, submission: false },
     { nowMs: begin + second * 1000, tokensEnforced },
@@ -385,7 +388,7 @@ t.test(
             }
             const before = stateOf(book);
             const at = (second: number): Explanation =>
-              explain(
+              explainVerdict(
                 book,
                 { userPath, targets, submission: false },
                 { nowMs: nowMs + second * 1000, tokensEnforced },

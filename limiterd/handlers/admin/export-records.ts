@@ -1,6 +1,6 @@
 /**
- * The records themselves, page by page in the order in which they were recorded: for the command
- * line, in bounded memory on both sides.
+ * The usage records, page by page in the order in which they were recorded: for the command line,
+ * in bounded memory on both sides.
  */
 import { recordLatenessMs, recordsPerTurn } from "../../../shared/bounds.js";
 import { costUsd } from "../../../shared/domain/money.js";
@@ -8,29 +8,29 @@ import { formatMillis } from "../../../shared/time.js";
 import type { DaemonState } from "../../state.js";
 import { StoreFailingError, throwMalformed } from "../../store/store.js";
 import { recordsFromStored, type UsageRecord, usageKey } from "../../usage/usage-records.js";
-import type { ExportPage } from "./usage-window.js";
+import type { ExportPage } from "./usage-query.js";
 
-/** How many records one page looks at: what a filter leaves out doesn't keep anybody waiting. */
+/** How many records one page examines, so that a filter that leaves out most delays no page. */
 const examinedMax = 20_000;
 
 /**
  * `next` is null after the last page; a page may be empty and yet not be the last. Rejects with
  * `StoreUnreadableError`, or with `StoreFailingError` when records can't get there.
  */
-export async function exportUsage(
+export async function exportRecords(
   state: DaemonState,
   page: ExportPage,
   nowMs: number,
 ): Promise<Record<string, unknown>> {
   const { store, usage } = state;
-  // What was settled before the question is on the disk, and so among the records, before it is
+  // What was settled before the operation is on the disk, and so among the records, before it is
   // answered.
   if (page.after === null) {
     state.writer.closeBatch();
     const failing = await state.writer.tryWrite([]);
     if (failing !== null)
       throw new StoreFailingError(
-        `what was used last can't be told: the store can't be written (${failing.message})`,
+        `the latest usage can't be read: the store can't be written (${failing.message})`,
       );
   }
   const before = Math.min(

@@ -1,0 +1,78 @@
+/**
+ * What the admin operations share: their request and ports, the check of a body, the place in a
+ * list that is read page by page, and the answer to a change once it is written.
+ */
+import { isObject } from "../../../shared/assert.js";
+import type { Checked } from "../../../shared/checked.js";
+import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import type { AdminOp } from "../../../shared/wire/message.js";
+import type { DaemonState } from "../../state.js";
+import type { Change } from "../../store/store.js";
+
+/** An operation with its body, which is unchecked. */
+export interface AdminRequest<Op extends AdminOp> {
+  readonly op: Op;
+  readonly body: unknown;
+}
+
+/** The answer to an operation: one of the two, once. */
+export interface AnswerPorts {
+  answer(body: unknown): void;
+  fail(failure: Failure): void;
+}
+
+export interface AdminPorts extends AnswerPorts {
+  /** Called with the first key: from now on credentials are required. */
+  firstKeyMade(): void;
+  /** Called after a change of the set of rules or budgets, with what `isLimited` was before it. */
+  limitedMayHaveChanged(before: boolean): void;
+  /** Called after the number of inert rules, or that of inert budgets, has changed. */
+  inertChanged(name: "inert_rules" | "inert_budgets", value: number): void;
+}
+
+/** The value of a check; null after the operation has failed with what the check found. */
+export function checkedValue<T>(checked: Checked<T>, ports: Pick<AnswerPorts, "fail">): T | null {
+  if (checked.ok) return checked.value;
+  ports.fail(checked.failure);
+  return null;
+}
+
+/** The `after` of a list's body: null to begin. Undefined after the operation has failed. */
+export function pageAfter(
+  body: unknown,
+  ports: Pick<AnswerPorts, "fail">,
+): string | null | undefined {
+  const after = (isObject(body) ? body["after"] : null) ?? null;
+  if (after === null || typeof after === "string") return after;
+  ports.fail(invalid("after must be the next of the page before", "after"));
+  return undefined;
+}
+
+/** Writes a change that is made in memory, then answers. */
+export function writeChange(
+  { writer }: Pick<DaemonState, "writer">,
+  changes: readonly Change[],
+  ports: Pick<AnswerPorts, "fail">,
+  answer: () => void,
+): void {
+  answerWritten(writer.tryWrite(changes), ports, answer);
+}
+
+/**
+ * Answers once a change is written. A store that can't be written delays no answer: the operation
+ * fails, the change is in force, and it is written when the store works again.
+ */
+export function answerWritten(
+  written: Promise<Error | null>,
+  ports: Pick<AnswerPorts, "fail">,
+  answer: () => void,
+): void {
+  void written.then((failing) => (failing === null ? answer() : ports.fail(notWritten(failing))));
+}
+
+function notWritten(failing: Error): Failure {
+  return failure(
+    "limiter_unavailable",
+    `the change is made but not written: the store can't be written (${failing.message}); it is written when the store works again, and is lost if the daemon is killed before`,
+  );
+}

@@ -1,0 +1,127 @@
+/**
+ * The admin operations on rate-limit rules, for the HTTP API and the command line alike. Each
+ * checks its whole body before it changes anything, and is answered once the change is committed.
+ */
+import { unreachable } from "../../../shared/assert.js";
+import { parseConfirmation } from "../../../shared/checked.js";
+import { inertRule } from "../../../shared/config/inert-rule.js";
+import {
+  parseRuleKey,
+  parseRuleResetOne,
+  parseRuleWrite,
+  periodLabel,
+} from "../../../shared/domain/rule.js";
+import { failure } from "../../../shared/error-code.js";
+import type { AdminOp } from "../../../shared/wire/message.js";
+import type { Rule } from "../../counters/counter.js";
+import { resetAllChange, ruleChange, ruleRemovals } from "../../rules/stored-rule.js";
+import { type DaemonState, isLimited } from "../../state.js";
+import {
+  type AdminPorts,
+  type AdminRequest,
+  checkedValue,
+  pageAfter,
+  writeChange,
+} from "./admin-operation.js";
+import { listRules } from "./list-rules.js";
+
+type RuleOp = Extract<AdminOp, `rate-limits.${string}`>;
+
+export function handleRules(
+  state: DaemonState,
+  { op, body }: AdminRequest<RuleOp>,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  if (!state.settings.rateLimitsEnabled)
+    return ports.fail(
+      failure("feature_unavailable", "rate limits are disabled: RATE_LIMITS_ENABLED is false"),
+    );
+  switch (op) {
+    case "rate-limits.list":
+      return list(state, body, nowMs, ports);
+    case "rate-limits.put":
+      return put(state, body, nowMs, ports);
+    case "rate-limits.delete":
+      return remove(state, body, ports);
+    case "rate-limits.reset-one":
+      return resetOne(state, body, ports);
+    case "rate-limits.reset":
+      return resetAll(state, body, ports);
+    default:
+      return unreachable(op);
+  }
+}
+
+function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const after = pageAfter(body, ports);
+  if (after !== undefined)
+    ports.answer(listRules(state.book, { nowMs, inertReason: state.settings.inertReason, after }));
+}
+
+function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const definition = checkedValue(
+    parseRuleWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }),
+    ports,
+  );
+  if (definition === null) return;
+  const before = isLimited(state);
+  const rule = state.book.put(definition, {
+    source: "manual",
+    nowMs,
+    lsn: state.writer.closeBatch(),
+  });
+  ports.limitedMayHaveChanged(before);
+  const inert = state.settings.inertReason(rule.definition);
+  if (inert !== null) state.onInert(inertRule(rule.definition, inert));
+  noteInert(state, rule, inert !== null, ports);
+  writeChange(state, [ruleChange(rule)], ports, () =>
+    ports.answer(inert === null ? {} : { inert }),
+  );
+}
+
+function remove(state: DaemonState, body: unknown, ports: AdminPorts): void {
+  const key = checkedValue(parseRuleKey(body), ports);
+  if (key === null) return;
+  const before = isLimited(state);
+  const rule = state.book.delete(key);
+  if (rule === null)
+    return ports.fail(
+      failure(
+        "rate_limit_not_found",
+        `no ${periodLabel(key.periodSeconds)} rule on ${key.scope} ${key.subject}`,
+      ),
+    );
+  ports.limitedMayHaveChanged(before);
+  noteInert(state, rule, false, ports);
+  writeChange(state, ruleRemovals(rule.id), ports, () => ports.answer({}));
+}
+
+function noteInert(
+  { inertRules }: DaemonState,
+  { id }: Rule,
+  isInert: boolean,
+  ports: AdminPorts,
+): void {
+  const { size } = inertRules;
+  if (isInert) inertRules.add(id);
+  else inertRules.delete(id);
+  if (inertRules.size !== size) ports.inertChanged("inert_rules", inertRules.size);
+}
+
+function resetOne(state: DaemonState, body: unknown, ports: AdminPorts): void {
+  const key = checkedValue(parseRuleResetOne(body), ports);
+  if (key === null) return;
+  const rule = state.book.find(key);
+  if (rule === null) return ports.answer({});
+  state.book.reset(rule, state.writer.closeBatch());
+  writeChange(state, [ruleChange(rule)], ports, () => ports.answer({}));
+}
+
+/** One number in the store, however many rules there are: windows up to it are stale. */
+function resetAll(state: DaemonState, body: unknown, ports: AdminPorts): void {
+  if (checkedValue(parseConfirmation(body), ports) === null) return;
+  const lsn = state.writer.closeBatch();
+  state.book.resetAll(lsn);
+  writeChange(state, [resetAllChange(lsn)], ports, () => ports.answer({}));
+}
