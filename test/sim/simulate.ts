@@ -6,7 +6,7 @@
 import type { RuleDefinition } from "../../shared/domain/rule.js";
 import type { SettledPart, Target } from "../../shared/wire/message.js";
 import { recordsOn, simulatedBudgets, usageDifference } from "./checks/compare-usage.js";
-import { createWitness } from "./checks/witness.js";
+import { Witness } from "./checks/witness.js";
 import { describeTarget } from "./describe-message.js";
 import { scheduleFaults, someFaults } from "./faults.js";
 import { type DaemonProcess, startDaemonProcess } from "./processes/daemon-process.js";
@@ -46,7 +46,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   const socketFaults = { ...mix.socket };
   const diskFaults = { ...mix.disk };
   const disk = createDisk(world, diskFaults);
-  const witness = createWitness(world, disk);
+  const witness = new Witness(world, disk);
   disk.onApplied = (changes) => witness.applied(changes);
   let wallAheadMs = beginMs + random.int(0, 3_600_000);
   const nowMs = (): number => Math.floor(wallAheadMs + world.nowMs);
@@ -183,7 +183,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
       target: Target | null,
       tokens: number,
     ): string => `${part} ${path ?? ""} at ${describeTarget(target)} with ${tokens}`;
-    for (const { proxyId, part, of, tokens } of witness.charges) {
+    for (const { proxyId, part, of, tokens } of witness.register.charges) {
       // What was admitted too late was never served.
       if (proxyId !== id || part === "withdrawn") continue;
       const key = keyOf(part, of.path, of.target, tokens);
@@ -238,7 +238,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     heal();
     await world.run(faultsMs + healingMs, check);
     mustBeAtRest();
-    world.count("requests doubtful to the end", witness.doubtful);
+    world.count("requests uncertain at the end", witness.register.uncertain);
     world.after(0, daemon.process, () => daemon.stop());
     await world.run(faultsMs + healingMs + restMs, check);
     mustBeAtRest();

@@ -1,8 +1,8 @@
 /**
- * What is left of the truth when the daemon dies (docs/architecture.md, "What is on disk"): settles
- * that are on the disk stay, the others have never been; a request is certain if a snapshot or its
- * settle's journal entry holds it, otherwise doubtful until its proxy tells of it again. The same
- * goes for each attempt at a target.
+ * What is left of the truth when the daemon dies (docs/storage.md): settles that are on the disk
+ * stay, the others never happened; a request is certain if a snapshot or the journal entry of its
+ * settle holds it, otherwise uncertain until its proxy reports it again. The same goes for each
+ * attempt at a target.
  */
 import type { SettledPart } from "../../../shared/wire/message.js";
 import type { CountedRequest, CountedTokens } from "./truth.js";
@@ -12,18 +12,18 @@ export interface WitnessedRequest extends CountedRequest {
   readonly lease: number;
   /** Of the admission, or of the reroute to this target. */
   readonly lsn: number;
-  /** Let through unasked: it was counted with its settle. */
+  /** Sent without an admission: it was counted with its settle. */
   readonly unasked: boolean;
-  /** In which it was admitted. */
-  readonly life: number;
-  /** Where it was counted last: at its admission, or when it was told again. */
-  countedLife: number;
+  /** The epoch in which it was admitted. */
+  readonly epoch: number;
+  /** When it was last counted: at its admission, or when it was reported again. */
+  countedEpoch: number;
   countedTick: number;
-  /** Told again, or withdrawn, after this life's first snapshot had begun. */
+  /** Reported again, or withdrawn, after this epoch's first snapshot had begun. */
   late: boolean;
   /**
-   * A snapshot was written without it, and the daemon died before another held it: nothing can tell
-   * any more that it is missing (a known gap).
+   * A snapshot was written without it, and the daemon died before another held it: nothing reveals
+   * any more that it is missing (docs/known-gaps.md).
    */
   lost: boolean;
   /** The settle that ended it, or 0. */
@@ -32,8 +32,8 @@ export interface WitnessedRequest extends CountedRequest {
   wasCertain: boolean;
   withdrawnTick: number;
   /**
-   * The daemon had chosen this target in an answer that came too late, and no settle names it: its
-   * withdrawal is in memory alone.
+   * The daemon had chosen this target in an answer that arrived too late, and no settle names it:
+   * its withdrawal is in memory alone.
    */
   unnamed: boolean;
 }
@@ -47,13 +47,11 @@ export interface WitnessedCharge extends CountedTokens {
 export interface Toll {
   readonly requests: WitnessedRequest[];
   readonly charges: WitnessedCharge[];
-  /** Requests that were counted with a settle that is gone: they come again with it. */
-  readonly gone: WitnessedRequest[];
 }
 
-export interface DeathOf {
-  readonly life: number;
-  /** Whether this life began a snapshot. */
+export interface DaemonDeath {
+  readonly epoch: number;
+  /** Whether a snapshot began in this epoch. */
   readonly hasSnapshots: boolean;
   /** Everything up to here is in a complete snapshot. */
   readonly coveredTick: number;
@@ -65,26 +63,23 @@ export interface DeathOf {
 export function survivors(
   requests: readonly WitnessedRequest[],
   charges: readonly WitnessedCharge[],
-  death: DeathOf,
+  death: DaemonDeath,
 ): Toll {
-  const { life, hasSnapshots, coveredTick, durable } = death;
+  const { epoch, hasSnapshots, coveredTick, durable } = death;
   const toll: Toll = {
     requests: [],
     charges: charges.filter(({ proxyId, seq }) => seq <= durable(proxyId)),
-    gone: [],
   };
   for (const request of requests) {
     const journaled = request.seq !== 0 && request.seq <= durable(request.proxyId);
-    if (request.unasked && !journaled) {
-      toll.gone.push(request);
-      continue;
-    }
+    // It was counted with a settle that is gone, and is counted again when that arrives again.
+    if (request.unasked && !journaled) continue;
     if (!journaled) request.seq = 0;
     if (request.withdrawn && !survivesWithdrawn(request, journaled, death)) continue;
     toll.requests.push(request);
     if (request.withdrawn) continue;
     if (!request.certain && hasSnapshots) request.lost = true;
-    if (request.countedLife !== life || request.countedTick <= coveredTick) continue;
+    if (request.countedEpoch !== epoch || request.countedTick <= coveredTick) continue;
     if (request.late) request.lost = true;
     request.certain = journaled && !request.lost;
   }
@@ -95,7 +90,7 @@ export function survivors(
 function survivesWithdrawn(
   request: WitnessedRequest,
   journaled: boolean,
-  { coveredTick }: DeathOf,
+  { coveredTick }: DaemonDeath,
 ): boolean {
   const covered = request.withdrawnTick <= coveredTick;
   if (request.unnamed) {
@@ -104,7 +99,7 @@ function survivesWithdrawn(
     return true;
   }
   if (!journaled) {
-    // It comes again with its settle; until then it may be in a window.
+    // It is withdrawn again with its settle; until then it may be in a window.
     Object.assign(request, { withdrawn: false, certain: request.wasCertain });
     return true;
   }

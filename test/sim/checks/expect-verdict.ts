@@ -1,22 +1,33 @@
 /**
- * What the daemon must answer to an admission or a reroute, from the truth alone: which target,
- * which headers, or who refuses and for how long.
+ * What the daemon must answer to an admission or a reroute, from the truth alone: which target and
+ * which headers, or which rule refuses it and for how long.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import type { Admitted, Refused, SuccessHeaders, Target } from "../../../shared/wire/message.js";
+import type {
+  Admitted,
+  FromDaemon,
+  Refused,
+  SuccessHeaders,
+  Target,
+} from "../../../shared/wire/message.js";
 import { createJudge } from "../../limiterd/rules/oracle.js";
+import type { World } from "../world.js";
 import { type CompareOptions, estimateFrom, isExact } from "./compare-counters.js";
 import type { Truth } from "./truth.js";
 
-export interface Asked extends CompareOptions {
-  /** Null: a reroute, of which the path's rules aren't asked. */
+/** An admission or a reroute, which must be answered at once. */
+export interface Question {
+  /** For messages. */
+  readonly what: string;
+  readonly id: number;
+  /** Null: a reroute, for which the path's rules aren't checked. */
   readonly path: string | null;
   readonly targets: readonly Target[];
   readonly submission: boolean;
 }
 
-export interface ExpectedVerdict {
+interface ExpectedVerdict {
   /** Whether every window that it could meet is known exactly. */
   readonly exact: boolean;
   /** What is wrong with the answer, or null. */
@@ -25,7 +36,7 @@ export interface ExpectedVerdict {
   headers(answer: Admitted, path: string): string | null;
 }
 
-/** Looks before the daemon does; the answer is held against it afterwards. */
+/** Judges before the daemon does; the answer is compared with it afterwards. */
 export function createExpectation(truth: Truth) {
   let estimate: ReturnType<typeof estimateFrom> = () => 0n;
   let judged = { version: -1, judge: createJudge([], () => 0n) };
@@ -41,9 +52,11 @@ export function createExpectation(truth: Truth) {
     return judged.judge;
   }
 
-  return (book: RuleBook, { path, targets, submission, ...options }: Asked): ExpectedVerdict => {
-    const { nowMs, clockStepped } = options;
-    estimate = estimateFrom(truth, book, options);
+  return (
+    book: RuleBook,
+    { path, targets, submission, nowMs, clockStepped }: Question & CompareOptions,
+  ): ExpectedVerdict => {
+    estimate = estimateFrom(truth, book, { nowMs, clockStepped });
     const expected =
       submission && path !== null ? judge().submit(path, nowMs) : judge().ask(path, targets, nowMs);
     return {
@@ -59,23 +72,42 @@ export function createExpectation(truth: Truth) {
           : `is refused with ${JSON.stringify(answer)}, but ${JSON.stringify(expected)}`;
       },
       headers({ headers, target }, counted) {
-        const told = { requests: triple(headers?.requests), tokens: triple(headers?.tokens) };
+        const sent = { requests: triple(headers?.requests), tokens: triple(headers?.tokens) };
         const right = judge().triples(
           submission
             ? { path: counted, provider: "", model: "" }
             : { path: counted, ...targets[target]! },
           nowMs,
         );
-        return isDeepStrictEqual(told, right)
+        return isDeepStrictEqual(sent, right)
           ? null
-          : `has the headers ${JSON.stringify(told)}, not ${JSON.stringify(right)}`;
+          : `has the headers ${JSON.stringify(sent)}, not ${JSON.stringify(right)}`;
       },
     };
   };
 }
 
 function triple(
-  told: SuccessHeaders["requests"] | undefined,
+  quota: SuccessHeaders["requests"] | undefined,
 ): readonly [number, number, number] | null {
-  return told ? [told.limit, told.remaining, told.resetSeconds] : null;
+  return quota ? [quota.limit, quota.remaining, quota.resetSeconds] : null;
+}
+
+/** The daemon's answer, if it is what it must be; null: it is refused. */
+export function mustAnswer(
+  world: World,
+  { what, id, path, submission }: Question,
+  expected: ExpectedVerdict,
+  replies: readonly FromDaemon[],
+): Admitted | null {
+  const answer = replies.find(
+    (sent): sent is Admitted | Refused =>
+      (sent.kind === "admitted" || sent.kind === "refused") && sent.id === id,
+  );
+  if (answer === undefined) return world.fail(`${what} isn't answered at once`);
+  const asked = path === null ? "reroute " : submission ? "submission " : "";
+  world.count(`${asked}${answer.kind}${expected.exact ? ", exact" : ""}`);
+  const wrong = expected.verdict(answer);
+  if (wrong !== null) return world.fail(`${what} ${wrong}`);
+  return answer.kind === "admitted" ? answer : null;
 }

@@ -1,0 +1,142 @@
+/**
+ * Every request and attempt that the daemon has counted, one by one, and every settle's charge; what
+ * becomes uncertain at a crash is decided in `crash-toll.ts`, what windows make of it in `truth.ts`.
+ * Which of them a lease holds is in `lease-account.ts`.
+ */
+import type { Settle, Target } from "../../../shared/wire/message.js";
+import { describeTarget } from "../describe-message.js";
+import type { World } from "../world.js";
+import {
+  type DaemonDeath,
+  survivors,
+  type WitnessedCharge,
+  type WitnessedRequest,
+} from "./crash-toll.js";
+import type { Truth } from "./truth.js";
+
+/** When a message is handled. */
+export interface Moment {
+  readonly tick: number;
+  readonly epoch: number;
+  readonly nowMs: number;
+  /** This epoch's first snapshot has begun. */
+  readonly late: boolean;
+  /** No rule that is there is older. */
+  readonly rulesSinceMs: number;
+}
+
+export class RequestRegister {
+  readonly #world: World;
+  readonly #truth: Truth;
+  #charges: WitnessedCharge[] = [];
+  #requests: WitnessedRequest[] = [];
+  readonly #known = new Map<string, WitnessedRequest>();
+
+  constructor(world: World, truth: Truth) {
+    this.#world = world;
+    this.#truth = truth;
+  }
+
+  /** Every charge that counts, with its proxy. */
+  get charges(): readonly WitnessedCharge[] {
+    return this.#charges;
+  }
+
+  get uncertain(): number {
+    return this.#requests.filter(({ certain }) => !certain).length;
+  }
+
+  count(
+    fields: Pick<WitnessedRequest, "of" | "proxyId" | "lease" | "lsn" | "atMs" | "unasked">,
+    { tick, epoch }: Moment,
+  ): WitnessedRequest {
+    const request: WitnessedRequest = {
+      ...fields,
+      tick,
+      epoch,
+      countedEpoch: epoch,
+      countedTick: tick,
+      certain: true,
+      withdrawn: false,
+      late: false,
+      lost: false,
+      seq: 0,
+      wasCertain: true,
+      withdrawnTick: 0,
+      unnamed: false,
+    };
+    this.#requests.push(request);
+    this.#truth.addRequest(request);
+    if (!request.unasked) this.#known.set(keyOf(request, request.of.target), request);
+    return request;
+  }
+
+  charge(charge: WitnessedCharge): void {
+    this.#charges.push(charge);
+    this.#truth.addTokens(charge);
+  }
+
+  /**
+   * What the daemon has counted under this number, for a message that must name something known.
+   */
+  find(
+    of: Pick<WitnessedRequest, "proxyId" | "lease" | "lsn">,
+    target: Target | null,
+  ): WitnessedRequest {
+    const key = keyOf(of, target);
+    return (
+      this.#known.get(key) ??
+      this.#world.fail(`${of.proxyId} reports a lease that it was never granted: ${key}`)
+    );
+  }
+
+  /** A request of an earlier epoch is reported again: it must be counted now, if it wasn't. */
+  reportedAgain(request: WitnessedRequest, { epoch, tick, late }: Moment): void {
+    if (request.epoch === epoch || request.certain || request.lost) return;
+    this.#truth.restate(request, () =>
+      Object.assign(request, { certain: true, countedEpoch: epoch, countedTick: tick, late }),
+    );
+    this.#world.count("request reported again after a crash");
+  }
+
+  withdraw(
+    request: WitnessedRequest,
+    { epoch, tick, late }: Moment,
+    { unnamed }: { readonly unnamed: boolean },
+  ): void {
+    const lateNow = late && request.epoch !== epoch && !request.certain;
+    this.#truth.restate(request, () =>
+      Object.assign(request, {
+        withdrawn: true,
+        wasCertain: request.certain,
+        certain: !request.lost,
+        withdrawnTick: tick,
+        unnamed,
+        late: request.late || lateNow,
+      }),
+    );
+    this.#world.count(unnamed ? "late target withdrawn" : "late admission withdrawn");
+  }
+
+  endedBy(request: WitnessedRequest, { seq }: Settle): void {
+    if (request.seq !== 0 && request.seq !== seq)
+      this.#world.fail(
+        `${keyOf(request, request.of.target)} is settled twice, by ${request.seq} and ${seq}`,
+      );
+    request.seq = seq;
+  }
+
+  died(death: DaemonDeath): void {
+    const left = survivors(this.#requests, this.#charges, death);
+    this.#requests = left.requests;
+    this.#charges = left.charges;
+    this.#truth.startOver(left.requests, left.charges);
+  }
+}
+
+function keyOf(
+  { proxyId, lease, lsn }: Pick<WitnessedRequest, "proxyId" | "lease" | "lsn">,
+  target: Target | null,
+): string {
+  return `${proxyId} ${lease} ${lsn} ${target === null ? "path" : describeTarget(target)}`;
+}
