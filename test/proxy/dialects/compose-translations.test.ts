@@ -9,18 +9,18 @@ import type {
 import { invalid } from "../../../shared/error-code.js";
 
 /**
- * Wraps what it is given, so that a result shows who was asked in which order and was told what.
- * Refuses a field named after itself.
+ * Wraps each value, so that a result shows which translation ran when and with which context. Refuses
+ * a field named after itself.
  */
 function wrapping(name: string): Translation {
-  const told = ({ request, model, requestId, nowSeconds }: AnswerContext) =>
+  const label = ({ request, model, requestId, nowSeconds }: AnswerContext) =>
     `${name} for ${model} ${requestId} ${nowSeconds} ${JSON.stringify(request)}`;
   return {
     request: (body, { maxTokensDefault }) =>
       name in body
-        ? { ok: false, failure: invalid(`${name} can't be said`, name) }
+        ? { ok: false, failure: invalid(`${name} is unsupported`, name) }
         : { ok: true, body: { [`from_${name}`]: body, maxTokensDefault } },
-    answer: (body, context) => ({ [told(context)]: body }),
+    answer: (body, context) => ({ [label(context)]: body }),
     asEvents: () => [{ event: name, data: "whole" }],
     events(context) {
       return {
@@ -29,7 +29,7 @@ function wrapping(name: string): Translation {
             ? []
             : [
                 { event: `${name}(${event})`, data: `${name}(${data})` },
-                { event: null, data: `${told(context)}` },
+                { event: null, data: `${label(context)}` },
               ].slice(0, data.startsWith("twice") ? 2 : 1),
         end: () => [{ event: null, data: `end of ${name}` }],
         refuse: (message) => [{ event: null, data: message }],
@@ -51,28 +51,28 @@ t.test("a request goes through the outer translation, then the inner one", async
 });
 
 t.test(
-  "what either refuses is refused; what the middle dialect can't pass on is told as such",
+  "a refusal of either translation is returned; the inner one's says that it is about the translated request",
   async (t) => {
     t.strictSame(composed.request({ outer: 1 }, { maxTokensDefault: 5 }), {
       ok: false,
-      failure: invalid("outer can't be said", "outer"),
+      failure: invalid("outer is unsupported", "outer"),
     });
     const picky: Translation = {
       ...wrapping("inner"),
-      request: () => ({ ok: false, failure: invalid("verbosity can't be said", "verbosity") }),
+      request: () => ({ ok: false, failure: invalid("verbosity is unsupported", "verbosity") }),
     };
     t.strictSame(
       composeTranslations(wrapping("outer"), picky).request({ q: 1 }, { maxTokensDefault: 5 }),
       {
         ok: false,
-        failure: invalid("in the translated request, verbosity can't be said", "verbosity"),
+        failure: invalid("in the translated request, verbosity is unsupported", "verbosity"),
       },
     );
   },
 );
 
 t.test(
-  "an answer goes through the inner translation, which is told of the middle request, then the outer one",
+  "an answer goes through the inner translation, with the middle request as its context, then the outer one",
   async (t) => {
     const answer = composed.answer({ a: 1 }, context);
     const [outer] = Object.keys(answer);
@@ -83,7 +83,7 @@ t.test(
   },
 );
 
-t.test("events are piped, and both ends are told in order", async (t) => {
+t.test("events are piped, and both translators end in order", async (t) => {
   const events = composed.events(context);
   t.strictSame(events.push("x", "skip"), []);
   t.strictSame(events.push("x", "once"), [
@@ -95,11 +95,11 @@ t.test("events are piped, and both ends are told in order", async (t) => {
     { event: "outer(null)", data: "outer(end of inner)" },
     { event: null, data: "end of outer" },
   ]);
-  t.equal(events.usage, "inner", "as the provider told it");
+  t.equal(events.usage, "inner", "as the provider reported it");
   t.strictSame(
     composed.asEvents({}),
     [{ event: "inner", data: "whole" }],
-    "and so are those that a whole answer would have had",
+    "and so are the events of a complete answer",
   );
 });
 
@@ -121,7 +121,7 @@ const capitals: Translation = {
 };
 
 t.test(
-  "responses come from a provider of a third dialect, by way of chat completions",
+  "responses from a provider of a third dialect are translated by way of chat completions",
   async (t) => {
     const throughChat = composeTranslations(responsesToChat, capitals);
     const request = { model: "m", input: "hi" };

@@ -51,7 +51,7 @@ const table: readonly (readonly [name: string, text: string, events: readonly St
   ["nothing", "", []],
 ];
 
-t.test("a stream is read as the standard says, however it is cut", async (t) => {
+t.test("a stream is parsed as the standard requires, wherever it is split", async (t) => {
   for (const [name, text, events] of table) {
     const whole = bytes(text);
     t.strictSame(split([whole]).events, events, name);
@@ -69,7 +69,7 @@ t.test("a stream is read as the standard says, however it is cut", async (t) => 
   }
 });
 
-t.test("any text gives the same events however it is cut", async () => {
+t.test("any text gives the same events wherever it is split", async () => {
   const text = fc
     .array(
       fc.constantFrom(
@@ -110,7 +110,7 @@ t.test("any text gives the same events however it is cut", async () => {
   );
 });
 
-t.test("what was formatted is read again", async () => {
+t.test("a formatted event is parsed to the same event", async () => {
   const event = fc.record({
     event: fc.option(fc.constantFrom("message_start", "ping")),
     data: fc.string({ unit: "grapheme" }).map((text) => text.replaceAll("\r", "")),
@@ -135,7 +135,7 @@ t.test("an event is formatted with its name, if it has one", async (t) => {
 });
 
 t.test(
-  "an event that is too large ends the reading, and what came before it is given",
+  "an event that is too large ends the parsing; the events before it are returned",
   async (t) => {
     const small = "data: 1234\n\n";
     t.strictSame(
@@ -166,7 +166,7 @@ t.test(
   },
 );
 
-t.test("streams of both dialects that are cut at every byte give the same events", async (t) => {
+t.test("streams of both dialects give the same events when split at every byte", async (t) => {
   for (const events of [messagesEvents, chatEvents]) {
     const whole = bytes(events.map(formatEvent).join(""));
     const cutWrong: number[] = [];

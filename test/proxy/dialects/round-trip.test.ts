@@ -18,7 +18,7 @@ import type {
   JsonObject,
   Translation,
 } from "../../../proxy/dialects/translation/translation.js";
-import { wholeChat, wholeMessages } from "./accumulate.js";
+import { assembleChat, assembleMessages } from "./assemble-stream.js";
 import { chatAnswer, chatEvents, context, messagesAnswer, messagesEvents } from "./samples.js";
 
 /** As JSON.parse makes it: generated objects may have no prototype, and negative zeros. */
@@ -157,33 +157,32 @@ const chatRequests = fc
     if (tools === null) return request;
     request["tools"] = tools;
     if (choice !== null) request["tool_choice"] = choice[0];
-    if (choice !== null && choice[1] && choice[0] !== "none")
-      request["parallel_tool_calls"] = false;
+    if (choice?.[1] && choice[0] !== "none") request["parallel_tool_calls"] = false;
     return request;
   })
   .map(parsed);
 
-function there(translation: Translation, body: JsonObject): JsonObject {
+function translated(translation: Translation, body: JsonObject): JsonObject {
   const result = translation.request(body, { maxTokensDefault: 1 });
   assert(result.ok, JSON.stringify(result));
   return result.body;
 }
 
-t.test("a chat completion's request comes back from Anthropic's dialect as it was", async () => {
+t.test("a chat request survives a round trip through Anthropic's dialect", async () => {
   fc.assert(
     fc.property(chatRequests, (request) =>
-      assert.deepEqual(there(messagesToChat, there(chatToMessages, request)), request),
+      assert.deepEqual(translated(messagesToChat, translated(chatToMessages, request)), request),
     ),
     { numRuns: 300 },
   );
 });
 
-t.test("a request for messages comes back from chat completions as it was", async () => {
+t.test("a request for messages survives a round trip through chat completions", async () => {
   // Those that a chat completion becomes are all that both dialects can say.
   fc.assert(
     fc.property(chatRequests, (request) => {
-      const messages = there(chatToMessages, request);
-      assert.deepEqual(there(chatToMessages, there(messagesToChat, messages)), messages);
+      const messages = translated(chatToMessages, request);
+      assert.deepEqual(translated(chatToMessages, translated(messagesToChat, messages)), messages);
     }),
     { numRuns: 300 },
   );
@@ -259,7 +258,7 @@ const messagesAnswers = fc
   )
   .map(parsed);
 
-t.test("an answer of Anthropic's comes back from chat completions as it was", async () => {
+t.test("an Anthropic answer survives a round trip through chat completions", async () => {
   fc.assert(
     fc.property(messagesAnswers, (answer) =>
       assert.deepEqual(
@@ -312,7 +311,7 @@ const chatAnswers = fc
   })
   .map(parsed);
 
-t.test("a chat completion comes back from Anthropic's dialect as it was", async () => {
+t.test("a chat completion survives a round trip through Anthropic's dialect", async () => {
   fc.assert(
     fc.property(chatAnswers, (answer) =>
       assert.deepEqual(
@@ -324,7 +323,7 @@ t.test("a chat completion comes back from Anthropic's dialect as it was", async 
   );
 });
 
-/** Texts in pieces, as a model gives them. */
+/** A text in pieces, as models stream it. */
 function pieces(text: string, size: number): string[] {
   const points = [...text];
   return Array.from({ length: Math.ceil(points.length / size) }, (_, i) =>
@@ -356,17 +355,15 @@ function streamMessages(message: JsonObject, size: number): ClientEvent[] {
             : {};
     emit("content_block_start", { index, content_block: { ...block, ...empty } });
     if (block["type"] === "text")
-      pieces(block["text"] as string, size).forEach((text) => delta({ type: "text_delta", text }));
+      for (const text of pieces(block["text"] as string, size)) delta({ type: "text_delta", text });
     if (block["type"] === "thinking")
-      pieces(block["thinking"] as string, size).forEach((thinking) =>
-        delta({ type: "thinking_delta", thinking }),
-      );
+      for (const thinking of pieces(block["thinking"] as string, size))
+        delta({ type: "thinking_delta", thinking });
     if (block["type"] === "thinking" && block["signature"] !== "")
       delta({ type: "signature_delta", signature: block["signature"] });
     if (block["type"] === "tool_use")
-      pieces(JSON.stringify(block["input"]), size).forEach((text) =>
-        delta({ type: "input_json_delta", partial_json: text }),
-      );
+      for (const text of pieces(JSON.stringify(block["input"]), size))
+        delta({ type: "input_json_delta", partial_json: text });
     emit("content_block_stop", { index });
   });
   const { stop_reason, stop_sequence, stop_details, usage } = message;
@@ -386,20 +383,20 @@ function run(translator: EventTranslator, events: readonly ClientEvent[]): Clien
 }
 
 t.test(
-  "a stream of Anthropic's says what its whole answer says, and comes back from chat completions as it was",
+  "an Anthropic stream equals its complete answer, and survives a round trip through chat completions",
   async () => {
     fc.assert(
       fc.property(messagesAnswers, fc.integer({ min: 1, max: 5 }), (answer, size) => {
         const chat = run(chatToMessages.events(context), streamMessages(answer, size));
-        assert.deepEqual(wholeChat(chat), chatToMessages.answer(answer, context));
-        assert.deepEqual(wholeMessages(run(messagesToChat.events(context), chat)), answer);
+        assert.deepEqual(assembleChat(chat), chatToMessages.answer(answer, context));
+        assert.deepEqual(assembleMessages(run(messagesToChat.events(context), chat)), answer);
       }),
       { numRuns: 300 },
     );
   },
 );
 
-t.test("a translated stream is the same when the provider's comes byte by byte", async (t) => {
+t.test("a translated stream is the same when the provider's arrives byte by byte", async (t) => {
   const cases = [
     ["chat", chatToMessages, messagesEvents],
     ["messages", messagesToChat, chatEvents],
@@ -418,7 +415,7 @@ t.test("a translated stream is the same when the provider's comes byte by byte",
 });
 
 t.test(
-  "a stream that breaks off before its reason to stop ends in an error, behind what was said until then",
+  "a stream that breaks off before its stop reason ends with an error, after the content so far",
   async () => {
     const cases = [
       ["chat", chatToMessages, messagesEvents, "message_delta"],
@@ -448,7 +445,7 @@ t.test(
 );
 
 t.test(
-  "whatever a provider says, a translation answers or throws its own error, and a stream has one end",
+  "for any JSON from a provider, a translation returns an answer or throws its own error, and a stream ends once",
   async () => {
     const words = fc.constantFrom(
       "type",
@@ -514,7 +511,7 @@ t.test(
   },
 );
 
-t.test("a whole answer as a stream says what it says whole", async (t) => {
+t.test("an answer sent as a stream equals the complete answer", async (t) => {
   const streamed = (translation: Translation, body: JsonObject): readonly ClientEvent[] => {
     const events = translation.events(context);
     return [
@@ -523,11 +520,11 @@ t.test("a whole answer as a stream says what it says whole", async (t) => {
     ];
   };
   t.strictSame(
-    wholeChat(streamed(chatToMessages, messagesAnswer)),
+    assembleChat(streamed(chatToMessages, messagesAnswer)),
     chatToMessages.answer(messagesAnswer, context),
   );
   t.strictSame(
-    wholeMessages(streamed(messagesToChat, chatAnswer)),
+    assembleMessages(streamed(messagesToChat, chatAnswer)),
     messagesToChat.answer(chatAnswer, context),
   );
   const called = parseBodyExactly(

@@ -1,4 +1,4 @@
-/** Requests, answers and streams in both dialects, as complete as real ones are. */
+/** Requests, answers and streams in both dialects, with every field that real ones have. */
 import type {
   AnswerContext,
   ClientEvent,

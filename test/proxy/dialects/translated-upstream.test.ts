@@ -7,20 +7,23 @@ import { UntranslatableAnswer } from "../../../proxy/dialects/translation/transl
 import type { Upstream, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 
 /**
- * Turns capitals into small letters; hides stars; a question mark makes no sense, and what begins
- * with a dash is no answer.
+ * Translates to lower case and drops stars. A question mark is invalid, a hash sign is too large, and
+ * an answer that begins with a dash is no valid answer.
  */
 const lower = (wantsStream = false): AnswerTranslator => {
-  let kept = "";
+  let buffered = "";
   return {
     buffer: (chunk) => {
       if (chunk.includes("#")) throw new UntranslatableAnswer("that is too much");
-      kept += chunk.toString();
+      buffered += chunk.toString();
     },
     translateBuffered: () => {
-      if (kept.includes("?")) throw new UntranslatableAnswer("a question is no answer");
-      if (kept.startsWith("-")) return { form: "untouched", bytes: Buffer.from(kept) };
-      return { form: wantsStream ? "events" : "answer", bytes: Buffer.from(kept.toLowerCase()) };
+      if (buffered.includes("?")) throw new UntranslatableAnswer("a question is no answer");
+      if (buffered.startsWith("-")) return { form: "untouched", bytes: Buffer.from(buffered) };
+      return {
+        form: wantsStream ? "events" : "answer",
+        bytes: Buffer.from(buffered.toLowerCase()),
+      };
     },
     wantsStream,
     push: (chunk) => {
@@ -35,16 +38,13 @@ const lower = (wantsStream = false): AnswerTranslator => {
   };
 };
 
-/**
- * A call through the translation: what the provider's side may do, and what the client's side
- * heard.
- */
+/** A call through the translation: the provider's side, and what the client's side received. */
 function call(translator: AnswerTranslator = lower()): {
   readonly provider: UpstreamSink;
-  readonly heard: string[];
+  readonly received: string[];
   readonly aborted: () => number;
 } {
-  const heard: string[] = [];
+  const received: string[] = [];
   let provider: UpstreamSink | null = null;
   let aborted = 0;
   const upstream: Upstream = {
@@ -59,83 +59,86 @@ function call(translator: AnswerTranslator = lower()): {
     { method: "POST", path: "/x", headers: [], body: null },
     {
       onHead: (status, headers) =>
-        void heard.push(
+        void received.push(
           `head ${status}${headers.includes("text/event-stream; charset=utf-8") ? " stream" : ""}`,
         ),
-      onData: (chunk) => void heard.push(chunk.toString()),
-      onEnd: () => void heard.push("END"),
-      onFailure: ({ kind, reason }) => void heard.push(`${kind}: ${reason}`),
+      onData: (chunk) => void received.push(chunk.toString()),
+      onEnd: () => void received.push("END"),
+      onFailure: ({ kind, reason }) => void received.push(`${kind}: ${reason}`),
     },
   );
-  return { provider: provider!, heard, aborted: () => aborted };
+  return { provider: provider!, received, aborted: () => aborted };
 }
 
 const json = ["content-type", "application/json"];
 
-/** What the client's side hears of a whole answer. */
-function heardOfWhole(
+/** What the client's side receives of a non-streamed answer. */
+function receivedOf(
   status: number,
   body: string,
   translator?: AnswerTranslator,
 ): readonly string[] {
-  const { provider, heard } = call(translator);
+  const { provider, received } = call(translator);
   provider.onHead(status, json);
   provider.onData(Buffer.from(body));
   provider.onEnd();
-  return heard;
+  return received;
 }
 
 const events = [Buffer.from("Content-Type"), Buffer.from("text/event-stream; charset=utf-8")];
 
-t.test("a whole answer is translated once it is whole", async (t) => {
-  const { provider, heard } = call();
+t.test("a non-streamed answer is translated when it is complete", async (t) => {
+  const { provider, received } = call();
   provider.onHead(200, json);
   provider.onData(Buffer.from("AB"));
   provider.onData(Buffer.from("CD"));
-  t.same(heard, ["head 200"]);
+  t.same(received, ["head 200"]);
   provider.onEnd();
-  t.same(heard, ["head 200", "abcd", "END"]);
-});
-
-t.test("a stream is translated piece by piece; what gives nothing isn't passed on", async (t) => {
-  const { provider, heard } = call(lower(true));
-  provider.onHead(200, events);
-  for (const piece of ["A", "*", "B"]) provider.onData(Buffer.from(piece));
-  t.same(heard, ["head 200", "a", "b"]);
-  provider.onEnd();
-  t.same(heard, ["head 200", "a", "b", "end", "END"]);
+  t.same(received, ["head 200", "abcd", "END"]);
 });
 
 t.test(
-  "a whole answer to who asked for a stream is told as one when it is whole; an error in its place isn't",
+  "a stream is translated piece by piece; a piece that gives nothing isn't passed on",
   async (t) => {
-    const { provider, heard } = call(lower(true));
+    const { provider, received } = call(lower(true));
+    provider.onHead(200, events);
+    for (const piece of ["A", "*", "B"]) provider.onData(Buffer.from(piece));
+    t.same(received, ["head 200", "a", "b"]);
+    provider.onEnd();
+    t.same(received, ["head 200", "a", "b", "end", "END"]);
+  },
+);
+
+t.test(
+  "a non-streamed answer to a streaming request is sent as a stream when it is complete; an error is sent unchanged",
+  async (t) => {
+    const { provider, received } = call(lower(true));
     provider.onHead(200, ["Content-Type", "application/json", "x-a", "b"]);
     provider.onData(Buffer.from("AB"));
-    t.same(heard, []);
+    t.same(received, []);
     provider.onEnd();
-    t.same(heard, ["head 200 stream", "ab", "END"]);
-    t.same(heardOfWhole(200, "-NO", lower(true)), ["head 200", "-NO", "END"]);
-    t.same(heardOfWhole(200, "?", lower(true)), [
+    t.same(received, ["head 200 stream", "ab", "END"]);
+    t.same(receivedOf(200, "-NO", lower(true)), ["head 200", "-NO", "END"]);
+    t.same(receivedOf(200, "?", lower(true)), [
       "head 200",
       "untranslatable: a question is no answer",
     ]);
     const cut = call(lower(true));
     cut.provider.onHead(200, json);
     cut.provider.onFailure({ kind: "broken", reason: "ECONNRESET" });
-    t.same(cut.heard, ["head 200", "broken: ECONNRESET"]);
+    t.same(cut.received, ["head 200", "broken: ECONNRESET"]);
   },
 );
 
 t.test(
-  "a stream to who asked for a whole answer can't be translated, and isn't listened to",
+  "a stream for a request that didn't ask for one can't be translated, and its call is aborted",
   async (t) => {
-    const { provider, heard, aborted } = call();
+    const { provider, received, aborted } = call();
     provider.onHead(200, events);
     provider.onData(Buffer.from("A"));
     provider.onEnd();
     t.same(
-      [heard, aborted()],
+      [received, aborted()],
       [
         [
           "head 200",
@@ -147,18 +150,18 @@ t.test(
   },
 );
 
-t.test("an error passes as it is, and so does a failure", async (t) => {
-  t.same(heardOfWhole(429, "SLOW?"), ["head 429", "SLOW?", "END"]);
+t.test("an error passes unchanged, and so does a failure", async (t) => {
+  t.same(receivedOf(429, "SLOW?"), ["head 429", "SLOW?", "END"]);
   const cut = call(lower(true));
   cut.provider.onHead(200, events);
   cut.provider.onFailure({ kind: "broken", reason: "ECONNRESET" });
-  t.same(cut.heard, ["head 200", "broken: ECONNRESET"]);
+  t.same(cut.received, ["head 200", "broken: ECONNRESET"]);
 });
 
 t.test(
-  "what makes no sense is untranslatable, said once; the provider is asked for no more of it",
+  "an invalid answer is untranslatable and reported once, and its call is aborted",
   async (t) => {
-    t.same(heardOfWhole(200, "WHY?"), ["head 200", "untranslatable: a question is no answer"]);
+    t.same(receivedOf(200, "WHY?"), ["head 200", "untranslatable: a question is no answer"]);
     const stream = call(lower(true));
     stream.provider.onHead(200, events);
     stream.provider.onData(Buffer.from("A"));
@@ -166,20 +169,20 @@ t.test(
     stream.provider.onData(Buffer.from("B"));
     stream.provider.onEnd();
     stream.provider.onFailure({ kind: "broken", reason: "again" });
-    t.same(stream.heard, ["head 200", "a", "untranslatable: a question is no event"]);
+    t.same(stream.received, ["head 200", "a", "untranslatable: a question is no event"]);
     t.equal(stream.aborted(), 1);
   },
 );
 
-t.test("an answer that can't be kept isn't read to its end", async (t) => {
-  const { provider, heard, aborted } = call();
+t.test("an answer that is too large to buffer isn't read to its end", async (t) => {
+  const { provider, received, aborted } = call();
   provider.onHead(200, json);
   for (const piece of ["A", "#", "B"]) provider.onData(Buffer.from(piece));
   provider.onEnd();
-  t.same([heard, aborted()], [["head 200", "untranslatable: that is too much"], 1]);
+  t.same([received, aborted()], [["head 200", "untranslatable: that is too much"], 1]);
 });
 
-t.test("a mistake of our own isn't taken for the provider's", async (t) => {
+t.test("an error in Sluice's own code isn't treated as the provider's", async (t) => {
   const { provider } = call({
     buffer: () => {},
     translateBuffered: () => {
@@ -198,7 +201,7 @@ t.test("a mistake of our own isn't taken for the provider's", async (t) => {
 });
 
 t.test(
-  "a stream whose translation has failed isn't listened to any longer, and ends for the client with what it was told",
+  "a stream whose translation has failed is aborted, and ends for the client after the error event",
   async (t) => {
     let failed = false;
     const failing: AnswerTranslator = {
@@ -217,14 +220,14 @@ t.test(
       refused: null,
       usage: null,
     };
-    const { provider, heard, aborted } = call(failing);
+    const { provider, received, aborted } = call(failing);
     provider.onHead(200, events);
     provider.onData(Buffer.from("a"));
     provider.onData(Buffer.from("?"));
-    t.same([heard, aborted()], [["head 200", "a", "error", "END"], 1]);
+    t.same([received, aborted()], [["head 200", "a", "error", "END"], 1]);
     provider.onData(Buffer.from("b"));
     provider.onEnd();
     provider.onFailure({ kind: "broken", reason: "ECONNRESET" });
-    t.equal(heard.length, 4, "and what it says after that is passed over");
+    t.equal(received.length, 4, "and later data is ignored");
   },
 );

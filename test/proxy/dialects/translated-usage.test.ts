@@ -18,18 +18,18 @@ interface Script {
   readonly operation: "chat_completions" | "messages" | "responses";
   /** Null: the client speaks the provider's dialect. */
   readonly translation: Translation | null;
-  /** A whole answer, or the events of a stream; a text is sent as it is. */
+  /** A complete answer, or the events of a stream; a string is sent unchanged. */
   readonly said: object | string | readonly (object | string)[];
-  /** How it ends. Left: by the client. */
+  /** How it ends. `left`: the client leaves. */
   readonly ends?: "whole" | "left" | "broken";
-  /** Another target could answer instead. */
+  /** Whether another target could answer instead. */
   readonly hasFallback?: boolean;
 }
 
 /** Of a translated stream. */
 const eventCharsMax = 20_000;
 
-/** What is charged for a provider's answer that its client gets in another dialect. */
+/** The charge for a provider's answer that the client gets in another dialect. */
 async function chargedFor({
   operation,
   translation,
@@ -40,7 +40,10 @@ async function chargedFor({
   const exchange = new FakeExchange({ path: `/v1/${operation}` });
   let sink: UpstreamSink | null = null;
   const upstream = {
-    send: (_: unknown, to: UpstreamSink) => ((sink = to), { pause() {}, resume() {}, abort() {} }),
+    send: (_: unknown, to: UpstreamSink) => {
+      sink = to;
+      return { pause() {}, resume() {}, abort() {} };
+    },
     redact: (text: string) => text,
     close: () => Promise.resolve(),
   };
@@ -105,7 +108,7 @@ const clients = [
 ] as const;
 
 t.test(
-  "what a provider tells is charged, with the cost that it names, whatever the client's dialect has words for",
+  "the usage that a provider reports is charged, with its cost, whatever fields the client's dialect has",
   async (t) => {
     for (const client of clients) {
       for (const said of [whole(told), chunks(told)]) {
@@ -122,7 +125,7 @@ t.test(
 );
 
 t.test(
-  "a provider that tells no usage, or nonsense, is charged with an estimate, not with the zeros that a client of Anthropic's is shown",
+  "an answer without valid usage is charged with an estimate, not with the zeros that an Anthropic client sees",
   async (t) => {
     for (const client of clients) {
       for (const said of [whole(), chunks(), chunks(null)]) {
@@ -146,7 +149,7 @@ t.test(
   },
 );
 
-t.test("a client that leaves a translated stream is charged with what was seen", async (t) => {
+t.test("a client that leaves a translated stream is charged for what had arrived", async (t) => {
   for (const client of clients) {
     t.match(
       await chargedFor({ ...client, said: chunks().slice(0, 1), ends: "left" }),
@@ -174,7 +177,7 @@ const begun = [
 ];
 
 t.test(
-  "of a cut stream of Anthropic's the input is known from its start; the output is guessed",
+  "for a cut-off Anthropic stream the input is known from its start; the output is estimated",
   async (t) => {
     const throughChat = composeTranslations(responsesToChat, chatToMessages);
     for (const client of [
@@ -209,7 +212,7 @@ const guessed = (bytes: number): object => ({
 const toChat = { operation: "chat_completions", translation: chatToMessages } as const;
 
 t.test(
-  "an answer that can't be translated is a 502, and charged: with what it told, else with an estimate. No other target is asked to work at it again",
+  "an answer that can't be translated is a 502 and is charged, with its usage or else an estimate; no other target is tried",
   async (t) => {
     const table: readonly (readonly [
       what: string,
@@ -261,31 +264,34 @@ t.test(
   },
 );
 
-t.test("what is no answer at all is another target's to give, and isn't charged", async (t) => {
-  for (const said of [
-    "<html>12345678</html>",
-    '{"content":[{"type":"text","text":"hi',
-    "",
-    " ",
-    "null",
-    JSON.stringify("text"),
-  ]) {
-    t.match(
-      await chargedFor({ ...toChat, said, hasFallback: true }),
-      {
-        status: 502,
-        outcome: "upstream_error",
-        usage: null,
-        estimated: false,
-        failed: { status: 502, answered: true },
-      },
-      said,
-    );
-  }
-});
+t.test(
+  "when the answer is no valid answer at all, another target is tried, and nothing is charged",
+  async (t) => {
+    for (const said of [
+      "<html>12345678</html>",
+      '{"content":[{"type":"text","text":"hi',
+      "",
+      " ",
+      "null",
+      JSON.stringify("text"),
+    ]) {
+      t.match(
+        await chargedFor({ ...toChat, said, hasFallback: true }),
+        {
+          status: 502,
+          outcome: "upstream_error",
+          usage: null,
+          estimated: false,
+          failed: { status: 502, answered: true },
+        },
+        said,
+      );
+    }
+  },
+);
 
 t.test(
-  "an answer that ends in a failure, for which the client's dialect has no word, is another target's to give",
+  "when an answer ends in a failure that the client's dialect can't represent, another target is tried",
   async (t) => {
     const failed = {
       choices: [
@@ -309,7 +315,7 @@ t.test(
   },
 );
 
-t.test("an error in the place of an answer stays unmetered", async (t) => {
+t.test("an error in place of an answer isn't metered", async (t) => {
   const said = {
     type: "error",
     error: { type: "overloaded_error", message: "busy" },
@@ -329,7 +335,7 @@ t.test("an error in the place of an answer stays unmetered", async (t) => {
 });
 
 t.test(
-  "a stream that can't be translated is charged with what was seen, wherever that happens",
+  "a stream that can't be translated is charged for what had arrived, wherever that happens",
   async (t) => {
     const first: readonly (readonly [what: string, said: object | string])[] = [
       ["no JSON", "{"],
@@ -369,7 +375,7 @@ t.test(
 );
 
 t.test(
-  "an event that is too large to be translated ends the stream in an error of the client's dialect, and its text is charged",
+  "an event that is too large to be translated ends the stream with an error in the client's dialect, and its text is charged",
   async (t) => {
     const message = `an event of the provider's stream is larger than ${eventCharsMax} characters`;
     const delta = (value: object): object => ({
@@ -444,7 +450,7 @@ t.test(
 );
 
 t.test(
-  "a stream that is empty, or breaks off before it says anything, is another target's to answer, and isn't charged",
+  "when a stream is empty, or breaks off before any content, another target is tried, and nothing is charged",
   async (t) => {
     for (const translation of [
       chatToMessages,
@@ -468,7 +474,7 @@ t.test(
 );
 
 t.test(
-  "a client that leaves, or a provider that breaks off, in the middle of a whole answer is told apart",
+  "a client that leaves, and a provider that breaks off, in the middle of a non-streamed answer are distinguished",
   async (t) => {
     t.match(await chargedFor({ ...toChat, said: "12345678", ends: "left" }), {
       status: 499,
@@ -553,7 +559,7 @@ t.test("a stream is charged the same, whether it is translated or not", async (t
 });
 
 t.test(
-  "a cut stream with running usage isn't charged twice for the text that the usage holds already",
+  "a cut-off stream with running usage isn't charged twice for the text that the usage already includes",
   async (t) => {
     const running = [5, 10, 20].map((tokens) => ({
       prompt_tokens: 10,

@@ -73,7 +73,7 @@ const said = (text: string, fields: object = {}): ResponseOutputItem => ({
   ...fields,
 });
 
-t.test("an answer is a whole response with the API's defaults", async (t) => {
+t.test("an answer is a complete response with the API's defaults", async (t) => {
   const expected: ApiResponse = {
     id: "resp_aBc-000001",
     object: "response",
@@ -331,7 +331,7 @@ t.test("every kind of item", async (t) => {
   for (const [name, body, output] of cases) t.strictSame(answered(body).output, output, name);
 });
 
-t.test("the reason to finish is the status", async (t) => {
+t.test("the finish reason gives the status", async (t) => {
   const incomplete = (reason: string) => ["incomplete", { reason }, "incomplete"] as const;
   const cases: readonly (readonly [string | null, string, object | null, string])[] = [
     ["stop", "completed", null, "completed"],
@@ -355,7 +355,7 @@ t.test("the reason to finish is the status", async (t) => {
   }
 });
 
-t.test("an error in the place of an answer is a response that failed", async (t) => {
+t.test("an error in place of an answer is a failed response", async (t) => {
   const cases: readonly (readonly [object, Response["error"]])[] = [
     [
       { error: { message: "overloaded", code: 503 } },
@@ -392,14 +392,11 @@ t.test("an error in the place of an answer is a response that failed", async (t)
   }
 });
 
-t.test("usage has one meaning for all providers", async (t) => {
-  const usage = (told: unknown) => answered({ ...completion, usage: told }).usage;
-  const made = (
-    input: number,
-    cached: number,
-    written: number,
-    output: number,
-    reasoning: number,
+t.test("usage has the same meaning for all providers", async (t) => {
+  const usage = (reported: unknown) => answered({ ...completion, usage: reported }).usage;
+  const tokens = (
+    [input, cached, written]: readonly [number, number, number],
+    [output, reasoning]: readonly [number, number],
   ) => ({
     input_tokens: input,
     input_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
@@ -410,7 +407,7 @@ t.test("usage has one meaning for all providers", async (t) => {
   t.equal(usage(undefined), null);
   t.equal(usage(null), null);
   t.equal(usage("many"), null);
-  t.strictSame(usage({ prompt_tokens: 8, completion_tokens: 2 }), made(8, 0, 0, 2, 0));
+  t.strictSame(usage({ prompt_tokens: 8, completion_tokens: 2 }), tokens([8, 0, 0], [2, 0]));
   t.strictSame(
     usage({
       prompt_tokens: 1000,
@@ -418,12 +415,12 @@ t.test("usage has one meaning for all providers", async (t) => {
       total_tokens: 1200,
       completion_tokens_details: { reasoning_tokens: 150 },
     }),
-    made(1000, 0, 0, 200, 150),
-    "xAI: reasoning is in the total alone",
+    tokens([1000, 0, 0], [200, 150]),
+    "xAI: only the total includes reasoning",
   );
   t.strictSame(
     usage({ prompt_tokens: 1000, completion_tokens: 200, prompt_cache_hit_tokens: 600 }),
-    made(1000, 600, 0, 200, 0),
+    tokens([1000, 600, 0], [200, 0]),
     "DeepSeek",
   );
   t.strictSame(
@@ -432,7 +429,7 @@ t.test("usage has one meaning for all providers", async (t) => {
       completion_tokens: 5,
       completion_tokens_details: { reasoning_tokens: 99 },
     }),
-    made(10, 0, 0, 5, 5),
+    tokens([10, 0, 0], [5, 5]),
     "never more reasoning than output",
   );
   t.strictSame(
@@ -442,17 +439,17 @@ t.test("usage has one meaning for all providers", async (t) => {
       prompt_tokens_details: { cache_write_tokens: 4 },
       cost: 0.25,
     }),
-    made(10, 0, 4, 5, 0),
-    "OpenRouter; its cost is for Sluice's records, which read the provider's own word",
+    tokens([10, 0, 4], [5, 0]),
+    "OpenRouter; its cost is only for Sluice's records, which read the provider's usage",
   );
   t.equal(
     usage({ prompt_tokens: -1, completion_tokens: 1e300 }),
     null,
-    "nonsense is told to nobody",
+    "an invalid usage isn't sent to the client",
   );
 });
 
-t.test("an id is made of any request id", async (t) => {
+t.test("any request id can be part of an id", async (t) => {
   const answer = responsesToChat.answer(completion as unknown as JsonObject, {
     ...context,
     requestId: "team/a:7@x=é",
@@ -460,7 +457,7 @@ t.test("an id is made of any request id", async (t) => {
   t.equal(answer["id"], "resp_team_a_7_x__");
 });
 
-t.test("nonsense is an UntranslatableAnswer that says what is wrong", async (t) => {
+t.test("an invalid answer throws an UntranslatableAnswer with the reason", async (t) => {
   const cases: readonly (readonly [object, string])[] = [
     [{}, "the provider's answer has no choices"],
     [{ choices: [] }, "the provider's answer has no choices"],

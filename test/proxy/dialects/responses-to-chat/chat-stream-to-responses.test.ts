@@ -76,7 +76,7 @@ function plain(message: object, finish_reason: string): JsonObject {
   ) as JsonObject;
 }
 
-t.test("a text comes in the API's order of events", async (t) => {
+t.test("the events of a text are in the API's order", async (t) => {
   const events = parsed(
     streamed([
       chunk({ role: "assistant", content: "", refusal: null }),
@@ -281,70 +281,73 @@ t.test("reasoning, then calls", async (t) => {
   t.equal(events.at(-1)!.type, "response.completed");
 });
 
-t.test("a refusal behind text is a part of its own, and a cut answer is incomplete", async (t) => {
-  const events = parsed(
-    streamed([
-      chunk({ content: "Well" }),
-      chunk({ refusal: "No" }),
-      chunk({ refusal: "." }),
-      ...end("length"),
-    ]),
-  );
-  const place = { item_id: "msg_1_0", output_index: 0, content_index: 1 };
-  t.strictSame(events.slice(5, -1), [
-    {
-      type: "response.output_text.done",
-      sequence_number: 5,
-      ...place,
-      content_index: 0,
-      text: "Well",
-      logprobs: [],
-    },
-    {
-      type: "response.content_part.done",
-      sequence_number: 6,
-      ...place,
-      content_index: 0,
-      part: { type: "output_text", annotations: [], logprobs: [], text: "Well" },
-    },
-    {
-      type: "response.content_part.added",
-      sequence_number: 7,
-      ...place,
-      part: { type: "refusal", refusal: "" },
-    },
-    { type: "response.refusal.delta", sequence_number: 8, ...place, delta: "No" },
-    { type: "response.refusal.delta", sequence_number: 9, ...place, delta: "." },
-    { type: "response.refusal.done", sequence_number: 10, ...place, refusal: "No." },
-    {
-      type: "response.content_part.done",
-      sequence_number: 11,
-      ...place,
-      part: { type: "refusal", refusal: "No." },
-    },
-    {
-      type: "response.output_item.done",
-      sequence_number: 12,
-      output_index: 0,
-      item: {
-        id: "msg_1_0",
-        type: "message",
-        role: "assistant",
-        status: "incomplete",
-        content: [
-          { type: "output_text", annotations: [], logprobs: [], text: "Well" },
-          { type: "refusal", refusal: "No." },
-        ],
+t.test(
+  "a refusal after text is a separate part, and a truncated answer is incomplete",
+  async (t) => {
+    const events = parsed(
+      streamed([
+        chunk({ content: "Well" }),
+        chunk({ refusal: "No" }),
+        chunk({ refusal: "." }),
+        ...end("length"),
+      ]),
+    );
+    const place = { item_id: "msg_1_0", output_index: 0, content_index: 1 };
+    t.strictSame(events.slice(5, -1), [
+      {
+        type: "response.output_text.done",
+        sequence_number: 5,
+        ...place,
+        content_index: 0,
+        text: "Well",
+        logprobs: [],
       },
-    },
-  ] satisfies ResponseStreamEvent[]);
-  t.match(events.at(-1), {
-    type: "response.incomplete",
-    response: { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } },
-  });
-});
+      {
+        type: "response.content_part.done",
+        sequence_number: 6,
+        ...place,
+        content_index: 0,
+        part: { type: "output_text", annotations: [], logprobs: [], text: "Well" },
+      },
+      {
+        type: "response.content_part.added",
+        sequence_number: 7,
+        ...place,
+        part: { type: "refusal", refusal: "" },
+      },
+      { type: "response.refusal.delta", sequence_number: 8, ...place, delta: "No" },
+      { type: "response.refusal.delta", sequence_number: 9, ...place, delta: "." },
+      { type: "response.refusal.done", sequence_number: 10, ...place, refusal: "No." },
+      {
+        type: "response.content_part.done",
+        sequence_number: 11,
+        ...place,
+        part: { type: "refusal", refusal: "No." },
+      },
+      {
+        type: "response.output_item.done",
+        sequence_number: 12,
+        output_index: 0,
+        item: {
+          id: "msg_1_0",
+          type: "message",
+          role: "assistant",
+          status: "incomplete",
+          content: [
+            { type: "output_text", annotations: [], logprobs: [], text: "Well" },
+            { type: "refusal", refusal: "No." },
+          ],
+        },
+      },
+    ] satisfies ResponseStreamEvent[]);
+    t.match(events.at(-1), {
+      type: "response.incomplete",
+      response: { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } },
+    });
+  },
+);
 
-t.test("calls as providers number them", async (t) => {
+t.test("calls are separated however providers number them", async (t) => {
   const call = (fields: object, name: string | null, args: string) => ({
     ...fields,
     type: "function",
@@ -436,7 +439,7 @@ t.test("calls as providers number them", async (t) => {
   }
 });
 
-t.test("what doesn't belong to the answer is passed over", async (t) => {
+t.test("what doesn't belong to the answer is ignored", async (t) => {
   const azure = JSON.stringify({ choices: [], prompt_filter_results: [{}] });
   const noise = [
     "",
@@ -464,7 +467,7 @@ t.test("what doesn't belong to the answer is passed over", async (t) => {
   );
 });
 
-t.test("the usage is the last that came, wherever it stood", async (t) => {
+t.test("the last usage counts, wherever it is", async (t) => {
   const groq = JSON.stringify({
     choices: [{ index: 0, delta: {}, finish_reason: "stop" }],
     x_groq: { usage },
@@ -488,7 +491,7 @@ t.test("the usage is the last that came, wherever it stood", async (t) => {
   );
 });
 
-t.test("a failure in the middle is response.failed, with what was said so far", async (t) => {
+t.test("a failure in the middle is response.failed, with the output so far", async (t) => {
   const begun = [chunk({ reasoning_content: "hm" }), chunk({ content: "Good" })];
   const cases: readonly (readonly [readonly string[], object])[] = [
     [
@@ -556,7 +559,7 @@ t.test("a failure in the middle is response.failed, with what was said so far", 
 });
 
 t.test(
-  "a stream that begins with a failure is one error event, from which the gateway can still turn to another target",
+  "a stream that begins with a failure is one error event, so that the gateway can still try another target",
   async (t) => {
     const error = { message: "overloaded", code: 503 };
     t.strictSame(parsed(streamed([JSON.stringify({ error }), ...end("stop")])), [
@@ -605,7 +608,7 @@ const split = (whole: string, cuts: readonly number[]): string[] => {
 };
 
 t.test(
-  "however a message is cut into deltas, its events add up to the plain answer, for the SDK too",
+  "however a message is split into deltas, its events add up to the complete answer, also for the SDK",
   async () => {
     fc.assert(
       fc.property(
@@ -676,7 +679,7 @@ t.test(
 );
 
 t.test(
-  "a stream that says more than its last event may repeat ends as a failed response",
+  "a stream that is too large for its last event to repeat ends as a failed response",
   async (t) => {
     const events = responsesToChat.events(context);
     const piece = chunk({ content: "x".repeat(1_000_000) });

@@ -1,14 +1,39 @@
 /**
- * Puts streams together again as an SDK does, so that a stream can be compared with the whole
- * answer.
+ * Assembles streams as an SDK does, so that a stream can be compared with the complete answer. Asserts
+ * the order of events on the way.
  */
 import assert from "node:assert/strict";
 import type { ClientEvent, JsonObject } from "../../../proxy/dialects/translation/translation.js";
 
 type Fields = Record<string, unknown>;
 
-/** Of chat completion chunks; asserts that they are in order and end with `[DONE]`. */
-export function wholeChat(events: readonly ClientEvent[]): JsonObject {
+interface ToolCall {
+  readonly id: string;
+  readonly type: string;
+  readonly function: { readonly name: string; arguments: string };
+}
+
+interface ToolCallDelta {
+  readonly index: number;
+  readonly id?: string;
+  readonly function: { readonly name?: string; readonly arguments?: string };
+}
+
+interface ChatDelta extends Fields {
+  readonly thinking_blocks?: readonly ({ readonly index: number } & Fields)[];
+  readonly tool_calls?: readonly ToolCallDelta[];
+}
+
+/** The only choice of a chat completion. */
+export function choiceOf(completion: JsonObject): {
+  readonly message: JsonObject;
+  readonly finish_reason: string;
+} {
+  return (completion["choices"] as [{ message: JsonObject; finish_reason: string }])[0];
+}
+
+/** From chat completion chunks, which must end with `[DONE]`. */
+export function assembleChat(events: readonly ClientEvent[]): JsonObject {
   assert.equal(events.at(-1)?.data, "[DONE]");
   const message: Fields = { role: "assistant", content: null, refusal: null };
   const out: Fields = {};
@@ -20,43 +45,39 @@ export function wholeChat(events: readonly ClientEvent[]): JsonObject {
     for (const key of ["id", "created", "model", "service_tier"])
       if (chunk[key] !== undefined) out[key] = chunk[key];
     if (chunk["usage"]) out["usage"] = chunk["usage"];
-    const [first] = chunk["choices"] as { delta: Fields; finish_reason: string | null }[];
+    const [first] = chunk["choices"] as { delta: ChatDelta; finish_reason: string | null }[];
     if (first === undefined) continue;
     assert.equal(choice["finish_reason"], null, "nothing follows the finish reason");
     choice["finish_reason"] = first.finish_reason;
-    const delta = first.delta;
-    for (const key of ["content", "refusal", "reasoning_content"])
-      if (delta[key])
-        message[key] = `${(message[key] as string | null) ?? ""}${delta[key] as string}`;
-    for (const { index, ...block } of (delta["thinking_blocks"] as
-      | ({ index: number } & Fields)[]
-      | undefined) ?? []) {
-      const blocks = (message["thinking_blocks"] ??= []) as Fields[];
-      assert.equal(index, blocks.length, "a list is put together by the places of its items");
-      blocks.push(block);
-    }
-    for (const call of (delta["tool_calls"] as
-      | { index: number; id?: string; function: { name?: string; arguments?: string } }[]
-      | undefined) ?? []) {
-      const calls = (message["tool_calls"] ??= []) as {
-        id: string;
-        type: string;
-        function: { name: string; arguments: string };
-      }[];
-      if (call.id !== undefined)
-        calls[call.index] = {
-          id: call.id,
-          type: "function",
-          function: { name: call.function.name!, arguments: "" },
-        };
-      calls[call.index]!.function.arguments += call.function.arguments ?? "";
-    }
+    addDelta(message, first.delta);
   }
   return { ...out, object: "chat.completion", choices: [choice] };
 }
 
-/** Of Anthropic's events; asserts their order: start, blocks one after the other, delta, stop. */
-export function wholeMessages(events: readonly ClientEvent[]): JsonObject {
+function addDelta(message: Fields, delta: ChatDelta): void {
+  for (const key of ["content", "refusal", "reasoning_content"])
+    if (delta[key])
+      message[key] = `${(message[key] as string | null) ?? ""}${delta[key] as string}`;
+  for (const { index, ...block } of delta.thinking_blocks ?? []) {
+    const blocks = listOf<Fields>(message, "thinking_blocks");
+    assert.equal(index, blocks.length, "blocks are numbered in order");
+    blocks.push(block);
+  }
+  for (const { index, id, function: called } of delta.tool_calls ?? []) {
+    const calls = listOf<ToolCall>(message, "tool_calls");
+    if (id !== undefined)
+      calls[index] = { id, type: "function", function: { name: called.name!, arguments: "" } };
+    calls[index]!.function.arguments += called.arguments ?? "";
+  }
+}
+
+function listOf<T>(message: Fields, field: string): T[] {
+  message[field] ??= [];
+  return message[field] as T[];
+}
+
+/** From Anthropic's events: start, one block after the other, delta, stop. */
+export function assembleMessages(events: readonly ClientEvent[]): JsonObject {
   let message: Fields | null = null;
   let open: Fields | null = null;
   let json = "";

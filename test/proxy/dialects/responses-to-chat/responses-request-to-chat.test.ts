@@ -68,7 +68,7 @@ const chatShell = {
   },
 };
 
-t.test("a whole conversation with tools, images and files is said in messages", async (t) => {
+t.test("a complete conversation with tools, images and files becomes messages", async (t) => {
   const body: ResponseCreateParams & { max_tool_calls: number } = {
     model: "deepseek/deepseek-chat",
     instructions: "Answer in French.",
@@ -227,7 +227,7 @@ t.test("a whole conversation with tools, images and files is said in messages", 
   t.strictSame(translated(body), expected);
 });
 
-t.test("the least request is one message of the user", async (t) => {
+t.test("the smallest request is one user message", async (t) => {
   t.strictSame(translated({ model: "m", input: "hi" }), {
     model: "m",
     messages: [{ role: "user", content: "hi" }],
@@ -237,7 +237,7 @@ t.test("the least request is one message of the user", async (t) => {
 const base = { model: "m", input: "hi" };
 const hi = [{ role: "user", content: "hi" }];
 
-t.test("parameters", async (t) => {
+t.test("parameters are translated as in the table", async (t) => {
   const cases: readonly (readonly [object, object])[] = [
     [{ stream: false }, { stream: false }],
     [
@@ -337,7 +337,7 @@ t.test("parameters", async (t) => {
 
 const image = { type: "input_image", image_url: "https://x/y.png" };
 
-t.test("what belongs to one turn of the assistant is one message", async (t) => {
+t.test("one turn of the assistant becomes one message", async (t) => {
   const call = (id: string) => ({
     type: "function_call",
     call_id: id,
@@ -459,7 +459,7 @@ t.test("what belongs to one turn of the assistant is one message", async (t) => 
 const user = (...content: unknown[]) => ({ input: [{ role: "user", content }] });
 const tool = (fields: object) => ({ tools: [{ type: "function", name: "f", ...fields }] });
 
-t.test("what can't be said is a 400 that names the field", async (t) => {
+t.test("unsupported and invalid fields are a 400 that names the field", async (t) => {
   const cases: readonly (readonly [object, string])[] = [
     [{ input: undefined }, "input is required"],
     [{ input: null }, "input is required"],
@@ -741,7 +741,7 @@ t.test("what can't be said is a 400 that names the field", async (t) => {
   }
 });
 
-t.test("of a request with several faults the first item's is told", async (t) => {
+t.test("of several errors in the input the first one is reported", async (t) => {
   t.equal(
     refusal({
       model: "m",
@@ -790,7 +790,7 @@ const functionTool = fc.record({
  * What a conversation says, in order, whatever the form: who, and which words; calls and outputs
  * with their ids.
  */
-function saidByItems(items: readonly ResponseInputItem[]): unknown[] {
+function contentOfItems(items: readonly ResponseInputItem[]): unknown[] {
   return items.flatMap((each): unknown[] => {
     if (each.type === "function_call") return [["call", each.call_id, each.name, each.arguments]];
     if (each.type === "custom_tool_call") return [["call", each.call_id, each.name, each.input]];
@@ -804,7 +804,7 @@ function saidByItems(items: readonly ResponseInputItem[]): unknown[] {
   });
 }
 
-function saidByMessages(messages: readonly JsonObject[]): unknown[] {
+function contentOfMessages(messages: readonly JsonObject[]): unknown[] {
   return messages.flatMap((message): unknown[] => {
     const content = message["content"] as string | readonly { text: string }[] | null;
     const words =
@@ -830,7 +830,7 @@ function saidByMessages(messages: readonly JsonObject[]): unknown[] {
   });
 }
 
-t.test("every text, call, output and tool survives, in order", async () => {
+t.test("every text, call, output and tool is kept, in order", async () => {
   fc.assert(
     fc.property(
       fc.array(item, { maxLength: 12 }),
@@ -850,9 +850,9 @@ t.test("every text, call, output and tool survives, in order", async () => {
           )
             input.push(each);
         const chat = translated({ model: "m", instructions, input, tools });
-        assert.deepEqual(saidByMessages(chat["messages"] as JsonObject[]), [
+        assert.deepEqual(contentOfMessages(chat["messages"] as JsonObject[]), [
           ["system", instructions],
-          ...saidByItems(input),
+          ...contentOfItems(input),
         ]);
         const expected = tools.map(({ name, description, parameters, strict }) => ({
           type: "function",
@@ -885,47 +885,44 @@ const fieldNames = [
   "nope",
 ];
 
-t.test(
-  "whatever JSON comes, it is translated or refused with the field's name, and stays as it was",
-  async () => {
-    const odd = fc.oneof(
-      fc.jsonValue(),
-      fc.array(
-        fc.record(
-          {
-            type: fc.constantFrom(
-              "function",
-              "custom",
-              "message",
-              "function_call",
-              "input_text",
-              "grammar",
-              "allowed_tools",
-            ),
-            name: fc.jsonValue(),
-            content: fc.jsonValue(),
-            role: fc.constantFrom("user", "assistant", 1),
-            format: fc.jsonValue(),
-          },
-          { requiredKeys: [] },
-        ),
+t.test("any JSON is translated or refused with the field's name, and isn't modified", async () => {
+  const odd = fc.oneof(
+    fc.jsonValue(),
+    fc.array(
+      fc.record(
+        {
+          type: fc.constantFrom(
+            "function",
+            "custom",
+            "message",
+            "function_call",
+            "input_text",
+            "grammar",
+            "allowed_tools",
+          ),
+          name: fc.jsonValue(),
+          content: fc.jsonValue(),
+          role: fc.constantFrom("user", "assistant", 1),
+          format: fc.jsonValue(),
+        },
+        { requiredKeys: [] },
       ),
-    );
-    fc.assert(
-      fc.property(fc.dictionary(fc.constantFrom(...fieldNames), odd), (body) => {
-        const before = JSON.stringify(body);
-        const result = responsesToChat.request(body, options);
-        assert.equal(JSON.stringify(body), before);
-        if (!result.ok)
-          assert.ok(
-            fieldNames.includes(result.failure.param!.split(/[.[]/)[0]!),
-            result.failure.message,
-          );
-      }),
-      { numRuns: 300 },
-    );
-  },
-);
+    ),
+  );
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...fieldNames), odd), (body) => {
+      const before = JSON.stringify(body);
+      const result = responsesToChat.request(body, options);
+      assert.equal(JSON.stringify(body), before);
+      if (!result.ok)
+        assert.ok(
+          fieldNames.includes(result.failure.param!.split(/[.[]/)[0]!),
+          result.failure.message,
+        );
+    }),
+    { numRuns: 300 },
+  );
+});
 
 /** Each field that the SDK knows; a new one in a newer SDK stops the compiler here. */
 const sdkFields: Readonly<Record<keyof ResponseCreateParams, true>> = {
@@ -961,7 +958,7 @@ const sdkFields: Readonly<Record<keyof ResponseCreateParams, true>> = {
   user: true,
 };
 
-t.test("every field of the SDK is known, and stands in the page", async (t) => {
+t.test("every field of the SDK is known, and listed on the page", async (t) => {
   const page = readFileSync(join(root, "docs/dialects-responses.md"), "utf8");
   for (const field of Object.keys(sdkFields)) {
     t.equal(
