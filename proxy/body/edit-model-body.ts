@@ -7,16 +7,16 @@ import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
 interface BodyEdits {
   /** The new value of the top-level `model`. */
   readonly model?: string | undefined;
-  /** Asks the upstream for the usage chunk of a stream. */
+  /** Requests the usage chunk of a stream. */
   readonly includeUsage?: true | undefined;
 }
 
 /**
  * The body with another model, and with `stream_options.include_usage` true. All other bytes are
- * the same; without an edit that changes something the very same Buffer comes back. `bytes` must be
- * a body that `parseModelBody` accepted; its `members` spare a second scan.
+ * the same; if no edit changes anything, the same Buffer is returned. `bytes` must be a body that
+ * `parseModelBody` accepted; its `members` save a second scan.
  */
-export function rewriteModelBody(
+export function editModelBody(
   bytes: Buffer,
   edits: BodyEdits,
   members: readonly JsonMember[] | null = null,
@@ -45,7 +45,7 @@ interface Splice {
   readonly text: string;
 }
 
-/** Exchanges a member's value, or adds the member after the last one. */
+/** Replaces a member's value, or adds the member after the last one. */
 function setMember(members: readonly JsonMember[], key: string, value: string): Splice {
   const member = lastMember(members, key);
   if (member !== null) return { start: member.start, end: member.end, text: value };
@@ -53,7 +53,7 @@ function setMember(members: readonly JsonMember[], key: string, value: string): 
   return { start: end, end, text: `,"${key}":${value}` };
 }
 
-/** Null when the body asks for usage already. */
+/** Null when the body requests usage already. */
 function includeUsageSplice(bytes: Buffer, members: readonly JsonMember[]): Splice | null {
   const member = lastMember(members, "stream_options");
   const text = member === null ? "null" : bytes.toString("latin1", member.start, member.end);

@@ -1,23 +1,23 @@
 /**
- * JSON that is too large to be kept, told in a bounded space as it comes: without its long strings,
- * which are pictures, sound and whole texts, and never a count. Each becomes an empty one, so what
- * is left is JSON with the same shape. If that is still too large, its end is kept, where usage
- * stands.
+ * Keeps JSON that is too large to be kept completely, in bounded space as it comes: without its
+ * long strings, which are pictures, sound and texts, and never a count. Each becomes an empty one,
+ * so what is left is JSON of the same shape. If that is still too large, only its end is kept,
+ * where usage is.
  *
  * Not here: what it means.
  */
 import { ByteStore } from "../../shared/byte-store.js";
 import { endsEscaping } from "./scan-json.js";
 
-/** The share of the bound that one string may take. */
-const stringShare = 64;
-/** What stands before a string and tells what it is: a key. */
+/** One string may take the bound divided by this. */
+const stringRatio = 64;
+/** How much before a string is given to `isText`: enough for its key. */
 const keyBytesMax = 64;
 
 export class ElidedJson {
-  /** The bytes of the strings left out that are text of the answer. */
+  /** The bytes of the elided strings that are text of the answer. */
   textBytes = 0;
-  /** Only its end is kept. */
+  /** Even without long strings it was too large: only its end is kept. */
   onlyTail = false;
   readonly #bytesMax: number;
   readonly #stringBytesMax: number;
@@ -31,18 +31,18 @@ export class ElidedJson {
   #countsAsText = false;
 
   /**
-   * `isText`: whether a string behind these last bytes, which end in its opening quote, is text of
-   * the answer.
+   * `isText`: whether a string after these bytes, which end in its opening quote, is text of the
+   * answer.
    */
   constructor(bytesMax: number, isText: (before: string) => boolean) {
     this.#bytesMax = bytesMax;
-    this.#stringBytesMax = bytesMax / stringShare;
+    this.#stringBytesMax = bytesMax / stringRatio;
     this.#isText = isText;
   }
 
   /** `text` is the Latin-1 reading of the bytes. */
   append(bytes: Buffer, text = bytes.toString("latin1")): void {
-    /** From here on nothing is kept yet. */
+    /** What comes from here on hasn't been kept yet. */
     let from = 0;
     let at = 0;
     while (at < text.length) {
@@ -60,7 +60,7 @@ export class ElidedJson {
       this.#stringBytes += stop - at;
       if (this.#stringBytes > this.#stringBytesMax) {
         this.#keep(bytes, from, at);
-        this.#leaveOut(before, stop - at);
+        this.#elide(before, stop - at);
         from = stop;
       }
       if (end === -1) break;
@@ -82,8 +82,11 @@ export class ElidedJson {
     return -1;
   }
 
-  /** Of the open string `before` bytes came earlier; at the first time, they are still kept. */
-  #leaveOut(before: number, more: number): void {
+  /**
+   * Elides `more` bytes of the open string, of which `before` bytes came earlier; those are removed
+   * when the string outgrows its bound.
+   */
+  #elide(before: number, more: number): void {
     if (before > this.#stringBytesMax) {
       if (this.#countsAsText) this.textBytes += more;
       return;
@@ -103,12 +106,12 @@ export class ElidedJson {
     this.#store.keepLast(this.#bytesMax / 2);
   }
 
-  /** What is left of it, in Latin-1. */
+  /** What is kept, in Latin-1. */
   text(): string {
     return this.#store.text();
   }
 
-  /** The same as bytes, handed over. */
+  /** What is kept, as bytes; nothing is kept after that. */
   take(): Buffer {
     return this.#store.take();
   }

@@ -1,17 +1,16 @@
 /**
- * How errors are told in JSON, in the place of an answer or as an event of a stream, in every
- * dialect.
+ * Finds the error in a JSON body or an event of a stream, in every dialect.
  *
- * Not here: what an error says (`upstream-error.ts`).
+ * Not here: what the error says (`upstream/errors/error-fields.ts`).
  */
 import { isObject } from "../../shared/assert.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The fields of the error that an object tells, or null: of an `error` that is an object or a text,
- * or of the whole when it calls itself an error, as older vLLMs do. Null and an empty text tell
- * none: answers carry them.
+ * The fields of an object's error, or null: of its `error`, an object or a text, or of the object
+ * itself when its `object` is `error`, as in older vLLMs. A null or an empty text is no error:
+ * answers have them.
  */
 export function errorBody(value: Fields): Fields | null {
   const { error, object } = value;
@@ -20,10 +19,7 @@ export function errorBody(value: Fields): Fields | null {
   return object === "error" ? value : null;
 }
 
-/**
- * Whether an event of a stream is an error: on its own, by its type, or in the response that has
- * failed.
- */
+/** Whether an event of a stream is an error: by its type, by its fields, or by its `response`'s. */
 export function isErrorEvent(value: Fields): boolean {
   const { type, response } = value;
   return (

@@ -1,25 +1,25 @@
 /**
- * JSON that is parsed to be written again, with the numbers that JavaScript can't hold: an id of 64
- * bits in a tool's input is another id when it is rounded. Such a literal is an `ExactNumber` in
- * the parsed value, and the literal again when the value is written. All other numbers are numbers,
- * and a text without a long one costs a search.
+ * Parses and writes JSON without losing the numbers that JavaScript can't hold: an id of 64 bits in
+ * a tool's input is another id when it is rounded. Such a literal is an `ExactNumber` in the parsed
+ * value, and the literal again when the value is written. All other numbers are numbers, and a text
+ * without a long one costs a search.
  *
- * JSON.parse and JSON.stringify do the work. To them such a number is a string that begins with a
- * NUL; one of the client's that does gets a second. In JSON a NUL has one spelling, so they can't
- * be mixed up.
+ * JSON.parse and JSON.stringify do the work. For them such a number is a string that begins with a
+ * NUL; a string of the client's that begins with one gets a second. In JSON a NUL has one spelling,
+ * so they can't be confused.
  *
  * Not here: bodies that pass as they came; `edit-model-body.ts` edits those in place.
  */
 import { stringEnd } from "./scan-json.js";
 
 /**
- * A number of 16 digits or more, or with an exponent of three: any shorter one survives. What looks
- * so inside a string costs time alone.
+ * A number of 16 digits or more, or with an exponent of three: a shorter one is never rounded. A
+ * match inside a string only costs time.
  */
 const mayBeLong = /[:,[\s]-?(?:[0-9][0-9.]{15}|[0-9][0-9.]{0,14}[eE][-+]?[0-9]{3})/;
 const numbers = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/g;
 
-/** Where a client's own data stand in the bodies of all dialects: inputs of tools, and schemas. */
+/** The members with a client's own data in the bodies of all dialects: tool inputs and schemas. */
 const dataKeys: ReadonlySet<string> = new Set([
   "input",
   "arguments",
@@ -44,20 +44,20 @@ class ExactNumber {
   }
 }
 
-/** A tool's input: all numbers are kept. Undefined: the text isn't JSON. */
+/** For a tool's input: all numbers stay exact. Undefined: the text isn't JSON. */
 export function parseExactly(text: string): unknown {
   return parse(text, true);
 }
 
 /**
- * A body or an event of a dialect: in the objects that hold a client's own data all numbers are
- * kept; elsewhere each is a number, for whoever checks it. Undefined: the text isn't JSON.
+ * For a body or an event of a dialect: in the objects with a client's own data all numbers stay
+ * exact; elsewhere each is a plain number, which code may check. Undefined: the text isn't JSON.
  */
 export function parseBodyExactly(text: string): unknown {
   return parse(text, false);
 }
 
-/** The text of a value, whatever of it was parsed here. */
+/** JSON.stringify for values that may hold what was parsed here. */
 export function writeExactly(value: unknown): string {
   const text = JSON.stringify(value);
   if (!text.includes(nulString)) return text;
@@ -71,7 +71,7 @@ export function writeExactly(value: unknown): string {
   );
 }
 
-/** For JSON.stringify, which hands over what `toJSON` has made. */
+/** A replacer for JSON.stringify, which has called `toJSON` before. */
 function secondNul(this: unknown, key: string, value: unknown): unknown {
   return typeof value === "string" &&
     value.startsWith(nul) &&
@@ -90,56 +90,55 @@ function parse(text: string, isData: boolean): unknown {
   }
 }
 
-/** What is no JSON stays none: a literal is exchanged for another value. */
+/** Invalid JSON stays invalid: a literal is replaced by another value. */
 function withLiterals(text: string): string {
-  const ofGap = (gap: string): string =>
+  const editGap = (gap: string): string =>
     gap.replace(numbers, (literal) => (survives(literal) ? literal : `${nulString}${literal}"`));
-  return rewritten(text, ofGap, (string) => nulString + string.slice(1));
+  return rewritten(text, editGap, (string) => nulString + string.slice(1));
 }
 
 /**
- * A JSON text with what stands between its strings, and its strings that begin with a NUL,
- * exchanged. Names of members stay.
+ * A JSON text in which the gaps between strings, and the strings that begin with a NUL, are edited.
+ * Names of members stay.
  */
 function rewritten(
   text: string,
-  ofGap: (gap: string) => string,
-  ofNulString: (string: string) => string,
+  editGap: (gap: string) => string,
+  editNulString: (string: string) => string,
 ): string {
   const colon = /\s*:/y;
   let out = "";
   for (let at = 0; ; ) {
     const quote = text.indexOf('"', at);
     const end = quote === -1 ? -1 : stringEnd(text, quote);
-    if (end === -1) return out + ofGap(text.slice(at));
+    if (end === -1) return out + editGap(text.slice(at));
     const string = text.slice(quote, end);
     colon.lastIndex = end;
     out +=
-      ofGap(text.slice(at, quote)) +
-      (string.startsWith(nulString) && !colon.test(text) ? ofNulString(string) : string);
+      editGap(text.slice(at, quote)) +
+      (string.startsWith(nulString) && !colon.test(text) ? editNulString(string) : string);
     at = end;
   }
 }
 
-/** Whether a number that is read and written again is the same, however it is spelled. */
+/** Whether a literal still means the same number after it was parsed and written. */
 function survives(literal: string): boolean {
   if (literal.length < 16 && !/[eE]/.test(literal)) return true;
   if (literal.length > 400) return false;
   const written = JSON.stringify(Number(literal));
-  return written === literal || (written !== "null" && plainly(written) === plainly(literal));
+  return written === literal || (written !== "null" && normalForm(written) === normalForm(literal));
 }
 
 /**
- * The significant digits of a number and the power of ten that they are multiplied with; its sign
- * is never lost.
+ * The significant digits of a number and their power of ten; without the sign, which never changes.
  */
-function plainly(literal: string): string {
+function normalForm(literal: string): string {
   const [mantissa, exponent = "0"] = literal.replace(/^-/, "").toLowerCase().split("e") as [
     string,
     string?,
   ];
-  const [whole, fraction = ""] = mantissa.split(".") as [string, string?];
-  const digits = (whole + fraction).replace(/^0+/, "");
+  const [integer, fraction = ""] = mantissa.split(".") as [string, string?];
+  const digits = (integer + fraction).replace(/^0+/, "");
   const significant = digits.replace(/0+$/, "");
   return significant === ""
     ? "0"
@@ -148,10 +147,10 @@ function plainly(literal: string): string {
 
 type Container = Record<string, unknown>;
 
-/** As deep as JSON.parse goes, so without recursion. */
+/** Without recursion: JSON.parse nests deeper than the stack. */
 function withNumbers(value: unknown, isData: boolean): unknown {
-  const whole: Container = { value };
-  const open: (readonly [Container, isData: boolean])[] = [[whole, isData]];
+  const root: Container = { value };
+  const open: (readonly [Container, isData: boolean])[] = [[root, isData]];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [container, within] = next;
     for (const key of Object.keys(container)) {
@@ -162,7 +161,7 @@ function withNumbers(value: unknown, isData: boolean): unknown {
         open.push([inner as Container, within || (dataKeys.has(key) && !Array.isArray(inner))]);
     }
   }
-  return whole["value"];
+  return root["value"];
 }
 
 function fromNulString(rest: string, isData: boolean): unknown {

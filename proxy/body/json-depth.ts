@@ -1,9 +1,11 @@
 /**
- * How deep a parsed JSON value is nested: what is parsed without end can't be written again without
- * end, since JSON.stringify goes by the stack.
+ * How deep a parsed JSON value is nested: JSON.parse takes any depth, but JSON.stringify is
+ * recursive and fails beyond the stack.
  */
 
-/** Whether a value has more levels of objects and arrays than this; a number or a text has none. */
+/**
+ * Whether a value has more levels of objects and arrays than `levels`; a number or a text has none.
+ */
 export function nestedDeeperThan(value: unknown, levels: number): boolean {
   let level: object[] = isNested(value) ? [value] : [];
   for (let depth = 1; level.length > 0; depth++) {

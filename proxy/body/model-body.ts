@@ -1,14 +1,13 @@
 /**
- * The JSON body of a request to a model: the few fields that Sluice must know, and the two edits
- * that it may make. Everything else passes to the upstream byte for byte (big integers, order and
- * spacing of keys).
+ * The JSON body of a request to a model: the few fields that Sluice must know. Everything else
+ * passes to the upstream byte for byte (big integers, order and spacing of keys).
  *
- * Not here: the meaning of messages, tools and parameters (the upstream judges those, or a
- * translation), resolving the model's name, and the size limit.
+ * Not here: edits (`edit-model-body.ts`), the meaning of messages, tools and parameters (the
+ * upstream checks those, or a translation), resolving the model's name, and the size limit.
  *
  * The bytes are read as Latin-1 and parsed as that: JSON's own characters are ASCII, so validity is
- * the same, and it takes a tenth of the time of decoding UTF-8 first when the text is Chinese (the
- * same for English). What is taken out as text is decoded on its own.
+ * the same, and for Chinese text it takes a tenth of the time of decoding UTF-8 first (for English
+ * the same). The model's name is decoded on its own.
  */
 import { isAbsent, isObject } from "../../shared/assert.js";
 import { subjectBytesMax } from "../../shared/bounds.js";
@@ -37,9 +36,7 @@ export interface ModelBody {
   readonly stream: boolean;
   /** Whether the client itself asked for the usage chunk of a stream. */
   readonly includeUsage: boolean;
-  /**
-   * Where the top-level members stand, for `rewriteModelBody`; null when nobody has had to look.
-   */
+  /** Where the top-level members are, for `editModelBody`; null when no scan was needed. */
   readonly members: readonly JsonMember[] | null;
 }
 
@@ -53,8 +50,8 @@ type Fields = Readonly<Record<string, unknown>>;
  * Checks a body and takes out what routing needs. A refusal is a 400 with `param` set. A repeated
  * `model`, `stream` or `stream_options` is refused, because the upstream might read the other one.
  *
- * `isUtf8` may be node:buffer's, which is 20 times as fast on text that isn't ASCII; ASCII, which
- * is most bodies, never asks it.
+ * `isUtf8` may be node:buffer's, which is 20 times as fast on text that isn't ASCII; for ASCII,
+ * which most bodies are, it isn't called.
  */
 export function parseModelBody(
   operation: JsonOperation,
@@ -108,8 +105,7 @@ interface FieldProblem {
 }
 
 /**
- * The one field of each operation without which there is nothing to do, and what it must be. What
- * is in it is the provider's business.
+ * The one field that each operation needs, and its type. Its content is the provider's to check.
  */
 const subjects: Readonly<
   Record<
@@ -120,7 +116,7 @@ const subjects: Readonly<
   chat_completions: { name: "messages", kinds: ["an array"], required: true },
   messages: { name: "messages", kinds: ["an array"], required: true },
   count_tokens: { name: "messages", kinds: ["an array"], required: true },
-  // A stored prompt may stand in its place.
+  // A stored prompt may replace it.
   responses: { name: "input", kinds: ["a string", "an array"], required: false },
   embeddings: { name: "input", kinds: ["a string", "an array"], required: true },
   speech: { name: "input", kinds: ["a string"], required: true },
@@ -160,9 +156,9 @@ function checkFields(operation: JsonOperation, fields: Fields): FieldProblem | n
 }
 
 /**
- * Whether a key that matters may stand there twice. A quote within a text is escaped, so each of
- * these found once is one key, unless a key is spelt with escapes. Most bodies are done with this
- * search, which is native; looking at each member takes longer the longer the conversation is.
+ * Whether a key that matters may be repeated. A quote within a text is escaped, so one that is
+ * found once is one key, unless keys are written with escapes. This search is native and suffices
+ * for most bodies; a scan of the members takes longer the longer the conversation is.
  */
 function mayRepeat(text: string, fields: Fields): boolean {
   if (isTwice(text, '"model"') || text.includes("\\u")) return true;
@@ -187,7 +183,7 @@ function repeatedKey(members: readonly JsonMember[], keys: readonly string[]): s
   return null;
 }
 
-/** The same question one level down, asked only of a body that has stream options. */
+/** The same one level down, in a body that has stream options. */
 function repeatedOption(text: string, members: readonly JsonMember[]): string | null {
   const member = lastMember(members, "stream_options");
   if (member === null || text.charCodeAt(member.start) !== 0x7b) return null;
@@ -200,7 +196,7 @@ function decodeString(bytes: Buffer, member: JsonMember): string {
   return JSON.parse(bytes.toString("utf8", member.start, member.end)) as string;
 }
 
-/** The parser's reason, with the snippet that it quotes decoded as the client wrote it. */
+/** The parser's message, which quotes a snippet: parsed as UTF-8, so that it is readable. */
 function whyNotJson(bytes: Buffer): string {
   try {
     JSON.parse(bytes.toString("utf8"));

@@ -1,27 +1,26 @@
 /**
  * Finds the top-level `model` of a JSON object while the object passes, piece by piece, without
- * keeping it. The first one counts. What isn't a JSON object names no model; whether it is
- * well-formed is the provider's to judge.
+ * keeping it. The first one counts. What isn't a JSON object names no model; whether it is valid is
+ * the provider's to check.
  */
 import { usableModel } from "./passthrough-model.js";
 
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** A key or a value that is longer, as it is written, can't be the one that is looked for. */
-const textBytesMax = 4 * 1024;
+/** A longer key or value, as it is written, can't be the model. */
+const stringBytesMax = 4 * 1024;
 
 export class ModelScan {
   /** Empty until it is found, and when there is none. */
   model = "";
-  /** There is nothing more to be found. */
+  /** The search has ended. */
   over = false;
   #depth = 0;
-  /** Within a string. */
-  #inText = false;
+  #inString = false;
   #escaped = false;
-  /** The string that is being read, as it is written, where it may matter. */
-  #text: number[] | null = null;
+  /** The current string as it is written, if it may matter. */
+  #string: number[] | null = null;
   /** At the top level: whether the next string is a key. */
   #expectsKey = true;
   #keyIsModel = false;
@@ -29,28 +28,28 @@ export class ModelScan {
   push(chunk: Buffer): void {
     for (let i = 0; i < chunk.length && !this.over; i++) {
       const byte = chunk[i]!;
-      if (this.#inText) this.#readText(byte);
+      if (this.#inString) this.#readString(byte);
       else this.#readPlain(byte);
     }
   }
 
-  #readText(byte: number): void {
+  #readString(byte: number): void {
     if (this.#escaped) this.#escaped = false;
     else if (byte === backslash) this.#escaped = true;
-    else if (byte === quote) return this.#endText();
-    if (this.#text === null) return;
-    this.#text.push(byte);
-    if (this.#text.length > textBytesMax) this.#text = null;
+    else if (byte === quote) return this.#endString();
+    if (this.#string === null) return;
+    this.#string.push(byte);
+    if (this.#string.length > stringBytesMax) this.#string = null;
   }
 
-  #endText(): void {
-    this.#inText = false;
+  #endString(): void {
+    this.#inString = false;
     if (this.#depth !== 1) return;
-    const text = this.#text === null ? null : decode(this.#text);
-    this.#text = null;
-    if (this.#expectsKey) this.#keyIsModel = text === "model";
+    const string = this.#string === null ? null : decode(this.#string);
+    this.#string = null;
+    if (this.#expectsKey) this.#keyIsModel = string === "model";
     else if (this.#keyIsModel) {
-      this.model = usableModel(text ?? "");
+      this.model = usableModel(string ?? "");
       this.over = true;
     }
   }
@@ -58,9 +57,9 @@ export class ModelScan {
   #readPlain(byte: number): void {
     switch (byte) {
       case quote:
-        this.#inText = true;
+        this.#inString = true;
         if (this.#depth === 0) this.over = true;
-        else if (this.#depth === 1 && (this.#expectsKey || this.#keyIsModel)) this.#text = [];
+        else if (this.#depth === 1 && (this.#expectsKey || this.#keyIsModel)) this.#string = [];
         return;
       case 0x7b: // {
       case 0x5b: // [
@@ -89,7 +88,7 @@ function decode(bytes: readonly number[]): string | null {
   try {
     return JSON.parse(`"${Buffer.from(bytes).toString("utf8")}"`) as string;
   } catch {
-    // A control character, or an escape that isn't one: no JSON.
+    // A control character or an invalid escape: not JSON.
     return null;
   }
 }

@@ -1,17 +1,17 @@
 /**
- * Finds a field's value in a multipart form (RFC 7578) while the form passes, by its place, so that
- * the bytes around it can go on as they came. The form is read only as far as its framing; what is
- * in the parts is the provider's business.
+ * Finds a field's value in a multipart form (RFC 7578) while the form passes, and its position, so
+ * that all other bytes can be passed on unchanged. Only the framing of the form is read; the
+ * content of the parts is the provider's to check.
  */
 
-/** Where a field's value stands, in bytes from the start of the body. */
+/** A field's value and its position, in bytes from the start of the body. */
 export interface FieldPlace {
   readonly start: number;
   readonly end: number;
   readonly value: string;
 }
 
-/** The headers of one part; and a field's value, which is a model's name. */
+/** Bounds of one part's headers, and of a field's value, which is a model's name. */
 const partHeaderBytesMax = 16 * 1024;
 const valueBytesMax = 4 * 1024;
 
@@ -25,9 +25,9 @@ export function boundaryOf(contentType: string): string | null {
 type State = "preamble" | "headers" | "value" | "other" | "end";
 
 export class FieldFinder {
-  /** Once it has been found whole. */
+  /** Set once the complete value was found. */
   place: FieldPlace | null = null;
-  /** What is wrong with the form; it is read no further. */
+  /** What is wrong with the form; nothing more is read. */
   problem: string | null = null;
   /** The field came more than once: the provider might read the other one. */
   repeated = false;
@@ -39,11 +39,11 @@ export class FieldFinder {
   readonly #delimiter: Buffer;
   #state: State = "preamble";
   /**
-   * Bytes that were pushed and not read yet, and where they begin. The first delimiter has no line
-   * before it, so one is made up.
+   * Bytes that were pushed and not read yet, and their position in the body. The first delimiter
+   * has no line end before it, so one is made up.
    */
   #pending: Buffer = Buffer.from("\r\n");
-  #at = -2;
+  #position = -2;
   #valueStart = 0;
   #values: Buffer[] = [];
   #valueBytes = 0;
@@ -59,20 +59,18 @@ export class FieldFinder {
     while (this.problem === null && this.#step());
   }
 
-  /** Reads on as far as what is pending tells; false: more is needed. */
+  /** Reads one element of what is pending; false: more bytes are needed. */
   #step(): boolean {
     if (this.#state === "headers") return this.#readHeaders();
     if (this.#state === "end") return false;
     const found = this.#pending.indexOf(this.#delimiter);
-    // What may be the beginning of a delimiter stays.
-    const text =
+    // What may be the beginning of a delimiter stays pending.
+    const bodyBytes =
       found === -1 ? Math.max(0, this.#pending.length - this.#delimiter.length + 1) : found;
-    // Behind the boundary stand two hyphens at the end of the form, else the line's end.
-    if (found !== -1 && this.#pending.length < found + this.#delimiter.length + 2)
-      return this.#pass(text);
-    if (found === -1) return this.#pass(text);
-    this.#pass(text);
-    this.#endPart(this.#at);
+    this.#readBody(bodyBytes);
+    // The delimiter is followed by two hyphens at the end of the form, else by the end of the line.
+    if (found === -1 || this.#pending.length < this.#delimiter.length + 2) return false;
+    this.#endPart(this.#position);
     const after = this.#pending.toString(
       "latin1",
       this.#delimiter.length,
@@ -83,8 +81,8 @@ export class FieldFinder {
     return true;
   }
 
-  /** Bytes of the part's body. Always false: what follows is another matter. */
-  #pass(bytes: number): false {
+  /** Bytes of a part's body. */
+  #readBody(bytes: number): void {
     if (this.#state === "value" && bytes > 0) {
       this.#valueBytes += bytes;
       if (this.#valueBytes > valueBytesMax)
@@ -92,7 +90,6 @@ export class FieldFinder {
       else this.#values.push(this.#pending.subarray(0, bytes));
     }
     this.#skip(bytes);
-    return false;
   }
 
   #readHeaders(): boolean {
@@ -102,11 +99,10 @@ export class FieldFinder {
     if (end === -1 || this.problem !== null) return false;
     const headers = this.#pending.toString("utf8", 0, end);
     this.#skip(end + 4);
-    // The line's end that closed the headers also begins the delimiter of an empty part.
     const isField = fieldName(headers) === this.#name;
     if (isField && this.place !== null) this.repeated = true;
     this.#state = isField ? "value" : "other";
-    this.#valueStart = this.#at;
+    this.#valueStart = this.#position;
     this.#values = [];
     this.#valueBytes = 0;
     return true;
@@ -123,7 +119,7 @@ export class FieldFinder {
 
   #skip(bytes: number): void {
     this.#pending = this.#pending.subarray(bytes);
-    this.#at += bytes;
+    this.#position += bytes;
   }
 }
 

@@ -1,14 +1,13 @@
 /**
- * What a passthrough request asks for, as far as it can be told: the model that its path names, and
- * whether it is one of the calls that Sluice knows from its own endpoints, which are charged as
- * there.
+ * What a passthrough request is for, as far as its path says: the model, and the operation, if it
+ * is one that Sluice has an endpoint for; it is charged as there.
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
 
-/** By how a path ends. */
-const known: readonly (readonly [end: string, operation: Operation])[] = [
+/** By the end of the path. */
+const operations: readonly (readonly [end: string, operation: Operation])[] = [
   ["/chat/completions", "chat_completions"],
   ["/responses", "responses"],
   ["/messages", "messages"],
@@ -17,9 +16,9 @@ const known: readonly (readonly [end: string, operation: Operation])[] = [
 
 /** Null: only what the provider reports is charged. */
 export function operationAt(method: string, path: string): Operation | null {
-  // A message that is put into a thread makes no model work.
+  // A message that is added to a thread makes no model work.
   if (method !== "POST" || /\/threads\/[^/]+\/messages$/.test(path)) return null;
-  return known.find(([end]) => path.endsWith(end))?.[1] ?? null;
+  return operations.find(([end]) => path.endsWith(end))?.[1] ?? null;
 }
 
 /**
@@ -28,16 +27,16 @@ export function operationAt(method: string, path: string): Operation | null {
  */
 export function modelInPath(path: string): string {
   const match = /\/models\/([^/:]+):[^/]+$/.exec(path) ?? /\/deployments\/([^/]+)\//.exec(path);
-  return match === null ? "" : asModel(match[1]!);
+  return match === null ? "" : decodeModel(match[1]!);
 }
 
-/** A model's name from outside, or empty when no rule could name it. */
+/** A model's name from outside; empty when it is too long for a rule to name it. */
 export function usableModel(name: string): string {
   const trimmed = name.trim();
   return utf8Bytes(trimmed) <= subjectBytesMax ? trimmed : "";
 }
 
-function asModel(encoded: string): string {
+function decodeModel(encoded: string): string {
   try {
     return usableModel(decodeURIComponent(encoded));
   } catch {

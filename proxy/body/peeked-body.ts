@@ -1,6 +1,6 @@
 /**
- * The body of a request that passes as it comes. Its beginning is read ahead, for the model that it
- * names, as far as that takes and no further than a bound; then all of it goes on.
+ * The body of a request that passes as it comes. Its beginning is read ahead, up to a bound, to
+ * find the model that it names; then all of it is passed on.
  */
 import { peekedBodyBytesMax } from "../../shared/bounds.js";
 import { ModelScan } from "./model-scan.js";
@@ -15,21 +15,21 @@ interface ModelFinder {
 }
 
 export class PeekedBody {
-  /** How many have come so far. */
+  /** How many bytes have come so far. */
   bytes = 0;
-  readonly #coming: AsyncIterator<Buffer>;
+  readonly #source: AsyncIterator<Buffer>;
   readonly #bytesAnnounced: number | null;
   readonly #held: Buffer[] = [];
   #ended = false;
 
   /** `bytesAnnounced`: how long the client says it is, or null. */
   constructor(pieces: AsyncIterable<Buffer>, bytesAnnounced: number | null) {
-    this.#coming = pieces[Symbol.asyncIterator]();
+    this.#source = pieces[Symbol.asyncIterator]();
     this.#bytesAnnounced = bytesAnnounced;
   }
 
   /**
-   * The model that the body names; empty when it names none, names it beyond the bound, or can't be
+   * The model that the body names; empty when it names none, only beyond the bound, or can't be
    * read. Throws as its pieces do.
    */
   async model(contentType: string, contentEncoding: string): Promise<string> {
@@ -42,22 +42,22 @@ export class PeekedBody {
       this.#held.push(piece);
       finder.push(piece);
     }
-    // Its end is read too if it is there: a connection whose request is read to the end can be used
-    // again.
+    // Its end is read too if it is there: only a connection whose request was read to the end can
+    // be used again.
     if (this.bytes === this.#bytesAnnounced) await this.#next();
     return finder.model;
   }
 
   /**
-   * All of it, where it has come already: most are small, and what goes on in pieces takes as long
-   * as the rest of a request.
+   * The body if it is complete by now, as most are, which are small; else null. Passing it on in
+   * pieces would take as long as the rest of the request.
    */
-  get whole(): Buffer | null {
+  get complete(): Buffer | null {
     if (!this.#ended) return null;
     return this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
   }
 
-  /** All of it, once. */
+  /** All of the body; to be called once. */
   async *pieces(): AsyncGenerator<Buffer> {
     yield* this.#held.splice(0);
     for (let piece = await this.#next(); piece !== null; piece = await this.#next()) yield piece;
@@ -65,7 +65,7 @@ export class PeekedBody {
 
   async #next(): Promise<Buffer | null> {
     if (this.#ended) return null;
-    const next = await this.#coming.next();
+    const next = await this.#source.next();
     if (next.done === true) {
       this.#ended = true;
       return null;

@@ -1,29 +1,26 @@
 /**
- * How long a prompt counts in an estimate: its bytes, but for the files in it, whose base64 is no
- * text that a model reads.
+ * The size of a prompt for an estimate: its bytes, without the base64 of files in it, which no
+ * model reads as text.
  */
 
-/** One this long, in a field for files, without a space or a full stop near its end. */
+/** A string is a file if it is this long, in a field for files, and ends in base64. */
 const fileCharsMin = 8192;
 /**
- * What a file counts: 1,500 tokens, about those of a picture of a megapixel. A document may be
- * more.
+ * What a file counts instead: 1,500 tokens, as a picture of a megapixel. A document may be more.
  */
 const fileBytes = 6000;
-/** Looked at of its end. Base64 in both alphabets; JSON may escape the slash. */
+/** How much of its end is checked. */
 const endChars = 4096;
+/** Both alphabets; JSON may escape the slash. */
 const base64 = /^[\w+/\\=-]*$/;
 /**
- * The fields that hold files; a text within a text can't look like one of them, since its quotes
+ * The fields that hold files. Text within a string can't look like one of them, since its quotes
  * are escaped.
  */
 const fileField = /"(?:url|image_url|data|file_data)"\s*:\s*"$/;
 const fieldChars = 32;
 
-/**
- * `body` must be JSON. Whatever stands between two quotes is looked at, which a text's own, escaped
- * ones cut into pieces.
- */
+/** `body` must be JSON. Escaped quotes are taken for quotes: they can only hide a file. */
 export function promptBytes(body: Buffer): number {
   if (body.length < fileCharsMin) return body.length;
   const text = body.toString("latin1");

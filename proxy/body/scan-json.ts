@@ -1,16 +1,16 @@
 /**
- * Where the members of a JSON object and the items of an array stand in their bytes, so that one
- * value can be exchanged and every other byte left alone. The text is the Latin-1 reading of the
+ * The positions of an object's members and an array's items in the bytes of a JSON text, so that
+ * one value can be replaced and every other byte stays. The text is the Latin-1 reading of the
  * bytes: a position in it is a position in the bytes, the search for a quote is native, and JSON's
  * own characters are all ASCII.
  *
- * Not here: judging. JSON.parse has accepted the text before; nothing is checked twice.
+ * Not here: validation. JSON.parse has accepted the text before; nothing is checked twice.
  */
 import { assert } from "../../shared/assert.js";
 
 /** One member. Positions count bytes; `end` is the first byte after the value. */
 export interface JsonMember {
-  /** Escapes resolved; a key with other than ASCII letters stands in its Latin-1 reading. */
+  /** Without escapes; a key that isn't ASCII is in its Latin-1 reading. */
   readonly key: string;
   readonly start: number;
   readonly end: number;
@@ -26,7 +26,7 @@ const closeBrace = 0x7d;
 
 /**
  * The members of the object that begins at or after `at`, in order, repeated keys included.
- * `text` must be valid JSON from there on: what follows the object isn't looked at.
+ * `text` must be valid JSON up to the end of the object; the rest isn't read.
  */
 export function scanObject(text: string, at = 0): readonly JsonMember[] {
   const members: JsonMember[] = [];
@@ -66,7 +66,7 @@ export function scanArray(text: string, at = 0): readonly JsonItem[] {
   return items;
 }
 
-/** The member that a reader who takes the last of equals would see, or null. */
+/** The last member with this key, as most parsers choose it, or null. */
 export function lastMember(members: readonly JsonMember[], key: string): JsonMember | null {
   return members.findLast((member) => member.key === key) ?? null;
 }
@@ -113,7 +113,7 @@ function valueEnd(text: string, at: number): number {
   return first === openBrace || first === openBracket ? nestedEnd(text, at) : literalEnd(text, at);
 }
 
-/** Counting is enough: which kind of bracket closes which was JSON.parse's question. */
+/** Brackets are only counted: JSON.parse has checked that they match. */
 function nestedEnd(text: string, at: number): number {
   let depth = 0;
   do {

@@ -6,7 +6,7 @@ import { assert } from "../../shared/assert.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { rewriteModelBody } from "../body/edit-model-body.js";
+import { editModelBody } from "../body/edit-model-body.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
 import { type JsonOperation, type ModelBody, parseModelBody } from "../body/model-body.js";
 import { promptBytes } from "../body/prompt-bytes.js";
@@ -137,7 +137,7 @@ class JsonCall implements ModelCall {
     };
     return {
       operation: this.operation,
-      body: rewriteModelBody(bytes, edits, bytes === this.#bytes ? members : null),
+      body: editModelBody(bytes, edits, bytes === this.#bytes ? members : null),
       savedBytes,
       hideUsageChunk: askUsage,
       translator: null,

@@ -58,7 +58,9 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
       path: route.path + route.query,
       headers: forwardRequestHeaders(exchange.rawHeaders, gateway.config.server.userPathHeader),
       body:
-        body === null ? null : (body.whole ?? { pieces: body.pieces(), bytes: lengthOf(exchange) }),
+        body === null
+          ? null
+          : (body.complete ?? { pieces: body.pieces(), bytes: lengthOf(exchange) }),
     },
     limits: successHeaders(admitted.headers),
     headers: ["x-sluice-target", targetHeader(target)],

@@ -1,18 +1,18 @@
 /**
- * The lines of a text as Markdown has them: which are prose, and which must be left alone because
- * they are code, or may be. Where two readings are possible, both are honoured: what only one of
- * them takes for prose is `code`.
+ * The lines of a text as Markdown has them: which are prose, and which must stay as they are
+ * because they are code, or may be. Where two interpretations are possible, a line that is prose in
+ * only one of them is `code`.
  *
  * Lines end in LF or CRLF. The text may be a Latin-1 reading: all that matters here is ASCII.
  */
 
 /**
- * `blank`: white space alone. `indented`: by four spaces or a tab, behind a mark too: code, or a
- * list in a list. `code`: between fences, the fences too.
+ * `blank`: white space alone. `indented`: by four spaces or a tab, also after a list mark: code, or
+ * a list in a list. `code`: between fences, and the fences.
  */
 type LineKind = "prose" | "blank" | "indented" | "code";
 
-/** Positions in the text: `end` is before the line's end, `next` behind it. */
+/** Positions in the text: `end` is before the line break, `next` after it. */
 export interface Line {
   readonly kind: LineKind;
   readonly start: number;
@@ -29,7 +29,7 @@ interface Fence {
 export function markdownLines(text: string): readonly Line[] {
   const lines: Line[] = [];
   let fence: Fence | null = null;
-  /** From the first fence on that could be read in two ways, everything is left alone. */
+  /** From the first fence with two interpretations on, every line is code. */
   let doubtful = false;
   for (let start = 0; start < text.length; ) {
     const feed = text.indexOf("\n", start);
@@ -47,7 +47,7 @@ export function markdownLines(text: string): readonly Line[] {
       const opens = openFence(line);
       if (opens === "doubt") doubtful = true;
       else if (opens !== null) fence = opens;
-      else kind = kindOf(line);
+      else kind = lineKind(line);
     }
     lines.push({ kind, start, end, next });
     start = next;
@@ -55,14 +55,14 @@ export function markdownLines(text: string): readonly Line[] {
   return lines;
 }
 
-/** What stands before the words of a line: indentation, and the marks of quotes and lists. */
+/** The beginning of a line: indentation, and the marks of quotes and lists. */
 const lead = /^(?:[ \t]*(?:[-+*>]|\d{1,9}[.)]))*[ \t]*/;
 
 export function leadOf(line: string): string {
   return lead.exec(line)![0];
 }
 
-function kindOf(line: string): LineKind {
+function lineKind(line: string): LineKind {
   if (/^[ \t]*$/.test(line)) return "blank";
   return / {4}|\t/.test(leadOf(line)) ? "indented" : "prose";
 }
@@ -71,8 +71,8 @@ const anyFence = /`{3,}|~{3,}/;
 const fenceLine = /^([ \t]*)(`{3,}|~{3,})(.*)$/s;
 
 /**
- * Outside of code: the fence that a line opens, or a doubt: fences in quotes, behind list marks or
- * behind other text.
+ * Outside of code: the fence that a line opens, or `doubt`: a fence in a quote, after a list mark
+ * or after other text.
  */
 function openFence(line: string): Fence | "doubt" | null {
   if (!anyFence.test(line)) return null;
@@ -83,9 +83,9 @@ function openFence(line: string): Fence | "doubt" | null {
   return line.includes("~~~") || hasLoneRun(line) ? "doubt" : null;
 }
 
-/** Inside of code: whether a line surely ends it, surely doesn't, or neither. */
+/** Inside of code: whether a line ends it, doesn't, or may. */
 function meetFence(line: string, fence: Fence): "code" | "end" | "doubt" {
-  // In a list, a line that stands further left ends the item, and its code with it.
+  // In a list, a line with less indentation ends the item, and its code with it.
   if (!line.startsWith(fence.indent) && !/^[ \t]*$/.test(line)) return "doubt";
   if (!line.includes(fence.run)) return "code";
   const [, indent = "", run = "", rest = ""] = fenceLine.exec(line) ?? [];
@@ -96,7 +96,7 @@ function meetFence(line: string, fence: Fence): "code" | "end" | "doubt" {
   return isEnd ? "end" : "doubt";
 }
 
-/** Whether three or more backticks have no equal on their line. */
+/** Whether a run of three or more backticks has no second one of its length on the line. */
 function hasLoneRun(line: string): boolean {
   const lone = new Map<number, boolean>();
   for (const { length } of line.match(/`{3,}/g) ?? []) lone.set(length, !lone.has(length));
@@ -109,27 +109,27 @@ interface Zone {
 }
 
 /**
- * Where code in backticks may be, from `start` to `end`, in order. It reaches from a run of
- * backticks to one of the same length; which of them belong together depends on where paragraphs,
- * list items and quotes begin, so all from the first to the last is taken for code. `goesOn`: the
- * last may come later.
+ * Where code in backticks may be, from `start` to `end`, in order. Code reaches from a run of
+ * backticks to one of the same length; which runs belong together depends on where paragraphs, list
+ * items and quotes begin, so everything from the first to the last is taken for code.
+ * `mayContinue`: the last run may come after `end`.
  */
 export function codeZones(
   text: string,
   start: number,
   end: number,
-  goesOn: boolean,
+  mayContinue: boolean,
 ): readonly Zone[] {
   const byLength = new Map<number, { start: number; end: number }>();
   for (const { 0: run, index } of text.slice(start, end).matchAll(/`+/g)) {
     const at = start + index;
-    // Behind a backslash it may be one shorter: the first backtick stands for itself.
+    // After a backslash it may be one shorter: the first backtick is literal.
     for (const length of text[at - 1] === "\\" && at > start
       ? [run.length, run.length - 1]
       : [run.length]) {
       const zone = byLength.get(length);
-      if (zone === undefined) byLength.set(length, { start: at, end: goesOn ? end : at });
-      else if (!goesOn) zone.end = at + run.length;
+      if (zone === undefined) byLength.set(length, { start: at, end: mayContinue ? end : at });
+      else if (!mayContinue) zone.end = at + run.length;
     }
   }
   const zones: { start: number; end: number }[] = [];

@@ -1,13 +1,12 @@
 /**
- * The rewriter `drop_duplicate_system`: of system messages that are the same, byte for byte, only
- * the first stays.
+ * The rewriter `drop_duplicate_system`: of system messages that are equal, byte for byte, only the
+ * first stays.
  */
 import type { Cut, Cuts, Prompt } from "./rewrite-places.js";
 
 /**
- * Whole messages of the roles `system` and `developer`, and text blocks of Anthropic's `system`.
- * One that carries `cache_control` stays: it says where the provider's own cache ends, which the
- * first one doesn't.
+ * Messages of the roles `system` and `developer`, and text blocks of Anthropic's `system`. One with
+ * `cache_control` stays: it marks where the provider's own cache ends, which the first one doesn't.
  */
 export function dropDuplicateSystem(body: string, { instructions }: Prompt): Cuts {
   const seen = new Set<string>();
@@ -20,7 +19,7 @@ export function dropDuplicateSystem(body: string, { instructions }: Prompt): Cut
       continue;
     }
     if (text.includes('"cache_control"')) continue;
-    // The one that was seen stands before it, so there is a comma in between to go with it.
+    // Its equal precedes it, so the comma between them goes too.
     cuts.push({ start: after ?? start, end });
     savedBytes += end - start;
   }

@@ -1,19 +1,20 @@
 /**
- * Where the texts of a prompt stand in the bytes of a request, and how bytes are taken out of them.
- * All that a rewriter may do is to cut: nothing is ever written, so a body can't grow, and what
- * isn't cut stays byte for byte (order of keys, big integers, escapes).
+ * The positions of a prompt's texts in the bytes of a request, and how bytes are cut out of them.
+ * Cutting is all that a rewriter may do: a body can't grow, and what isn't cut stays byte for byte
+ * (order of keys, big integers, escapes).
  *
- * The body is its Latin-1 reading, as in `scan-json.ts`, and so are the texts in it: white space,
- * fences and JSON's own characters are ASCII, and no byte of another character looks like one.
+ * The body is in its Latin-1 reading, as in `scan-json.ts`, and so are the texts in it: white
+ * space, fences and JSON's own characters are ASCII, and no byte of another character looks like
+ * one.
  *
- * Not here: judging a body. What isn't in the form that its dialect gives it has no places.
+ * Not here: validation. What hasn't the form of its dialect is left alone.
  */
 import { type JsonItem, type JsonMember, scanArray, scanObject } from "../scan-json.js";
 
 /** The dialects whose prompts are known. */
 export type PromptDialect = "chat_completions" | "messages";
 
-/** A range to take out, in characters of the text that it is said of. */
+/** A range to take out, in characters of its text. */
 export interface Cut {
   readonly start: number;
   readonly end: number;
@@ -23,14 +24,14 @@ export interface Cut {
 export interface Cuts {
   readonly cuts: readonly Cut[];
   /**
-   * How many bytes shorter the prompt becomes, which is less than the body does where they were
-   * written as escapes.
+   * How many bytes shorter the prompt becomes; the body becomes shorter than that where characters
+   * were written as escapes.
    */
   readonly savedBytes: number;
 }
 
 interface PromptText extends JsonItem {
-  /** Assistants' texts are nobody's to change, and aren't here. */
+  /** Texts of assistants are never changed, and aren't here. */
   readonly by: "user" | "system" | "tool";
 }
 
@@ -70,7 +71,7 @@ export function findPrompt(body: string, dialect: PromptDialect): Prompt {
     addTexts(body, content, by, texts);
     if (dialect === "messages") addToolResults(body, content, texts);
   }
-  // They were found by what they are, not by where they stand.
+  // They were found by kind, not in order.
   return { texts: texts.sort(byStart), instructions: instructions.sort(byStart) };
 }
 
@@ -100,7 +101,7 @@ function addTexts(
 }
 
 /**
- * What tools answered, in Anthropic's dialect: blocks in a user's message, with a content of their
+ * The results of tools in Anthropic's dialect: blocks in a user's message, with a content of their
  * own.
  */
 function addToolResults(body: string, content: JsonItem | null, texts: PromptText[]): void {
@@ -142,7 +143,7 @@ function stringOf(body: string, value: JsonItem | null): string | null {
     : (JSON.parse(body.slice(value.start, value.end)) as string);
 }
 
-/** Of a repeated key nobody knows which one the provider reads: none is touched. */
+/** Null for a repeated key too: which one the provider reads isn't known, so none is touched. */
 function onlyMember(members: readonly JsonMember[], key: string): JsonMember | null {
   let found: JsonMember | null = null;
   for (const member of members) {
@@ -185,9 +186,7 @@ interface Decoded {
   readonly marks: readonly number[];
 }
 
-/**
- * What a string literal says. Only its escapes are longer than the characters that they stand for.
- */
+/** The text of a string literal. Only escapes are longer than the characters that they mean. */
 function decode(body: string, start: number, end: number): Decoded {
   const literal = body.slice(start, end - 1);
   const marks = [0, start + 1];

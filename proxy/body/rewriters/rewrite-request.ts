@@ -1,7 +1,6 @@
 /**
  * Request rewriters: what the operator lets Sluice take out of a prompt before it goes to a
- * provider. Each is a function of the body alone, and what it makes doesn't change by doing it
- * again.
+ * provider. Each is a function of the body alone, and idempotent.
  *
  * Not here: what each takes out (`rewrite-white-space.ts`, `rewrite-tool-json.ts`,
  * `rewrite-duplicate-system.ts`), and the record of what was saved.
@@ -28,15 +27,12 @@ const rewriters: Readonly<Record<RewriterName, Rewriter>> = {
 };
 
 export interface Rewritten {
-  /** The very same Buffer when nothing was taken out. */
+  /** The same Buffer when nothing was taken out. */
   readonly bytes: Buffer;
   readonly savedBytes: number;
 }
 
-/**
- * Applies rewriters in order, each to what the one before it left. `bytes` must hold a JSON object
- * in UTF-8.
- */
+/** Applies rewriters in order, each to the result of the last. `bytes`: a JSON object in UTF-8. */
 export function rewriteRequest(
   bytes: Buffer,
   dialect: PromptDialect,
@@ -54,14 +50,14 @@ export function rewriteRequest(
     : { bytes: Buffer.from(body, "latin1"), savedBytes: saved };
 }
 
-/** Which rewriters a request has, in order. */
+/** The rewriters of a request, in order. */
 export type RewriterChoice = (userPath: string, target: Target) => readonly RewriterName[];
 
 const none: readonly RewriterName[] = [];
 
 /**
- * Paths cover what is below them; models are those that are executed, named as in rules (CONTRACT
- * section 3).
+ * Paths cover what is below them; models are those that are executed, named as in rules
+ * (docs/rewriters.md).
  */
 export function chooseRewriters(configs: readonly RewriterConfig[]): RewriterChoice {
   return (userPath, { provider, model }) => {

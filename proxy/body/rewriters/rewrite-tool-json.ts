@@ -1,7 +1,7 @@
 /**
- * The rewriter `minify_tool_json`: a tool's answer that is a JSON object or array, and nothing
- * else, loses the white space outside of its strings. What JSON means stays as it was written:
- * keys, their order, numbers and escapes.
+ * The rewriter `minify_tool_json`: removes the white space outside of strings from a tool's result
+ * that is a JSON object or array, and nothing else. Keys, their order, numbers and escapes stay as
+ * they were written.
  */
 
 import { stringEnd } from "../scan-json.js";
@@ -16,14 +16,14 @@ export function minifyToolJson(body: string, { texts }: Prompt): Cuts {
   );
 }
 
-/** Whether a text is a JSON object or array as a whole. */
+/** Whether a text is one JSON object or array. */
 export function isJsonDocument(text: string): boolean {
   if (!/^[ \t\r\n]*[{[]/.test(text)) return false;
   try {
     JSON.parse(text);
     return true;
   } catch {
-    // It looked like JSON, and is something else: a text as any other.
+    // It only looked like JSON.
     return false;
   }
 }

@@ -7,10 +7,10 @@
  * - white space on a blank line goes, and of several blank lines one stays.
  *
  * Left alone: code between fences, to the end of the text where a fence isn't closed; indented
- * lines, and blank ones between them; all between backticks; indentation, and the space behind the
- * marks of lists and quotes; the end of a line behind a backslash; any run that holds a tab, which
- * separates columns; white space other than ASCII's; a text that is JSON, where `minify_tool_json`
- * knows better; a text of white space alone, which providers don't take empty.
+ * lines, and blank ones between them; all between backticks; indentation, and the space after the
+ * marks of lists and quotes; the end of a line after a backslash; any run that holds a tab, which
+ * separates columns; white space other than ASCII's; a text that is JSON, which `minify_tool_json`
+ * handles; a text of white space alone, which providers don't accept empty.
  */
 import { codeZones, type Line, leadOf, markdownLines } from "./markdown-lines.js";
 import { type Cut, type Cuts, cutTexts, type Prompt } from "./rewrite-places.js";
@@ -20,7 +20,7 @@ export function collapseWhiteSpace(body: string, { texts }: Prompt): Cuts {
   return cutTexts(body, texts, cutsOf);
 }
 
-/** What nearly every text without anything to cut doesn't have. */
+/** Quickly rules out nearly every text without anything to cut. */
 const maybe = / {2}| \r?\n| $|[ \t]\r?\n|\n[ \t]*\r?\n[ \t]*\r?\n/;
 
 function cutsOf(text: string): readonly Cut[] {
@@ -29,39 +29,41 @@ function cutsOf(text: string): readonly Cut[] {
   const lines = markdownLines(text);
   for (let i = 0; i < lines.length; ) {
     const first = i;
-    const group = groupOf(lines[first]!);
-    while (i < lines.length && groupOf(lines[i]!) === group) i++;
-    if (group === "blank") cutBlankLines(lines, first, i, cuts);
-    else if (group === "paragraph") cutParagraph(text, lines, first, i, cuts);
+    const kind = groupKind(lines[first]!);
+    while (i < lines.length && groupKind(lines[i]!) === kind) i++;
+    const group = { first, end: i };
+    if (kind === "blank") cutBlankLines(lines, group, cuts);
+    else if (kind === "paragraph") cutParagraph(text, lines, group, cuts);
   }
   return cuts;
 }
 
-function groupOf({ kind }: Line): "blank" | "code" | "paragraph" {
+/** Consecutive lines of one kind, by their indexes; `end` is the first one after them. */
+interface Group {
+  readonly first: number;
+  readonly end: number;
+}
+
+function groupKind({ kind }: Line): "blank" | "code" | "paragraph" {
   return kind === "prose" || kind === "indented" ? "paragraph" : kind;
 }
 
-function cutBlankLines(lines: readonly Line[], first: number, behind: number, cuts: Cut[]): void {
-  const after = lines[behind]?.kind;
+function cutBlankLines(lines: readonly Line[], group: Group, cuts: Cut[]): void {
+  const { first } = group;
+  const after = lines[group.end]?.kind;
   if (lines[first - 1]?.kind === "indented" && (after === "indented" || after === "code")) return;
   const { start, end } = lines[first]!;
   if (end > start) cuts.push({ start, end });
-  for (let i = first + 1; i < behind; i++)
+  for (let i = first + 1; i < group.end; i++)
     cuts.push({ start: lines[i]!.start, end: lines[i]!.next });
 }
 
-function cutParagraph(
-  text: string,
-  lines: readonly Line[],
-  first: number,
-  behind: number,
-  cuts: Cut[],
-): void {
+function cutParagraph(text: string, lines: readonly Line[], group: Group, cuts: Cut[]): void {
   const zones = codeZones(
     text,
-    lines[first]!.start,
-    lines[behind - 1]!.end,
-    lines[behind]?.kind === "code",
+    lines[group.first]!.start,
+    lines[group.end - 1]!.end,
+    lines[group.end]?.kind === "code",
   );
   let zone = 0;
   const add = (start: number, end: number): void => {
@@ -69,7 +71,7 @@ function cutParagraph(
     if (end > start && !(zone < zones.length && zones[zone]!.start < end))
       cuts.push({ start, end });
   };
-  for (let i = first; i < behind; i++) {
+  for (let i = group.first; i < group.end; i++) {
     if (lines[i]!.kind === "indented") continue;
     const { start, end, next } = lines[i]!;
     const isBreak = next < text.length && lines[i + 1]!.kind !== "blank";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { rewriteModelBody } from "../../../proxy/body/edit-model-body.js";
+import { editModelBody } from "../../../proxy/body/edit-model-body.js";
 import { parseModelBody } from "../../../proxy/body/model-body.js";
 import {
   type MemberText,
@@ -15,9 +15,9 @@ import {
 
 t.test("without an edit the very same Buffer comes back", async (t) => {
   const plain = Buffer.from('{"model":"m","messages":[]}');
-  t.equal(rewriteModelBody(plain, {}), plain);
+  t.equal(editModelBody(plain, {}), plain);
   const asking = Buffer.from('{"model":"m","messages":[],"stream_options":{"include_usage":true}}');
-  t.equal(rewriteModelBody(asking, { includeUsage: true }), asking, "usage is asked for already");
+  t.equal(editModelBody(asking, { includeUsage: true }), asking, "usage is asked for already");
 });
 
 t.test("an edit leaves every other byte alone", async (t) => {
@@ -69,7 +69,7 @@ t.test("an edit leaves every other byte alone", async (t) => {
     ],
   ];
   for (const [before, edits, after] of cases)
-    t.equal(rewriteModelBody(Buffer.from(before), edits).toString(), after);
+    t.equal(editModelBody(Buffer.from(before), edits).toString(), after);
 });
 
 /**
@@ -154,7 +154,7 @@ t.test("whatever the body, an edit changes its value and nothing else", async ()
         const parsed = parseModelBody("chat_completions", bytes);
         if (!parsed.ok) throw new Error(parsed.failure.message);
         assert.equal(parsed.body.model, JSON.parse(model.value));
-        const rewritten = rewriteModelBody(
+        const rewritten = editModelBody(
           bytes,
           { model: newModel, includeUsage: ask ? true : undefined },
           scanned ? parsed.body.members : undefined,

@@ -74,10 +74,10 @@ t.test(
       const text = texts.join("");
       const source = pieces(...texts);
       const body = new PeekedBody(source.coming, text.length);
-      t.equal(body.whole, null, "nothing was read");
+      t.equal(body.complete, null, "nothing was read");
       t.equal(await body.model(json, ""), "m");
       t.equal(source.asked(), texts.length + 1, "the end too");
-      t.equal(body.whole?.toString(), text);
+      t.equal(body.complete?.toString(), text);
       t.equal(await whole(body), text);
     }
   },
@@ -86,7 +86,7 @@ t.test(
 t.test("a body of which more may come goes on in pieces", async (t) => {
   const body = new PeekedBody(pieces('{"model":"m"', "}").coming, 13);
   t.equal(await body.model(json, ""), "m");
-  t.equal(body.whole, null);
+  t.equal(body.complete, null);
 });
 
 t.test("what goes wrong while it is read is told to whoever reads", async (t) => {
