@@ -1,9 +1,9 @@
 /**
  * Bytes gathered in one growing Buffer, so that a stream in tiny pieces costs neither a Buffer nor
- * a copy of all for each. How many may gather is for its owner to bound.
+ * a copy of everything for each piece. The owner bounds how many may gather.
  */
 
-/** Bytes of a stream, as yet without an end. */
+/** The bytes of a stream so far. */
 export class ByteStore {
   length = 0;
   #bytes = Buffer.alloc(0);
@@ -22,7 +22,7 @@ export class ByteStore {
     return this.#bytes.toString("latin1", start, this.length);
   }
 
-  /** Hands the bytes over, and starts anew. */
+  /** Returns the bytes, and is empty again. */
   take(): Buffer {
     const bytes = this.#bytes.subarray(0, this.length);
     this.#bytes = Buffer.alloc(0);
@@ -34,12 +34,12 @@ export class ByteStore {
     this.length = 0;
   }
 
-  /** Forgets what came last, so that `length` bytes are left. */
+  /** Drops the last bytes, so that `length` are left. */
   cutTo(length: number): void {
     this.length = Math.min(this.length, length);
   }
 
-  /** Forgets what came first. */
+  /** Drops the first bytes, so that `length` are left. */
   keepLast(length: number): void {
     if (this.length <= length) return;
     this.#bytes.copyWithin(0, this.length - length, this.length);

@@ -1,6 +1,6 @@
 /**
- * Values from outside after a check: the value, or a failure that names the field and says what was
- * expected. Here is what such checks share.
+ * The result of checking a value from outside: the value, or a failure that names the field and
+ * what was expected; and helpers that such checks share.
  */
 import { isObject } from "./assert.js";
 import { type Failure, invalid } from "./error-code.js";
@@ -18,12 +18,12 @@ export function bad(message: string, param: string): Checked<never> {
   return { ok: false, failure: invalid(message, param) };
 }
 
-/** Whether a field of a body was filled in: an empty text is as good as none. */
+/** Whether a field of a body has a value: an empty text is none. */
 export function present(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
 
-/** A body, or with `at` (`limit_key.`) an object within it, that holds known fields alone. */
+/** A body, or with `at` (`limit_key.`) an object within it, that holds only known fields. */
 export function asObject(
   body: unknown,
   known: readonly string[],
@@ -57,13 +57,13 @@ export function parseConfirmation(body: unknown): Checked<true> {
 /** A value from outside, short enough for a message. */
 export function show(value: unknown): string {
   if (value === undefined) return "nothing";
-  // JSON says null for those that aren't finite.
+  // JSON has null for those that aren't finite.
   if (typeof value === "number") return String(value);
   let text: string;
   try {
     text = JSON.stringify(value) ?? String(value);
   } catch {
-    // A cyclic value can't come from JSON or YAML text; its kind says enough.
+    // A cyclic value can't come from JSON or YAML text; its type is enough.
     text = typeof value;
   }
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;

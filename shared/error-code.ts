@@ -1,6 +1,6 @@
 /**
- * The closed list of error types and codes (SPEC "Errors", CONTRACT section 1), and the one shape
- * in which a failure travels through Sluice until an HTTP answer or a terminal line is made of it.
+ * The closed list of error types and codes (`docs/http-api.md`, "Errors"), and the one shape that a
+ * failure has within Sluice, until it becomes an HTTP response or a line on the terminal.
  */
 
 export const errorTypes = [
@@ -14,7 +14,7 @@ export const errorTypes = [
 ] as const;
 export type ErrorType = (typeof errorTypes)[number];
 
-/** The codes that Sluice itself gives. An upstream's own code passes as it came. */
+/** The codes of Sluice's own errors. A provider's code is passed on unchanged. */
 export type ErrorCode =
   | "rate_limit_exceeded"
   | "rate_limit_not_found"
@@ -62,7 +62,7 @@ export function failure(code: ErrorCode, message: string, param: string | null =
   return { ...byCode[code], message, code, param, provider: null };
 }
 
-/** A value that was sent wrong: 400, without a code. `param` names the field. */
+/** An invalid value in a request: 400, without a code. `param` names the field. */
 export function invalid(message: string, param: string | null = null): Failure {
   return { status: 400, type: "invalid_request_error", message, code: null, param, provider: null };
 }
@@ -72,7 +72,7 @@ export function plainFailure(status: number, type: ErrorType, message: string): 
   return { status, type, message, code: null, param: null, provider: null };
 }
 
-/** The error types by upstream status (CONTRACT section 1). */
+/** The error type for a status that the provider answered with. */
 export function errorTypeForUpstreamStatus(status: number): ErrorType {
   if (status === 401 || status === 403) return "authentication_error";
   if (status === 404) return "not_found_error";

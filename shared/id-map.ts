@@ -1,9 +1,9 @@
 /**
- * Values by ascending ids, for what comes and goes with every request. A Map would do, but each
- * time its table is made anew V8 links the old one to it: once an old table has grown old, all
- * later ones and whatever stood in them outlive their use, which cost a twentieth of the proxy's
- * CPU in garbage collection. These are two plain arrays with open addressing: consecutive ids never
- * collide.
+ * Values by ascending ids, for what is added and removed with every request. A Map would do, but
+ * each time it makes a new table V8 links the old one to it: once an old table is in the old
+ * generation, all later ones and their values outlive their use, which cost a twentieth of the
+ * proxy's CPU in garbage collection. These are two plain arrays with open addressing: consecutive
+ * ids never collide.
  */
 import { assert } from "./assert.js";
 
@@ -37,15 +37,15 @@ export class IdMap<T> {
     this.#values[slot] = value;
   }
 
-  /** Takes a value out; undefined when there is none. */
+  /** Removes a value and returns it; undefined when there is none. */
   take(id: number): T | undefined {
     let free = this.#slotOf(id);
     const taken = this.#values[free];
     if (this.#ids[free] === 0) return undefined;
     this.#size--;
     const mask = this.#ids.length - 1;
-    // Whoever was pushed beyond the slot that is now free moves back, so that a search may end at
-    // the first free slot.
+    // Entries that were pushed beyond the slot that is now free move back, so that a search may end
+    // at the first free slot.
     for (let next = (free + 1) & mask; this.#ids[next] !== 0; next = (next + 1) & mask) {
       const home = this.#ids[next]! & mask;
       if (((next - home) & mask) < ((next - free) & mask)) continue;
@@ -58,13 +58,13 @@ export class IdMap<T> {
     return taken;
   }
 
-  /** All values, in no order. Nothing is added or taken meanwhile. */
+  /** All values, in no order. Nothing may be added or taken meanwhile. */
   *values(): Generator<T> {
     for (let slot = 0; slot < this.#ids.length; slot++)
       if (this.#ids[slot] !== 0) yield this.#values[slot] as T;
   }
 
-  /** All of them, by ascending id. */
+  /** All entries, by ascending id. */
   entries(): (readonly [id: number, value: T])[] {
     const all: (readonly [number, T])[] = [];
     for (let slot = 0; slot < this.#ids.length; slot++)

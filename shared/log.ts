@@ -9,22 +9,18 @@ export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" |
 
 export interface Log extends Logger {
   /**
-   * A line whose fields are JSON already, without braces: for what is written with every request.
-   * It looks like any other line and goes the same way, at a fifth of the cost of taking an object
-   * apart.
+   * A line whose fields are JSON already, without braces: for what is logged with every request. It
+   * has the form and the order of all lines, at a fifth of the cost of serializing an object.
    */
   line(level: "info" | "debug", fields: string, message: string): void;
 }
 
-/**
- * Lines that wait while whoever reads standard output is slow; beyond it they are dropped rather
- * than kept in memory without end.
- */
+/** Lines that wait while the reader of standard output is slow; beyond it they are dropped. */
 const heldBytesMax = 8 * 1024 * 1024;
 
 /**
- * Between a request's line and its way to standard output. The destination measures all that it
- * holds at each write, which is too dear for each turn of the event loop.
+ * How long a request's line waits for others. The destination measures all that it holds at each
+ * write, which costs too much for each turn of the event loop.
  */
 const gatherMs = 20;
 const gatherCharsMax = 8 * 1024;
@@ -43,6 +39,7 @@ export function createLog(process_: "proxy" | "limiterd" | "up", level: LogLevel
     periodicFlush: 100,
   });
   const timestamp = createTimestamp();
+  const ofProcess = `"process":"${process_}"`;
   let lines = "";
   let gathering = false;
   const handOver = (): void => {
@@ -51,7 +48,7 @@ export function createLog(process_: "proxy" | "limiterd" | "up", level: LogLevel
     destination.write(lines);
     lines = "";
   };
-  // What was gathered goes first, so that lines stand in the order in which they were logged.
+  // Gathered lines go first, so that lines keep the order in which they were logged.
   const stream = {
     write(text: string): void {
       handOver();
@@ -74,7 +71,7 @@ export function createLog(process_: "proxy" | "limiterd" | "up", level: LogLevel
   return Object.assign(logger, {
     line(lineLevel: "info" | "debug", fields: string, message: string) {
       if (!logger.isLevelEnabled(lineLevel)) return;
-      lines += `{"level":"${lineLevel}"${timestamp()},"process":"${process_}",${fields},"msg":"${message}"}\n`;
+      lines += `{"level":"${lineLevel}"${timestamp()},${ofProcess},${fields},"msg":"${message}"}\n`;
       if (lines.length > gatherCharsMax) handOver();
       else if (!gathering) {
         gathering = true;
@@ -84,7 +81,7 @@ export function createLog(process_: "proxy" | "limiterd" | "up", level: LogLevel
   });
 }
 
-/** RFC 3339 with milliseconds; what stays the same for a second is made once for it. */
+/** RFC 3339 with milliseconds; the part that is the same for a second is made once for it. */
 function createTimestamp(): () => string {
   let second = 0;
   let prefix = "";

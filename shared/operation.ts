@@ -1,6 +1,6 @@
 /**
- * What can be asked of a provider, by the words that the configuration uses;
- * `proxy/http/match-route.ts` has the paths that clients ask at.
+ * What a provider can do, under the names that the configuration uses. The paths of the API are in
+ * `proxy/http/match-route.ts`.
  */
 
 export const operations = [

@@ -1,23 +1,25 @@
 /**
- * Callbacks that run after the turn of the event loop in which they come, in their order, and at
- * most so many in each turn: when thousands of streams end at once, everybody else has a turn
- * between them.
+ * Queues of callbacks that run in their order, at most so many in each turn of the event loop: when
+ * thousands of streams end at once, other work has its turn between them.
  */
 
-/** `afterTurn` runs a callback after the present turn. */
+/**
+ * Callbacks run after the turn in which they are added. `afterTurn` runs a callback after the
+ * present turn.
+ */
 export function createThrottledQueue(
   afterTurn: (run: () => void) => void,
   perTurn: number,
 ): (run: () => void) => void {
-  /** Of this turn. */
-  let coming: (() => void)[] = [];
+  /** Added in this turn. */
+  let added: (() => void)[] = [];
   let due: (() => void)[] = [];
   let next = 0;
 
   function turnEnded(): void {
     const idle = due.length === 0;
-    due = idle ? coming : due.concat(coming);
-    coming = [];
+    due = idle ? added : due.concat(added);
+    added = [];
     if (idle) runDue();
   }
 
@@ -30,15 +32,12 @@ export function createThrottledQueue(
   }
 
   return (run) => {
-    coming.push(run);
-    if (coming.length === 1) afterTurn(turnEnded);
+    added.push(run);
+    if (added.length === 1) afterTurn(turnEnded);
   };
 }
 
-/**
- * The same for what can run at once as long as it isn't much: only what comes behind the first so
- * many of a turn waits.
- */
+/** Callbacks run at once, but for those beyond `perTurn` in one turn: these wait in the queue. */
 export function createThrottledEnds(
   afterTurn: (run: () => void) => void,
   perTurn: number,

@@ -1,5 +1,5 @@
 /**
- * Timestamps as the outside sees them: RFC 3339 in UTC (CONTRACT section 1). No clock is read here.
+ * Timestamps of the API: RFC 3339 in UTC. No clock is read here.
  */
 
 /** With milliseconds, for `server_time`. */
@@ -12,8 +12,12 @@ export function formatSeconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-const timestamp =
-  /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+const date = /(\d{4})-(\d\d)-(\d\d)/.source;
+const hourAndMinute = /(?:[01]\d|2[0-3]):[0-5]\d/.source;
+const timestamp = new RegExp(
+  `^${date}T${hourAndMinute}:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-]${hourAndMinute})$`,
+  "i",
+);
 
 /**
  * An RFC 3339 timestamp as ms since the epoch, the fraction of a second left out; null for anything

@@ -1,6 +1,5 @@
 /**
- * Days in UTC as `YYYY-MM-DD`, the dates of usage (CONTRACT sections 1 and 7). No clock is read
- * here.
+ * Days in UTC as `YYYY-MM-DD`, the dates of usage (`docs/usage.md`). No clock is read here.
  */
 
 export const dayMs = 86_400_000;

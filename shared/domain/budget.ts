@@ -1,7 +1,7 @@
 /**
- * Budgets: what they are, how they are written, checked and named (CONTRACT section 8, SPEC "Budget
- * record"). How a body names one is in `limit-key.ts`; what was spent is the daemon's; when periods
- * begin and end is in `limiterd/budgets/budget-period.ts`.
+ * Budgets: their fields, and how bodies are checked and budgets named (`docs/budgets.md`). How a
+ * body names one is in `limit-key.ts`; what was spent is the daemon's; when periods begin and end
+ * is in `limiterd/budgets/budget-period.ts`.
  */
 import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, show } from "../checked.js";
@@ -23,13 +23,13 @@ export type BudgetScope = (typeof budgetScopes)[number];
 export type BudgetKey = LimitKey<BudgetScope>;
 
 export interface BudgetDefinition extends BudgetKey {
-  /** US dollars, finite and a pico-dollar or more, as they were written. */
+  /** US dollars, finite and a pico-dollar or more, as in the body. */
   readonly amountUsd: number;
   /** User-path budgets only: each direct child of the path has the amount for itself. */
   readonly perChild: boolean;
 }
 
-export const hourlySeconds = 3600;
+const hourlySeconds = 3600;
 export const dailySeconds = 86_400;
 export const weeklySeconds = 604_800;
 /** Thirty days by its number; the calendar month by its meaning. */
@@ -63,14 +63,14 @@ export function compareBudgets(a: BudgetKey, b: BudgetKey): number {
   return a.periodSeconds - b.periodSeconds;
 }
 
-/** A budget as messages call it: `/team daily`, `label research monthly`. */
+/** A budget's name in messages: `/team daily`, `label research monthly`. */
 export function budgetName({ scope, subject, periodSeconds }: BudgetKey): string {
   return `${scope === "label" ? "label " : ""}${subject} ${budgetPeriodLabel(periodSeconds)}`;
 }
 
 /**
  * The amount as spend is compared with it: exact to the pico-dollar below 9,000 dollars, to the
- * micro-dollar above, and never 0. What no sum can hold is the largest one, which nobody spends.
+ * micro-dollar above, and never 0. An amount that no sum can hold is the largest sum.
  */
 export function amountSum(amountUsd: number): MoneySum {
   const pico = picoFromUsd(amountUsd);
@@ -80,8 +80,9 @@ export function amountSum(amountUsd: number): MoneySum {
   return { microUsd: Math.floor(whole / 1_000_000), picoUsd: whole % 1_000_000 };
 }
 
-/** A pico-dollar: nothing that is spent is less. */
+/** A pico-dollar: no cost is smaller. */
 const amountUsdMin = 1e-12;
+const smallestAmount = `${amountUsdMin} US dollars, a pico-dollar, which is the smallest amount that is counted`;
 
 /** An amount of US dollars: finite, and not below the smallest that can be spent. */
 export function parseAmount(value: unknown, param: string): Checked<number> {
@@ -90,10 +91,7 @@ export function parseAmount(value: unknown, param: string): Checked<number> {
   if (typeof value === "number" && Number.isFinite(value) && value >= amountUsdMin)
     return good(value);
   if (typeof value === "number" && value > 0 && value < amountUsdMin)
-    return bad(
-      `${param} must be at least ${amountUsdMin} US dollars, a pico-dollar, which is the smallest amount that is counted, not ${show(value)}`,
-      param,
-    );
+    return bad(`${param} must be at least ${smallestAmount}, not ${show(value)}`, param);
   return bad(
     `${param} must be a finite number of US dollars greater than 0, not ${show(value)}`,
     param,
@@ -101,7 +99,7 @@ export function parseAmount(value: unknown, param: string): Checked<number> {
 }
 
 /** A label: trimmed, compared with its case. */
-export function parseLabel(raw: unknown, param: string): Checked<string> {
+function parseLabel(raw: unknown, param: string): Checked<string> {
   if (typeof raw !== "string" || raw.trim() === "")
     return bad(`${param} is required for the scope label`, param);
   const label = raw.trim();
@@ -139,7 +137,7 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
 };
 
 /**
- * The body of PUT /admin/budgets, checked. Whether per-child is entitled is for the caller to say.
+ * The body of PUT /admin/budgets, checked. Whether `per_child` is allowed is for the caller to say.
  */
 export function parseBudgetWrite(
   body: unknown,

@@ -1,26 +1,26 @@
 /**
- * Managed keys in plain, as long as anybody needs them so: made from random bytes, and turned into
- * the hash by which all else knows them.
+ * The plain text of managed keys: made from random bytes, and turned into the hash that identifies
+ * the key everywhere else. It is stored nowhere.
  */
 import { hash, randomBytes } from "node:crypto";
 import { managedKeyOf, redactKey } from "./managed-key.js";
 
-/** A fresh key. Only `value` opens anything; the daemon is told the other two. */
+/** A new key. `value` authenticates; the daemon gets only the other two. */
 export interface NewKey {
   readonly value: string;
   readonly hash: string;
   readonly redacted: string;
 }
 
-/** Makes a key of 32 random bytes (CONTRACT section 2). It is nowhere kept. */
+/** Makes a key of 32 random bytes (`docs/authentication.md`). */
 export function newKey(): NewKey {
   const value = managedKeyOf(randomBytes(32).toString("base64url"));
   return { value, hash: hashKey(value), redacted: redactKey(value) };
 }
 
 /**
- * SHA-256 in base64url. No salt and no slow function: 256 random bits can't be guessed, and each
- * request is looked up by it.
+ * SHA-256 in base64url. Without a salt and without a slow function: 256 random bits can't be
+ * guessed, and each request's key is looked up by it.
  */
 export function hashKey(key: string): string {
   return hash("sha256", key, "base64url");

@@ -1,6 +1,6 @@
 /**
- * What identifies a rule or a budget, and how bodies write it: a scope, a subject and a period
- * (CONTRACT sections 3, 6 and 8). The two differ in words alone: a `KeyGrammar`, which stands in
+ * What identifies a rule or a budget, and how it is written in bodies: a scope, a subject and a
+ * period (`docs/http-api.md`). The two differ only in names and units: a `KeyGrammar`, which is in
  * `rule.ts` and in `budget.ts` with the values that a key limits.
  */
 import { isCount } from "../assert.js";
@@ -9,7 +9,7 @@ import { asObject, bad, type Checked, good, present, show } from "../checked.js"
 import { type Failure, failure } from "../error-code.js";
 import { normalizeUserPath } from "./user-path.js";
 
-/** The subject stands as it was written, a user path normalized. */
+/** The subject is as in the body, a user path normalized. */
 export interface LimitKey<S extends string> {
   readonly scope: S;
   readonly subject: string;
@@ -64,10 +64,9 @@ export function parsePeriod<S extends string>(
   if (named !== undefined) return good(named);
   if (typeof period === "string" && /^\d{1,12}$/.test(period.trim()))
     return checkSeconds(grammar, Number(period), `${at}period`);
-  return bad(
-    `${at}period must be ${grammar.periodsExpected} or a number of seconds, not ${show(period)}${typeof period === "number" ? `: give a number as ${at}period_seconds` : ""}`,
-    `${at}period`,
-  );
+  const expected = `${grammar.periodsExpected} or a number of seconds`;
+  const hint = typeof period === "number" ? `: give a number as ${at}period_seconds` : "";
+  return bad(`${at}period must be ${expected}, not ${show(period)}${hint}`, `${at}period`);
 }
 
 function checkSeconds<S extends string>(
@@ -76,10 +75,8 @@ function checkSeconds<S extends string>(
   param: string,
 ): Checked<number> {
   if (isCount(value, secondsMin) && value <= periodSecondsMax) return good(value);
-  return bad(
-    `${param} must be an integer from ${secondsExpected} to ${periodSecondsMax}, not ${show(value)}`,
-    param,
-  );
+  const range = `from ${secondsExpected} to ${periodSecondsMax}`;
+  return bad(`${param} must be an integer ${range}, not ${show(value)}`, param);
 }
 
 /** A user path of a body, normalized. */
@@ -104,7 +101,7 @@ function parseScope<S extends string>(
     : good(scope);
 }
 
-/** Scope and subject of a body, with `user_path` as the shorthand that SPEC gives it. */
+/** Scope and subject of a body; `user_path` is short for the scope and the subject of a path. */
 function parseTarget<S extends string>(
   grammar: KeyGrammar<S>,
   { scope: rawScope, subject, user_path: userPath }: Fields,
@@ -194,7 +191,7 @@ export function parseResetOne<S extends string>(
 }
 
 /** What a key limits: its fields in a body, and their check. */
-export interface Values<V> {
+interface Values<V> {
   readonly fields: readonly string[];
   readonly parse: (fields: Fields, periodSeconds: number) => Checked<V>;
 }

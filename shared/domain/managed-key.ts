@@ -1,8 +1,7 @@
 /**
- * Managed keys: how one looks, what may be said of it when it is issued, and what is shown of it
- * afterwards (CONTRACT sections 2 and 6). A key is known in plain only to whoever issues it and to
- * whoever calls with it; everything else goes by its hash and its id. Hashing is in
- * `key-secret.ts`.
+ * Managed keys: their form, the fields with which one is issued, and what is shown of it afterwards
+ * (`docs/authentication.md`). Only those who issue a key and those who call with it know its plain
+ * text; everything else knows its hash and its id. Hashing is in `key-secret.ts`.
  */
 import { isCount, isObject } from "../assert.js";
 import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "../bounds.js";
@@ -35,7 +34,7 @@ export function isKeyHash(value: unknown): value is string {
 }
 
 /**
- * What may be shown of a key: four characters, so that its owner knows it again; 232 unknown bits
+ * What may be shown of a key: four characters, by which its owner recognizes it; 232 unknown bits
  * are left.
  */
 export function redactKey(key: string): string {
@@ -43,8 +42,8 @@ export function redactKey(key: string): string {
 }
 
 /**
- * A text from outside that goes to the log, with the keys in it made unusable: one is easily pasted
- * into the wrong place.
+ * A text from outside for the log, with the keys in it redacted: one is easily pasted into the
+ * wrong place.
  */
 export function redactKeys(text: string): string {
   return text.includes(keyPrefix) ? text.replace(/sk-sluice-[\w-]{43}/g, redactKey) : text;
@@ -118,17 +117,13 @@ function parseName(raw: unknown): Checked<string | null> {
     : bad(`name ${problem}`, "name");
 }
 
-/**
- * An empty path would be the root, which is a choice that nobody should make by leaving a field
- * blank.
- */
+const pathOrNone = "a path such as /team/app, or be left out for a key that is bound to none";
+
+/** An empty path would be the root, which an issuer shouldn't choose by leaving a field blank. */
 function parsePath(raw: unknown): Checked<string | null> {
   if (raw === undefined || raw === null) return { ok: true, value: null };
   if (typeof raw !== "string" || raw.trim() === "")
-    return bad(
-      `user_path must be a path such as /team/app, or be left out for a key that is bound to none, not ${show(raw)}`,
-      "user_path",
-    );
+    return bad(`user_path must be ${pathOrNone}, not ${show(raw)}`, "user_path");
   return parseUserPath(raw, "user_path");
 }
 
@@ -136,7 +131,9 @@ function parseLabels(raw: unknown): Checked<readonly string[]> {
   if (raw === undefined || raw === null) return { ok: true, value: [] };
   if (!Array.isArray(raw) || raw.length > labelsPerKeyMax)
     return bad(
-      `labels must be an array of at most ${labelsPerKeyMax} texts, not ${Array.isArray(raw) ? `one of ${raw.length}` : show(raw)}`,
+      `labels must be an array of at most ${labelsPerKeyMax} texts, not ${
+        Array.isArray(raw) ? `one of ${raw.length}` : show(raw)
+      }`,
       "labels",
     );
   const labels = new Set<string>();

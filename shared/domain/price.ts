@@ -18,7 +18,7 @@ export interface TokenRates {
   readonly cacheWrite: number | null;
 }
 
-export interface PriceTier {
+interface PriceTier {
   /** A response with more input tokens than this has all of its tokens at this tier's rates. */
   readonly aboveInputTokens: number;
   readonly rates: TokenRates;

@@ -1,6 +1,6 @@
 /**
  * The anchors of budget periods: the moments in UTC at which days, weeks and months of budgets
- * begin (CONTRACT section 8, GET and PUT /admin/budgets/settings). One table: the API, the command
+ * begin (`docs/budgets.md`, "Periods"). One table: the API, the command
  * line, the store and the docs are held to it.
  */
 import { isCount } from "../assert.js";
@@ -76,17 +76,17 @@ export function anchorsToStored(anchors: ResetAnchors): readonly number[] {
 
 /** The anchors of a stored entry, or null when it isn't one. */
 export function anchorsFromStored(value: readonly unknown[]): ResetAnchors | null {
-  const whole =
+  const isComplete =
     value.length === anchorFields.length &&
     anchorFields.every(({ min, max }, index) => isCount(value[index], min) && value[index] <= max);
-  return whole ? anchorsOf(value as readonly number[]) : null;
+  return isComplete ? anchorsOf(value as readonly number[]) : null;
 }
 
 /**
- * The body of PUT /admin/budgets/settings on top of what stands: a field that isn't given stays as
- * it is.
+ * The body of PUT /admin/budgets/settings on top of the present anchors: a field that isn't given
+ * stays as it is.
  */
-export function parseAnchors(body: unknown, standing: ResetAnchors): Checked<ResetAnchors> {
+export function parseAnchors(body: unknown, present: ResetAnchors): Checked<ResetAnchors> {
   const fields = asObject(
     body,
     anchorFields.map(({ name }) => name),
@@ -94,7 +94,7 @@ export function parseAnchors(body: unknown, standing: ResetAnchors): Checked<Res
   if (!fields.ok) return fields;
   const values: number[] = [];
   for (const { name, min, max } of anchorFields) {
-    const value = fields.value[name] ?? standing[name];
+    const value = fields.value[name] ?? present[name];
     if (!isCount(value, min) || value > max)
       return {
         ok: false,

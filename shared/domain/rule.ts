@@ -1,7 +1,6 @@
 /**
- * Rate limit rules: what they are, how they are written, checked and named (SPEC "Resources",
- * CONTRACT sections 3, 4 and 6). How a body names one is in `limit-key.ts`; their live counters are
- * the daemon's.
+ * Rate limit rules: their fields, and how bodies are checked and rules named (`docs/http-api.md`,
+ * "Rules"). How a body names one is in `limit-key.ts`; their counters are the daemon's.
  */
 import { isCount } from "../assert.js";
 import { subjectBytesMax } from "../bounds.js";
@@ -26,7 +25,7 @@ export type RuleKey = LimitKey<Scope>;
  * A cap is an integer from 1 up, or null for none. For `concurrent`, `maxRequests` is the in-flight
  * cap.
  */
-export interface RuleCaps {
+interface RuleCaps {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   readonly perChild: boolean;
@@ -36,7 +35,7 @@ export interface RuleDefinition extends RuleKey, RuleCaps {}
 
 export type RuleSource = "manual" | "config";
 
-/** The subject in the form that matching uses: provider and model subjects compare without case. */
+/** The subject as it is matched: provider and model subjects compare without case. */
 export function effectiveSubject(scope: Scope, subject: string): string {
   return scope === "user_path" ? subject : subject.toLowerCase();
 }
@@ -46,7 +45,7 @@ export function ruleId(key: RuleKey): string {
   return `${key.scope}\n${effectiveSubject(key.scope, key.subject)}\n${key.periodSeconds}`;
 }
 
-/** The order of CONTRACT section 4: scope, subject, period, ascending. */
+/** The order of every list and every tie: scope, subject, period, ascending. */
 export function compareRules(a: RuleKey, b: RuleKey): number {
   return (
     compareText(a.scope, b.scope) ||
@@ -166,7 +165,7 @@ export const ruleGrammar: KeyGrammar<Scope> = {
 };
 
 /**
- * The body of PUT /admin/rate-limits, checked. Whether per-child is entitled is for the caller to
+ * The body of PUT /admin/rate-limits, checked. Whether `per_child` is allowed is for the caller to
  * say.
  */
 export function parseRuleWrite(

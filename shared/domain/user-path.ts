@@ -1,11 +1,11 @@
 /**
- * User paths: the slash-separated names that rules and budgets are written on (CONTRACT section 3).
+ * User paths: the slash-separated names that rules and budgets apply to (`docs/http-api.md`).
  * Matching is not here: the daemon's rule book owns it.
  */
 import { userPathBytesMax, userPathSegmentsMax } from "../bounds.js";
 import { utf8Bytes } from "../utf8-bytes.js";
 
-export type UserPathResult =
+type UserPathResult =
   | { readonly ok: true; readonly path: string }
   | { readonly ok: false; readonly reason: string };
 

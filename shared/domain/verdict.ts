@@ -1,13 +1,13 @@
 /**
- * What a verdict tells beside yes or no: the numbers of the success headers, and what refused.
- * Parts of the messages in `message.ts`.
+ * What a verdict holds beside yes or no: the numbers of the success headers, and the rule or budget
+ * that refuses. Parts of the messages in `wire/message.ts`.
  */
 import type { BudgetScope } from "./budget.js";
 import type { Scope } from "./rule.js";
 
 /**
- * The six counts of the success headers; null where no rule gives that triple. Resets are whole
- * seconds.
+ * The six counts of the success headers (`docs/http-api.md`, "The headers of a limit"); null where
+ * no rule has such a cap. Resets are in seconds.
  */
 export interface SuccessHeaders {
   readonly requests: {
@@ -24,9 +24,7 @@ export interface SuccessHeaders {
 
 export type Dimension = "requests" | "tokens" | "concurrent";
 
-/**
- * The breach that is reported (CONTRACT section 4). `subject` is the child's path for a template.
- */
+/** The rule's cap that refuses a request. `subject` is the child's path for a template. */
 export interface Breach {
   readonly scope: Scope;
   readonly subject: string;
@@ -37,8 +35,8 @@ export interface Breach {
 }
 
 /**
- * The budget that is reported (CONTRACT section 5). `subject` is the child's path for a template;
- * amounts are US dollars.
+ * The budget that refuses a request. `subject` is the child's path for a template; amounts are in
+ * US dollars.
  */
 export interface BudgetBreach {
   readonly dimension: "budget";

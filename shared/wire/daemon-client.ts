@@ -20,6 +20,7 @@ import { toWire } from "./to-wire.js";
 const daemonDeadlineMs = 5_000;
 
 const thisBuild = `sluice ${version}, wire version ${wireVersion}`;
+const lookAtLog = `see its log; this command line is ${thisBuild}`;
 
 /** The daemon's answer or failure, both as the HTTP API would give them. */
 export type DaemonAnswer =
@@ -146,7 +147,7 @@ class Conversation implements DaemonClient {
           this.#end(
             new DaemonError(
               "lost",
-              `the daemon on ${this.socketPath} hung up without an answer: see its log; this command line is ${thisBuild}`,
+              `the daemon on ${this.socketPath} hung up without an answer: ${lookAtLog}`,
             ),
           ),
       });

@@ -55,11 +55,12 @@
  * A lease is named by the id of its `admit`, which is unique within a proxy's life; in a hello it
  * is `[lease, userPath, admittedAtMs, lsn, attempt, submission]`. `lsn` is the daemon's log
  * sequence number at the admission: by it a restarted daemon sees whether its restored windows
- * already hold the request. An attempt is `[provider, model, atMs, lsn]`, with the number under which its target
- * counted it: that of the admission, or of the reroute; or `[]` while the request has no target. A
- * request without a verdict has the number 0 and is counted with its settle; if it needed none
- * because no rule existed, it has `unlimitedLsn`, and no later rule counts it. Settles of one proxy
- * carry ascending `seq` and are sent in that order, so the number alone identifies a repeat.
+ * already hold the request. An attempt is `[provider, model, atMs, lsn]`, with the number under
+ * which its target counted it: that of the admission, or of the reroute; or `[]` while the request
+ * has no target. A request without a verdict has the number 0 and is counted with its settle; if
+ * it needed none because no rule existed, it has `unlimitedLsn`, and no later rule counts it.
+ * Settles of one proxy carry ascending `seq` and are sent in that order, so the number alone
+ * identifies a repeat.
  *
  * A submission hands in work that is done elsewhere, such as a batch: the user path's rules count
  * it as one request, it holds no slot, and it counts in no target's rules; so its lease never has

@@ -414,7 +414,7 @@ t.test(
       const perReader = (bytesInUse() - before) / 8;
       t.ok(
         perReader < 4 * bytesMax,
-        `pieces of ${pieceBytes}: ${Math.round(perReader / 1024)} KiB for a frame of ${bytesMax / 1024}`,
+        `pieces of ${pieceBytes}: ${Math.round(perReader / 1024)} KiB of ${bytesMax / 1024}`,
       );
     }
     t.equal(readers.length, 24);
