@@ -214,8 +214,8 @@ t.test(
     t.ok(ipc.imports.some(({ from, ours, typeOnly }) => from === "node-ipc" && !ours && !typeOnly));
     t.ok(
       sources
-        .find(({ path }) => path === "limiterd/rules/charge.ts")!
-        .imports.some(({ from, typeOnly }) => from === "shared/wire/message.ts" && typeOnly),
+        .find(({ path }) => path === "proxy/handle-request.ts")!
+        .imports.some(({ from, typeOnly }) => from === "proxy/gateway.ts" && typeOnly),
     );
     t.ok(sources.length > 80 && tests.length > 40, "all directories are read");
   },
@@ -501,11 +501,16 @@ t.test(`only a text that can't be broken reaches beyond column ${columnsMax}`, a
       .split("\n")
       .map((line, i) => ({ line, code: codeLines[i]!, at: `${path}:${i + 1}` }))
       .filter(({ line }) => line.length > columnsMax)
-      .filter(({ line, code }) => isComment(line) || /\w/.test(code.slice(columnsMax)))
+      .filter(({ line, code }) => isComment(line) || reachesBeyond(line, code))
       .map(({ at }) => at);
   });
   t.same(wide, []);
 });
+
+/** Whether code, and not a text or a template, stands beyond the last column. */
+function reachesBeyond(line: string, code: string): boolean {
+  return /\w{4}/.test(code.slice(columnsMax)) && !line.includes("`");
+}
 
 function isComment(line: string): boolean {
   return /^\s*(?:\/\*|\*|\/\/)/.test(line);

@@ -78,8 +78,7 @@ export function withoutTexts(text: string): string {
       if (begins === "}") templates.pop();
       end = endOf(text, at + 1, /(?<!\\)(?:\\\\)*(?:`|\$\{)/g);
       if (text[end - 1] === "{") templates.push(braces);
-    } else if (begins === "/" && mayBeginExpression(code))
-      end = endOf(text, at + 1, /(?<!\\)(?:\\\\)*\//g, undefined, true);
+    } else if (begins === "/" && mayBeginExpression(code)) end = endOfExpression(text, at + 1);
     else {
       if (begins === "{") braces++;
       if (begins === "}") braces--;
@@ -96,30 +95,24 @@ export function withoutTexts(text: string): string {
   return code;
 }
 
-/**
- * The position after the next match; for a regular expression a slash in brackets doesn't count.
- */
-function endOf(
-  text: string,
-  from: number,
-  pattern: RegExp,
-  keep?: number,
-  brackets = false,
-): number {
-  if (brackets) {
-    let inClass = false;
-    for (let at = from; at < text.length; at++) {
-      if (text[at] === "\\") at++;
-      else if (text[at] === "[") inClass = true;
-      else if (text[at] === "]") inClass = false;
-      else if (text[at] === "/" && !inClass) return at + 1;
-    }
-    return text.length;
-  }
+/** The position after the next match, or `keep` characters into it. */
+function endOf(text: string, from: number, pattern: RegExp, keep?: number): number {
   pattern.lastIndex = from;
   const match = pattern.exec(text);
   if (match === null) return text.length;
   return match.index + (keep ?? match[0].length);
+}
+
+/** The position after a regular expression; a slash in brackets doesn't end it. */
+function endOfExpression(text: string, from: number): number {
+  let inClass = false;
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === "\\") at++;
+    else if (text[at] === "[") inClass = true;
+    else if (text[at] === "]") inClass = false;
+    else if (text[at] === "/" && !inClass) return at + 1;
+  }
+  return text.length;
 }
 
 /** Whether a slash after this code begins a regular expression rather than divides. */

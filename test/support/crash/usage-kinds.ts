@@ -282,7 +282,7 @@ export function outcomeOf(request: Asked, promptBytes: number): Outcome {
   }
 }
 
-/** Four bytes to a token, as docs/architecture.md has it. */
+/** Four bytes to a token, as docs/usage.md has it. */
 function guessed(
   promptBytes: number,
   seenBytes: number,

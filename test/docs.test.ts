@@ -1,0 +1,108 @@
+/** Holds the pages to the tree: every path, link and anchor in them leads somewhere. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import t from "tap";
+import { root } from "./tidy/source-tree.js";
+
+const tree = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .trim()
+  .split("\n");
+const files = new Set(tree);
+const directories = new Set(tree.flatMap(parentsOf));
+const pages = tree.filter((path) => /^(?:docs\/.*|[A-Z]+)\.md$/.test(path));
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+function parentsOf(path: string): string[] {
+  const parent = dirname(path);
+  return parent === "." ? [] : [parent, ...parentsOf(parent)];
+}
+
+/** A path as prose names it: a file, a folder, a pattern with stars, or a name that stands alone. */
+function exists(path: string): boolean {
+  const plain = path.replace(/\/$/, "");
+  if (files.has(plain) || directories.has(plain)) return true;
+  if (!plain.includes("/")) return tree.some((file) => file.endsWith(`/${plain}`));
+  if (!plain.includes("*")) return false;
+  const pattern = plain
+    .replace(/[.+]/g, "\\$&")
+    .replace(/\*\*?/g, (stars) => (stars === "**" ? ".*" : "[^/]*"));
+  return tree.some((file) => new RegExp(`^${pattern}$`).test(file));
+}
+
+function anchorsOf(page: string): Set<string> {
+  const headings = withoutBlocks(read(page)).matchAll(/^#+ (.*)$/gm);
+  const slug = (heading: string): string =>
+    heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_\- ]/gu, "")
+      .trim()
+      .replaceAll(" ", "-");
+  return new Set([...headings].map(([, heading]) => slug(heading!)));
+}
+
+function withoutBlocks(text: string): string {
+  return text.replace(/^```[^]*?^```/gm, "");
+}
+
+t.test("every path that a page names in backticks is there", async (t) => {
+  const named =
+    /`((?:proxy|limiterd|shared|bin|test|docs|systemd)\/[\w./*-]*|[\w-]+\.(?:ts|md|json))`/g;
+  const gone = pages.flatMap((page) =>
+    [...read(page).matchAll(named)]
+      .filter(([, path]) => !exists(path!))
+      .map(([, path]) => `${page}: ${path}`),
+  );
+  t.same(gone, []);
+  t.ok(pages.length > 20 && exists("proxy/main.ts") && !exists("proxy/nowhere.ts"));
+});
+
+t.test("every compiled test that a page runs has a source", async (t) => {
+  const gone = pages.flatMap((page) =>
+    [...read(page).matchAll(/dist\/(test\/[\w./-]+)\.js/g)]
+      .filter(([, path]) => !files.has(`${path}.ts`))
+      .map(([, path]) => `${page}: ${path}`),
+  );
+  t.same(gone, []);
+});
+
+t.test("every link between pages leads to a file and to a heading in it", async (t) => {
+  const broken = pages.flatMap((page) =>
+    [...withoutBlocks(read(page)).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, link]) => link!)
+      .filter((link) => !/^(?:https?|mailto):/.test(link) && !leads(page, link))
+      .map((link) => `${page}: ${link}`),
+  );
+  t.same(broken, []);
+});
+
+function leads(page: string, link: string): boolean {
+  const [path, anchor] = link.split("#") as [string, string?];
+  const target = path === "" ? page : normalize(join(dirname(page), path));
+  if (!exists(target)) return false;
+  return anchor === undefined || !target.endsWith(".md") || anchorsOf(target).has(anchor);
+}
+
+t.test("comments cite pages of this repository alone", async (t) => {
+  const sources = tree.filter((path) => path.endsWith(".ts"));
+  const cited = sources.flatMap((path) =>
+    [...read(path).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([page]) => ({ path, page })),
+  );
+  t.same(
+    cited.filter(({ page }) => !files.has(page)).map(({ path, page }) => `${path}: ${page}`),
+    [],
+  );
+  const elsewhere = sources.filter((path) => /\b(?:SPEC|CONTRACT)\b/.test(comments(read(path))));
+  t.same(elsewhere, [], "no document that the repository doesn't hold");
+});
+
+function comments(text: string): string {
+  return text
+    .split("\n")
+    .filter((line) => /^\s*(?:\/\*|\*|\/\/)/.test(line))
+    .join("\n");
+}
