@@ -80,7 +80,7 @@ export function scheduleFaults(
   victims: Victims,
 ): void {
   const { random } = world;
-  /** `happen` says what it happened to: null when that is dead already. */
+  /** `happen` returns what it happened to: null when that is dead already. */
   const at = (meanMs: number, kind: string, happen: () => Process | null): void => {
     if (meanMs === 0) return;
     const next = (): void => {
@@ -120,7 +120,7 @@ export function scheduleFaults(
       random.chance(0.6) ? kill(process) : victims.killInCommit(random.pick(["any", "snapshot"])),
     ),
   );
-  at(mix.daemonStopMs, "daemon told to stop", () =>
+  at(mix.daemonStopMs, "daemon sent SIGTERM", () =>
     onLiving(victims.daemon().process, () => victims.daemon().stop()),
   );
   at(mix.proxyKillMs, "proxy killed", () => onLiving(someProxy().process, kill));

@@ -29,9 +29,9 @@ function hex(seed: number): string {
   return `0x${seed.toString(16).padStart(8, "0")}`;
 }
 
-function tell({ seed, violation, lines }: SimulationResult): void {
+function printViolation({ seed, violation, lines }: SimulationResult): void {
   print(
-    `\nseed ${hex(seed)}: ${violation}\n\nthe last of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run sim -- --seed ${hex(seed)}\n`,
+    `\nseed ${hex(seed)}: ${violation}\n\nthe end of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run sim -- --seed ${hex(seed)}\n`,
   );
 }
 
@@ -67,7 +67,7 @@ async function run(): Promise<boolean> {
     for (const [kind, times] of result.tally) tally.set(kind, (tally.get(kind) ?? 0) + times);
     if (result.violation === null) continue;
     failed.push(result);
-    if (!flags.json) tell(result);
+    if (!flags.json) printViolation(result);
   }
   if (flags.json) {
     print(

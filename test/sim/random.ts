@@ -1,5 +1,5 @@
 /**
- * The simulator's dice: everything that is left to chance comes from one 32-bit seed, so that a
+ * The simulator's randomness: all of it comes from one 32-bit seed, so that a
  * seed is a history.
  */
 

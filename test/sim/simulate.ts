@@ -27,7 +27,10 @@ export interface SimulationResult {
 }
 
 const faultsMs = 6_000;
-/** Longer than the longest request, a restart, a reunion and the last acknowledgement together. */
+/**
+ * Longer than the longest request, a restart, the reconnect grace period and the last
+ * acknowledgement.
+ */
 const healingMs = 9_000;
 const restMs = 1_500;
 const beginMs = 1_767_225_600_000;
@@ -146,7 +149,8 @@ export async function simulate(seed: number): Promise<SimulationResult> {
           `${proxy.id} is not at rest: ${proxy.client.unsettled} settles, reachable ${proxy.client.reachable}`,
         );
     for (const { leases, proxy } of daemon.state!.peers)
-      if (leases.size > 0) world.fail(`${leases.size} leases of ${proxy?.id ?? "nobody"} are left`);
+      if (leases.size > 0)
+        world.fail(`${leases.size} leases of ${proxy?.id ?? "no proxy"} are left`);
     if (daemon.state!.peers.size !== proxies.length)
       world.fail(`${daemon.state!.peers.size} connections of ${proxies.length} proxies`);
     for (const proxy of everyProxy) mustBeCharged(proxy);

@@ -1,5 +1,5 @@
 /**
- * What is asked of the gateway: rules, requests and admin operations, all from the seed. A new kind
+ * The work of the gateway: rules, requests and admin operations, all from the seed. A new kind
  * of traffic is a new entry here.
  */
 import type { RuleDefinition, Scope } from "../../shared/domain/rule.js";
@@ -21,7 +21,7 @@ export interface SimulatedRequest {
   readonly tokens: number;
   /** Ended before its end: by its client, or by the provider. */
   readonly cut: boolean;
-  /** What is told of it for the usage record; null: nothing was executed. */
+  /** What its usage record holds; null: nothing was executed. */
   readonly record: Execution | null;
 }
 

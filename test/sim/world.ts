@@ -1,7 +1,7 @@
 /**
  * Virtual time and what happens in it. One event runs at a time; after it all its promises run,
  * then the ends of its turn (where sockets write), then the checks. A process can be paused, so
- * that its events come late, or killed, so that they never come; nothing here knows what a process
+ * that its events happen late, or killed, so that they never do; nothing here knows what a process
  * does.
  */
 import { createRandom, type Random } from "./random.js";
@@ -17,7 +17,7 @@ export interface Process {
   pausedUntilMs: number;
   /** Dies at the end of its next event, before what it wrote has left. */
   doomed: boolean;
-  /** What the world sees when it dies: its sockets close, its commit hangs in the air. */
+  /** What the world sees when it dies: its sockets close, its commit is undecided. */
   readonly onDeath: (() => void)[];
 }
 
@@ -43,7 +43,7 @@ export interface World {
   process(name: string): Process;
   kill(process: Process): void;
   pause(process: Process, ms: number): void;
-  /** Ends a pause: what it has put off happens now, in its order and before what comes later. */
+  /** Ends a pause: what it has put off happens now, in its order and before later events. */
   resume(process: Process): void;
   /** Runs `run` after `ms`, unless its owner is dead by then; returns what prevents it. */
   after(ms: number, owner: Process | null, run: () => void): () => void;
@@ -190,12 +190,12 @@ export function createWorld(seed: number): World {
     count: (kind, by = 1) => void tally.set(kind, (tally.get(kind) ?? 0) + by),
     trace,
     fail(message) {
-      // Kept, because whoever asked for it may catch what is thrown.
+      // Kept, because the caller may catch what is thrown.
       failed ??= new Violation(message);
       throw failed;
     },
     async run(untilMs, check) {
-      // What is thrown where nobody waits for it: in a promise of a step, in a microtask.
+      // What is thrown where no caller waits for it: in a promise of a step, in a microtask.
       const rejected: unknown[] = [];
       const onRejection = (reason: unknown): void => void rejected.push(reason);
       process.on("unhandledRejection", onRejection);
@@ -203,14 +203,13 @@ export function createWorld(seed: number): World {
       try {
         while (heap.length > 0 && heap[0]!.atMs <= untilMs) {
           if (events > eventsMax)
-            throw new Violation(`it doesn't come to rest within ${eventsMax} events`);
+            throw new Violation(`it isn't at rest within ${eventsMax} events`);
           const event = pop();
           nowMs = event.atMs;
           const { owner } = event;
           if (event.cancelled || owner?.alive === false) continue;
           if (owner !== null && owner.pausedUntilMs > nowMs) {
-            // As the same event, so that whoever cancels it still can, and before those that come
-            // later.
+            // As the same event, so that it can still be cancelled, and before later ones.
             push(Object.assign(event, { atMs: owner.pausedUntilMs, putOff: true }));
             continue;
           }

@@ -1,7 +1,7 @@
 /**
- * Compares the daemon's counters with the truth, and says from the truth what its verdicts must be.
- * Where a window can't be known exactly (after a clock step, or while a request is doubtful) a
- * verdict is derived from the window itself; that the window lies where it may has been checked
+ * Compares the daemon's counters with the truth, and derives from the truth what its verdicts must
+ * be. Where a window can't be known exactly (after a clock step, or while a request is uncertain) a
+ * verdict is derived from the window itself; that the window is within its bounds has been checked
  * before.
  */
 import { type Counter, copyCounter, type Rule } from "../../../limiterd/counters/counter.js";
@@ -18,20 +18,20 @@ import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
  */
 export const ledgerSeconds = 3_153_600_000;
 
-const nothing: Cell = { requests: 0, doubtful: 0, overdrawn: 0, tokens: 0 };
+const noCounts: Cell = { requests: 0, uncertain: 0, overdrawn: 0, tokens: 0 };
 
-function cellAt({ cells }: Generation, who: string, period: number): Cell {
-  return cells.get(period)?.get(who) ?? nothing;
+function cellAt({ cells }: Generation, subject: string, period: number): Cell {
+  return cells.get(period)?.get(subject) ?? noCounts;
 }
 
-/** The counter of whom a rule counts, as the truth names them: a child's path, or empty. */
-function counterOf(rule: Rule, who: string): Counter | undefined {
-  return rule.own === null ? childOf(rule, who.slice(who.lastIndexOf("/") + 1)) : rule.own;
+/** The counter of a subject as the truth names it: a child's path, or empty for a rule's own. */
+function counterOf(rule: Rule, subject: string): Counter | undefined {
+  return rule.own === null ? childOf(rule, subject.slice(subject.lastIndexOf("/") + 1)) : rule.own;
 }
 
 /**
- * A copy of a child's counter. One that was dropped by a reset while its requests run will come
- * back with its gauge and a cleared window.
+ * A copy of a child's counter. One that was dropped by a reset while its requests run will
+ * return with its gauge and a cleared window.
  */
 function childOf(rule: Rule, name: string): Counter | undefined {
   const known = rule.children.copy(name);
@@ -91,28 +91,28 @@ export function counterDifference(
   return null;
 }
 
-/** Looks at each counter of a rule until one differs. */
+/** Compares each counter of a rule until one differs. */
 function firstDifference(
   rule: Rule,
-  look: (who: string, counter: Counter) => string | null,
+  compare: (subject: string, counter: Counter) => string | null,
 ): string | null {
-  if (rule.own !== null) return look("", rule.own);
+  if (rule.own !== null) return compare("", rule.own);
   for (const name of allNames(rule)) {
     const counter = childOf(rule, name)!;
-    const found = look(counter.subject, counter);
+    const found = compare(counter.subject, counter);
     if (found !== null) return found;
   }
   return null;
 }
 
 function slotDifference({ slots }: Generation, rule: Rule): string | null {
-  for (const [who, held] of slots)
-    if (held > 0 && counterOf(rule, who) === undefined)
-      return `${who} is forgotten with ${held} in flight`;
-  return firstDifference(rule, (who, { inFlight }) =>
-    inFlight === (slots.get(who) ?? 0)
+  for (const [subject, held] of slots)
+    if (held > 0 && counterOf(rule, subject) === undefined)
+      return `${subject} is forgotten with ${held} in flight`;
+  return firstDifference(rule, (subject, { inFlight }) =>
+    inFlight === (slots.get(subject) ?? 0)
       ? null
-      : `${who} has ${inFlight} in flight, but ${slots.get(who) ?? 0} leases are held`,
+      : `${subject} has ${inFlight} in flight, but ${slots.get(subject) ?? 0} leases are held`,
   );
 }
 
@@ -120,65 +120,65 @@ function windowDifference(generation: Generation, rule: Rule, nowMs: number): st
   const { periodMs } = rule;
   const now = periodOf(generation.definition, nowMs);
   for (const period of [now - 1, now]) {
-    for (const [who, { requests, overdrawn, tokens }] of generation.cells.get(period) ?? []) {
+    for (const [subject, { requests, overdrawn, tokens }] of generation.cells.get(period) ?? []) {
       if (requests <= overdrawn && tokens === 0) continue;
-      const counter = counterOf(rule, who);
+      const counter = counterOf(rule, subject);
       if (counter === undefined || counter.window.startMs / periodMs < period)
-        return `${who} counts nothing for period ${period}, not ${requests} requests and ${tokens} tokens`;
+        return `${subject} counts nothing for period ${period}, not ${requests} requests and ${tokens} tokens`;
     }
   }
-  return firstDifference(rule, (who, { window }) => {
+  return firstDifference(rule, (subject, { window }) => {
     if (window.startMs % periodMs !== 0)
-      return `${who} has a window that begins at ${window.startMs}`;
+      return `${subject} has a window that begins at ${window.startMs}`;
     const period = window.startMs / periodMs;
     const found =
       cellDifference(
-        cellAt(generation, who, period),
+        cellAt(generation, subject, period),
         window.currentRequests,
         window.currentTokens,
       ) ??
       cellDifference(
-        cellAt(generation, who, period - 1),
+        cellAt(generation, subject, period - 1),
         window.previousRequests,
         window.previousTokens,
       );
-    return found === null ? null : `${who} in the window of ${window.startMs}: ${found}`;
+    return found === null ? null : `${subject} in the window of ${window.startMs}: ${found}`;
   });
 }
 
 function cellDifference(
-  { requests, doubtful, overdrawn, tokens }: Cell,
+  { requests, uncertain, overdrawn, tokens }: Cell,
   requestsCounted: number,
   tokensCounted: number,
 ): string | null {
-  if (requestsCounted < requests - overdrawn || requestsCounted > requests + doubtful)
-    return `${requestsCounted} requests, not ${doubtful + overdrawn === 0 ? requests : `${requests - overdrawn} to ${requests + doubtful}`}`;
+  if (requestsCounted < requests - overdrawn || requestsCounted > requests + uncertain)
+    return `${requestsCounted} requests, not ${uncertain + overdrawn === 0 ? requests : `${requests - overdrawn} to ${requests + uncertain}`}`;
   return tokensCounted === tokens ? null : `${tokensCounted} tokens, not ${tokens}`;
 }
 
 /**
- * What a rule counts for somebody now or later, if nothing else happens; for the oracle's judge.
+ * What a rule counts for a subject now or later, if nothing else happens; for the oracle's judge.
  */
 export function estimateFrom(
   truth: Truth,
   book: RuleBook,
   { nowMs, clockStepped }: CompareOptions,
 ) {
-  return (definition: RuleDefinition, whom: string, kind: OracleKind, atMs: number): bigint => {
-    const who = definition.perChild ? whom : "";
+  return (definition: RuleDefinition, caller: string, kind: OracleKind, atMs: number): bigint => {
+    const subject = definition.perChild ? caller : "";
     const generation = truth.generations.get(ruleId(definition))!;
-    if (kind === "concurrent") return BigInt(generation.slots.get(who) ?? 0);
+    if (kind === "concurrent") return BigInt(generation.slots.get(subject) ?? 0);
     const [periodMs, now] = [definition.periodSeconds * 1000, periodOf(definition, nowMs)];
     const exact =
       !clockStepped &&
-      isKnown(cellAt(generation, who, now)) &&
-      isKnown(cellAt(generation, who, now - 1));
-    const counter = counterOf(book.fresh(book.rules.get(ruleId(definition))!), who);
+      isKnown(cellAt(generation, subject, now)) &&
+      isKnown(cellAt(generation, subject, now - 1));
+    const counter = counterOf(book.fresh(book.rules.get(ruleId(definition))!), subject);
     if (exact || counter === undefined) {
       const period = periodOf(definition, atMs);
       return weighed(
-        cellAt(generation, who, period - 1)[kind],
-        cellAt(generation, who, period)[kind],
+        cellAt(generation, subject, period - 1)[kind],
+        cellAt(generation, subject, period)[kind],
         (period + 1) * periodMs - atMs,
         periodMs,
       );
@@ -198,15 +198,15 @@ export function estimateFrom(
   };
 }
 
-function isKnown({ doubtful, overdrawn }: Cell): boolean {
-  return doubtful === 0 && overdrawn === 0;
+function isKnown({ uncertain, overdrawn }: Cell): boolean {
+  return uncertain === 0 && overdrawn === 0;
 }
 
 function weighed(previous: number, current: number, leftMs: number, periodMs: number): bigint {
   return (BigInt(previous) * BigInt(leftMs)) / BigInt(periodMs) + BigInt(current);
 }
 
-/** Whether what this request meets can be told exactly, so that its headers can be. */
+/** Whether all that a request meets is known exactly, so that its headers are. */
 export function isExact(truth: Truth, nowMs: number, clockStepped: boolean): boolean {
   if (clockStepped) return false;
   for (const { cells, definition } of truth.generations.values()) {

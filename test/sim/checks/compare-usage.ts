@@ -1,7 +1,7 @@
 /**
- * Compares what the daemon says was used and spent, and what of it is on the disk, with the records
- * on the disk, added up slowly. For moments at which every record is there: after a start, and at
- * rest.
+ * Compares what the daemon reports as used and spent, and what of it is on the disk, with the
+ * records on the disk, added up slowly. For moments at which every record is there: after a start,
+ * and at rest.
  */
 
 import type { DaemonState } from "../../../limiterd/state.js";
@@ -12,7 +12,7 @@ import { accountsOf, picosOf, rollupsOf } from "../../limiterd/usage/usage-oracl
 import type { Disk } from "../processes/disk.js";
 import { paths } from "../workload.js";
 
-/** So large that nobody is refused: what they say is compared, and no verdict depends on them. */
+/** So large that no request is refused: what was spent is compared, no verdict depends on them. */
 export const simulatedBudgets: readonly BudgetDefinition[] = [
   { scope: "user_path", subject: "/", periodSeconds: 86_400, amountUsd: 1e6, perChild: false },
   { scope: "user_path", subject: "/a", periodSeconds: 86_400, amountUsd: 1e6, perChild: true },
@@ -26,7 +26,7 @@ export function recordsOn(disk: Disk): UsageRecord[] {
 
 /**
  * The first difference between the daemon's memory and the records, or null. A clock that has
- * stepped back may have been in a period of an account that nothing else knows of.
+ * stepped back may have been in a period of an account of which there is no other record.
  */
 export function usageDifference(
   disk: Disk,

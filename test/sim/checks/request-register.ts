@@ -1,7 +1,7 @@
 /**
- * Every request and attempt that the daemon has counted, one by one, and every settle's charge; what
- * becomes uncertain at a crash is decided in `crash-toll.ts`, what windows make of it in `truth.ts`.
- * Which of them a lease holds is in `lease-account.ts`.
+ * Every request and attempt that the daemon has counted, one by one, and every settle's charge;
+ * what becomes uncertain at a crash is decided in `crash-toll.ts`, what windows make of it in
+ * `truth.ts`. Which of them a lease holds is in `lease-account.ts`.
  */
 import type { Settle, Target } from "../../../shared/wire/message.js";
 import { describeTarget } from "../describe-message.js";

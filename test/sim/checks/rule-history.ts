@@ -21,7 +21,7 @@ export interface RuleHistory {
   answered(peer: PeerState, id: number): void;
   /** A daemon has started: its rules are those on the disk. */
   restored(tick: number): void;
-  /** When the oldest rule on the disk was made; infinite without one. */
+  /** When the oldest rule on the disk was created; infinite without one. */
   oldestMs(): number;
   mustBeWhatWasAnswered(): void;
 }
@@ -38,7 +38,7 @@ interface RuleBody {
 }
 
 export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleHistory {
-  /** When a rule was made or reset, by its id and what the store calls that moment. */
+  /** When a rule was created or reset, by its id and the `sinceLsn` of that moment. */
   const sinceTicks = new Map<string, number>();
   const sinceLsns = new Map<Generation, number>();
   const waiting = new Map<PeerState, Map<number, number>>();
@@ -56,7 +56,8 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
         .sort(),
     );
   /**
-   * The rules as a restart would find them: the last reset of all stands for each that is older.
+   * The rules as a restart would find them: the last reset of all rules counts for each that is
+   * older.
    */
   const onDisk = () => {
     const resetLsn = Number(
@@ -70,7 +71,7 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
   const diskText = (): string =>
     asText(onDisk().map(({ definition, sinceLsn }) => [definition, sinceLsn]));
 
-  function made(id: string, generation: Generation, tick: number, state: DaemonState): void {
+  function noteCreated(id: string, generation: Generation, tick: number, state: DaemonState): void {
     const { sinceLsn } = state.book.fresh(state.book.rules.get(id)!);
     sinceLsns.set(generation, sinceLsn);
     sinceTicks.set(`${id} ${sinceLsn}`, tick);
@@ -78,7 +79,7 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
 
   function reset(generation: Generation, tick: number, state: DaemonState): void {
     truth.reset(generation, tick);
-    made(ruleId(generation.definition), generation, tick, state);
+    noteCreated(ruleId(generation.definition), generation, tick, state);
   }
 
   function operate({ op, body }: Admin, tick: number, state: DaemonState): void {
@@ -104,7 +105,7 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
           { scope, subject, periodSeconds, maxRequests, maxTokens, perChild },
           tick,
         );
-        return generation === known ? undefined : made(id, generation, tick, state);
+        return generation === known ? undefined : noteCreated(id, generation, tick, state);
       }
       case "rate-limits.delete":
         return known === undefined ? undefined : truth.removeRule(id);
@@ -127,7 +128,7 @@ export function createRuleHistory(world: World, disk: Disk, truth: Truth): RuleH
           sinceLsns.get(generation)!,
         ]),
       );
-      // What changes nothing is written nowhere.
+      // What changes nothing isn't written.
       if (now === history.at(-1)) return;
       const ids = waiting.get(peer) ?? new Map<number, number>();
       waiting.set(peer, ids);

@@ -1,15 +1,15 @@
 /**
- * What the daemon's counters must say: every request and every charge since the beginning, one by
+ * What the daemon's counters must hold: every request and every charge since the beginning, one by
  * one, and what each rule makes of them. It shares no code with the daemon and has no windows that
- * roll: a count lies in the period of its moment. A request is certain, or after a crash doubtful:
- * it may be in a window or not, until whoever knows of it has told of it again.
+ * roll: a count is in the period of its moment. A request is certain, or after a crash uncertain:
+ * it may be in a window or not, until its proxy has reported it again.
  */
 
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/wire/message.js";
 import { counted } from "../../limiterd/rules/oracle.js";
 
-/** Whose rules count something: a path's, a target's, or both. */
+/** Which rules count something: a path's, a target's, or both. */
 export interface Place {
   readonly path: string | null;
   readonly target: Target | null;
@@ -22,7 +22,7 @@ export interface CountedRequest {
   readonly atMs: number;
   certain: boolean;
   /**
-   * Taken back: certain, it is in no window; doubtful, it may have been taken from one that never
+   * Taken back: certain, it is in no window; uncertain, it may have been taken from one that never
    * held it.
    */
   withdrawn: boolean;
@@ -38,20 +38,23 @@ export interface CountedTokens {
 export interface Cell {
   requests: number;
   /** There may be up to so many more. */
-  doubtful: number;
+  uncertain: number;
   /** There may be up to so many fewer. */
   overdrawn: number;
   tokens: number;
 }
 
-/** A rule from the day it was made to the day it goes or is made anew. */
+/** A rule from its creation to its deletion or its next creation. */
 export interface Generation {
   definition: RuleDefinition;
   /** What happened up to here isn't counted by it. */
   sinceTick: number;
-  /** By the period of the moment, then by whom the rule counts: a child's path, or empty. */
+  /**
+   * By the period of the moment, then by the subject that the rule counts: a child's path, or
+   * empty.
+   */
   readonly cells: Map<number, Map<string, Cell>>;
-  /** Requests in flight, by whom the rule counts. */
+  /** Requests in flight, by the subject that the rule counts. */
   readonly slots: Map<string, number>;
 }
 
@@ -67,11 +70,11 @@ export interface Truth {
   removeRule(id: string): void;
   reset(generation: Generation, sinceTick: number): void;
   /**
-   * After a crash: these requests and charges are what is left, and no rule counts anybody in
-   * flight.
+   * After a crash: these requests and charges are what is left, and no rule counts a request
+   * in flight.
    */
   startOver(requests: readonly CountedRequest[], charges: readonly CountedTokens[]): void;
-  /** Who is counted by which rules; `release` takes it back. */
+  /** Takes a slot of each rule that counts this; the returned function gives them back. */
   hold(of: Place): () => void;
 }
 
@@ -80,7 +83,7 @@ export function periodOf(definition: RuleDefinition, atMs: number): number {
   return Math.floor(atMs / (definition.periodSeconds * 1000));
 }
 
-/** Whom a rule counts there: itself, a child of its path, or nobody (null). */
+/** Which subject a rule counts there: itself, a child of its path, or none (null). */
 function countedAt(definition: RuleDefinition, { path, target }: Place): string | null {
   if (definition.scope === "user_path")
     return path === null ? null : counted(definition, { path, provider: "", model: "" });
@@ -88,7 +91,7 @@ function countedAt(definition: RuleDefinition, { path, target }: Place): string 
 }
 
 function addTo(cell: Cell, { certain, withdrawn }: CountedRequest, times: 1 | -1): void {
-  if (!withdrawn) cell[certain ? "requests" : "doubtful"] += times;
+  if (!withdrawn) cell[certain ? "requests" : "uncertain"] += times;
   else if (!certain) cell.overdrawn += times;
 }
 
@@ -114,13 +117,13 @@ export function createTruth(): Truth {
     atMs: number,
   ): Cell | null {
     if (definition.periodSeconds === 0 || tick <= sinceTick) return null;
-    const who = countedAt(definition, of);
-    if (who === null) return null;
+    const subject = countedAt(definition, of);
+    if (subject === null) return null;
     const period = periodOf(definition, atMs);
     const ofPeriod = cells.get(period) ?? new Map<string, Cell>();
     cells.set(period, ofPeriod);
-    const key = definition.perChild ? who : "";
-    const known = ofPeriod.get(key) ?? { requests: 0, doubtful: 0, overdrawn: 0, tokens: 0 };
+    const key = definition.perChild ? subject : "";
+    const known = ofPeriod.get(key) ?? { requests: 0, uncertain: 0, overdrawn: 0, tokens: 0 };
     ofPeriod.set(key, known);
     return known;
   }
@@ -183,14 +186,14 @@ export function createTruth(): Truth {
       generations.clear();
     },
     hold(of) {
-      const held: { readonly slots: Map<string, number>; readonly who: string }[] = [];
+      const held: { readonly slots: Map<string, number>; readonly subject: string }[] = [];
       for (const { definition, slots } of generations.values()) {
-        const who = countedAt(definition, of);
-        if (who !== null) held.push({ slots, who: definition.perChild ? who : "" });
+        const subject = countedAt(definition, of);
+        if (subject !== null) held.push({ slots, subject: definition.perChild ? subject : "" });
       }
-      for (const { slots, who } of held) slots.set(who, (slots.get(who) ?? 0) + 1);
+      for (const { slots, subject } of held) slots.set(subject, (slots.get(subject) ?? 0) + 1);
       return () => {
-        for (const { slots, who } of held) slots.set(who, slots.get(who)! - 1);
+        for (const { slots, subject } of held) slots.set(subject, slots.get(subject)! - 1);
       };
     },
   };

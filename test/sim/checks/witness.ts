@@ -1,6 +1,6 @@
 /**
- * Watches the daemon from outside: every frame before and after it is handled, every message that it
- * sends and every change that reaches the disk, and compares all of it with the truth. What was
+ * Watches the daemon from outside: every frame before and after it is handled, every message that
+ * it sends and every change that reaches the disk, and compares all of it with the truth. What was
  * certain and what becomes uncertain at a crash is decided in `crash-toll.ts`.
  */
 import type { PeerState } from "../../../limiterd/peer.js";

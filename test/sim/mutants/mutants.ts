@@ -1,7 +1,7 @@
 /**
  * Bugs planted on purpose, to prove that the simulation can fail: each is a text of a compiled file
- * and what stands there instead. The product has no hooks for them. A text that is gone, because
- * the code has changed, is a failed test: the mutant must be written anew.
+ * and its replacement. The product has no hooks for them. A text that is gone, because
+ * the code has changed, fails a test: the mutant must be written again.
  */
 export interface Mutant {
   readonly name: string;
@@ -47,7 +47,7 @@ export const mutants: readonly Mutant[] = [
     often: true,
   },
   {
-    name: "leases not told again",
+    name: "leases not reported again",
     file: client,
     find: "this.#held.entries().map(([, admission]) => admission)",
     put: "[]",
@@ -75,7 +75,7 @@ export const mutants: readonly Mutant[] = [
     often: false,
   },
   {
-    name: "submission told again as a request with a slot",
+    name: "submission reported again as a request with a slot",
     file: "proxy/limiter/hello.js",
     find: "targetLsn, submission }));",
     put: "targetLsn, submission: false }));",
@@ -89,28 +89,28 @@ export const mutants: readonly Mutant[] = [
     often: false,
   },
   {
-    name: "told request counted whatever the windows hold",
+    name: "reported request counted whatever the windows hold",
     file: recount,
     find: "(counter) => isAfter(lsn, counter)",
     put: "() => true",
     often: false,
   },
   {
-    name: "told lease counted again by its settle",
+    name: "reported lease counted again by its settle",
     file: countSettle,
     find: "again: proxy.recounted.delete(lease)",
     put: "again: false",
     often: false,
   },
   {
-    name: "told lease not counted",
+    name: "reported lease not counted",
     file: recount,
     find: "recount(book, ofPath, { lsn: lease.lsn, atMs: lease.admittedAtMs }, nowMs);",
     put: "",
     often: false,
   },
   {
-    name: "settle takes the proxy's word for when it was admitted",
+    name: "settle takes the time of admission from the proxy",
     file: "limiterd/rules/settle-entry.js",
     find: "message.lsn === 0 && held !== undefined ? held : message",
     put: "message",
@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
     often: true,
   },
   {
-    name: "target's number not told again",
+    name: "target's number not reported again",
     file: "proxy/limiter/hello.js",
     find: "target, targetAtMs, targetLsn, submission }));",
     put: "target, targetAtMs, targetLsn: 0, submission }));",
@@ -229,7 +229,7 @@ export const mutants: readonly Mutant[] = [
     often: false,
   },
   {
-    name: "sums told to be written before they are",
+    name: "sums marked as written before they are",
     file: flush,
     find: "const sums = usage.takeDirty();",
     put: "const sums = usage.takeDirty(); void writer.write([rolledUpChange(coveredKey)]);",
@@ -264,7 +264,7 @@ export const mutants: readonly Mutant[] = [
     often: true,
   },
   {
-    name: "numbers of a new life overlap the old one's",
+    name: "numbers of a new epoch overlap the old one's",
     file: "limiterd/lifecycle/restore.js",
     find: "const lsnGap = 1_000_000;",
     put: "const lsnGap = 1;",

@@ -13,7 +13,7 @@ export interface MutantRun {
   readonly seeds: number;
   /** Seeds in which an invariant didn't hold. */
   readonly caught: number;
-  /** What it said first. */
+  /** The first violation. */
   readonly first: string;
 }
 
@@ -41,7 +41,7 @@ export function misplacedMutants(): string[] {
       ({ file, find }) =>
         [...readFileSync(join(dist, file), "utf8").matchAll(anyFormat(find))].length !== 1,
     )
-    .map(({ name, file }) => `${name}: the text must stand once in ${file}`);
+    .map(({ name, file }) => `${name}: the text must occur once in ${file}`);
 }
 
 /** Plants the bug and runs the seeds, in a process of its own. */

@@ -89,7 +89,7 @@ export function startDaemonProcess({
         onInert: () => {},
         onUnreadable: (error) => world.fail(error.message),
         onDroppedRecord: (proxyId, field) =>
-          world.fail(`the record of ${proxyId} makes no sense: ${field}`),
+          world.fail(`the record of ${proxyId} is invalid: ${field}`),
         yieldToEventLoop: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)),
       },
       { settings, rules, budgets, hashKey: [1, 2], nowMs: nowMs() },
@@ -112,7 +112,7 @@ export function startDaemonProcess({
         },
         every: (ms, run) => world.every(ms, owner, ms === flushIntervalMs ? () => flush(run) : run),
         after: (ms, run) => world.after(ms, owner, run),
-        onMissing: (proxies) => world.count("proxy missing at the reunion", proxies),
+        onMissing: (proxies) => world.count("proxy missing after the grace period", proxies),
         closeListener() {
           listening = false;
           for (const end of peers.keys()) end.close();
@@ -187,7 +187,7 @@ export function startDaemonProcess({
     stop() {
       if (timers === null || stopping || !owner.alive) return;
       stopping = true;
-      world.trace("daemon is told to stop");
+      world.trace("daemon gets SIGTERM");
       void timers.stop().then((written) => {
         world.count(written ? "daemon stopped, all written" : "daemon stopped, not all written");
         const missing = written ? unwrittenSum(disk) : null;

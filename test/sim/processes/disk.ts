@@ -1,7 +1,7 @@
 /**
- * The store port on a disk that takes its time, fails, and outlives the daemon: a commit is there
- * whole or not at all, whether or not it was said to have failed, and one that hangs in the air at
- * a crash may be either. Values are kept as bytes, so that nothing in memory is shared with them.
+ * The store port on a disk that is slow, fails, and outlives the daemon: a commit is there
+ * completely or not at all, whether or not it was reported as failed, and one that is running at a
+ * crash may be either. Values are kept as bytes, so that nothing in memory is shared with them.
  */
 import type { Change, Entry, Store, Table } from "../../../limiterd/store/store.js";
 import { decodeValue, encodeValue } from "../../../shared/wire/codec.js";
@@ -22,10 +22,10 @@ export interface Disk {
    * after it is written.
    */
   deadly: "no" | "any" | "snapshot";
-  /** Told what a commit has put on the disk. */
+  /** Called with what a commit has put on the disk. */
   onApplied: (changes: readonly Change[]) => void;
   entries(table: Table): Entry[];
-  /** The store as one life of the daemon sees it. */
+  /** The store of one epoch of the daemon. */
   open(owner: Process): Store;
 }
 
@@ -68,13 +68,13 @@ export function createDisk(world: World, faults: DiskFaults): Disk {
   }
 
   function open(owner: Process): Store {
-    let inTheAir: (() => void) | null = null;
+    let running: (() => void) | null = null;
     owner.onDeath.push(() => {
-      if (inTheAir === null) return;
+      if (running === null) return;
       const applied = random.chance(0.5);
       world.count(applied ? "commit there at a crash" : "commit gone at a crash");
-      if (applied) inTheAir();
-      inTheAir = null;
+      if (applied) running();
+      running = null;
     });
     return {
       file: "disk",
@@ -92,15 +92,15 @@ export function createDisk(world: World, faults: DiskFaults): Disk {
         );
       },
       commit(changes) {
-        // What a dead process still means to do in here never happens.
+        // What a dead process has begun never happens.
         if (!owner.alive) return new Promise(() => {});
-        if (inTheAir !== null)
+        if (running !== null)
           world.fail("two commits at once: what is on the disk is no prefix of what happened");
         const sealed = changes.map((change) => ({
           ...change,
           bytes: change.value === undefined ? null : encodeValue(change.value),
         }));
-        inTheAir = () => apply(sealed);
+        running = () => apply(sealed);
         if (
           disk.deadly === "any" ||
           (disk.deadly === "snapshot" &&
@@ -113,13 +113,13 @@ export function createDisk(world: World, faults: DiskFaults): Disk {
         if (slow) world.count("commit slow");
         return new Promise((resolve, reject) => {
           world.after(slow ? random.skewed(20, 1000) : random.between(0.1, 3), null, () => {
-            if (inTheAir === null) return;
+            if (running === null) return;
             const broken = world.nowMs < disk.brokenUntilMs;
             const fails = broken || random.chance(faults.fail);
             const applied = !fails || (!broken && random.chance(0.5));
             if (fails) world.count(applied ? "commit failed and is there" : "commit failed");
-            if (applied) inTheAir();
-            inTheAir = null;
+            if (applied) running();
+            running = null;
             world.after(0, owner, () => (fails ? reject(new Error("the disk fails")) : resolve()));
           });
         });

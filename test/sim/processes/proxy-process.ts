@@ -1,8 +1,8 @@
 /**
  * The proxy's limiter client, wired to a simulated socket and clock as
  * `proxy/limiter/connect-limiter.ts` wires it to real ones, and the requests that the proxy serves:
- * each is asked for, runs for a while if it may, goes to another target when one fails, as in
- * `proxy/handlers/fail-over.ts`, and is settled.
+ * each asks for an admission, runs for a while if it may, goes to another target when one fails, as
+ * in `proxy/handlers/fail-over.ts`, and is settled.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { PeerState } from "../../../limiterd/peer.js";
@@ -24,7 +24,7 @@ export interface ProxyOptions {
   readonly id: string;
   readonly failureMode: FailureMode;
   readonly socketFaults: SocketFaults;
-  /** Whoever is the daemon now. */
+  /** The daemon that runs now. */
   daemon(): DaemonProcess;
 }
 
@@ -71,8 +71,10 @@ export function startProxyProcess({
   const running = new Set<Admission>();
   let connection: Connection | null = null;
   let welcomed = false;
-  let asked = 0;
-  let left = 0;
+  /** Questions that wait for the daemon's answer. */
+  let unanswered = 0;
+  /** Settles that wait for their acknowledgement. */
+  let unsettled = 0;
   world.trace(`${id} starts`);
 
   const client = new LimiterClient(
@@ -121,18 +123,18 @@ export function startProxyProcess({
     client.connected((message) => end.send(encodeFrame(toWire(message))));
   }
 
-  /** Waits for the daemon's answer, which must come in time. */
+  /** Waits for the daemon's answer, which must arrive in time. */
   function ask(
     what: string,
     asking: Promise<AdmissionOutcome>,
     then: (outcome: AdmissionOutcome) => void,
   ): void {
-    asked++;
+    unanswered++;
     const startedMs = world.nowMs;
     const pausedBefore = owner.pausedUntilMs;
     void asking.then((outcome) => {
       if (!owner.alive) return;
-      asked--;
+      unanswered--;
       world.count(`${what.split(" ")[0]!} ${outcome.kind}`);
       world.trace(`${id} ${what} ${outcome.kind}`);
       if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > answerMsMax)
@@ -185,12 +187,10 @@ export function startProxyProcess({
   function end({ request, settles }: Served, admission: Admission, tokens: number): void {
     running.delete(admission);
     settles.push({ part: "request", target: admission.target, tokens });
-    left++;
-    client.settle(
-      admission,
-      { tokens, estimated: request.cut, record: request.record },
-      () => left--,
-    );
+    unsettled++;
+    client.settle(admission, { tokens, estimated: request.cut, record: request.record }, () => {
+      unsettled--;
+    });
   }
 
   world.after(world.random.between(0, 20), owner, dial);
@@ -219,6 +219,10 @@ export function startProxyProcess({
       return null;
     },
     quiet: () =>
-      asked === 0 && running.size === 0 && left === 0 && client.unsettled === 0 && client.reachable,
+      unanswered === 0 &&
+      running.size === 0 &&
+      unsettled === 0 &&
+      client.unsettled === 0 &&
+      client.reachable,
   };
 }
