@@ -114,15 +114,17 @@ function executionOf(
 }
 
 /**
- * Answers a request that fails before its admission. Its key hasn't been checked yet, so that is
- * done first: a wrong key gets its 401, whatever else is wrong with the request.
+ * Answers a request that fails before its admission; `failure` is null when the client has gone.
+ * The caller's key hasn't been checked yet, so that is done first: a wrong key gets its 401,
+ * whatever else is wrong with the request.
  */
 export async function refuseUnadmitted(
   context: RequestContext<"limiter">,
-  failure: Failure,
+  failure: Failure | null,
   headers: readonly string[] = [],
 ): Promise<void> {
   const { gateway, exchange, caller, record } = context;
+  if (failure === null) return record.end(499, "client_gone");
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   if (!authorized.ok) return refuseCaller(context, "model", authorized);
   record.identified(authorized.caller);

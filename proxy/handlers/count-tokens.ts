@@ -24,10 +24,7 @@ export async function countTokens(context: RequestContext): Promise<void> {
     newSpool,
     nowMs,
   });
-  if (!read.ok)
-    return read.failure === null
-      ? record.end(499, "client_gone")
-      : refuseUnadmitted(context, read.failure);
+  if (!read.ok) return refuseUnadmitted(context, read.failure);
   const { call } = read;
   record.model = call.model;
   const route = await resolveOnceLearned(gateway, call.model);

@@ -28,10 +28,7 @@ export async function modelRequest(
   operation: ModelOperation,
 ): Promise<void> {
   const read = await readCall(context, operation);
-  if (!read.ok)
-    return read.failure === null
-      ? context.record.end(499, "client_gone")
-      : refuseUnadmitted(context, read.failure);
+  if (!read.ok) return refuseUnadmitted(context, read.failure);
   await serveCall(context, read.call);
   read.call.close();
 }

@@ -41,10 +41,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     );
   const body = bodyOf(gateway, exchange);
   const named = await namedModel(exchange, route.path, body);
-  if (!named.ok)
-    return named.failure === null
-      ? record.end(499, "client_gone")
-      : refuseUnadmitted(context, named.failure);
+  if (!named.ok) return refuseUnadmitted(context, named.failure);
   const { model } = named;
   record.model = model === "" ? null : model;
   const target = { provider: route.provider.name, model };

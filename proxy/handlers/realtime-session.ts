@@ -122,7 +122,7 @@ function crossOriginProblem({
   exchange,
   caller,
 }: Pick<RequestContext, "exchange" | "caller">): Failure | null {
-  if (caller.credential !== "none" || !isCrossOrigin((name) => exchange.header(name))) return null;
+  if (caller.credential !== "none" || !isCrossOrigin(exchange)) return null;
   return plainFailure(
     403,
     "permission_error",

@@ -39,10 +39,7 @@ export async function storedRequest(
   const able = providersFor(context, operation);
   if (!able.ok) return refuseUnadmitted(context, able.failure);
   const read = await readBody(context);
-  if (!read.ok)
-    return read.failure === null
-      ? record.end(499, "client_gone")
-      : refuseUnadmitted(context, read.failure);
+  if (!read.ok) return refuseUnadmitted(context, read.failure);
   const hasId = exchange.path !== `/v1/${operation}`;
   const providers = hasId ? able.providers : able.providers.slice(0, 1);
   let result: Forwarded | null = null;
@@ -73,10 +70,7 @@ export async function submitBatch(context: RequestContext): Promise<void> {
   const able = providersFor(context, "batches");
   if (!able.ok) return refuseUnadmitted(context, able.failure);
   const read = await readBody(context);
-  if (!read.ok)
-    return read.failure === null
-      ? context.record.end(499, "client_gone")
-      : refuseUnadmitted(context, read.failure);
+  if (!read.ok) return refuseUnadmitted(context, read.failure);
   const problem = batchProblem(read.body as Buffer | null);
   if (problem !== null) return refuseUnadmitted(context, problem);
   const provider = able.providers[0]!;

@@ -75,14 +75,16 @@ export function handshakeHeaders(rawHeaders: readonly string[], userPathHeader: 
 }
 
 /**
- * The head of the 101 for the client, flat, of the provider's headers that go on. A subprotocol
- * stands in it only if it was one that the provider had been offered, by a client that sent
- * `asked`.
+ * The headers of the 101 for the client, flat, from those of the provider's that may pass. A
+ * subprotocol is among them only if the client offered it, in `requestHeaders`.
  */
-export function switchedHeaders(answered: readonly string[], asked: readonly string[]): string[] {
-  const headers = without(answered, /^sec-websocket-(?:extensions|protocol)$/i);
-  const chosen = headerOf(answered, "sec-websocket-protocol");
-  if (chosen !== "" && offered(joined(asked, "sec-websocket-protocol")).includes(chosen))
+export function switchedHeaders(
+  responseHeaders: readonly string[],
+  requestHeaders: readonly string[],
+): string[] {
+  const headers = without(responseHeaders, /^sec-websocket-(?:extensions|protocol)$/i);
+  const chosen = headerOf(responseHeaders, "sec-websocket-protocol");
+  if (chosen !== "" && offered(joined(requestHeaders, "sec-websocket-protocol")).includes(chosen))
     headers.push("sec-websocket-protocol", chosen);
   return ["upgrade", "websocket", "connection", "Upgrade", ...headers];
 }
@@ -102,14 +104,15 @@ function without(flat: readonly string[], names: RegExp): string[] {
 }
 
 /**
- * Whether a handshake comes from a page of somebody else's. A browser lets every page open a
- * WebSocket anywhere, and says whose it is; where no credentials are asked for, that is all that
- * keeps them out.
+ * Whether a handshake comes from a page of another site. A browser lets every page open a WebSocket
+ * anywhere, and sends the page's origin; an open gateway has nothing else to refuse it by.
  */
-export function isCrossOrigin(header: Header): boolean {
-  const origin = header("origin");
+export function isCrossOrigin(request: Pick<RequestHeaders, "header">): boolean {
+  const origin = request.header("origin");
   if (origin === undefined) return false;
   if (!URL.canParse(origin)) return true;
   const { host, hostname } = new URL(origin);
-  return host !== header("host") && !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  return (
+    host !== request.header("host") && !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+  );
 }

@@ -176,7 +176,7 @@ t.test("a page is cross-origin unless it is this host's, or of this machine", as
   ] as const;
   for (const [origin, is] of table)
     t.equal(
-      isCrossOrigin(from({ host, ...(origin === undefined ? {} : { origin }) })),
+      isCrossOrigin(requestOf({ host, ...(origin === undefined ? {} : { origin }) })),
       is,
       String(origin),
     );
