@@ -1,6 +1,6 @@
 /**
- * A gateway without sockets: providers that say what a test tells them, and a daemon that admits
- * everybody unless told otherwise.
+ * A gateway without sockets: providers that answer as the test wants, and a daemon that admits every
+ * request unless the test sets a verdict.
  */
 import { authenticatedCaller } from "../../proxy/auth/caller.js";
 import type { Gateway } from "../../proxy/gateway.js";
@@ -35,7 +35,7 @@ export interface FakeGateway {
   readonly answers: Map<string, Answer>;
   readonly admitted: { readonly targets: readonly Target[]; readonly submission: boolean }[];
   readonly settled: Spent[];
-  /** What the daemon says of the next requests; null: they are admitted. */
+  /** The outcome of the next admissions; null: they are admitted. */
   verdict: AdmissionOutcome | null;
 }
 
@@ -134,7 +134,7 @@ async function textOf({ body }: UpstreamRequest): Promise<string | null> {
   return body === null ? null : (await bytesOf(body)).toString();
 }
 
-/** A request's body, whole. */
+/** The complete body of a request. */
 export async function bytesOf(body: Exclude<RequestBody, null>): Promise<Buffer> {
   if (Buffer.isBuffer(body)) return body;
   const pieces: Buffer[] = [];

@@ -36,10 +36,10 @@ function ask(
 }
 
 /**
- * The user path, or status and message of the refusal; for whom the daemon has to judge, of what it
- * comes to if the path is the caller's to name.
+ * The user path, or status and message of the refusal. For a caller that the daemon has to check, as
+ * if it may name its path.
  */
-function said(authentication: Authentication): string {
+function resultOf(authentication: Authentication): string {
   const failure = authentication.ok ? authentication.caller.pathFailure : authentication.failure;
   return failure === null
     ? (authentication as Extract<Authentication, { ok: true }>).caller.userPath
@@ -55,14 +55,21 @@ t.test("the master key opens models and admin, by either header", async (t) => {
       { "x-api-key": key },
       { authorization: "", "x-api-key": key },
     ])
-      t.equal(said(await ask(closed, headers, area)), "/", `${area} ${JSON.stringify(headers)}`);
+      t.equal(
+        resultOf(await ask(closed, headers, area)),
+        "/",
+        `${area} ${JSON.stringify(headers)}`,
+      );
   }
 });
 
 t.test(
   "missing, malformed and wrong credentials have different answers, all wrong ones the same",
   async (t) => {
-    const table: readonly (readonly [headers: Readonly<Record<string, string>>, said: RegExp])[] = [
+    const table: readonly (readonly [
+      headers: Readonly<Record<string, string>>,
+      expected: RegExp,
+    ])[] = [
       [{}, /^401 missing credentials$/],
       [{ "x-api-key": "" }, /^401 missing credentials$/],
       [{ authorization: "" }, /^401 missing credentials$/],
@@ -83,7 +90,7 @@ t.test(
     for (const [headers, expected] of table) {
       for (const area of ["model", "admin"] as const) {
         const authentication = await ask(closed, headers, area);
-        t.match(said(authentication), expected, `${area} ${JSON.stringify(headers)}`);
+        t.match(resultOf(authentication), expected, `${area} ${JSON.stringify(headers)}`);
         if (!authentication.ok)
           t.match(authentication.failure, {
             type: "authentication_error",
@@ -114,14 +121,14 @@ t.test("an open gateway needs no credentials, and ignores those that are sent", 
     { authorization: "nonsense" },
     { "x-api-key": "x" },
   ])
-    t.equal(said(await ask(open, headers)), "/", JSON.stringify(headers));
+    t.equal(resultOf(await ask(open, headers)), "/", JSON.stringify(headers));
   t.same(compared, []);
 });
 
 t.test(
   "/admin is open with the gateway only on loopback; elsewhere it needs a master key",
   async (t) => {
-    t.equal(said(await ask({ ...open, adminOpen: true }, {}, "admin")), "/");
+    t.equal(resultOf(await ask({ ...open, adminOpen: true }, {}, "admin")), "/");
     const denied = await ask(open, { authorization: `Bearer ${key}` }, "admin");
     t.match(denied, {
       ok: false,
@@ -140,14 +147,14 @@ t.test("the user path is the header's, normalized, and the root without one", as
     ["/Team", "/Team"],
   ];
   for (const [header, path] of table) {
-    t.equal(said(await ask(open, { "x-sluice-user-path": header })), path, header);
+    t.equal(resultOf(await ask(open, { "x-sluice-user-path": header })), path, header);
     t.equal(
-      said(await ask(closed, { "x-sluice-user-path": header, authorization: `Bearer ${key}` })),
+      resultOf(await ask(closed, { "x-sluice-user-path": header, authorization: `Bearer ${key}` })),
       path,
       header,
     );
   }
-  t.equal(said(await ask(open, {})), "/");
+  t.equal(resultOf(await ask(open, {})), "/");
 });
 
 t.test("a path that doesn't normalize is refused by its header's name", async (t) => {
@@ -185,8 +192,8 @@ t.test(
         header: (name) => (name === "x-sluice-user-path" ? joined : undefined),
         isRepeated: (name) => repeated && name === "x-sluice-user-path",
       });
-    t.equal(said(await twice("/a, /b", true)), "400 invalid X-Sluice-User-Path header");
-    t.equal(said(await twice("/a, /a", true)), "400 invalid X-Sluice-User-Path header");
+    t.equal(resultOf(await twice("/a, /b", true)), "400 invalid X-Sluice-User-Path header");
+    t.equal(resultOf(await twice("/a, /a", true)), "400 invalid X-Sluice-User-Path header");
     t.match(
       await twice("/a,b", false),
       { ok: true, caller: { userPath: "/a,b" } },
@@ -199,9 +206,15 @@ t.test(
   "the header may have another name, which is then the only one that is read and named",
   async (t) => {
     const renamed = { ...open, userPathHeader: "x-team-path" };
-    t.equal(said(await ask(renamed, { "x-team-path": "/a", "x-sluice-user-path": "/b" })), "/a");
-    t.equal(said(await ask(renamed, { "x-sluice-user-path": "/b" })), "/");
-    t.equal(said(await ask(renamed, { "x-team-path": "/a:b" })), "400 invalid X-Team-Path header");
+    t.equal(
+      resultOf(await ask(renamed, { "x-team-path": "/a", "x-sluice-user-path": "/b" })),
+      "/a",
+    );
+    t.equal(resultOf(await ask(renamed, { "x-sluice-user-path": "/b" })), "/");
+    t.equal(
+      resultOf(await ask(renamed, { "x-team-path": "/a:b" })),
+      "400 invalid X-Team-Path header",
+    );
   },
 );
 
@@ -209,7 +222,7 @@ t.test(
   "a wrong key is reported before a wrong path: an unauthorized caller learns nothing more",
   async (t) => {
     t.equal(
-      said(await ask(closed, { "x-sluice-user-path": "/..", authorization: "Bearer wrong" })),
+      resultOf(await ask(closed, { "x-sluice-user-path": "/..", authorization: "Bearer wrong" })),
       "401 authentication failed",
     );
   },
@@ -217,7 +230,7 @@ t.test(
 
 t.test("admin has no user path, and no header can break it", async (t) => {
   t.equal(
-    said(
+    resultOf(
       await ask(closed, { "x-sluice-user-path": "/..", authorization: `Bearer ${key}` }, "admin"),
     ),
     "/",
@@ -227,11 +240,11 @@ t.test("admin has no user path, and no header can break it", async (t) => {
 t.test("header bytes that are UTF-8 are read as that, others as Node gives them", async (t) => {
   const asNode = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
   t.equal(
-    said(await ask(open, { "x-sluice-user-path": asNode("/größe/日本/🙂") })),
+    resultOf(await ask(open, { "x-sluice-user-path": asNode("/größe/日本/🙂") })),
     "/größe/日本/🙂",
   );
   t.equal(
-    said(await ask(open, { "x-sluice-user-path": "/caf\u00e9" })),
+    resultOf(await ask(open, { "x-sluice-user-path": "/caf\u00e9" })),
     "/café",
     "a byte that is no UTF-8",
   );
@@ -252,18 +265,20 @@ const byJwt: Credentials = {
 t.test("a JWT's path is the token's, whatever header is sent", async (t) => {
   for (const header of ["/other", "/..", "", "a:b"])
     t.equal(
-      said(await ask(byJwt, { authorization: `Bearer ${jwtLike}`, "x-sluice-user-path": header })),
+      resultOf(
+        await ask(byJwt, { authorization: `Bearer ${jwtLike}`, "x-sluice-user-path": header }),
+      ),
       "/from/token",
       header,
     );
-  t.equal(said(await ask(byJwt, { "x-api-key": jwtLike })), "/from/token");
+  t.equal(resultOf(await ask(byJwt, { "x-api-key": jwtLike })), "/from/token");
 });
 
 t.test(
   "only what looks like a JWT gets to the verifier, and the master key never does",
   async (t) => {
     seen.length = 0;
-    t.equal(said(await ask(byJwt, { authorization: `Bearer ${key}` })), "/");
+    t.equal(resultOf(await ask(byJwt, { authorization: `Bearer ${key}` })), "/");
     for (const token of [
       "wrong",
       "a.b",
@@ -275,18 +290,18 @@ t.test(
       "e30.e30.sig=",
     ])
       t.match(
-        said(await ask(byJwt, { "x-api-key": token })),
+        resultOf(await ask(byJwt, { "x-api-key": token })),
         /^401 authentication failed$/,
         token.slice(0, 20),
       );
     t.same(seen, []);
     t.equal(
-      said(await ask(byJwt, { "x-api-key": "e30.e30." })),
+      resultOf(await ask(byJwt, { "x-api-key": "e30.e30." })),
       "/from/token",
       "an unsigned one is the verifier's to refuse",
     );
     t.equal(
-      said(await ask(closed, { "x-api-key": jwtLike })),
+      resultOf(await ask(closed, { "x-api-key": jwtLike })),
       "401 authentication failed",
       "and without issuers there is no verifier",
     );
@@ -298,10 +313,13 @@ t.test(
   async (t) => {
     const noMaster: Credentials = { ...byJwt, masterKey: null, adminOpen: false };
     for (const area of ["model", "admin"] as const) {
-      t.equal(said(await ask(noMaster, {}, area)), "401 missing credentials");
-      t.equal(said(await ask(noMaster, { "x-api-key": key }, area)), "401 authentication failed");
+      t.equal(resultOf(await ask(noMaster, {}, area)), "401 missing credentials");
+      t.equal(
+        resultOf(await ask(noMaster, { "x-api-key": key }, area)),
+        "401 authentication failed",
+      );
     }
-    t.equal(said(await ask(noMaster, { "x-api-key": jwtLike })), "/from/token");
+    t.equal(resultOf(await ask(noMaster, { "x-api-key": jwtLike })), "/from/token");
     t.match(await ask(noMaster, { "x-api-key": jwtLike }, "admin"), {
       ok: false,
       failure: { status: 403, type: "permission_error", code: null },
@@ -325,10 +343,10 @@ t.test("a JWT never opens /admin; a wrong one gets its 401 there too", async (t)
         ),
     },
   };
-  t.equal(said(await ask(later, { "x-api-key": jwtLike })), "/t");
-  t.match(said(await ask(later, { "x-api-key": jwtLike }, "admin")), /^403 /);
+  t.equal(resultOf(await ask(later, { "x-api-key": jwtLike })), "/t");
+  t.match(resultOf(await ask(later, { "x-api-key": jwtLike }, "admin")), /^403 /);
   t.equal(
-    said(await ask(later, { "x-api-key": "e30.e30.wrong" }, "admin")),
+    resultOf(await ask(later, { "x-api-key": "e30.e30.wrong" }, "admin")),
     "401 authentication failed",
   );
 });
@@ -370,12 +388,12 @@ t.test("a managed key is the daemon's to judge, by its hash, in every mode and a
     "a key may be bound to a path: then no header matters",
   );
   t.equal(
-    said(await ask({ ...closed, masterKey: managed }, { "x-api-key": managed })),
+    resultOf(await ask({ ...closed, masterKey: managed }, { "x-api-key": managed })),
     "/",
     "a master key of that shape is the master key",
   );
   for (const near of [managed.slice(0, -1), `${managed}k`, managed.toUpperCase()])
-    t.equal(said(await ask(closed, { "x-api-key": near })), "401 authentication failed", near);
+    t.equal(resultOf(await ask(closed, { "x-api-key": near })), "401 authentication failed", near);
 });
 
 t.test(
@@ -397,7 +415,7 @@ t.test(
       ok: true,
       caller: { credential: "none", denial: { status: 403, message: /master key/ } },
     });
-    t.equal(said(await ask({ ...open, open: false }, {})), "401 missing credentials");
+    t.equal(resultOf(await ask({ ...open, open: false }, {})), "401 missing credentials");
     t.match(await ask(closed, { "x-api-key": key }), {
       ok: true,
       caller: { credential: "authenticated" },

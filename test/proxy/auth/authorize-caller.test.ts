@@ -10,38 +10,38 @@ import { FakeExchange } from "../fake-exchange.js";
 
 const pathFailure = invalid("invalid X-Sluice-User-Path header");
 const keyCaller: Caller = { ...authenticatedCaller("/header"), credential: hashKey("k") };
-const nobody: Caller = { ...authenticatedCaller("/header"), credential: "none" };
+const anonymous: Caller = { ...authenticatedCaller("/header"), credential: "none" };
 
-interface Told {
+interface FakeDaemon {
   readonly limiter: Limiter;
-  readonly asked: string[];
+  readonly checked: string[];
 }
 
 /** A daemon that gives one answer. */
 function daemon(
   outcome: AuthorizeOutcome,
   { keysExist = null, reachable = true }: { keysExist?: boolean | null; reachable?: boolean } = {},
-): Told {
-  const asked: string[] = [];
+): FakeDaemon {
+  const checked: string[] = [];
   const authorize = (credential: string): Promise<AuthorizeOutcome> => {
-    asked.push(credential);
+    checked.push(credential);
     return Promise.resolve(outcome);
   };
-  return { limiter: { keysExist, reachable, authorize } as Partial<Limiter> as Limiter, asked };
+  return { limiter: { keysExist, reachable, authorize } as Partial<Limiter> as Limiter, checked };
 }
 
-async function said(told: Told, caller: Caller, area: Area = "model"): Promise<string> {
-  const authentication = await authorizeCaller(told.limiter, caller, area);
+async function resultOf(fake: FakeDaemon, caller: Caller, area: Area = "model"): Promise<string> {
+  const authentication = await authorizeCaller(fake.limiter, caller, area);
   return authentication.ok
     ? `${authentication.caller.userPath} ${authentication.caller.keyId}`.trim()
     : `${authentication.failure.status} ${authentication.failure.message}`;
 }
 
-t.test("the daemon isn't asked about callers that the proxy has authenticated", async (t) => {
-  const told = daemon({ kind: "denied" }, { keysExist: true });
-  t.equal(await said(told, authenticatedCaller("/team")), "/team");
-  t.equal(await said(told, authenticatedCaller("/"), "admin"), "/");
-  t.same(told.asked, []);
+t.test("the daemon isn't checked about callers that the proxy has authenticated", async (t) => {
+  const fake = daemon({ kind: "denied" }, { keysExist: true });
+  t.equal(await resultOf(fake, authenticatedCaller("/team")), "/team");
+  t.equal(await resultOf(fake, authenticatedCaller("/"), "admin"), "/");
+  t.same(fake.checked, []);
 });
 
 t.test(
@@ -53,7 +53,7 @@ t.test(
       outcome: AuthorizeOutcome,
       caller: Caller,
       area: Area,
-      said: string,
+      expected: string,
     ])[] = [
       [bound, keyCaller, "model", "/bound key_1"],
       [bound, { ...keyCaller, pathFailure }, "model", "/bound key_1"],
@@ -73,45 +73,45 @@ t.test(
       [{ kind: "unavailable" }, keyCaller, "admin", "503 the limiter daemon does not answer"],
     ];
     for (const [outcome, caller, area, expected] of table) {
-      // Whatever is known of other keys: this one is asked for each time.
+      // Whatever is known of other keys: this one is checked each time.
       for (const keysExist of [null, false, true]) {
-        const told = daemon(outcome, { keysExist });
-        t.equal(await said(told, caller, area), expected);
-        t.same(told.asked, [keyCaller.credential]);
+        const fake = daemon(outcome, { keysExist });
+        t.equal(await resultOf(fake, caller, area), expected);
+        t.same(fake.checked, [keyCaller.credential]);
       }
     }
   },
 );
 
 t.test(
-  "a caller without credentials is accepted while there is no key; while that is unknown, the daemon is asked",
+  "a caller without credentials is accepted while there is no key; while that is unknown, the daemon is checked",
   async (t) => {
     const denied: AuthorizeOutcome = { kind: "denied" };
     const authorized: AuthorizeOutcome = { kind: "authorized", userPath: "", keyId: "" };
-    t.equal(await said(daemon(denied, { keysExist: false }), nobody), "/header");
+    t.equal(await resultOf(daemon(denied, { keysExist: false }), anonymous), "/header");
     t.equal(
-      await said(daemon(denied, { keysExist: false, reachable: false }), nobody),
+      await resultOf(daemon(denied, { keysExist: false, reachable: false }), anonymous),
       "/header",
       "it was known before the daemon went",
     );
     t.equal(
-      await said(daemon(authorized, { keysExist: true }), nobody),
+      await resultOf(daemon(authorized, { keysExist: true }), anonymous),
       "401 authentication failed",
     );
-    t.equal(await said(daemon(authorized), nobody), "/header");
-    t.equal(await said(daemon(denied), nobody), "401 authentication failed");
+    t.equal(await resultOf(daemon(authorized), anonymous), "/header");
+    t.equal(await resultOf(daemon(denied), anonymous), "401 authentication failed");
     t.equal(
-      await said(daemon({ kind: "unavailable" }), nobody),
+      await resultOf(daemon({ kind: "unavailable" }), anonymous),
       "503 the limiter daemon does not answer",
     );
     t.equal(
-      await said(daemon(denied, { keysExist: false, reachable: false }), nobody, "admin"),
+      await resultOf(daemon(denied, { keysExist: false, reachable: false }), anonymous, "admin"),
       "401 authentication failed",
-      "an administrator's request may wait for the daemon: it is asked first",
+      "an administrator's request may wait for the daemon, which decides",
     );
-    t.equal(await said(daemon(denied, { keysExist: false }), nobody, "admin"), "/header");
+    t.equal(await resultOf(daemon(denied, { keysExist: false }), anonymous, "admin"), "/header");
     t.equal(
-      await said(daemon(authorized, { keysExist: false }), { ...nobody, pathFailure }),
+      await resultOf(daemon(authorized, { keysExist: false }), { ...anonymous, pathFailure }),
       "400 invalid X-Sluice-User-Path header",
     );
   },
@@ -132,11 +132,11 @@ t.test(
     t.notOk(mustAuthorizeFirst(limiter, keyCaller, new FakeExchange()), "no body at all");
     t.ok(mustAuthorizeFirst(limiter, { ...keyCaller, pathFailure }, body("200")));
     t.notOk(mustAuthorizeFirst(limiter, authenticatedCaller("/"), body(null)));
-    t.notOk(mustAuthorizeFirst(limiter, nobody, body(null)));
+    t.notOk(mustAuthorizeFirst(limiter, anonymous, body(null)));
     t.ok(
       mustAuthorizeFirst(
         daemon({ kind: "denied" }, { keysExist: true }).limiter,
-        nobody,
+        anonymous,
         body("200"),
       ),
     );

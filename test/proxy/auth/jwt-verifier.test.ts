@@ -39,7 +39,7 @@ function start(judgement: (token: string) => Judgement, issuers = ["a"]): Case {
 }
 
 const good = (exp: number): Judgement => ({ kind: "verified", claims: { sub: "ann", exp } });
-const said = (authentication: Authentication): string =>
+const resultOf = (authentication: Authentication): string =>
   authentication.ok
     ? authentication.caller.userPath
     : `${authentication.failure.status} ${authentication.failure.message}`;
@@ -47,12 +47,12 @@ const said = (authentication: Authentication): string =>
 t.test("a verified token is a caller on its path, and is remembered for a minute", async (t) => {
   const world = start(() => good(9_999_999));
   const token = tokenOf({ iss: "a" });
-  t.equal(said(await world.verifier.verify(token)), "/u/ann");
+  t.equal(resultOf(await world.verifier.verify(token)), "/u/ann");
   world.nowMs += verifiedTokenMs - 1;
-  t.equal(said(await world.verifier.verify(token)), "/u/ann");
+  t.equal(resultOf(await world.verifier.verify(token)), "/u/ann");
   t.equal(world.judged.length, 1, "not judged again");
   world.nowMs += 1;
-  t.equal(said(await world.verifier.verify(token)), "/u/ann");
+  t.equal(resultOf(await world.verifier.verify(token)), "/u/ann");
   t.equal(world.judged.length, 2);
 });
 
@@ -73,10 +73,10 @@ t.test(
   async (t) => {
     const wrong = start(() => ({ kind: "wrong", reason: "signature verification failed" }));
     for (const token of [tokenOf({ iss: "a" }), tokenOf({ iss: "a" })])
-      t.equal(said(await wrong.verifier.verify(token)), "401 authentication failed");
+      t.equal(resultOf(await wrong.verifier.verify(token)), "401 authentication failed");
     t.equal(wrong.judged.length, 2);
     for (const token of [tokenOf({ iss: "b" }), tokenOf({}), "e30.e30.x", "a.b.c"])
-      t.equal(said(await wrong.verifier.verify(token)), "401 authentication failed");
+      t.equal(resultOf(await wrong.verifier.verify(token)), "401 authentication failed");
     t.equal(wrong.judged.length, 2, "an unknown issuer isn't judged");
     t.match(await wrong.verifier.verify(tokenOf({ iss: "a" })), {
       note: "JWT refused: signature verification failed",
@@ -103,7 +103,7 @@ t.test(
           : good(9_999_999),
       ["a", "a"],
     );
-    t.equal(said(await both.verifier.verify(tokenOf({ iss: "a" }))), "/u/ann");
+    t.equal(resultOf(await both.verifier.verify(tokenOf({ iss: "a" }))), "/u/ann");
     t.equal(both.judged.length, 2);
     const away = start(() => ({ kind: "unavailable", reason: "no keys" }), ["a"]);
     t.match(await away.verifier.verify(tokenOf({ iss: "a" })), {
@@ -116,7 +116,7 @@ t.test(
         half.judged.length === 1 ? { kind: "unavailable", reason: "no keys" } : good(9_999_999),
       ["a", "a"],
     );
-    t.equal(said(await half.verifier.verify(tokenOf({ iss: "a" }))), "/u/ann");
+    t.equal(resultOf(await half.verifier.verify(tokenOf({ iss: "a" }))), "/u/ann");
   },
 );
 

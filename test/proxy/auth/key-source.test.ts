@@ -52,9 +52,9 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 
 t.test("keys are loaded at the start, once for all waiting requests", async (t) => {
   const { world, source } = start({}, "a");
-  const asked = await Promise.all([source.current(), source.current(), source.current()]);
+  const answers = await Promise.all([source.current(), source.current(), source.current()]);
   t.same(
-    asked.map((keys) => keys?.text),
+    answers.map((keys) => keys?.text),
     ["a", "a", "a"],
   );
   t.same([world.loads, world.events], [1, ["loaded"]]);
@@ -102,10 +102,10 @@ t.test("tokens with unknown keys at the same time share one load", async (t) => 
   const old = (await source.current())!;
   world.hold = true;
   world.text = "b";
-  const asked = [source.newer(old), source.newer(old), source.newer(old)];
+  const answers = [source.newer(old), source.newer(old), source.newer(old)];
   world.release();
   t.same(
-    (await Promise.all(asked)).map((keys) => keys?.text),
+    (await Promise.all(answers)).map((keys) => keys?.text),
     ["b", "b", "b"],
   );
   t.equal(world.loads, 2);

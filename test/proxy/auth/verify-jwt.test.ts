@@ -50,7 +50,7 @@ function fileOf(t: Test, text: string): { readonly path: string; write(text: str
   return { path, write: (other) => writeFileSync(path, other) };
 }
 
-const said = (judgement: Judgement): string =>
+const resultOf = (judgement: Judgement): string =>
   judgement.kind === "verified" ? `verified ${judgement.claims["sub"]}` : judgement.kind;
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
@@ -64,7 +64,7 @@ t.test("signature, algorithm, issuer, audience, expiry and not-before are judged
   const publicPem = createPublicKey({ key: es.jwk as JsonWebKeyInput["key"], format: "jwk" })
     .export({ type: "spki", format: "pem" })
     .toString();
-  const cases: readonly (readonly [name: string, token: string, said: string])[] = [
+  const cases: readonly (readonly [name: string, token: string, expected: string])[] = [
     ["good", await es.sign(claims), "verified ann"],
     ["another of the keys", await rs.sign(claims), "verified ann"],
     [
@@ -114,31 +114,34 @@ t.test("signature, algorithm, issuer, audience, expiry and not-before are judged
     ],
     ["the public key as an HMAC secret", await signWithSecret(publicPem, claims), "wrong"],
     [
-      "a critical header that nobody knows",
+      "a critical header that unreachable knows",
       `${encoded({ alg: "ES256", kid: "es", crit: ["x"], x: 1 })}.${encoded(claims)}.${signature}`,
       "wrong",
     ],
     ["no JSON", "e30.e30.e30", "wrong"],
   ];
   for (const [name, token, expected] of cases)
-    t.equal(said(await issuer.judge(token, nowMs)), expected, name);
+    t.equal(resultOf(await issuer.judge(token, nowMs)), expected, name);
 });
 
 t.test("only the configured algorithms are accepted", async (t) => {
   const { path } = fileOf(t, keySet(es, rs));
   const issuer = await issuerOf({ algorithms: ["RS256"], keys: { kind: "file", path } });
-  t.equal(said(await issuer.judge(await rs.sign(claims), nowMs)), "verified ann");
-  t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "wrong");
+  t.equal(resultOf(await issuer.judge(await rs.sign(claims), nowMs)), "verified ann");
+  t.equal(resultOf(await issuer.judge(await es.sign(claims), nowMs)), "wrong");
 });
 
 t.test("a shared secret accepts its own signatures and no others", async (t) => {
   const secret = "0123456789abcdef0123456789abcdef";
   const issuer = await issuerOf({ keys: { kind: "secret", secret } });
-  t.equal(said(await issuer.judge(await signWithSecret(secret, claims), nowMs)), "verified ann");
-  t.equal(said(await issuer.judge(await signWithSecret(`${secret}x`, claims), nowMs)), "wrong");
-  t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "wrong");
   t.equal(
-    said(
+    resultOf(await issuer.judge(await signWithSecret(secret, claims), nowMs)),
+    "verified ann",
+  );
+  t.equal(resultOf(await issuer.judge(await signWithSecret(`${secret}x`, claims), nowMs)), "wrong");
+  t.equal(resultOf(await issuer.judge(await es.sign(claims), nowMs)), "wrong");
+  t.equal(
+    resultOf(
       await issuer.judge(
         `${encoded({ alg: "none" })}.${encoded({ ...claims, exp: now + 3600 })}.`,
         nowMs,
@@ -155,16 +158,16 @@ t.test("without a key id each of several keys is tried", async (t) => {
   });
   for (const signer of [es, other])
     t.equal(
-      said(await issuer.judge(await signer.sign(claims, { kid: undefined }), nowMs)),
+      resultOf(await issuer.judge(await signer.sign(claims, { kid: undefined }), nowMs)),
       "verified ann",
     );
   const stranger = await makeSigner("es3");
   t.equal(
-    said(await issuer.judge(await stranger.sign(claims, { kid: undefined }), nowMs)),
+    resultOf(await issuer.judge(await stranger.sign(claims, { kid: undefined }), nowMs)),
     "wrong",
   );
   t.equal(
-    said(
+    resultOf(
       await issuer.judge(await other.sign({ ...claims, exp: now - 60 }, { kid: undefined }), nowMs),
     ),
     "wrong",
@@ -178,15 +181,15 @@ t.test(
     const next = await makeSigner("next");
     const file = fileOf(t, keySet(es));
     const issuer = await issuerOf({ keys: { kind: "file", path: file.path } });
-    t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "verified ann");
+    t.equal(resultOf(await issuer.judge(await es.sign(claims), nowMs)), "verified ann");
     file.write(keySet(es, next));
-    t.equal(said(await issuer.judge(await next.sign(claims), nowMs)), "verified ann");
+    t.equal(resultOf(await issuer.judge(await next.sign(claims), nowMs)), "verified ann");
     const missing = await issuerOf({
       keys: { kind: "file", path: join(tmpdir(), "sluice-no-such-file", "jwks.json") },
     });
-    t.equal(said(await missing.judge(await es.sign(claims), nowMs)), "unavailable");
+    t.equal(resultOf(await missing.judge(await es.sign(claims), nowMs)), "unavailable");
     const broken = await issuerOf({ keys: { kind: "file", path: fileOf(t, '{"keys":5}').path } });
-    t.equal(said(await broken.judge(await es.sign(claims), nowMs)), "unavailable");
+    t.equal(resultOf(await broken.judge(await es.sign(claims), nowMs)), "unavailable");
   },
 );
 
@@ -197,12 +200,12 @@ interface KeyServer {
     readonly body: string;
     readonly location?: string;
   };
-  asked: number;
+  requests: number;
 }
 
 async function startKeyServer(t: Test, signer: Signer): Promise<KeyServer> {
   const server = createServer((request, response) => {
-    keyServer.asked++;
+    keyServer.requests++;
     const { status, body, location } = keyServer.answer(request.url ?? "");
     response
       .writeHead(status, {
@@ -216,7 +219,7 @@ async function startKeyServer(t: Test, signer: Signer): Promise<KeyServer> {
   const keyServer: KeyServer = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`,
     answer: () => ({ status: 200, body: keySet(signer) }),
-    asked: 0,
+    requests: 0,
   };
   return keyServer;
 }
@@ -226,17 +229,21 @@ t.test(
   async (t) => {
     const server = await startKeyServer(t, es);
     const issuer = await issuerOf({ keys: { kind: "url", url: server.url } });
-    t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "verified ann");
-    t.equal(server.asked, 1);
+    t.equal(resultOf(await issuer.judge(await es.sign(claims), nowMs)), "verified ann");
+    t.equal(server.requests, 1);
     const next = await makeSigner("next");
     server.answer = () => ({ status: 200, body: keySet(next) });
-    t.equal(said(await issuer.judge(await next.sign(claims), nowMs)), "verified ann", "rotated in");
-    t.equal(said(await issuer.judge(await es.sign(claims), nowMs)), "wrong", "rotated out");
+    t.equal(
+      resultOf(await issuer.judge(await next.sign(claims), nowMs)),
+      "verified ann",
+      "rotated in",
+    );
+    t.equal(resultOf(await issuer.judge(await es.sign(claims), nowMs)), "wrong", "rotated out");
     server.answer = () => ({ status: 500, body: "" });
     for (const kid of ["x", "y", "z"])
-      t.equal(said(await issuer.judge(await next.sign(claims, { kid }), nowMs)), "wrong");
-    t.equal(server.asked, 2, "unknown keys don't make it ask again and again");
-    t.equal(said(await issuer.judge(await next.sign(claims), nowMs)), "verified ann");
+      t.equal(resultOf(await issuer.judge(await next.sign(claims, { kid }), nowMs)), "wrong");
+    t.equal(server.requests, 2, "unknown keys don't make it ask again and again");
+    t.equal(resultOf(await issuer.judge(await next.sign(claims), nowMs)), "verified ann");
   },
 );
 
@@ -256,11 +263,11 @@ t.test("an address that doesn't return a key set leaves the issuer unavailable",
     const server = await startKeyServer(t, es);
     server.answer = answer;
     const issuer = await issuerOf({ keys: { kind: "url", url: server.url } });
-    t.equal(said(await issuer.judge(token, nowMs)), "unavailable", `${index}`);
-    t.equal(server.asked, 1);
+    t.equal(resultOf(await issuer.judge(token, nowMs)), "unavailable", `${index}`);
+    t.equal(server.requests, 1);
   }
-  const nobody = await issuerOf({ keys: { kind: "url", url: "http://127.0.0.1:1/jwks" } });
-  t.equal(said(await nobody.judge(token, nowMs)), "unavailable");
+  const unreachable = await issuerOf({ keys: { kind: "url", url: "http://127.0.0.1:1/jwks" } });
+  t.equal(resultOf(await unreachable.judge(token, nowMs)), "unavailable");
 });
 
 t.test("a token's digest is short and unique", async (t) => {

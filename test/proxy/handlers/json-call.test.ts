@@ -88,11 +88,11 @@ t.test(
       text: streamed,
       hideUsageChunk: false,
     });
-    const asked = await callOf(
+    const withUsage = await callOf(
       "chat_completions",
       streamed.replace("true", 'true,"stream_options":{"include_usage":true}'),
     );
-    t.equal(sentTo(asked, chatty, "x").hideUsageChunk, false);
+    t.equal(sentTo(withUsage, chatty, "x").hideUsageChunk, false);
     t.notMatch(
       sentTo(await callOf("responses", '{"model":"x","stream":true}'), openai, "x").text,
       /stream_options/,
@@ -209,14 +209,14 @@ t.test(
       t.ok(answer.includes(operation === "messages" ? input : quoted), `the answer, ${at}`);
       if (operation === "responses") t.ok(answer.includes(schema), "which repeats the tools");
       const streamed = sentTo(call, provider, "y").translator!;
-      const told = Buffer.concat(
+      const streamedText = Buffer.concat(
         events[name].map(
           (event) => streamed.push(Buffer.from(`data: ${event}\n\n`)) ?? Buffer.alloc(0),
         ),
       ).toString();
-      t.ok(told.includes(quoted), `the stream, ${at}`);
+      t.ok(streamedText.includes(quoted), `the stream, ${at}`);
       if (operation === "responses")
-        t.equal(told.split(schema).length, 4, "of which three events repeat the tools");
+        t.equal(streamedText.split(schema).length, 4, "of which three events repeat the tools");
     }
   },
 );

@@ -14,7 +14,7 @@ const file = (bytes: number): string =>
   `--B\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\n${"x".repeat(bytes)}\r\n`;
 const end = "--B--\r\n";
 
-/** A spool in memory that tells what is done with it. */
+/** A spool in memory that records what is done with it. */
 class FakeSpool implements Spool {
   readonly pieces: Buffer[] = [];
   closed = 0;
@@ -36,7 +36,7 @@ class FakeSpool implements Spool {
 interface Reading {
   readonly result: ReadCall;
   readonly spools: FakeSpool[];
-  /** How many pieces of the form were asked for so far. */
+  /** How many pieces of the form have been read so far. */
   readonly taken: () => number;
 }
 
@@ -89,7 +89,7 @@ function callOf({ result }: Reading): ModelCall {
   return result.call;
 }
 
-/** What goes to a provider under another model's name, and the length that is told. */
+/** What is sent to a provider under another model's name, and the declared length. */
 async function sentAs(
   call: ModelCall,
   model: string,

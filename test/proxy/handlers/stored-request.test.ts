@@ -37,22 +37,22 @@ t.test(
   async (t) => {
     const table = [
       {
-        asked: { method: "GET", path: "/v1/files", query: "limit=2&after=file-1" },
+        request: { method: "GET", path: "/v1/files", query: "limit=2&after=file-1" },
         found: "one",
         sent: ["one GET /files?limit=2&after=file-1"],
       },
       {
-        asked: { path: "/v1/files", headers: form, body: "--B--" },
+        request: { path: "/v1/files", headers: form, body: "--B--" },
         found: "one",
         sent: ["one POST /files"],
       },
       {
-        asked: { method: "GET", path: "/v1/files/file-9/content" },
+        request: { method: "GET", path: "/v1/files/file-9/content" },
         found: "two",
         sent: ["one GET /files/file-9/content", "two GET /files/file-9/content"],
       },
       {
-        asked: { method: "GET", path: "/v1/files/file-9", query: "x=1" },
+        request: { method: "GET", path: "/v1/files/file-9", query: "x=1" },
         found: "deployed",
         sent: [
           "one GET /files/file-9?x=1",
@@ -61,17 +61,17 @@ t.test(
         ],
       },
       {
-        asked: { method: "DELETE", path: "/v1/responses/resp_1" },
+        request: { method: "DELETE", path: "/v1/responses/resp_1" },
         found: "two",
         sent: ["one DELETE /responses/resp_1", "two DELETE /responses/resp_1"],
       },
       {
-        asked: { path: "/v1/batches/batch_1/cancel" },
+        request: { path: "/v1/batches/batch_1/cancel" },
         found: "two",
         sent: ["one POST /batches/batch_1/cancel", "two POST /batches/batch_1/cancel"],
       },
     ] as const;
-    for (const { asked, found, sent } of table) {
+    for (const { request, found, sent } of table) {
       const fake = fakeGateway(yaml);
       for (const name of ["one", "two", "deployed"])
         fake.answers.set(
@@ -80,7 +80,7 @@ t.test(
             ? { status: 200, body: `{"from":"${name}"}` }
             : { status: 404, body: '{"error":{"message":"none"}}' },
         );
-      const { status, body, exchange, record } = await ask(fake, asked);
+      const { status, body, exchange, record } = await ask(fake, request);
       t.same([status, body], [200, { from: found }]);
       t.same(places(fake), sent);
       t.equal(exchange.sent("x-sluice-target"), `${found}/-`);
@@ -166,10 +166,10 @@ t.test(
       status: 400,
       body: { error: { message: 'X-Sluice-Provider: no provider "six" is configured' } },
     });
-    const nobody = fakeGateway(
+    const none = fakeGateway(
       'providers: { chatty: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [x], operations: [chat_completions] } }',
     );
-    t.match(await ask(nobody, { method: "GET", path: "/v1/files" }), {
+    t.match(await ask(none, { method: "GET", path: "/v1/files" }), {
       status: 400,
       body: { error: { message: "no configured provider offers files" } },
     });

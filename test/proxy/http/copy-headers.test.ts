@@ -255,27 +255,27 @@ t.test(
   async (t) => {
     const table = [
       {
-        said: ["Content-Type", "application/json; charset=utf-8"],
+        declared: ["Content-Type", "application/json; charset=utf-8"],
         sent: ["Content-Type", "application/json; charset=utf-8"],
       },
       {
-        said: ["content-type", "application/vnd.api+json"],
+        declared: ["content-type", "application/vnd.api+json"],
         sent: ["content-type", "application/vnd.api+json"],
       },
-      { said: [], sent: ["content-type", "application/json"] },
+      { declared: [], sent: ["content-type", "application/json"] },
       {
-        said: ["Content-Type", "application/x-www-form-urlencoded"],
+        declared: ["Content-Type", "application/x-www-form-urlencoded"],
         sent: ["content-type", "application/json"],
       },
       {
-        said: ["content-type", "text/plain", "Content-Type", "text/html"],
+        declared: ["content-type", "text/plain", "Content-Type", "text/html"],
         sent: ["content-type", "application/json"],
       },
     ];
-    for (const { said, sent } of table) {
-      const flat = ["accept", "*/*", ...said];
-      setJsonContentType(flat, said[1]);
-      t.same(flat, ["accept", "*/*", ...sent], String(said[1]));
+    for (const { declared, sent } of table) {
+      const flat = ["accept", "*/*", ...declared];
+      setJsonContentType(flat, declared[1]);
+      t.same(flat, ["accept", "*/*", ...sent], String(declared[1]));
     }
   },
 );

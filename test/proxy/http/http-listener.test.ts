@@ -88,7 +88,7 @@ class RawClient {
     while (!holds()) await new Promise<void>((resolve) => this.#changed.push(resolve));
   }
 
-  /** The whole response, once the server has closed. */
+  /** The complete response, once the server has closed. */
   async response(): Promise<string> {
     await this.until(() => this.closed);
     return this.received;
@@ -108,7 +108,7 @@ async function tellBody(exchange: Exchange, bytesMax: number): Promise<void> {
 
 t.test("a request is read as it was sent, and its reply is sent as given", async (t) => {
   const { url, next } = await listening(t);
-  const asked = fetch(`${url}/v1/models?after=a%20b`, {
+  const responding = fetch(`${url}/v1/models?after=a%20b`, {
     method: "PUT",
     headers: { "X-Custom": "Value", accept: "a" },
     body: "größe 🙂",
@@ -133,7 +133,7 @@ t.test("a request is read as it was sent, and its reply is sent as given", async
     "schön 🙂",
     "utf8",
   );
-  const response = await asked;
+  const response = await responding;
   t.same(
     [
       response.status,
@@ -382,7 +382,7 @@ t.test(
     t.teardown(() => void client.destroy());
     const [served] = (await once(server, "connection")) as [net.Socket];
     const closed = once(served, "close");
-    refuseUnreadable(new Error("what Node's parser says"), served);
+    refuseUnreadable(new Error("an error of Node's parser"), served);
     const [answer] = (await once(client, "data")) as [Buffer];
     t.match(answer.toString(), /^HTTP\/1\.1 400 /);
     await closed;
@@ -402,7 +402,7 @@ t.test("requests of one client share its connection until the listener closes", 
   const closed = listener.close(60_000);
   await client.until(() => client.closed);
   await closed;
-  await t.rejects(fetch(listener.url), "nobody listens any more");
+  await t.rejects(fetch(listener.url), "nothing listens any more");
 });
 
 t.test("a connection without any request doesn't delay a close", async (t) => {
@@ -452,17 +452,17 @@ t.test(
     const { listener, port, next } = await listening(t);
     const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
     const exchange = await next();
-    let told = 0;
+    let notified = 0;
     const gone = new Promise<void>((resolve) =>
       exchange.onGone(() => {
-        told++;
+        notified++;
         resolve();
       }),
     );
     exchange.begin(200, text);
     exchange.write(Buffer.from("one"));
     await listener.close(20);
-    t.equal(told, 1, "so that it is settled before the proxy leaves");
+    t.equal(notified, 1, "so that it is settled before the proxy leaves");
     await gone;
     await client.until(() => client.closed);
     t.equal(exchange.gone, true);
@@ -485,10 +485,10 @@ t.test("a client that leaves is reported once, at any stage of the request", asy
   for (const [name, run] of stages) {
     const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a");
     const exchange = await next();
-    let told = 0;
+    let notified = 0;
     const gone = new Promise<void>((resolve) =>
       exchange.onGone(() => {
-        told++;
+        notified++;
         resolve();
       }),
     );
@@ -496,10 +496,10 @@ t.test("a client that leaves is reported once, at any stage of the request", asy
     client.socket.destroy();
     await gone;
     t.equal(exchange.gone, true, name);
-    exchange.reply(200, text, "nobody reads this", "utf8");
+    exchange.reply(200, text, "unread", "utf8");
     exchange.cut();
     await new Promise((resolve) => setImmediate(resolve));
-    t.equal(told, 1, name);
+    t.equal(notified, 1, name);
   }
 });
 
@@ -523,11 +523,11 @@ t.test("writing to a client that has left does no harm", async (t) => {
 
 t.test("a client that has its complete response isn't reported as gone", async (t) => {
   const { url, port, next } = await listening(t);
-  const told: string[] = [];
+  const notified: string[] = [];
   for (const how of ["reply", "stream"] as const) {
     const client = new RawClient(t, port).send("GET / HTTP/1.1", "Host: a", "Connection: close");
     const exchange = await next();
-    exchange.onGone(() => told.push(how));
+    exchange.onGone(() => notified.push(how));
     if (how === "reply") exchange.reply(200, text, "all", "utf8");
     else {
       exchange.begin(200, text);
@@ -539,7 +539,7 @@ t.test("a client that has its complete response isn't reported as gone", async (
   const kept = httpRequest(url, { method: "GET" }).end();
   (await next()).reply(200, text, "all", "utf8");
   await once(kept, "response");
-  t.same(told, []);
+  t.same(notified, []);
 });
 
 t.test("a client that leaves in the middle of its body gives a body that is gone", async (t) => {
@@ -573,11 +573,11 @@ t.test(
 
 t.test("a response that is cut is seen as cut", async (t) => {
   const { url, next } = await listening(t);
-  const asked = fetch(url);
+  const responding = fetch(url);
   const exchange = await next();
   exchange.begin(200, text);
   exchange.write(Buffer.from("one"));
-  const response = await asked;
+  const response = await responding;
   exchange.cut();
   await t.rejects(response.text());
 });
@@ -732,10 +732,10 @@ t.test(
       t.ok(piece.length > 0);
       break;
     }
-    const asked = performance.now();
+    const startedMs = performance.now();
     exchange.reply(429, text, "no", "utf8");
     await client.until(() => client.received.endsWith("no"));
-    t.ok(performance.now() - asked < 450, "it isn't waited for");
+    t.ok(performance.now() - startedMs < 450, "it isn't waited for");
   },
 );
 

@@ -51,7 +51,7 @@ async function begin(t: Test, length: number | null): Promise<Upload> {
 
 let take: (exchange: Exchange) => void = () => {};
 
-async function whole(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
+async function bytesOf(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
   const all: Buffer[] = [];
   for await (const piece of pieces) all.push(piece);
   return Buffer.concat(all);
@@ -88,7 +88,7 @@ t.test("a body without a declared length is read to its end", async (t) => {
       Buffer.from("0\r\n\r\n"),
     ]),
   );
-  t.ok((await whole(exchange.readPieces(bytesMax))).equals(bytes));
+  t.ok((await bytesOf(exchange.readPieces(bytesMax))).equals(bytes));
 });
 
 t.test(
@@ -99,7 +99,7 @@ t.test(
       const bytes = Buffer.alloc(bytesMax + 1);
       socket.write(length === null ? chunked(bytes) : bytes.subarray(0, 10));
       await t.rejects(
-        whole(exchange.readPieces(bytesMax)),
+        bytesOf(exchange.readPieces(bytesMax)),
         new UploadTooLarge(`the body is larger than ${bytesMax} bytes`),
       );
       exchange.reply(413, [], "too large", "latin1");
@@ -135,7 +135,7 @@ t.test(
         exchange.write(Buffer.from("enough"));
         exchange.end();
       } else exchange.reply(401, [], "enough", "latin1");
-      t.match(await received("enough"), /connection: close/i, streamed ? "a stream" : "whole");
+      t.match(await received("enough"), /connection: close/i, streamed ? "a stream" : "a reply");
       if (!socket.destroyed) await once(socket, "close");
     }
   },

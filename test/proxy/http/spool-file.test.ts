@@ -29,10 +29,10 @@ t.test(
     t.equal((await contentOf(spool)).length, 0, "nothing at first");
     const pieces = Array.from({ length: 20 }, (_, i) => Buffer.alloc(10_007 + i, i));
     for (const piece of pieces) await spool.write(piece);
-    const whole = Buffer.concat(pieces);
+    const written = Buffer.concat(pieces);
     for (const content of await Promise.all([contentOf(spool), contentOf(spool)]))
-      t.ok(content.equals(whole));
-    t.ok((await contentOf(spool)).equals(whole));
+      t.ok(content.equals(written));
+    t.ok((await contentOf(spool)).equals(written));
   },
 );
 
@@ -43,7 +43,7 @@ t.test("it has no name while it is used, and is gone once it is closed", async (
   t.match(openSpools()[0], / \(deleted\)$/);
   spool.close();
   while (openSpools().length > 0) await new Promise((resolve) => setImmediate(resolve));
-  await t.rejects(contentOf(spool), SpoolFailed, "whoever still reads is told");
+  await t.rejects(contentOf(spool), SpoolFailed, "a reader that is still at it gets an error");
   await t.rejects(spool.write(Buffer.from("y")), SpoolFailed);
   t.doesNotThrow(() => spool.close(), "closing it again does nothing");
 });

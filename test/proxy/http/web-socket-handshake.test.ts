@@ -20,25 +20,25 @@ const requestOf = (headers: Readonly<Record<string, string>>): RequestHeaders =>
 t.test(
   "a handshake is a GET for a WebSocket, without a body, at one of the paths that have them",
   async (t) => {
-    const asked = { upgrade: "websocket" };
+    const requestHeaders = { upgrade: "websocket" };
     const table: readonly (readonly [
       method: string,
       url: string,
       headers: Readonly<Record<string, string>>,
       is: boolean,
     ])[] = [
-      ["GET", "/v1/realtime?model=m", asked, true],
+      ["GET", "/v1/realtime?model=m", requestHeaders, true],
       ["GET", "/v1/realtime", { upgrade: " WebSocket " }, true],
-      ["GET", "/p/openai/v1/realtime", { ...asked, "content-length": "0" }, true],
-      ["POST", "/v1/realtime", asked, false],
-      ["GET", "/v1/realtimes", asked, false],
-      ["GET", "/v1/models", asked, false],
-      ["GET", "/p", asked, false],
+      ["GET", "/p/openai/v1/realtime", { ...requestHeaders, "content-length": "0" }, true],
+      ["POST", "/v1/realtime", requestHeaders, false],
+      ["GET", "/v1/realtimes", requestHeaders, false],
+      ["GET", "/v1/models", requestHeaders, false],
+      ["GET", "/p", requestHeaders, false],
       ["GET", "/v1/realtime", {}, false],
       ["GET", "/v1/realtime", { upgrade: "h2c" }, false],
       ["GET", "/v1/realtime", { upgrade: "websocket, h2c" }, false],
-      ["GET", "/v1/realtime", { ...asked, "content-length": "5" }, false],
-      ["GET", "/v1/realtime", { ...asked, "transfer-encoding": "chunked" }, false],
+      ["GET", "/v1/realtime", { ...requestHeaders, "content-length": "5" }, false],
+      ["GET", "/v1/realtime", { ...requestHeaders, "transfer-encoding": "chunked" }, false],
     ];
     for (const [method, url, headers, is] of table)
       t.equal(
@@ -83,11 +83,11 @@ t.test("a key among the subprotocols is an authorization where there is no other
     requestOf({ "x-other": "1", "sec-websocket-protocol": "openai-insecure-api-key.a" }),
   );
   t.equal(other.header("x-other"), "1");
-  t.ok(other.isRepeated("x-other"), "what else is asked of the headers, the request answers");
+  t.ok(other.isRepeated("x-other"), "anything else is read from the request");
 });
 
 t.test("the provider gets neither credentials nor extensions", async (t) => {
-  const asked = [
+  const requestHeaders = [
     "Host",
     "a",
     "Connection",
@@ -115,7 +115,7 @@ t.test("the provider gets neither credentials nor extensions", async (t) => {
     "OpenAI-Beta",
     "realtime=v1",
   ];
-  t.same(handshakeHeaders(asked, "x-path"), [
+  t.same(handshakeHeaders(requestHeaders, "x-path"), [
     "Sec-WebSocket-Key",
     "abc",
     "Sec-WebSocket-Version",
@@ -135,7 +135,7 @@ t.test("the provider gets neither credentials nor extensions", async (t) => {
 t.test(
   "the client gets a subprotocol only if it was offered to the provider, and never an extension",
   async (t) => {
-    const asked = ["Sec-WebSocket-Protocol", "realtime, openai-insecure-api-key.caller"];
+    const requestHeaders = ["Sec-WebSocket-Protocol", "realtime, openai-insecure-api-key.caller"];
     const head = ["upgrade", "websocket", "connection", "Upgrade", "sec-websocket-accept", "xyz"];
     const table = [
       ["realtime", [...head, "sec-websocket-protocol", "realtime"]],
@@ -153,7 +153,7 @@ t.test(
             "Sec-WebSocket-Protocol",
             chosen,
           ],
-          asked,
+          requestHeaders,
         ),
         expected,
       );

@@ -10,16 +10,16 @@ interface ModelsCall {
   aborted: boolean;
 }
 
-/** A provider that answers when the test says so. */
+/** A provider that answers when the test lets it. */
 class Provider implements Upstream {
-  readonly asked: ModelsCall[] = [];
+  readonly calls: ModelsCall[] = [];
 
   send(
     request: UpstreamRequest,
     sink: UpstreamSink,
   ): { pause(): void; resume(): void; abort(): void } {
     const call: ModelsCall = { request, sink, aborted: false };
-    this.asked.push(call);
+    this.calls.push(call);
     const abort = (): void => {
       call.aborted = true;
     };
@@ -31,7 +31,7 @@ class Provider implements Upstream {
 
   /** Answers the last question. */
   async answer(status: number, body: string | Buffer): Promise<void> {
-    const { sink } = this.asked.at(-1)!;
+    const { sink } = this.calls.at(-1)!;
     sink.onHead(status, []);
     const bytes = Buffer.from(body);
     sink.onData(bytes.subarray(0, 3));
@@ -41,7 +41,7 @@ class Provider implements Upstream {
   }
 
   async fail(reason: string): Promise<void> {
-    this.asked.at(-1)!.sink.onFailure({ kind: "unreachable", reason });
+    this.calls.at(-1)!.sink.onFailure({ kind: "unreachable", reason });
     await settled();
   }
 }
@@ -53,9 +53,9 @@ const list = (...ids: readonly string[]): string =>
 interface Bench {
   readonly catalog: ModelCatalog;
   readonly providers: Readonly<Record<string, Provider>>;
-  /** `ms` and what runs then, in the order in which it was asked for. */
+  /** `ms` and what runs then, in the order in which it was scheduled. */
   readonly timers: { readonly ms: number; readonly run: () => void }[];
-  readonly told: string[];
+  readonly reports: string[];
   /** The ids that are listed now. */
   ids(): string[];
 }
@@ -63,7 +63,7 @@ interface Bench {
 function bench(models: Readonly<Record<string, readonly string[] | null>>): Bench {
   const providers = Object.fromEntries(Object.keys(models).map((name) => [name, new Provider()]));
   const timers: { ms: number; run: () => void }[] = [];
-  const told: string[] = [];
+  const reports: string[] = [];
   const config = {
     providers: Object.entries(models).map(([name, of]) => ({ name, models: of }) as ProviderConfig),
     virtualModels: [],
@@ -71,14 +71,14 @@ function bench(models: Readonly<Record<string, readonly string[] | null>>): Benc
   const catalog = createModelCatalog(config, {
     upstreams: new Map(Object.entries(providers)),
     schedule: (ms, run) => void timers.push({ ms, run }),
-    onLearned: (provider, count) => void told.push(`${provider} ${count}`),
-    onFailed: (provider, reason) => void told.push(`${provider}: ${reason}`),
+    onLearned: (provider, count) => void reports.push(`${provider} ${count}`),
+    onFailed: (provider, reason) => void reports.push(`${provider}: ${reason}`),
   });
   return {
     catalog,
     providers,
     timers,
-    told,
+    reports,
     ids: () => listModels(catalog.current()).map(({ id }) => id),
   };
 }
@@ -95,18 +95,18 @@ t.test("configured models are known at once, and no provider is asked for them",
   const { catalog, providers, timers, ids } = bench({ openai: ["gpt-4o", "o3"], local: ["*"] });
   t.same(ids(), ["openai/gpt-4o", "openai/o3"]);
   t.same(
-    [providers["openai"]!.asked.length, providers["local"]!.asked.length, timers.length],
+    [providers["openai"]!.calls.length, providers["local"]!.calls.length, timers.length],
     [0, 0, 0],
   );
   t.ok(await isResolved(catalog.firstLearned()));
 });
 
 t.test(
-  "a provider without a list is asked at the start, and its models are there once it has answered",
+  "a provider without a list is calls at the start, and its models are there once it has answered",
   async (t) => {
-    const { catalog, providers, told, ids } = bench({ openai: null, local: ["llama"] });
+    const { catalog, providers, reports, ids } = bench({ openai: null, local: ["llama"] });
     const openai = providers["openai"]!;
-    t.match(openai.asked[0]!.request, { method: "GET", path: "/models", body: null });
+    t.match(openai.calls[0]!.request, { method: "GET", path: "/models", body: null });
     t.same(ids(), ["local/llama"]);
     const before = catalog.current();
     t.equal(resolveModel(before, "gpt-4o"), null);
@@ -116,7 +116,7 @@ t.test(
       targets: [{ provider: "openai", model: "gpt-4o" }],
     });
     t.equal(resolveModel(before, "gpt-4o"), null, "a catalog in use doesn't change");
-    t.same(told, ["openai 2"]);
+    t.same(reports, ["openai 2"]);
   },
 );
 
@@ -143,11 +143,11 @@ t.test(
 );
 
 t.test(
-  "an answer that is no list is reported, and the provider is asked again sooner",
+  "an answer that is no list is reported, and the provider is calls again sooner",
   async (t) => {
     const table: readonly (readonly [
       answer: (provider: Provider) => Promise<void>,
-      told: string,
+      reports: string,
     ])[] = [
       [(provider) => provider.answer(401, "{}"), "p: GET /models answered 401"],
       [(provider) => provider.answer(500, "oops"), "p: GET /models answered 500"],
@@ -165,16 +165,16 @@ t.test(
       [(provider) => provider.fail("ECONNREFUSED"), "p: ECONNREFUSED"],
     ];
     for (const [answer, expected] of table) {
-      const { providers, told, timers } = bench({ p: null });
+      const { providers, reports, timers } = bench({ p: null });
       timers.length = 0;
       await answer(providers["p"]!);
-      t.same(told, [expected]);
+      t.same(reports, [expected]);
       t.same(
         timers.map(({ ms }) => ms),
         [30_000],
       );
       timers[0]!.run();
-      t.equal(providers["p"]!.asked.length, 2);
+      t.equal(providers["p"]!.calls.length, 2);
       await providers["p"]!.answer(200, list("a"));
       t.same(
         timers.map(({ ms }) => ms),
@@ -186,18 +186,18 @@ t.test(
 );
 
 t.test("a list that grows without end is cut off", async (t) => {
-  const { providers, told } = bench({ p: null });
-  const { asked } = providers["p"]!;
-  asked[0]!.sink.onHead(200, []);
-  for (let i = 0; i < 10 && !asked[0]!.aborted; i++)
-    asked[0]!.sink.onData(Buffer.alloc(1024 * 1024, 0x20));
+  const { providers, reports } = bench({ p: null });
+  const { calls } = providers["p"]!;
+  calls[0]!.sink.onHead(200, []);
+  for (let i = 0; i < 10 && !calls[0]!.aborted; i++)
+    calls[0]!.sink.onData(Buffer.alloc(1024 * 1024, 0x20));
   await settled();
-  t.equal(asked[0]!.aborted, true);
-  t.match(told, [/^p: its list of models is larger than 8388608 bytes$/]);
+  t.equal(calls[0]!.aborted, true);
+  t.match(reports, [/^p: its list of models is larger than 8388608 bytes$/]);
 });
 
 t.test("a newer list replaces the one before, a failure leaves it", async (t) => {
-  const { providers, timers, ids, told } = bench({ p: null });
+  const { providers, timers, ids, reports } = bench({ p: null });
   timers.length = 0;
   await providers["p"]!.answer(200, list("a", "b"));
   timers.at(-1)!.run();
@@ -206,7 +206,7 @@ t.test("a newer list replaces the one before, a failure leaves it", async (t) =>
   timers.at(-1)!.run();
   await providers["p"]!.fail("ETIMEDOUT");
   t.same(ids(), ["p/b", "p/c"]);
-  t.same(told, ["p 2", "p: ETIMEDOUT"], "only the first success is told");
+  t.same(reports, ["p 2", "p: ETIMEDOUT"], "only the first success is reported");
 });
 
 t.test(
@@ -218,7 +218,7 @@ t.test(
     t.notOk(await isResolved(waits));
     await both.providers["b"]!.fail("ECONNREFUSED");
     t.ok(await isResolved(waits), "a failure is an answer too");
-    t.ok(await isResolved(both.catalog.firstLearned()), "and from then on nobody waits");
+    t.ok(await isResolved(both.catalog.firstLearned()), "and from then on no request waits");
     const slow = bench({ a: null });
     const waiting = slow.catalog.firstLearned();
     const [limit] = slow.timers;
@@ -231,12 +231,12 @@ t.test(
   },
 );
 
-t.test("after a stop no provider is asked again, and no request waits", async (t) => {
+t.test("after a stop no provider is calls again, and no request waits", async (t) => {
   const { catalog, providers, timers } = bench({ a: null });
   const waiting = catalog.firstLearned();
   catalog.stop();
   t.ok(await isResolved(waiting));
   await providers["a"]!.answer(200, list("x"));
   for (const { run } of timers) run();
-  t.equal(providers["a"]!.asked.length, 1);
+  t.equal(providers["a"]!.calls.length, 1);
 });

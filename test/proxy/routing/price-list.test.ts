@@ -87,7 +87,7 @@ t.test("a price that changes by the hour is the one of that time", async (t) => 
 });
 
 /**
- * The units that usage tells us about. Models that are sold by others too come out cheaper here,
+ * The units that are in the usage. Models that are sold by other units too come out cheaper here,
  * which `docs/usage.md` says.
  */
 const ours = new Set([

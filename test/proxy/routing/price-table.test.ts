@@ -12,13 +12,13 @@ const priced = (input: number): Price => ({
   perRequest: 0,
 });
 
-/** A list that knows `cheap` (1) and `dear` (9) of OpenAI, and counts how often it is asked. */
-function makeList(): PriceList & { asked: number } {
+/** A list that knows `cheap` (1) and `dear` (9) of OpenAI, and counts its look-ups. */
+function makeList(): PriceList & { lookUps: number } {
   const list = {
-    asked: 0,
+    lookUps: 0,
     providerId: (baseUrl: string) => (baseUrl.includes("openai") ? "openai" : null),
     price(_provider: string, model: string, nowMs: number) {
-      list.asked++;
+      list.lookUps++;
       if (model === "hourly") return priced(nowMs / 60_000);
       return model === "cheap" ? priced(1) : model === "dear" ? priced(9) : null;
     },
@@ -66,28 +66,28 @@ t.test(
   },
 );
 
-t.test("the list is asked once per target and minute", async (t) => {
+t.test("the list is lookUps once per target and minute", async (t) => {
   const list = makeList();
   let nowMs = 60_000;
   const { priceOf } = createPriceTable(config, { list, nowMs: () => nowMs });
   const ask = (): unknown => priceOf({ provider: "openai", model: "hourly" })?.rates.input;
-  t.same([ask(), ask(), list.asked], [1, 1, 1]);
+  t.same([ask(), ask(), list.lookUps], [1, 1, 1]);
   nowMs = 119_999;
-  t.same([ask(), list.asked], [1, 1]);
+  t.same([ask(), list.lookUps], [1, 1]);
   nowMs = 120_000;
-  t.same([ask(), list.asked], [2, 2]);
+  t.same([ask(), list.lookUps], [2, 2]);
 });
 
 t.test("names that callers make up don't fill the memory", async (t) => {
   const list = makeList();
   const { priceOf } = createPriceTable(config, { list, nowMs: () => 0 });
   for (let i = 0; i < pricedTargetsMax; i++) priceOf({ provider: "openai", model: `made-up-${i}` });
-  t.equal(list.asked, pricedTargetsMax);
+  t.equal(list.lookUps, pricedTargetsMax);
   priceOf({ provider: "openai", model: "made-up-0" });
-  t.equal(list.asked, pricedTargetsMax, "all of them are remembered");
+  t.equal(list.lookUps, pricedTargetsMax, "all of them are remembered");
   priceOf({ provider: "openai", model: "one more" });
   priceOf({ provider: "openai", model: "made-up-0" });
-  t.equal(list.asked, pricedTargetsMax + 2, "one more and they are forgotten");
+  t.equal(list.lookUps, pricedTargetsMax + 2, "one more and they are dropped");
 });
 
 t.test(

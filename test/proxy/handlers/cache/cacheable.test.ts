@@ -35,37 +35,37 @@ t.test(
 );
 
 t.test("requests are distinguished by all that may change their answer", async (t) => {
-  const asked = {
+  const request = {
     operation: "messages" as Operation,
     userPath: "/a" as string | null,
     targets: [{ provider: "p", model: "m" }],
     rawHeaders: ["Host", "x", "Anthropic-Version", "1", "x-stainless-retry-count", "0"],
     query: "",
   };
-  const head = cacheHead(asked);
+  const head = cacheHead(request);
   t.notMatch(head, /\n/);
   t.equal(
-    cacheHead({ ...asked, rawHeaders: ["anthropic-version", "1", "user-agent", "y"] }),
+    cacheHead({ ...request, rawHeaders: ["anthropic-version", "1", "user-agent", "y"] }),
     head,
     "other headers don't",
   );
   t.equal(
-    cacheHead({ ...asked, query: "key=sk-1" }),
+    cacheHead({ ...request, query: "key=sk-1" }),
     head,
     "nor does a credential that goes nowhere",
   );
   for (const changed of [
-    { ...asked, operation: "chat_completions" as Operation },
-    { ...asked, userPath: "/b" },
-    { ...asked, userPath: null },
-    { ...asked, targets: [{ provider: "p", model: "m2" }] },
-    { ...asked, targets: [{ provider: "p/m", model: "" }] },
-    { ...asked, targets: [...asked.targets, { provider: "q", model: "m" }] },
-    { ...asked, rawHeaders: ["anthropic-version", "2"] },
-    { ...asked, rawHeaders: ["anthropic-version", "1", "anthropic-beta", "x"] },
-    { ...asked, rawHeaders: ["anthropic-version", "1", "OpenAI-Beta", "x"] },
-    { ...asked, rawHeaders: [] },
-    { ...asked, query: "beta=true" },
+    { ...request, operation: "chat_completions" as Operation },
+    { ...request, userPath: "/b" },
+    { ...request, userPath: null },
+    { ...request, targets: [{ provider: "p", model: "m2" }] },
+    { ...request, targets: [{ provider: "p/m", model: "" }] },
+    { ...request, targets: [...request.targets, { provider: "q", model: "m" }] },
+    { ...request, rawHeaders: ["anthropic-version", "2"] },
+    { ...request, rawHeaders: ["anthropic-version", "1", "anthropic-beta", "x"] },
+    { ...request, rawHeaders: ["anthropic-version", "1", "OpenAI-Beta", "x"] },
+    { ...request, rawHeaders: [] },
+    { ...request, query: "beta=true" },
   ])
     t.not(cacheHead(changed), head, JSON.stringify(changed));
 });
@@ -100,14 +100,14 @@ t.test("an answer is complete when it has its last event, or is valid JSON", asy
     ["embeddings", "stream", "data: [DONE]\n\n", false],
     ["speech", "stream", "data: [DONE]\n\n", false],
   ];
-  for (const [operation, form, text, whole] of cases)
+  for (const [operation, form, text, isComplete] of cases)
     t.equal(
       isCompleteAnswer(
         operation,
         form === "stream" ? "text/event-stream; charset=utf-8" : "application/json",
         Buffer.from(text),
       ),
-      whole,
+      isComplete,
       `${operation} ${text}`,
     );
 });

@@ -25,7 +25,7 @@ t.test("everything passes at once, with the header of a miss, and is recorded", 
   const { client, recording } = begin();
   recording.begin(200, ["content-type", "text/event-stream"]);
   client.reads = false;
-  t.equal(recording.write(Buffer.from("one ")), false, "a client that reads slowly is heard");
+  t.equal(recording.write(Buffer.from("one ")), false, "back-pressure passes through");
   recording.write(Buffer.from("twö"));
   recording.end();
   t.same(

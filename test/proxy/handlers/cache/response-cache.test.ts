@@ -40,7 +40,7 @@ t.test(
     cache.keep("a", kept, 5000);
     t.same(cache.find("a", 5000.5, Infinity), { answer: kept, ageMs: 0.5 });
     t.equal(cache.find("b", 5000, Infinity), null);
-    t.equal(cache.find("a", 5000, 0), null, "none is fresh enough for who wants none");
+    t.equal(cache.find("a", 5000, 0), null, "none is fresh enough for a request that wants none");
     t.equal(cache.find("a", 5600, 600), null);
     t.equal(cache.find("a", 5999, 1000)?.ageMs, 999);
     t.equal(cache.entries, 1);
