@@ -1,6 +1,6 @@
 /**
- * Wires the daemon: store, memory, socket, timers. Every decision is made elsewhere; here is what is
- * connected to what, and in which order it starts and stops.
+ * Wires the daemon: store, memory, socket, timers. Every decision is made elsewhere; here is what
+ * is connected to what, and in which order it starts and stops.
  */
 import { randomInt } from "node:crypto";
 import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";

@@ -52,8 +52,8 @@ export interface DaemonState {
   readonly epochStartLsn: number;
   readonly startedAtMs: number;
   /**
-   * Proxies that were connected when the last daemon ended and haven't said hello yet; null once the
-   * reconnect grace period is over.
+   * Proxies that were connected when the last daemon ended and haven't said hello yet; null once
+   * the reconnect grace period is over.
    */
   expectedProxies: Set<string> | null;
   readonly refusals: RecentRefusals;
@@ -66,7 +66,8 @@ export interface DaemonState {
    */
   readonly onUnreadable: (error: Error) => void;
   /**
-   * Called with each invalid usage record of a proxy and the name of its invalid field, for the log.
+   * Called with each invalid usage record of a proxy and the name of its invalid field, for the
+   * log.
    */
   readonly onDroppedRecord: (proxyId: string, flaw: string, record: Execution) => void;
   readonly counts: DaemonCounts;

@@ -33,9 +33,9 @@ import { createMemoryStore, type MemoryStore } from "../support/memory-store.js"
 
 export interface TestPeer {
   readonly state: PeerState;
-  readonly heard: FromDaemon[];
+  readonly received: FromDaemon[];
   /** False: the daemon would close this peer. */
-  say(message: ToDaemon): boolean;
+  send(message: ToDaemon): boolean;
   close(): void;
 }
 
@@ -43,12 +43,12 @@ export interface TestDaemon {
   readonly state: DaemonState;
   readonly store: MemoryStore;
   nowMs: number;
-  /** The inert rules and budgets that were told for the log. */
-  readonly inertTold: readonly string[];
-  /** The damaged sums of usage that were told for the log. */
-  readonly damagedTold: readonly string[];
-  /** The records that made no sense, as they were told for the log. */
-  readonly droppedTold: readonly string[];
+  /** The inert rules and budgets that were reported for the log. */
+  readonly inertReports: readonly string[];
+  /** The damaged sums of usage that were reported for the log. */
+  readonly damageReports: readonly string[];
+  /** The invalid usage records, as they were reported for the log. */
+  readonly droppedRecords: readonly string[];
   connect(): TestPeer;
   /** A proxy that has said hello, holding `leases`. */
   proxy(proxyId: string, leases?: readonly Lease[]): TestPeer;
@@ -85,12 +85,12 @@ export function startDaemon(
   } = {},
 ): TestDaemon {
   const timers: (() => void)[] = [];
-  const inertTold: string[] = [];
-  const damagedTold: string[] = [];
-  const droppedTold: string[] = [];
+  const inertReports: string[] = [];
+  const damageReports: string[] = [];
+  const droppedRecords: string[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rateLimitsEnabled ? rules : null, { hashKey: [1, 2], nowMs });
-  const onUnreadable = (error: Error): void => void damagedTold.push(error.message);
+  const onUnreadable = (error: Error): void => void damageReports.push(error.message);
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
   const {
     budgets,
@@ -145,10 +145,10 @@ export function startDaemon(
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     refusals: createRecentRefusals(),
     inertRules: findInertRules(restored.book, inertReason),
-    onInert: ({ kind, name }) => void inertTold.push(`${kind} ${name}`),
-    onUnreadable: (error) => void damagedTold.push(error.message),
+    onInert: ({ kind, name }) => void inertReports.push(`${kind} ${name}`),
+    onUnreadable: (error) => void damageReports.push(error.message),
     onDroppedRecord: (proxyId, field, { requestId }) =>
-      void droppedTold.push(`${proxyId} ${requestId} ${field}`),
+      void droppedRecords.push(`${proxyId} ${requestId} ${field}`),
     counts: newCounts(),
     storeFailing: null,
     lastSnapshotAtMs: null,
@@ -160,14 +160,14 @@ export function startDaemon(
     state,
     store,
     nowMs,
-    inertTold,
-    damagedTold,
-    droppedTold,
+    inertReports,
+    damageReports,
+    droppedRecords,
     connect() {
-      const heard: FromDaemon[] = [];
+      const received: FromDaemon[] = [];
       const peer: PeerState = {
         connectedAtMs: daemon.nowMs,
-        send: (message) => heard.push(message),
+        send: (message) => received.push(message),
         close: () => {},
         role: null,
         proxy: null,
@@ -178,14 +178,14 @@ export function startDaemon(
       state.peers.add(peer);
       return {
         state: peer,
-        heard,
-        say: (message) => handleFrame(state, peer, toWire(message), daemon.nowMs),
+        received,
+        send: (message) => handleFrame(state, peer, toWire(message), daemon.nowMs),
         close: () => disconnect(state, peer, daemon.nowMs),
       };
     },
     proxy(proxyId, leases = []) {
       const peer = daemon.connect();
-      peer.say({ kind: "hello", id: 1, wireVersion, role: "proxy", proxyId, leases, more: false });
+      peer.send({ kind: "hello", id: 1, wireVersion, role: "proxy", proxyId, leases, more: false });
       return peer;
     },
     async commit() {
@@ -202,9 +202,9 @@ export function startDaemon(
 
 export const target = { provider: "openai", model: "gpt-4o" };
 
-/** Asks for one request; returns the lease, or null when it was refused. */
+/** Asks for the admission of one request; returns the lease, or null when it was refused. */
 export function askFor(peer: TestPeer, id: number, userPath: string): Lease | null {
-  peer.say({
+  peer.send({
     kind: "admit",
     id,
     userPath,
@@ -212,7 +212,7 @@ export function askFor(peer: TestPeer, id: number, userPath: string): Lease | nu
     targets: [target],
     submission: false,
   });
-  const answer = peer.heard.at(-1);
+  const answer = peer.received.at(-1);
   return answer?.kind === "admitted"
     ? {
         lease: id,
@@ -229,7 +229,7 @@ export function askFor(peer: TestPeer, id: number, userPath: string): Lease | nu
 
 /** Asks for one submission; as `askFor`. */
 export function submit(peer: TestPeer, id: number, userPath: string): Lease | null {
-  peer.say({
+  peer.send({
     kind: "admit",
     id,
     userPath,
@@ -237,7 +237,7 @@ export function submit(peer: TestPeer, id: number, userPath: string): Lease | nu
     targets: [{ provider: "openai", model: "" }],
     submission: true,
   });
-  const answer = peer.heard.at(-1);
+  const answer = peer.received.at(-1);
   return answer?.kind === "admitted"
     ? {
         lease: id,
@@ -318,7 +318,7 @@ export async function ask(
   body: unknown,
 ): Promise<Record<string, unknown>> {
   const peer = daemon.connect();
-  peer.say({
+  peer.send({
     kind: "hello",
     id: 1,
     wireVersion,
@@ -327,9 +327,9 @@ export async function ask(
     leases: [],
     more: false,
   });
-  peer.say({ kind: "admin", id: 2, op, body });
+  peer.send({ kind: "admin", id: 2, op, body });
   for (;;) {
-    const answer = peer.heard.at(-1);
+    const answer = peer.received.at(-1);
     if (answer?.kind === "answer") return answer.body as Record<string, unknown>;
     if (answer?.kind === "failed")
       throw Object.assign(new Error(answer.failure.message), { failure: answer.failure });

@@ -93,7 +93,8 @@ function explainRefusal(state: DaemonState, requestId: unknown, nowMs: number): 
         ...plainFailure(
           404,
           "not_found_error",
-          `no refusal of a request ${show(requestId)} is known: the daemon remembers the last ${state.refusals.max} since its start`,
+          `no refusal of a request ${show(requestId)} is known: ` +
+            `the daemon remembers the last ${state.refusals.max} since its start`,
         ),
         param: "request_id",
       },

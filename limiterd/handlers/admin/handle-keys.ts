@@ -70,7 +70,8 @@ function issue(
   )
     return ports.fail(
       invalid(
-        `expires_in_seconds must be an integer from 1 to ${periodSecondsMax}, without expires_at, not ${show(expiresInSeconds)}`,
+        `expires_in_seconds must be an integer from 1 to ${periodSecondsMax}, ` +
+          `without expires_at, not ${show(expiresInSeconds)}`,
         "expires_in_seconds",
       ),
     );

@@ -80,7 +80,7 @@ function settle(
   cost: number | null,
   { endedAgo = 0, ...rest }: { endedAgo?: number } & Partial<Execution> = {},
 ): void {
-  to.peer.say({
+  to.peer.send({
     ...settleOf(lease, ++to.seq, 0, { ended: endedAgo }),
     record: execution(cost, rest),
   });
@@ -94,12 +94,12 @@ function spend(
   rest: { endedAgo?: number } & Partial<Execution> = {},
 ): void {
   const lease = askFor(to.peer, ++to.id, path);
-  if (lease === null) throw new Error(`refused: ${JSON.stringify(to.peer.heard.at(-1))}`);
+  if (lease === null) throw new Error(`refused: ${JSON.stringify(to.peer.received.at(-1))}`);
   settle(to, lease, cost, rest);
 }
 
 function ask(to: Client, path: string): string {
-  to.peer.say({
+  to.peer.send({
     kind: "admit",
     id: ++to.id,
     userPath: path,
@@ -107,7 +107,7 @@ function ask(to: Client, path: string): string {
     targets: [target],
     submission: false,
   });
-  const answer = to.peer.heard.at(-1)!;
+  const answer = to.peer.received.at(-1)!;
   if (answer.kind === "exceeded")
     return `${answer.subject} ${answer.periodSeconds}: ${answer.spentUsd} of ${answer.amountUsd}, ${answer.waitSeconds}`;
   return answer.kind;
@@ -116,11 +116,11 @@ function ask(to: Client, path: string): string {
 /** Calls an admin operation and lets its commits end. */
 async function admin(daemon: TestDaemon, to: Client, op: AdminOp, body: unknown): Promise<unknown> {
   const id = ++to.id;
-  to.peer.say({ kind: "admin", id, op, body });
+  to.peer.send({ kind: "admin", id, op, body });
   let answer: FromDaemon | undefined;
   for (let turns = 0; turns < 50 && answer === undefined; turns++) {
     await daemon.commit();
-    answer = to.peer.heard.find(
+    answer = to.peer.received.find(
       (message) => (message.kind === "answer" || message.kind === "failed") && message.id === id,
     );
   }
@@ -208,7 +208,7 @@ t.test(
     spend(proxy, "/team", 1 * usd);
     t.match(ask(proxy, "/team"), /^\/team 86400/);
     t.match(
-      proxy.peer.heard.at(-1),
+      proxy.peer.received.at(-1),
       { headers: { requests: { limit: 2, remaining: 1, resetSeconds: 60 }, tokens: null } },
       "as it stands, with nothing taken for this request",
     );
@@ -454,7 +454,7 @@ t.test(
       const body = { subject: "/team", budget_key: { period }, amount: 1000, per_child: perChild };
       // What isn't committed yet, and what comes while the budget looks up the past, counts once
       // too.
-      proxy.peer.say({ kind: "admin", id: ++proxy.id, op: "budgets.put", body });
+      proxy.peer.send({ kind: "admin", id: ++proxy.id, op: "budgets.put", body });
       spend(proxy, "/team/b", 0.5 * usd);
       for (let turns = 0; turns < 30; turns++) await daemon.commit();
     }
@@ -485,10 +485,10 @@ t.test(
     const daemon = startDaemon([], { nowMs: noon });
     const proxy = client(daemon);
     const events = (): unknown[] =>
-      proxy.peer.heard.flatMap((message) =>
+      proxy.peer.received.flatMap((message) =>
         message.kind === "event" && message.name === "limited" ? [message.value] : [],
       );
-    t.match(proxy.peer.heard[0], { kind: "welcome", limited: false });
+    t.match(proxy.peer.received[0], { kind: "welcome", limited: false });
     const body = { subject: "/a", budget_key: { period: "daily" }, amount: 1 };
     await admin(daemon, proxy, "budgets.put", body);
     t.same(events(), [true]);
@@ -602,7 +602,7 @@ t.test(
     } as const;
     const state = before.state as { yieldToEventLoop: () => Promise<void> };
     state.yieldToEventLoop = () => new Promise(() => {});
-    proxy.peer.say(put);
+    proxy.peer.send(put);
     spend(proxy, "/a", 2 * usd);
     await before.commit();
     await before.commit();
@@ -659,7 +659,7 @@ t.test("without usage tracking budgets are inert: listed as such, and not enforc
     budgets: [budget("/", 86_400, 0.5)],
   });
   const proxy = client(daemon);
-  t.match(proxy.peer.heard[0], { kind: "welcome", limited: false });
+  t.match(proxy.peer.received[0], { kind: "welcome", limited: false });
   spend(proxy, "/", 1 * usd);
   t.equal(ask(proxy, "/"), "admitted");
   t.match(await listed(daemon, proxy), [
@@ -795,7 +795,7 @@ t.test(
       },
     ]);
     t.equal(ask(proxy, "/team/a/x"), "/team/a 86400: 1.5 of 1, 43200");
-    proxy.peer.say({ kind: "refusal", id: proxy.id, requestId: "req-7", model: "m" });
+    proxy.peer.send({ kind: "refusal", id: proxy.id, requestId: "req-7", model: "m" });
     t.match(await admin(daemon, proxy, "explain", { request_id: "req-7" }), {
       refusal: {
         message: "budget exceeded for /team/a daily limit: spent 1.5 of 1",

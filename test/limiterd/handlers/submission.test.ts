@@ -27,7 +27,7 @@ const rules = [path, gauge, provider];
 /** Requests of the path, and what is in flight at each rule. */
 const seen = (daemon: TestDaemon): string =>
   `${counts(daemon, path).requests}: ${rules.map((rule) => counts(daemon, rule).inFlight).join(" ")}`;
-const refusedBy = (peer: TestPeer): unknown => peer.heard.at(-1);
+const refusedBy = (peer: TestPeer): unknown => peer.received.at(-1);
 
 t.test(
   "it is accepted at a full gauge, counts at the path alone and is never in flight",
@@ -37,7 +37,7 @@ t.test(
     const request = askFor(peer, 2, "/team/app")!;
     t.equal(askFor(peer, 3, "/team/app"), null, "the slot is taken");
     const lease = submit(peer, 4, "/team/app")!;
-    t.match(peer.heard.at(-1), {
+    t.match(peer.received.at(-1), {
       kind: "admitted",
       target: 0,
       headers: { requests: { limit: 10, remaining: 8 } },
@@ -50,9 +50,9 @@ t.test(
       { in_flight: 1 },
       { in_flight: 1 },
     ]);
-    peer.say(settleOf(request, 1, 5));
+    peer.send(settleOf(request, 1, 5));
     t.equal(seen(daemon), "2: 0 0 0");
-    peer.say(settleOf(lease, 2, 0));
+    peer.send(settleOf(lease, 2, 0));
     t.equal(seen(daemon), "2: 0 0 0", "it gives back no slot, for it had none");
     const other = daemon.proxy("p2");
     submit(other, 2, "/team");
@@ -86,7 +86,7 @@ t.test(
       dimension: "requests",
       cap: 1,
     });
-    peer.say({ kind: "refusal", id: 3, requestId: "req_3", model: "" });
+    peer.send({ kind: "refusal", id: 3, requestId: "req_3", model: "" });
     const {
       refusal,
       rules: met,
@@ -110,7 +110,7 @@ t.test(
     t.match(await ask(daemon, "explain", { request_id: "req_3" }), {
       verdict: { admitted: true, target: null },
     });
-    peer.say({
+    peer.send({
       ...settleOf(submit(peer, 4, "/poor")!, 1, 0),
       record: executed({ totalCost: 2_000_000 }),
     });
@@ -126,11 +126,16 @@ t.test(
     const peer = daemon.proxy("p1");
     const lease = submit(peer, 2, "/team")!;
     t.notOk(
-      peer.say({ kind: "reroute", id: 3, lease: 2, targets: [{ provider: "openai", model: "a" }] }),
+      peer.send({
+        kind: "reroute",
+        id: 3,
+        lease: 2,
+        targets: [{ provider: "openai", model: "a" }],
+      }),
     );
     const told = { ...lease, target: { provider: "openai", model: "" } };
     t.notOk(
-      daemon.connect().say({
+      daemon.connect().send({
         kind: "hello",
         id: 1,
         wireVersion,
@@ -153,13 +158,13 @@ const ways: readonly (readonly [
     "told again by the proxy that holds it",
     async (first, peer) => {
       const lease = submit(peer, 2, "/team")!;
-      return again(first, [lease], (told) => void told.say(settleOf(lease, 1, 0)));
+      return again(first, [lease], (told) => void told.send(settleOf(lease, 1, 0)));
     },
   ],
   [
     "replayed from the journal",
     async (first, peer) => {
-      peer.say(settleOf(submit(peer, 2, "/team")!, 1, 0));
+      peer.send(settleOf(submit(peer, 2, "/team")!, 1, 0));
       await first.commit();
       return again(first, [], () => {});
     },
@@ -169,7 +174,7 @@ const ways: readonly (readonly [
     async (first, peer) => {
       const lease = submit(peer, 2, "/team")!;
       await first.snapshot();
-      peer.say(settleOf(lease, 1, 0));
+      peer.send(settleOf(lease, 1, 0));
       await first.commit();
       return again(first, [], () => {});
     },
@@ -178,16 +183,16 @@ const ways: readonly (readonly [
     "settled after the daemon's death",
     async (first, peer) => {
       const lease = submit(peer, 2, "/team")!;
-      return again(first, [], (told) => void told.say(settleOf(lease, 1, 0)));
+      return again(first, [], (told) => void told.send(settleOf(lease, 1, 0)));
     },
   ],
   [
     "settled again, for the acknowledgement was lost",
     async (first, peer) => {
       const settle = settleOf(submit(peer, 2, "/team")!, 1, 0);
-      peer.say(settle);
+      peer.send(settle);
       await first.commit();
-      return again(first, [], (told) => void told.say(settle));
+      return again(first, [], (told) => void told.send(settle));
     },
   ],
   [
@@ -207,16 +212,16 @@ const ways: readonly (readonly [
         1,
         0,
       );
-      peer.say(settle);
+      peer.send(settle);
       await first.commit();
-      return again(first, [], (told) => void told.say(settle));
+      return again(first, [], (told) => void told.send(settle));
     },
   ],
   [
     "settled before the proxy had the answer, and replayed",
     async (first, peer) => {
       const lease = submit(peer, 2, "/team")!;
-      peer.say(settleOf({ ...lease, admittedAtMs: 0, lsn: 0 }, 1, 0));
+      peer.send(settleOf({ ...lease, admittedAtMs: 0, lsn: 0 }, 1, 0));
       await first.commit();
       return again(first, [], () => {});
     },
@@ -250,7 +255,7 @@ t.test("one that came too late is taken back, at the path", async (t) => {
   const daemon = startDaemon(rules);
   const peer = daemon.proxy("p1");
   const lease = submit(peer, 2, "/team")!;
-  t.ok(peer.say({ ...settleOf(lease, 1, 0), part: "withdrawn" }));
+  t.ok(peer.send({ ...settleOf(lease, 1, 0), part: "withdrawn" }));
   t.equal(seen(daemon), "0: 0 0 0");
   await daemon.commit();
   t.equal(seen(await again(daemon, [], () => {})), "0: 0 0 0");
@@ -259,7 +264,7 @@ t.test("one that came too late is taken back, at the path", async (t) => {
 t.test("its record names the provider and the endpoint", async (t) => {
   const daemon = startDaemon(rules);
   const peer = daemon.proxy("p1");
-  peer.say({
+  peer.send({
     ...settleOf(submit(peer, 2, "/team")!, 1, 0),
     record: executed({ model: "", endpoint: "/v1/batches", inputTokens: 0, outputTokens: 0 }),
   });
@@ -289,8 +294,8 @@ t.test(
     const [kept, withdrawn] = [submit(peer, 2, "/team/app")!, submit(peer, 3, "/team/other")!];
     askFor(peer, 4, "/team/app");
     await daemon.snapshot();
-    peer.say(settleOf(kept, 1, 7));
-    peer.say({ ...settleOf(withdrawn, 2, 0), part: "withdrawn" });
+    peer.send(settleOf(kept, 1, 7));
+    peer.send({ ...settleOf(withdrawn, 2, 0), part: "withdrawn" });
     t.same(
       [used("app"), used("other")],
       [

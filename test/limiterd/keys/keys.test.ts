@@ -18,7 +18,7 @@ import {
 const team = pathRule("/team", 60, { requests: 10 });
 
 function ask(peer: TestPeer, op: AdminOp, body: unknown): void {
-  t.ok(peer.say({ kind: "admin", id: 900, op, body }));
+  t.ok(peer.send({ kind: "admin", id: 900, op, body }));
 }
 
 async function call(
@@ -29,7 +29,7 @@ async function call(
 ): Promise<FromDaemon> {
   ask(peer, op, body);
   await daemon.commit();
-  return peer.heard.at(-1)!;
+  return peer.received.at(-1)!;
 }
 
 async function issue(
@@ -49,13 +49,15 @@ async function issue(
 
 /** What an admission with this credential is answered. */
 function admit(peer: TestPeer, id: number, credential: string, userPath = "/"): FromDaemon {
-  t.ok(peer.say({ kind: "admit", id, userPath, credential, targets: [target], submission: false }));
-  return peer.heard.at(-1)!;
+  t.ok(
+    peer.send({ kind: "admit", id, userPath, credential, targets: [target], submission: false }),
+  );
+  return peer.received.at(-1)!;
 }
 
 function authorize(peer: TestPeer, id: number, credential: string): FromDaemon {
-  t.ok(peer.say({ kind: "authorize", id, credential }));
-  return peer.heard.at(-1)!;
+  t.ok(peer.send({ kind: "authorize", id, credential }));
+  return peer.received.at(-1)!;
 }
 
 t.test(
@@ -132,10 +134,14 @@ t.test("an issued key is in memory at once, and answered when it is on the disk"
   const peer = daemon.proxy("p1");
   const { hash, redacted } = newKey();
   ask(peer, "keys.issue", { key_hash: hash, redacted_value: redacted, key: {} });
-  t.match(peer.heard.at(-1), { kind: "event", name: "keys_exist", value: true }, "no answer yet");
+  t.match(
+    peer.received.at(-1),
+    { kind: "event", name: "keys_exist", value: true },
+    "no answer yet",
+  );
   t.match(startDaemon([], { store: daemon.store.crash() }).state.keys.size, 0);
   await daemon.commit();
-  t.match(peer.heard.at(-1), { kind: "answer" });
+  t.match(peer.received.at(-1), { kind: "answer" });
   t.equal(startDaemon([], { store: daemon.store.crash() }).state.keys.find(hash)?.id, "key_1");
 });
 
@@ -148,13 +154,13 @@ t.test(
     const key = await issue(daemon, first, { user_path: "/team" });
     t.match(admit(second, 2, key.hash), { kind: "admitted" });
     daemon.store.broken = true;
-    const heard = first.heard.length;
+    const received = first.received.length;
     ask(first, "keys.deactivate", { id: key.id });
     t.same(admit(second, 3, key.hash), { kind: "denied", id: 3 });
     t.same(authorize(second, 4, key.hash), { kind: "denied", id: 4 });
-    t.equal(first.heard.length, heard, "not answered before the commit");
+    t.equal(first.received.length, received, "not answered before the commit");
     await daemon.commit();
-    t.match(first.heard.slice(heard), [
+    t.match(first.received.slice(received), [
       { kind: "event", name: "store_failing", value: "the disk is broken" },
       {
         kind: "failed",
@@ -170,7 +176,7 @@ t.test(
       redacted_value: newKey().redacted,
       key: {},
     });
-    t.match(first.heard.at(-1), {
+    t.match(first.received.at(-1), {
       kind: "failed",
       failure: {
         status: 503,
@@ -193,7 +199,7 @@ t.test("what runs when its key is deactivated runs on and is settled on its path
   const key = await issue(daemon, peer, { user_path: "/team" });
   const answer = admit(peer, 2, key.hash) as Extract<FromDaemon, { kind: "admitted" }>;
   await call(daemon, peer, "keys.deactivate", { key_hash: key.hash });
-  peer.say(
+  peer.send(
     settleOf(
       {
         lease: 2,
@@ -258,13 +264,13 @@ t.test(
     const daemon = startDaemon([team]);
     const first = daemon.proxy("p1");
     const second = daemon.proxy("p2");
-    t.match(first.heard[0], { kind: "welcome", keysExist: false });
+    t.match(first.received[0], { kind: "welcome", keysExist: false });
     t.match(admit(second, 2, "none", "/team"), { kind: "admitted", key: null });
     t.match(authorize(second, 3, "none"), { kind: "authorized", userPath: "", keyId: "" });
     const key = await issue(daemon, first);
-    t.same(second.heard.at(-1), { kind: "event", name: "keys_exist", value: true });
+    t.same(second.received.at(-1), { kind: "event", name: "keys_exist", value: true });
     await issue(daemon, first);
-    t.equal(second.heard.filter(({ kind }) => kind === "event").length, 1, "told once");
+    t.equal(second.received.filter(({ kind }) => kind === "event").length, 1, "told once");
     t.same(admit(second, 4, "none"), { kind: "denied", id: 4 });
     t.match(
       admit(second, 5, "authenticated"),
@@ -274,7 +280,7 @@ t.test(
     await call(daemon, first, "keys.deactivate", { id: key.id });
     await call(daemon, first, "keys.deactivate", { id: "key_2" });
     t.same(authorize(second, 6, "none"), { kind: "denied", id: 6 }, "without an active key too");
-    t.match(daemon.proxy("p3").heard[0], { kind: "welcome", keysExist: true });
+    t.match(daemon.proxy("p3").received[0], { kind: "welcome", keysExist: true });
   },
 );
 
@@ -486,7 +492,7 @@ t.test("an explanation resolves a key to its path, and tells the key of a refusa
     subject: "/team",
     key: { userPath: "/team/app", keyId: "key_1" },
   });
-  peer.say({ kind: "refusal", id: 3, requestId: "req_1", model: "m" });
+  peer.send({ kind: "refusal", id: 3, requestId: "req_1", model: "m" });
   t.match(await call(daemon, peer, "explain", { request_id: "req_1" }), {
     body: { refusal: { user_path: "/team/app", key: "key_1" } },
   });

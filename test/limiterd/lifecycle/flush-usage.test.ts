@@ -199,7 +199,7 @@ t.test(
         const acknowledged = (): number =>
           Math.max(
             0,
-            ...peer.heard.map((message) =>
+            ...peer.received.map((message) =>
               message.kind === "settled"
                 ? message.seq
                 : message.kind === "welcome"
@@ -343,7 +343,7 @@ function tell(
     targetLsn: 0,
     submission: false,
   };
-  peer.say({
+  peer.send({
     ...settleOf(lease, seq, 0, { ended: endedAgoMs }),
     record: executed({
       model,

@@ -65,7 +65,7 @@ t.test("a stop writes the windows before it closes the peers, and ends every tim
   const daemon = startDaemon([minute]);
   const clockwork = wind(daemon, 1000);
   const peer = daemon.proxy("p1");
-  peer.say(settleOf(askFor(peer, 2, "/team")!, 1, 30));
+  peer.send(settleOf(askFor(peer, 2, "/team")!, 1, 30));
   t.equal(await clockwork.timers.stop(), true);
   t.same(clockwork.log, ["closed with 1 windows on the disk"]);
   t.same(clockwork.lengths, []);

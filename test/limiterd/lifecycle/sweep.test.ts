@@ -19,7 +19,7 @@ t.test(
     const daemon = startDaemon([template]);
     const peer = daemon.proxy("p1");
     const settled = askFor(peer, 2, "/users/idle")!;
-    peer.say(settleOf(settled, 1, 1));
+    peer.send(settleOf(settled, 1, 1));
     askFor(peer, 3, "/users/busy/app");
     await daemon.snapshot();
     const children = (): string[] => childNames(daemon.state.book.find(template)!.children);
@@ -42,8 +42,8 @@ t.test("a hundred thousand children come and go in bounded memory", async (t) =>
   const peer = daemon.proxy("p1");
   let most = 0;
   for (let i = 1; i <= 100_000; i++) {
-    peer.say(settleOf(askFor(peer, i + 1, `/users/u${i}`)!, i, 0));
-    peer.heard.length = 0;
+    peer.send(settleOf(askFor(peer, i + 1, `/users/u${i}`)!, i, 0));
+    peer.received.length = 0;
     if (i % 1000 !== 0) continue;
     daemon.nowMs += 10_000;
     await daemon.snapshot();

@@ -456,7 +456,10 @@ function counterDifference(
         estimateTokens(window, periodMs, nowMs),
       ];
       if (!isDeepStrictEqual(told, expected))
-        return `${definition.scope} ${who} ${definition.periodSeconds} counts ${told.join(" and ")}, not ${expected.join(" and ")}`;
+        return (
+          `${definition.scope} ${who} ${definition.periodSeconds} ` +
+          `counts ${told.join(" and ")}, not ${expected.join(" and ")}`
+        );
     }
   }
   return null;

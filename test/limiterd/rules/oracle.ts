@@ -52,8 +52,12 @@ export function createJudge<Rule extends OracleRule>(
   unordered: readonly Rule[],
   estimate: Estimate<Rule>,
 ) {
-  const key = (rule: OracleRule): string =>
-    `${rule.scope}\n${rule.scope === "user_path" ? rule.subject : rule.subject.toLowerCase()}\n${String(rule.periodSeconds).padStart(10, "0")}`;
+  const key = ({ scope, subject, periodSeconds }: OracleRule): string =>
+    [
+      scope,
+      scope === "user_path" ? subject : subject.toLowerCase(),
+      String(periodSeconds).padStart(10, "0"),
+    ].join("\n");
   const rules = [...unordered].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 
   /** Every breach of these rules, with the seconds after which it would be none. */

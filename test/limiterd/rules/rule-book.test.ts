@@ -169,9 +169,9 @@ t.test(
             const to = asked === "/" ? [] : asked.slice(1).split("/");
             const covers = of.every((segment, i) => to[i] === segment) && of.length <= to.length;
             if (!covers || (definition.perChild && to.length === of.length)) return [];
-            return [
-              `${definition.perChild ? `/${to.slice(0, of.length + 1).join("/")}` : definition.subject} ${definition.periodSeconds}`,
-            ];
+            const { perChild, subject, periodSeconds } = definition;
+            const child = `/${to.slice(0, of.length + 1).join("/")}`;
+            return [`${perChild ? child : subject} ${periodSeconds}`];
           });
           return JSON.stringify(names(book.matchPath(asked, now))) === JSON.stringify(expected);
         },

@@ -55,7 +55,7 @@ t.test("each direct child has windows and gauges of its own", async (t) => {
   t.equal(askFor(peer, 3, "/users/ann"), null, "ann's one slot is taken, whatever is below her");
   t.ok(askFor(peer, 4, "/users/bob"), "bob has his own");
   t.ok(askFor(peer, 5, "/users"), "the template's own path isn't matched");
-  peer.say(settleOf(first!, 1, 99));
+  peer.send(settleOf(first!, 1, 99));
   t.same(ofChild(daemon, template, "ann"), [1, 99, 0]);
   t.same(ofChild(daemon, template, "bob"), [1, 0, 1]);
 });
@@ -71,7 +71,7 @@ for (const [op, body] of [
       const peer = daemon.proxy("p1");
       const running = askFor(peer, 2, "/users/ann")!;
       for (const child of ["bob", "cid"])
-        peer.say(
+        peer.send(
           settleOf(
             askFor(peer, child === "bob" ? 3 : 4, `/users/${child}`)!,
             child === "bob" ? 1 : 2,
@@ -83,7 +83,7 @@ for (const [op, body] of [
       t.same(await admin(daemon, op, body), {});
       t.same(ofChild(daemon, template, "ann"), [0, 0, 1], "the gauge stays");
       t.same(ofChild(daemon, template, "bob"), [0, 0, 0]);
-      peer.say(settleOf(running, 3, 5));
+      peer.send(settleOf(running, 3, 5));
       t.same(ofChild(daemon, template, "ann"), [0, 5, 0], "its tokens count now, its slot is free");
       await daemon.snapshot();
       await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
@@ -108,9 +108,9 @@ for (const [op, body] of [
       const shared = pathRule("/", 60, { requests: 100, tokens: 1000 });
       const daemon = startDaemon([template, shared]);
       const peer = daemon.proxy("p1");
-      peer.say(settleOf(askFor(peer, 2, "/users/ann")!, 1, 7));
+      peer.send(settleOf(askFor(peer, 2, "/users/ann")!, 1, 7));
       await daemon.snapshot();
-      peer.say(settleOf(askFor(peer, 3, "/users/bob")!, 2, 8));
+      peer.send(settleOf(askFor(peer, 3, "/users/bob")!, 2, 8));
       await daemon.commit();
       await admin(daemon, op, body);
       const kept =
@@ -146,10 +146,10 @@ t.test(
   async (t) => {
     const daemon = startDaemon([template]);
     const peer = daemon.proxy("p1");
-    peer.say(settleOf(askFor(peer, 2, "/users/ann")!, 1, 7));
+    peer.send(settleOf(askFor(peer, 2, "/users/ann")!, 1, 7));
     await daemon.snapshot();
     await admin(daemon, "rate-limits.reset-one", { user_path: "/users", period: "minute" });
-    peer.say(settleOf(askFor(peer, 3, "/users/ann")!, 2, 9));
+    peer.send(settleOf(askFor(peer, 3, "/users/ann")!, 2, 9));
     await daemon.snapshot();
     await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
     const next = startDaemon([template], { store: daemon.store.crash(), nowMs: daemon.nowMs });
@@ -163,7 +163,7 @@ t.test(
     const daemon = startDaemon([template]);
     const peer = daemon.proxy("p1");
     for (let i = 0; i < 1200; i++)
-      peer.say(settleOf(askFor(peer, i + 2, `/users/u${i}`)!, i + 1, 7));
+      peer.send(settleOf(askFor(peer, i + 2, `/users/u${i}`)!, i + 1, 7));
     await daemon.snapshot();
     await admin(daemon, "rate-limits.reset-one", { user_path: "/users", period: "minute" });
     t.equal(windows(daemon).length, 1200, "answered before they are gone");
@@ -171,7 +171,7 @@ t.test(
     t.equal(windows(next).length, 1200);
     const again = next.proxy("p1");
     for (const i of [0, 1199])
-      again.say(settleOf(askFor(again, i + 2, `/users/u${i}`)!, 2000 + i, 9));
+      again.send(settleOf(askFor(again, i + 2, `/users/u${i}`)!, 2000 + i, 9));
     await next.snapshot();
     await next.commit();
     t.same(windows(next), ["u0", "u1199"]);
@@ -199,7 +199,7 @@ t.test(
     daemon.state.book.put(template, { source: "manual", nowMs: daemon.nowMs, lsn: 1 });
     const peer = daemon.proxy("p1");
     const running = askFor(peer, 2, "/users/ann")!;
-    peer.say(settleOf(askFor(peer, 3, "/users/bob")!, 1, 7));
+    peer.send(settleOf(askFor(peer, 3, "/users/bob")!, 1, 7));
     await daemon.snapshot();
     t.same(await admin(daemon, "rate-limits.delete", key), {});
     daemon.state.book.put(template, {
@@ -208,7 +208,7 @@ t.test(
       lsn: daemon.state.writer.closeBatch(),
     });
     t.same(ofChild(daemon, template, "ann"), [0, 0, 0]);
-    peer.say(settleOf(running, 2, 5));
+    peer.send(settleOf(running, 2, 5));
     t.same(ofChild(daemon, template, "ann"), [0, 5, 0], "the slot was the old rule's");
     await sweepChildren(daemon.state, daemon.nowMs, () => Promise.resolve());
     t.same(windows(daemon), ["ann"], "bob is gone, ann's entry is the new rule's");
@@ -224,7 +224,7 @@ t.test("a switch between shared and per child starts clean, over a crash too", a
   ] as const) {
     const daemon = startDaemon([from]);
     const peer = daemon.proxy("p1");
-    peer.say(settleOf(askFor(peer, 2, "/users/ann")!, 1, 7));
+    peer.send(settleOf(askFor(peer, 2, "/users/ann")!, 1, 7));
     await daemon.snapshot();
     const live = startDaemon([to], { store: daemon.store.crash(), nowMs: daemon.nowMs });
     const again = startDaemon([to], { store: live.store.crash(), nowMs: daemon.nowMs });
@@ -244,7 +244,7 @@ t.test("a child at rest is restored, read and charged like any other", async (t)
   const daemon = startDaemon([template]);
   const peer = daemon.proxy("p1");
   for (let i = 0; i < 10_000; i++)
-    peer.say(settleOf(askFor(peer, i + 2, `/users/u${i}`)!, i + 1, i % 90));
+    peer.send(settleOf(askFor(peer, i + 2, `/users/u${i}`)!, i + 1, i % 90));
   await daemon.snapshot();
   const check = (of: TestDaemon, tokens: (i: number) => number): void => {
     const wrong = Array.from({ length: 10_000 }, (_, i) => i).filter(
@@ -253,7 +253,7 @@ t.test("a child at rest is restored, read and charged like any other", async (t)
     t.same(wrong, []);
   };
   for (let i = 0; i < 10_000; i += 2)
-    peer.say({
+    peer.send({
       ...settleOf(
         {
           lease: 0,

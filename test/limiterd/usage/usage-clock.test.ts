@@ -238,7 +238,7 @@ t.test(
                 targetLsn: 0,
                 submission: false,
               };
-              peer.say({
+              peer.send({
                 ...settleOf(lease, ++seq, 0, { ended: one.agoMs }),
                 record: executed({ inputCost: cost, outputCost: 0, totalCost: cost }),
               });

@@ -52,7 +52,7 @@ function spend(
   };
   const record = executed({ model, ...changes });
   t.ok(
-    peer.say({
+    peer.send({
       ...settleOf(lease, seq, record.inputTokens + record.outputTokens, { ended: endedAgoMs }),
       estimated,
       record,
@@ -159,7 +159,7 @@ t.test(
     spend(peer, 2, "/a", { inputCost: null, outputCost: null, totalCost: null });
     spend(peer, 3, "/a", { cacheHit: true, totalCost: 0, inputCost: 0, outputCost: 0 });
     const lease = askFor(peer, 9, "/a")!;
-    peer.say(settleOf(lease, 4, 0));
+    peer.send(settleOf(lease, 4, 0));
     t.match(await usageOf(daemon, "/"), {
       total_requests: 2,
       unpriced_requests: 1,
@@ -207,12 +207,12 @@ t.test(
       part: "cached" as const,
       record: executed({ cacheHit: true, inputCost: 0, outputCost: 0, totalCost: 0 }),
     };
-    t.ok(peer.say(hit));
-    t.ok(peer.say(hit), "a repeat");
+    t.ok(peer.send(hit));
+    t.ok(peer.send(hit), "a repeat");
     const untouched = { requests: 0, tokens: 0, inFlight: 0 };
     t.same(counts(daemon, rule), untouched);
     await daemon.commit();
-    t.match(peer.heard.at(-1), { kind: "settled", seq: 1 });
+    t.match(peer.received.at(-1), { kind: "settled", seq: 1 });
     const again = startDaemon([rule], { store: daemon.store.crash(), nowMs: noonMs + 1 });
     t.same(counts(again, rule), untouched, "after a replay");
     t.match(recordsIn(again.store), [
@@ -321,12 +321,12 @@ t.test(
     const crashed = startDaemon([], { store: daemon.store.crash(), nowMs: noonMs });
     t.match(await usageOf(crashed, "/"), { total_requests: 1 });
     t.same(
-      peer.heard.filter(({ kind }) => kind === "settled"),
+      peer.received.filter(({ kind }) => kind === "settled"),
       [{ kind: "settled", seq: 1 }],
     );
     daemon.store.broken = false;
     for (let i = 0; i < 4; i++) await daemon.commit();
-    t.same(peer.heard.filter(({ kind }) => kind === "settled").at(-1), {
+    t.same(peer.received.filter(({ kind }) => kind === "settled").at(-1), {
       kind: "settled",
       seq: 40,
     });
@@ -470,7 +470,7 @@ t.test(
     spend(peer, 1, "/a", { provider: "one", model: "told", status: 503 }, { model: "last" });
     spend(peer, 2, "/a", { provider: "one", model: "" });
     spend(peer, 3, "/a", { provider: "one", model: "" }, { model: "" });
-    peer.say({
+    peer.send({
       ...settleOf(
         {
           lease: 0,
@@ -522,7 +522,7 @@ t.test(
     spend(daemon.proxy("p"), 1, "/a");
     spend(daemon.proxy("q"), 1, "/a");
     await daemon.commit();
-    t.equal(daemon.damagedTold.length, 1, "once");
+    t.equal(daemon.damageReports.length, 1, "once");
     t.same(store.get("rollups", `${totalPrefix("/a")}2026-03-10`), ["no sum"]);
     t.match(await refusal(usageOf(daemon, "/a")), { status: 503, code: "usage_status_failed" });
     t.match(await usageOf(daemon, "/"), { total_requests: 2 }, "all others are right");
@@ -572,7 +572,7 @@ t.test(
       if (dice(5) === 0) daemon.store.broken = dice(2) === 0;
       if (dice(3) === 0) await daemon.commit();
       if (dice(20) === 0) void daemon.flush();
-      const durable = peer.heard.filter(({ kind }) => kind === "settled").at(-1);
+      const durable = peer.received.filter(({ kind }) => kind === "settled").at(-1);
       if (durable?.kind === "settled" && durable.seq === seq) unacknowledged = [];
       if (dice(15) > 0) continue;
       daemon = startDaemon([], { store: daemon.store.crash(), nowMs: daemon.nowMs + dice(dayMs) });

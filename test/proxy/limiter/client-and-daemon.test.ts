@@ -49,14 +49,14 @@ class Pair {
    */
   toDaemon(frames: number): boolean {
     for (const message of this.harness.sent.splice(0, this.#peer === null ? 0 : frames))
-      if (!this.#peer!.say(message)) return false;
+      if (!this.#peer!.send(message)) return false;
     return true;
   }
 
   toProxy(frames: number): void {
-    const { heard } = this.#peer ?? { heard: [] };
-    for (let i = 0; i < frames && this.#deliveredUpTo < heard.length; i++)
-      this.harness.receive(heard[this.#deliveredUpTo++]!);
+    const { received } = this.#peer ?? { received: [] };
+    for (let i = 0; i < frames && this.#deliveredUpTo < received.length; i++)
+      this.harness.receive(received[this.#deliveredUpTo++]!);
   }
 
   async settleDown(): Promise<void> {

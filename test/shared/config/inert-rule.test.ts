@@ -108,11 +108,11 @@ t.test(
     };
     const first = startDaemon([], { usageEnabled: false, budgets: [daily] });
     const peer = first.proxy("p1");
-    t.match(peer.heard[0], { kind: "welcome", inertRules: 0, inertBudgets: 1 });
+    t.match(peer.received[0], { kind: "welcome", inertRules: 0, inertBudgets: 1 });
     const label = { scope: "label", subject: "research", budget_key: { period: "monthly" } };
     await ask(first, "budgets.put", { ...label, amount: 5 });
-    t.match(peer.heard.at(-1), { name: "inert_budgets", value: 2 });
-    t.same(first.inertTold, [`budget label research monthly: ${reason}`]);
+    t.match(peer.received.at(-1), { name: "inert_budgets", value: 2 });
+    t.same(first.inertReports, [`budget label research monthly: ${reason}`]);
     await ask(first, "budgets.put", { ...label, amount: 6 });
     t.match(await ask(first, "status", null), {
       inert_rules: 0,
@@ -148,7 +148,7 @@ t.test(
     );
 
     await ask(first, "budgets.delete", label);
-    t.match(peer.heard.at(-1), { name: "inert_budgets", value: 1 });
+    t.match(peer.received.at(-1), { name: "inert_budgets", value: 1 });
     t.match(
       await ask(startDaemon([], { budgets: [daily] }), "status", null),
       { inert_budgets: 0, inert: [] },
@@ -165,23 +165,23 @@ t.test(
       providers: [provider("openai", ["gpt-4o"])],
     });
     const peer = daemon.proxy("p1");
-    t.match(peer.heard[0], { kind: "welcome", inertRules: 1 });
+    t.match(peer.received[0], { kind: "welcome", inertRules: 1 });
     let id = 10;
     const admin = async (
       op: "rate-limits.put" | "rate-limits.delete" | "status",
       body: unknown,
     ): Promise<unknown> => {
-      const from = peer.heard.length;
-      peer.say({ kind: "admin", id: ++id, op, body });
+      const from = peer.received.length;
+      peer.send({ kind: "admin", id: ++id, op, body });
       await daemon.commit();
-      return peer.heard.slice(from);
+      return peer.received.slice(from);
     };
     const typo = { scope: "provider", subject: "opnai", limit_key: { period: "minute" } };
     t.match(await admin("rate-limits.put", { ...typo, max_requests: 1 }), [
       { name: "inert_rules", value: 2 },
       { kind: "answer", body: { inert: "no provider opnai is configured" } },
     ]);
-    t.same(daemon.inertTold, ["rule provider opnai minute: no provider opnai is configured"]);
+    t.same(daemon.inertReports, ["rule provider opnai minute: no provider opnai is configured"]);
     t.match(
       await admin("rate-limits.put", { ...typo, max_requests: 2 }),
       [{ kind: "answer" }],

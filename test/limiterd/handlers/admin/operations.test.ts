@@ -25,13 +25,13 @@ class Site {
 
   async admin(op: AdminOp, body: unknown): Promise<void> {
     const id = ++this.#id;
-    this.#proxy.say({ kind: "admin", id, op, body });
+    this.#proxy.send({ kind: "admin", id, op, body });
     await this.daemon.commit();
-    const answer = this.#proxy.heard.find(
+    const answer = this.#proxy.received.find(
       (message) => message.kind === "answer" && message.id === id,
     );
     if (answer === undefined)
-      throw new Error(`${op} failed: ${JSON.stringify(this.#proxy.heard.at(-1))}`);
+      throw new Error(`${op} failed: ${JSON.stringify(this.#proxy.received.at(-1))}`);
   }
 
   put(body: Record<string, unknown>): Promise<void> {
@@ -47,7 +47,7 @@ class Site {
   async hold(userPath: string): Promise<() => void> {
     const lease = askFor(this.#proxy, ++this.#id, userPath);
     if (lease === null) throw new Error(`refused on ${userPath}`);
-    return () => void this.#proxy.say(settleOf(lease, ++this.#seq, 10));
+    return () => void this.#proxy.send(settleOf(lease, ++this.#seq, 10));
   }
 
   /**

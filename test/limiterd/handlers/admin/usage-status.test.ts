@@ -167,7 +167,7 @@ t.test(
       },
       { subject: "/team/app/deep", requests_used: 1 },
     ]);
-    peer.say(settleOf(lease, 1, 50));
+    peer.send(settleOf(lease, 1, 50));
     t.match(
       await rateLimits("/team/app"),
       [

@@ -31,7 +31,7 @@ const rules = [
 
 /** Admitted to the first target, under the lease 2. */
 function admitted(peer: TestPeer, targets: readonly Target[] = [a, b, c], id = 2): Lease {
-  peer.say({
+  peer.send({
     kind: "admit",
     id,
     userPath: "/team",
@@ -39,7 +39,7 @@ function admitted(peer: TestPeer, targets: readonly Target[] = [a, b, c], id = 2
     targets,
     submission: false,
   });
-  const answer = peer.heard.at(-1)!;
+  const answer = peer.received.at(-1)!;
   if (answer.kind !== "admitted") throw new Error(JSON.stringify(answer));
   return {
     lease: id,
@@ -64,9 +64,9 @@ const attemptOf = (lease: Lease, seq: number): Settle => ({
  */
 function rerouted(peer: TestPeer, lease: Lease, targets: readonly Target[], seq = 1): Lease {
   const id = 50 + seq;
-  peer.say(attemptOf(lease, seq));
-  peer.say({ kind: "reroute", id, lease: lease.lease, targets });
-  const answer = peer.heard.findLast(
+  peer.send(attemptOf(lease, seq));
+  peer.send({ kind: "reroute", id, lease: lease.lease, targets });
+  const answer = peer.received.findLast(
     (message) => (message.kind === "admitted" || message.kind === "refused") && message.id === id,
   )!;
   if (answer.kind !== "admitted") return { ...lease, target: null, targetAtMs: 0, targetLsn: 0 };
@@ -96,18 +96,18 @@ t.test(
     t.equal(seen(daemon), "1+1 1+1 0+0 0+0");
     const second = rerouted(peer, first, [b, c]);
     t.equal(seen(daemon), "1+1 1+0 1+1 0+0", "the path's only slot is taken, by this very request");
-    t.match(peer.heard.at(-1), {
+    t.match(peer.received.at(-1), {
       kind: "admitted",
       target: 0,
       headers: { requests: { limit: 10, remaining: 9 }, tokens: { limit: 1000 } },
     });
     const third = rerouted(peer, second, [c], 2);
     t.equal(seen(daemon), "1+1 1+0 1+0 1+1");
-    peer.say(settleOf(third, 3, 30));
+    peer.send(settleOf(third, 3, 30));
     t.equal(seen(daemon), "1+0 1+0 1+0 1+0");
     t.same(tokensOf(daemon), [30, 0, 0, 30], "tokens are the target's that executed it");
     await daemon.commit();
-    t.same(peer.heard.at(-1), { kind: "settled", seq: 3 });
+    t.same(peer.received.at(-1), { kind: "settled", seq: 3 });
   },
 );
 
@@ -116,7 +116,7 @@ t.test(
   (t) => {
     const daemon = startDaemon(rules);
     const [one, two] = [daemon.proxy("p1"), daemon.proxy("p2")];
-    two.say({
+    two.send({
       kind: "admit",
       id: 2,
       userPath: "/other",
@@ -125,8 +125,8 @@ t.test(
       submission: false,
     });
     const first = admitted(one);
-    one.say({ kind: "reroute", id: 60, lease: first.lease, targets: [b, c] });
-    t.match(one.heard.at(-1), { kind: "admitted", id: 60, target: 1 });
+    one.send({ kind: "reroute", id: 60, lease: first.lease, targets: [b, c] });
+    t.match(one.received.at(-1), { kind: "admitted", id: 60, target: 1 });
     t.equal(seen(daemon), "1+1 1+0 1+1 1+1");
     t.end();
   },
@@ -137,7 +137,7 @@ t.test(
   (t) => {
     const daemon = startDaemon([...rules, ofModel("c", { requests: 1 }, 3600)]);
     const other = daemon.proxy("p2");
-    other.say({
+    other.send({
       kind: "admit",
       id: 2,
       userPath: "/other",
@@ -145,7 +145,7 @@ t.test(
       targets: [b],
       submission: false,
     });
-    other.say({
+    other.send({
       kind: "admit",
       id: 3,
       userPath: "/other",
@@ -155,7 +155,7 @@ t.test(
     });
     const peer = daemon.proxy("p1");
     const left = rerouted(peer, admitted(peer), [b, c]);
-    t.match(peer.heard.at(-1), {
+    t.match(peer.received.at(-1), {
       kind: "refused",
       scope: "model",
       subject: "b",
@@ -163,7 +163,7 @@ t.test(
       waitSeconds: 1,
     });
     t.same([left.target, seen(daemon)], [null, "1+1 1+0 1+1 1+1"]);
-    peer.say(settleOf(left, 2, 0));
+    peer.send(settleOf(left, 2, 0));
     t.equal(seen(daemon), "1+0 1+0 1+1 1+1");
     t.end();
   },
@@ -177,9 +177,9 @@ t.test("the headers of a reroute are those of the path and the new target", (t) 
   ]);
   const peer = daemon.proxy("p1");
   const first = admitted(peer, [a, b]);
-  t.match(peer.heard.at(-1), { headers: { requests: { limit: 3, remaining: 2 } } });
+  t.match(peer.received.at(-1), { headers: { requests: { limit: 3, remaining: 2 } } });
   rerouted(peer, first, [b]);
-  t.match(peer.heard.at(-1), { headers: { requests: { limit: 50, remaining: 49 } } });
+  t.match(peer.received.at(-1), { headers: { requests: { limit: 50, remaining: 49 } } });
   t.end();
 });
 
@@ -200,7 +200,11 @@ t.test(
       if (what === "reset") daemon.state.book.resetAll(daemon.state.writer.closeBatch());
       else daemon.state.book.delete(pathRule("/team", 60, {}));
       rerouted(peer, first, [b]);
-      t.match(peer.heard.at(-1), { kind: "admitted", headers: { requests: { remaining } } }, what);
+      t.match(
+        peer.received.at(-1),
+        { kind: "admitted", headers: { requests: { remaining } } },
+        what,
+      );
     }
     t.end();
   },
@@ -215,24 +219,24 @@ t.test(
     ]);
     const peer = daemon.proxy("p1");
     const lease = admitted(peer);
-    t.match(peer.heard.at(-1), { headers: { requests: { limit: 4, remaining: 3 } } });
-    peer.say({
+    t.match(peer.received.at(-1), { headers: { requests: { limit: 4, remaining: 3 } } });
+    peer.send({
       kind: "admin",
       id: 90,
       op: "rate-limits.delete",
       body: { scope: "user_path", subject: "/team", limit_key: { period: "hour" } },
     });
     const second = rerouted(peer, lease, [b, c]);
-    t.match(peer.heard.at(-1), { headers: { requests: { limit: 100, remaining: 99 } } });
-    peer.say({
+    t.match(peer.received.at(-1), { headers: { requests: { limit: 100, remaining: 99 } } });
+    peer.send({
       kind: "admin",
       id: 91,
       op: "rate-limits.put",
       body: { user_path: "/team", limit_key: { period: "day" }, max_requests: 7 },
     });
     const third = rerouted(peer, second, [c], 2);
-    t.match(peer.heard.at(-1), { headers: { requests: { limit: 7, remaining: 7 } } });
-    peer.say(settleOf(third, 3, 30));
+    t.match(peer.received.at(-1), { headers: { requests: { limit: 7, remaining: 7 } } });
+    peer.send(settleOf(third, 3, 30));
     t.same(counts(daemon, pathRule("/team", 60, { requests: 100 })), {
       requests: 1,
       tokens: 30,
@@ -246,8 +250,8 @@ t.test("a connection that ends at any moment of a reroute frees every slot, once
     const daemon = startDaemon(rules);
     const peer = daemon.proxy("p1");
     const first = admitted(peer);
-    if (steps > 1) peer.say(attemptOf(first, 1));
-    if (steps > 2) peer.say({ kind: "reroute", id: 60, lease: first.lease, targets: [b] });
+    if (steps > 1) peer.send(attemptOf(first, 1));
+    if (steps > 2) peer.send({ kind: "reroute", id: 60, lease: first.lease, targets: [b] });
     peer.close();
     t.equal(seen(daemon).replaceAll(/\d\+0/g, ""), "   ", `${steps}`);
   }
@@ -261,10 +265,10 @@ t.test(
     Object.assign(daemon.state.settings, { rateLimitsEnabled: false });
     const peer = daemon.proxy("p1");
     rerouted(peer, admitted(peer), [b, c]);
-    t.match(peer.heard.at(-1), { kind: "admitted", target: 0, headers: null });
-    t.notOk(peer.say({ kind: "reroute", id: 70, lease: 99, targets: [b] }), "unknown");
+    t.match(peer.received.at(-1), { kind: "admitted", target: 0, headers: null });
+    t.notOk(peer.send({ kind: "reroute", id: 70, lease: 99, targets: [b] }), "unknown");
     t.notOk(
-      daemon.proxy("p2").say({ kind: "reroute", id: 70, lease: 2, targets: [b] }),
+      daemon.proxy("p2").send({ kind: "reroute", id: 70, lease: 2, targets: [b] }),
       "another peer's",
     );
     t.end();
@@ -278,11 +282,11 @@ t.test(
     const peer = daemon.proxy("p1");
     const first = admitted(peer);
     const second = rerouted(peer, first, [b]);
-    peer.say(attemptOf(first, 1));
+    peer.send(attemptOf(first, 1));
     t.equal(seen(daemon), "1+1 1+0 1+1 0+0");
     peer.close();
     const again = daemon.proxy("p1", [second]);
-    again.say(attemptOf(first, 1));
+    again.send(attemptOf(first, 1));
     t.equal(seen(daemon), "1+1 1+0 1+1 0+0");
   },
 );
@@ -302,9 +306,9 @@ t.test(
       targetLsn: 0,
       submission: false,
     });
-    peer.say(attemptOf(unasked(a), 1));
+    peer.send(attemptOf(unasked(a), 1));
     t.equal(seen(daemon), "0+0 1+0 0+0 0+0");
-    peer.say(settleOf(unasked(b), 2, 5));
+    peer.send(settleOf(unasked(b), 2, 5));
     t.equal(seen(daemon), "1+0 1+0 1+0 0+0");
     t.same(tokensOf(daemon), [5, 0, 5, 0]);
     t.end();
@@ -324,11 +328,11 @@ t.test(
           const settled: Settle[] = [];
           const settle = (what: Settle): void => {
             settled.push(what);
-            peer.say(what);
+            peer.send(what);
           };
           const ask = (targets: readonly Target[], id: number): void => {
-            peer.say({ kind: "reroute", id, lease: 2, targets });
-            const answer = peer.heard.at(-1)!;
+            peer.send({ kind: "reroute", id, lease: 2, targets });
+            const answer = peer.received.at(-1)!;
             if (answer.kind !== "admitted") throw new Error(JSON.stringify(answer));
             lease = {
               ...lease!,
@@ -364,9 +368,9 @@ t.test(
             // Twice: whoever reconnects a second time isn't counted a second time.
             peer.close();
             peer = daemon.proxy("p1", lease === null ? [] : [lease]);
-            const welcome = peer.heard.find(({ kind }) => kind === "welcome");
+            const welcome = peer.received.find(({ kind }) => kind === "welcome");
             if (welcome?.kind !== "welcome") throw new Error("not welcomed");
-            for (const one of settled.filter(({ seq }) => seq > welcome.settledSeq)) peer.say(one);
+            for (const one of settled.filter(({ seq }) => seq > welcome.settledSeq)) peer.send(one);
           }
           const what = `crash after ${crashAt}, snapshot after ${snapshotAt}, ${commits ? "committed" : "not committed"}`;
           t.same([seen(daemon), tokensOf(daemon)], ["1+0 1+0 1+0 1+0", [30, 0, 0, 30]], what);
@@ -390,7 +394,7 @@ t.test(
     const daemon = startDaemon(rules);
     const [peer, other] = [daemon.proxy("p1"), daemon.proxy("p2")];
     const first = admitted(peer);
-    other.say({
+    other.send({
       kind: "admit",
       id: 2,
       userPath: "/other",
@@ -408,8 +412,8 @@ t.test(
       "c's window was written after the admission and before the reroute",
     );
     endReconnectGrace(next.state);
-    back.say(attemptOf(first, 1));
-    back.say(settleOf(second, 2, 30));
+    back.send(attemptOf(first, 1));
+    back.send(settleOf(second, 2, 30));
     t.equal(seen(next), "1+0 1+0 0+0 2+0");
   },
 );
@@ -430,13 +434,13 @@ t.test(
       const lease = admitted(peer);
       if (beforeSettle) await daemon.snapshot();
       const withdrawal: Settle = { ...settleOf(lease, 1, 0), part: "withdrawn" };
-      peer.say(withdrawal);
+      peer.send(withdrawal);
       t.equal(seen(daemon), "0+0 0+0 0+0 0+0");
       if (commits) await daemon.commit();
       if (afterSettle) await daemon.snapshot();
       const next = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs });
       const back = next.proxy("p1");
-      if (!commits) back.say(withdrawal);
+      if (!commits) back.send(withdrawal);
       t.equal(
         seen(next),
         "0+0 0+0 0+0 0+0",
@@ -452,15 +456,15 @@ t.test(
     const daemon = startDaemon(rules);
     const peer = daemon.proxy("p1");
     const lease = admitted(peer);
-    peer.say({
+    peer.send({
       kind: "admin",
       id: 90,
       op: "rate-limits.reset-one",
       body: { scope: "user_path", subject: "/team", period: "minute" },
     });
-    peer.say(settleOf({ ...lease, lease: 0, lsn: 0, targetLsn: 0, target: b }, 1, 0));
+    peer.send(settleOf({ ...lease, lease: 0, lsn: 0, targetLsn: 0, target: b }, 1, 0));
     t.equal(counts(daemon, path).requests, 1);
-    peer.say({ ...settleOf(lease, 2, 0), part: "withdrawn" });
+    peer.send({ ...settleOf(lease, 2, 0), part: "withdrawn" });
     t.equal(counts(daemon, path).requests, 1);
     t.equal(counts(daemon, ofModel("a")).requests, 0);
   },

@@ -1,0 +1,83 @@
+import t from "tap";
+import { tokensPerResponseMax } from "../../../shared/bounds.js";
+import { ask, askFor, counts, executed, pathRule, settleOf, startDaemon } from "../daemon.js";
+
+const minute = pathRule("/team", 60, { requests: 10, tokens: 1000 });
+const gauge = pathRule("/team", 0, { requests: 2 });
+
+t.test("a lease holds its slot until it is settled, and tokens are charged then", async (t) => {
+  const daemon = startDaemon([minute, gauge]);
+  const peer = daemon.proxy("p1");
+  const lease = askFor(peer, 2, "/team/app")!;
+  t.same(counts(daemon, minute), { requests: 1, tokens: 0, inFlight: 1 });
+  t.ok(peer.send(settleOf(lease, 1, 30)));
+  t.same(counts(daemon, minute), { requests: 1, tokens: 30, inFlight: 0 });
+  t.equal(peer.received.at(-1)?.kind, "admitted", "not acknowledged before the commit");
+  await daemon.commit();
+  t.same(peer.received.at(-1), { kind: "settled", seq: 1 });
+});
+
+t.test("a repeated settle is acknowledged and not counted again", async (t) => {
+  const daemon = startDaemon([minute]);
+  const peer = daemon.proxy("p1");
+  const settle = settleOf(askFor(peer, 2, "/team")!, 1, 30);
+  peer.send(settle);
+  peer.send(settle);
+  await daemon.commit();
+  peer.close();
+  const again = daemon.proxy("p1");
+  t.match(again.received[0], { kind: "welcome", settledSeq: 1 });
+  again.send(settle);
+  await daemon.commit();
+  t.same(again.received.at(-1), { kind: "settled", seq: 1 });
+  t.same(counts(daemon, minute), { requests: 1, tokens: 30, inFlight: 0 });
+  t.equal(daemon.state.counts.repeatedSettles, 2);
+});
+
+t.test(
+  "an acknowledgement goes to the connection that the proxy has when the commit ends",
+  async (t) => {
+    const daemon = startDaemon([minute]);
+    const first = daemon.proxy("p1");
+    const settle = settleOf(askFor(first, 2, "/team")!, 1, 5);
+    first.send(settle);
+    first.close();
+    const second = daemon.proxy("p1");
+    second.send(settle);
+    await daemon.commit();
+    t.same(second.received.at(-1), { kind: "settled", seq: 1 });
+  },
+);
+
+t.test("tokens aren't charged while usage is off", (t) => {
+  const daemon = startDaemon([minute], { usageEnabled: false });
+  const peer = daemon.proxy("p1");
+  peer.send(settleOf(askFor(peer, 2, "/team")!, 1, 5000));
+  t.same(counts(daemon, minute), { requests: 1, tokens: 0, inFlight: 0 });
+  t.ok(askFor(peer, 3, "/team"), "and token rules don't refuse");
+  t.end();
+});
+
+t.test(
+  "invalid usage is cut or dropped and its settle counts: a closed proxy would repeat it for ever",
+  async (t) => {
+    const daemon = startDaemon([pathRule("/team", 60, { tokens: 5 })]);
+    const peer = daemon.proxy("p1");
+    t.ok(
+      peer.send({
+        ...settleOf(askFor(peer, 2, "/team")!, 1, 1e12),
+        record: executed({ cachedInputTokens: 21, requestId: "req_7" }),
+      }),
+    );
+    t.same(counts(daemon, pathRule("/team", 60, {})), {
+      requests: 1,
+      tokens: tokensPerResponseMax,
+      inFlight: 0,
+    });
+    await daemon.commit();
+    t.same(peer.received.at(-1), { kind: "settled", seq: 1 });
+    t.same(daemon.droppedRecords, ["p1 req_7 cachedInputTokens"]);
+    t.match(await ask(daemon, "status", null), { dropped_records: 1, closed_peers: 0 });
+    t.match(await ask(daemon, "usage.export", {}), { records: [] });
+  },
+);

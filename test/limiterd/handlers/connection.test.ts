@@ -1,0 +1,17 @@
+import t from "tap";
+import { askFor, counts, pathRule, startDaemon } from "../daemon.js";
+
+const gauge = pathRule("/team", 0, { requests: 2 });
+
+t.test("the end of a connection frees its slots at once, and only its own", (t) => {
+  const daemon = startDaemon([gauge]);
+  const dying = daemon.proxy("p1");
+  const living = daemon.proxy("p2");
+  askFor(dying, 2, "/team");
+  askFor(living, 2, "/team");
+  t.equal(askFor(living, 3, "/team"), null, "both slots are taken");
+  dying.close();
+  t.equal(counts(daemon, gauge).inFlight, 1);
+  t.ok(askFor(living, 4, "/team"));
+  t.end();
+});
