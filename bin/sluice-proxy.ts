@@ -6,7 +6,7 @@ import { runService } from "./supervisor/run-service.js";
 await runService({
   process: "proxy",
   description:
-    "The proxy of Sluice: it takes model requests, asks the limiter daemon and calls the providers.",
+    "The proxy of Sluice: it receives model requests, asks the limiter daemon and calls the providers.",
   flags: ["config", "socket", "host", "port"],
   async start(options) {
     const proxy = await startProxy(options);

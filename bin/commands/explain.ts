@@ -27,7 +27,7 @@ export function addExplain(program: Command, session: Session): void {
   program
     .command("explain")
     .description(
-      "which rules a request meets, what each stands at, and what would happen now; nothing is consumed",
+      "which rules apply to a request, the state of each, and what would happen now; nothing is consumed",
     )
     .option("--path <path>", "the caller's user path (default: /)")
     .option(

@@ -65,7 +65,7 @@ export function addLimitCommands<S extends string>(
   for (const { name, meaning } of shortFlags) set.option(`--${name} <${texts.valueName}>`, meaning);
   set
     .addHelpText("after", `\n${texts.setHelp}`)
-    .addOption(jsonOption("print the whole list afterwards"))
+    .addOption(jsonOption("print the complete list afterwards"))
     .action((subject: string, _options, command: Command) =>
       setLimits(kind, session, subject, command.optsWithGlobals<CommandFlags & SetFlags>()),
     );
@@ -75,7 +75,7 @@ export function addLimitCommands<S extends string>(
     .description(texts.delete)
     .argument("<subject>", texts.subject);
   addPeriodOptions(remove, texts)
-    .addOption(jsonOption("print the whole list afterwards"))
+    .addOption(jsonOption("print the complete list afterwards"))
     .action((subject: string, _options, command: Command) =>
       deleteLimit(kind, session, subject, command.optsWithGlobals<CommandFlags & KeyFlags>()),
     );
@@ -87,7 +87,7 @@ export function addLimitCommands<S extends string>(
   addPeriodOptions(reset, texts)
     .option("--all", texts.resetAll)
     .option("--yes", "don't ask before resetting all")
-    .addOption(jsonOption("print the whole list afterwards"))
+    .addOption(jsonOption("print the complete list afterwards"))
     .action((subject: string | undefined, _options, command: Command) =>
       resetLimits(kind, session, subject, command.optsWithGlobals<CommandFlags & ResetFlags>()),
     );

@@ -72,7 +72,7 @@ async function askProxy(session: Session, flags: CommandFlags): Promise<Health> 
       reachable: false,
       status: null,
       body: null,
-      reason: "not asked: the configuration is wrong, see `sluice config check`",
+      reason: "unknown: the configuration is wrong, see `sluice config check`",
     };
   const { host, port } = loaded.config.server;
   if (port === 0)
@@ -81,7 +81,7 @@ async function askProxy(session: Session, flags: CommandFlags): Promise<Health> 
       reachable: false,
       status: null,
       body: null,
-      reason: "not asked: its port is chosen when it starts",
+      reason: "unknown: its port is chosen when it starts",
     };
   return askHealth(localUrl(host, port), healthDeadlineMs);
 }

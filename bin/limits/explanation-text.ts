@@ -2,6 +2,7 @@
  * What `sluice explain` prints. Pure; the explanation is the object of the admin API, and fields
  * that a newer daemon adds are shown by `--json` only.
  */
+import { isObject } from "../../shared/assert.js";
 import { formatDuration } from "../text/duration.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
 import { budgetColumns } from "./budget-table.js";
@@ -51,11 +52,11 @@ export function renderExplanation(explanation: Fields): string {
   ];
   const accounts = fieldsIn(budgets);
   return [
-    ...(isFields(refusal) ? [renderRefusal(refusal)] : []),
+    ...(isObject(refusal) ? [renderRefusal(refusal)] : []),
     ...(typeof explanation["key"] === "string"
       ? [`caller: ${explanation["key"]}, on ${String(explanation["user_path"])}`]
       : []),
-    `now: ${renderVerdict(isFields(verdict) ? verdict : {})}`,
+    `now: ${renderVerdict(isObject(verdict) ? verdict : {})}`,
     ...candidates.map((target) => `target ${String(target["target"])}: ${renderTarget(target)}`),
     met.length === 0 ? "no rule applies" : renderTable(columnsOfRules(nowMs), met),
     ...(accounts.length === 0 ? [] : [renderTable(columnsOfBudgets(nowMs), accounts)]),
@@ -108,10 +109,6 @@ function duration(seconds: unknown): string {
   return typeof seconds === "number" ? formatDuration(seconds) : "-";
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function fieldsIn(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isFields) : [];
+  return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -33,7 +33,7 @@ export function readyText(options: {
     );
   if (open)
     lines.push(
-      "Note: the gateway is open: without a master key whoever reaches this address may use it. Set SLUICE_MASTER_KEY to close it.",
+      "Note: the gateway is open: without a master key anyone who reaches this address may use it. Set SLUICE_MASTER_KEY to close it.",
     );
   lines.push("Ctrl-C stops it.");
   return lines.join("\n");

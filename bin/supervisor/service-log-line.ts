@@ -1,4 +1,5 @@
 /** The JSON log lines of daemon and proxy as `sluice up` shows them at a terminal. Pure. */
+import { isObject } from "../../shared/assert.js";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 /** Fields that the rendered line shows elsewhere or not at all. */
@@ -32,9 +33,7 @@ function parseLine(line: string): Readonly<Record<string, unknown>> | null {
   if (!line.startsWith("{")) return null;
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && "level" in value
-      ? (value as Readonly<Record<string, unknown>>)
-      : null;
+    return isObject(value) && "level" in value ? value : null;
   } catch {
     // Half a line of a process that was killed: it is shown unchanged.
     return null;

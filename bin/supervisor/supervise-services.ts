@@ -74,7 +74,9 @@ class Supervision {
 
   stop(): void {
     if (!this.#stopping) {
-      this.#options.terminal.err("stopping: requests in flight are finished; once more ends them");
+      this.#options.terminal.err(
+        "stopping: waiting for requests in flight; a second signal ends them",
+      );
       void this.#stopBoth(exitCodes.ok);
       return;
     }

@@ -2,6 +2,7 @@
  * The status objects of daemon and proxy as names and values for people. Fields that a newer
  * version adds are shown too. Pure.
  */
+import { isObject } from "../../shared/assert.js";
 import { formatDuration } from "./duration.js";
 
 /**
@@ -12,11 +13,10 @@ export function statusFields(
   body: unknown,
   prefix = "",
 ): readonly (readonly [name: string, value: string])[] {
-  if (typeof body !== "object" || body === null) return [];
-  return Object.entries(body as Readonly<Record<string, unknown>>).flatMap(([key, value]) => {
+  if (!isObject(body)) return [];
+  return Object.entries(body).flatMap(([key, value]) => {
     const name = `${prefix}${key.replaceAll("_", " ")}`;
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return statusFields(value, `${name} `);
+    if (isObject(value)) return statusFields(value, `${name} `);
     if (key.endsWith("_seconds") && typeof value === "number")
       return [[name.slice(0, -" seconds".length), formatDuration(value)] as const];
     // Sentences, which contain commas themselves: one per line.

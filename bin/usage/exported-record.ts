@@ -1,5 +1,5 @@
-/** One usage record as the daemon exports it, and its fields in the order of a CSV file. Pure. */
-import { isCount } from "../../shared/assert.js";
+/** A usage record as the daemon exports it, and its fields in the order of a CSV file. Pure. */
+import { isCount, isObject } from "../../shared/assert.js";
 import { picoFromUsd } from "../../shared/domain/money.js";
 
 /**
@@ -42,9 +42,7 @@ type FieldName = (typeof recordFields)[number][0];
 export type ExportedRecord = Readonly<Record<FieldName, string | number | boolean | null>>;
 
 export function isExportedRecord(value: unknown): value is ExportedRecord {
-  if (typeof value !== "object" || value === null) return false;
-  const fields = value as Readonly<Record<string, unknown>>;
-  return recordFields.every(([name, kind]) => isOfKind(fields[name], kind));
+  return isObject(value) && recordFields.every(([name, kind]) => isOfKind(value[name], kind));
 }
 
 function isOfKind(value: unknown, kind: FieldKind): boolean {

@@ -1,5 +1,5 @@
 /** Checks the daemon's answer to `usage.summary`. `usage-text.ts` shows it. Pure. */
-import { isCount } from "../../shared/assert.js";
+import { isAbsent, isCount, isObject } from "../../shared/assert.js";
 import { unreadableAnswer } from "../session/answered.js";
 
 /**
@@ -58,7 +58,7 @@ function isTotals(value: unknown): value is UsageTotals {
   return (
     totalCounts.every((name) => isCount(fields[name])) &&
     totalCosts.every((name) => isAmount(fields[name])) &&
-    (saved === undefined || saved === null || isAmount(saved))
+    (isAbsent(saved) || isAmount(saved))
   );
 }
 
@@ -76,7 +76,5 @@ function isAmount(value: unknown): value is number {
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return (typeof value === "object" && value !== null ? value : {}) as Readonly<
-    Record<string, unknown>
-  >;
+  return isObject(value) ? value : {};
 }

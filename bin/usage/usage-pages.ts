@@ -2,6 +2,7 @@
  * Fetches usage records from the daemon page by page, in the order of recording: no more than one
  * page is in memory.
  */
+import { isObject } from "../../shared/assert.js";
 import { exportedRecordsMax } from "../../shared/bounds.js";
 import type { DaemonClient } from "../../shared/wire/daemon-client.js";
 import { answered, unreadableAnswer } from "../session/answered.js";
@@ -46,7 +47,7 @@ export async function* usagePages(
 }
 
 function pageFrom(body: unknown): UsagePage & { readonly next: string | null } {
-  const { records, next, progress } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const { records, next, progress } = isObject(body) ? body : {};
   if (
     !Array.isArray(records) ||
     !records.every(isExportedRecord) ||

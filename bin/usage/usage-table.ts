@@ -4,7 +4,7 @@ import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
 import type { UsageGroup } from "./read-summary.js";
 
-/** A row for each group, in the given order. `userPath` is the path that was asked for. */
+/** A row for each group, in the given order. `userPath` is the path of the query. */
 export function renderGroups(
   groups: readonly UsageGroup[],
   by: Grouping,

@@ -2,6 +2,7 @@
  * Reads the mappings of a configuration: every unknown key is a problem, at any depth, and every
  * value has a path such as `rate_limits.models[0].limits`.
  */
+import { isObject } from "../assert.js";
 import { show } from "../checked.js";
 import { nameHint } from "./closest-name.js";
 
@@ -13,10 +14,6 @@ export function keyPath(at: string, key: string): string {
   return at === "" ? key : `${at}.${key}`;
 }
 
-export function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The known entries of a mapping, or null if it is none. Unknown keys are problems. */
 export function readMapping(
   raw: unknown,
@@ -24,7 +21,7 @@ export function readMapping(
   known: readonly string[],
   problems: string[],
 ): Mapping | null {
-  if (!isMapping(raw)) {
+  if (!isObject(raw)) {
     problems.push(
       `${at === "" ? "the file" : at} must be a mapping of ${known.join(", ")}, not ${show(raw)}`,
     );

@@ -1,4 +1,4 @@
-/** Runs a command line in this process and keeps what a person would have read. */
+/** Runs a command line in this process and returns its output. */
 import { runCommandLine } from "../../bin/program.js";
 
 export interface CommandRun {
@@ -10,7 +10,7 @@ export interface CommandRun {
 export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What a person at the terminal answers; null: nobody is there. */
+  /** The answer of a person at the terminal; null: there is no terminal. */
   readonly answer?: string | null;
   /** The width of the terminal; null: standard output is none. */
   readonly columns?: number | null;

@@ -244,7 +244,7 @@ function page(daemon: FakeDaemon, options: FakeDaemonOptions, body: unknown): ob
   };
 }
 
-/** A rule as the API lists it, with the counters of nobody. */
+/** A rule as the API lists it, without usage. */
 export function listed(rule: RuleDefinition): Record<string, unknown> {
   const live = !rule.perChild && rule.periodSeconds > 0;
   return {

@@ -56,7 +56,7 @@ export function startProgram(
     stdio: ["ignore", "pipe", "pipe", ...(ipc ? (["ipc"] as const) : [])],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
-  // Not the child's `close`, which never comes once a test has hung up the IPC channel.
+  // Not the child's `close`, which isn't emitted after a test has closed the IPC channel.
   const ended = Promise.all([
     once(child, "exit"),
     once(child.stdout!, "close"),
@@ -110,14 +110,14 @@ export function temporaryDirectory(t: Owner): string {
   return directory;
 }
 
-/** A part that lives: it is connected. */
+/** A running process: it is connected. */
 export interface Presence {
   readonly name: string;
   readonly pid: number;
   readonly gone: Promise<void>;
 }
 
-/** Hears of the life and death of processes that connect to `path`, each with a line `name pid`. */
+/** Observes the starts and ends of processes, which connect to `path` with a line `name pid`. */
 export async function listenForPresence(
   t: Owner,
 ): Promise<{ readonly path: string; next(name: string): Promise<Presence> }> {

@@ -10,7 +10,7 @@ import { startFakeDaemon } from "./fake-daemon.js";
 import { runProgram, scriptPath, startProgram, temporaryDirectory } from "./program-run.js";
 
 const script = scriptPath("../../bin/sluice.js");
-const nobody = 65_534;
+const otherUser = 65_534;
 
 t.test("the version and the help are printed, the help with every exit code", async (t) => {
   t.same(await runProgram(t, script, ["--version"]), { exitCode: 0, out: version, err: "" });
@@ -48,7 +48,7 @@ t.test("a command talks to the daemon of its socket and leaves with its exit cod
   });
 });
 
-t.test("the socket comes from the configuration when no flag names it", async (t) => {
+t.test("without a flag the socket is that of the configuration", async (t) => {
   const { socket, directory } = await startFakeDaemon(t);
   writeFileSync(join(directory, "sluice.yaml"), `limiter: { socket: ${socket} }\n`);
   t.match(await runProgram(t, script, ["limits", "list"], { cwd: directory }), {
@@ -61,7 +61,7 @@ t.test("the socket comes from the configuration when no flag names it", async (t
   });
 });
 
-t.test("a broken configuration keeps nobody from a daemon that --socket names", async (t) => {
+t.test("with --socket a broken configuration is no obstacle", async (t) => {
   const { socket, directory } = await startFakeDaemon(t);
   writeFileSync(join(directory, "sluice.yaml"), "nonsense: 1\n");
   t.match(await runProgram(t, script, ["limits", "list", "--socket", socket], { cwd: directory }), {
@@ -74,7 +74,7 @@ t.test("a broken configuration keeps nobody from a daemon that --socket names", 
   });
 });
 
-t.test("a socket of another user ends with 69 and says that permission is denied", async (t) => {
+t.test("a socket of another user ends with 69 and reports that permission is denied", async (t) => {
   const { socket, directory } = await startFakeDaemon(t);
   const isRoot = process.getuid?.() === 0;
   chmodSync(directory, isRoot ? 0o700 : 0o000);
@@ -82,7 +82,7 @@ t.test("a socket of another user ends with 69 and says that permission is denied
     t,
     script,
     ["limits", "list", "--socket", socket],
-    isRoot ? { uid: nobody } : {},
+    isRoot ? { uid: otherUser } : {},
   );
   chmodSync(directory, 0o700);
   t.match(refused, { exitCode: 69, out: "", err: `error: permission denied on ${socket}: ` });
@@ -98,7 +98,7 @@ t.test("a reader that leaves early is no error", async (t) => {
   t.same(program.err, []);
 });
 
-t.test("config check says what a configuration holds", async (t) => {
+t.test("config check prints a summary of the configuration", async (t) => {
   const directory = temporaryDirectory(t);
   writeFileSync(
     join(directory, "sluice.yaml"),
@@ -211,7 +211,7 @@ async function startHealth(
   return (server.address() as AddressInfo).port;
 }
 
-t.test("status shows the daemon and the proxy, and as JSON what both said", async (t) => {
+t.test("status shows the daemon and the proxy, and as JSON the answers of both", async (t) => {
   const { socket } = await startFakeDaemon(t);
   const PORT = String(
     await startHealth(t, JSON.stringify({ status: "ok", limiter: { reachable: true } })),
@@ -238,7 +238,7 @@ t.test("status shows the daemon and the proxy, and as JSON what both said", asyn
 });
 
 t.test(
-  "status without a proxy says so and is no failure; without a daemon it ends with 69 and still shows the proxy",
+  "status without a proxy reports that and is no failure; without a daemon it ends with 69 and still shows the proxy",
   async (t) => {
     const { socket, directory } = await startFakeDaemon(t);
     t.match(await run(["status", "--socket", socket], { env: { PORT: "1" } }), {
@@ -247,11 +247,11 @@ t.test(
     });
     t.match(await run(["status", "--socket", socket], { env: { PORT: "0" } }), {
       exitCode: 0,
-      out: /^proxy {3}not asked: its port is chosen when it starts$/m,
+      out: /^proxy {3}unknown: its port is chosen when it starts$/m,
     });
     t.match(await run(["status", "--socket", socket], { env: { PORT: "x" } }), {
       exitCode: 0,
-      out: /^proxy {3}not asked: the configuration is wrong/m,
+      out: /^proxy {3}unknown: the configuration is wrong/m,
     });
     const PORT = String(await startHealth(t, "not json"));
     const absent = join(directory, "absent.sock");

@@ -2,6 +2,7 @@
  * Checks the JWT issuers of the file (docs/authentication.md): each has one kind of key, and a user
  * path that can be built from claims.
  */
+import { isAbsent } from "../../assert.js";
 import { show } from "../../checked.js";
 import { normalizeUserPath } from "../../domain/user-path.js";
 import type { JwtIssuerConfig } from "../config.js";
@@ -52,7 +53,7 @@ export function buildIssuers(
       problems.push(
         `${at}.algorithms can't hold ${unusable.join(", ")}: those for ${keys[0]} are ${known.join(", ")}`,
       );
-    if (isGiven(issuer) && isGiven(audience)) {
+    if (!isAbsent(issuer) && !isAbsent(audience)) {
       const id = JSON.stringify([issuer, [...audience].sort()]);
       const earlier = first.get(id);
       if (earlier !== undefined)
@@ -60,7 +61,7 @@ export function buildIssuers(
       first.set(id, earlier ?? at);
     }
     const valid = problems.length === before ? validFields(fields) : null;
-    if (valid !== null && isGiven(issuer) && isGiven(audience) && isGiven(userPath))
+    if (valid !== null && !isAbsent(issuer) && !isAbsent(audience) && !isAbsent(userPath))
       issuers.push({
         issuer,
         audience,
@@ -94,10 +95,6 @@ function withDefaults({
     audience,
     userPath: userPath === null ? preset.userPath : userPath,
   };
-}
-
-function isGiven<T>(value: T | null | undefined): value is T {
-  return value !== null && value !== undefined;
 }
 
 function keysOf(fields: JwtFields, cwd: string): JwtIssuerConfig["keys"] {

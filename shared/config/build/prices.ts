@@ -95,7 +95,7 @@ function checkTiers({ tiers }: DeclaredPrice, problems: string[]): readonly Tier
   });
 }
 
-/** The rates of a tier; one that it leaves out is the price's. */
+/** The rates of a tier; where it has none, the price's. */
 function tierRates(
   { input, output, cached_input: cachedInput, cache_write: cacheWrite }: TierFields,
   base: TokenRates,

@@ -2,6 +2,7 @@
  * The value of each scalar setting: a flag overrides the environment, the environment overrides the
  * file, the file overrides the default (docs/configuration.md).
  */
+import { isAbsent } from "../../assert.js";
 import { type Environment, variable } from "../environment.js";
 import { kindProblem } from "../kinds/value-kind.js";
 import type { Problems } from "../problems.js";
@@ -51,7 +52,7 @@ function givenFor(
   if (setting.env !== null && text !== null)
     given.push({ name: setting.env, place: "environment", raw: text });
   const raw = file.get(setting.path);
-  if (raw !== undefined && raw !== null) given.push({ name: setting.path, place: "file", raw });
+  if (!isAbsent(raw)) given.push({ name: setting.path, place: "file", raw });
   return given;
 }
 

@@ -3,14 +3,14 @@
  * reports every unknown key and wrong value with its path. How rules, targets, presets and other
  * values fit together is checked in `../limits/` and `../build/`.
  */
-import { isAbsent } from "../../assert.js";
+import { isAbsent, isObject } from "../../assert.js";
 import { candidatesMax } from "../../bounds.js";
 import { show } from "../../checked.js";
 import type { Strategy } from "../config.js";
 import { integer } from "../kinds/number-kinds.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
-import { isMapping, keyPath, type Mapping, readMapping } from "../read-mapping.js";
+import { keyPath, type Mapping, readMapping } from "../read-mapping.js";
 import { type JwtFields, jwtSettings } from "../settings/jwt-settings.js";
 import {
   type PriceFields,
@@ -112,7 +112,7 @@ interface Named extends Located {
 
 function readNamed({ raw, at }: Located, problems: string[]): readonly Named[] {
   if (isAbsent(raw)) return [];
-  if (isMapping(raw))
+  if (isObject(raw))
     return Object.entries(raw).map(([name, value]) => ({
       name,
       raw: value,

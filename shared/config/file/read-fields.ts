@@ -71,7 +71,7 @@ export function optionalWord<T extends string>(
   return v.nullish(v.picklist(words, wrongType(expected)), () => defaultWord);
 }
 
-/** A required text, taken as it is. */
+/** A required text, unchanged. */
 export function textField(expected: string): FieldSchema<string> {
   return v.string(wrongType(expected));
 }

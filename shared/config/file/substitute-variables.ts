@@ -3,8 +3,9 @@
  * before any other check, so it also refuses keys such as `__proto__`, which JavaScript objects
  * inherit.
  */
+import { isObject } from "../../assert.js";
 import { type Environment, variable } from "../environment.js";
-import { isMapping, keyPath } from "../read-mapping.js";
+import { keyPath } from "../read-mapping.js";
 
 /** Keys whose value may be left out: with an unset or empty variable they count as absent. */
 const optionalKeys: ReadonlySet<string> = new Set(["api_key", "master_key"]);
@@ -31,7 +32,7 @@ function substitute(value: unknown, at: string, optional: boolean, context: Cont
   if (typeof value === "string") return substituteText(value, at, optional, context);
   if (Array.isArray(value))
     return value.map((item, index) => substitute(item, `${at}[${index}]`, optional, context));
-  if (!isMapping(value)) return value;
+  if (!isObject(value)) return value;
   const entries: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     const path = keyPath(at, key);

@@ -30,7 +30,7 @@ export interface LimitForm<S extends string, L extends PeriodLimit> {
   readonly variables: readonly { readonly prefix: string; readonly scope: S }[];
   /** A pair of the compact form. */
   readonly example: string;
-  /** Reads the compact form; limits come shortest period first. Problems name the variable. */
+  /** Reads the compact form; the shortest period is first. Problems name the variable. */
   readonly parseCompact: (text: string, variable: string, problems: string[]) => readonly L[];
   /** One text per identity. */
   readonly id: (key: LimitKey<S>) => string;

@@ -32,7 +32,7 @@ export const cacheSettings = {
     defaultValue: 10_000,
     defaultText: "10000",
     unit: null,
-    meaning: "How many answers a proxy keeps; the one that was used longest ago goes first.",
+    meaning: "How many answers a proxy keeps; the least recently used is dropped first.",
   }),
   cacheBytesMax: setting({
     path: "cache.max_bytes",

@@ -27,7 +27,7 @@ export const limiterSettings = {
     defaultValue: false,
     defaultText: "false",
     unit: null,
-    meaning: "Opens the socket to the daemon's group, not to its user alone.",
+    meaning: "Opens the socket to the daemon's group, not only to its user.",
   }),
   dataDir: setting({
     path: "limiter.data_dir",

@@ -73,7 +73,7 @@ export const providerSettings = {
     defaultText: "what its /models lists",
     unit: null,
     meaning:
-      'The model ids it serves; ["*"] takes any, and ids beside it are those that are listed.',
+      'The model ids it serves; ["*"] accepts any, and ids beside it are those that are listed.',
   }),
   connect_timeout_ms: field({
     kind: timeout,

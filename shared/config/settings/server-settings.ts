@@ -24,7 +24,7 @@ export const serverSettings = {
     defaultValue: 8080,
     defaultText: "8080",
     unit: null,
-    meaning: "The port that the proxy listens on; 0 takes any free one.",
+    meaning: "The port that the proxy listens on; 0 chooses any free one.",
   }),
   masterKey: setting({
     path: "server.master_key",

@@ -1,11 +1,11 @@
 /**
- * What a row of the tables of settings holds. A scalar setting has one place in the file, and may
- * have a variable and a flag; a field stands in an entry that the file may hold several times, such
- * as a provider. `docs/configuration.md` is checked against the tables.
+ * The rows of the tables of settings. A scalar setting has one path in the file, and may have a
+ * variable and a flag; a field belongs to an entry that the file may repeat, such as a provider.
+ * `docs/configuration.md` is checked against the tables.
  */
 import type { ValueKind } from "../kinds/value-kind.js";
 
-/** What the command line may override. Values come as commander gives them. */
+/** The settings that the command line may override, with their values as commander parses them. */
 export interface Flags {
   readonly host?: string | undefined;
   readonly port?: string | number | undefined;

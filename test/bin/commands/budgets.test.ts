@@ -66,7 +66,7 @@ user_path  /team               daily        $2.50  $10.00    25%      18h  manua
   },
 );
 
-t.test("no budget is said in words, an inert one with its reason", async (t) => {
+t.test("an empty list is a sentence, and an inert budget has its reason", async (t) => {
   const none = await startFakeDaemon(t);
   t.same(await run(["budgets", "list", "--socket", none.socket]), {
     exitCode: 0,
@@ -88,99 +88,96 @@ t.test("no budget is said in words, an inert one with its reason", async (t) => 
   );
 });
 
-t.test(
-  "what is typed becomes the API's bodies, all checked before the first is sent",
-  async (t) => {
-    const daemon = await startFakeDaemon(t, { perChildEntitled: true });
-    const sent = (): unknown[] =>
-      daemon.calls
-        .splice(0)
-        .filter(({ op }) => op !== "budgets.list")
-        .map(({ op, body }) => [op, body]);
-    const budgets = (...words: string[]) => run(["budgets", ...words, "--socket", daemon.socket]);
-    const table: readonly (readonly [words: readonly string[], calls: readonly unknown[]])[] = [
+t.test("flags become the API's bodies, all checked before the first is sent", async (t) => {
+  const daemon = await startFakeDaemon(t, { perChildEntitled: true });
+  const sent = (): unknown[] =>
+    daemon.calls
+      .splice(0)
+      .filter(({ op }) => op !== "budgets.list")
+      .map(({ op, body }) => [op, body]);
+  const budgets = (...words: string[]) => run(["budgets", ...words, "--socket", daemon.socket]);
+  const table: readonly (readonly [words: readonly string[], calls: readonly unknown[]])[] = [
+    [
+      ["set", "/team", "--daily", "10", "--monthly", "99.5"],
       [
-        ["set", "/team", "--daily", "10", "--monthly", "99.5"],
         [
-          [
-            "budgets.put",
-            { scope: "user_path", subject: "/team", budget_key: { period: "daily" }, amount: 10 },
-          ],
-          [
-            "budgets.put",
-            {
-              scope: "user_path",
-              subject: "/team",
-              budget_key: { period: "monthly" },
-              amount: 99.5,
-            },
-          ],
+          "budgets.put",
+          { scope: "user_path", subject: "/team", budget_key: { period: "daily" }, amount: 10 },
+        ],
+        [
+          "budgets.put",
+          {
+            scope: "user_path",
+            subject: "/team",
+            budget_key: { period: "monthly" },
+            amount: 99.5,
+          },
         ],
       ],
+    ],
+    [
+      ["set", "/team", "--period-seconds", "300", "--amount", "1", "--per-child"],
       [
-        ["set", "/team", "--period-seconds", "300", "--amount", "1", "--per-child"],
         [
-          [
-            "budgets.put",
-            {
-              scope: "user_path",
-              subject: "/team",
-              budget_key: { period_seconds: 300 },
-              amount: 1,
-              per_child: true,
-            },
-          ],
+          "budgets.put",
+          {
+            scope: "user_path",
+            subject: "/team",
+            budget_key: { period_seconds: 300 },
+            amount: 1,
+            per_child: true,
+          },
         ],
       ],
+    ],
+    [
+      ["set", "/team", "--daily", "1e-12"],
       [
-        ["set", "/team", "--daily", "1e-12"],
         [
-          [
-            "budgets.put",
-            {
-              scope: "user_path",
-              subject: "/team",
-              budget_key: { period: "daily" },
-              amount: 1e-12,
-            },
-          ],
+          "budgets.put",
+          {
+            scope: "user_path",
+            subject: "/team",
+            budget_key: { period: "daily" },
+            amount: 1e-12,
+          },
         ],
       ],
+    ],
+    [
+      ["set", "research", "--scope", "label", "--weekly", "5"],
       [
-        ["set", "research", "--scope", "label", "--weekly", "5"],
         [
-          [
-            "budgets.put",
-            { scope: "label", subject: "research", budget_key: { period: "weekly" }, amount: 5 },
-          ],
+          "budgets.put",
+          { scope: "label", subject: "research", budget_key: { period: "weekly" }, amount: 5 },
         ],
       ],
-      [["delete", "team/..x", "--period", "day"], []],
+    ],
+    [["delete", "team/..x", "--period", "day"], []],
+    [
+      ["delete", "/team", "--period", "day"],
       [
-        ["delete", "/team", "--period", "day"],
         [
-          [
-            "budgets.delete",
-            { scope: "user_path", subject: "/team", budget_key: { period_seconds: 86_400 } },
-          ],
+          "budgets.delete",
+          { scope: "user_path", subject: "/team", budget_key: { period_seconds: 86_400 } },
         ],
       ],
-      [["reset", "--all", "--yes"], [["budgets.reset", { confirmation: "reset" }]]],
-      [["settings"], [["budgets.settings", null]]],
-      [
-        ["settings", "--daily-reset-hour", "6", "--monthly-reset-day", "31"],
-        [["budgets.put-settings", { daily_reset_hour: 6, monthly_reset_day: 31 }]],
-      ],
-    ];
-    for (const [words, calls] of table) {
-      await budgets(...words);
-      t.same(sent(), calls, words.join(" "));
-    }
-    t.match(await budgets("settings"), { exitCode: 0, out: /daily reset hour +0\n/ });
-  },
-);
+    ],
+    [["reset", "--all", "--yes"], [["budgets.reset", { confirmation: "reset" }]]],
+    [["settings"], [["budgets.settings", null]]],
+    [
+      ["settings", "--daily-reset-hour", "6", "--monthly-reset-day", "31"],
+      [["budgets.put-settings", { daily_reset_hour: 6, monthly_reset_day: 31 }]],
+    ],
+  ];
+  for (const [words, calls] of table) {
+    await budgets(...words);
+    t.same(sent(), calls, words.join(" "));
+  }
+  t.match(await budgets("settings"), { exitCode: 0, out: /daily reset hour +0\n/ });
+});
 
-t.test("what is wrong is told by its flag, and nothing is sent", async (t) => {
+t.test("a problem names its flag, and nothing is sent", async (t) => {
   const daemon = await startFakeDaemon(t);
   const table: readonly (readonly [words: readonly string[], message: string])[] = [
     [

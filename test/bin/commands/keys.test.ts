@@ -93,7 +93,7 @@ t.test("the flags of an issue become the API's body, or a line for each problem"
   });
 });
 
-t.test("a key is issued by its hash, and stands alone on standard output", async (t) => {
+t.test("a key is issued by its hash, and is alone on standard output", async (t) => {
   const issued = {
     id: "key_1",
     name: null,
@@ -170,7 +170,7 @@ t.test("a key is deactivated by its id or by itself, which is sent as its hash",
   t.equal(notAKey("--key", "x"), '--key must be an id such as key_7, or a complete key, not "x"');
 });
 
-t.test("the list says what a key may do, and that there is none", async (t) => {
+t.test("the list shows the properties of the keys, or that there is none", async (t) => {
   t.equal(renderKeys([]), "no keys");
   const key = {
     id: "key_7",

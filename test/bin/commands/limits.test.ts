@@ -41,7 +41,7 @@ t.test("an empty book is listed as no rules", async (t) => {
   });
 });
 
-t.test("a list of several pages is fetched whole and in order", async (t) => {
+t.test("a list of several pages is fetched completely and in order", async (t) => {
   const daemon = await startFakeDaemon(t, { rulesPerPage: 2 });
   for (const subject of ["/e", "/d", "/c", "/b", "/a"])
     await run(["limits", "set", subject, "--rpm", "1", "--socket", daemon.socket]);
@@ -140,7 +140,7 @@ t.test(
   },
 );
 
-t.test("what the daemon refuses ends with exit code 1 and its words", async (t) => {
+t.test("a refusal by the daemon ends with exit code 1 and its message", async (t) => {
   const { socket } = await startFakeDaemon(t);
   const argv = ["limits", "set", "/team", "--rpm", "1", "--per-child", "--socket", socket];
   t.same(await run(argv), {
@@ -241,7 +241,7 @@ t.test("resetting all needs --yes without a terminal", async (t) => {
   t.equal(daemon.calls.length, 1);
 });
 
-t.test("a reset of all takes nothing beside it, a reset of one needs its name", async (t) => {
+t.test("a reset of all accepts no subject, a reset of one needs it", async (t) => {
   const table: readonly (readonly [readonly string[], RegExp])[] = [
     [["/team", "--all", "--yes"], /^error: --all resets every rule/],
     [["--all", "--yes", "--period", "minute"], /^error: --all resets every rule/],
@@ -285,7 +285,7 @@ t.test("a daemon that doesn't welcome the command line is a failure, not an abse
   });
 });
 
-t.test("wrong usage ends with exit code 2, as JSON where that is asked for", async (t) => {
+t.test("wrong usage ends with exit code 2, and with --json as JSON", async (t) => {
   for (const argv of [
     ["limits", "list", "--nope"],
     ["limits", "frobnicate"],

@@ -64,7 +64,7 @@ t.test(
     });
     up.child.kill("SIGINT");
     t.same(await up.ended, { code: 0, signal: null });
-    t.same(up.err, ["stopping: requests in flight are finished; once more ends them"]);
+    t.same(up.err, ["stopping: waiting for requests in flight; a second signal ends them"]);
     t.match(await runProgram(t, script, ["status", "--socket", socket]), { exitCode: 69 });
   },
 );
@@ -103,7 +103,7 @@ t.test("Ctrl-C before anything is ready is a clean stop too", async (t) => {
 });
 
 t.test(
-  "a second up on the same socket ends with 75 and the daemon's words; the first isn't touched",
+  "a second up on the same socket ends with 75 and the daemon's message; the first keeps running",
   async (t) => {
     const first = startUp(t);
     const address = await first.url();
@@ -116,7 +116,7 @@ t.test(
   },
 );
 
-t.test("a port that is taken ends it with 1 and the reason", async (t) => {
+t.test("a port in use ends it with 1 and the reason", async (t) => {
   const server = net.createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => void server.close());

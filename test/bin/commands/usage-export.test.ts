@@ -24,7 +24,7 @@ const script = scriptPath("../../bin/sluice.js");
 const numbered = (index: number): ReturnType<typeof usageRecord> =>
   usageRecord({ request_id: `req_${index}` });
 
-t.test("records come back from NDJSON as they were, over any pages", async () => {
+t.test("records survive a round trip through NDJSON, over any pages", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(anyRecord, { maxLength: 4 }), { maxLength: 4 }),
@@ -83,7 +83,7 @@ t.test("a page isn't fetched before the one before it has left", async (t) => {
   ]);
 });
 
-t.test("the query names what was asked for, and every page is fetched in order", async (t) => {
+t.test("the query has the given flags, and every page is fetched in order", async (t) => {
   const daemon = await startFakeDaemon(t, { usagePage: pagesOf(2500, numbered) });
   const { exitCode, out } = await run([
     "usage",
@@ -121,7 +121,7 @@ t.test("the query names what was asked for, and every page is fetched in order",
   });
 });
 
-t.test("a file that can't be made is told by its own name", async (t) => {
+t.test("an error about a file that can't be created has its own name", async (t) => {
   const daemon = await startFakeDaemon(t, { usagePage: pagesOf(1, numbered) });
   t.same(
     await run([
@@ -156,7 +156,7 @@ t.test("an export of nothing is empty, and CSV has its header", async (t) => {
   });
 });
 
-t.test("wrong flags are told together, and nothing is asked or written", async (t) => {
+t.test("wrong flags are reported together, and nothing is sent or written", async (t) => {
   const daemon = await startFakeDaemon(t);
   const file = join(daemon.directory, "usage.csv");
   const wrong = await run([
@@ -194,7 +194,7 @@ t.test("wrong flags are told together, and nothing is asked or written", async (
   t.same([daemon.calls, readdirSync(daemon.directory)], [[], ["limiterd.sock"]]);
 });
 
-t.test("a file appears whole under its name, through a link too", async (t) => {
+t.test("a file gets its name when it is complete, through a link too", async (t) => {
   const daemon = await startFakeDaemon(t, { usagePage: pagesOf(1500, numbered) });
   const file = join(daemon.directory, "usage.csv");
   const link = join(daemon.directory, "latest.csv");
@@ -211,7 +211,7 @@ t.test("a file appears whole under its name, through a link too", async (t) => {
   t.same(readdirSync(daemon.directory).sort(), ["latest.csv", "limiterd.sock", "usage.csv"]);
 });
 
-t.test("an export that is cut leaves what was there before, and no half file", async (t) => {
+t.test("an interrupted export keeps the old file, and leaves no partial one", async (t) => {
   const cut = pagesOf(5000, numbered);
   const daemon = await startFakeDaemon(t, {
     usagePage: (query) => (query["after"] === "3000" ? { records: "nonsense" } : cut(query)),
@@ -237,7 +237,7 @@ t.test("a daemon that gives the same page for ever is found out", async (t) => {
   t.equal(daemon.calls.length, 2);
 });
 
-t.test("what can't be written to is told with its name", async (t) => {
+t.test("an error about a failed write names the file", async (t) => {
   const daemon = await startFakeDaemon(t, { usagePage: pagesOf(1, numbered) });
   const directory = join(daemon.directory, "directory");
   mkdirSync(directory);
@@ -257,7 +257,7 @@ t.test("what can't be written to is told with its name", async (t) => {
 });
 
 t.test(
-  "a reader that goes away ends an export without a word, with the code of a broken pipe",
+  "a closed pipe ends an export without a message, with the code of a broken pipe",
   async (t) => {
     const daemon = await startFakeDaemon(t, { usagePage: pagesOf(50_000, numbered) });
     const program = startProgram(t, script, [
@@ -308,7 +308,7 @@ t.test("Ctrl-C removes the half file and ends the program as Ctrl-C does", async
 });
 
 t.test(
-  "a full disk is told of, behind standard output too",
+  "a full disk is reported, behind standard output too",
   { skip: existsSync("/dev/full") ? false : "there is no /dev/full" },
   async (t) => {
     const daemon = await startFakeDaemon(t, { usagePage: pagesOf(1, numbered) });

@@ -30,7 +30,7 @@ const group = (key: string, requests: number, totalCost: number, unpricedRequest
   unpriced_requests: unpricedRequests,
 });
 
-/** What `sluice usage` says to a daemon's answer, and what it asked. */
+/** The output of `sluice usage` for an answer of the daemon, and its request. */
 async function usage(
   t: Owner,
   answer: object,
@@ -102,7 +102,7 @@ t.test("a table by day has every day of the window", async (t) => {
 });
 
 t.test(
-  "other groups stand as the daemon sorted them, unpriced ones are no zeros, and no name moves the cursor",
+  "other groups keep the daemon's order, unpriced ones are no zeros, and no name moves the cursor",
   async (t) => {
     const groups = [
       group("dear", 1, 1500),
@@ -137,7 +137,7 @@ t.test("a table by path has a row for the path itself", async (t) => {
   ]);
 });
 
-t.test("the summary says what rewriters saved, and that nothing was priced", async (t) => {
+t.test("the summary shows what rewriters saved, and that nothing was priced", async (t) => {
   const { lines } = await usage(
     t,
     {
@@ -175,7 +175,7 @@ t.test("the chart fits the terminal", async (t) => {
   t.equal(await widest(), 73, "without a terminal it is for 80 columns");
 });
 
-t.test("as JSON the answer stands as it came", async (t) => {
+t.test("as JSON the answer is unchanged", async (t) => {
   const answer = {
     usage: totals,
     groups: [group("gpt-4o", 1, 0.000001)],
@@ -186,7 +186,7 @@ t.test("as JSON the answer stands as it came", async (t) => {
   t.same(JSON.parse(lines.join("\n")), answer);
 });
 
-t.test("wrong flags are told together and nothing is asked", async (t) => {
+t.test("wrong flags are reported together and nothing is sent", async (t) => {
   const { exitCode, err, asked } = await usage(t, {}, [
     "--path",
     "/a:b",
@@ -213,7 +213,7 @@ t.test("wrong flags are told together and nothing is asked", async (t) => {
   });
 });
 
-t.test("an answer of another version is told, and not shown as zeros", async (t) => {
+t.test("an answer of another version is an error, not zeros", async (t) => {
   for (const answer of [
     {},
     { usage: totals },
@@ -229,15 +229,18 @@ t.test("an answer of another version is told, and not shown as zeros", async (t)
   }
 });
 
-t.test("the strongest of the locale's variables says whether the terminal is UTF-8", async (t) => {
-  const table = [
-    [{ LANG: "de_DE.UTF-8" }, true],
-    [{ LANG: "C.utf8" }, true],
-    [{}, false],
-    [{ LANG: "C" }, false],
-    [{ LANG: "de_DE.UTF-8", LC_CTYPE: "C" }, false],
-    [{ LANG: "C", LC_ALL: "en_US.UTF-8" }, true],
-    [{ LC_ALL: "", LANG: "en_US.UTF-8" }, true],
-  ] as const;
-  for (const [env, shows] of table) t.equal(showsUnicode(env), shows, JSON.stringify(env));
-});
+t.test(
+  "the locale variable of highest precedence decides whether the terminal is UTF-8",
+  async (t) => {
+    const table = [
+      [{ LANG: "de_DE.UTF-8" }, true],
+      [{ LANG: "C.utf8" }, true],
+      [{}, false],
+      [{ LANG: "C" }, false],
+      [{ LANG: "de_DE.UTF-8", LC_CTYPE: "C" }, false],
+      [{ LANG: "C", LC_ALL: "en_US.UTF-8" }, true],
+      [{ LC_ALL: "", LANG: "en_US.UTF-8" }, true],
+    ] as const;
+    for (const [env, shows] of table) t.equal(showsUnicode(env), shows, JSON.stringify(env));
+  },
+);

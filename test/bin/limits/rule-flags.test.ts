@@ -75,7 +75,7 @@ t.test("flags become the bodies of the admin API, one for each period", async (t
     t.same(bodies(subject, flags), expected, JSON.stringify(flags));
 });
 
-t.test("a problem is told in the words of the flags: name, expectation, value", async (t) => {
+t.test("a problem is reported in terms of the flags: name, expectation, value", async (t) => {
   const table: readonly {
     readonly subject?: string;
     readonly flags: SetFlags;
@@ -160,7 +160,7 @@ t.test("a problem is told in the words of the flags: name, expectation, value", 
     t.same(bodies(subject, flags), problems, JSON.stringify({ subject, flags }));
 });
 
-t.test("a key takes the period by name or in seconds, and nothing else", async (t) => {
+t.test("a key accepts the period by name or in seconds, and nothing else", async (t) => {
   t.same(keyFromFlags(ruleFlags, " /team/ ", { period: "hourly" }), {
     ok: true,
     value: { scope: "user_path", subject: "/team", periodSeconds: 3600 },

@@ -23,7 +23,7 @@ t.test("the banner names the version and where the configuration is from", async
 });
 
 t.test(
-  "the built-in default is ready with a request to try, and says that it is open and a simulator",
+  "the built-in default prints a request to try, and notes that it is open and a simulator",
   async (t) => {
     const text = readyText({ url: `${url}/`, open: true, config: simulator });
     t.match(
@@ -55,7 +55,7 @@ t.test(
   },
 );
 
-t.test("with JWT issuers alone the request carries a token", async (t) => {
+t.test("with JWT issuers only, the request has a token", async (t) => {
   const issuer = {
     issuer: "me",
     audience: ["sluice"],
@@ -69,7 +69,7 @@ t.test("with JWT issuers alone the request carries a token", async (t) => {
   );
 });
 
-t.test("where managed keys alone open the gateway the request carries one", async (t) => {
+t.test("where only managed keys open the gateway, the request has one", async (t) => {
   t.match(
     readyText({ url, open: false, config: simulator }),
     ` -H "Authorization: Bearer $SLUICE_KEY" `,

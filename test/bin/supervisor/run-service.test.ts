@@ -24,7 +24,7 @@ t.test("a service runs until a signal, stops and ends with 0", async (t) => {
   }
 });
 
-t.test("a signal that comes while it starts is obeyed once it has started", async (t) => {
+t.test("a signal during the start takes effect after the start", async (t) => {
   const { path, next } = await listenForPresence(t);
   const service = startProgram(t, script, ["limiterd"], { env: { FAKE_PRESENCE: path } });
   await next("limiterd");
@@ -72,7 +72,7 @@ t.test(
   },
 );
 
-t.test("what keeps it from starting is one line, and an exit code for each kind", async (t) => {
+t.test("an error at the start is one line, with an exit code for each kind", async (t) => {
   const table = [
     { scenario: "taken", exitCode: 75, err: "error: another daemon listens on /run/fake.sock" },
     { scenario: "locked", exitCode: 75, err: "error: another daemon has the store" },

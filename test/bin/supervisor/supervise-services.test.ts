@@ -26,7 +26,7 @@ const startUp = async (
   return { up, next };
 };
 
-/** Where in the output two things stand, one before the other. */
+/** Whether one line of the output is before another. */
 const inOrder = (lines: readonly string[], ...patterns: readonly RegExp[]): boolean => {
   const places = patterns.map((pattern) => lines.findIndex((line) => pattern.test(line)));
   return places.every((place, index) => place >= 0 && (index === 0 || place > places[index - 1]!));
@@ -69,7 +69,7 @@ t.test("with --verbose the services' log lines are printed unchanged", async (t)
       lines.filter(({ process }) => process === name).map(({ msg }) => msg),
       ["started", "serves", "stopping", "stops"],
     );
-  t.same(up.err, ["stopping: requests in flight are finished; once more ends them"]);
+  t.same(up.err, ["stopping: waiting for requests in flight; a second signal ends them"]);
 });
 
 t.test("a service that is killed is started again, and the other one keeps running", async (t) => {

@@ -12,22 +12,19 @@ t.test("counts have thousands separators", async (t) => {
     t.equal(formatCount(count), text);
 });
 
-t.test(
-  "money has as many decimals as tell something, and what is there never looks like nothing",
-  async (t) => {
-    const table = [
-      [0, "$0.00"],
-      [1234.5, "$1,234.50"],
-      [1, "$1.00"],
-      [0.999, "$0.9990"],
-      [0.01, "$0.0100"],
-      [0.0099, "$0.009900"],
-      [0.000001, "$0.000001"],
-      [0.000_000_4, "<$0.000001"],
-    ] as const;
-    for (const [usd, text] of table) t.equal(formatUsd(usd, usdDecimals(usd)), text);
-    t.equal(formatUsd(0.004, 2), "<$0.01");
-    t.equal(formatUsd(0.006, 2), "$0.01");
-    t.equal(formatUsd(0, 2), "$0.00");
-  },
-);
+t.test("money has only meaningful decimals, and an amount is never shown as zero", async (t) => {
+  const table = [
+    [0, "$0.00"],
+    [1234.5, "$1,234.50"],
+    [1, "$1.00"],
+    [0.999, "$0.9990"],
+    [0.01, "$0.0100"],
+    [0.0099, "$0.009900"],
+    [0.000001, "$0.000001"],
+    [0.000_000_4, "<$0.000001"],
+  ] as const;
+  for (const [usd, text] of table) t.equal(formatUsd(usd, usdDecimals(usd)), text);
+  t.equal(formatUsd(0.004, 2), "<$0.01");
+  t.equal(formatUsd(0.006, 2), "$0.01");
+  t.equal(formatUsd(0, 2), "$0.00");
+});

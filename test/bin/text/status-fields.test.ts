@@ -28,6 +28,6 @@ t.test(
   },
 );
 
-t.test("what isn't an object has no fields", async (t) => {
+t.test("a value that isn't an object has no fields", async (t) => {
   for (const body of [null, "text", 3, undefined]) t.same(statusFields(body), []);
 });

@@ -9,7 +9,7 @@ const daysFrom = (values: readonly number[]): { date: string; value: number }[] 
   }));
 
 t.test(
-  "the days stand side by side, the highest fills its column and a day without usage is empty",
+  "the days are side by side, the highest fills its column and a day without usage is empty",
   async (t) => {
     const { lines } = dayChart(daysFrom([0, 1, 32, 16, 0, 0, 0, 8, 1000, 0]), {
       columns: 30,

@@ -55,7 +55,7 @@ function readRecords(csv: string): unknown[] {
   );
 }
 
-t.test("records come back from CSV as they were, whatever their texts hold", async (t) => {
+t.test("records survive a round trip through CSV, whatever their texts hold", async (t) => {
   fc.assert(
     fc.property(fc.array(anyRecord, { maxLength: 5 }), (records) => {
       t.same(readRecords(csvHeader + records.map(csvLine).join("")), records);
@@ -97,7 +97,7 @@ t.test("a line of CSV, to the letter", async (t) => {
   t.match(csvHeader, /^id,time,request_id,user_path,.*,first_byte_ms\r\n$/);
 });
 
-t.test("what isn't a record is told from one", async (t) => {
+t.test("a value that isn't a record is recognized", async (t) => {
   t.ok(isExportedRecord(usageRecord()));
   const table: readonly Readonly<Record<string, unknown>>[] = [
     { status: "200" },

@@ -6,9 +6,7 @@ import { costUsd } from "../../../shared/domain/money.js";
 
 const texts = fc.string({ unit: fc.constantFrom(..."=+-@'\",;\t\r\n ab/ü𝄞＝") });
 const amounts = fc.nat({ max: Number.MAX_SAFE_INTEGER });
-/**
- * Below $2,000 a response: there a number of dollars still tells every pico-dollar from the next.
- */
+/** Below $2,000 a response: there a number of dollars is exact to the pico-dollar. */
 const costs = fc.option(
   fc.oneof(fc.nat({ max: 10_000 }), fc.nat({ max: costPicoUsdMax / 5 })).map(costUsd),
 );
@@ -21,7 +19,7 @@ const ofKind = {
   flag: fc.boolean(),
 } as const;
 
-/** Any record there can be, and some that can't. */
+/** Any valid record, and some that can't occur. */
 export const anyRecord: fc.Arbitrary<ExportedRecord> = fc.record(
   Object.fromEntries(recordFields.map(([name, kind]) => [name, ofKind[kind]])),
 ) as fc.Arbitrary<ExportedRecord>;

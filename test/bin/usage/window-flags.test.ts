@@ -30,7 +30,7 @@ t.test("the window is that of GET /v1/usage", async (t) => {
     );
 });
 
-t.test("what is wrong with a window is told by its flag", async (t) => {
+t.test("a problem with a window names its flag", async (t) => {
   const table: readonly (readonly [flags: WindowFlags, ...messages: readonly string[]])[] = [
     [{ days: "0" }, '--days must be an integer greater than 0, not "0"'],
     [{ days: "-3" }, '--days must be an integer greater than 0, not "-3"'],

@@ -1,6 +1,6 @@
 /**
  * Builds a configuration from a text, for the tests beside this file. An unprivileged user in
- * /work, unless a test says otherwise.
+ * /work, unless a test sets others.
  */
 import { buildConfig, type ConfigSources } from "../../../shared/config/build/build-config.js";
 import type { Config } from "../../../shared/config/config.js";
@@ -42,7 +42,7 @@ export function problemsOf(text: string | null, others: Others = {}): readonly P
   return result.problems;
 }
 
-/** The messages alone. */
+/** The messages only. */
 export function refused(text: string | null, others: Others = {}): readonly string[] {
   return problemsOf(text, others).map(({ message }) => message);
 }

@@ -3,7 +3,7 @@ import { closestName, nameHint } from "../../../shared/config/closest-name.js";
 
 const known = ["host", "port", "max_requests", "max_tokens", "SLUICE_SOCKET"];
 
-t.test("a slip of a name finds the name that was meant", async (t) => {
+t.test("a misspelt name finds the intended one", async (t) => {
   for (const [name, meant] of [
     ["prot", "port"],
     ["hosts", "host"],

@@ -23,7 +23,7 @@ import { flagName } from "../../../shared/config/settings/setting.js";
 import { configFileVariable, settings } from "../../../shared/config/settings/settings.js";
 import { accepted } from "./build-sample.js";
 
-// The compiled test stands four directories below the repository.
+// The compiled test is four directories below the repository.
 const docs = new URL("../../../../docs/", import.meta.url);
 const page = readFileSync(new URL("configuration.md", docs), "utf8");
 const example = readFileSync(new URL("examples/sluice.yaml", docs), "utf8");

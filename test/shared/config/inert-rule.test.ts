@@ -46,7 +46,11 @@ t.test(
       providers: [provider("openai", null)],
       virtualModels: [virtual, { ...virtual, source: "O3" }],
     });
-    const nobody = createInertReason({ usageEnabled: true, providers: [], virtualModels: [] });
+    const withoutProviders = createInertReason({
+      usageEnabled: true,
+      providers: [],
+      virtualModels: [],
+    });
     const table: readonly (readonly [
       name: string,
       reason: (of: RuleDefinition) => string | null,
@@ -73,7 +77,7 @@ t.test(
       ["whatever a provider takes", anything, "model", "y", false],
       ["a virtual model's name, whatever a provider may list", aliased, "model", "Smart", true],
       ["one that is its target's too", aliased, "model", "o3", false],
-      ["no provider at all", nobody, "model", "gpt-4o", true],
+      ["no provider at all", withoutProviders, "model", "gpt-4o", true],
     ];
     for (const [name, reason, scope, subject, inert] of table)
       t.equal(reason(rule(scope, subject)) !== null, inert, `${name}: ${scope} ${subject}`);
@@ -86,7 +90,7 @@ t.test(
 );
 
 t.test(
-  "a token rule does nothing while usage is off, a rule with a request cap too says so",
+  "a token rule is inert while usage is off; a rule that also has a request cap reports it",
   async (t) => {
     const off = createInertReason({ usageEnabled: false, providers: [], virtualModels: [] });
     t.match(off(pathRule("/a", 60, { tokens: 1 })), /usage tracking/);
@@ -96,7 +100,7 @@ t.test(
 );
 
 t.test(
-  "every budget does nothing while usage is off: counted as they come and go; the log and every proxy are told",
+  "every budget is inert while usage is off: the count follows every change, and the log and every proxy get it",
   async (t) => {
     const reason = "budgets need usage tracking, which is off";
     const daily: BudgetDefinition = {
@@ -120,13 +124,13 @@ t.test(
       inert: [`budget label research monthly: ${reason}`, `budget user_path /a daily: ${reason}`],
     });
 
-    const told: Inert[] = [];
+    const reported: Inert[] = [];
     const store = first.store.crash();
     const ports = {
       store,
       schedule: () => {},
       onStoreState: () => {},
-      onInert: (inert: Inert) => void told.push(inert),
+      onInert: (inert: Inert) => void reported.push(inert),
       onUnreadable: () => {},
       onDroppedRecord: () => {},
       yieldToEventLoop: () => Promise.resolve(),
@@ -139,7 +143,7 @@ t.test(
       nowMs: first.nowMs,
     });
     t.same(
-      told,
+      reported,
       [
         { kind: "budget", name: `label research monthly: ${reason}` },
         { kind: "budget", name: `user_path /a daily: ${reason}` },
@@ -158,7 +162,7 @@ t.test(
 );
 
 t.test(
-  "inert rules are counted as they come and go; the log and every proxy are told",
+  "the count of inert rules follows every change, and the log and every proxy get it",
   async (t) => {
     const daemon = startDaemon([pathRule("/a", 60, { tokens: 1 })], {
       usageEnabled: false,

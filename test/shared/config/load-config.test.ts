@@ -26,7 +26,7 @@ t.test("the file is looked for in the order of the contract", async (t) => {
   }
 });
 
-t.test("the file that is found is read, and the configuration says which it was", async (t) => {
+t.test("the file that is found is read, and the configuration names it", async (t) => {
   const cwd = t.testdir({
     "sluice.yaml": "server: { port: 1 }\n",
     "other.yaml": "server: { port: 2 }\n",
@@ -51,7 +51,7 @@ const failed = (file: string, message: string): object => ({
   problems: [{ kind: "file", place: file, message }],
 });
 
-t.test("a file that was named and doesn't exist is a problem that says who named it", async (t) => {
+t.test("a named file that doesn't exist is a problem that says what named it", async (t) => {
   const cwd = t.testdir({ file: "" });
   t.same(
     loadConfig({ file: "nope.yaml", env: {}, cwd, uid: 1 }),
@@ -87,7 +87,7 @@ t.test("a file that exists and can't be read is a problem, never skipped", async
   );
 });
 
-t.test("problems in a file come back with its name", async (t) => {
+t.test("problems in a file are returned with its name", async (t) => {
   const cwd = t.testdir({ "sluice.yaml": "server: { port: x }\n" });
   t.same(
     loadConfig({ env: {}, cwd, uid: 1 }),

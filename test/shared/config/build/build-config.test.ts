@@ -123,7 +123,7 @@ log_level: warn
   },
 );
 
-t.test("unknown keys are told wherever they stand", async (t) => {
+t.test("unknown keys are reported at any depth", async (t) => {
   const text = `
 sever: {}
 server: { prot: 1 }
@@ -144,7 +144,7 @@ budgets: { users: [] }
   ]);
 });
 
-t.test("what isn't a mapping is told, whole file and sections alike", async (t) => {
+t.test("a value that isn't a mapping is reported, for the file and for sections", async (t) => {
   t.match(refused("- 1\n"), [/^the file must be a mapping of .*, not \[1\]$/]);
   t.match(refused("hello\n"), [/^the file must be a mapping of .*, not "hello"$/]);
   t.match(refused("server: [1]\nlimiter: 5\nrate_limits: x\n"), [
@@ -154,47 +154,44 @@ t.test("what isn't a mapping is told, whole file and sections alike", async (t) 
   ]);
 });
 
-t.test(
-  "every problem says where it stands: in the file, in the environment, or in the flags",
-  async (t) => {
-    const lines = (
-      text: string | null,
-      others: Parameters<typeof problemsOf>[1] = {},
-    ): readonly string[] => problemsOf(text, others).map(problemLine);
-    const text =
-      "server: { port: x, prot: 1 }\nlimiter: { socket: '${NOPE}' }\nproviders: { openai: { models: 5 } }\nrate_limits: { user_paths: [ { path: /a, limits: [ { period: day, max_requests: 0 } ] } ] }\n";
-    t.same(
-      lines(text, {
-        env: { PORT: "y", OPENAI_MODELS: "/", SET_RATE_LIMIT_A: "rpm=-1", SET_BUDGET_A: "daily" },
-        flags: { logLevel: "loud" },
-      }),
-      [
-        `${samplePath}: limiter.socket needs the environment variable NOPE, which isn't set`,
-        `${samplePath}: server.prot is not a known key; did you mean port?`,
-        `${samplePath}: providers.openai.models must be a list of model ids, or ["*"] for any, not 5`,
-        `${samplePath}: server.port must be an integer from 0 to 65535, not "x"`,
-        `${samplePath}: rate_limits.user_paths[0].limits[0].max_requests must be greater than 0, not 0`,
-        'environment: PORT must be an integer from 0 to 65535, not "y"',
-        'environment: OPENAI_MODELS must be a list of model ids, or ["*"] for any, not "/"',
-        'environment: SET_RATE_LIMIT_A: rpm must be greater than 0, not "-1"',
-        'environment: SET_BUDGET_A must hold pairs such as daily=10, not "daily"',
-        'flags: --log-level must be fatal, error, warn, info, debug, trace or silent, not "loud"',
-      ],
-    );
-    const long = "/".padEnd(200, "s");
-    t.same(lines(`limiter: { socket: ${long} }`), [
-      `${samplePath}: limiter.socket must be at most 107 bytes long, not 200: ${long}`,
-    ]);
-    t.same(lines("{}", { flags: { socket: long } }), [
-      `flags: --socket must be at most 107 bytes long, not 200: ${long}`,
-    ]);
-    t.same(lines(null, { env: { PORT: "y" } }), [
+t.test("every problem has its place: the file, the environment or the flags", async (t) => {
+  const lines = (
+    text: string | null,
+    others: Parameters<typeof problemsOf>[1] = {},
+  ): readonly string[] => problemsOf(text, others).map(problemLine);
+  const text =
+    "server: { port: x, prot: 1 }\nlimiter: { socket: '${NOPE}' }\nproviders: { openai: { models: 5 } }\nrate_limits: { user_paths: [ { path: /a, limits: [ { period: day, max_requests: 0 } ] } ] }\n";
+  t.same(
+    lines(text, {
+      env: { PORT: "y", OPENAI_MODELS: "/", SET_RATE_LIMIT_A: "rpm=-1", SET_BUDGET_A: "daily" },
+      flags: { logLevel: "loud" },
+    }),
+    [
+      `${samplePath}: limiter.socket needs the environment variable NOPE, which isn't set`,
+      `${samplePath}: server.prot is not a known key; did you mean port?`,
+      `${samplePath}: providers.openai.models must be a list of model ids, or ["*"] for any, not 5`,
+      `${samplePath}: server.port must be an integer from 0 to 65535, not "x"`,
+      `${samplePath}: rate_limits.user_paths[0].limits[0].max_requests must be greater than 0, not 0`,
       'environment: PORT must be an integer from 0 to 65535, not "y"',
-    ]);
-  },
-);
+      'environment: OPENAI_MODELS must be a list of model ids, or ["*"] for any, not "/"',
+      'environment: SET_RATE_LIMIT_A: rpm must be greater than 0, not "-1"',
+      'environment: SET_BUDGET_A must hold pairs such as daily=10, not "daily"',
+      'flags: --log-level must be fatal, error, warn, info, debug, trace or silent, not "loud"',
+    ],
+  );
+  const long = "/".padEnd(200, "s");
+  t.same(lines(`limiter: { socket: ${long} }`), [
+    `${samplePath}: limiter.socket must be at most 107 bytes long, not 200: ${long}`,
+  ]);
+  t.same(lines("{}", { flags: { socket: long } }), [
+    `flags: --socket must be at most 107 bytes long, not 200: ${long}`,
+  ]);
+  t.same(lines(null, { env: { PORT: "y" } }), [
+    'environment: PORT must be an integer from 0 to 65535, not "y"',
+  ]);
+});
 
-t.test("mistakes of every kind are told at once", async (t) => {
+t.test("mistakes of every kind are reported at once", async (t) => {
   const text = `
 server: { port: 70000, port: 1, colour: red, host: "\${NOPE}" }
 providers: { Local: { type: x } }
@@ -229,37 +226,37 @@ rate_limits: { user_paths: [ { path: /a, limits: [ { period: minute, max_request
   }
 });
 
-t.test("a text that isn't YAML is told alone, for what is in it is unknown", async (t) => {
-  t.same(
-    refused("server: [\nport: 1", { env: { PORT: "x" } }).map((problem) =>
-      /^line \d+, column \d+: /.test(problem),
-    ),
-    [true],
-  );
-});
-
 t.test(
-  "a socket path that no Unix socket can have is told with the place that gave it",
+  "a text that isn't YAML is the only problem reported, since its content is unknown",
   async (t) => {
-    const path = `/${"s".repeat(107)}`;
-    t.same(refused(`limiter: { socket: ${path} }\n`), [
-      `limiter.socket must be at most 107 bytes long, not 108: ${path}`,
-    ]);
-    t.same(refused(null, { env: { SLUICE_SOCKET: path } }), [
-      `SLUICE_SOCKET must be at most 107 bytes long, not 108: ${path}`,
-    ]);
-    t.same(refused(null, { flags: { socket: path }, env: { SLUICE_SOCKET: "/a" } }), [
-      `--socket must be at most 107 bytes long, not 108: ${path}`,
-    ]);
-    t.same(refused(null, { env: { XDG_RUNTIME_DIR: path } }), [
-      `limiter.socket must be at most 107 bytes long, not 129: ${path}/sluice/limiterd.sock`,
-    ]);
-    t.equal(
-      accepted(null, { flags: { socket: path.slice(0, -1) } }).config.limiter.socket,
-      path.slice(0, -1),
+    t.same(
+      refused("server: [\nport: 1", { env: { PORT: "x" } }).map((problem) =>
+        /^line \d+, column \d+: /.test(problem),
+      ),
+      [true],
     );
   },
 );
+
+t.test("a path too long for a Unix socket is reported with the place that set it", async (t) => {
+  const path = `/${"s".repeat(107)}`;
+  t.same(refused(`limiter: { socket: ${path} }\n`), [
+    `limiter.socket must be at most 107 bytes long, not 108: ${path}`,
+  ]);
+  t.same(refused(null, { env: { SLUICE_SOCKET: path } }), [
+    `SLUICE_SOCKET must be at most 107 bytes long, not 108: ${path}`,
+  ]);
+  t.same(refused(null, { flags: { socket: path }, env: { SLUICE_SOCKET: "/a" } }), [
+    `--socket must be at most 107 bytes long, not 108: ${path}`,
+  ]);
+  t.same(refused(null, { env: { XDG_RUNTIME_DIR: path } }), [
+    `limiter.socket must be at most 107 bytes long, not 129: ${path}/sluice/limiterd.sock`,
+  ]);
+  t.equal(
+    accepted(null, { flags: { socket: path.slice(0, -1) } }).config.limiter.socket,
+    path.slice(0, -1),
+  );
+});
 
 t.test("secrets stay out of every problem", async (t) => {
   const text =

@@ -21,7 +21,7 @@ rate_limits:
   },
 );
 
-t.test("rules for a provider that nobody configured are warned about, once for each", async (t) => {
+t.test("rules for a provider that isn't configured cause one warning each", async (t) => {
   const text =
     "rate_limits: { providers: [ { name: Simulatr, limits: [ { period: minute, max_requests: 1 }, { period: day, max_requests: 1 } ] }, { name: SIMULATOR, limits: [ { period: day, max_requests: 1 } ] } ] }\n";
   t.same(accepted(text).warnings, [

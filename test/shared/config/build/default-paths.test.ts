@@ -17,7 +17,7 @@ t.test("the socket is where the user's runtime files are", async (t) => {
   }
 });
 
-t.test("the data directory is where systemd says, else where the user's state is", async (t) => {
+t.test("the data directory is that of systemd, else in the user's state directory", async (t) => {
   for (const [env, uid, path] of [
     [{ STATE_DIRECTORY: "/var/lib/private/sluice:/var/lib/other" }, 7, "/var/lib/private/sluice"],
     [{ STATE_DIRECTORY: "/s" }, 0, "/s"],

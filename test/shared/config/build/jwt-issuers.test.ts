@@ -10,7 +10,7 @@ import { accepted, refused } from "../build-sample.js";
 
 const secret = "0123456789abcdef0123456789abcdef";
 
-t.test("the page's three lines for Kubernetes are a whole issuer", async (t) => {
+t.test("the page's three lines for Kubernetes are a complete issuer", async (t) => {
   const page = readFileSync(join(root, "docs/authentication.md"), "utf8");
   const sample = /<!-- kubernetes -->\n```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
   t.equal(sample.trim().split("\n").length, 4, "jwt: and three lines");
@@ -62,7 +62,7 @@ jwt:
   ]);
 });
 
-t.test("everything wrong with issuers is told at once, and no secret is quoted", async (t) => {
+t.test("everything wrong with issuers is reported at once, and no secret is quoted", async (t) => {
   const good = `issuer: a, audience: x, jwks_file: f, user_path: p`;
   const table: readonly (readonly [fields: string, problems: readonly (string | RegExp)[]])[] = [
     [

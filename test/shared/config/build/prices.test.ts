@@ -3,7 +3,7 @@ import { accepted, refused } from "../build-sample.js";
 
 const none = { cachedInput: null, cacheWrite: null };
 
-t.test("prices become integer rates; tiers inherit what they don't give", async (t) => {
+t.test("prices become integer rates; tiers inherit the rates they leave out", async (t) => {
   const { config, warnings } = accepted(
     `
 providers:
@@ -50,7 +50,7 @@ prices:
   t.same(accepted("prices:\n").config.prices, []);
 });
 
-t.test("everything wrong with prices is told at once, each with its place", async (t) => {
+t.test("everything wrong with prices is reported at once, each with its place", async (t) => {
   const text = `
 prices:
   gpt-4o: { input: 1, output: 1 }
@@ -93,7 +93,7 @@ prices:
   t.match(refused("prices: [1]"), ["prices must be a mapping of names, not [1]"]);
 });
 
-t.test("a price for a provider that nobody configured is a warning", async (t) => {
+t.test("a price for a provider that isn't configured is a warning", async (t) => {
   t.same(accepted("prices: { simulatr/x: { input: 1, output: 1 } }").warnings, [
     "the prices for the provider simulatr price nothing: no such provider is configured; did you mean simulator?",
   ]);

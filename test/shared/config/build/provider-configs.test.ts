@@ -51,7 +51,7 @@ t.test("with a provider in the file there is no implicit simulator", async (t) =
   ]);
 });
 
-t.test("every preset is registered by its key alone", async (t) => {
+t.test("every preset is registered by its key only", async (t) => {
   for (const {
     name,
     type,
@@ -121,7 +121,7 @@ t.test("a provider without its key stays, and sends none", async (t) => {
   t.same(warnings, []);
 });
 
-t.test("every field of a provider is taken over, numbers as texts too", async (t) => {
+t.test("every field of a provider is read, numbers as texts too", async (t) => {
   const text =
     'providers: { a: { type: azure, base_url: "http://a", api_key: k, api_version: 2024-10-21, operations: [chat_completions, images], max_tokens_default: 5, models: [m], connect_timeout_ms: 1, first_byte_timeout_ms: "2", idle_timeout_ms: "${IDLE}", max_connections: 4 } }\n';
   t.same(accepted(text, { env: { IDLE: "3" } }).config.providers, [
@@ -142,7 +142,7 @@ t.test("every field of a provider is taken over, numbers as texts too", async (t
   ]);
 });
 
-t.test("what is wrong with a provider is told with its place", async (t) => {
+t.test("a wrong provider is reported with its place", async (t) => {
   const nameProblem = (at: string): string =>
     `${at} must be named with at most 64 lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit`;
   for (const [provider, problems] of [
@@ -217,16 +217,16 @@ t.test("what is wrong with a provider is told with its place", async (t) => {
     ["local: { base_url: x:1 }", [/^providers\.local\.base_url must be an http/]],
     ["local: 5", [/^providers\.local must be a mapping of type, .*, not 5$/]],
   ] as const) {
-    const told = refused(`providers:\n  ${provider}\n`);
-    t.match(told, problems, provider);
-    t.equal(told.length, problems.length, provider);
+    const messages = refused(`providers:\n  ${provider}\n`);
+    t.match(messages, problems, provider);
+    t.equal(messages.length, problems.length, provider);
   }
   t.same(refused("providers: [openai]\n"), [
     'providers must be a mapping of names, not ["openai"]',
   ]);
 });
 
-t.test("wrong variables of a provider are told by their names, without the key", async (t) => {
+t.test("wrong variables of a provider are reported by their names, without the key", async (t) => {
   t.match(
     refused(null, {
       env: { OPENAI_API_KEY: "my secret key", OPENAI_BASE_URL: "example.com", OPENAI_MODELS: "/x" },
@@ -239,12 +239,12 @@ t.test("wrong variables of a provider are told by their names, without the key",
   );
 });
 
-t.test("variables that come to nothing are warned about", async (t) => {
+t.test("variables without effect cause warnings", async (t) => {
   t.same(accepted(null, { env: { GROQ_BASE_URL: "https://x", XAI_MODELS: "m" } }).warnings, [
     "GROQ_BASE_URL has no effect without GROQ_API_KEY or a provider groq in the file",
     "XAI_MODELS has no effect without XAI_API_KEY or a provider xai in the file",
   ]);
-  for (const [end, told] of [
+  for (const [end, named] of [
     ["/v1/chat/completions", "/chat/completions"],
     ["/v1/messages/", "/messages"],
     ["/v1/embeddings", "/embeddings"],
@@ -254,10 +254,10 @@ t.test("variables that come to nothing are warned about", async (t) => {
   ] as const) {
     t.same(
       accepted(`providers: { local: { base_url: "http://127.0.0.1:1${end}" } }`).warnings,
-      told === null
+      named === null
         ? []
         : [
-            `the base URL of the provider local ends in ${told}, which is appended to every base URL: leave it out`,
+            `the base URL of the provider local ends in ${named}, which is appended to every base URL: leave it out`,
           ],
       end,
     );
@@ -311,7 +311,7 @@ t.test(
 );
 
 t.test(
-  "what is special about a provider is known by its address, and by its name behind a relay",
+  "a provider's quirks are recognized by its address, and behind a relay by its name",
   async (t) => {
     const takes = (text: string): boolean =>
       accepted(`providers:\n  ${text}\n`).config.providers[0]!.takesStreamOptions;
@@ -323,7 +323,7 @@ t.test(
 );
 
 t.test(
-  "who needs no key is registered by its address or its models; who has no address of its own needs one",
+  "a provider without a key is registered by its address or models; one without a default address needs one",
   async (t) => {
     const names = (env: Record<string, string>): readonly string[] =>
       accepted(null, { env })

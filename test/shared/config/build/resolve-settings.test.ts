@@ -93,25 +93,28 @@ t.test("a blank variable and an empty key count as not given", async (t) => {
   );
 });
 
-t.test("a wrong value is told with its place, even where a stronger one hides it", async (t) => {
-  t.same(
-    resolve({
-      flags: { port: "a" },
-      env: { PORT: "b", USAGE_ENABLED: "maybe" },
-      file: { "server.port": "c", log_level: 5 },
-    }).problems,
-    [
-      '--port must be an integer from 0 to 65535, not "a"',
-      'PORT must be an integer from 0 to 65535, not "b"',
-      'USAGE_ENABLED must be true or false (or yes, no, on, off, 1, 0), not "maybe"',
-      'server.port must be an integer from 0 to 65535, not "c"',
-      "log_level must be fatal, error, warn, info, debug, trace or silent, not 5",
-    ],
-  );
-});
+t.test(
+  "a wrong value is reported with its place, even if a stronger source overrides it",
+  async (t) => {
+    t.same(
+      resolve({
+        flags: { port: "a" },
+        env: { PORT: "b", USAGE_ENABLED: "maybe" },
+        file: { "server.port": "c", log_level: 5 },
+      }).problems,
+      [
+        '--port must be an integer from 0 to 65535, not "a"',
+        'PORT must be an integer from 0 to 65535, not "b"',
+        'USAGE_ENABLED must be true or false (or yes, no, on, off, 1, 0), not "maybe"',
+        'server.port must be an integer from 0 to 65535, not "c"',
+        "log_level must be fatal, error, warn, info, debug, trace or silent, not 5",
+      ],
+    );
+  },
+);
 
 t.test(
-  "the table is consistent: names stand once, and each shown default is the default",
+  "the table is consistent: names are unique, and each documented default is the default",
   async (t) => {
     const rows = Object.values(settings);
     for (const names of [

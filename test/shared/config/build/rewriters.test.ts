@@ -11,7 +11,7 @@ t.test("rewriters keep their order; paths are normal, models in lower case", asy
   ]);
 });
 
-t.test("what is wrong with a rewriter is told with its place", async (t) => {
+t.test("a wrong rewriter is reported with its place", async (t) => {
   for (const [body, problems] of [
     [
       "{ name: collapse }",

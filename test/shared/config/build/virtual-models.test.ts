@@ -6,7 +6,7 @@ const providers =
 const goodProviders = "providers: { openai: , local: { base_url: http://x } }\n";
 
 t.test(
-  "a virtual model takes its defaults, and splits its targets at the first slash",
+  "a virtual model gets its defaults, and splits its targets at the first slash",
   async (t) => {
     const text = `${goodProviders}virtual_models:\n  smart: { targets: [ { model: openai/gpt-4o }, { model: local/meta/llama-3, weight: 1000 } ] }\n  team/best: { strategy: failover, targets: [ { model: local/x, weight: "2" } ] }\n`;
     t.same(accepted(text).config.virtualModels, [
@@ -49,7 +49,7 @@ t.test(
   },
 );
 
-t.test("what is wrong with a virtual model is told with its place", async (t) => {
+t.test("a wrong virtual model is reported with its place", async (t) => {
   const many = `[ ${Array.from({ length: 65 }, () => "{ model: openai/m }").join(", ")} ]`;
   for (const [body, problems] of [
     ["a: { targets: [] }", ["virtual_models.a.targets must hold from 1 to 64 targets, not 0"]],

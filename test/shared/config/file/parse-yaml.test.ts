@@ -103,7 +103,7 @@ t.test("no text makes the parser throw", async () => {
   );
 });
 
-/** What another parser makes of a text: undefined when it finds anything wrong with it. */
+/** The result of another parser; undefined if it finds a problem. */
 function byAnother(text: string): { readonly document: unknown } | undefined {
   const parsed = parseDocument(text, {
     prettyErrors: false,
@@ -120,7 +120,7 @@ function byAnother(text: string): { readonly document: unknown } | undefined {
   }
 }
 
-t.test("what another parser writes is read as it was meant", async () => {
+t.test("YAML that another parser writes is read correctly", async () => {
   const word = fc.oneof(
     fc.string({ unit: "binary", maxLength: 12 }),
     fc.constantFrom(
@@ -173,9 +173,9 @@ t.test("what another parser writes is read as it was meant", async () => {
     fc.property(value, style, (wanted, how) => {
       const text = stringify(wanted, how);
       // What can't be written, such as some white space in a block, is no question of reading.
-      const told = byAnother(text);
-      if (told !== undefined)
-        assert.deepEqual(parseYaml(text), { document: told.document, problems: [] }, text);
+      const expected = byAnother(text);
+      if (expected !== undefined)
+        assert.deepEqual(parseYaml(text), { document: expected.document, problems: [] }, text);
     }),
     { numRuns: 1000 },
   );
@@ -234,10 +234,10 @@ t.test(
     let understood = 0;
     fc.assert(
       fc.property(text, (written) => {
-        const [told, { document, problems }] = [byAnother(written), parseYaml(written)];
-        if (told === undefined || problems.length > 0) return;
+        const [expected, { document, problems }] = [byAnother(written), parseYaml(written)];
+        if (expected === undefined || problems.length > 0) return;
         understood++;
-        assert.deepEqual(document, told.document, written);
+        assert.deepEqual(document, expected.document, written);
       }),
       { numRuns: 3000, seed: 20_261_121 },
     );

@@ -9,7 +9,7 @@ function substitute(
   return { result: substituteVariables(document, env, problems), problems };
 }
 
-t.test("variables are put in wherever a text stands, and nothing else is touched", async (t) => {
+t.test("variables are replaced in every text, and nothing else changes", async (t) => {
   const env = { A: "one", B_2: " two ", EMPTY: "" };
   for (const [value, expected] of [
     ["${A}", "one"],
@@ -81,6 +81,6 @@ t.test("names that every object has can't be used as keys", async (t) => {
   t.same(result, { providers: {} });
 });
 
-t.test("a variable is never taken from what every object has", async (t) => {
+t.test("a variable is never an inherited property of an object", async (t) => {
   t.same(substitute({ api_key: "${constructor}" }, {}).result, { api_key: null });
 });

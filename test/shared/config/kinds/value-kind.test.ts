@@ -9,7 +9,7 @@ import { kindProblem, type ValueKind } from "../../../../shared/config/kinds/val
 
 interface Case {
   readonly kind: ValueKind<unknown>;
-  /** What is given, and what comes of it. */
+  /** Raw values and their parsed ones. */
   readonly taken: readonly (readonly [raw: unknown, value: unknown])[];
   readonly refused: readonly unknown[];
 }

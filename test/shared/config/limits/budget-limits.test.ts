@@ -60,7 +60,7 @@ t.test("the compact and the JSON form of a variable", async (t) => {
     );
 });
 
-t.test("a variable replaces all that the file says about its path, and nothing else", async (t) => {
+t.test("a variable replaces all limits of the file for its path, and nothing else", async (t) => {
   const text = `
 budgets:
   user_paths:
@@ -76,7 +76,7 @@ budgets:
   t.equal(budgetsOf(text, { SET_BUDGET_TEAM: "[]" }).length, 2);
 });
 
-t.test("every mistake is told with its place", async (t) => {
+t.test("every mistake is reported with its place", async (t) => {
   const text = `
 budgets:
   user_paths:

@@ -132,13 +132,13 @@ t.test("a JSON array gives periods by name or in seconds, both caps and per_chil
   ]);
 });
 
-t.test("an empty JSON array is an entry without rules, which takes the file's away", async (t) => {
+t.test("an empty JSON array is an entry without rules, which removes the file's", async (t) => {
   t.same(read({ SET_RATE_LIMIT_TEAM: "[]" }).entries, [
     { variable: "SET_RATE_LIMIT_TEAM", scope: "user_path", subject: "/team", limits: [] },
   ]);
 });
 
-t.test("what is wrong with a variable is told with its name", async (t) => {
+t.test("a wrong variable is reported with its name", async (t) => {
   for (const [name, value, problem] of [
     [
       "SET_RATE_LIMIT_A",
@@ -242,7 +242,7 @@ t.test("text after the JSON array is a problem, and so is an array that doesn't 
   }
 });
 
-t.test("both caps of one limit are told when both are wrong", async (t) => {
+t.test("both caps of one limit are reported if both are wrong", async (t) => {
   t.same(read({ SET_RATE_LIMIT_A: '[{"period":"x","max_requests":0,"max_tokens":-1}]' }).problems, [
     'SET_RATE_LIMIT_A[0].period must be minute, hour, day, concurrent or a number of seconds, not "x"',
     "SET_RATE_LIMIT_A[0].max_requests must be greater than 0, not 0",
@@ -262,7 +262,7 @@ t.test("two variables for one subject are a problem that names both", async (t) 
 });
 
 t.test(
-  "every suffix gives a normal path or an error, and a path of plain segments comes back from its suffix",
+  "every suffix gives a normalized path or an error, and a path of plain segments survives the round trip",
   async () => {
     const segment = fc
       .stringMatching(/^[a-z0-9]([a-z0-9_-]{0,8}[a-z0-9])?$/)

@@ -38,7 +38,7 @@ rate_limits:
 });
 
 t.test(
-  "an environment entry replaces the whole file entry of its path or provider, and no other",
+  "an environment entry replaces the complete file entry of its path or provider, and no other",
   async (t) => {
     const text = `
 rate_limits:
@@ -99,7 +99,7 @@ t.test("per_child without the entitlement is a problem that names the path", asy
   );
 });
 
-t.test("what is wrong with a rule is told with its place", async (t) => {
+t.test("a wrong rule is reported with its place", async (t) => {
   const good = "limits: [ { period: minute, max_requests: 1 } ]";
   for (const [entry, problems] of [
     [`user_paths: [ { ${good} } ]`, ["rate_limits.user_paths[0].path is required"]],
@@ -161,7 +161,7 @@ t.test("what is wrong with a rule is told with its place", async (t) => {
   }
 });
 
-t.test("what is wrong with a limit is told with its place, all of it", async (t) => {
+t.test("everything wrong with a limit is reported with its place", async (t) => {
   const at = "rate_limits.user_paths[0].limits[1]";
   const good = '{ period: "7", max_requests: 1 }';
   const expected = "must be minute, hour, day, concurrent or a number of seconds";
