@@ -5,9 +5,9 @@ import { plainFailure } from "../shared/error-code.js";
 import { authenticate } from "./auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
 import type { Gateway } from "./gateway.js";
-import { handleAdmin } from "./handlers/admin/admin-api.js";
 import { handleAuthKeys } from "./handlers/admin/auth-keys-api.js";
 import { explainRequest } from "./handlers/admin/explain-request.js";
+import { handleLimits } from "./handlers/admin/limits-api.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
 import { countTokens } from "./handlers/count-tokens.js";
 import { replyHealth, replyReady } from "./handlers/health.js";
@@ -125,7 +125,7 @@ function serve(
     case "budgets-reset-one":
     case "budgets-reset":
     case "budgets-settings":
-      return handleAdmin(context, endpoint);
+      return handleLimits(context, endpoint);
     case "auth-keys":
     case "auth-keys-deactivate":
       return handleAuthKeys(context, endpoint);

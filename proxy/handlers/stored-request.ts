@@ -71,7 +71,7 @@ export async function submitBatch(context: RequestContext): Promise<void> {
   if (!able.ok) return refuseUnadmitted(context, able.failure);
   const read = await readBody(context);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
-  const problem = batchProblem(read.body as Buffer | null);
+  const problem = batchProblem(read.body);
   if (problem !== null) return refuseUnadmitted(context, problem);
   const provider = able.providers[0]!;
   const target = { provider: provider.config.name, model: "" };
@@ -154,8 +154,8 @@ async function readBody({ gateway, exchange }: RequestContext<"config">): Promis
 }
 
 /** What makes a batch one that no provider can take. */
-function batchProblem(body: Buffer | null): Failure | null {
-  const value = parseJson(body === null ? "" : body.toString("utf8"));
+function batchProblem(body: RequestBody): Failure | null {
+  const value = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : undefined;
   if (value === undefined)
     return invalid("the body must be a JSON object: it is not valid JSON", "body");
   if (!isObject(value))

@@ -1,6 +1,6 @@
 /**
- * A gateway without sockets: providers that answer as the test wants, and a daemon that admits every
- * request unless the test sets a verdict.
+ * A gateway without sockets: providers that answer as the test wants, and a daemon that admits
+ * every request unless the test sets a verdict.
  */
 import { authenticatedCaller } from "../../proxy/auth/caller.js";
 import type { Gateway } from "../../proxy/gateway.js";

@@ -7,7 +7,7 @@ import type { Gateway } from "../../gateway.js";
 import { type Endpoint, keyInPath } from "../../http/match-route.js";
 import { replyJson, replyNothing } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
-import { failAdmin, readJson } from "./admin-api.js";
+import { failAdmin, readJson } from "./admin-json.js";
 
 type KeyEndpoint = Extract<Endpoint, `auth-keys${string}`>;
 

@@ -14,7 +14,7 @@ import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { resolveOnceLearned } from "../../routing/model-catalog.js";
 import { resolveModel } from "../../routing/resolve-model.js";
-import { failAdmin, readJson } from "./admin-api.js";
+import { failAdmin, readJson } from "./admin-json.js";
 
 type ExplainContext = RequestContext<
   "limiter" | "models" | "targetOrder" | "credentials" | "isUtf8"

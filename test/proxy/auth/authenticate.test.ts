@@ -36,8 +36,8 @@ function ask(
 }
 
 /**
- * The user path, or status and message of the refusal. For a caller that the daemon has to check, as
- * if it may name its path.
+ * The user path, or status and message of the refusal. For a caller that the daemon has to check,
+ * as if it may name its path.
  */
 function resultOf(authentication: Authentication): string {
   const failure = authentication.ok ? authentication.caller.pathFailure : authentication.failure;

@@ -4,23 +4,19 @@
  * checks the fields of a body, for the command line too.
  */
 import { unreachable } from "../../../shared/assert.js";
-import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import type { Failure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Endpoint } from "../../http/match-route.js";
-import { replyFailure, replyJson } from "../../http/respond.js";
+import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
+import { failAdmin, type JsonBody, readJson } from "./admin-json.js";
 
-type AdminEndpoint = Extract<Endpoint, `rate-limits${string}` | `budgets${string}`>;
+type LimitsEndpoint = Extract<Endpoint, `rate-limits${string}` | `budgets${string}`>;
 
-/** Far more than a rule needs; as msgpack no body of this size outgrows a frame. */
-const adminBodyBytesMax = 16 * 1024;
-/** A rule is an object with one object in it. */
-const adminBodyDepthMax = 3;
-
-export async function handleAdmin(
+export async function handleLimits(
   context: RequestContext<"limiter" | "isUtf8">,
-  endpoint: AdminEndpoint,
+  endpoint: LimitsEndpoint,
 ): Promise<void> {
   const { gateway, exchange, record } = context;
   const op = operation(exchange.method, endpoint);
@@ -56,7 +52,7 @@ interface ListOf {
 const ruleList: ListOf = { op: "rate-limits.list", items: "rate_limits" };
 const budgetList: ListOf = { op: "budgets.list", items: "budgets" };
 
-function operation(method: string, endpoint: AdminEndpoint): AdminOp {
+function operation(method: string, endpoint: LimitsEndpoint): AdminOp {
   switch (endpoint) {
     case "rate-limits-reset":
       return "rate-limits.reset";
@@ -83,59 +79,6 @@ function operation(method: string, endpoint: AdminEndpoint): AdminOp {
     default:
       return unreachable(endpoint);
   }
-}
-
-/** Answers with a failure in the shape of /admin. */
-export function failAdmin(
-  { exchange, record }: Pick<RequestContext, "exchange" | "record">,
-  failure: Failure,
-): void {
-  record.end(failure.status, "refused");
-  replyFailure(exchange, "admin", failure);
-}
-
-type JsonBody =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly failure: Failure };
-
-/** The body of an admin request as a JSON value: bounded in bytes and in depth. */
-export async function readJson({ gateway, exchange }: RequestContext<"isUtf8">): Promise<JsonBody> {
-  const body = await exchange.readBody(adminBodyBytesMax);
-  if (!body.ok)
-    return {
-      ok: false,
-      failure: failure("request_too_large", `the body is larger than ${adminBodyBytesMax} bytes`),
-    };
-  if (!gateway.isUtf8(body.bytes))
-    return {
-      ok: false,
-      failure: invalid("the body must be a JSON object: it is not valid UTF-8", "body"),
-    };
-  try {
-    const value: unknown = JSON.parse(body.bytes.toString("utf8"));
-    if (isDeeper(value, adminBodyDepthMax))
-      return {
-        ok: false,
-        failure: invalid(
-          `the body must be a JSON object: it is nested more than ${adminBodyDepthMax} deep`,
-          "body",
-        ),
-      };
-    return { ok: true, value };
-  } catch (error) {
-    return {
-      ok: false,
-      failure: invalid(
-        `the body must be a JSON object: ${error instanceof Error ? error.message : String(error)}`,
-        "body",
-      ),
-    };
-  }
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 type ListPage =

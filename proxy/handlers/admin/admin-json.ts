@@ -1,0 +1,62 @@
+/** The JSON body of a request to /admin, and a failure in the shape of /admin. */
+import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import { replyFailure } from "../../http/respond.js";
+import type { RequestContext } from "../../request-context.js";
+
+/** Far more than a rule needs; as msgpack no body of this size outgrows a frame. */
+const adminBodyBytesMax = 16 * 1024;
+/** A rule is an object with one object in it. */
+const adminBodyDepthMax = 3;
+
+/** Answers with a failure in the shape of /admin. */
+export function failAdmin(
+  { exchange, record }: Pick<RequestContext, "exchange" | "record">,
+  failure: Failure,
+): void {
+  record.end(failure.status, "refused");
+  replyFailure(exchange, "admin", failure);
+}
+
+export type JsonBody =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** The body of an admin request as a JSON value: bounded in bytes and in depth. */
+export async function readJson({ gateway, exchange }: RequestContext<"isUtf8">): Promise<JsonBody> {
+  const body = await exchange.readBody(adminBodyBytesMax);
+  if (!body.ok)
+    return {
+      ok: false,
+      failure: failure("request_too_large", `the body is larger than ${adminBodyBytesMax} bytes`),
+    };
+  if (!gateway.isUtf8(body.bytes))
+    return {
+      ok: false,
+      failure: invalid("the body must be a JSON object: it is not valid UTF-8", "body"),
+    };
+  try {
+    const value: unknown = JSON.parse(body.bytes.toString("utf8"));
+    if (isDeeper(value, adminBodyDepthMax))
+      return {
+        ok: false,
+        failure: invalid(
+          `the body must be a JSON object: it is nested more than ${adminBodyDepthMax} deep`,
+          "body",
+        ),
+      };
+    return { ok: true, value };
+  } catch (error) {
+    return {
+      ok: false,
+      failure: invalid(
+        `the body must be a JSON object: ${error instanceof Error ? error.message : String(error)}`,
+        "body",
+      ),
+    };
+  }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
