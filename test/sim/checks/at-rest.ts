@@ -1,0 +1,97 @@
+/**
+ * What must hold once all faults have stopped and all requests have ended: nothing is left over,
+ * and everything that ended has been charged and recorded once.
+ */
+import type { SettledPart, Target } from "../../../shared/wire/message.js";
+import { describeTarget } from "../describe-message.js";
+import type { DaemonProcess } from "../processes/daemon-process.js";
+import type { Disk } from "../processes/disk.js";
+import type { ProxyProcess } from "../processes/proxy-process.js";
+import { recordId } from "../workload.js";
+import type { World } from "../world.js";
+import { recordsOn, usageDifference } from "./compare-usage.js";
+import type { Witness } from "./witness.js";
+
+export interface SystemAtRest {
+  readonly world: World;
+  readonly disk: Disk;
+  readonly witness: Witness;
+  readonly daemon: DaemonProcess;
+  /** Those that run now. */
+  readonly proxies: readonly ProxyProcess[];
+  /** Those too that were killed. */
+  readonly everyProxy: readonly ProxyProcess[];
+  readonly nowMs: number;
+}
+
+/** Fails if something is left, or isn't counted once. */
+export function mustBeAtRest(system: SystemAtRest): void {
+  const { world, daemon, proxies } = system;
+  if (!daemon.listening) world.fail("the daemon is not up after the healing");
+  for (const { id, client, quiet } of proxies)
+    if (!quiet())
+      world.fail(
+        `${id} is not at rest: ${client.unsettled} settles, reachable ${client.reachable}`,
+      );
+  const { peers } = daemon.state!;
+  for (const { leases, proxy } of peers)
+    if (leases.size > 0) world.fail(`${leases.size} leases of ${proxy?.id ?? "no proxy"} are left`);
+  if (peers.size !== proxies.length)
+    world.fail(`${peers.size} connections of ${proxies.length} proxies`);
+  for (const proxy of system.everyProxy) mustBeCharged(system, proxy);
+  mustBeRecorded(system);
+}
+
+/** That no request has two records is seen by the comparison. */
+function mustBeRecorded({ world, disk, witness, daemon, proxies, nowMs }: SystemAtRest): void {
+  const { clockStepped } = witness;
+  const wrong = usageDifference(disk, daemon.state!, { nowMs, clockStepped });
+  if (wrong !== null) world.fail(wrong);
+  const recorded = new Set(recordsOn(disk).map(({ requestId }) => requestId));
+  for (const { process, served } of proxies) {
+    for (const { request, settles } of served) {
+      if (
+        process.alive &&
+        request.record !== null &&
+        settles.some(({ part }) => part === "request") &&
+        !recorded.has(recordId(request.number))
+      )
+        world.fail(`request ${request.number} has ended and has no record`);
+    }
+  }
+  world.count("records", recorded.size);
+}
+
+function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): void {
+  const { id, process, served } = proxy;
+  const charged = new Map<string, number>();
+  for (const { proxyId, part, of, tokens } of witness.register.charges) {
+    // What was admitted too late was never served.
+    if (proxyId !== id || part === "withdrawn") continue;
+    const key = chargeKey(part, of.path, of.target, tokens);
+    charged.set(key, (charged.get(key) ?? 0) + 1);
+  }
+  for (const { request, settles, outcome } of served) {
+    if (process.alive && outcome === null)
+      world.fail(`request ${request.number} was never answered`);
+    for (const { part, target, tokens } of settles) {
+      const key = chargeKey(part, part === "attempt" ? null : request.path, target, tokens);
+      const times = charged.get(key) ?? 0;
+      // What a killed proxy took with it was never acknowledged.
+      if (times === 0 && process.alive)
+        world.fail(`request ${request.number} has ended and isn't charged: ${key}`);
+      charged.set(key, times - 1);
+    }
+  }
+  for (const [key, times] of charged)
+    if (times > 0) world.fail(`${id} is charged ${times} times too often: ${key}`);
+}
+
+function chargeKey(
+  part: SettledPart,
+  path: string | null,
+  target: Target | null,
+  tokens: number,
+): string {
+  return `${part} ${path ?? ""} at ${describeTarget(target)} with ${tokens}`;
+}
