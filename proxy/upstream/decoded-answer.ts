@@ -83,16 +83,10 @@ export class DecodedAnswer implements UpstreamSink {
       });
     }
     // An error keeps its status.
+    const what = `a content-encoding that can't be read: ${named}`;
+    const message = `the provider answered ${status}, with ${what}`;
     this.#sink.onHead(status, [...withoutCoding(rawHeaders), "content-type", "application/json"]);
-    this.#sink.onData(
-      Buffer.from(
-        JSON.stringify({
-          error: {
-            message: `the provider answered ${status}, with a content-encoding that can't be read: ${named}`,
-          },
-        }),
-      ),
-    );
+    this.#sink.onData(Buffer.from(JSON.stringify({ error: { message } })));
     this.#sink.onEnd();
   }
 

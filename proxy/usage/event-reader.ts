@@ -26,11 +26,14 @@ interface Places {
  * name.
  */
 function placesWith(texts: string, { usage = "usage", more = "" } = {}): Places {
+  const alternatives = [
+    `(?:${usage}|error)"\\s*:\\s*\\{`,
+    'error"\\s*:\\s*"(?!")',
+    'object"\\s*:\\s*"error"',
+    `${more}(?:${texts})"\\s*:\\s*"`,
+  ];
   return {
-    all: new RegExp(
-      `"(?:(?:${usage}|error)"\\s*:\\s*\\{|error"\\s*:\\s*"(?!")|object"\\s*:\\s*"error"|${more}(?:${texts})"\\s*:\\s*")`,
-      "g",
-    ),
+    all: new RegExp(`"(?:${alternatives.join("|")})`, "g"),
     beforeText: new RegExp(`"(?:${texts})"\\s*:\\s*"$`),
   };
 }

@@ -72,9 +72,8 @@ export function readUsage(usage: unknown): UsageReading {
   const cachedInputTokens = Math.min(details.cached, inputTokens);
   const cacheWriteInputTokens = Math.min(details.written, inputTokens - cachedInputTokens);
   if (cachedInputTokens < details.cached || cacheWriteInputTokens < details.written) {
-    notes.push(
-      `cached tokens cut to the ${inputTokens} of the input: ${details.cached} read, ${details.written} written`,
-    );
+    const given = `${details.cached} read, ${details.written} written`;
+    notes.push(`cached tokens cut to the ${inputTokens} of the input: ${given}`);
   }
   return {
     kind: "usage",

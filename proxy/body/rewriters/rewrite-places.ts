@@ -180,8 +180,8 @@ export function cutTexts(
 interface Decoded {
   readonly text: string;
   /**
-   * Pairs: from this character of the text on, up to the next pair's, characters stand one to one
-   * from this position of the body on.
+   * Pairs of a position in the text and one in the body: from there on, up to the next pair,
+   * characters correspond one to one.
    */
   readonly marks: readonly number[];
 }

@@ -43,10 +43,11 @@ export function noAnswer(provider: string, given: string): Failure {
  */
 export function untranslatable(provider: string, operation: Operation, reason: string): Failure {
   const dialect = dialects[operation];
+  const what = dialect === undefined ? "passed on" : `translated into ${dialect}`;
   return {
     ...failure(
       "answer_untranslatable",
-      `the answer of provider ${provider} can't be ${dialect === undefined ? "passed on" : `translated into ${dialect}`}: ${reason}`,
+      `the answer of provider ${provider} can't be ${what}: ${reason}`,
     ),
     provider,
   };

@@ -45,7 +45,7 @@ export function describeNoAnswer(text: string): string {
 
 /**
  * The data of the event that carries the error, in the first bytes of a stream in which one was
- * seen; the whole text when no line of it can be told to be that event.
+ * seen; all of the text when no line of it looks like that event.
  */
 export function errorInEvents(text: string): string {
   for (const line of text.split("\n")) {

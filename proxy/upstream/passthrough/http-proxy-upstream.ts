@@ -158,8 +158,8 @@ function headerObject(flat: readonly string[]): Record<string, string> {
 }
 
 /**
- * The headers that say where a body ends: from what Node's parser has read, never from what the
- * client wrote.
+ * The headers that frame the body: from what Node's parser has read, never as the client wrote
+ * them.
  */
 function framing(body: RequestBody): readonly string[] {
   if (body === null) return [];

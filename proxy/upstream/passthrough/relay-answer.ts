@@ -1,7 +1,7 @@
 /**
  * Passes an admitted request to its provider as it is, and the answer to the client: status,
- * headers and bytes, errors too. The usage is read as it goes by. What the request is charged is
- * returned, not acted on; an answer's last bytes wait for that.
+ * headers and bytes, errors too. Usage is metered on the way. What the request is charged is
+ * returned, not acted on; the last bytes of an answer wait for the settle.
  */
 import { heldResponseBytesMax } from "../../../shared/bounds.js";
 import type { Operation } from "../../../shared/operation.js";
@@ -22,15 +22,13 @@ export interface RelayRequest {
   readonly upstream: PassthroughUpstream;
   readonly provider: string;
   readonly request: PassthroughRequest;
-  /**
-   * The headers of our limits, which stand where the provider tells none; and those that stand in
-   * any case.
-   */
+  /** The headers of our limits; they are sent where the provider sends none of its own. */
   readonly limits: readonly string[];
+  /** Headers of every response, besides the request id. */
   readonly headers: readonly string[];
   /**
-   * What is asked, where that is known: then a usage that isn't told is estimated. Null: only what
-   * is told is charged.
+   * The operation, if it is known: then a usage that isn't reported is estimated. Null: only a
+   * reported usage is charged.
    */
   readonly operation: Operation | null;
   /** How much of the request's body has passed. */
@@ -97,7 +95,7 @@ class Relaying extends AnswerRelay {
     if (!isHeld) this.#begin();
   }
 
-  /** The provider's length stands: what passes is what it has sent. */
+  /** With the provider's length: the client gets the bytes that the provider sends. */
   #begin(): void {
     if (this.#length !== "") this.#headers.push("content-length", this.#length);
     this.exchange.begin(this.status, this.#headers);

@@ -57,7 +57,7 @@ const member = fc.oneof(
   fc.record({ content: text }),
 );
 
-t.test("long strings stand empty, all else as it was, however the bytes are cut", async () => {
+t.test("long strings become empty and all else stays, however the bytes are cut", async () => {
   fc.assert(
     fc.property(
       fc.record({
@@ -105,7 +105,7 @@ t.test("it doesn't matter where a text with escapes at its bounds is cut", async
   }
 });
 
-t.test("what is too large without its strings, too, is kept from its end", async (t) => {
+t.test("of what is too large even without its strings the end is kept", async (t) => {
   const value = JSON.stringify({
     list: Array.from({ length: 5000 }, (_, i) => i),
     usage: { total_tokens: 7 },
@@ -119,7 +119,7 @@ t.test("what is too large without its strings, too, is kept from its end", async
   }
 });
 
-t.test("a long string is counted as far as it came, and takes no room", async (t) => {
+t.test("a long string is counted as far as it came, and isn't kept", async (t) => {
   const event = new ElidedJson(bytesMax, isContent);
   event.append(Buffer.from('{"content":"'));
   for (let i = 0; i < 100; i++) event.append(Buffer.alloc(10_000, "x"));

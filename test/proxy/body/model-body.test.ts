@@ -134,7 +134,7 @@ t.test("a wrong body is refused with the field's name", async (t) => {
   }
 });
 
-t.test("other repeated keys pass, for the upstream to judge", async (t) => {
+t.test("other repeated keys pass; the upstream checks them", async (t) => {
   t.same(accepted('{"model":"m","messages":[],"messages":[1],"x":1,"x":2}'), {
     model: "m",
     stream: false,

@@ -8,7 +8,7 @@ function scan(...pieces: readonly (string | Buffer)[]): ModelScan {
   return scanning;
 }
 
-t.test("the model is the top-level one, as it is meant, wherever it stands", async (t) => {
+t.test("the model is the top-level one, unescaped, wherever it is", async (t) => {
   const table = [
     ['{"model":"gpt-4o","messages":[]}', "gpt-4o"],
     [
@@ -37,7 +37,7 @@ t.test("the model is the top-level one, as it is meant, wherever it stands", asy
   for (const [text, model] of table) t.equal(scan(text).model, model, text.slice(0, 60));
 });
 
-t.test("it is over as soon as nothing more can be found", async (t) => {
+t.test("the scan ends as soon as nothing more can be found", async (t) => {
   for (const text of ['{"model":"m"', "{}", '{"a":{}}', "[", '"']) t.ok(scan(text).over, text);
   for (const text of ["", " ", "{", '{"a":{}', '{"model":"m']) t.notOk(scan(text).over, text);
 });

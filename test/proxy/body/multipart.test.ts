@@ -47,7 +47,7 @@ t.test("a form's boundary is what its content type says", async (t) => {
     t.equal(boundaryOf(contentType), boundary, contentType);
 });
 
-t.test("the field is found wherever it stands", async (t) => {
+t.test("the field is found wherever it is", async (t) => {
   const table = [
     [`${field("model", "whisper-1")}${file}--B--\r\n`, "whisper-1"],
     [`${file}${field("model", "whisper-1")}--B--`, "whisper-1"],
@@ -74,71 +74,80 @@ t.test("the field is found wherever it stands", async (t) => {
   }
 });
 
-t.test("a form without the field, a broken one and a twofold one are told apart", async (t) => {
-  t.match(found(`${file}--B--`), { place: null, problem: null, ended: true });
-  t.match(
-    found(`${part('Content-Disposition: form-data; name="model"; filename="m"', "a")}--B--`),
-    { place: null, ended: true },
-    "a file is no field",
-  );
-  t.match(found(field("model", "a").slice(0, -2)), { place: null, problem: null, ended: false });
-  t.match(found(`${field("model", "a")}${field("model", "b")}--B--`), { repeated: true });
-  t.match(found(field("model", "x".repeat(5000))), { problem: "model must be at most 4096 bytes" });
-  t.match(found(`--B\r\n${"X: y\r\n".repeat(4000)}`), {
-    problem: "the headers of a part are larger than 16384 bytes",
-  });
-  t.match(found("no form at all"), { place: null, problem: null, ended: false });
-});
-
 t.test(
-  "however the bytes are cut, the same is found, and only the value is exchanged",
-  async () => {
-    const bodies = fc
-      .string({
-        unit: fc.constantFrom("\r", "\n", "-", "B", "a", "--B", "\r\n--", "\r\n--B-", "é"),
-        maxLength: 30,
-      })
-      .filter((text) => !`\r\n${text}\r\n`.includes("\r\n--B"));
-    await fc.assert(
-      fc.asyncProperty(
-        bodies,
-        bodies,
-        fc.boolean(),
-        fc.array(fc.nat(400), { maxLength: 12 }),
-        fc.string({ maxLength: 9 }),
-        async (value, other, first, rawCuts, instead) => {
-          const parts = [
-            field("model", value),
-            part('Content-Disposition: form-data; name="file"; filename="f"', other),
-          ];
-          const form = Buffer.from(`${(first ? parts : parts.reverse()).join("")}--B--\r\n`);
-          const cuts = rawCuts.map((cut) => cut % form.length).sort((a, b) => a - b);
-          const { place, problem } = found(form, cuts) as {
-            place: { start: number; end: number; value: string };
-            problem: string | null;
-          };
-          if (problem !== null || place.value !== value)
-            throw new Error(JSON.stringify({ problem, place }));
-          const pieces = async function* (): AsyncGenerator<Buffer> {
-            let at = 0;
-            for (const cut of [...cuts, form.length]) {
-              yield form.subarray(at, cut);
-              at = cut;
-            }
-          };
-          const out: Buffer[] = [];
-          for await (const piece of splice(pieces(), place.start, place.end, Buffer.from(instead)))
-            out.push(piece);
-          const expected = Buffer.concat([
-            form.subarray(0, place.start),
-            Buffer.from(instead),
-            form.subarray(place.end),
-          ]);
-          if (!Buffer.concat(out).equals(expected))
-            throw new Error(`${Buffer.concat(out).toString()} is not ${expected.toString()}`);
-        },
-      ),
-      { numRuns: 500 },
+  "a form without the field, an invalid one and a repeated field are distinguished",
+  async (t) => {
+    t.match(found(`${file}--B--`), { place: null, problem: null, ended: true });
+    t.match(
+      found(`${part('Content-Disposition: form-data; name="model"; filename="m"', "a")}--B--`),
+      { place: null, ended: true },
+      "a file is no field",
     );
+    t.match(found(field("model", "a").slice(0, -2)), { place: null, problem: null, ended: false });
+    t.match(found(`${field("model", "a")}${field("model", "b")}--B--`), { repeated: true });
+    t.match(found(field("model", "x".repeat(5000))), {
+      problem: "model must be at most 4096 bytes",
+    });
+    t.match(found(`--B\r\n${"X: y\r\n".repeat(4000)}`), {
+      problem: "the headers of a part are larger than 16384 bytes",
+    });
+    t.match(found("no form at all"), { place: null, problem: null, ended: false });
   },
 );
+
+t.test("however the bytes are cut, the same is found, and only the value is replaced", async () => {
+  const bodies = fc
+    .string({
+      unit: fc.constantFrom("\r", "\n", "-", "B", "a", "--B", "\r\n--", "\r\n--B-", "é"),
+      maxLength: 30,
+    })
+    .filter((text) => !`\r\n${text}\r\n`.includes("\r\n--B"));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        value: bodies,
+        other: bodies,
+        isFirst: fc.boolean(),
+        rawCuts: fc.array(fc.nat(400), { maxLength: 12 }),
+        replacement: fc.string({ maxLength: 9 }),
+      }),
+      async ({ value, other, isFirst, rawCuts, replacement }) => {
+        const parts = [
+          field("model", value),
+          part('Content-Disposition: form-data; name="file"; filename="f"', other),
+        ];
+        const form = Buffer.from(`${(isFirst ? parts : parts.reverse()).join("")}--B--\r\n`);
+        const cuts = rawCuts.map((cut) => cut % form.length).sort((a, b) => a - b);
+        const { place, problem } = found(form, cuts) as {
+          place: { start: number; end: number; value: string };
+          problem: string | null;
+        };
+        if (problem !== null || place.value !== value)
+          throw new Error(JSON.stringify({ problem, place }));
+        const pieces = async function* (): AsyncGenerator<Buffer> {
+          let at = 0;
+          for (const cut of [...cuts, form.length]) {
+            yield form.subarray(at, cut);
+            at = cut;
+          }
+        };
+        const out: Buffer[] = [];
+        for await (const piece of splice(
+          pieces(),
+          place.start,
+          place.end,
+          Buffer.from(replacement),
+        ))
+          out.push(piece);
+        const expected = Buffer.concat([
+          form.subarray(0, place.start),
+          Buffer.from(replacement),
+          form.subarray(place.end),
+        ]);
+        if (!Buffer.concat(out).equals(expected))
+          throw new Error(`${Buffer.concat(out).toString()} is not ${expected.toString()}`);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

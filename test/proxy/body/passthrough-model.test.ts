@@ -2,7 +2,7 @@ import t from "tap";
 import { modelInPath, operationAt, usableModel } from "../../../proxy/body/passthrough-model.js";
 
 t.test(
-  "a call that Sluice has itself is known by the end of its path, and only as a POST",
+  "an operation of Sluice's own is recognized by the end of its path, and only as a POST",
   async (t) => {
     const table = [
       ["POST", "/v1/chat/completions", "chat_completions"],

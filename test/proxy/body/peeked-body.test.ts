@@ -31,7 +31,7 @@ async function whole(body: PeekedBody): Promise<string> {
 const json = "application/json; charset=utf-8";
 
 t.test(
-  "the model is found with as little reading as it takes, and then all of the body goes on",
+  "the model is found by reading as little as possible, and then all of the body is passed on",
   async (t) => {
     const form = (name: string, value: string): string =>
       `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
@@ -67,29 +67,26 @@ t.test("no more than the bound is read ahead", async (t) => {
   t.equal((await whole(body)).length, 3 * half.length + 27);
 });
 
-t.test(
-  "a body that is there to its announced end is read to it, and can go on as one",
-  async (t) => {
-    for (const texts of [['{"model":"m"}'], ['{"mod', 'el":"m"}']]) {
-      const text = texts.join("");
-      const source = pieces(...texts);
-      const body = new PeekedBody(source.coming, text.length);
-      t.equal(body.complete, null, "nothing was read");
-      t.equal(await body.model(json, ""), "m");
-      t.equal(source.asked(), texts.length + 1, "the end too");
-      t.equal(body.complete?.toString(), text);
-      t.equal(await whole(body), text);
-    }
-  },
-);
+t.test("a body that has come to its announced end is complete", async (t) => {
+  for (const texts of [['{"model":"m"}'], ['{"mod', 'el":"m"}']]) {
+    const text = texts.join("");
+    const source = pieces(...texts);
+    const body = new PeekedBody(source.coming, text.length);
+    t.equal(body.complete, null, "nothing was read");
+    t.equal(await body.model(json, ""), "m");
+    t.equal(source.asked(), texts.length + 1, "the end too");
+    t.equal(body.complete?.toString(), text);
+    t.equal(await whole(body), text);
+  }
+});
 
-t.test("a body of which more may come goes on in pieces", async (t) => {
+t.test("a body that isn't complete is passed on in pieces", async (t) => {
   const body = new PeekedBody(pieces('{"model":"m"', "}").coming, 13);
   t.equal(await body.model(json, ""), "m");
   t.equal(body.complete, null);
 });
 
-t.test("what goes wrong while it is read is told to whoever reads", async (t) => {
+t.test("an error while reading goes to the reader", async (t) => {
   const broken = async function* (): AsyncGenerator<Buffer> {
     yield Buffer.from("{");
     throw new Error("gone");

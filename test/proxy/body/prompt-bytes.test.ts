@@ -27,7 +27,8 @@ t.test("a file in a prompt counts as a picture does, in every dialect", async (t
     }),
   ];
   for (const body of written) t.ok(Math.abs(rest(body(file)) - rest(body("")) - 6000) < 50);
-  const escaped = `{"url":"data:image\\/png;base64,${file.replaceAll("/", "\\/")}","data" : "${file}"}`;
+  const withSlashes = file.replaceAll("/", "\\/");
+  const escaped = `{"url":"data:image\\/png;base64,${withSlashes}","data" : "${file}"}`;
   t.equal(promptBytes(Buffer.from(escaped)), 2 * 6000 + '{"url":"","data" : ""}'.length);
 });
 
@@ -47,7 +48,7 @@ t.test("text counts with all its bytes, however long it is", async (t) => {
   }
 });
 
-t.test("many quotes and none at all take no longer than reading takes", async (t) => {
+t.test("many quotes, and none, take no longer than reading the text", async (t) => {
   for (const body of [`[${'"",'.repeat(1_000_000)}""]`, `[${" ".repeat(1_000_000)}]`])
     t.equal(promptBytes(Buffer.from(body)), body.length);
 });

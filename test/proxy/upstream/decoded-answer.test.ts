@@ -71,7 +71,7 @@ const codings: readonly (readonly [coding: string, bytes: Buffer])[] = [
 ];
 
 t.test(
-  "a compressed answer is given as it was, without the headers that are wrong now, whatever its pieces",
+  "a compressed answer is decoded, without the headers of its coding, in any pieces",
   async (t) => {
     for (const [coding, bytes] of codings) {
       for (const size of [1, 10, bytes.length]) {
@@ -87,7 +87,7 @@ t.test(
   },
 );
 
-t.test("what a stream has said so far goes on before it has ended", async (t) => {
+t.test("what has come of a stream is passed on before it ends", async (t) => {
   const gzip = createGzip();
   const answering = new Answering("gzip");
   gzip.on("data", (chunk: Buffer) => answering.answer.onData(chunk));
@@ -105,7 +105,7 @@ t.test("an answer without a body ends at once", async (t) => {
   t.same(answering.calls, ["head 204", "end"]);
 });
 
-t.test("what isn't what it says, or breaks off, is a failure", async (t) => {
+t.test("an answer that isn't in its coding, or breaks off, is a failure", async (t) => {
   const table: readonly (readonly [coding: string, bytes: Buffer])[] = [
     ["gzip", Buffer.from("no gzip")],
     ["br", Buffer.alloc(100, 0xff)],
@@ -154,7 +154,7 @@ t.test(
 );
 
 t.test(
-  "whoever doesn't take it is sent no more, and nothing piles up, however small the bytes are that become many",
+  "a paused sink gets nothing more, and nothing piles up, however well it was compressed",
   async (t) => {
     const bytes = gzipSync(Buffer.alloc(64 * 1024 * 1024));
     const answering = new Answering("gzip");
@@ -171,7 +171,7 @@ t.test(
   },
 );
 
-t.test("a coding is told from the headers, and identity is none", async (t) => {
+t.test("the coding comes from the headers, and identity is none", async (t) => {
   const headers = (...flat: string[]): Buffer[] => flat.map((one) => Buffer.from(one));
   for (const [flat, coding] of [
     [[], ""],

@@ -37,9 +37,15 @@ class Forwarding {
         this.request = request;
         this.sink = sink;
         return {
-          pause: () => void (this.paused = true),
-          resume: () => void (this.paused = false),
-          abort: () => void (this.aborted = true),
+          pause: () => {
+            this.paused = true;
+          },
+          resume: () => {
+            this.paused = false;
+          },
+          abort: () => {
+            this.aborted = true;
+          },
         };
       },
       redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
@@ -58,7 +64,9 @@ class Forwarding {
       monoMs: () => 77,
       ...what,
     });
-    void this.#promise.then((forwarded) => (this.forwarded = forwarded));
+    void this.#promise.then((forwarded) => {
+      this.forwarded = forwarded;
+    });
   }
 
   head(status: number, headers: readonly string[] = json): this {
@@ -100,7 +108,7 @@ const bodyOf = ({ exchange }: Forwarding): { error: Record<string, unknown> } =>
 const guess = (contentBytes: number): number => Math.ceil((promptBytes + contentBytes) / 4);
 
 t.test(
-  "a plain answer is held until it is whole, then given as it came, with its usage charged",
+  "a plain answer is held until it is complete, then sent unchanged, and its usage is charged",
   async (t) => {
     const forwarding = new Forwarding();
     const body = completion(30, "größe 日本 🙂");
@@ -137,7 +145,7 @@ t.test(
   },
 );
 
-t.test("an answer without usage is charged with a guess, and says so", async (t) => {
+t.test("an answer without usage is charged an estimate, and marked so", async (t) => {
   const body = completion(null);
   const plain = new Forwarding().head(200).data(body).end();
   t.match(await plain.finished(), {
@@ -164,7 +172,7 @@ t.test("an answer without usage is charged with a guess, and says so", async (t)
 });
 
 t.test(
-  "where JSON is asked for, what isn't any is no answer: it costs nothing, and another target may give one",
+  "where JSON is expected, anything else is no answer: it costs nothing, and may fail over",
   async (t) => {
     const table: readonly (readonly [text: string, given: string])[] = [
       ["", "an empty body"],
@@ -246,7 +254,7 @@ t.test(
   },
 );
 
-t.test("invalid usage isn't charged: a guess is, and the log line says why", async (t) => {
+t.test("invalid usage isn't charged but an estimate, and the log line says why", async (t) => {
   for (const usage of [
     { total_tokens: -5 },
     { total_tokens: tokensPerResponseMax + 1 },
@@ -268,7 +276,7 @@ t.test("invalid usage isn't charged: a guess is, and the log line says why", asy
   }
 });
 
-t.test("what a header means doesn't hang on its case", async (t) => {
+t.test("the case of a header's name and value doesn't matter", async (t) => {
   const plain = new Forwarding()
     .head(200, ["Content-Type", "Application/JSON"])
     .data(completion(30))
@@ -313,7 +321,7 @@ t.test(
 );
 
 t.test(
-  "the usage chunk that only Sluice asked for is charged and kept from the client",
+  "the usage chunk that only Sluice requested is charged and hidden from the client",
   async (t) => {
     const forwarding = new Forwarding({ hideUsageChunk: true })
       .head(200, eventStream)
@@ -324,7 +332,7 @@ t.test(
   },
 );
 
-t.test("what a stream left open goes out at its end", async (t) => {
+t.test("an incomplete event at the end of a stream is sent", async (t) => {
   const forwarding = new Forwarding({ hideUsageChunk: true })
     .head(200, eventStream)
     .data(chunk("", "stop"), "data: [DONE]")
@@ -333,7 +341,7 @@ t.test("what a stream left open goes out at its end", async (t) => {
   t.equal(forwarding.exchange.body.toString(), `${chunk("", "stop")}data: [DONE]`);
 });
 
-t.test("a stream without usage is charged with a guess from what was seen", async (t) => {
+t.test("a stream without usage is charged an estimate of what was seen", async (t) => {
   const forwarding = new Forwarding()
     .head(200, eventStream)
     .data(chunk("12345678"), chunk("", "stop"), done)
@@ -345,7 +353,7 @@ t.test("a stream without usage is charged with a guess from what was seen", asyn
   });
 });
 
-t.test("an error inside a stream is told in the outcome; what was seen is charged", async (t) => {
+t.test("an error inside a stream is in the outcome; what was seen is charged", async (t) => {
   const failed = 'data: {"error":{"message":"overloaded"}}\n\n';
   const forwarding = new Forwarding().head(200, eventStream).data(chunk("1234"), failed).end();
   t.match(await forwarding.finished(), {
@@ -357,28 +365,25 @@ t.test("an error inside a stream is told in the outcome; what was seen is charge
   t.equal(forwarding.exchange.body.toString(), chunk("1234") + failed);
 });
 
-t.test(
-  "a client that reads slowly pauses the provider, and lets it go on when it has caught up",
-  async (t) => {
-    const forwarding = new Forwarding().head(200, eventStream);
-    forwarding.data(chunk("a"));
-    t.equal(forwarding.paused, false);
-    forwarding.exchange.reads = false;
-    forwarding.data(chunk("b"));
-    t.equal(forwarding.paused, true);
-    forwarding.exchange.drain();
-    t.equal(forwarding.paused, false);
-    forwarding.exchange.reads = false;
-    forwarding.data(chunk("c"));
-    t.equal(forwarding.paused, true, "and again");
-    forwarding.exchange.drain();
-    forwarding.data(done).end();
-    t.match(await forwarding.finished(), { outcome: "complete" });
-  },
-);
+t.test("a client that reads slowly pauses the provider until it has caught up", async (t) => {
+  const forwarding = new Forwarding().head(200, eventStream);
+  forwarding.data(chunk("a"));
+  t.equal(forwarding.paused, false);
+  forwarding.exchange.reads = false;
+  forwarding.data(chunk("b"));
+  t.equal(forwarding.paused, true);
+  forwarding.exchange.drain();
+  t.equal(forwarding.paused, false);
+  forwarding.exchange.reads = false;
+  forwarding.data(chunk("c"));
+  t.equal(forwarding.paused, true, "and again");
+  forwarding.exchange.drain();
+  forwarding.data(done).end();
+  t.match(await forwarding.finished(), { outcome: "complete" });
+});
 
 t.test(
-  "a plain answer above the held bytes goes out as it comes, paused by a slow client, and its usage is still read",
+  "a plain answer too large to be held is sent as it comes, and its usage is still read",
   async (t) => {
     const body = Buffer.from(
       JSON.stringify({
@@ -410,7 +415,7 @@ t.test(
 );
 
 t.test(
-  "sound is heard while it is made, and charged for what was said; an error in its place is held as any",
+  "sound is sent while it is made, and charged by its prompt; an error instead of it is held",
   async (t) => {
     const forwarding = new Forwarding({ operation: "speech" }).head(200, [
       "content-type",
@@ -439,7 +444,7 @@ t.test(
 );
 
 t.test(
-  "an answer too large to be read passes whole, and the log line says that its usage is unknown",
+  "an answer too large to be read passes completely; the log line says that its usage is unknown",
   async (t) => {
     const forwarding = new Forwarding().head(200);
     const piece = Buffer.alloc(4 * 1024 * 1024, 0x20);
@@ -464,7 +469,7 @@ t.test(
 );
 
 t.test(
-  "an upstream's error is told in our envelope, with its status, its words and its Retry-After, and costs nothing",
+  "an upstream's error is sent in our envelope with status, message and Retry-After, at no cost",
   async (t) => {
     const table: readonly (readonly [
       status: number,
@@ -572,7 +577,7 @@ t.test(
   },
 );
 
-t.test("an error page without an end isn't read to it", async (t) => {
+t.test("an endless error page isn't read to its end", async (t) => {
   const forwarding = new Forwarding().head(500, ["content-type", "text/html"]);
   const piece = Buffer.alloc(64 * 1024, "x");
   for (let bytes = 0; bytes <= heldResponseBytesMax && !forwarding.aborted; bytes += piece.length)
@@ -586,49 +591,42 @@ t.test("an error page without an end isn't read to it", async (t) => {
 const azuresFirst =
   'data: {"id":"","choices":[],"prompt_filter_results":[{"prompt_index":0}],"usage":null}\n\n';
 
-t.test(
-  "with another target to go to, a stream's head waits until an answer begins, which waits for nothing",
-  async (t) => {
-    const beginnings = [
-      chunk("a"),
-      'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n',
-      'event: message_start\ndata: {"type":"message_start","message":{"content":[]}}\n\n',
-      'data: {"type":"response.created","response":{"error":null}}\n\n',
-      'data: {"choices":[],"usage":{"total_tokens":1}}\n\n',
-      "data: x\r\n\r\n",
-    ];
-    for (const beginning of beginnings) {
-      const forwarding = new Forwarding({ hasFallback: true })
-        .head(200, eventStream)
-        .data(
-          ": PROCESSING\n\n",
-          'event: ping\ndata: {"type": "ping"}\n\n',
-          azuresFirst.slice(0, 9),
-          azuresFirst.slice(9),
-        );
-      t.same(forwarding.exchange.calls, []);
-      forwarding.data(beginning.slice(0, 3));
-      t.same(forwarding.exchange.calls, []);
-      forwarding.data(beginning.slice(3));
-      t.equal(forwarding.exchange.calls[0], "begin", beginning);
-      forwarding.data(done).end();
-      t.match(await forwarding.finished(), { outcome: "complete", failed: null });
-      t.equal(
-        forwarding.exchange.body.toString(),
-        `: PROCESSING\n\nevent: ping\ndata: {"type": "ping"}\n\n${azuresFirst}${beginning}${done}`,
+t.test("with a fallback, the head of a stream is held until an answer begins", async (t) => {
+  const beginnings = [
+    chunk("a"),
+    'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n',
+    'event: message_start\ndata: {"type":"message_start","message":{"content":[]}}\n\n',
+    'data: {"type":"response.created","response":{"error":null}}\n\n',
+    'data: {"choices":[],"usage":{"total_tokens":1}}\n\n',
+    "data: x\r\n\r\n",
+  ];
+  for (const beginning of beginnings) {
+    const forwarding = new Forwarding({ hasFallback: true })
+      .head(200, eventStream)
+      .data(
+        ": PROCESSING\n\n",
+        'event: ping\ndata: {"type": "ping"}\n\n',
+        azuresFirst.slice(0, 9),
+        azuresFirst.slice(9),
       );
-    }
-    const open = new Forwarding({ hasFallback: true }).head(200, eventStream).data("data: x").end();
-    t.match(await open.finished(), { outcome: "complete", failed: null });
+    t.same(forwarding.exchange.calls, []);
+    forwarding.data(beginning.slice(0, 3));
+    t.same(forwarding.exchange.calls, []);
+    forwarding.data(beginning.slice(3));
+    t.equal(forwarding.exchange.calls[0], "begin", beginning);
+    forwarding.data(done).end();
+    t.match(await forwarding.finished(), { outcome: "complete", failed: null });
     t.equal(
-      open.exchange.body.toString(),
-      "data: x",
-      "an answer may begin in a line without an end",
+      forwarding.exchange.body.toString(),
+      `: PROCESSING\n\nevent: ping\ndata: {"type": "ping"}\n\n${azuresFirst}${beginning}${done}`,
     );
-  },
-);
+  }
+  const open = new Forwarding({ hasFallback: true }).head(200, eventStream).data("data: x").end();
+  t.match(await open.finished(), { outcome: "complete", failed: null });
+  t.equal(open.exchange.body.toString(), "data: x", "an answer may begin in a line without an end");
+});
 
-t.test("a head isn't held beyond a size, nor beyond a time when something comes", async (t) => {
+t.test("a head isn't held beyond a size, nor beyond a time once something comes", async (t) => {
   const comment = `:${"x".repeat(1022)}\n`;
   const long = new Forwarding({ hasFallback: true }).head(200, eventStream);
   for (let i = 0; i < heldHeadBytesMax / comment.length; i++) long.data(comment);
@@ -648,168 +646,159 @@ t.test("a head isn't held beyond a size, nor beyond a time when something comes"
   t.equal(alone.exchange.body.toString(), ": a\n\n", "without another target nothing is held");
 });
 
-t.test(
-  "what fails before anything is out could be answered by another target, and says why",
-  async (t) => {
-    const overloaded = 'data: {"error":{"message":"overloaded sk-secret","code":503}}\n\n';
-    const table: readonly (readonly [
-      what: string,
-      fails: (forwarding: Forwarding) => void,
-      why: string | null,
-      status: number,
-    ])[] = [
-      ["no connection", (it) => void it.fail("unreachable", "ECONNREFUSED"), "ECONNREFUSED", 502],
-      [
-        "silence",
-        (it) => void it.fail("timed_out", "no response for 400 ms"),
-        "no response for 400 ms",
-        504,
-      ],
-      [
-        "a plain answer that breaks off",
-        (it) => void it.head(200).data('{"cho').fail("broken"),
-        "ECONNRESET",
-        502,
-      ],
-      [
-        "a plain answer that stops",
-        (it) => void it.head(200).data('{"cho').fail("timed_out", "nothing for 400 ms"),
-        "nothing for 400 ms",
-        504,
-      ],
-      ["a server error", (it) => void it.head(503).data("{}").end(), "503", 503],
-      [
-        "too many requests",
-        (it) =>
-          void it
-            .head(429, [...json, "retry-after", "7"])
-            .data("{}")
-            .end(),
-        "429",
-        429,
-      ],
-      [
-        "an error inside a 200",
-        (it) => void it.head(200).data('{"error":{"message":"odd"}}').end(),
-        "502",
-        502,
-      ],
-      [
-        "a stream that breaks off before its first byte",
-        (it) => void it.head(200, eventStream).fail("broken"),
-        "ECONNRESET",
-        502,
-      ],
-      [
-        "a stream that is silent",
-        (it) => void it.head(200, eventStream).fail("timed_out", "nothing for 400 ms"),
-        "nothing for 400 ms",
-        504,
-      ],
-      ["an empty stream", (it) => void it.head(200, eventStream).end(), "an empty stream", 502],
-      [
-        "a stream that begins with an error",
-        (it) => void it.head(200, eventStream).data(overloaded),
-        "503",
-        503,
-      ],
-      [
-        "a stream that begins with an error as a text",
-        (it) => void it.head(200, eventStream).data('data: {"error":"overloaded"}\n\n'),
-        "502",
-        502,
-      ],
-      [
-        "a comment before the error",
-        (it) => void it.head(200, eventStream).data(": OPENROUTER PROCESSING\n\n").data(overloaded),
-        "503",
-        503,
-      ],
-      [
-        "a filter's word before the error, in pieces",
-        (it) =>
-          void it
-            .head(200, eventStream)
-            .data(azuresFirst, overloaded.slice(0, 20), overloaded.slice(20)),
-        "503",
-        503,
-      ],
-      [
-        "an error without its blank line",
-        (it) => void it.head(200, eventStream).data(overloaded.trim()).end(),
-        "503",
-        503,
-      ],
-      [
-        "a comment, and no more",
-        (it) => void it.head(200, eventStream).data(": waiting\n\n").fail("broken"),
-        "ECONNRESET",
-        502,
-      ],
-      [
-        "a filter's word, and an end",
-        (it) => void it.head(200, eventStream).data(azuresFirst, done).end(),
-        "an empty stream",
-        502,
-      ],
-      [
-        "a page instead of an answer",
-        (it) => void it.head(200, ["content-type", "text/html"]).data("<html>").end(),
-        "200 with a page of HTML or XML",
-        502,
-      ],
-      ["a wrong request", (it) => void it.head(400).data("{}").end(), null, 400],
-      ["a wrong key", (it) => void it.head(401).data("{}").end(), null, 401],
-    ];
-    for (const [what, fails, why, status] of table) {
-      const forwarding = new Forwarding({ hasFallback: true });
-      fails(forwarding);
-      t.ok(await forwarding.isOver(), what);
-      t.same(forwarding.exchange.calls, [], what);
-      const { failed, usage } = forwarding.forwarded!;
-      t.match(
-        { failed, usage },
-        {
-          failed: why === null ? null : { why, status, retryAfter: status === 429 ? "7" : "" },
-          usage: null,
-        },
-        what,
-      );
-      await forwarding.finished();
-      t.equal(forwarding.exchange.status, status, `${what}: or the client is told`);
-      t.notMatch(forwarding.exchange.body.toString(), /sk-secret/);
-    }
-  },
-);
-
-t.test(
-  "after its first byte a failure is the client's, and so is the client's own leaving",
-  async (t) => {
-    const table: readonly ((forwarding: Forwarding) => void)[] = [
-      (it) => void it.head(200, eventStream).data(chunk("a")).fail("broken"),
+t.test("a failure before anything was sent may fail over, and says why", async (t) => {
+  const overloaded = 'data: {"error":{"message":"overloaded sk-secret","code":503}}\n\n';
+  const table: readonly (readonly [
+    what: string,
+    fails: (forwarding: Forwarding) => void,
+    why: string | null,
+    status: number,
+  ])[] = [
+    ["no connection", (it) => void it.fail("unreachable", "ECONNREFUSED"), "ECONNREFUSED", 502],
+    [
+      "silence",
+      (it) => void it.fail("timed_out", "no response for 400 ms"),
+      "no response for 400 ms",
+      504,
+    ],
+    [
+      "a plain answer that breaks off",
+      (it) => void it.head(200).data('{"cho').fail("broken"),
+      "ECONNRESET",
+      502,
+    ],
+    [
+      "a plain answer that stops",
+      (it) => void it.head(200).data('{"cho').fail("timed_out", "nothing for 400 ms"),
+      "nothing for 400 ms",
+      504,
+    ],
+    ["a server error", (it) => void it.head(503).data("{}").end(), "503", 503],
+    [
+      "too many requests",
+      (it) =>
+        void it
+          .head(429, [...json, "retry-after", "7"])
+          .data("{}")
+          .end(),
+      "429",
+      429,
+    ],
+    [
+      "an error inside a 200",
+      (it) => void it.head(200).data('{"error":{"message":"odd"}}').end(),
+      "502",
+      502,
+    ],
+    [
+      "a stream that breaks off before its first byte",
+      (it) => void it.head(200, eventStream).fail("broken"),
+      "ECONNRESET",
+      502,
+    ],
+    [
+      "a stream that is silent",
+      (it) => void it.head(200, eventStream).fail("timed_out", "nothing for 400 ms"),
+      "nothing for 400 ms",
+      504,
+    ],
+    ["an empty stream", (it) => void it.head(200, eventStream).end(), "an empty stream", 502],
+    [
+      "a stream that begins with an error",
+      (it) => void it.head(200, eventStream).data(overloaded),
+      "503",
+      503,
+    ],
+    [
+      "a stream that begins with an error as a text",
+      (it) => void it.head(200, eventStream).data('data: {"error":"overloaded"}\n\n'),
+      "502",
+      502,
+    ],
+    [
+      "a comment before the error",
+      (it) => void it.head(200, eventStream).data(": OPENROUTER PROCESSING\n\n").data(overloaded),
+      "503",
+      503,
+    ],
+    [
+      "a filter's word before the error, in pieces",
       (it) =>
         void it
           .head(200, eventStream)
-          .data(chunk("a"), 'data: {"error":{"message":"x"}}\n\n')
-          .end(),
-      (it) =>
-        void it
-          .head(200)
-          .data("x".repeat(heldResponseBytesMax + 1))
-          .fail("broken"),
-      (it) => it.exchange.leave(),
-      (it) => (it.head(200, eventStream), it.exchange.leave()),
-    ];
-    for (const fails of table) {
-      const forwarding = new Forwarding({ hasFallback: true });
-      fails(forwarding);
-      t.equal((await forwarding.finished()).failed, null);
-    }
-  },
-);
+          .data(azuresFirst, overloaded.slice(0, 20), overloaded.slice(20)),
+      "503",
+      503,
+    ],
+    [
+      "an error without its blank line",
+      (it) => void it.head(200, eventStream).data(overloaded.trim()).end(),
+      "503",
+      503,
+    ],
+    [
+      "a comment, and no more",
+      (it) => void it.head(200, eventStream).data(": waiting\n\n").fail("broken"),
+      "ECONNRESET",
+      502,
+    ],
+    [
+      "a filter's word, and an end",
+      (it) => void it.head(200, eventStream).data(azuresFirst, done).end(),
+      "an empty stream",
+      502,
+    ],
+    [
+      "a page instead of an answer",
+      (it) => void it.head(200, ["content-type", "text/html"]).data("<html>").end(),
+      "200 with a page of HTML or XML",
+      502,
+    ],
+    ["a wrong request", (it) => void it.head(400).data("{}").end(), null, 400],
+    ["a wrong key", (it) => void it.head(401).data("{}").end(), null, 401],
+  ];
+  for (const [what, fails, why, status] of table) {
+    const forwarding = new Forwarding({ hasFallback: true });
+    fails(forwarding);
+    t.ok(await forwarding.isOver(), what);
+    t.same(forwarding.exchange.calls, [], what);
+    const { failed, usage } = forwarding.forwarded!;
+    t.match(
+      { failed, usage },
+      {
+        failed: why === null ? null : { why, status, retryAfter: status === 429 ? "7" : "" },
+        usage: null,
+      },
+      what,
+    );
+    await forwarding.finished();
+    t.equal(forwarding.exchange.status, status, `${what}: or the client is told`);
+    t.notMatch(forwarding.exchange.body.toString(), /sk-secret/);
+  }
+});
+
+t.test("after the first byte nothing fails over, nor when the client leaves", async (t) => {
+  const table: readonly ((forwarding: Forwarding) => void)[] = [
+    (it) => void it.head(200, eventStream).data(chunk("a")).fail("broken"),
+    (it) =>
+      void it.head(200, eventStream).data(chunk("a"), 'data: {"error":{"message":"x"}}\n\n').end(),
+    (it) =>
+      void it
+        .head(200)
+        .data("x".repeat(heldResponseBytesMax + 1))
+        .fail("broken"),
+    (it) => it.exchange.leave(),
+    (it) => it.head(200, eventStream).exchange.leave(),
+  ];
+  for (const fails of table) {
+    const forwarding = new Forwarding({ hasFallback: true });
+    fails(forwarding);
+    t.equal((await forwarding.finished()).failed, null);
+  }
+});
 
 t.test(
-  "a provider that can't be reached or breaks off is a 502, one that is silent a 504",
+  "a provider that can't be reached or breaks off is a 502, one that times out a 504",
   async (t) => {
     const table = [
       [
@@ -853,7 +842,7 @@ t.test(
 );
 
 t.test(
-  "a plain answer that is cut while it is held is an error; the client sees no half of it",
+  "a plain answer that is cut while it is held is an error; the client gets no part of it",
   async (t) => {
     const forwarding = new Forwarding().head(200).data('{"choices":[').fail("broken");
     t.match(await forwarding.finished(), {
@@ -955,7 +944,7 @@ t.test(
   },
 );
 
-t.test("of a stream that told its usage at the start, what came after it is guessed", async (t) => {
+t.test("of a stream that reported its usage at the start, the rest is estimated", async (t) => {
   const stream = [
     'data: {"type":"message_start","message":{"usage":{"input_tokens":100,"cache_read_input_tokens":600,"output_tokens":1}}}\n\n',
     'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"12345678"}}\n\n',
@@ -1008,7 +997,7 @@ t.test("a client that leaves between the end and the last byte changes nothing",
   }
 });
 
-t.test("the request goes to the provider as it was made", async (t) => {
+t.test("the request is sent to the provider as it was made", async (t) => {
   const request: UpstreamRequest = {
     method: "POST",
     path: "/chat/completions",
@@ -1042,7 +1031,14 @@ t.test(
   "a stream that is cut at any byte, by either side, is charged with what was seen and marked",
   async (t) => {
     const stream = Buffer.from(
-      `${chunk("Größe 大きい")}: a comment\r\n\r\n${chunk("more \\" + '"quoted"')}${chunk("", "stop")}${usageChunk(50)}${done}`,
+      [
+        chunk("Größe 大きい"),
+        ": a comment\r\n\r\n",
+        chunk('more \\"quoted"'),
+        chunk("", "stop"),
+        usageChunk(50),
+        done,
+      ].join(""),
     );
     const usageAt = stream.indexOf(usageChunk(50)) + usageChunk(50).length;
     for (const side of ["client", "provider"] as const) {
@@ -1065,7 +1061,7 @@ t.test(
           t.fail(`${side} at ${cut}: ${JSON.stringify(forwarded)}`);
         if (cut >= usageAt) {
           if (usage!.totalTokens !== 50)
-            t.fail(`${side} at ${cut}: the usage that was told isn't taken`);
+            t.fail(`${side} at ${cut}: the usage that was reported isn't taken`);
         } else if (usage!.inputTokens !== promptBytes / 4 || usage!.outputTokens < least)
           t.fail(`${side} at ${cut}: ${JSON.stringify(usage)} after ${least}`);
         else least = usage!.outputTokens;
@@ -1113,7 +1109,7 @@ const script = fc.record({
 });
 
 t.test(
-  "whatever comes in which order, a request ends once, with one response or none, and everything is let go",
+  "in whatever order events come, a request ends once, with one response or none, and frees all",
   async (t) => {
     const outcomes = new Map<string, number>();
     await fc.assert(
@@ -1175,7 +1171,7 @@ t.test(
   },
 );
 
-t.test("a body that turns out wrong on its way is its client's fault", async (t) => {
+t.test("a body that turns out invalid while it is sent is the client's error", async (t) => {
   for (const [kind, status] of [
     ["too_large", 413],
     ["refused", 400],

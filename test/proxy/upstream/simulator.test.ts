@@ -50,7 +50,7 @@ function ask(content: unknown, more: object = {}): object {
 
 const notice = "This is the Sluice simulator: no model was called.";
 
-t.test("the answer says what it is and repeats the last user message", async (t) => {
+t.test("the answer says that it is simulated and repeats the last user message", async (t) => {
   const chat = simulateChat(ask("Hello there"), "sim-fast", 1_700_000_000);
   const { id, ...rest } = plainOf(chat);
   t.match(id, /^sim-[0-9a-f]{16}$/);
@@ -98,7 +98,7 @@ t.test("the events are the same answer, word by word", async (t) => {
   );
 });
 
-t.test("a usage chunk comes last when it was asked for", async (t) => {
+t.test("a usage chunk comes last when it was requested", async (t) => {
   const chat = simulateChat(
     ask("Hello", { stream_options: { include_usage: true } }),
     "sim-fast",
@@ -156,7 +156,7 @@ t.test("a long message is repeated in part, and no character is cut in half", as
   );
 });
 
-t.test("the text parts of a message are read, and other parts are left out", async (t) => {
+t.test("the text parts of a message are read, and other parts are ignored", async (t) => {
   const content = [
     { type: "text", text: "one" },
     { type: "image_url", image_url: { url: "data:" } },
@@ -165,7 +165,7 @@ t.test("the text parts of a message are read, and other parts are left out", asy
   t.equal(contentOf(simulateChat(ask(content), "m", 1)), `${notice} You said: one\ntwo`);
 });
 
-t.test("the last user message is meant, whatever follows it", async (t) => {
+t.test("the last user message is repeated, whatever follows it", async (t) => {
   const messages = [
     { role: "user", content: "first" },
     { role: "user", content: "second" },
@@ -192,7 +192,7 @@ t.test("sim-slow pauses longer than any other model", async (t) => {
   );
 });
 
-t.test("any body gets a whole answer", async () => {
+t.test("any body gets a complete answer", async () => {
   fc.assert(
     fc.property(
       fc.oneof(

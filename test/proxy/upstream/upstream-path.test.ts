@@ -55,7 +55,7 @@ t.test(
 );
 
 t.test(
-  "the client's query goes on, without credentials and without another version than the provider's",
+  "the client's query is passed on, without credentials and with the provider's version",
   async (t) => {
     const plain = providerConfig({ name: "a", type: "anthropic" });
     const dated = providerConfig({ name: "azure", type: "azure", apiVersion: "2024-10-21" });

@@ -5,7 +5,7 @@ import type { Operation } from "../../../shared/operation.js";
 
 const seen = (operation: Operation) => ({ operation, promptBytes: () => 400, contentChars: 4000 });
 
-t.test("usage that was told is charged as it was told", async (t) => {
+t.test("a reported usage is charged as it was reported", async (t) => {
   for (const operation of ["chat_completions", "embeddings", "images"] as const) {
     t.match(
       countUsage(
@@ -18,7 +18,7 @@ t.test("usage that was told is charged as it was told", async (t) => {
 });
 
 t.test(
-  "without it, or with nonsense in its place, prompt and text are estimated; vectors, pictures and sound are no text",
+  "a missing or invalid usage is estimated from prompt and text; vectors, pictures and sound aren't",
   async (t) => {
     const table: readonly (readonly [Operation, input: number, output: number])[] = [
       ["chat_completions", 100, 1000],
@@ -48,7 +48,7 @@ t.test(
   },
 );
 
-t.test("what providers keep for callers is charged nothing, whatever it says", async (t) => {
+t.test("what providers store for callers is charged nothing, whatever is in it", async (t) => {
   for (const operation of ["files", "batches"] as const) {
     t.equal(isWithoutModel(operation), true);
     t.same(countUsage(readUsage({ total_tokens: 9 }), seen(operation)), {

@@ -20,34 +20,37 @@ t.test("four bytes or characters are a token, rounded up once", async (t) => {
     );
 });
 
-t.test("an estimate never claims more than a response may", async (t) => {
+t.test("an estimate never exceeds what a response may report", async (t) => {
   t.equal(
     estimateTokens({ promptBytes: 2 ** 50, contentChars: 0 }).totalTokens,
     tokensPerResponseMax,
   );
 });
 
-t.test("the prompt is the input, the answer the output, and they make up the total", async (t) => {
-  t.match(estimateTokens({ promptBytes: 401, contentChars: 100 }), {
-    inputTokens: 101,
-    outputTokens: 25,
-    totalTokens: 126,
-    cachedInputTokens: 0,
-    cacheWriteInputTokens: 0,
-    reportedCost: null,
-  });
-  for (const [promptBytes, contentChars] of [
-    [0, 0],
-    [1, 1],
-    [3, 1],
-    [2 ** 50, 7],
-    [0, 2 ** 50],
-  ] as const) {
-    const { inputTokens, outputTokens, totalTokens } = estimateTokens({
-      promptBytes,
-      contentChars,
+t.test(
+  "the prompt is the input, the answer the output, and they add up to the total",
+  async (t) => {
+    t.match(estimateTokens({ promptBytes: 401, contentChars: 100 }), {
+      inputTokens: 101,
+      outputTokens: 25,
+      totalTokens: 126,
+      cachedInputTokens: 0,
+      cacheWriteInputTokens: 0,
+      reportedCost: null,
     });
-    t.equal(inputTokens + outputTokens, totalTokens);
-    t.ok(inputTokens >= 0 && outputTokens >= 0);
-  }
-});
+    for (const [promptBytes, contentChars] of [
+      [0, 0],
+      [1, 1],
+      [3, 1],
+      [2 ** 50, 7],
+      [0, 2 ** 50],
+    ] as const) {
+      const { inputTokens, outputTokens, totalTokens } = estimateTokens({
+        promptBytes,
+        contentChars,
+      });
+      t.equal(inputTokens + outputTokens, totalTokens);
+      t.ok(inputTokens >= 0 && outputTokens >= 0);
+    }
+  },
+);

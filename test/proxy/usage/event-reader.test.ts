@@ -93,7 +93,7 @@ t.test("an error is seen in every dialect", async (t) => {
     t.equal(read(operation, event).errorSeen, false, JSON.stringify(event));
 });
 
-t.test("what came after the last usage is told apart", async (t) => {
+t.test("text after the last usage is counted separately", async (t) => {
   const delta = {
     type: "content_block_delta",
     index: 0,

@@ -247,7 +247,7 @@ const toldInParts: readonly (readonly [
   ],
 ];
 
-t.test("what a stream tells of its usage is put together field by field", async (t) => {
+t.test("the usage of several events is merged field by field", async (t) => {
   for (const [what, parts, sum] of toldInParts) {
     const reading = readUsage(
       parts.reduce((earlier: unknown, later) => mergeUsage(earlier, later), null),
@@ -282,13 +282,13 @@ t.test("what a stream tells of its usage is put together field by field", async 
   });
 });
 
-t.test("nothing is made for a usage that tells all that was told before", async (t) => {
+t.test("a usage that has all fields of the earlier one is returned as it is", async (t) => {
   const later = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
   t.equal(mergeUsage({ prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }, later), later);
 });
 
 t.test(
-  "the usage at the end of an answer is the one that parsing all of it finds, or parsing is left to the caller",
+  "the usage at the end of an answer is the one that parsing finds, or the caller has to parse",
   async (t) => {
     t.same(
       usageAtEnd(

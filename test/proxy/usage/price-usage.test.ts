@@ -148,7 +148,7 @@ t.test("what has no price is unpriced, never 0", async (t) => {
   );
 });
 
-t.test("a reported cost wins, with halves that make up the whole", async (t) => {
+t.test("a reported cost wins, and its two parts add up to it", async (t) => {
   t.same(
     priceUsage(usage(1000, 100, { reportedCost: 700 }), plain),
     { inputCost: 500, outputCost: 200, totalCost: 700, source: "reported" },
@@ -211,7 +211,7 @@ t.test("costs are exact integers in their bounds, or null", async () => {
 });
 
 t.test(
-  "a price per million tokens is an integer rate, and one too fine to be one is refused rather than rounded to nothing",
+  "a price per million tokens is an integer rate; one too small is refused, not rounded to 0",
   async (t) => {
     for (const [usd, expected] of [
       [0, 0],

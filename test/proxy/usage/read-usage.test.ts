@@ -23,7 +23,7 @@ function usage(inputTokens: number, outputTokens: number, more: Split = {}): Usa
   };
 }
 
-t.test("each row of the page's table is what is read", async (t) => {
+t.test("usage is read as each row of the page's table says", async (t) => {
   const page = readFileSync(join(root, "docs/usage.md"), "utf8");
   const rows = [
     ...page.matchAll(
@@ -48,7 +48,7 @@ t.test("each row of the page's table is what is read", async (t) => {
 });
 
 t.test(
-  "a count that is missing or nonsense is what the total leaves for it; a total that can't be is the sum",
+  "a missing or invalid count is what the total leaves for it; an impossible total is the sum",
   async (t) => {
     const cases: readonly (readonly [unknown, UsageReading])[] = [
       [{ prompt_tokens: 10, completion_tokens: 5 }, usage(10, 5)],
@@ -74,7 +74,7 @@ t.test(
   },
 );
 
-t.test("details that can't be are taken as nothing or cut, and the note says so", async (t) => {
+t.test("impossible details count as 0 or are cut, and the note says so", async (t) => {
   const of = (details: object, more: object = {}): UsageReading =>
     readUsage({ prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: details, ...more });
   t.match(of({ cached_tokens: 11 }), {
@@ -100,66 +100,65 @@ t.test("details that can't be are taken as nothing or cut, and the note says so"
     readUsage({ input_tokens: 1, output_tokens: 1, cache_read_input_tokens: tokensPerResponseMax }),
     {
       kind: "invalid",
-      reason: `the sum of prompt_tokens and completion_tokens must be an integer from 0 to ${tokensPerResponseMax}, not ${tokensPerResponseMax + 2}`,
+      reason:
+        "the sum of prompt_tokens and completion_tokens must be an integer " +
+        `from 0 to ${tokensPerResponseMax}, not ${tokensPerResponseMax + 2}`,
     },
   );
 });
 
-t.test(
-  "the cost that a provider reports is read in its unit; nonsense is ignored with a note",
-  async (t) => {
-    const of = (more: object): UsageReading =>
-      readUsage({ prompt_tokens: 10, completion_tokens: 5, ...more });
-    const cases: readonly (readonly [object, number])[] = [
-      [{ cost: 0.00014 }, 140_000_000],
-      [{ cost: 0 }, 0],
-      [{ cost: 0.95, cost_details: { upstream_inference_cost: 19 } }, 950_000_000_000],
-      [
-        { cost: 0.95, is_byok: false, cost_details: { upstream_inference_cost: 19 } },
-        950_000_000_000,
-      ],
-      [
-        { cost: 0.95, is_byok: true, cost_details: { upstream_inference_cost: 19 } },
-        19_950_000_000_000,
-      ],
-      [
-        { cost: 0.95, is_byok: true, cost_details: { upstream_inference_cost: null } },
-        950_000_000_000,
-      ],
-      [
-        { cost: { input_tokens_cost: 0.001, output_tokens_cost: 0.002, total_cost: 0.008 } },
-        8_000_000_000,
-      ],
-      [{ cost_in_usd_ticks: 37_756_000 }, 3_775_600_000],
-    ];
-    for (const [more, reportedCost] of cases)
-      t.same(of(more), usage(10, 5, { reportedCost }), JSON.stringify(more));
-    for (const more of [
-      { cost: -1 },
-      { cost: "0.1" },
-      { cost: 9001 },
-      { cost: { total_cost: -1 } },
-      { cost: 1, is_byok: true, cost_details: { upstream_inference_cost: -1 } },
-      { cost_in_usd_ticks: 1.5 },
-      { cost_in_usd_ticks: costPicoUsdMax },
-    ]) {
-      t.match(
-        of(more),
-        { ...usage(10, 5), note: /^the reported cost is ignored: / },
-        JSON.stringify(more),
-      );
-    }
-    t.same(of({ cost: null, cost_in_usd_ticks: null }), usage(10, 5));
-    t.same(of({ cost: {} }), usage(10, 5));
-  },
-);
+t.test("a reported cost is read in its unit; an invalid one is ignored with a note", async (t) => {
+  const of = (more: object): UsageReading =>
+    readUsage({ prompt_tokens: 10, completion_tokens: 5, ...more });
+  const cases: readonly (readonly [object, number])[] = [
+    [{ cost: 0.00014 }, 140_000_000],
+    [{ cost: 0 }, 0],
+    [{ cost: 0.95, cost_details: { upstream_inference_cost: 19 } }, 950_000_000_000],
+    [
+      { cost: 0.95, is_byok: false, cost_details: { upstream_inference_cost: 19 } },
+      950_000_000_000,
+    ],
+    [
+      { cost: 0.95, is_byok: true, cost_details: { upstream_inference_cost: 19 } },
+      19_950_000_000_000,
+    ],
+    [
+      { cost: 0.95, is_byok: true, cost_details: { upstream_inference_cost: null } },
+      950_000_000_000,
+    ],
+    [
+      { cost: { input_tokens_cost: 0.001, output_tokens_cost: 0.002, total_cost: 0.008 } },
+      8_000_000_000,
+    ],
+    [{ cost_in_usd_ticks: 37_756_000 }, 3_775_600_000],
+  ];
+  for (const [more, reportedCost] of cases)
+    t.same(of(more), usage(10, 5, { reportedCost }), JSON.stringify(more));
+  for (const more of [
+    { cost: -1 },
+    { cost: "0.1" },
+    { cost: 9001 },
+    { cost: { total_cost: -1 } },
+    { cost: 1, is_byok: true, cost_details: { upstream_inference_cost: -1 } },
+    { cost_in_usd_ticks: 1.5 },
+    { cost_in_usd_ticks: costPicoUsdMax },
+  ]) {
+    t.match(
+      of(more),
+      { ...usage(10, 5), note: /^the reported cost is ignored: / },
+      JSON.stringify(more),
+    );
+  }
+  t.same(of({ cost: null, cost_in_usd_ticks: null }), usage(10, 5));
+  t.same(of({ cost: {} }), usage(10, 5));
+});
 
 t.test("no usage, null and an object without counts are absent", async (t) => {
   for (const value of [undefined, null, {}, { prompt_tokens: null }, { cost: 0.1 }])
     t.same(readUsage(value), { kind: "absent" }, JSON.stringify(value));
 });
 
-t.test("nonsense is named and not charged", async (t) => {
+t.test("an invalid usage has a reason and isn't charged", async (t) => {
   const range = `must be an integer from 0 to ${tokensPerResponseMax}`;
   const cases: readonly (readonly [unknown, string])[] = [
     [{ total_tokens: -1 }, `total_tokens ${range}, not -1`],

@@ -116,7 +116,7 @@ t.test("the usage of a session is the sum of its responses", async (t) => {
 });
 
 t.test(
-  "the text of a message that was too large counts, and what couldn't be read is told",
+  "the text of a message that was too large counts, and unread messages are noted",
   async (t) => {
     const usage = new SessionUsage();
     usage.onMessage(Buffer.from(JSON.stringify(created)));

@@ -10,10 +10,25 @@ function chunk(
   finishReason: string | null = null,
   usage: object | null = null,
 ): string {
-  return `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }], usage })}\n\n`;
+  return eventText({
+    id: "chatcmpl-1",
+    object: "chat.completion.chunk",
+    created: 1,
+    model: "m",
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }],
+    usage,
+  });
 }
 
-const usageEvent = `data: ${JSON.stringify({ id: "chatcmpl-1", choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } })}\n\n`;
+function eventText(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
+}
+
+const usageEvent = eventText({
+  id: "chatcmpl-1",
+  choices: [],
+  usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+});
 const doneEvent = "data: [DONE]\n\n";
 const noDetails = {
   cachedInputTokens: 0,
@@ -37,7 +52,7 @@ function run(tap: StreamTap, pieces: readonly (string | Buffer)[]): string[] {
   return [...pieces.map((piece) => output(tap.push(Buffer.from(piece)))), output(tap.end())];
 }
 
-t.test("bytes pass at once, as the very same Buffers", async (t) => {
+t.test("bytes pass at once, as the same Buffers", async (t) => {
   for (const hideUsageChunk of [false, true]) {
     const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk });
     for (const piece of [
@@ -75,7 +90,7 @@ t.test("without hiding everything passes at once to the end", async (t) => {
 });
 
 t.test(
-  "after a finish_reason events go out when they are whole, and the usage chunk doesn't",
+  "after a finish_reason events go out when they are complete, and the usage chunk doesn't",
   async (t) => {
     const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
     const finish = chunk({}, "stop");
@@ -108,15 +123,12 @@ t.test(
   },
 );
 
-t.test(
-  "a whole event that comes in one piece after a finish_reason is the very same Buffer",
-  async (t) => {
-    const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
-    tap.push(Buffer.from(chunk({}, "stop")));
-    const event = Buffer.from(chunk({}, null) + doneEvent);
-    t.equal(tap.push(event), event);
-  },
-);
+t.test("a complete event in one piece after a finish_reason is the same Buffer", async (t) => {
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
+  tap.push(Buffer.from(chunk({}, "stop")));
+  const event = Buffer.from(chunk({}, null) + doneEvent);
+  t.equal(tap.push(event), event);
+});
 
 t.test("the usage chunk is cut out of the middle of a piece", async (t) => {
   const head = chunk({ content: "a" }) + chunk({}, "stop");
@@ -148,95 +160,95 @@ t.test("the usage chunk is cut out of the middle of a piece", async (t) => {
   );
 });
 
+t.test("an incomplete event goes out at the end, unless it is the usage chunk", async (t) => {
+  const head = chunk({}, "stop");
+  t.same(
+    run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+      head,
+      "data: [DONE]",
+    ]),
+    [head, "", "data: [DONE]"],
+  );
+  t.same(
+    run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+      head,
+      "data: [DONE]\n",
+    ]),
+    [head, "", "data: [DONE]\n"],
+  );
+  t.same(
+    run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+      head,
+      usageEvent.slice(0, 40),
+    ]),
+    [head, "", usageEvent.slice(0, 40)],
+  );
+  t.same(
+    run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+      head,
+      usageEvent.trimEnd(),
+    ]),
+    [head, "", ""],
+  );
+  const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
+  t.same(run(tap, [head, usageEvent.trimEnd()]), [head, usageEvent.trimEnd(), ""]);
+  t.same(tap.usage, seven);
+});
+
 t.test(
-  "what the upstream left open goes out at the end, unless it is the usage chunk",
+  "only a chunk with empty choices and a usage object is hidden from the client",
   async (t) => {
-    const head = chunk({}, "stop");
-    t.same(
-      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
-        head,
-        "data: [DONE]",
-      ]),
-      [head, "", "data: [DONE]"],
-    );
-    t.same(
-      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
-        head,
-        "data: [DONE]\n",
-      ]),
-      [head, "", "data: [DONE]\n"],
-    );
-    t.same(
-      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
-        head,
-        usageEvent.slice(0, 40),
-      ]),
-      [head, "", usageEvent.slice(0, 40)],
-    );
-    t.same(
-      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
-        head,
-        usageEvent.trimEnd(),
-      ]),
-      [head, "", ""],
-    );
-    const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
-    t.same(run(tap, [head, usageEvent.trimEnd()]), [head, usageEvent.trimEnd(), ""]);
-    t.same(tap.usage, seven);
+    const kept = [
+      chunk({ content: "late" }, null, { total_tokens: 7 }),
+      'data: {"choices":[],"usage":null}\n\n',
+      'data: {"choices":[],"usage":[]}\n\n',
+      'data: {"usage":{"total_tokens":7}}\n\n',
+      'data: {"choices":[],"usage":{"total_tokens":7},"error":{"message":"cut"}}\n\n',
+      'data: {"choices":[],"nested":{"usage":{"total_tokens":7}}}\n\n',
+      'data: {"choices":[],"usage":{"total_tokens":7}\n\n',
+      ': {"choices":[],"usage":{"total_tokens":7}}\n\n',
+      'other: {"choices":[],"usage":{"total_tokens":7}}\n\n',
+      "\n",
+      "\r\n",
+    ];
+    const hidden = [
+      usageEvent,
+      usageEvent.replaceAll("\n", "\r\n"),
+      'data:{"choices":[],"usage":{"total_tokens":7}}\n\n',
+      'data: { "choices" : [ ] , "usage" : { "total_tokens" : 7 } }\r\n\n',
+      'event: chunk\nid: 7\ndata: {"choices":[],"usage":{"total_tokens":7}}\n\n',
+      'data: {"choices":[],\ndata: "usage":{"total_tokens":7}}\n\n',
+      'data: {"choices":[],"usage":{},"error":null}\n\n',
+    ];
+    for (const event of kept)
+      t.same(
+        run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+          chunk({}, "stop"),
+          event,
+        ]).join(""),
+        chunk({}, "stop") + event,
+        event,
+      );
+    for (const event of hidden)
+      t.same(
+        run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+          chunk({}, "stop"),
+          event,
+        ]).join(""),
+        chunk({}, "stop"),
+        event,
+      );
+    for (const event of hidden)
+      t.same(
+        run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
+          chunk({}),
+          event,
+        ]).join(""),
+        chunk({}) + event,
+        `before a finish_reason: ${event}`,
+      );
   },
 );
-
-t.test("only a chunk with empty choices and a usage object is kept from the client", async (t) => {
-  const kept = [
-    chunk({ content: "late" }, null, { total_tokens: 7 }),
-    'data: {"choices":[],"usage":null}\n\n',
-    'data: {"choices":[],"usage":[]}\n\n',
-    'data: {"usage":{"total_tokens":7}}\n\n',
-    'data: {"choices":[],"usage":{"total_tokens":7},"error":{"message":"cut"}}\n\n',
-    'data: {"choices":[],"nested":{"usage":{"total_tokens":7}}}\n\n',
-    'data: {"choices":[],"usage":{"total_tokens":7}\n\n',
-    ': {"choices":[],"usage":{"total_tokens":7}}\n\n',
-    'other: {"choices":[],"usage":{"total_tokens":7}}\n\n',
-    "\n",
-    "\r\n",
-  ];
-  const hidden = [
-    usageEvent,
-    usageEvent.replaceAll("\n", "\r\n"),
-    'data:{"choices":[],"usage":{"total_tokens":7}}\n\n',
-    'data: { "choices" : [ ] , "usage" : { "total_tokens" : 7 } }\r\n\n',
-    'event: chunk\nid: 7\ndata: {"choices":[],"usage":{"total_tokens":7}}\n\n',
-    'data: {"choices":[],\ndata: "usage":{"total_tokens":7}}\n\n',
-    'data: {"choices":[],"usage":{},"error":null}\n\n',
-  ];
-  for (const event of kept)
-    t.same(
-      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
-        chunk({}, "stop"),
-        event,
-      ]).join(""),
-      chunk({}, "stop") + event,
-      event,
-    );
-  for (const event of hidden)
-    t.same(
-      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
-        chunk({}, "stop"),
-        event,
-      ]).join(""),
-      chunk({}, "stop"),
-      event,
-    );
-  for (const event of hidden)
-    t.same(
-      run(createStreamTap({ operation: "chat_completions", hideUsageChunk: true }), [
-        chunk({}),
-        event,
-      ]).join(""),
-      chunk({}) + event,
-      `before a finish_reason: ${event}`,
-    );
-});
 
 t.test("a finish_reason is a key with a text that isn't empty", async (t) => {
   const finishing = ['{"finish_reason":"stop"}', '{"finish_reason" : "length"}'];
@@ -266,7 +278,7 @@ t.test("a finish_reason is a key with a text that isn't empty", async (t) => {
     );
 });
 
-t.test("the last usage wins, and events without one don't take it back", async (t) => {
+t.test("the last usage wins, and events without one don't change it", async (t) => {
   const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
   t.same(tap.usage, { kind: "absent" });
   tap.push(Buffer.from(chunk({ content: "a" }, null, { prompt_tokens: 3, completion_tokens: 1 })));
@@ -331,7 +343,7 @@ t.test("an error is seen when it is an object or a text at the top", async (t) =
   }
 });
 
-t.test("the text of deltas is counted as it stands in the stream", async (t) => {
+t.test("the text of deltas is counted as it is written in the stream", async (t) => {
   const cases: readonly (readonly [object, number])[] = [
     [{ role: "assistant", content: "" }, 0],
     [{ content: "hello" }, 5],
@@ -351,7 +363,7 @@ t.test("the text of deltas is counted as it stands in the stream", async (t) => 
   }
 });
 
-t.test("events that aren't JSON, or not what they seem, pass without harm", async (t) => {
+t.test("events that aren't JSON, or only look like usage, pass without harm", async (t) => {
   for (const text of [
     'data: {"usage":{"total_tokens":1}\n\n',
     'data: {"content":"never ends\n\n',
@@ -366,7 +378,7 @@ t.test("events that aren't JSON, or not what they seem, pass without harm", asyn
   }
 });
 
-t.test("a broken event doesn't hide what the next one says", async (t) => {
+t.test("the event after an invalid one is read", async (t) => {
   const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
   run(tap, [
     'data: {"padding":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","content":"never ends\n\n',
@@ -384,7 +396,7 @@ t.test("a broken event doesn't hide what the next one says", async (t) => {
 const large = `data: {"choices":[{"delta":{"content":"${"x".repeat(streamEventBytesMax)}"},"finish_reason":null}],"usage":null}\n\n`;
 
 t.test(
-  "an event that is too large passes at once, and what follows is read and hidden as ever, whatever the pieces",
+  "an event that is too large passes at once; what follows is read and hidden as usual",
   async (t) => {
     const head = chunk({}, "stop");
     for (const pieces of [
@@ -410,7 +422,7 @@ t.test(
 );
 
 t.test(
-  "the text of an event that is too large counts, also as far as it came, and pictures don't",
+  "the text of an event that is too large counts, even if it was cut, and pictures don't",
   async (t) => {
     const cases = [
       ["chat_completions", "content", true],
@@ -431,7 +443,7 @@ t.test(
 );
 
 t.test(
-  "usage, errors and the reason to finish are read in events that are too large, cut at every byte",
+  "usage, errors and finish reasons are read in events that are too large, cut at every byte",
   async (t) => {
     const b64 = "A".repeat(1500);
     const counts = { input_tokens: 20, output_tokens: 30, total_tokens: 50 };
@@ -515,20 +527,17 @@ t.test(
   },
 );
 
-t.test(
-  "a usage that comes behind an event that couldn't be read takes the note back",
-  async (t) => {
-    const tap = createStreamTap({
-      operation: "chat_completions",
-      hideUsageChunk: false,
-      eventBytesMax: 1024,
-    });
-    tap.push(Buffer.from(`data: {"list":[${"1,".repeat(3000)}1]}\n\n`));
-    t.match(tap.note, /too large/);
-    tap.push(Buffer.from(usageEvent));
-    t.equal(tap.note, null);
-  },
-);
+t.test("a usage after an event that couldn't be read removes the note", async (t) => {
+  const tap = createStreamTap({
+    operation: "chat_completions",
+    hideUsageChunk: false,
+    eventBytesMax: 1024,
+  });
+  tap.push(Buffer.from(`data: {"list":[${"1,".repeat(3000)}1]}\n\n`));
+  t.match(tap.note, /too large/);
+  tap.push(Buffer.from(usageEvent));
+  t.equal(tap.note, null);
+});
 
 t.test("what is held goes out as soon as it is too large", async (t) => {
   const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: true });
@@ -575,7 +584,10 @@ const space = fc.constantFrom("", " ");
 const event: fc.Arbitrary<EventSpec> = fc.oneof(
   fc.tuple(fc.string({ unit: "binary", maxLength: 8 }), space).map(([content, s]) => ({
     lines: [
-      `data:${s}${JSON.stringify({ choices: [{ delta: { content }, finish_reason: null }], usage: null })}`,
+      `data:${s}${JSON.stringify({
+        choices: [{ delta: { content }, finish_reason: null }],
+        usage: null,
+      })}`,
     ],
   })),
   fc.tuple(space, space).map(([s, u]) => ({
@@ -653,10 +665,8 @@ t.test(
       fc.property(
         stream,
         fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }),
-        fc.boolean(),
-        fc.boolean(),
-        bound,
-        (events, at, hideUsageChunk, openEnd, eventBytesMax) => {
+        fc.record({ hideUsageChunk: fc.boolean(), openEnd: fc.boolean(), eventBytesMax: bound }),
+        (events, at, { hideUsageChunk, openEnd, eventBytesMax }) => {
           const tap = createStreamTap({
             operation: "chat_completions",
             hideUsageChunk,
@@ -673,13 +683,13 @@ t.test(
             input += text;
             if (!(hideUsageChunk && finished && spec.usageOnly === true)) expected += text;
             if (spec.finishes === true) finished = true;
-            // A 0 doesn't take back what was told.
+            // A 0 doesn't replace an earlier count.
             if (spec.usage !== undefined) usage = spec.usage === 0 ? (usage ?? 0) : spec.usage;
           });
           const bytes = Buffer.from(input);
           const cuts = [
             0,
-            ...at.map((share) => Math.floor(share * bytes.length)).sort((a, b) => a - b),
+            ...at.map((ratio) => Math.floor(ratio * bytes.length)).sort((a, b) => a - b),
             bytes.length,
           ];
           const pieces = cuts.slice(1).map((cut, i) => bytes.subarray(cuts[i], cut));
@@ -704,7 +714,7 @@ t.test(
 );
 
 t.test(
-  "the split comes from wherever a stream has it: Groq, the Responses API, and Anthropic's two parts",
+  "usage is found wherever streams have it: Groq, the Responses API, Anthropic's two parts",
   async (t) => {
     const last = (...events: object[]): unknown => {
       const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });

@@ -13,7 +13,7 @@ function kinds(text: string): string {
     .join("");
 }
 
-t.test("lines are told apart, and what could be code is code", async (t) => {
+t.test("each line has its kind, and what could be code is code", async (t) => {
   const cases: readonly (readonly [string, string, string])[] = [
     ["nothing", "", ""],
     ["prose and blank lines, with LF and CRLF", "a\n\n \t\r\nb\r\n", "pbbp"],
@@ -35,7 +35,7 @@ t.test("lines are told apart, and what could be code is code", async (t) => {
   for (const [name, text, expected] of cases) t.equal(kinds(text), expected, name);
 });
 
-t.test("from a fence on that could be read in two ways, all is code", async (t) => {
+t.test("from a fence with two interpretations on, all is code", async (t) => {
   const cases: readonly (readonly [string, string, string])[] = [
     ["behind other text", "see: ```\nx\n```\nb", "cccc"],
     ["in a quote", "> ```\n> x\n> ```\nb", "cccc"],
@@ -50,7 +50,7 @@ t.test("from a fence on that could be read in two ways, all is code", async (t) 
   for (const [name, text, expected] of cases) t.equal(kinds(text), expected, name);
 });
 
-t.test("lines are the whole text, in order", async () => {
+t.test("the lines make up the text, in order", async () => {
   const text = fc
     .array(fc.constantFrom("a", " ", "\t", "\r", "\n", "\r\n", "```", "~~~", "-", "    "), {
       maxLength: 20,
@@ -74,7 +74,7 @@ t.test("lines are the whole text, in order", async () => {
   );
 });
 
-t.test("between the first and the last run of backticks of one length may be code", async (t) => {
+t.test("from the first to the last run of backticks of one length it may be code", async (t) => {
   const cases: readonly (readonly [string, readonly string[]])[] = [
     ["a b", []],
     ["a `b", []],
@@ -96,7 +96,7 @@ t.test("between the first and the last run of backticks of one length may be cod
   t.same(codeZones("a `b c", 0, 6, true), [{ start: 2, end: 6 }], "of a part that goes on");
 });
 
-t.test("the lead of a line ends with its marks and the space behind them", async (t) => {
+t.test("the lead of a line ends with its marks and the space after them", async (t) => {
   for (const [line, lead] of [
     ["  a b", "  "],
     ["- a", "- "],

@@ -23,7 +23,7 @@ function found(body: string, dialect: PromptDialect): readonly string[] {
   ];
 }
 
-t.test("the texts of chat messages, and the messages that instruct", async (t) => {
+t.test("the texts of chat messages, and the instructions", async (t) => {
   const cases: readonly (readonly [string, readonly string[]])[] = [
     ['{"model":"m","messages":[]}', []],
     ['{"messages":[{"role":"user","content":"é"}]}', ['user "é"']],
@@ -69,7 +69,7 @@ t.test("the texts of chat messages, and the messages that instruct", async (t) =
   for (const [body, expected] of cases) t.same(found(body, "chat_completions"), expected, body);
 });
 
-t.test("the texts of Anthropic's messages, with system and tool results beside them", async (t) => {
+t.test("the texts of Anthropic's messages, with system and tool results", async (t) => {
   const cases: readonly (readonly [string, readonly string[]])[] = [
     [
       '{"system":"a","messages":[{"role":"user","content":"b"},{"role":"assistant","content":"c"}]}',
@@ -92,13 +92,16 @@ t.test("the texts of Anthropic's messages, with system and tool results beside t
   for (const [body, expected] of cases) t.same(found(body, "messages"), expected, body);
 });
 
-t.test("what is cut out of a text is cut out of its literal, however that is written", async () => {
+t.test("what is cut out of a text is cut out of its literal, however it is written", async () => {
   const cut = /[a-z ]/g;
   fc.assert(
     fc.property(stringLiteral, stringLiteral, (first, second) => {
-      const body = latin1(
-        `{"messages":[{"role":"user","content":${first}},{"role":"assistant","content":" "},{"role":"user","content":[{"type":"text","text":${second}}]}]}`,
-      );
+      const messages = [
+        `{"role":"user","content":${first}}`,
+        '{"role":"assistant","content":" "}',
+        `{"role":"user","content":[{"type":"text","text":${second}}]}`,
+      ];
+      const body = latin1(`{"messages":[${messages.join(",")}]}`);
       const { texts } = findPrompt(body, "chat_completions");
       const { cuts, savedBytes } = cutTexts(body, texts, (text) =>
         [...text.matchAll(cut)].map(({ index }) => ({ start: index, end: index + 1 })),

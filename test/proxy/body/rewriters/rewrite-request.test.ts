@@ -17,7 +17,7 @@ import {
 } from "../../json-text.js";
 
 t.test(
-  "rewriters work one after the other, each on what is left, and what they saved is counted in the text's bytes",
+  "rewriters run in order, each on what is left, and savings count in bytes of text",
   async (t) => {
     const body = Buffer.from(
       '{"model":"m","seed":12345678901234567890,"messages":[{"role":"system","content":"Be  kind.\\u0020"},{"role":"system","content":"Be kind."},{"role":"tool","content":"{ \\"a\\": 1 }"}] }',
@@ -44,7 +44,7 @@ t.test(
   },
 );
 
-t.test("without anything to do the very same Buffer comes back", async (t) => {
+t.test("without anything to do the same Buffer is returned", async (t) => {
   const body = Buffer.from('{"messages":[{"role":"user","content":"a b"}] }');
   t.equal(rewriteRequest(body, "chat_completions", rewriterNames).bytes, body);
   t.equal(rewriteRequest(body, "chat_completions", []).bytes, body);

@@ -32,7 +32,7 @@ t.test("a tool's JSON loses the white space between its parts, and nothing else"
   for (const [text, expected] of cases) t.equal(minify(text), expected, text);
 });
 
-t.test("what isn't a JSON object or array as a whole stays", async (t) => {
+t.test("what isn't one JSON object or array stays", async (t) => {
   for (const text of [
     "",
     " 5 ",

@@ -16,7 +16,7 @@ function collapse(text: string): string {
   return content;
 }
 
-t.test("white space that says nothing goes", async (t) => {
+t.test("white space without a meaning is removed", async (t) => {
   const cases: readonly (readonly [string, string, string])[] = [
     ["runs of spaces", "a  b     c d", "a b c d"],
     ["spaces at the ends of lines", "a \nb\n\nc   \n\nd  ", "a\nb\n\nc\n\nd"],
@@ -43,7 +43,7 @@ t.test("white space that says nothing goes", async (t) => {
   }
 });
 
-t.test("white space that says something stays", async (t) => {
+t.test("white space with a meaning stays", async (t) => {
   const cases: readonly (readonly [string, string])[] = [
     ["nothing to do", "a b\n\nc"],
     ["a line break of Markdown", "a  \nb  \n    c"],
@@ -109,7 +109,7 @@ const fence = fc.record({
   code,
 });
 
-t.test("doing it again changes nothing; it never grows, and no word is lost", async () => {
+t.test("it is idempotent; the text never grows, and no word is lost", async () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -131,7 +131,7 @@ t.test("doing it again changes nothing; it never grows, and no word is lost", as
   );
 });
 
-t.test("code between fences stays as it is, byte for byte, wherever it stands", async () => {
+t.test("code between fences stays as it is, byte for byte, wherever it is", async () => {
   const plain = prose.map((text) => text.replace(/`/g, "'"));
   fc.assert(
     fc.property(
@@ -158,7 +158,7 @@ t.test("code between fences stays as it is, byte for byte, wherever it stands", 
   );
 });
 
-t.test("a megabyte of whatever is worst takes no more than a moment", async (t) => {
+t.test("half a megabyte of the worst input takes no more than a moment", async (t) => {
   for (const unit of [
     " ",
     "a  ",

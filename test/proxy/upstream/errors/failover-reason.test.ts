@@ -20,27 +20,30 @@ const error = (message: string, code: unknown = null): unknown => ({
   error: { message, type: "invalid_request_error", param: null, code },
 });
 
-t.test("another target answers for a server error, too many requests and a timeout", async (t) => {
-  const table: readonly (readonly [status: number, body: unknown, why: string])[] = [
-    [500, error("oops"), "500"],
-    [502, "<html>bad gateway</html>", "502"],
-    [503, "", "503"],
-    [504, "", "504"],
-    [529, { type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, "529"],
-    [429, error("Rate limit reached for gpt-4o", "rate_limit_exceeded"), "429"],
-    [429, error("You exceeded your current quota", "insufficient_quota"), "429"],
-    [408, "", "408"],
-    [302, "", "502"],
-    [200, error("Provider returned error", 502), "502"],
-    [200, error("odd"), "502"],
-    [200, error("slow down", 429), "429"],
-  ];
-  for (const [status, body, why] of table)
-    t.equal(reasonOf(status, body), why, `${status} ${JSON.stringify(body)}`);
-});
+t.test(
+  "another target is tried after a server error, too many requests and a timeout",
+  async (t) => {
+    const table: readonly (readonly [status: number, body: unknown, why: string])[] = [
+      [500, error("oops"), "500"],
+      [502, "<html>bad gateway</html>", "502"],
+      [503, "", "503"],
+      [504, "", "504"],
+      [529, { type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, "529"],
+      [429, error("Rate limit reached for gpt-4o", "rate_limit_exceeded"), "429"],
+      [429, error("You exceeded your current quota", "insufficient_quota"), "429"],
+      [408, "", "408"],
+      [302, "", "502"],
+      [200, error("Provider returned error", 502), "502"],
+      [200, error("odd"), "502"],
+      [200, error("slow down", 429), "429"],
+    ];
+    for (const [status, body, why] of table)
+      t.equal(reasonOf(status, body), why, `${status} ${JSON.stringify(body)}`);
+  },
+);
 
 t.test(
-  "another target answers for a model that is missing, unavailable or retired, as each provider says it",
+  "another target is tried for a missing, unavailable or retired model, in all its messages",
   async (t) => {
     const table: readonly (readonly [
       provider: string,
@@ -224,7 +227,7 @@ t.test(
   },
 );
 
-t.test("what another target would refuse as well is told at once", async (t) => {
+t.test("what another target would refuse as well goes to the client at once", async (t) => {
   const table: readonly (readonly [status: number, body: unknown])[] = [
     [400, error("Invalid type for 'messages[0].content'")],
     [
@@ -284,36 +287,33 @@ t.test("what another target would refuse as well is told at once", async (t) => 
     t.equal(reasonOf(status, body), null, `${status} ${JSON.stringify(body)}`);
 });
 
-t.test(
-  "when all have failed the client is told of what a target said first, of what passes, of the shortest wait among 429s, else of the last",
-  async (t) => {
-    const told = (
-      ...failures: readonly (number | "unreachable" | readonly [429, string])[]
-    ): number => {
-      const all = failures.map((one): TargetFailure => {
-        if (one === "unreachable") return { why: "", status: 502, answered: false, retryAfter: "" };
-        return typeof one === "number"
-          ? { why: "", status: one, answered: true, retryAfter: "" }
-          : { why: "", status: one[0], answered: true, retryAfter: one[1] };
-      });
-      return all.reduce((best, later, at) => (isMoreUseful(later, all[best]!) ? at : best), 0);
-    };
-    t.equal(told(500, 503), 1);
-    t.equal(told(404, 404), 1);
-    t.equal(told(503, 404), 0, "a retry may help");
-    t.equal(told(404, 429), 1);
-    t.equal(told(429, 502), 1);
-    t.equal(told(502, [429, "9"]), 1);
-    t.equal(told([429, "30"], [429, "5"], [429, "60"]), 1);
-    t.equal(told([429, "30"], [429, ""]), 0);
-    t.equal(
-      told(503, "unreachable"),
-      0,
-      "what a target said, maybe with a wait, before that one can't be reached",
-    );
-    t.equal(told("unreachable", [429, "5"], "unreachable"), 1);
-    t.equal(told(404, "unreachable"), 0);
-    t.equal(told("unreachable", "unreachable"), 1);
-    t.equal(told([429, ""], [429, "Wed, 21 Oct 2026 07:28:00 GMT"]), 1);
-  },
-);
+t.test("when all have failed, the client gets the most useful failure", async (t) => {
+  const told = (
+    ...failures: readonly (number | "unreachable" | readonly [429, string])[]
+  ): number => {
+    const all = failures.map((one): TargetFailure => {
+      if (one === "unreachable") return { why: "", status: 502, answered: false, retryAfter: "" };
+      return typeof one === "number"
+        ? { why: "", status: one, answered: true, retryAfter: "" }
+        : { why: "", status: one[0], answered: true, retryAfter: one[1] };
+    });
+    return all.reduce((best, later, at) => (isMoreUseful(later, all[best]!) ? at : best), 0);
+  };
+  t.equal(told(500, 503), 1);
+  t.equal(told(404, 404), 1);
+  t.equal(told(503, 404), 0, "a retry may help");
+  t.equal(told(404, 429), 1);
+  t.equal(told(429, 502), 1);
+  t.equal(told(502, [429, "9"]), 1);
+  t.equal(told([429, "30"], [429, "5"], [429, "60"]), 1);
+  t.equal(told([429, "30"], [429, ""]), 0);
+  t.equal(
+    told(503, "unreachable"),
+    0,
+    "what a target said, maybe with a wait, before that one can't be reached",
+  );
+  t.equal(told("unreachable", [429, "5"], "unreachable"), 1);
+  t.equal(told(404, "unreachable"), 0);
+  t.equal(told("unreachable", "unreachable"), 1);
+  t.equal(told([429, ""], [429, "Wed, 21 Oct 2026 07:28:00 GMT"]), 1);
+});

@@ -1,7 +1,7 @@
 import t from "tap";
 import { errorInsideSuccess } from "../../../../proxy/upstream/errors/success-body.js";
 
-t.test("an error in the place of an answer is an error, whatever the status", async (t) => {
+t.test("an error instead of an answer is an error, whatever the status", async (t) => {
   for (const value of [
     { error: {} },
     { error: { message: "x" } },

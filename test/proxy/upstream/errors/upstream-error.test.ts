@@ -121,7 +121,7 @@ t.test("every shape of error gives its message", async (t) => {
     );
 });
 
-t.test("a body that says nothing readable gives a sentence with the status", async (t) => {
+t.test("a body without a readable message gives a sentence with the status", async (t) => {
   for (const body of [
     "",
     " \n",
@@ -200,7 +200,7 @@ t.test(
   },
 );
 
-t.test("whatever an upstream sends, the failure is whole, bounded and printable", async () => {
+t.test("whatever an upstream sends, the failure is complete, bounded and printable", async () => {
   // Around the bound, so that it falls into characters of every length.
   const long = fc
     .tuple(

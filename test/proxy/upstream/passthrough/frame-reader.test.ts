@@ -50,7 +50,7 @@ const message = fc.record({
 });
 
 t.test(
-  "text messages are received whole, in order: masked or not, in one frame or several, with control frames between, however the bytes are cut",
+  "text messages are read completely and in order, however they are framed and cut",
   async (t) => {
     t.doesNotThrow(() =>
       fc.assert(
@@ -112,7 +112,7 @@ t.test("byte by byte, it is between frames exactly where one ends", async (t) =>
   }
 });
 
-t.test("a close frame is seen with its first bytes, and our own is one", async (t) => {
+t.test("a close frame is seen at its first bytes, and our own is valid", async (t) => {
   const close = closeFrame(1001, "the proxy stops", "client");
   t.same(
     close,
@@ -129,7 +129,7 @@ t.test("a close frame is seen with its first bytes, and our own is one", async (
 });
 
 t.test(
-  "a message beyond the bound is received without its long strings, in one frame or many, masked or not, and the next one is whole again",
+  "a message above the bound is read without its long strings, and the next one completely",
   async (t) => {
     const json = JSON.stringify({
       type: "response.done",
@@ -192,7 +192,7 @@ t.test("a frame that never ends is skipped without being kept", async (t) => {
   t.notOk(reader.betweenFrames || reader.invalid);
 });
 
-t.test("what breaks the rules ends the reading, and nothing may be put in any more", async (t) => {
+t.test("an invalid frame ends the reading, and no frame may be inserted after it", async (t) => {
   const table: Readonly<Record<string, readonly number[]>> = {
     "a reserved bit, as of a compressed message": [0xc1, 0x00],
     "an unknown opcode": [0x83, 0x00],

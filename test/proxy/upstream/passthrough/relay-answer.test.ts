@@ -35,9 +35,15 @@ class Relaying {
         this.request = request;
         this.sink = sink;
         return {
-          pause: () => void (this.paused = true),
-          resume: () => void (this.paused = false),
-          abort: () => void (this.aborted = true),
+          pause: () => {
+            this.paused = true;
+          },
+          resume: () => {
+            this.paused = false;
+          },
+          abort: () => {
+            this.aborted = true;
+          },
         };
       },
       tunnel: () => {
@@ -57,7 +63,9 @@ class Relaying {
       monoMs: () => 77,
       ...what,
     });
-    void this.#promise.then((forwarded) => (this.forwarded = forwarded));
+    void this.#promise.then((forwarded) => {
+      this.forwarded = forwarded;
+    });
   }
 
   head(status: number, headers: readonly string[] = json): this {
@@ -197,7 +205,7 @@ t.test(
   },
 );
 
-t.test("the provider's length stands where its bytes do", async (t) => {
+t.test("the provider's length is sent with the provider's bytes", async (t) => {
   const head = new Relaying({}, "HEAD").head(200, [...json, "Content-Length", "100"]).end();
   await head.finished();
   t.equal(head.exchange.sent("content-length"), "100");
@@ -421,7 +429,7 @@ t.test("a client that leaves ends the call, and is charged with what it saw", as
 });
 
 t.test(
-  "a provider that fails is told: in our shape before its answer, as a cut within it",
+  "a provider's failure is an error in our shape before its answer, and a cut within it",
   async (t) => {
     const table = [
       [() => new Relaying().fail("unreachable", "ECONNREFUSED"), 502, "upstream_error", false],
@@ -455,7 +463,7 @@ t.test(
   },
 );
 
-t.test("a client that reads slowly holds the provider back", async (t) => {
+t.test("a client that reads slowly pauses the provider", async (t) => {
   const relaying = new Relaying().head(200, ["content-type", "text/plain"]);
   relaying.exchange.reads = false;
   relaying.data("one");
