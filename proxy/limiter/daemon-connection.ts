@@ -15,7 +15,7 @@ export class DaemonConnection {
   #lostMonoMs: number;
   #lastId = 0;
   /**
-   * False from an admission that expired on a standing connection until the next message of the
+   * False from an admission that expired while linked until the next message of the
    * daemon.
    */
   answering = true;
@@ -25,7 +25,7 @@ export class DaemonConnection {
     this.#lostMonoMs = nowMonoMs;
   }
 
-  /** Whether the daemon has welcomed this proxy on a connection that stands. */
+  /** Whether the daemon has welcomed this proxy on the present connection. */
   get linked(): boolean {
     return this.#linked;
   }

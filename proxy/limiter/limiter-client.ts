@@ -131,7 +131,7 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   settle(admission: Admission, spent: Spent, then: () => void): void {
     assert(!admission.settled, "one settle per admission");
-    assert(isCount(spent.tokens), "tokens are counted whole");
+    assert(isCount(spent.tokens), "a count of tokens is an integer");
     admission.settled = true;
     if (admission.lease !== 0) this.#held.take(admission.lease);
     this.#outbox.add("request", admission, spent, this.#ports.monoMs());

@@ -10,7 +10,7 @@ export interface LimiterClientPorts {
   /** Runs `run` when what was sent in this turn of the event loop has left. */
   afterTurn(run: () => void): void;
   onLinkChange(linked: boolean): void;
-  /** The connection stands, but an admission got no answer in time. */
+  /** The daemon is connected, but an admission got no answer in time. */
   onTimedOut(): void;
   onDropped(settles: number): void;
 }

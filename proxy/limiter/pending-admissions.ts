@@ -41,7 +41,7 @@ interface PendingAdmissionsContext {
   readonly held: IdMap<Admission>;
   readonly late: LateAdmissions;
   readonly failureMode: FailureMode;
-  /** The connection stands, but an admission got no answer in time. */
+  /** The daemon is connected, but an admission got no answer in time. */
   onTimedOut(): void;
 }
 

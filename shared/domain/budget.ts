@@ -76,8 +76,8 @@ export function amountSum(amountUsd: number): MoneySum {
   const pico = picoFromUsd(amountUsd);
   if (pico === null)
     return sumFromUsd(amountUsd) ?? { microUsd: Number.MAX_SAFE_INTEGER, picoUsd: 0 };
-  const whole = Math.max(1, pico);
-  return { microUsd: Math.floor(whole / 1_000_000), picoUsd: whole % 1_000_000 };
+  const picoUsd = Math.max(1, pico);
+  return { microUsd: Math.floor(picoUsd / 1_000_000), picoUsd: picoUsd % 1_000_000 };
 }
 
 /** A pico-dollar: no cost is smaller. */

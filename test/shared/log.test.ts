@@ -46,7 +46,7 @@ t.test("flush writes what was gathered", (t) => {
   t.end();
 });
 
-t.test("many lines come whole, in order and once", (t) => {
+t.test("many lines are complete, in order and written once", (t) => {
   const lines = written(
     `const log = createLog("proxy", "info"); for (let n = 0; n < 5000; n++) log.line("info", '"n":' + n, "request");`,
   );

@@ -14,7 +14,7 @@ function turns(): { afterTurn(run: () => void): void; end(): void } {
   };
 }
 
-t.test("what comes in a turn runs after it, in order, so many in each", async (t) => {
+t.test("callbacks of a turn run after it, in order, so many in each turn", async (t) => {
   const loop = turns();
   const ran: number[] = [];
   const throttled = createThrottledQueue(loop.afterTurn, 3);
@@ -29,7 +29,7 @@ t.test("what comes in a turn runs after it, in order, so many in each", async (t
 });
 
 t.test(
-  "what comes later waits behind what is due, and for what its own turn has to do first",
+  "later callbacks wait behind those that are due, and for the other work of their own turn",
   async (t) => {
     for (const due of [1, 2, 3, 5]) {
       const loop = turns();
@@ -50,7 +50,7 @@ t.test(
   },
 );
 
-t.test("what comes from a callback runs in a later turn", async (t) => {
+t.test("a callback that another one adds runs in a later turn", async (t) => {
   const loop = turns();
   const ran: string[] = [];
   const throttled = createThrottledQueue(loop.afterTurn, 10);
@@ -67,7 +67,7 @@ t.test("what comes from a callback runs in a later turn", async (t) => {
 });
 
 t.test(
-  "throttledEnds, the first of a turn run at once and the others in turns behind it, all in order",
+  "of throttled ends, the first of a turn run at once and the others in later turns, all in order",
   async (t) => {
     const loop = turns();
     const ran: number[] = [];

@@ -141,7 +141,7 @@ t.test(
     const bad: readonly (readonly [
       fields: Record<string, unknown>,
       periodSeconds: number,
-      said: RegExp,
+      message: RegExp,
     ])[] = [
       [{}, 60, /^max_requests: max_requests or max_tokens is required$/],
       [{ max_requests: null }, 60, /^max_requests: .*required$/],
@@ -156,8 +156,8 @@ t.test(
       [{ max_requests: true }, 60, /^max_requests: .*integer/],
       [{ max_requests: 1, max_tokens: {} }, 60, /^max_tokens: .*integer/],
     ];
-    for (const [fields, periodSeconds, said] of bad)
-      t.match(read(parseCaps(fields, periodSeconds)), said, JSON.stringify(fields));
+    for (const [fields, periodSeconds, message] of bad)
+      t.match(read(parseCaps(fields, periodSeconds)), message, JSON.stringify(fields));
     t.match(
       read(parseCaps({ max_requests: 0 }, 60, "limits[1].")),
       /^limits\[1\]\.max_requests: limits\[1\]\.max_requests must be greater than 0/,
@@ -186,8 +186,8 @@ t.test("a subject is trimmed and kept as it is written", async (t) => {
     ["model", "x".repeat(subjectBytesMax + 1), /512 bytes/],
     ["model", "é".repeat(subjectBytesMax / 2 + 1), /512 bytes/],
   ];
-  for (const [scope, raw, said] of bad)
-    t.match(read(parseSubject(scope, raw, "subject")), said, JSON.stringify(raw)?.slice(0, 40));
+  for (const [scope, raw, message] of bad)
+    t.match(read(parseSubject(scope, raw, "subject")), message, JSON.stringify(raw)?.slice(0, 40));
 });
 
 t.test(
@@ -216,7 +216,7 @@ t.test(
         { scope, subject, periodSeconds: 60 },
         JSON.stringify(body),
       );
-    const bad: readonly (readonly [body: unknown, said: RegExp])[] = [
+    const bad: readonly (readonly [body: unknown, message: RegExp])[] = [
       [
         { scope: "team", ...minute },
         /^scope: scope must be user_path, provider or model, not "team"$/,
@@ -252,8 +252,8 @@ t.test(
       ["text", /^body: /],
       [undefined, /^body: /],
     ];
-    for (const [body, said] of bad)
-      t.match(read(parseRuleWrite(body, entitled)), said, JSON.stringify(body));
+    for (const [body, message] of bad)
+      t.match(read(parseRuleWrite(body, entitled)), message, JSON.stringify(body));
   },
 );
 

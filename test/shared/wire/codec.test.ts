@@ -66,7 +66,7 @@ const message = fc
   .tuple(fc.constantFrom("admit", "settle", "admin"), fc.nat(), plain.value)
   .map((parts): readonly unknown[] => parts);
 
-t.test("messages come out whole and in order, wherever the stream is cut", async (t) => {
+t.test("messages are complete and in order, wherever the stream is cut", async (t) => {
   fc.assert(
     fc.property(
       fc.array(message, { minLength: 1, maxLength: 6 }),
@@ -88,7 +88,7 @@ t.test("messages come out whole and in order, wherever the stream is cut", async
   t.pass("500 streams");
 });
 
-t.test("a stream that comes byte by byte is read all the same", async (t) => {
+t.test("a stream can be read byte by byte", async (t) => {
   const messages = [
     ["admit", 1, "/team", "authenticated", ["openai", "gpt-4o"]],
     ["admin", 2, "status", { a: [1.5, -1, 2 ** 53 - 1, "é日🙂"] }],
@@ -116,7 +116,7 @@ t.test("an empty chunk changes nothing", async (t) => {
   t.same(frames, [["settled", 7]]);
 });
 
-t.test("a frame stays as it was while later ones are made and read", async (t) => {
+t.test("a frame is unchanged while later ones are encoded and decoded", async (t) => {
   const first = encodeFrame(["settled", 1]);
   const copy = Buffer.from(first);
   const many = Array.from({ length: 5000 }, (_, i) =>
@@ -154,7 +154,7 @@ t.test(
   },
 );
 
-t.test("good frames before a broken one are handed over, those behind it never", async (t) => {
+t.test("good frames before a broken one are delivered, those behind it never", async (t) => {
   const good = encodeFrame(["settled", 1]);
   for (const broken of [framed([0xa5, 0x61]), Buffer.alloc(4), framed([0x92, 1])]) {
     const reader = createFrameReader(bytesMax);
@@ -184,7 +184,7 @@ const numbered = (number: number, ...value: number[]): number[] => [
 ];
 const pointer = (number: number): number[] => [0xd6, 0x70, 0, 0, 0, number];
 
-t.test("bytes that aren't one whole msgpack value end the reader", async (t) => {
+t.test("bytes that aren't exactly one msgpack value end the reader", async (t) => {
   const table: readonly (readonly [name: string, body: readonly number[] | Buffer])[] = [
     ["an array cut short", [0x93, 1, 2]],
     ["a text cut short", [0xa5, 0x61]],
@@ -229,7 +229,7 @@ t.test("bytes that aren't one whole msgpack value end the reader", async (t) => 
 });
 
 t.test(
-  "a frame in which one value stands in many places is refused: a few hundred bytes of it would be gigabytes as text",
+  "a frame in which one value appears in many places is refused: a few hundred bytes of it would be gigabytes as text",
   async (t) => {
     const levels = Array.from({ length: 16 }, (_, level) =>
       level === 0
@@ -268,42 +268,38 @@ t.test(
   },
 );
 
-t.test(
-  "records, expressions, dates and other strangers decode to nothing that is a message",
-  async (t) => {
-    const admit = ["admit", 1, "/team", "authenticated", ["openai", "gpt-4o"], false] as const;
-    t.match(toDaemonFromWire(read(encodeFrame(admit)).frames[0]), { kind: "admit" });
-    const text = (value: string): number[] => [0xa0 + value.length, ...Buffer.from(value)];
-    const strangers: readonly (readonly [name: string, value: readonly number[]])[] = [
-      ["the type that doesn't exist", [0xc1]],
-      ["a record", [0xd4, 0x72, 0x40, 0x91, ...text("a"), 1]],
-      ["a date", [0xd6, 0xff, 0, 0, 0, 1]],
-      ["an expression", [0xd4, 0x78, 0, 0x92, ...text("(a+)+$"), ...text("")]],
-      ["a set", [0xd4, 0x73, 0, 0x91, 1]],
-      ["an error", [0xd4, 0x65, 0, 0x93, ...text("Error"), ...text("x"), 0xc0]],
-      ["bytes", [0xc4, 1, 1]],
-      ["a big integer", [0xcf, 255, 255, 255, 255, 255, 255, 255, 255]],
-      ["not a number", [0xcb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0]],
-      ["a map", [0x81, ...text("a"), 1]],
-    ];
-    for (const [name, value] of strangers) {
-      const { ok, frames } = read(framed(value));
-      if (ok) t.equal(toDaemonFromWire(frames[0]), null, name);
-      for (const place of [1, 2, 3, 4]) {
-        const parts = [
-          text("admit"),
-          [1],
-          text("/team"),
-          text("authenticated"),
-          [0x92, ...text("openai"), ...text("gpt-4o")],
-        ].map((part, i) => (i === place ? value : part));
-        const inside = read(framed([0x95, ...parts.flat()]));
-        if (inside.ok)
-          t.equal(toDaemonFromWire(inside.frames[0]), null, `${name} in place ${place}`);
-      }
+t.test("records, expressions, dates and other extensions never decode to a message", async (t) => {
+  const admit = ["admit", 1, "/team", "authenticated", ["openai", "gpt-4o"], false] as const;
+  t.match(toDaemonFromWire(read(encodeFrame(admit)).frames[0]), { kind: "admit" });
+  const text = (value: string): number[] => [0xa0 + value.length, ...Buffer.from(value)];
+  const strangers: readonly (readonly [name: string, value: readonly number[]])[] = [
+    ["the type that doesn't exist", [0xc1]],
+    ["a record", [0xd4, 0x72, 0x40, 0x91, ...text("a"), 1]],
+    ["a date", [0xd6, 0xff, 0, 0, 0, 1]],
+    ["an expression", [0xd4, 0x78, 0, 0x92, ...text("(a+)+$"), ...text("")]],
+    ["a set", [0xd4, 0x73, 0, 0x91, 1]],
+    ["an error", [0xd4, 0x65, 0, 0x93, ...text("Error"), ...text("x"), 0xc0]],
+    ["bytes", [0xc4, 1, 1]],
+    ["a big integer", [0xcf, 255, 255, 255, 255, 255, 255, 255, 255]],
+    ["not a number", [0xcb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0]],
+    ["a map", [0x81, ...text("a"), 1]],
+  ];
+  for (const [name, value] of strangers) {
+    const { ok, frames } = read(framed(value));
+    if (ok) t.equal(toDaemonFromWire(frames[0]), null, name);
+    for (const place of [1, 2, 3, 4]) {
+      const parts = [
+        text("admit"),
+        [1],
+        text("/team"),
+        text("authenticated"),
+        [0x92, ...text("openai"), ...text("gpt-4o")],
+      ].map((part, i) => (i === place ? value : part));
+      const inside = read(framed([0x95, ...parts.flat()]));
+      if (inside.ok) t.equal(toDaemonFromWire(inside.frames[0]), null, `${name} in place ${place}`);
     }
-  },
-);
+  }
+});
 
 t.test("no name in a frame reaches a prototype or becomes code", async (t) => {
   const text = (value: string): number[] => [0xd9, value.length, ...Buffer.from(value)];
@@ -421,7 +417,7 @@ t.test(
   },
 );
 
-t.test("what the store keeps comes back as it was, and what is damaged throws", async (t) => {
+t.test("stored values are decoded as they were encoded, and damaged bytes throw", async (t) => {
   fc.assert(
     fc.property(
       plain.value,

@@ -23,7 +23,7 @@ const troubleOf = async (conversation: Promise<unknown>): Promise<DaemonError> =
   throw error;
 };
 
-t.test("an answer comes back as it was given", async (t) => {
+t.test("a call resolves with the daemon's answer", async (t) => {
   const daemon = await startFakeDaemon(t);
   const client = await connectDaemon({ socketPath: daemon.socket });
   t.equal(client.daemonVersion, "0.1.0");
@@ -32,7 +32,7 @@ t.test("an answer comes back as it was given", async (t) => {
   t.match(await troubleOf(client.call("status", null)), { name: "DaemonError", trouble: "lost" });
 });
 
-t.test("a refusal comes back as the failure that the daemon gave", async (t) => {
+t.test("a call resolves with the daemon's failure", async (t) => {
   const daemon = await startFakeDaemon(t);
   const client = await connectDaemon({ socketPath: daemon.socket });
   const answer = await client.call("rate-limits.delete", {
@@ -80,18 +80,21 @@ async function leaveStaleSocket(path: string): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-t.test("a path that isn't a socket, or too long to be one, is told with its name", async (t) => {
-  const file = join(directoryOf(t), "file");
-  writeFileSync(file, "");
-  for (const socketPath of [file, `/tmp/${"x".repeat(120)}`]) {
-    t.match(await troubleOf(connectDaemon({ socketPath })), {
-      name: "DaemonError",
-      message: new RegExp(socketPath),
-    });
-  }
-});
+t.test(
+  "the error for a path that isn't a socket, or is too long for one, names the path",
+  async (t) => {
+    const file = join(directoryOf(t), "file");
+    writeFileSync(file, "");
+    for (const socketPath of [file, `/tmp/${"x".repeat(120)}`]) {
+      t.match(await troubleOf(connectDaemon({ socketPath })), {
+        name: "DaemonError",
+        message: new RegExp(socketPath),
+      });
+    }
+  },
+);
 
-t.test("a daemon that misbehaves is told apart by how", async (t) => {
+t.test("the error says how a daemon misbehaves", async (t) => {
   const table: readonly { readonly options: FakeDaemonOptions; readonly error: object }[] = [
     {
       options: { onHello: "refuse" },
@@ -125,7 +128,7 @@ t.test("a daemon that misbehaves is told apart by how", async (t) => {
 });
 
 t.test(
-  "a call that isn't answered ends at its deadline, or when the daemon hangs up",
+  "a call without an answer ends at its deadline, or when the daemon closes the connection",
   async (t) => {
     for (const [onAdmin, trouble] of [
       ["silence", "silent"],

@@ -1,0 +1,154 @@
+import { once } from "node:events";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import net from "node:net";
+import { join } from "node:path";
+import t from "tap";
+import { SocketTakenError } from "../../../shared/wire/claim-socket.js";
+import { listen } from "../../../shared/wire/ipc.js";
+import { dialling, listening, Observed, startEnd, temporary } from "./socket-ends.js";
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+/** Binds a socket and moves it away, so that closing it can't remove it. */
+async function leaveStaleSocket(path: string): Promise<void> {
+  const server = net.createServer();
+  await new Promise<void>((resolve) => server.listen(`${path}.live`, resolve));
+  linkSync(`${path}.live`, path);
+  await new Promise((resolve) => server.close(resolve));
+}
+
+t.test(
+  "socket and directory are the owner's alone, or the group's too where that is set, whatever the umask",
+  async (t) => {
+    const before = process.umask();
+    t.teardown(() => void process.umask(before));
+    for (const umask of [0o022, 0o000, 0o077]) {
+      for (const { groupAccess, socket, directory } of [
+        { groupAccess: false, socket: "600", directory: "700" },
+        { groupAccess: true, socket: "660", directory: "750" },
+      ]) {
+        const path = join(temporary(t), "run", "limiterd.sock");
+        process.umask(umask);
+        const { listener } = await listening(t, path, { groupAccess });
+        t.equal(process.umask(), umask, "the mask is as it was");
+        t.equal(modeOf(path), socket, `socket, umask ${umask.toString(8)}, group ${groupAccess}`);
+        t.equal(
+          modeOf(join(path, "..")),
+          directory,
+          `directory, umask ${umask.toString(8)}, group ${groupAccess}`,
+        );
+        void listener.close();
+      }
+    }
+  },
+);
+
+t.test("an existing directory keeps its mode", async (t) => {
+  const directory = join(temporary(t), "run");
+  mkdirSync(directory, { mode: 0o711 });
+  await listening(t, join(directory, "limiterd.sock"));
+  t.equal(modeOf(directory), "711");
+});
+
+t.test("a socket with a living listener is refused, and the listener isn't affected", async (t) => {
+  const path = join(temporary(t), "limiterd.sock");
+  const first = await listening(t, path);
+  const refused = await listen({ path, groupAccess: false, ...new Observed().handlers }).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  t.ok(refused instanceof SocketTakenError);
+  t.match(refused, { name: "SocketTakenError", message: `another daemon listens on ${path}` });
+  const client = dialling(t, path);
+  await client.until(() => client.count("connect") === 1);
+  await first.until(
+    () => first.count("connect") === 2 && first.events.some((event) => event.startsWith("close")),
+  );
+  t.equal(
+    first.events.filter((event) => event.startsWith("close")).length,
+    1,
+    "the probe left, the client stays",
+  );
+});
+
+t.test("a socket without a listener is replaced", async (t) => {
+  const path = join(temporary(t), "limiterd.sock");
+  await leaveStaleSocket(path);
+  t.ok(statSync(path).isSocket());
+  const server = await listening(t, path);
+  const client = dialling(t, path);
+  await client.until(() => client.count("connect") === 1);
+  await server.until(() => server.count("connect") === 1);
+  t.equal(modeOf(path), "600");
+});
+
+t.test("a socket whose process was killed is replaced", async (t) => {
+  const path = join(temporary(t), "limiterd.sock");
+  const child = startEnd(t, path, "listen");
+  await once(child, "message");
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  t.ok(existsSync(path), "it left its socket behind");
+  await listening(t, path);
+});
+
+t.test("a file, and a directory, in the socket's place are refused and left alone", async (t) => {
+  const directory = temporary(t);
+  const file = join(directory, "file");
+  writeFileSync(file, "precious");
+  const refused = await listen({ path: file, groupAccess: false, ...new Observed().handlers }).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  t.match(refused, { name: "SocketTakenError", message: `${file} exists and is not a socket` });
+  t.equal(readFileSync(file, "utf8"), "precious");
+  const inner = join(directory, "inner");
+  mkdirSync(inner);
+  await t.rejects(listen({ path: inner, groupAccess: false, ...new Observed().handlers }));
+  t.ok(statSync(inner).isDirectory());
+});
+
+t.test("a directory that can't be made rejects with the operating system's reason", async (t) => {
+  const file = join(temporary(t), "file");
+  writeFileSync(file, "");
+  await t.rejects(
+    listen({ path: join(file, "limiterd.sock"), groupAccess: false, ...new Observed().handlers }),
+    { code: /ENOTDIR|EEXIST/ },
+  );
+});
+
+t.test(
+  "a path too long for a socket is refused, and no socket is made under a part of its name",
+  async (t) => {
+    const directory = temporary(t);
+    const child = startEnd(t, join(directory, "x".repeat(120)), "listen");
+    const [code] = (await once(child, "exit")) as [number];
+    t.not(code, 0);
+    t.same(readdirSync(directory), []);
+  },
+);
+
+t.test(
+  "closing removes the socket, but not one that another daemon has put there since",
+  async (t) => {
+    const path = join(temporary(t), "limiterd.sock");
+    const first = await listening(t, path);
+    void first.listener.close();
+    t.notOk(existsSync(path));
+    const second = await listening(t, path);
+    unlinkSync(path);
+    await listening(t, path);
+    void second.listener.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    t.ok(existsSync(path), "the third daemon's socket is still there");
+  },
+);

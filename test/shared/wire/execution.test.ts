@@ -1,0 +1,106 @@
+import fc from "fast-check";
+import t from "tap";
+import {
+  costPicoUsdMax,
+  requestIdCharsMax,
+  subjectBytesMax,
+  tokensPerResponseMax,
+} from "../../../shared/bounds.js";
+import { type Execution, flawOf } from "../../../shared/wire/execution.js";
+import type { ToDaemon } from "../../../shared/wire/message.js";
+import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
+import { executed, executedFlat, execution } from "./message-samples.js";
+
+/** A settle's frame with a record; `at` exchanges one of its fields. */
+const settleWith = (record: readonly unknown[]): unknown => [
+  "settle",
+  1,
+  "request",
+  5,
+  "/team",
+  7,
+  8,
+  ["openai", "gpt-4o", 9, 10],
+  9,
+  2,
+  30,
+  true,
+  record,
+];
+
+const changedAt = (at: number, value: unknown): unknown =>
+  settleWith(executedFlat.map((item, i) => (i === at ? value : item)));
+
+const recordIn = (frame: unknown): Execution =>
+  (toDaemonFromWire(frame) as Extract<ToDaemon, { kind: "settle" }>).record!;
+
+t.test(
+  "the record of a settle is refused when a field has another type, is missing or is too many",
+  async (t) => {
+    t.same(recordIn(settleWith(executedFlat)), executed);
+    for (const [at, item] of executedFlat.entries()) {
+      const kinds = ["text", 5, true, null, undefined, {}, [], 1n].filter(
+        (value) =>
+          typeof value !== typeof item && !(value === null && [10, 11, 12, 15, 17].includes(at)),
+      );
+      t.same(
+        kinds.filter((value) => toDaemonFromWire(changedAt(at, value)) !== null),
+        [],
+        `field ${at}`,
+      );
+    }
+    t.equal(toDaemonFromWire(settleWith([...executedFlat, 1])), null, "one more");
+    t.equal(toDaemonFromWire(settleWith(executedFlat.slice(0, -1))), null, "one less");
+  },
+);
+
+t.test(
+  "a record with an invalid value is accepted, so that its settle can be counted, and the field is named",
+  async (t) => {
+    const notCounts = [-1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY];
+    const notTokens = [...notCounts, tokensPerResponseMax + 1];
+    const notCosts = [...notCounts, costPicoUsdMax + 1];
+    const long = "x".repeat(subjectBytesMax + 1);
+    const table: readonly (readonly [at: number, flaw: string, values: readonly unknown[]])[] = [
+      [0, "requestId", ["", "x".repeat(requestIdCharsMax + 1)]],
+      [1, "endpoint", ["", long]],
+      [2, "provider", ["", long]],
+      [3, "providerType", ["", long]],
+      [4, "model", [long]],
+      [5, "status", [...notCounts, 1000]],
+      [6, "inputTokens", notTokens],
+      [6, "cachedInputTokens", [4]],
+      [6, "cacheWriteInputTokens", [7]],
+      [7, "outputTokens", notTokens],
+      [8, "cachedInputTokens", notTokens],
+      [9, "cacheWriteInputTokens", [...notTokens, 16]],
+      [10, "inputCost", [...notCosts, null]],
+      [11, "outputCost", [...notCosts, null]],
+      [12, "totalCost", notCosts],
+      [12, "inputCost", [null]],
+      [14, "rewriteTokensSaved", notTokens],
+      [15, "rewriteCostSaved", notCosts],
+      [16, "latencyMs", notCounts],
+      [17, "firstByteMs", notCounts],
+      [18, "keyId", ["x".repeat(65)]],
+    ];
+    for (const [at, flaw, values] of table)
+      t.same(
+        values.map((value) => flawOf(recordIn(changedAt(at, value)))),
+        values.map(() => flaw),
+        `field ${at}`,
+      );
+    for (const [at, values] of [
+      [4, [""]],
+      [9, [15]],
+      [15, [null]],
+      [17, [null]],
+      [18, [""]],
+    ] as const)
+      t.same(
+        values.map((value) => flawOf(recordIn(changedAt(at, value)))),
+        [null],
+      );
+    fc.assert(fc.property(execution, (record) => flawOf(record) === null));
+  },
+);

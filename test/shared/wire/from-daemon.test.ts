@@ -1,0 +1,103 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import t from "tap";
+import { invalid } from "../../../shared/error-code.js";
+import { fromDaemonFromWire } from "../../../shared/wire/from-daemon.js";
+import type { FromDaemon } from "../../../shared/wire/message.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+import { anything, fromDaemon, near } from "./message-samples.js";
+
+t.test(
+  "any frame from a daemon is refused, or a message with every field of its type, and nothing throws",
+  async (t) => {
+    let taken = 0;
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          { weight: 3, arbitrary: near<FromDaemon>(fromDaemon) },
+          { weight: 1, arbitrary: anything },
+        ),
+        (frame) => {
+          const message = fromDaemonFromWire(frame);
+          if (message === null) return true;
+          taken++;
+          if (message.kind === "failed" || message.kind === "answer") return true;
+          return isDeepStrictEqual(fromDaemonFromWire(toWire(message)), message);
+        },
+      ),
+      { numRuns: 5000 },
+    );
+    t.ok(taken > 100, `${taken} of 5000 were taken`);
+  },
+);
+
+t.test(
+  "a malformed failure from a daemon breaks the grammar: its readers rely on its fields",
+  async (t) => {
+    const valid = invalid("period is required", "period");
+    t.same(fromDaemonFromWire(["failed", 1, valid]), { kind: "failed", id: 1, failure: valid });
+    const broken = [
+      undefined,
+      null,
+      5,
+      "text",
+      [],
+      {},
+      { ...valid, status: "400" },
+      { ...valid, status: 99 },
+      { ...valid, message: null },
+      { ...valid, type: 5 },
+      { ...valid, code: 5 },
+      { ...valid, param: {} },
+      { ...valid, provider: 1 },
+    ];
+    t.same(
+      broken.filter((value) => fromDaemonFromWire(["failed", 1, value]) !== null),
+      [],
+    );
+  },
+);
+
+t.test("a wait from a daemon is at least a second, and its counts are counts", async (t) => {
+  const refused = ["refused", 1, "user_path", "/team", 60, "requests", 10, 61, []];
+  t.match(fromDaemonFromWire(refused), { kind: "refused", waitSeconds: 61 });
+  const change = (at: number, value: unknown): unknown =>
+    refused.map((item, i) => (i === at ? value : item));
+  for (const [at, value] of [
+    [2, "team"],
+    [3, 5],
+    [4, -60],
+    [5, "cost"],
+    [6, 1.5],
+    [7, 0],
+    [7, "61"],
+    [8, null],
+    [8, ["/team"]],
+    [8, [5, 5]],
+  ] as const)
+    t.equal(fromDaemonFromWire(change(at, value)), null, `${at} ${value}`);
+  for (const frame of [
+    ["welcome", 1, "0.1.0", 0, true],
+    ["welcome", 1, "0.1.0", -1, true, 0, 0, false],
+    ["welcome", 1, "0.1.0", 0, true, -1, 0, false],
+    ["welcome", 1, "0.1.0", 0, true, 0, -1, false],
+    ["welcome", 1, "0.1.0", 0, true, 0, 0],
+    ["welcome", 1, "0.1.0", 0, true, 0, false],
+    ["admitted", 1, 0, 0, 0],
+    ["admitted", 1, 0, 0, 0, []],
+    ["admitted", 1, 0, 0, 0, [], ["/team"]],
+    ["admitted", 1, -1, 0, 0, [], []],
+    ["authorized", 1, "/team"],
+    ["event", 0, "keys_exist", false],
+    ["event", 0, "store_failing", true],
+    ["event", 0, "store_failing"],
+    ["event", 0, "closed", true],
+    ["event", 0, "limited", 1],
+    ["event", 0, "inert_rules", true],
+    ["event", 0, "inert_rules", -1],
+    ["event", 0, "inert_budgets", 0.5],
+    ["settled", "1"],
+    ["admit", 1, "/", "authenticated", ["a", "b"]],
+  ])
+    t.equal(fromDaemonFromWire(frame), null, JSON.stringify(frame));
+});

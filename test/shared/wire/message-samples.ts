@@ -1,0 +1,362 @@
+/** Arbitrary messages of each kind, and one record of an executed request. */
+
+import fc from "fast-check";
+import { costPicoUsdMax, tokensPerResponseMax } from "../../../shared/bounds.js";
+import { budgetScopes } from "../../../shared/domain/budget.js";
+import { scopes } from "../../../shared/domain/rule.js";
+import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
+import { adminOps } from "../../../shared/wire/admin-op.js";
+import type { Execution } from "../../../shared/wire/execution.js";
+import type { FromDaemon, Lease, ToDaemon } from "../../../shared/wire/message.js";
+import { settledParts } from "../../../shared/wire/message.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+
+export const count = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs));
+
+export const name = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 });
+
+export const userPath = fc
+  .array(fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/), { maxLength: 6 })
+  .map((segments) => `/${segments.join("/")}`);
+
+export const credential = fc.oneof(
+  fc.constantFrom("authenticated", "none"),
+  fc.stringMatching(/^[\w-]{43}$/),
+);
+
+export const key = fc.option(fc.record({ userPath, keyId: fc.constant("key_7") }));
+
+export const target = fc.record({ provider: name, model: fc.oneof(name, fc.constant("")) });
+
+export const lease: fc.Arbitrary<Lease> = fc
+  .tuple(
+    fc.record({ lease: count, userPath, admittedAtMs: count, lsn: count }),
+    fc.option(fc.record({ target, targetAtMs: count, targetLsn: count })),
+    fc.boolean(),
+  )
+  .map(([admitted, attempt, submission]) => ({
+    ...admitted,
+    ...(attempt ?? { target: null, targetAtMs: 0, targetLsn: 0 }),
+    submission: attempt === null && submission,
+  }));
+
+/** msgpackr gives the key `__proto__` another name, which is what it should do. */
+export const json = fc.jsonValue().filter((value) => !JSON.stringify(value).includes("__proto__"));
+
+export const held = lease.map((item) => ({ ...item, lease: Math.max(1, item.lease) }));
+
+export const tokens = fc.nat({ max: tokensPerResponseMax });
+
+export const cost = fc.nat({ max: costPicoUsdMax });
+
+export const execution: fc.Arbitrary<Execution> = fc
+  .tuple(
+    fc.record({
+      requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/),
+      endpoint: name,
+      provider: name,
+      providerType: name,
+      model: fc.oneof(name, fc.constant("")),
+      status: fc.nat({ max: 999 }),
+      outputTokens: tokens,
+      cachedInputTokens: tokens,
+      cacheWriteInputTokens: tokens,
+      cacheHit: fc.boolean(),
+      rewriteTokensSaved: tokens,
+      rewriteCostSaved: fc.option(cost),
+      latencyMs: count,
+      firstByteMs: fc.option(count),
+      keyId: fc.stringMatching(/^\w{0,64}$/),
+    }),
+    fc.option(fc.record({ inputCost: cost, outputCost: cost, totalCost: cost })),
+  )
+  .map(([rest, costs]) => {
+    const cachedInputTokens = Math.floor(rest.cachedInputTokens / 2);
+    const cacheWriteInputTokens = Math.floor(rest.cacheWriteInputTokens / 2);
+    return {
+      ...rest,
+      ...(costs ?? { inputCost: null, outputCost: null, totalCost: null }),
+      cachedInputTokens,
+      cacheWriteInputTokens,
+      inputTokens: cachedInputTokens + cacheWriteInputTokens,
+    };
+  });
+
+export const triple = fc.option(
+  fc.record({ limit: count.map((n) => Math.max(1, n)), remaining: count, resetSeconds: count }),
+);
+
+export const toDaemon: {
+  readonly [K in ToDaemon["kind"]]: fc.Arbitrary<Extract<ToDaemon, { kind: K }>>;
+} = {
+  hello: fc.record({
+    kind: fc.constant("hello"),
+    id: count,
+    wireVersion: count,
+    role: fc.constantFrom("proxy", "cli"),
+    proxyId: fc.stringMatching(/^[\w-]{1,64}$/),
+    leases: fc.array(held, { maxLength: 4 }),
+    more: fc.boolean(),
+  }),
+  admit: fc.record({
+    kind: fc.constant("admit"),
+    id: count,
+    userPath,
+    credential,
+    targets: fc.array(target, { minLength: 1, maxLength: 5 }),
+    submission: fc.boolean(),
+  }),
+  authorize: fc.record({ kind: fc.constant("authorize"), id: count, credential }),
+  reroute: fc.record({
+    kind: fc.constant("reroute"),
+    id: count,
+    lease: count.map((n) => Math.max(1, n)),
+    targets: fc.array(target, { minLength: 1, maxLength: 5 }),
+  }),
+  settle: fc
+    .tuple(
+      lease,
+      fc.record({
+        kind: fc.constant("settle"),
+        seq: count.map((n) => Math.max(1, n)),
+        startedAgoMs: count,
+        endedAgoMs: count,
+        tokens: count,
+        estimated: fc.boolean(),
+        part: fc.constantFrom(...settledParts),
+        record: fc.option(execution),
+      }),
+    )
+    .map(([{ submission: _, ...held }, rest]) => {
+      const part =
+        held.target === null && rest.part === "attempt" ? ("request" as const) : rest.part;
+      if (part === "cached")
+        return {
+          ...held,
+          ...rest,
+          part,
+          lease: 0,
+          target: null,
+          targetAtMs: 0,
+          targetLsn: 0,
+          tokens: 0,
+        };
+      return { ...held, ...rest, part, record: part === "request" ? rest.record : null };
+    }),
+  refusal: fc.record({
+    kind: fc.constant("refusal"),
+    id: count,
+    requestId: fc.stringMatching(/^[\w.:/-]{1,128}$/),
+    model: fc.oneof(name, fc.constant("")),
+  }),
+  admin: fc.record({
+    kind: fc.constant("admin"),
+    id: count,
+    op: fc.constantFrom(...adminOps),
+    body: json,
+  }),
+};
+
+export const fromDaemon: {
+  readonly [K in FromDaemon["kind"]]: fc.Arbitrary<Extract<FromDaemon, { kind: K }>>;
+} = {
+  welcome: fc.record({
+    kind: fc.constant("welcome"),
+    id: count,
+    daemonVersion: name,
+    settledSeq: count,
+    limited: fc.boolean(),
+    inertRules: count,
+    inertBudgets: count,
+    keysExist: fc.boolean(),
+  }),
+  admitted: fc.record({
+    kind: fc.constant("admitted"),
+    id: count,
+    target: count,
+    admittedAtMs: count,
+    lsn: count,
+    headers: fc.option(fc.record({ requests: triple, tokens: triple })),
+    key,
+  }),
+  refused: fc.record({
+    kind: fc.constant("refused"),
+    id: count,
+    scope: fc.constantFrom(...scopes),
+    subject: name,
+    periodSeconds: count,
+    dimension: fc.constantFrom("requests", "tokens", "concurrent"),
+    cap: count,
+    waitSeconds: count.map((n) => Math.max(1, n)),
+    key,
+  }),
+  denied: fc.record({ kind: fc.constant("denied"), id: count }),
+  authorized: fc.record({
+    kind: fc.constant("authorized"),
+    id: count,
+    userPath: fc.oneof(userPath, fc.constant("")),
+    keyId: fc.constantFrom("", "key_7"),
+  }),
+  exceeded: fc.record({
+    kind: fc.constant("exceeded"),
+    id: count,
+    dimension: fc.constant("budget"),
+    scope: fc.constantFrom(...budgetScopes),
+    subject: name,
+    periodSeconds: count.map((n) => Math.max(1, n)),
+    spentUsd: fc.double({ min: 0, max: 1e9, noNaN: true }),
+    amountUsd: fc.double({ min: 1e-6, max: 1e9, noNaN: true }),
+    waitSeconds: count.map((n) => Math.max(1, n)),
+    headers: fc.option(fc.record({ requests: triple, tokens: triple })),
+    key,
+  }),
+  settled: fc.record({ kind: fc.constant("settled"), seq: count }),
+  answer: fc.record({ kind: fc.constant("answer"), id: count, body: json }),
+  failed: fc.record({
+    kind: fc.constant("failed"),
+    id: count,
+    failure: fc.oneof(
+      name.map((text) => invalid(text, "field")),
+      name.map((text) => failure("rate_limit_not_found", text)),
+      name.map((text) => plainFailure(400, "internal_error", text)),
+    ),
+  }),
+  event: fc.oneof(
+    fc.record({
+      kind: fc.constant("event" as const),
+      name: fc.constant("limited" as const),
+      value: fc.boolean(),
+    }),
+    fc.record({
+      kind: fc.constant("event" as const),
+      name: fc.constantFrom("inert_rules" as const, "inert_budgets" as const),
+      value: count,
+    }),
+    fc.record({
+      kind: fc.constant("event" as const),
+      name: fc.constant("keys_exist" as const),
+      value: fc.constant(true as const),
+    }),
+    fc.record({
+      kind: fc.constant("event" as const),
+      name: fc.constant("store_failing" as const),
+      value: fc.option(name),
+    }),
+  ),
+};
+
+/** A record in the order of the wire. */
+export const executed: Execution = {
+  requestId: "req_1",
+  endpoint: "/v1/chat/completions",
+  provider: "main",
+  providerType: "openai",
+  model: "gpt-4o",
+  status: 200,
+  inputTokens: 20,
+  outputTokens: 10,
+  cachedInputTokens: 5,
+  cacheWriteInputTokens: 3,
+  inputCost: 200,
+  outputCost: 300,
+  totalCost: 501,
+  cacheHit: false,
+  rewriteTokensSaved: 4,
+  rewriteCostSaved: 40,
+  latencyMs: 900,
+  firstByteMs: 120,
+  keyId: "key_1",
+};
+
+export const executedFlat = [
+  "req_1",
+  "/v1/chat/completions",
+  "main",
+  "openai",
+  "gpt-4o",
+  200,
+  20,
+  10,
+  5,
+  3,
+  200,
+  300,
+  501,
+  false,
+  4,
+  40,
+  900,
+  120,
+  "key_1",
+];
+
+export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
+  hello: [
+    "hello",
+    1,
+    1,
+    "proxy",
+    "p",
+    [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], false]],
+    false,
+  ],
+  reroute: ["reroute", 4, 3, ["openai", "gpt-4o"]],
+  admit: ["admit", 3, "/team", "authenticated", ["openai", "gpt-4o"], false],
+  authorize: ["authorize", 3, "none"],
+  settle: [
+    "settle",
+    1,
+    "attempt",
+    5,
+    "/team",
+    7,
+    8,
+    ["openai", "gpt-4o", 9, 10],
+    9,
+    2,
+    30,
+    true,
+    [],
+  ],
+  refusal: ["refusal", 3, "req_1", "gpt-4o"],
+  admin: ["admin", 4, "status", null],
+};
+
+/** Whatever can stand in a frame, more than JSON has. */
+export const anything = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom<unknown>(
+    undefined,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    -1,
+    2 ** 53,
+    1n,
+    new Date(0),
+    new Set([1]),
+    new Map([[1, 1]]),
+    Buffer.from("a"),
+    /a/,
+  ),
+  fc.anything(),
+);
+
+/** Frames near good ones: one part of a good message exchanged, left out or added. */
+export function near<T extends ToDaemon | FromDaemon>(
+  kinds: Readonly<Record<string, fc.Arbitrary<T>>>,
+): fc.Arbitrary<unknown> {
+  return fc
+    .tuple(
+      fc.oneof(...Object.values(kinds)),
+      fc.nat(13),
+      anything,
+      fc.constantFrom("exchange", "remove", "insert"),
+    )
+    .map(([message, at, value, how]) => {
+      const wire = [...toWire(message)];
+      if (how === "exchange") wire[at % wire.length] = value;
+      else if (how === "remove") wire.splice(at % wire.length, 1);
+      else wire.splice(at % (wire.length + 1), 0, value);
+      return wire;
+    });
+}

@@ -1,0 +1,209 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import t from "tap";
+import {
+  candidatesMax,
+  leasesPerHello,
+  requestIdCharsMax,
+  subjectBytesMax,
+} from "../../../shared/bounds.js";
+import type { ToDaemon } from "../../../shared/wire/message.js";
+import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
+import { toWire } from "../../../shared/wire/to-wire.js";
+import { anything, executed, executedFlat, good, near, toDaemon } from "./message-samples.js";
+
+t.test("a frame towards the daemon that breaks the grammar anywhere is refused", async (t) => {
+  const change = (kind: ToDaemon["kind"], at: number, value: unknown): unknown =>
+    good[kind].map((item, i) => (i === at ? value : item));
+  const notCounts = [
+    -1,
+    0.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    2 ** 53,
+    "1",
+    null,
+    true,
+    [1],
+    1n,
+  ];
+  const notPaths = [
+    "",
+    "team",
+    "/team/",
+    "/a//b",
+    "/..",
+    "/a:b",
+    "/a\u0000",
+    " /team",
+    `/${"x".repeat(1100)}`,
+    `/${Array(33).fill("a").join("/")}`,
+    5,
+    null,
+    ["/team"],
+  ];
+  const notModels = ["x".repeat(subjectBytesMax + 1), 5, null, {}];
+  const notNames = ["", ...notModels];
+  const oneLease = (at: number, value: unknown): unknown => [
+    [5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], false].map((item, i) =>
+      i === at ? value : item,
+    ),
+  ];
+  const oneOf = (at: number, values: readonly unknown[]): unknown[] =>
+    values.map((value) => ["openai", "gpt-4o", 9, 10].map((item, i) => (i === at ? value : item)));
+  const notAttempts = [
+    null,
+    "openai",
+    {},
+    ["openai"],
+    ["openai", "gpt-4o"],
+    ["openai", "gpt-4o", 9],
+    ["openai", "gpt-4o", 9, 10, 11],
+    ...oneOf(0, notNames),
+    ...oneOf(1, notModels),
+    ...oneOf(2, notCounts),
+    ...oneOf(3, notCounts),
+  ];
+  const notTargets = [
+    [],
+    ["openai"],
+    ["openai", "a", "b"],
+    "openai",
+    null,
+    {},
+    Array(candidatesMax * 2 + 2).fill("a"),
+    ...notNames.map((value) => [value, "m"]),
+    ...notModels.flatMap((value) => [
+      ["p", value],
+      ["p", "m", "p", value],
+    ]),
+  ];
+  const notFlags = [0, 1, "true", null];
+  const notCredentials = [
+    "",
+    "nobody",
+    "/team",
+    `sk-sluice-${"x".repeat(43)}`,
+    "x".repeat(42),
+    "x".repeat(44),
+    `${"x".repeat(42)}=`,
+    `${"x".repeat(43)}\n`,
+    5,
+    null,
+    ["authenticated"],
+    Buffer.alloc(32),
+  ];
+  const table: readonly (readonly [
+    kind: ToDaemon["kind"],
+    at: number,
+    values: readonly unknown[],
+  ])[] = [
+    ["admit", 1, notCounts],
+    ["admit", 2, notPaths],
+    ["admit", 3, notCredentials],
+    ["admit", 4, notTargets],
+    ["admit", 5, notFlags],
+    ["authorize", 1, notCounts],
+    ["authorize", 2, notCredentials],
+    ["reroute", 1, notCounts],
+    ["reroute", 2, [0, ...notCounts]],
+    ["reroute", 3, notTargets],
+    ["settle", 1, [0, ...notCounts]],
+    ...[3, 5, 6, 8, 9, 10].map((at) => ["settle", at, notCounts] as const),
+    ["settle", 2, ["", "Request", null, 0, "toString", ["request"]]],
+    ["settle", 4, notPaths],
+    ["settle", 7, [[], ...notAttempts]],
+    ["settle", 11, notFlags],
+    ["settle", 12, [null, {}, "[]", executedFlat]],
+    ["hello", 1, notCounts],
+    ["hello", 2, notCounts],
+    ["hello", 3, ["daemon", "", null, 1]],
+    ["hello", 4, ["", "a b", "é", "x".repeat(65), null, 5]],
+    [
+      "hello",
+      5,
+      [
+        null,
+        {},
+        "[]",
+        Array(leasesPerHello + 1).fill((good["hello"][5] as unknown[])[0]),
+        [[]],
+        [null],
+        [[5, "/team", 7, 8, []]],
+        [[5, "/team", 7, 8, [], false, 9]],
+        ...notFlags.map((value) => oneLease(5, value)),
+        oneLease(5, true),
+        ...[0, ...notCounts].map((value) => oneLease(0, value)),
+        ...notPaths.map((value) => oneLease(1, value)),
+        ...notAttempts.map((value) => oneLease(4, value)),
+        ...notCounts.flatMap((value) => [oneLease(2, value), oneLease(3, value)]),
+      ],
+    ],
+    ["hello", 6, [0, 1, null, "false"]],
+    ["refusal", 1, notCounts],
+    ["refusal", 2, ["", "x".repeat(requestIdCharsMax + 1), 5, null, {}]],
+    ["refusal", 3, notModels],
+    ["admin", 1, notCounts],
+    ["admin", 2, ["rate-limits.drop", "", null, "toString", ["status"]]],
+  ];
+  for (const kind of Object.keys(good) as ToDaemon["kind"][]) {
+    t.equal(toDaemonFromWire(good[kind])?.kind, kind);
+    t.equal(toDaemonFromWire([...good[kind], null]), null, `${kind}: one more`);
+    t.equal(toDaemonFromWire(good[kind].slice(0, -1)), null, `${kind}: one less`);
+  }
+  const cached = ["settle", 1, "cached", 0, "/team", 0, 0, [], 9, 2, 0, true, executedFlat];
+  t.match(toDaemonFromWire(cached), { part: "cached", record: executed });
+  for (const [at, value] of [
+    [3, 5],
+    [7, good.settle[7]],
+    [10, 1],
+  ] as const)
+    t.equal(
+      toDaemonFromWire(cached.map((item, i) => (i === at ? value : item))),
+      null,
+      `what was cached has no admission, target or tokens: ${at}`,
+    );
+  for (const [kind, at, values] of table)
+    t.same(
+      values.filter((value) => toDaemonFromWire(change(kind, at, value)) !== null),
+      [],
+      `${kind} ${at}`,
+    );
+  for (const frame of [
+    undefined,
+    null,
+    5,
+    "admit",
+    {},
+    [],
+    ["admit"],
+    ["unknown", 1],
+    [1, 1],
+    ["welcome", 1, "0.1.0", 0, true],
+    { 0: "admit", 1: 3, 2: "/team", 3: ["a", "b"], length: 4 },
+  ])
+    t.equal(toDaemonFromWire(frame), null, String(JSON.stringify(frame)));
+});
+
+t.test(
+  "any frame towards the daemon is refused, or accepted with exactly its values, and nothing throws",
+  async (t) => {
+    let taken = 0;
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          { weight: 3, arbitrary: near<ToDaemon>(toDaemon) },
+          { weight: 1, arbitrary: anything },
+        ),
+        (frame) => {
+          const message = toDaemonFromWire(frame);
+          if (message === null) return true;
+          taken++;
+          return message.kind === "admin" || isDeepStrictEqual(toWire(message), frame);
+        },
+      ),
+      { numRuns: 10_000 },
+    );
+    t.ok(taken > 50, `${taken} of 10,000 were taken`);
+  },
+);
