@@ -41,7 +41,7 @@ export function addKeys(program: Command, session: Session): void {
     );
   keys
     .command("list")
-    .description("the keys, newest first; each is shown in part only, too little to use it")
+    .description("the keys, newest first; the secrets themselves are redacted")
     .addOption(jsonOption("print the response of GET /admin/auth-keys"))
     .action((_options, command: Command) =>
       printKeys(session, command.optsWithGlobals<CommandFlags>()),

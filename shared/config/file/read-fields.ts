@@ -18,8 +18,8 @@ type Fields<S extends FieldSchemas> = ReadFields<{
 }>;
 
 /** A value in the file and its path. */
-export interface Located<T = unknown> {
-  readonly raw: T;
+export interface Located {
+  readonly raw: unknown;
   readonly at: string;
 }
 
