@@ -4,6 +4,7 @@
  * that its events happen late, or killed, so that they never do; nothing here knows what a process
  * does.
  */
+import { EventQueue, type QueuedEvent } from "./event-queue.js";
 import { createRandom, type Random } from "./random.js";
 
 /** An invariant didn't hold, or a step threw. */
@@ -21,9 +22,8 @@ export interface Process {
   readonly onDeath: (() => void)[];
 }
 
-interface Event {
+interface Event extends QueuedEvent {
   atMs: number;
-  readonly order: number;
   readonly owner: Process | null;
   readonly run: () => void;
   cancelled: boolean;
@@ -63,7 +63,7 @@ const eventsMax = 200_000;
 
 export function createWorld(seed: number): World {
   const random = createRandom(seed);
-  const heap: Event[] = [];
+  const queue = new EventQueue<Event>();
   const turnEnds: { readonly owner: Process; readonly run: () => void }[] = [];
   const lines: string[] = [];
   const tally = new Map<string, number>();
@@ -72,37 +72,6 @@ export function createWorld(seed: number): World {
   let events = 0;
   let traceHash = 0x811c9dc5;
   let failed: Violation | null = null;
-
-  const earlier = (a: Event, b: Event): boolean =>
-    a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
-
-  function push(event: Event): void {
-    let at = heap.push(event) - 1;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (earlier(heap[parent]!, event)) break;
-      heap[at] = heap[parent]!;
-      at = parent;
-    }
-    heap[at] = event;
-  }
-
-  function pop(): Event {
-    const first = heap[0]!;
-    const last = heap.pop()!;
-    if (heap.length === 0) return first;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && earlier(heap[child + 1]!, heap[child]!)) child++;
-      if (earlier(last, heap[child]!)) break;
-      heap[at] = heap[child]!;
-      at = child;
-    }
-    heap[at] = last;
-    return first;
-  }
 
   function after(ms: number, owner: Process | null, run: () => void): () => void {
     const event: Event = {
@@ -113,7 +82,7 @@ export function createWorld(seed: number): World {
       cancelled: false,
       putOff: false,
     };
-    push(event);
+    queue.push(event);
     return () => {
       event.cancelled = true;
     };
@@ -167,8 +136,8 @@ export function createWorld(seed: number): World {
     },
     resume(process) {
       process.pausedUntilMs = Math.min(process.pausedUntilMs, nowMs);
-      for (const event of heap.splice(0))
-        push(
+      for (const event of queue.takeAll())
+        queue.push(
           event.putOff && event.owner === process
             ? Object.assign(event, { atMs: nowMs, putOff: false })
             : event,
@@ -201,16 +170,18 @@ export function createWorld(seed: number): World {
       process.on("unhandledRejection", onRejection);
       process.on("uncaughtException", onRejection);
       try {
-        while (heap.length > 0 && heap[0]!.atMs <= untilMs) {
+        for (;;) {
+          const event = queue.first;
+          if (event === undefined || event.atMs > untilMs) break;
           if (events > eventsMax)
             throw new Violation(`it isn't at rest within ${eventsMax} events`);
-          const event = pop();
+          queue.pop();
           nowMs = event.atMs;
           const { owner } = event;
           if (event.cancelled || owner?.alive === false) continue;
           if (owner !== null && owner.pausedUntilMs > nowMs) {
             // As the same event, so that it can still be cancelled, and before later ones.
-            push(Object.assign(event, { atMs: owner.pausedUntilMs, putOff: true }));
+            queue.push(Object.assign(event, { atMs: owner.pausedUntilMs, putOff: true }));
             continue;
           }
           await happen(event);

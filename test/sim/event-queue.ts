@@ -1,0 +1,56 @@
+/** The events that are still to happen, the earliest first; a binary heap. */
+
+export interface QueuedEvent {
+  readonly atMs: number;
+  /** Of two at the same moment, the one with the lower number is first. */
+  readonly order: number;
+}
+
+export class EventQueue<E extends QueuedEvent> {
+  readonly #heap: E[] = [];
+
+  /** The earliest event. */
+  get first(): E | undefined {
+    return this.#heap[0];
+  }
+
+  push(event: E): void {
+    const heap = this.#heap;
+    let at = heap.push(event) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (isEarlier(heap[parent]!, event)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = event;
+  }
+
+  /** Removes the earliest event. */
+  pop(): E | undefined {
+    const heap = this.#heap;
+    const first = heap[0];
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return first;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isEarlier(heap[child + 1]!, heap[child]!)) child++;
+      if (isEarlier(last, heap[child]!)) break;
+      heap[at] = heap[child]!;
+      at = child;
+    }
+    heap[at] = last;
+    return first;
+  }
+
+  /** Removes all events, in no order. */
+  takeAll(): E[] {
+    return this.#heap.splice(0);
+  }
+}
+
+function isEarlier(a: QueuedEvent, b: QueuedEvent): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+}
