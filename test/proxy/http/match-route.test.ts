@@ -1,5 +1,5 @@
 import t from "tap";
-import { matchRoute } from "../../../proxy/http/match-route.js";
+import { isLimited, isModelOperation, matchRoute } from "../../../proxy/http/match-route.js";
 
 const endpoints: readonly (readonly [
   method: string,
@@ -99,3 +99,32 @@ t.test("an unknown path fails in the shape of the area that it lies in", async (
     for (const method of ["GET", "POST"])
       t.same(matchRoute(method, path), { kind: "unknown", area }, `${method} ${path}`);
 });
+
+t.test(
+  "what is sent to a model or passed through is limited, lists and files aren't",
+  async (t) => {
+    const limited = endpoints
+      .map(([method, path]) => matchRoute(method, path))
+      .flatMap((match) => (match.kind === "endpoint" && isLimited(match.endpoint) ? [match] : []))
+      .map(({ endpoint }) => endpoint);
+    t.same(
+      [...new Set(limited)],
+      [
+        "chat_completions",
+        "responses",
+        "messages",
+        "embeddings",
+        "speech",
+        "images",
+        "realtime",
+        "passthrough",
+      ],
+    );
+    for (const endpoint of ["transcriptions", "translations", "batch_submission"] as const)
+      t.ok(isLimited(endpoint), endpoint);
+    for (const endpoint of ["count_tokens", "files", "batches", "stored_responses"] as const)
+      t.notOk(isLimited(endpoint), endpoint);
+    t.ok(isModelOperation("chat_completions"));
+    t.notOk(isModelOperation("passthrough"), "it is limited, but names no operation");
+  },
+);
