@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { frameBytesMaxFromDaemon } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
 import type { Log } from "../../shared/log.js";
-import { createFrameReader, encodeFrame, type FrameReader } from "../../shared/wire/codec.js";
+import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
 import { dial } from "../../shared/wire/ipc.js";
 import { toWire } from "../../shared/wire/to-wire.js";
@@ -59,7 +59,7 @@ export function connectLimiter(
     },
     config,
   );
-  let reader: FrameReader | null = null;
+  let reader = createFrameReader(frameBytesMaxFromDaemon);
   const link = dial({
     path: config.socket,
     retry: true,
@@ -68,7 +68,7 @@ export function connectLimiter(
       client.connected((message) => peer.send(encodeFrame(toWire(message))));
     },
     onBytes(peer, bytes) {
-      const valid = reader!.feed(bytes, (frame) => {
+      const valid = reader.feed(bytes, (frame) => {
         const message = fromDaemonFromWire(frame);
         if (message === null)
           log.error(
