@@ -5,7 +5,7 @@ import {
   formatEvent,
   type StreamEvent,
 } from "../../../proxy/dialects/event-stream.js";
-import { chatEvents, messagesEvents } from "./samples.js";
+import { chatEvents, messagesEvents } from "./sample-answers.js";
 
 function split(
   pieces: readonly Uint8Array[],

@@ -19,7 +19,13 @@ import type {
   Translation,
 } from "../../../proxy/dialects/translation/translation.js";
 import { assembleChat, assembleMessages } from "./assemble-stream.js";
-import { chatAnswer, chatEvents, context, messagesAnswer, messagesEvents } from "./samples.js";
+import {
+  chatAnswer,
+  chatEvents,
+  context,
+  messagesAnswer,
+  messagesEvents,
+} from "./sample-answers.js";
 
 /** As JSON.parse makes it: generated objects may have no prototype, and negative zeros. */
 const parsed = (value: unknown): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;

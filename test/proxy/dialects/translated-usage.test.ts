@@ -10,7 +10,7 @@ import { forward } from "../../../proxy/upstream/forward.js";
 import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
 import type { UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import { FakeExchange } from "../fake-exchange.js";
-import { context } from "./samples.js";
+import { context } from "./sample-answers.js";
 
 const promptBytes = 400;
 

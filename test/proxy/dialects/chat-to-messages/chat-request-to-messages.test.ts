@@ -1,6 +1,6 @@
 import t from "tap";
 import { jsonDepthMax } from "../../../../shared/bounds.js";
-import { chatRequest, chatRequestAsMessages } from "../samples.js";
+import { chatRequest, chatRequestAsMessages } from "../sample-requests.js";
 import { base, refusal, translated } from "./translate-chat-request.js";
 
 t.test("a complete request becomes one of Anthropic's", async (t) => {

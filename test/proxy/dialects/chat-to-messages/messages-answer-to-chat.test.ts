@@ -6,7 +6,7 @@ import {
 } from "../../../../proxy/dialects/translation/translation.js";
 import { readUsage } from "../../../../proxy/usage/read-usage.js";
 import { choiceOf } from "../assemble-stream.js";
-import { context, messagesAnswer, messagesAnswerAsChat } from "../samples.js";
+import { context, messagesAnswer, messagesAnswerAsChat } from "../sample-answers.js";
 
 const answer = (body: object): JsonObject =>
   chatToMessages.answer(

@@ -6,7 +6,7 @@ import type {
 } from "../../../../proxy/dialects/translation/translation.js";
 import { streamEventBytesMax } from "../../../../shared/bounds.js";
 import { assembleChat, choiceOf } from "../assemble-stream.js";
-import { context, messagesAnswerAsChat, messagesEvents } from "../samples.js";
+import { context, messagesAnswerAsChat, messagesEvents } from "../sample-answers.js";
 
 function stream(events: readonly ClientEvent[]): readonly ClientEvent[] {
   const translator = chatToMessages.events(context);

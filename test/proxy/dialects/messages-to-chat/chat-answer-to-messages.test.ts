@@ -2,7 +2,7 @@ import t from "tap";
 import { messagesToChat } from "../../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
 import { readUsage } from "../../../../proxy/usage/read-usage.js";
-import { chatAnswer, chatAnswerAsMessages, context } from "../samples.js";
+import { chatAnswer, chatAnswerAsMessages, context } from "../sample-answers.js";
 
 const answer = (body: object): JsonObject =>
   messagesToChat.answer({ id: "chatcmpl-1", ...body }, context);

@@ -2,7 +2,7 @@ import t from "tap";
 import { messagesToChat } from "../../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
 import type { ClientEvent } from "../../../../proxy/dialects/translation/translation.js";
 import { assembleMessages } from "../assemble-stream.js";
-import { chatAnswerAsMessages, chatEvents, context } from "../samples.js";
+import { chatAnswerAsMessages, chatEvents, context } from "../sample-answers.js";
 
 function stream(events: readonly ClientEvent[]): readonly ClientEvent[] {
   const translator = messagesToChat.events(context);

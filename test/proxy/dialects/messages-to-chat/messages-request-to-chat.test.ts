@@ -1,5 +1,5 @@
 import t from "tap";
-import { messagesRequest, messagesRequestAsChat } from "../samples.js";
+import { messagesRequest, messagesRequestAsChat } from "../sample-requests.js";
 import { base, hello, refusal, translated } from "./translate-messages-request.js";
 
 t.test("a complete request becomes a chat completion's", async (t) => {
