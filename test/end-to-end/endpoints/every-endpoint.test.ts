@@ -7,7 +7,7 @@ import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { ageSeconds } from "../../support/processes/sdk-site.js";
 import { type ModelApi, startModelApi } from "../../support/providers/model-api.js";
-import { anthropicKey, openaiKey, reply } from "../../support/providers/model-api-answers.js";
+import { anthropicKey, openaiKey, reply } from "../../support/providers/model-api-call.js";
 import { formEnd, formField, formFile } from "../../support/raw-upload.js";
 
 const api: ModelApi = await startModelApi();

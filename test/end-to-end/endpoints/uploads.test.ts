@@ -8,7 +8,7 @@ import t from "tap";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { startModelApi } from "../../support/providers/model-api.js";
-import { digestOf, openaiKey, reply } from "../../support/providers/model-api-answers.js";
+import { digestOf, openaiKey, reply } from "../../support/providers/model-api-call.js";
 import { beginUpload, formEnd, formField, formFile } from "../../support/raw-upload.js";
 
 const api = await startModelApi();
@@ -210,7 +210,7 @@ t.test(
             response.headers.get("x-sluice-target"),
             ((await response.json()) as { text: string }).text,
           ],
-          ["other/another-test", `another-test heard a.mp3: ${digestOf(expected)}`],
+          ["other/another-test", `another-test transcribed a.mp3: ${digestOf(expected)}`],
           what,
         );
     }
@@ -232,7 +232,7 @@ t.test(
     const { status, body } = await upload.answer();
     t.same(
       [status, JSON.parse(body).text],
-      [200, `gpt-test heard a.mp3: ${digestOf(Buffer.alloc(9 * piece.length, 7))}`],
+      [200, `gpt-test transcribed a.mp3: ${digestOf(Buffer.alloc(9 * piece.length, 7))}`],
     );
     upload.leave();
     api.intercept = (request) => void request.resume();

@@ -2,7 +2,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import t from "tap";
 import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
-import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-answers.js";
+import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-call.js";
 import { message, messageEvents } from "../../support/providers/recorded-messages.js";
 import {
   greeting,
@@ -30,7 +30,7 @@ const sdk = (path = "/", maxRetries = 0, apiKey = masterKey) =>
 const client = sdk();
 const model = "claude-test";
 const messages = [{ role: "user" as const, content: "hi" }];
-const asked = { model, max_tokens: 1024, messages };
+const request = { model, max_tokens: 1024, messages };
 const tools = [
   {
     name: "get_weather",
@@ -39,25 +39,25 @@ const tools = [
 ];
 
 t.test(
-  "a message comes whole and untouched, and is counted with what its cache read and wrote",
+  "a message arrives unchanged, and is counted with the tokens that its cache read and wrote",
   async (t) => {
     const added = await counts(async () =>
       t.same(
-        await client.messages.create({ ...asked, model: `claude/${model}`, system: "Be brief." }),
+        await client.messages.create({ ...request, model: `claude/${model}`, system: "Be brief." }),
         message(model, "greeting"),
       ),
     );
     t.same(added, { requests: 1, tokens: tokenCounts.total });
     t.same(
       jsonOf(api.last()),
-      { ...asked, system: "Be brief." },
+      { ...request, system: "Be brief." },
       "nothing but the model's name is another",
     );
   },
 );
 
-t.test("the version and the betas that the client names pass, its key doesn't", async (t) => {
-  await client.messages.create(asked, {
+t.test("the client's version and betas are forwarded, its key isn't", async (t) => {
+  await client.messages.create(request, {
     headers: { "anthropic-beta": "context-1m-2025-08-07" },
     query: { beta: true, key: masterKey },
   });
@@ -69,9 +69,9 @@ t.test("the version and the betas that the client names pass, its key doesn't", 
 });
 
 t.test(
-  "the SDK's request id is the one in the gateway's log, of answers and of errors",
+  "the SDK's request id is the one in the gateway's log, for answers and for errors",
   async (t) => {
-    const { request_id: id, response } = await client.messages.create(asked).withResponse();
+    const { request_id: id, response } = await client.messages.create(request).withResponse();
     t.equal(id, response.headers.get("x-request-id"));
     t.match(id, /^req_/);
     api.intercept = (_, response) =>
@@ -82,18 +82,18 @@ t.test(
         { "request-id": "req_of_the_provider" },
       );
     const thrown: unknown = await client.messages
-      .create(asked, { headers: { "x-request-id": "mine" } })
+      .create(request, { headers: { "x-request-id": "mine" } })
       .catch((error: unknown) => error);
     t.match(thrown, { status: 400, requestID: "mine" });
   },
 );
 
-t.test("a stream comes event by event, and the SDK's helper puts it together", async (t) => {
+t.test("a stream arrives event by event, and the SDK's helper assembles it", async (t) => {
   const events: object[] = [];
   const added = await counts(async () => {
-    for await (const event of await client.messages.create({ ...asked, stream: true }))
+    for await (const event of await client.messages.create({ ...request, stream: true }))
       events.push(event);
-    t.match(await client.messages.stream(asked).finalMessage(), message(model, "greeting"));
+    t.match(await client.messages.stream(request).finalMessage(), message(model, "greeting"));
   });
   t.same(
     events,
@@ -103,8 +103,8 @@ t.test("a stream comes event by event, and the SDK's helper puts it together", a
   t.same(added, { requests: 2, tokens: 2 * tokenCounts.total });
 });
 
-t.test("two tools at once and their results, plain and streamed", async (t) => {
-  const called = await client.messages.create({ ...asked, tools });
+t.test("two parallel tools and their results work, complete and streamed", async (t) => {
+  const called = await client.messages.create({ ...request, tools });
   t.same(
     [called.content, called.stop_reason],
     [wantedCalls("toolu").map((call) => ({ type: "tool_use", ...call })), "tool_use"],
@@ -115,7 +115,7 @@ t.test("two tools at once and their results, plain and streamed", async (t) => {
     content: "14",
   }));
   const answer = await client.messages.create({
-    ...asked,
+    ...request,
     tools,
     messages: [
       ...messages,
@@ -125,14 +125,14 @@ t.test("two tools at once and their results, plain and streamed", async (t) => {
   });
   t.match(answer.content, [{ type: "text", text: report }]);
   t.match(
-    (await client.messages.stream({ ...asked, tools }).finalMessage()).content,
+    (await client.messages.stream({ ...request, tools }).finalMessage()).content,
     wantedCalls("toolu").map((call) => ({ type: "tool_use", ...call })),
   );
 });
 
-t.test("thoughts come with their signature, plain and streamed", async (t) => {
+t.test("thinking arrives with its signature, complete and streamed", async (t) => {
   const thoughtful = {
-    ...asked,
+    ...request,
     thinking: { type: "enabled" as const, budget_tokens: 1024 },
     max_tokens: 4096,
   };
@@ -154,7 +154,7 @@ t.test("tokens are counted for free", async (t) => {
   t.match(api.last(), { path: "/messages/count_tokens" });
 });
 
-t.test("models are listed in the client's own form, and asked for one by one", async (t) => {
+t.test("models are listed in the client's own format, and retrieved one by one", async (t) => {
   const ids: string[] = [];
   for await (const { id, type, display_name } of client.models.list()) {
     ids.push(id);
@@ -171,7 +171,7 @@ t.test("models are listed in the client's own form, and asked for one by one", a
 });
 
 t.test(
-  "a 429 is waited out by the SDK's own retries; a wait of more than a minute isn't retried at all",
+  "the SDK's own retries wait out a 429; a wait of more than a minute isn't retried at all",
   async (t) => {
     await Promise.all([
       limit("/slow", { period_seconds: 1, max_requests: 1 }),
@@ -180,18 +180,18 @@ t.test(
     const patient = sdk("/slow", 4);
     const before = api.calls.length;
     attempts = 0;
-    // Three at once: two may have a window each, if one has just begun.
+    // Three at once, because two may fall into different windows.
     await Promise.all([
-      patient.messages.create(asked),
-      patient.messages.create(asked),
-      patient.messages.stream(asked).finalMessage(),
+      patient.messages.create(request),
+      patient.messages.create(request),
+      patient.messages.stream(request).finalMessage(),
     ]);
     t.equal(api.calls.length, before + 3, "all are answered in the end");
     t.ok(attempts > 3 && attempts <= 6, `after ${attempts} attempts, each when its time had come`);
     const spent = sdk("/spent", 4);
-    await spent.messages.create(asked);
+    await spent.messages.create(request);
     attempts = 0;
-    const error = await spent.messages.create(asked).catch((thrown: unknown) => thrown);
+    const error = await spent.messages.create(request).catch((thrown: unknown) => thrown);
     t.equal(attempts, 1);
     t.type(error, Anthropic.RateLimitError);
     t.match(error, {
@@ -203,72 +203,75 @@ t.test(
   },
 );
 
-t.test("what goes wrong is the SDK's own error, whoever says so", async (t) => {
-  const wrongs = [
-    {
-      run: () => sdk("/", 0, "wrong").messages.create(asked),
-      error: Anthropic.AuthenticationError,
-      type: "authentication_error",
-      message: "authentication failed",
-    },
-    {
-      run: () => client.messages.create({ ...asked, model: "nope" }),
-      error: Anthropic.NotFoundError,
-      type: "not_found_error",
-      message: 'the model "nope" does not exist: GET /v1/models lists those that do',
-    },
-    {
-      run: () => client.messages.create({ ...asked, messages: "hi" as never }),
-      error: Anthropic.BadRequestError,
-      type: "invalid_request_error",
-      message: "messages must be an array, not a string",
-    },
-    {
-      run: () => client.messages.create({ ...asked, max_tokens: undefined as never }),
-      error: Anthropic.BadRequestError,
-      type: "invalid_request_error",
-      message: "max_tokens: Field required",
-    },
-    {
-      run: () => client.messages.countTokens({ model: "llama-test", messages }),
-      error: Anthropic.BadRequestError,
-      type: "invalid_request_error",
-      message: "provider chatty does not offer count_tokens",
-    },
-  ];
-  for (const { run, error, type, message: apiMessage } of wrongs) {
-    const thrown = await run().catch((reason: unknown) => reason);
-    t.type(thrown, error);
-    t.match(thrown, { type, apiMessage });
-  }
-  const said = [
-    { status: 429, type: "rate_limit_error", error: Anthropic.RateLimitError },
-    { status: 500, type: "api_error", error: Anthropic.InternalServerError },
-    { status: 529, type: "overloaded_error", error: Anthropic.OverloadedError },
-    { status: 413, type: "request_too_large", error: Anthropic.APIError },
-    { status: 403, type: "permission_error", error: Anthropic.PermissionDeniedError },
-  ];
-  for (const { status, type, error } of said) {
-    api.intercept = (_, response) =>
-      reply(
-        response,
-        status,
-        { type: "error", error: { type, message: "so it is" } },
-        { "retry-after": "7" },
-      );
-    const thrown = await client.messages.create(asked).catch((reason: unknown) => reason);
-    t.type(thrown, error);
-    t.match(thrown, { status, type, apiMessage: "so it is" });
-    t.equal((thrown as InstanceType<typeof Anthropic.APIError>).headers?.get("retry-after"), "7");
-  }
-});
+t.test(
+  "failures are the SDK's own errors, whether they come from Sluice or the provider",
+  async (t) => {
+    const wrongs = [
+      {
+        run: () => sdk("/", 0, "wrong").messages.create(request),
+        error: Anthropic.AuthenticationError,
+        type: "authentication_error",
+        message: "authentication failed",
+      },
+      {
+        run: () => client.messages.create({ ...request, model: "nope" }),
+        error: Anthropic.NotFoundError,
+        type: "not_found_error",
+        message: 'the model "nope" does not exist: GET /v1/models lists those that do',
+      },
+      {
+        run: () => client.messages.create({ ...request, messages: "hi" as never }),
+        error: Anthropic.BadRequestError,
+        type: "invalid_request_error",
+        message: "messages must be an array, not a string",
+      },
+      {
+        run: () => client.messages.create({ ...request, max_tokens: undefined as never }),
+        error: Anthropic.BadRequestError,
+        type: "invalid_request_error",
+        message: "max_tokens: Field required",
+      },
+      {
+        run: () => client.messages.countTokens({ model: "llama-test", messages }),
+        error: Anthropic.BadRequestError,
+        type: "invalid_request_error",
+        message: "provider chatty does not offer count_tokens",
+      },
+    ];
+    for (const { run, error, type, message: apiMessage } of wrongs) {
+      const thrown = await run().catch((reason: unknown) => reason);
+      t.type(thrown, error);
+      t.match(thrown, { type, apiMessage });
+    }
+    const errors = [
+      { status: 429, type: "rate_limit_error", error: Anthropic.RateLimitError },
+      { status: 500, type: "api_error", error: Anthropic.InternalServerError },
+      { status: 529, type: "overloaded_error", error: Anthropic.OverloadedError },
+      { status: 413, type: "request_too_large", error: Anthropic.APIError },
+      { status: 403, type: "permission_error", error: Anthropic.PermissionDeniedError },
+    ];
+    for (const { status, type, error } of errors) {
+      api.intercept = (_, response) =>
+        reply(
+          response,
+          status,
+          { type: "error", error: { type, message: "so it is" } },
+          { "retry-after": "7" },
+        );
+      const thrown = await client.messages.create(request).catch((reason: unknown) => reason);
+      t.type(thrown, error);
+      t.match(thrown, { status, type, apiMessage: "so it is" });
+      t.equal((thrown as InstanceType<typeof Anthropic.APIError>).headers?.get("retry-after"), "7");
+    }
+  },
+);
 
-t.test("an error in the middle of a stream reaches the client as one", async (t) => {
+t.test("an error in the middle of a stream reaches the client as an error", async (t) => {
   api.intercept = (_, response) =>
     void response
       .writeHead(200, { "content-type": "text/event-stream" })
       .end(
         `event: message_start\ndata: ${JSON.stringify(messageEvents(model, "greeting")[0])}\n\nevent: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n`,
       );
-  await t.rejects(client.messages.stream(asked).finalMessage(), { message: /Overloaded/ });
+  await t.rejects(client.messages.stream(request).finalMessage(), { message: /Overloaded/ });
 });

@@ -1,5 +1,5 @@
 /**
- * The official OpenAI SDK as a client of real processes: vectors, sound, pictures, files and
+ * The official OpenAI SDK as a client of real processes: embeddings, audio, images, files and
  * batches.
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -7,13 +7,8 @@ import { Readable } from "node:stream";
 import OpenAI, { toFile } from "openai";
 import t from "tap";
 import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
-import {
-  digestOf,
-  jsonOf,
-  reply,
-  speech,
-  vector,
-} from "../../support/providers/model-api-answers.js";
+import { speech, vector } from "../../support/providers/model-api-answers.js";
+import { digestOf, jsonOf, reply } from "../../support/providers/model-api-call.js";
 
 const { api, proxy, url, limit, counts } = await startSdkSite(t);
 const sdk = (path = "/", headers: Record<string, string> = {}) =>
@@ -27,7 +22,7 @@ const client = sdk();
 const model = "openai/gpt-test";
 
 t.test(
-  "vectors come as base64, which the SDK asks for, and as numbers, and are counted",
+  "embeddings arrive as base64, which the SDK requests, and as numbers, and are counted",
   async (t) => {
     const added = await counts(async () => {
       const first = await client.embeddings.create({ model, input: ["hi", "ho"] });
@@ -46,14 +41,14 @@ t.test(
   },
 );
 
-t.test("speech comes byte by byte", async (t) => {
+t.test("speech arrives with every byte unchanged", async (t) => {
   const spoken = await client.audio.speech.create({ model, voice: "alloy", input: "x".repeat(40) });
   t.equal(spoken.headers.get("content-type"), "audio/mpeg");
   t.ok(Buffer.from(await spoken.arrayBuffer()).equals(speech));
   t.match(jsonOf(api.last()), { model: "gpt-test", voice: "alloy" });
 });
 
-t.test("speech that is still being made is heard already", async (t) => {
+t.test("speech arrives while it is still being generated", async (t) => {
   api.intercept = (request, response) => {
     request.resume();
     response.writeHead(200, { "content-type": "audio/mpeg" }).write(speech.subarray(0, 10));
@@ -65,7 +60,7 @@ t.test("speech that is still being made is heard already", async (t) => {
   ).body!.getReader();
   t.ok(
     Buffer.from((await reader.read()).value!).equals(speech.subarray(0, 10)),
-    "before the provider has said the rest",
+    "before the provider has sent the rest",
   );
   ending();
   const rest: Uint8Array[] = [];
@@ -74,12 +69,12 @@ t.test("speech that is still being made is heard already", async (t) => {
   t.ok(Buffer.concat(rest).equals(speech.subarray(10)));
 });
 
-t.test("recordings are heard: as JSON, as text, as a stream, and translated", async (t) => {
+t.test("recordings are transcribed as JSON, as text and as a stream, and translated", async (t) => {
   const recording = () => toFile(speech, "hello.mp3", { type: "audio/mpeg" });
-  const heard = `gpt-test heard hello.mp3: ${digestOf(speech)}`;
+  const transcript = `gpt-test transcribed hello.mp3: ${digestOf(speech)}`;
   const added = await counts(async () => {
     t.match(await client.audio.transcriptions.create({ file: await recording(), model }), {
-      text: heard,
+      text: transcript,
       usage: { total_tokens: 23 },
     });
     t.equal(
@@ -88,7 +83,7 @@ t.test("recordings are heard: as JSON, as text, as a stream, and translated", as
         file: await recording(),
         response_format: "text",
       }),
-      `${heard}\n`,
+      `${transcript}\n`,
     );
     const deltas: string[] = [];
     for await (const event of await client.audio.transcriptions.create({
@@ -97,23 +92,23 @@ t.test("recordings are heard: as JSON, as text, as a stream, and translated", as
       stream: true,
     }))
       if (event.type === "transcript.text.delta") deltas.push(event.delta);
-    t.equal(deltas.join(""), `${heard} `);
+    t.equal(deltas.join(""), `${transcript} `);
     t.equal(
       (await client.audio.translations.create({ file: await recording(), model })).text,
-      heard,
+      transcript,
     );
   });
   t.equal(
     (await client.audio.transcriptions.create({ file: await recording(), model: "smart" })).text,
-    heard,
+    transcript,
     "targets that can't hear are passed over",
   );
   t.equal(added.requests, 4);
-  t.ok(added.tokens >= 3 * 23, "three told their usage; the text is an estimate");
+  t.ok(added.tokens >= 3 * 23, "three reported usage; the text is an estimate");
 });
 
 t.test(
-  "a long recording passes without being held in the proxy's memory, also when its form names the model last",
+  "a long recording passes without being held in the proxy's memory, even when its form has the model last",
   async (t) => {
     const recording = Buffer.alloc(24 * 1024 * 1024, speech);
     const pid = proxy.child.pid!;
@@ -121,7 +116,7 @@ t.test(
     const peakMb = async (run: () => Promise<{ readonly text: string }>): Promise<number> => {
       const now = memoryMb(pid, "VmRSS");
       writeFileSync(`/proc/${pid}/clear_refs`, "5");
-      t.equal((await run()).text, `gpt-test heard long.wav: ${digestOf(recording)}`);
+      t.equal((await run()).text, `gpt-test transcribed long.wav: ${digestOf(recording)}`);
       return memoryMb(pid, "VmHWM") - now;
     };
     await client.audio.transcriptions.create({ file, model });
@@ -140,7 +135,7 @@ function memoryMb(pid: number, field: "VmRSS" | "VmHWM"): number {
   return Math.round(Number(/\d+/.exec(line)![0]) / 1024);
 }
 
-t.test("pictures come as they were made, and are counted", async (t) => {
+t.test("images arrive unchanged, and are counted", async (t) => {
   const added = await counts(async () => {
     const { data } = await client.images.generate({ model, prompt: "a lock on a river" });
     t.ok(Buffer.from(data![0]!.b64_json!, "base64").equals(speech));
@@ -148,34 +143,37 @@ t.test("pictures come as they were made, and are counted", async (t) => {
   t.same(added, { requests: 1, tokens: 15 });
 });
 
-t.test("files are sent, listed, fetched, read and deleted, which counts nothing", async (t) => {
-  const added = await counts(async () => {
-    const lines = Buffer.from('{"custom_id":"1"}\n'.repeat(5000));
-    const file = await client.files.create({
-      purpose: "batch",
-      file: await toFile(Readable.from([lines.subarray(0, 9), lines.subarray(9)]), "in.jsonl"),
+t.test(
+  "files are uploaded, listed, retrieved, read and deleted, and none of it counts",
+  async (t) => {
+    const added = await counts(async () => {
+      const lines = Buffer.from('{"custom_id":"1"}\n'.repeat(5000));
+      const file = await client.files.create({
+        purpose: "batch",
+        file: await toFile(Readable.from([lines.subarray(0, 9), lines.subarray(9)]), "in.jsonl"),
+      });
+      t.match(file, { bytes: lines.length, filename: "in.jsonl", purpose: "batch" });
+      t.same(
+        (await client.files.list({ purpose: "batch", limit: 3 })).data.map(({ id }) => id),
+        [file.id],
+      );
+      t.equal(api.last().query, "?purpose=batch&limit=3");
+      t.same(await client.files.retrieve(file.id), file);
+      const content = await client.files.content(file.id);
+      t.ok(Buffer.from(await content.arrayBuffer()).equals(lines));
+      t.same(await client.files.delete(file.id), { id: file.id, object: "file", deleted: true });
+      await t.rejects(client.files.content(file.id), {
+        status: 404,
+        type: "not_found_error",
+        message: "404 No such object",
+      });
     });
-    t.match(file, { bytes: lines.length, filename: "in.jsonl", purpose: "batch" });
-    t.same(
-      (await client.files.list({ purpose: "batch", limit: 3 })).data.map(({ id }) => id),
-      [file.id],
-    );
-    t.equal(api.last().query, "?purpose=batch&limit=3");
-    t.same(await client.files.retrieve(file.id), file);
-    const content = await client.files.content(file.id);
-    t.ok(Buffer.from(await content.arrayBuffer()).equals(lines));
-    t.same(await client.files.delete(file.id), { id: file.id, object: "file", deleted: true });
-    await t.rejects(client.files.content(file.id), {
-      status: 404,
-      type: "not_found_error",
-      message: "404 No such object",
-    });
-  });
-  t.same(added, { requests: 0, tokens: 0 });
-});
+    t.same(added, { requests: 0, tokens: 0 });
+  },
+);
 
 t.test(
-  "a batch counts one request of the user path and holds no slot; what becomes of it is asked for free",
+  "a batch counts as one request of the user path and holds no slot; polling it is free",
   async (t) => {
     await limit("/batches", { period_seconds: 0, max_requests: 1 });
     await limit("/batches", { period_seconds: ageSeconds, max_requests: 2 });
@@ -213,7 +211,7 @@ t.test(
   },
 );
 
-t.test("who names the provider that keeps the thing is taken at its word", async (t) => {
+t.test("a request that names the provider of a stored object goes there", async (t) => {
   t.equal((await sdk("/", { "x-sluice-provider": "OpenAI" }).files.list()).data.length, 0);
   t.equal(api.last().headers["x-sluice-provider"], undefined);
   await t.rejects(sdk("/", { "x-sluice-provider": "chatty" }).files.list(), {

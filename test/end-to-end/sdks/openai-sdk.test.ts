@@ -1,11 +1,11 @@
 /**
- * The official OpenAI SDK as a client of real processes: chat, responses, models, and how it takes
- * a limit.
+ * The official OpenAI SDK as a client of real processes: chat, responses, models, and how it
+ * handles a limit.
  */
 import OpenAI from "openai";
 import t from "tap";
 import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
-import { jsonOf } from "../../support/providers/model-api-answers.js";
+import { jsonOf } from "../../support/providers/model-api-call.js";
 import { chatChunks, chatCompletion } from "../../support/providers/recorded-chat.js";
 import { responseEvents, responseObject } from "../../support/providers/recorded-responses.js";
 import { greeting, report, tokenCounts, wantedCalls } from "../../support/providers/scene.js";
@@ -33,7 +33,7 @@ const responseTools = [
   { type: "function" as const, name: "get_weather", strict: false, parameters },
 ];
 
-t.test("models are listed, and asked for one by one", async (t) => {
+t.test("models are listed, and retrieved one by one", async (t) => {
   const ids = (await client.models.list()).data.map(({ id }) => id);
   t.same(ids, ["smart", "openai/gpt-test", "chatty/llama-test", "claude/claude-test"]);
   t.match(await client.models.retrieve("openai/gpt-test"), {
@@ -44,7 +44,7 @@ t.test("models are listed, and asked for one by one", async (t) => {
   await t.rejects(client.models.retrieve("nope"), { status: 404, code: "model_not_found" });
 });
 
-t.test("a chat comes whole and untouched, and is counted", async (t) => {
+t.test("a chat completion arrives unchanged, and is counted", async (t) => {
   const added = await counts(async () =>
     t.same(
       await client.chat.completions.create({ model: `openai/${model}`, messages }),
@@ -56,25 +56,25 @@ t.test("a chat comes whole and untouched, and is counted", async (t) => {
 });
 
 t.test(
-  "a streamed chat comes chunk by chunk; the usage chunk comes to who asks for it, and counts either way",
+  "a streamed chat arrives chunk by chunk; only clients that request it get the usage chunk, and it counts either way",
   async (t) => {
-    for (const asked of [false, true]) {
+    for (const includeUsage of [false, true]) {
       const chunks: object[] = [];
       const added = await counts(async () => {
         for await (const chunk of await client.chat.completions.create({
           model,
           messages,
           stream: true,
-          ...(asked ? { stream_options: { include_usage: true } } : {}),
+          ...(includeUsage ? { stream_options: { include_usage: true } } : {}),
         }))
           chunks.push(chunk);
       });
       t.same(
         chunks,
-        asked
+        includeUsage
           ? chatChunks(model, "greeting", true)
           : chatChunks(model, "greeting", true).slice(0, -1),
-        `asked: ${asked}`,
+        `include_usage: ${includeUsage}`,
       );
       t.same(added, { requests: 1, tokens: tokenCounts.total });
     }
@@ -82,7 +82,7 @@ t.test(
 );
 
 t.test(
-  "parallel tool calls and their results, plain and streamed by the SDK's own helper",
+  "parallel tool calls and their results work, complete and with the SDK's streaming helper",
   async (t) => {
     const called = (await client.chat.completions.create({ model, messages, tools: chatTools }))
       .choices[0]!.message;
@@ -120,11 +120,11 @@ t.test(
   },
 );
 
-t.test("a response, its stream and its tools come untouched, and are counted", async (t) => {
+t.test("a response, its stream and its tools arrive unchanged, and are counted", async (t) => {
   const added = await counts(async () => {
-    const whole = await client.responses.create({ model: `openai/${model}`, input: "hi" });
-    t.match(whole, responseObject(model, "greeting"));
-    t.equal(whole.output_text, greeting);
+    const response = await client.responses.create({ model: `openai/${model}`, input: "hi" });
+    t.match(response, responseObject(model, "greeting"));
+    t.equal(response.output_text, greeting);
     const events: object[] = [];
     for await (const event of await client.responses.create({ model, input: "hi", stream: true }))
       events.push(event);
@@ -150,7 +150,7 @@ t.test("a response, its stream and its tools come untouched, and are counted", a
 });
 
 t.test(
-  "a stored response is fetched, listed, cancelled and deleted, which counts nothing",
+  "a stored response is retrieved, listed, cancelled and deleted, and none of it counts",
   async (t) => {
     const { id } = await client.responses.create({ model, input: "hi", background: true });
     const added = await counts(async () => {
@@ -181,7 +181,7 @@ t.test(
   },
 );
 
-t.test("an aborted stream ends the provider's, and gives its slot back", async (t) => {
+t.test("an aborted stream ends the provider's, and releases its slot", async (t) => {
   const abandoned = new Promise<void>((resolve) => {
     api.intercept = (request, response) => {
       request.resume();
@@ -200,19 +200,19 @@ t.test("an aborted stream ends the provider's, and gives its slot back", async (
   t.same(await counts(async () => {}), { requests: 0, tokens: 0 }, "no slot is held any more");
 });
 
-t.test("a 429 is waited out by the SDK's own retries, of each kind of request", async (t) => {
+t.test("the SDK's own retries wait out a 429, for each kind of request", async (t) => {
   await limit("/slow", { period_seconds: 1, max_requests: 1 });
   const patient = sdk("/slow", 4);
-  const asked = api.calls.length;
+  const before = api.calls.length;
   attempts = 0;
-  // Three at once: two may have a window each, if one has just begun.
+  // Three at once, because two may fall into different windows.
   await Promise.all([
     patient.chat.completions.create({ model, messages }),
     patient.responses.create({ model, input: "hi" }),
     patient.embeddings.create({ model, input: "hi" }),
   ]);
-  t.equal(api.calls.length, asked + 3, "all are answered in the end");
-  t.ok(attempts > 3 && attempts <= 6, `after ${attempts} attempts, each when its time had come`);
+  t.equal(api.calls.length, before + 3, "all are answered eventually");
+  t.ok(attempts > 3 && attempts <= 6, `after ${attempts} attempts, each at its time`);
   const impatient = sdk("/slow");
   const all = Promise.all([
     impatient.embeddings.create({ model, input: "hi" }),
@@ -231,7 +231,7 @@ t.test("a wait of more than a minute isn't retried at all", async (t) => {
   await limit("/spent", { period_seconds: ageSeconds, max_requests: 1 });
   const patient = sdk("/spent", 4);
   await patient.chat.completions.create({ model, messages });
-  const asked = api.calls.length;
+  const before = api.calls.length;
   attempts = 0;
   await t.rejects(patient.chat.completions.create({ model, messages }), {
     status: 429,
@@ -242,11 +242,11 @@ t.test("a wait of more than a minute isn't retried at all", async (t) => {
     code: "rate_limit_exceeded",
   });
   t.equal(attempts, 2, "one for each");
-  t.equal(api.calls.length, asked);
+  t.equal(api.calls.length, before);
 });
 
 t.test(
-  "a wrong key, an unknown model and what a provider doesn't offer are the SDK's own errors",
+  "a wrong key, an unknown model and an unsupported operation are the SDK's own errors",
   async (t) => {
     const stranger = new OpenAI({ baseURL: `${url}/v1`, apiKey: "wrong", maxRetries: 0 });
     await t.rejects(stranger.models.list(), {

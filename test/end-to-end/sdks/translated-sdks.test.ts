@@ -1,8 +1,4 @@
-/**
- * The SDKs as clients of real processes, each with a provider that speaks another dialect than it
- * does.
- */
-
+/** The SDKs as clients of real processes, each with a provider that speaks another dialect. */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import Anthropic from "@anthropic-ai/sdk";
@@ -10,7 +6,7 @@ import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
 import t from "tap";
 import { masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
-import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-answers.js";
+import { anthropicKey, jsonOf, reply } from "../../support/providers/model-api-call.js";
 import { greeting, report, tokenCounts, wantedCalls } from "../../support/providers/scene.js";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -27,14 +23,14 @@ const parameters = {
 };
 const twice = { requests: 2, tokens: 2 * tokenCounts.total };
 
-t.test("a chat client reaches an Anthropic provider: plain and streamed", async (t) => {
+t.test("a chat client calls an Anthropic provider, with and without a stream", async (t) => {
   const model = "claude-test";
   const added = await counts(async () => {
-    const whole = await openai.chat.completions.create({
+    const complete = await openai.chat.completions.create({
       model,
       messages: [{ role: "system", content: "Be brief." }, ...messages],
     });
-    t.match(whole, {
+    t.match(complete, {
       object: "chat.completion",
       model,
       choices: [
@@ -73,19 +69,19 @@ t.test("a chat client reaches an Anthropic provider: plain and streamed", async 
     stream: true,
   }))
     if (usage !== undefined && usage !== null) usages.push(usage);
-  t.same(usages, [], "who doesn't ask for usage isn't told it");
+  t.same(usages, [], "a client that doesn't request usage gets none");
 });
 
-t.test("a chat client's tools at an Anthropic provider", async (t) => {
-  const asked = {
+t.test("a chat client's tools work with an Anthropic provider", async (t) => {
+  const request = {
     model: "claude-test",
     tools: [{ type: "function" as const, function: { name: "get_weather", parameters } }],
   };
   const called = wantedCalls("toolu").map(({ id, name, input }) => [id, name, input]);
-  const whole = (await openai.chat.completions.create({ ...asked, messages })).choices[0]!;
-  t.same([whole.finish_reason, ...callsOf(whole.message)], ["tool_calls", ...called]);
+  const complete = (await openai.chat.completions.create({ ...request, messages })).choices[0]!;
+  t.same([complete.finish_reason, ...callsOf(complete.message)], ["tool_calls", ...called]);
   const streamed = (
-    await openai.chat.completions.stream({ ...asked, messages }).finalChatCompletion()
+    await openai.chat.completions.stream({ ...request, messages }).finalChatCompletion()
   ).choices[0]!;
   t.same([streamed.finish_reason, ...callsOf(streamed.message)], ["tool_calls", ...called]);
   const results = wantedCalls("toolu").map(({ id }) => ({
@@ -96,8 +92,8 @@ t.test("a chat client's tools at an Anthropic provider", async (t) => {
   t.equal(
     (
       await openai.chat.completions.create({
-        ...asked,
-        messages: [...messages, whole.message, ...results],
+        ...request,
+        messages: [...messages, complete.message, ...results],
       })
     ).choices[0]!.message.content,
     report,
@@ -128,16 +124,16 @@ function callsOf({ tool_calls: calls }: OpenAI.ChatCompletionMessage): unknown[]
 
 for (const model of ["chatty/llama-test", "openai/gpt-test"]) {
   t.test(
-    `a messages client reaches a chat provider (${model}): plain, streamed, with tools`,
+    `a messages client calls a chat provider (${model}): complete, streamed, with tools`,
     async (t) => {
-      const asked = { model, max_tokens: 1024, messages };
+      const request = { model, max_tokens: 1024, messages };
       const usage = {
         input_tokens: tokenCounts.input - tokenCounts.cached,
         cache_read_input_tokens: tokenCounts.cached,
         output_tokens: tokenCounts.output,
       };
       const added = await counts(async () => {
-        t.match(await anthropic.messages.create({ ...asked, system: "Be brief." }), {
+        t.match(await anthropic.messages.create({ ...request, system: "Be brief." }), {
           type: "message",
           role: "assistant",
           model,
@@ -150,14 +146,14 @@ for (const model of ["chatty/llama-test", "openai/gpt-test"]) {
           model: model.split("/")[1],
           messages: [{ role: "system", content: "Be brief." }, ...messages],
         });
-        t.match(await anthropic.messages.stream(asked).finalMessage(), {
+        t.match(await anthropic.messages.stream(request).finalMessage(), {
           content: [{ type: "text", text: greeting }],
           stop_reason: "end_turn",
           usage,
         });
       });
       t.same(added, twice);
-      const withTools = { ...asked, tools: [{ name: "get_weather", input_schema: parameters }] };
+      const withTools = { ...request, tools: [{ name: "get_weather", input_schema: parameters }] };
       const called = wantedCalls("call").map(({ id, name, input }) => ({
         type: "tool_use" as const,
         id,
@@ -196,7 +192,7 @@ for (const model of ["chatty/llama-test", "openai/gpt-test"]) {
 
 for (const model of ["chatty/llama-test", "claude/claude-test"]) {
   t.test(
-    `a responses client reaches a provider without them (${model}): plain, streamed, with tools`,
+    `a responses client calls a provider without responses (${model}): complete, streamed, with tools`,
     async (t) => {
       const prefix = model === "claude/claude-test" ? "toolu" : "call";
       const usage = {
@@ -206,13 +202,13 @@ for (const model of ["chatty/llama-test", "claude/claude-test"]) {
         total_tokens: tokenCounts.total,
       };
       const added = await counts(async () => {
-        const whole = await openai.responses.create({
+        const complete = await openai.responses.create({
           model,
           instructions: "Be brief.",
           input: "hi",
           store: false,
         });
-        t.match(whole, {
+        t.match(complete, {
           object: "response",
           status: "completed",
           model,
@@ -226,7 +222,7 @@ for (const model of ["chatty/llama-test", "claude/claude-test"]) {
         );
       });
       t.same(added, twice);
-      const asked = {
+      const request = {
         model,
         store: false,
         tools: [{ type: "function" as const, name: "get_weather", strict: false, parameters }],
@@ -237,10 +233,10 @@ for (const model of ["chatty/llama-test", "claude/claude-test"]) {
         name,
         arguments: JSON.stringify(input),
       }));
-      const { output } = await openai.responses.create({ ...asked, input: "hi" });
+      const { output } = await openai.responses.create({ ...request, input: "hi" });
       t.match(output, called);
       t.match(
-        (await openai.responses.stream({ ...asked, input: "hi" }).finalResponse()).output,
+        (await openai.responses.stream({ ...request, input: "hi" }).finalResponse()).output,
         called,
       );
       const results = called.map(({ call_id }) => ({
@@ -253,23 +249,23 @@ for (const model of ["chatty/llama-test", "claude/claude-test"]) {
         ...(output as OpenAI.Responses.ResponseInputItem[]),
         ...results,
       ];
-      t.equal((await openai.responses.create({ ...asked, input })).output_text, report);
+      t.equal((await openai.responses.create({ ...request, input })).output_text, report);
     },
   );
 }
 
-const vercelWays = {
+const vercelModels = {
   "chat to messages": vercelOpenai.chat("claude-test"),
   "responses to chat": vercelOpenai("llama-test"),
   "responses to messages": vercelOpenai("claude-test"),
   "messages to chat": vercelAnthropic("llama-test"),
 };
-for (const [name, model] of Object.entries(vercelWays)) {
-  t.test(`Vercel's SDK, ${name}: texts, and tools until there is one`, async (t) => {
+for (const [name, model] of Object.entries(vercelModels)) {
+  t.test(`Vercel's SDK, ${name}: texts, and tool calls until there is a text`, async (t) => {
     const added = await counts(async () => {
-      const whole = await generateText({ model, prompt: "hi", maxRetries: 0 });
+      const complete = await generateText({ model, prompt: "hi", maxRetries: 0 });
       t.same(
-        [whole.text, whole.finishReason, whole.usage.totalTokens],
+        [complete.text, complete.finishReason, complete.usage.totalTokens],
         [greeting, "stop", tokenCounts.total],
       );
       t.equal(await streamText({ model, prompt: "hi", maxRetries: 0 }).text, greeting);
@@ -280,20 +276,20 @@ for (const [name, model] of Object.entries(vercelWays)) {
       inputSchema: jsonSchema<{ city: string }>(parameters),
       execute: ({ city }) => cities.push(city),
     });
-    const asked = {
+    const request = {
       model,
       prompt: "hi",
       tools: { get_weather },
       stopWhen: stepCountIs(3),
       maxRetries: 0,
     };
-    t.equal((await generateText(asked)).text, report);
-    t.equal(await streamText(asked).text, report);
+    t.equal((await generateText(request)).text, report);
+    t.equal(await streamText(request).text, report);
     t.same(cities, ["Kyiv", "Oslo", "Kyiv", "Oslo"]);
   });
 }
 
-t.test("a failover goes on in another dialect", async (t) => {
+t.test("a failover continues in another dialect", async (t) => {
   const model = "smart";
   const failsAtFirst = () =>
     (api.intercept = (_, response) => reply(response, 500, { error: { message: "out of order" } }));
@@ -318,7 +314,7 @@ t.test("a failover goes on in another dialect", async (t) => {
 });
 
 t.test(
-  "what can't be said in the provider's dialect is refused by name, before anything is asked or counted",
+  "a field without a counterpart in the provider's dialect is refused by name, before anything is sent or counted",
   async (t) => {
     const before = api.calls.length;
     const added = await counts(async () => {
@@ -350,7 +346,7 @@ t.test(
   },
 );
 
-t.test("an error of the provider comes in the client's dialect", async (t) => {
+t.test("an error of the provider reaches the client in the client's dialect", async (t) => {
   api.intercept = (_, response) =>
     reply(response, 529, {
       type: "error",
@@ -383,7 +379,7 @@ t.test("an error of the provider comes in the client's dialect", async (t) => {
 });
 
 t.test(
-  "an answer that can't be translated is told as that, and charged with what it told",
+  "an answer that can't be translated is reported as such, and charged with its usage",
   async (t) => {
     const added = await counts(async () => {
       api.intercept = (_, response) =>
@@ -404,7 +400,7 @@ t.test(
 );
 
 t.test(
-  "a whole answer to who asked for a stream comes as one, and a stream to who didn't is an error",
+  "a non-streamed answer to a streaming request is sent as a stream, and an unrequested stream is an error",
   async (t) => {
     const added = await counts(async () => {
       api.intercept = (_, response) =>
@@ -433,13 +429,13 @@ t.test(
       void response
         .writeHead(200, { "content-type": "text/event-stream" })
         .end("event: ping\ndata: {}\n\n");
-    const impatient = new OpenAI({ baseURL: `${url}/v1`, apiKey: masterKey, maxRetries: 2 });
+    const retrying = new OpenAI({ baseURL: `${url}/v1`, apiKey: masterKey, maxRetries: 2 });
     const before = api.calls.length;
-    await t.rejects(impatient.chat.completions.create({ model: "claude-test", messages }), {
+    await t.rejects(retrying.chat.completions.create({ model: "claude-test", messages }), {
       status: 502,
       code: "answer_untranslatable",
       message: /a stream of events/,
     });
-    t.equal(api.calls.length, before, "it was intercepted, and isn't asked again");
+    t.equal(api.calls.length, before, "the intercepted call isn't repeated");
   },
 );

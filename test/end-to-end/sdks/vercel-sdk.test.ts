@@ -1,5 +1,5 @@
 /**
- * Vercel's AI SDK as a client of real processes: by way of chat completions, of responses and of
+ * Vercel's AI SDK as a client of real processes: through chat completions, responses and
  * messages.
  */
 import { createAnthropic } from "@ai-sdk/anthropic";
@@ -18,7 +18,8 @@ import {
 } from "ai";
 import t from "tap";
 import { ageSeconds, masterKey, startSdkSite } from "../../support/processes/sdk-site.js";
-import { digestOf, speech, vector } from "../../support/providers/model-api-answers.js";
+import { speech, vector } from "../../support/providers/model-api-answers.js";
+import { digestOf } from "../../support/providers/model-api-call.js";
 import { greeting, report, thought, tokenCounts } from "../../support/providers/scene.js";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -64,11 +65,11 @@ const tools = {
 };
 
 for (const { name, path, model } of ways) {
-  t.test(`${name}: a text, whole and streamed`, async (t) => {
+  t.test(`${name}: a text, complete and streamed`, async (t) => {
     const added = await counts(async () => {
-      const whole = await generateText({ model, prompt, maxRetries: 0 });
+      const result = await generateText({ model, prompt, maxRetries: 0 });
       t.same(
-        [whole.text, whole.finishReason, whole.usage.totalTokens],
+        [result.text, result.finishReason, result.usage.totalTokens],
         [greeting, "stop", tokenCounts.total],
       );
       t.equal(api.last().path, path);
@@ -82,24 +83,24 @@ for (const { name, path, model } of ways) {
     t.same(added, { requests: 2, tokens: 2 * tokenCounts.total });
   });
 
-  t.test(`${name}: tools are called, and their results told, until there is a text`, async (t) => {
+  t.test(`${name}: tools are called, and their results sent, until there is a text`, async (t) => {
     cities.length = 0;
-    const whole = await generateText({
+    const result = await generateText({
       model,
       prompt,
       tools,
       stopWhen: stepCountIs(3),
       maxRetries: 0,
     });
-    t.equal(whole.text, report);
-    t.equal(whole.steps.length, 2);
+    t.equal(result.text, report);
+    t.equal(result.steps.length, 2);
     const streamed = streamText({ model, prompt, tools, stopWhen: stepCountIs(3), maxRetries: 0 });
     t.equal(await streamed.text, report);
     t.same(cities, ["Kyiv", "Oslo", "Kyiv", "Oslo"]);
   });
 }
 
-t.test("thoughts come with the text", async (t) => {
+t.test("thinking arrives with the text", async (t) => {
   const { text, reasoningText } = await generateText({
     model: anthropic()("claude-test"),
     prompt,
@@ -109,7 +110,7 @@ t.test("thoughts come with the text", async (t) => {
   t.same([text, reasoningText], [greeting, thought]);
 });
 
-t.test("vectors, speech and recordings", async (t) => {
+t.test("embeddings, speech and recordings work", async (t) => {
   t.same(
     (await embed({ model: openai().embedding("openai/gpt-test"), value: "hi", maxRetries: 0 }))
       .embedding,
@@ -130,7 +131,7 @@ t.test("vectors, speech and recordings", async (t) => {
 });
 
 t.test(
-  "a 429 is waited out by the SDK's own retries; of a wait of more than a minute it is told not to retry",
+  "the SDK's own retries wait out a 429; a wait of more than a minute is marked as not to be retried",
   async (t) => {
     await Promise.all([
       limit("/slow", { period_seconds: 1, max_requests: 1 }),
@@ -149,7 +150,7 @@ t.test(
     });
     const before = api.calls.length;
     attempts = 0;
-    // Three at once: two may have a window each, if one has just begun.
+    // Three at once, because two may fall into different windows.
     const slow = openai("/slow").chat("gpt-test");
     const answers = await Promise.all([
       generateText({ model: slow, prompt, maxRetries: 4 }),
@@ -162,7 +163,7 @@ t.test(
   },
 );
 
-t.test("what goes wrong is the SDK's own error", async (t) => {
+t.test("failures are the SDK's own errors", async (t) => {
   const wrongs = [
     {
       model: openai("/", "wrong").chat("gpt-test"),

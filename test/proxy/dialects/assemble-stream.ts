@@ -1,6 +1,6 @@
 /**
- * Assembles streams as an SDK does, so that a stream can be compared with the complete answer. Asserts
- * the order of events on the way.
+ * Assembles streams as an SDK does, so that a stream can be compared with the complete answer.
+ * Asserts the order of events on the way.
  */
 import assert from "node:assert/strict";
 import type { ClientEvent, JsonObject } from "../../../proxy/dialects/translation/translation.js";

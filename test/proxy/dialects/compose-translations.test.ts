@@ -9,8 +9,8 @@ import type {
 import { invalid } from "../../../shared/error-code.js";
 
 /**
- * Wraps each value, so that a result shows which translation ran when and with which context. Refuses
- * a field named after itself.
+ * Wraps each value, so that a result shows which translation ran when and with which context.
+ * Refuses a field named after itself.
  */
 function wrapping(name: string): Translation {
   const label = ({ request, model, requestId, nowSeconds }: AnswerContext) =>
@@ -21,7 +21,7 @@ function wrapping(name: string): Translation {
         ? { ok: false, failure: invalid(`${name} is unsupported`, name) }
         : { ok: true, body: { [`from_${name}`]: body, maxTokensDefault } },
     answer: (body, context) => ({ [label(context)]: body }),
-    asEvents: () => [{ event: name, data: "whole" }],
+    asEvents: () => [{ event: name, data: "complete" }],
     events(context) {
       return {
         push: (event, data) =>
@@ -98,14 +98,14 @@ t.test("events are piped, and both translators end in order", async (t) => {
   t.equal(events.usage, "inner", "as the provider reported it");
   t.strictSame(
     composed.asEvents({}),
-    [{ event: "inner", data: "whole" }],
+    [{ event: "inner", data: "complete" }],
     "and so are the events of a complete answer",
   );
 });
 
 /**
  * Chat completions in capitals: a provider's dialect that differs from chat in one thing, so that a
- * whole composition can be read.
+ * composition is readable.
  */
 const capitals: Translation = {
   request: (body) => ({ ok: true, body: { BODY: body } }),

@@ -32,7 +32,7 @@ const parsed = (value: unknown): JsonObject => JSON.parse(JSON.stringify(value))
 const object = fc
   .dictionary(fc.string({ maxLength: 5 }), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 3 })
   .map(parsed);
-const said = fc
+const word = fc
   .string({ unit: "grapheme", minLength: 1, maxLength: 12 })
   .filter((text) => text.trim() !== "");
 const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,10}$/);
@@ -50,16 +50,16 @@ const record = (
 
 /** Calls of tools by the assistant, each with its result. */
 const calls = fc.uniqueArray(
-  fc.record({ id: name, tool: name, input: object, result: said, parts: fc.option(list(said, 2)) }),
+  fc.record({ id: name, tool: name, input: object, result: word, parts: fc.option(list(word, 2)) }),
   { selector: (call) => call.id, maxLength: 3 },
 );
 const steps = fc.array(
   fc.record({
     asked: fc.array(
-      fc.oneof(said, fc.record({ picture: base64 }), fc.record({ pdf: base64, title: said })),
+      fc.oneof(word, fc.record({ picture: base64 }), fc.record({ pdf: base64, title: word })),
       { maxLength: 3 },
     ),
-    answered: fc.array(said, { maxLength: 2 }),
+    answered: fc.array(word, { maxLength: 2 }),
     calls,
   }),
   { maxLength: 3 },
@@ -117,7 +117,7 @@ function chatMessages(
 }
 
 const chatTools = list(
-  record({ name, description: said, parameters: schema, strict: fc.constant(true) }, [
+  record({ name, description: word, parameters: schema, strict: fc.constant(true) }, [
     "name",
     "parameters",
   ]).map((called) => ({ type: "function", function: called })),
@@ -133,9 +133,9 @@ const format = schema.map((of) => ({
 
 const chatRequests = fc
   .record({
-    system: fc.array(said, { maxLength: 2 }),
+    system: fc.array(word, { maxLength: 2 }),
     steps,
-    last: said,
+    last: word,
     tools: fc.option(chatTools),
     choice: fc.option(fc.tuple(chatChoice, fc.boolean())),
     stream: fc.boolean(),
@@ -144,10 +144,10 @@ const chatRequests = fc
         max_completion_tokens: fc.integer({ min: 1, max: 100_000 }),
         temperature: share,
         top_p: share,
-        stop: list(said),
+        stop: list(word),
         reasoning_effort: fc.constantFrom("none", "low", "medium", "high", "xhigh", "max"),
         response_format: format,
-        user: said,
+        user: word,
         service_tier: fc.constant("default"),
       },
       ["max_completion_tokens"],
@@ -224,7 +224,7 @@ const messagesUsage = usage.map(
 const proof = fc.oneof(
   fc.record({
     type: fc.constant("thinking"),
-    thinking: said,
+    thinking: word,
     signature: base64.filter((text) => text !== ""),
   }),
   fc.record({ type: fc.constant("redacted_thinking"), data: base64 }),
@@ -238,12 +238,12 @@ const messagesAnswers = fc
   .record({
     thoughts: fc.oneof(
       fc.array(proof, { maxLength: 3 }),
-      said.map((thinking) => [{ type: "thinking", thinking, signature: "" }]),
+      word.map((thinking) => [{ type: "thinking", thinking, signature: "" }]),
     ),
-    text: fc.option(said),
+    text: fc.option(word),
     calls: toolUses,
     end: fc.constantFrom("end_turn", "max_tokens", "refusal"),
-    explanation: fc.option(said),
+    explanation: fc.option(word),
     usage: messagesUsage,
   })
   .map(
@@ -278,11 +278,11 @@ t.test("an Anthropic answer survives a round trip through chat completions", asy
 
 const chatAnswers = fc
   .record({
-    content: fc.option(said),
-    reasoning: fc.option(said),
+    content: fc.option(word),
+    reasoning: fc.option(word),
     calls: toolUses,
     end: fc.constantFrom("stop", "length", "content_filter"),
-    refusal: fc.option(said),
+    refusal: fc.option(word),
     usage: chatUsage,
   })
   .map(({ content, reasoning, calls, end, refusal, usage }): JsonObject => {
@@ -429,16 +429,16 @@ t.test(
     ] as const;
     for (const [client, translation, events, reason] of cases) {
       const text = events.map(formatEvent).join("");
-      const whole = Buffer.from(text);
-      const told = text.indexOf("\n\n", text.lastIndexOf(reason)) + 2;
+      const bytes = Buffer.from(text);
+      const completeAt = text.indexOf("\n\n", text.lastIndexOf(reason)) + 2;
       const expected = run(translation.events(context), events);
-      for (let at = 0; at < whole.length; at += 13) {
+      for (let at = 0; at < bytes.length; at += 13) {
         const given = run(
           translation.events(context),
-          new EventSplitter().push(whole.subarray(0, at)) as ClientEvent[],
+          new EventSplitter().push(bytes.subarray(0, at)) as ClientEvent[],
         );
         const failed = /^\{("type":"error"|"error")/.test(given.at(-1)!.data);
-        assert.equal(failed, at < told, `${client}, ${at}`);
+        assert.equal(failed, at < completeAt, `${client}, ${at}`);
         if (failed)
           assert.deepEqual(
             given.slice(0, -1),

@@ -252,7 +252,7 @@ const chunk = (delta: object, finish: string | null = null): JsonObject => ({
   usage: null,
 });
 
-/** The same answer as OpenAI and those who follow it stream it. */
+/** The same answer as OpenAI and compatible providers stream it. */
 export const chatEvents: readonly ClientEvent[] = [
   { choices: [], prompt_filter_results: [{ prompt_index: 0 }] },
   chunk({ role: "assistant", content: "", refusal: null }),

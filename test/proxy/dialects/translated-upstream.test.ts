@@ -7,8 +7,8 @@ import { UntranslatableAnswer } from "../../../proxy/dialects/translation/transl
 import type { Upstream, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 
 /**
- * Translates to lower case and drops stars. A question mark is invalid, a hash sign is too large, and
- * an answer that begins with a dash is no valid answer.
+ * Translates to lower case and drops stars. A question mark is invalid, a hash sign is too large,
+ * and an answer that begins with a dash is no valid answer.
  */
 const lower = (wantsStream = false): AnswerTranslator => {
   let buffered = "";

@@ -19,9 +19,9 @@ interface Script {
   /** Null: the client speaks the provider's dialect. */
   readonly translation: Translation | null;
   /** A complete answer, or the events of a stream; a string is sent unchanged. */
-  readonly said: object | string | readonly (object | string)[];
+  readonly sent: object | string | readonly (object | string)[];
   /** How it ends. `left`: the client leaves. */
-  readonly ends?: "whole" | "left" | "broken";
+  readonly ends?: "complete" | "left" | "broken";
   /** Whether another target could answer instead. */
   readonly hasFallback?: boolean;
 }
@@ -33,8 +33,8 @@ const eventCharsMax = 20_000;
 async function chargedFor({
   operation,
   translation,
-  said,
-  ends = "whole",
+  sent,
+  ends = "complete",
   hasFallback = false,
 }: Script): Promise<Forwarded & { /** What the client got. */ readonly body: string }> {
   const exchange = new FakeExchange({ path: `/v1/${operation}` });
@@ -47,7 +47,7 @@ async function chargedFor({
     redact: (text: string) => text,
     close: () => Promise.resolve(),
   };
-  const isStream = Array.isArray(said);
+  const isStream = Array.isArray(sent);
   const translator =
     translation === null
       ? null
@@ -70,7 +70,7 @@ async function chargedFor({
     monoMs: () => 1,
   });
   sink!.onHead(200, ["content-type", isStream ? "text/event-stream" : "application/json"]);
-  for (const one of isStream ? (said as readonly (object | string)[]) : [said]) {
+  for (const one of isStream ? (sent as readonly (object | string)[]) : [sent]) {
     const text = typeof one === "string" ? one : JSON.stringify(one);
     sink!.onData(Buffer.from(isStream ? `data: ${text}\n\n` : text));
   }
@@ -82,7 +82,7 @@ async function chargedFor({
   return { ...forwarded, body: exchange.body.toString() };
 }
 
-const whole = (usage?: unknown): object => ({
+const answer = (usage?: unknown): object => ({
   id: "c",
   choices: [
     { index: 0, message: { role: "assistant", content: "12345678" }, finish_reason: "stop" },
@@ -96,7 +96,7 @@ const chunks = (usage?: unknown): object[] => [
   { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
   ...(usage === undefined ? [] : [{ choices: [], usage }]),
 ];
-const told = {
+const reported = {
   prompt_tokens: 10,
   completion_tokens: 5,
   prompt_tokens_details: { cached_tokens: 4 },
@@ -111,8 +111,8 @@ t.test(
   "the usage that a provider reports is charged, with its cost, whatever fields the client's dialect has",
   async (t) => {
     for (const client of clients) {
-      for (const said of [whole(told), chunks(told)]) {
-        const { usage, estimated } = await chargedFor({ ...client, said });
+      for (const sent of [answer(reported), chunks(reported)]) {
+        const { usage, estimated } = await chargedFor({ ...client, sent });
         t.match(
           usage,
           { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4, reportedCost: 250_000_000_000 },
@@ -128,15 +128,15 @@ t.test(
   "an answer without valid usage is charged with an estimate, not with the zeros that an Anthropic client sees",
   async (t) => {
     for (const client of clients) {
-      for (const said of [whole(), chunks(), chunks(null)]) {
-        const { usage, estimated, note } = await chargedFor({ ...client, said });
+      for (const sent of [answer(), chunks(), chunks(null)]) {
+        const { usage, estimated, note } = await chargedFor({ ...client, sent });
         t.equal(usage!.inputTokens, promptBytes / 4, client.operation);
         t.ok(usage!.outputTokens >= 2);
         t.same([estimated, note], [true, null]);
       }
-      for (const said of [whole({ prompt_tokens: -5 }), chunks({ prompt_tokens: -5 })]) {
+      for (const sent of [answer({ prompt_tokens: -5 }), chunks({ prompt_tokens: -5 })]) {
         t.match(
-          await chargedFor({ ...client, said }),
+          await chargedFor({ ...client, sent }),
           {
             usage: { inputTokens: promptBytes / 4 },
             estimated: true,
@@ -152,7 +152,7 @@ t.test(
 t.test("a client that leaves a translated stream is charged for what had arrived", async (t) => {
   for (const client of clients) {
     t.match(
-      await chargedFor({ ...client, said: chunks().slice(0, 1), ends: "left" }),
+      await chargedFor({ ...client, sent: chunks().slice(0, 1), ends: "left" }),
       {
         usage: { inputTokens: promptBytes / 4, outputTokens: 2 },
         estimated: true,
@@ -185,7 +185,7 @@ t.test(
       { operation: "responses", translation: throughChat },
     ] as const) {
       t.match(
-        await chargedFor({ ...client, said: begun, ends: "left" }),
+        await chargedFor({ ...client, sent: begun, ends: "left" }),
         {
           usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 2, totalTokens: 702 },
           estimated: true,
@@ -197,7 +197,7 @@ t.test(
 );
 
 const cached = { input_tokens: 100, cache_read_input_tokens: 600, output_tokens: 5 };
-const toldOfIt = { inputTokens: 700, cachedInputTokens: 600, outputTokens: 5 };
+const chargedCached = { inputTokens: 700, cachedInputTokens: 600, outputTokens: 5 };
 const video = {
   id: "m",
   type: "message",
@@ -216,14 +216,14 @@ t.test(
   async (t) => {
     const table: readonly (readonly [
       what: string,
-      said: object | string,
+      sent: object | string,
       usage: object,
       estimated: boolean,
     ])[] = [
       [
         "a block that chat completions have no place for",
         { ...video, usage: cached },
-        toldOfIt,
+        chargedCached,
         false,
       ],
       ["the same, without usage", video, guessed(JSON.stringify(video).length), true],
@@ -235,17 +235,22 @@ t.test(
       ],
       [
         "another dialect",
-        whole({ prompt_tokens: 10, completion_tokens: 5 }),
+        answer({ prompt_tokens: 10, completion_tokens: 5 }),
         { inputTokens: 10, outputTokens: 5 },
         false,
       ],
-      ["two answers in one", `{}{"id":"m","usage":${JSON.stringify(cached)}}`, toldOfIt, false],
+      [
+        "two answers in one",
+        `{}{"id":"m","usage":${JSON.stringify(cached)}}`,
+        chargedCached,
+        false,
+      ],
       ["what is JSON in Python alone", '{"content":[NaN]}', guessed(17), true],
-      ["a list", JSON.stringify([{ ...video, usage: cached }]), toldOfIt, false],
+      ["a list", JSON.stringify([{ ...video, usage: cached }]), chargedCached, false],
     ];
-    for (const [what, said, usage, estimated] of table) {
+    for (const [what, sent, usage, estimated] of table) {
       for (const hasFallback of [false, true]) {
-        const forwarded = await chargedFor({ ...toChat, said, hasFallback });
+        const forwarded = await chargedFor({ ...toChat, sent, hasFallback });
         t.match(
           forwarded,
           {
@@ -267,7 +272,7 @@ t.test(
 t.test(
   "when the answer is no valid answer at all, another target is tried, and nothing is charged",
   async (t) => {
-    for (const said of [
+    for (const sent of [
       "<html>12345678</html>",
       '{"content":[{"type":"text","text":"hi',
       "",
@@ -276,7 +281,7 @@ t.test(
       JSON.stringify("text"),
     ]) {
       t.match(
-        await chargedFor({ ...toChat, said, hasFallback: true }),
+        await chargedFor({ ...toChat, sent, hasFallback: true }),
         {
           status: 502,
           outcome: "upstream_error",
@@ -284,7 +289,7 @@ t.test(
           estimated: false,
           failed: { status: 502, answered: true },
         },
-        said,
+        sent,
       );
     }
   },
@@ -297,13 +302,13 @@ t.test(
       choices: [
         { index: 0, message: { role: "assistant", content: "12" }, finish_reason: "error" },
       ],
-      usage: told,
+      usage: reported,
     };
     t.match(
       await chargedFor({
         operation: "messages",
         translation: messagesToChat,
-        said: failed,
+        sent: failed,
         hasFallback: true,
       }),
       {
@@ -316,19 +321,19 @@ t.test(
 );
 
 t.test("an error in place of an answer isn't metered", async (t) => {
-  const said = {
+  const sent = {
     type: "error",
     error: { type: "overloaded_error", message: "busy" },
     usage: cached,
   };
-  t.match(await chargedFor({ ...toChat, said }), {
+  t.match(await chargedFor({ ...toChat, sent }), {
     usage: null,
     estimated: false,
     outcome: "upstream_error",
     failed: {},
   });
   t.match(
-    await chargedFor({ ...toChat, said: [said], hasFallback: true }),
+    await chargedFor({ ...toChat, sent: [sent], hasFallback: true }),
     { usage: null, estimated: false, outcome: "upstream_error", failed: {} },
     "at the beginning of a stream",
   );
@@ -337,7 +342,7 @@ t.test("an error in place of an answer isn't metered", async (t) => {
 t.test(
   "a stream that can't be translated is charged for what had arrived, wherever that happens",
   async (t) => {
-    const first: readonly (readonly [what: string, said: object | string])[] = [
+    const first: readonly (readonly [what: string, sent: object | string])[] = [
       ["no JSON", "{"],
       [
         "a shape of another dialect",
@@ -347,7 +352,7 @@ t.test(
     for (const [what, one] of first) {
       for (const hasFallback of [false, true])
         t.match(
-          await chargedFor({ ...toChat, said: [one, ...begun], hasFallback }),
+          await chargedFor({ ...toChat, sent: [one, ...begun], hasFallback }),
           {
             status: hasFallback ? 502 : 200,
             outcome: "upstream_error",
@@ -358,7 +363,7 @@ t.test(
           what,
         );
     }
-    t.match(await chargedFor({ ...toChat, said: [...begun, "{", ...begun] }), {
+    t.match(await chargedFor({ ...toChat, sent: [...begun, "{", ...begun] }), {
       status: 200,
       outcome: "upstream_error",
       usage: { inputTokens: 700, outputTokens: 2 },
@@ -367,7 +372,7 @@ t.test(
     t.match(
       await chargedFor({
         ...toChat,
-        said: [...begun, { type: "message_delta", delta: {}, usage: { output_tokens: 90 } }, "{"],
+        sent: [...begun, { type: "message_delta", delta: {}, usage: { output_tokens: 90 } }, "{"],
       }),
       { usage: { inputTokens: 700, outputTokens: 90 }, estimated: true },
     );
@@ -391,7 +396,7 @@ t.test(
     };
     const table: readonly (readonly [
       client: Pick<Script, "operation" | "translation">,
-      said: readonly object[],
+      sent: readonly object[],
       error: RegExp,
       text: boolean,
     ])[] = [
@@ -426,17 +431,17 @@ t.test(
         false,
       ],
     ];
-    for (const [client, said, error, text] of table) {
+    for (const [client, sent, error, text] of table) {
       const { body, usage, status, outcome, estimated, note } = await chargedFor({
         ...client,
-        said,
+        sent,
       });
       t.equal(note, message);
       t.same([status, outcome, estimated], [200, "upstream_error", true], client.operation);
       t.match(body, error);
       t.ok(body.includes(message) && body.includes("12345678"));
       t.equal(usage!.outputTokens > eventCharsMax / 5, text, "as text; a picture isn't");
-      const atOnce = await chargedFor({ ...client, said: said.slice(-1), hasFallback: true });
+      const atOnce = await chargedFor({ ...client, sent: sent.slice(-1), hasFallback: true });
       t.match(atOnce, {
         status: 502,
         outcome: "upstream_error",
@@ -456,13 +461,13 @@ t.test(
       chatToMessages,
       composeTranslations(responsesToChat, chatToMessages),
     ]) {
-      for (const said of [[], [{ type: "ping" }]]) {
-        for (const ends of ["whole", "broken"] as const)
+      for (const sent of [[], [{ type: "ping" }]]) {
+        for (const ends of ["complete", "broken"] as const)
           t.match(
             await chargedFor({
               operation: "chat_completions",
               translation,
-              said,
+              sent,
               ends,
               hasFallback: true,
             }),
@@ -476,12 +481,12 @@ t.test(
 t.test(
   "a client that leaves, and a provider that breaks off, in the middle of a non-streamed answer are distinguished",
   async (t) => {
-    t.match(await chargedFor({ ...toChat, said: "12345678", ends: "left" }), {
+    t.match(await chargedFor({ ...toChat, sent: "12345678", ends: "left" }), {
       status: 499,
       usage: guessed(8),
       estimated: true,
     });
-    t.match(await chargedFor({ ...toChat, said: "12345678", ends: "broken" }), {
+    t.match(await chargedFor({ ...toChat, sent: "12345678", ends: "broken" }), {
       status: 502,
       usage: null,
       failed: {},
@@ -490,7 +495,7 @@ t.test(
 );
 
 /** The events of one answer of Anthropic's, and of a chat provider, that tell these usages. */
-const messagesTelling = (first: object, last: object): object[] => [
+const messagesWithUsage = (first: object, last: object): object[] => [
   { type: "message_start", message: { id: "m", role: "assistant", usage: first } },
   { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
   { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "12345678" } },
@@ -498,7 +503,7 @@ const messagesTelling = (first: object, last: object): object[] => [
   { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: last },
   { type: "message_stop" },
 ];
-const chunksTelling = (...usages: (object | null)[]): object[] =>
+const chunksWithUsage = (...usages: (object | null)[]): object[] =>
   usages.map((usage, i) => ({
     id: "c",
     choices: [
@@ -530,7 +535,7 @@ t.test("a stream is charged the same, whether it is translated or not", async (t
       } as const,
     ]) {
       t.match(
-        await chargedFor({ ...client, said: messagesTelling(start, last) }),
+        await chargedFor({ ...client, sent: messagesWithUsage(start, last) }),
         { usage: { inputTokens: 700, cachedInputTokens: 600, outputTokens: 20 }, estimated: false },
         `${client.operation}: ${JSON.stringify(last)}`,
       );
@@ -551,7 +556,7 @@ t.test("a stream is charged the same, whether it is translated or not", async (t
     ...clients,
   ]) {
     t.match(
-      await chargedFor({ ...client, said: chunksTelling(null, ...running) }),
+      await chargedFor({ ...client, sent: chunksWithUsage(null, ...running) }),
       { usage: { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 }, estimated: false },
       client.operation,
     );
@@ -573,7 +578,7 @@ t.test(
       t.match(
         await chargedFor({
           ...client,
-          said: chunksTelling(...running, null).slice(0, 3),
+          sent: chunksWithUsage(...running, null).slice(0, 3),
           ends: "left",
         }),
         { usage: { inputTokens: 10, outputTokens: 20 }, estimated: true, outcome: "client_gone" },

@@ -5,7 +5,7 @@
 import type { Test } from "tap";
 import { admin, type RuleItem, until } from "../client.js";
 import { type ModelApi, startModelApi } from "../providers/model-api.js";
-import { anthropicKey, openaiKey } from "../providers/model-api-answers.js";
+import { anthropicKey, openaiKey } from "../providers/model-api-call.js";
 import { makeSite, type Part } from "./processes.js";
 
 export const masterKey = "master";

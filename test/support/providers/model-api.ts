@@ -1,24 +1,26 @@
 /**
- * A provider that speaks both dialects as OpenAI and Anthropic do: a real HTTP server on loopback,
- * strict about credentials and what must be in a request.
+ * A provider with the APIs of both OpenAI and Anthropic: a real HTTP server on loopback that checks
+ * credentials and required fields.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type ApiCall, answerCall, createKept } from "./model-api-answers.js";
+import { answerCall } from "./model-api-answers.js";
+import type { ApiCall } from "./model-api-call.js";
+import { createStoredObjects } from "./stored-objects.js";
 
 export interface ModelApi {
   readonly baseUrl: string;
-  /** Every request whose body has come, oldest first. */
+  /** Every request whose body has arrived, oldest first. */
   readonly calls: ApiCall[];
   /** The last of them. */
   last(): ApiCall;
-  /** Answers the next request in its place, before its body is read; then nothing does. */
+  /** Answers the next request instead, before its body is read; then it is null again. */
   intercept: ((request: IncomingMessage, response: ServerResponse) => void) | null;
   close(): Promise<void>;
 }
 
 export async function startModelApi(): Promise<ModelApi> {
-  const kept = createKept();
+  const stored = createStoredObjects();
   const server = createServer((request, response) => {
     const { intercept } = api;
     if (intercept !== null) {
@@ -38,7 +40,7 @@ export async function startModelApi(): Promise<ModelApi> {
         body: Buffer.concat(pieces),
       };
       api.calls.push(call);
-      void answerCall(kept, call, response);
+      void answerCall(stored, call, response);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

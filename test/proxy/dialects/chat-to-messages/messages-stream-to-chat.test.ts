@@ -98,7 +98,7 @@ t.test("thinking without a signature is sent as text alone", async (t) => {
     event({ type: "content_block_start", index, content_block: { type: "thinking", thinking } }),
     event({ type: "content_block_stop", index }),
   ];
-  const whole = assembleChat(
+  const assembled = assembleChat(
     stream([
       start,
       ...block(0, "a"),
@@ -107,7 +107,7 @@ t.test("thinking without a signature is sent as text alone", async (t) => {
       event({ type: "message_stop" }),
     ]),
   );
-  t.strictSame(choiceOf(whole).message, {
+  t.strictSame(choiceOf(assembled).message, {
     role: "assistant",
     content: null,
     refusal: null,
@@ -121,7 +121,7 @@ t.test("thinking that is too long for one event is sent as text alone", async (t
     event({ type: "content_block_delta", index: 0, delta: value });
   const thinks = (times: number): ClientEvent[] =>
     Array.from({ length: times }, () => delta({ type: "thinking_delta", thinking: long }));
-  const told = (times: number): JsonObject =>
+  const assembled = (times: number): JsonObject =>
     choiceOf(
       assembleChat(
         stream([
@@ -138,13 +138,13 @@ t.test("thinking that is too long for one event is sent as text alone", async (t
         ]),
       ),
     ).message;
-  t.equal((told(3)["thinking_blocks"] as JsonObject[])[0]?.["thinking"], long.repeat(3));
-  t.equal(told(6)["reasoning_content"], long.repeat(6));
-  t.equal(told(6)["thinking_blocks"], undefined);
+  t.equal((assembled(3)["thinking_blocks"] as JsonObject[])[0]?.["thinking"], long.repeat(3));
+  t.equal(assembled(6)["reasoning_content"], long.repeat(6));
+  t.equal(assembled(6)["thinking_blocks"], undefined);
 });
 
 t.test("a refusal in a stream has its explanation", async (t) => {
-  const whole = assembleChat(
+  const assembled = assembleChat(
     stream([
       start,
       event({
@@ -154,7 +154,7 @@ t.test("a refusal in a stream has its explanation", async (t) => {
       event({ type: "message_stop" }),
     ]),
   );
-  t.match(choiceOf(whole), { finish_reason: "content_filter", message: { refusal: "No." } });
+  t.match(choiceOf(assembled), { finish_reason: "content_filter", message: { refusal: "No." } });
 });
 
 t.test("a stream without message_stop is complete when it ends", async (t) => {
@@ -258,7 +258,7 @@ t.test("an invalid stream ends with an error event", async (t) => {
       "the provider's stream has a delta of type new_delta, which chat completions can't represent",
     ],
     [
-      "a block that nobody asked for",
+      "a block that was not requested",
       [
         start,
         event({

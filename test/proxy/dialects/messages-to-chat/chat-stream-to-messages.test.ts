@@ -181,7 +181,7 @@ t.test("thinking, its signature and encrypted thinking become blocks", async (t)
       delta({ thinking_blocks: [thinking("a", "r"), { type: "thinking" }, 7] }),
     ),
     [thinking("", "s"), thinking("a", "r")],
-    "what only comes whole; what is no block is passed over",
+    "a block that arrives complete; an invalid block is ignored",
   );
 });
 

@@ -1,4 +1,6 @@
-/** What the tests of requests for Anthropic messages share: a request, its translation, its error. */
+/**
+ * What the tests of requests for Anthropic messages share: a request, its translation, its error.
+ */
 import assert from "node:assert/strict";
 import { messagesToChat } from "../../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
 import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";

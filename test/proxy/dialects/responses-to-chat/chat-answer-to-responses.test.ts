@@ -138,7 +138,7 @@ t.test("the request's parameters are repeated", async (t) => {
   t.equal(
     answered(completion, { service_tier: "flex" }).service_tier,
     "default",
-    "the one that was used is told, not the one that was asked for",
+    "the tier that was used, not the one that was requested",
   );
 });
 

@@ -89,8 +89,8 @@ t.test("every text, call, output and tool is kept, in order", async () => {
       text,
       (items, tools, instructions) => {
         const input: ResponseInputItem[] = [{ role: "user", content: "begin" }];
-        // A text of the assistant after a call is moved before it; `responses-input-to-chat.test.ts`
-        // has those cases.
+        // A text of the assistant after a call is moved before it;
+        // `responses-input-to-chat.test.ts` has those cases.
         for (const each of items)
           if (
             !(
