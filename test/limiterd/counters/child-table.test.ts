@@ -49,7 +49,7 @@ const name = fc.oneof(
 const number = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.double({ noNaN: true }));
 
 t.test(
-  "a table does what a map does, however much was loaded at first, whatever comes, goes, is marked and moved",
+  "a table does what a map does, whatever is loaded, added, removed, marked and moved",
   async (t) => {
     const step = fc.oneof(
       fc.record({
@@ -133,7 +133,7 @@ t.test(
   },
 );
 
-t.test("a marked record keeps its place, whatever comes and goes around it", async (t) => {
+t.test("a marked record keeps its place, whatever is added and removed around it", async (t) => {
   const table = newTable();
   for (let i = 0; i < 5000; i++) table.add(`user-${i}`);
   const kept = Array.from({ length: 50 }, (_, i) => ({
@@ -175,7 +175,7 @@ function* walked(table: ChildTable): Generator<number> {
   for (let place = walk.next(); place !== -1; place = walk.next()) yield place;
 }
 
-t.test("a walk goes on over blocks that are given back and taken again under it", async (t) => {
+t.test("a walk continues over blocks that are given back and taken again under it", async (t) => {
   const table = newTable();
   for (let i = 0; i < 20_000; i++) table.add(`user-${i}`);
   const walk = table.walk();

@@ -1,6 +1,6 @@
 /**
- * Children that are taken out, put back, written, forgotten and reset, against a plain map of what
- * each has counted.
+ * Children that are checked out, checked in, written, forgotten and reset, against a plain map of
+ * what each has counted.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -32,12 +32,17 @@ const step = fc.oneof(
   fc.record({ kind: fc.constantFrom("count" as const, "hold" as const), name }),
   fc.record({ kind: fc.constantFrom("release" as const, "charge" as const), which: fc.nat(100) }),
   fc.record({
-    kind: fc.constantFrom("rest" as const, "write" as const, "forget" as const, "reset" as const),
+    kind: fc.constantFrom(
+      "reclaim" as const,
+      "write" as const,
+      "forget" as const,
+      "reset" as const,
+    ),
   }),
 );
 
 t.test(
-  "whatever is counted, held, put back, written, forgotten and reset, each child counts what is its own",
+  "each child counts what is its own, whatever is checked in, written, forgotten and reset",
   async () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
@@ -82,7 +87,7 @@ t.test(
               model.get(counter.child)!.inFlight--;
               break;
             }
-            case "rest":
+            case "reclaim":
               book.reclaim();
               break;
             case "write": {

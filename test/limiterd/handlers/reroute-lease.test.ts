@@ -88,7 +88,7 @@ const tokensOf = (daemon: TestDaemon): number[] =>
   [path, ofModel("a"), ofModel("b"), ofModel("c")].map((rule) => counts(daemon, rule).tokens);
 
 t.test(
-  "a reroute gives the failed target's slot back and charges the next one; the path is neither judged nor charged again",
+  "a reroute frees the failed target's slot and charges the next one, and leaves the path as it was",
   async (t) => {
     const daemon = startDaemon(rules);
     const peer = daemon.proxy("p1");
@@ -133,7 +133,7 @@ t.test(
 );
 
 t.test(
-  "a reroute with no target free names the wait of the one that is free first; the path's slot stays until the settle",
+  "a refused reroute names the shortest wait of its targets; the path's slot is held until the settle",
   (t) => {
     const daemon = startDaemon([...rules, ofModel("c", { requests: 1 }, 3600)]);
     const other = daemon.proxy("p2");
@@ -183,32 +183,25 @@ t.test("the headers of a reroute are those of the path and the new target", (t) 
   t.end();
 });
 
-t.test(
-  "the headers of a reroute don't tell what a reset has cleared, nor a rule that is gone",
-  (t) => {
-    for (const [what, remaining] of [
-      ["reset", 4],
-      ["deleted", 49],
-    ] as const) {
-      const daemon = startDaemon([
-        pathRule("/team", 60, { requests: 4 }),
-        ofModel("a", { requests: 3 }),
-        ofModel("b", { requests: 50 }),
-      ]);
-      const peer = daemon.proxy("p1");
-      const first = admitted(peer, [a, b]);
-      if (what === "reset") daemon.state.book.resetAll(daemon.state.writer.closeBatch());
-      else daemon.state.book.delete(pathRule("/team", 60, {}));
-      rerouted(peer, first, [b]);
-      t.match(
-        peer.received.at(-1),
-        { kind: "admitted", headers: { requests: { remaining } } },
-        what,
-      );
-    }
-    t.end();
-  },
-);
+t.test("the headers of a reroute don't hold what a reset has cleared, nor a deleted rule", (t) => {
+  for (const [what, remaining] of [
+    ["reset", 4],
+    ["deleted", 49],
+  ] as const) {
+    const daemon = startDaemon([
+      pathRule("/team", 60, { requests: 4 }),
+      ofModel("a", { requests: 3 }),
+      ofModel("b", { requests: 50 }),
+    ]);
+    const peer = daemon.proxy("p1");
+    const first = admitted(peer, [a, b]);
+    if (what === "reset") daemon.state.book.resetAll(daemon.state.writer.closeBatch());
+    else daemon.state.book.delete(pathRule("/team", 60, {}));
+    rerouted(peer, first, [b]);
+    t.match(peer.received.at(-1), { kind: "admitted", headers: { requests: { remaining } } }, what);
+  }
+  t.end();
+});
 
 t.test(
   "the headers of a reroute know the rules that were written and deleted since the admission",
@@ -259,7 +252,7 @@ t.test("a connection that ends at any moment of a reroute frees every slot, once
 });
 
 t.test(
-  "limits that are disabled reroute to the next target; a lease that nobody knows closes the peer",
+  "while limits are disabled a reroute goes to the next target; an unknown lease closes the peer",
   (t) => {
     const daemon = startDaemon([]);
     Object.assign(daemon.state.settings, { rateLimitsEnabled: false });
@@ -275,21 +268,18 @@ t.test(
   },
 );
 
-t.test(
-  "an attempt that is told again isn't counted again, and leaves the next target its slot",
-  async (t) => {
-    const daemon = startDaemon(rules);
-    const peer = daemon.proxy("p1");
-    const first = admitted(peer);
-    const second = rerouted(peer, first, [b]);
-    peer.send(attemptOf(first, 1));
-    t.equal(seen(daemon), "1+1 1+0 1+1 0+0");
-    peer.close();
-    const again = daemon.proxy("p1", [second]);
-    again.send(attemptOf(first, 1));
-    t.equal(seen(daemon), "1+1 1+0 1+1 0+0");
-  },
-);
+t.test("a repeated attempt isn't counted again, and leaves the next target its slot", async (t) => {
+  const daemon = startDaemon(rules);
+  const peer = daemon.proxy("p1");
+  const first = admitted(peer);
+  const second = rerouted(peer, first, [b]);
+  peer.send(attemptOf(first, 1));
+  t.equal(seen(daemon), "1+1 1+0 1+1 0+0");
+  peer.close();
+  const again = daemon.proxy("p1", [second]);
+  again.send(attemptOf(first, 1));
+  t.equal(seen(daemon), "1+1 1+0 1+1 0+0");
+});
 
 t.test(
   "attempts without an admission are counted at their targets, the request once at its path",

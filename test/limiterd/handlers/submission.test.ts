@@ -43,7 +43,11 @@ t.test(
       headers: { requests: { limit: 10, remaining: 8 } },
     });
     t.equal(seen(daemon), "2: 1 1 1");
-    t.equal(counts(daemon, provider).requests, 1, "the provider is full, and isn't asked");
+    t.equal(
+      counts(daemon, provider).requests,
+      1,
+      "the provider is full, but its rules don't judge it",
+    );
     t.match(await ask(daemon, "status", null), { in_flight: 1 });
     t.match((await ask(daemon, "rate-limits.list", {}))["rate_limits"], [
       { in_flight: 1 },
@@ -133,7 +137,7 @@ t.test(
         targets: [{ provider: "openai", model: "a" }],
       }),
     );
-    const told = { ...lease, target: { provider: "openai", model: "" } };
+    const withTarget = { ...lease, target: { provider: "openai", model: "" } };
     t.notOk(
       daemon.connect().send({
         kind: "hello",
@@ -141,7 +145,7 @@ t.test(
         wireVersion,
         role: "proxy",
         proxyId: "p2",
-        leases: [told],
+        leases: [withTarget],
         more: false,
       }),
     );
@@ -155,10 +159,10 @@ const ways: readonly (readonly [
   run: (first: TestDaemon, peer: TestPeer) => Promise<TestDaemon>,
 ])[] = [
   [
-    "told again by the proxy that holds it",
+    "named again by the proxy that holds it",
     async (first, peer) => {
       const lease = submit(peer, 2, "/team")!;
-      return again(first, [lease], (told) => void told.send(settleOf(lease, 1, 0)));
+      return again(first, [lease], (peer) => void peer.send(settleOf(lease, 1, 0)));
     },
   ],
   [
@@ -183,7 +187,7 @@ const ways: readonly (readonly [
     "settled after the daemon's death",
     async (first, peer) => {
       const lease = submit(peer, 2, "/team")!;
-      return again(first, [], (told) => void told.send(settleOf(lease, 1, 0)));
+      return again(first, [], (peer) => void peer.send(settleOf(lease, 1, 0)));
     },
   ],
   [
@@ -192,11 +196,11 @@ const ways: readonly (readonly [
       const settle = settleOf(submit(peer, 2, "/team")!, 1, 0);
       peer.send(settle);
       await first.commit();
-      return again(first, [], (told) => void told.send(settle));
+      return again(first, [], (peer) => void peer.send(settle));
     },
   ],
   [
-    "let through unasked, and settled twice around a crash",
+    "sent without an admission, and settled twice around a crash",
     async (first, peer) => {
       const settle = settleOf(
         {
@@ -214,7 +218,7 @@ const ways: readonly (readonly [
       );
       peer.send(settle);
       await first.commit();
-      return again(first, [], (told) => void told.send(settle));
+      return again(first, [], (peer) => void peer.send(settle));
     },
   ],
   [

@@ -62,9 +62,9 @@ function ask(
 }
 
 /** `admitted`, or the rule that refuses and its wait. */
-function said(verdict: Verdict): string {
+function outcome(verdict: Verdict): string {
   if (verdict.kind === "admitted") return "admitted";
-  if (verdict.breach.dimension === "budget") throw new Error("no budget was asked");
+  if (verdict.breach.dimension === "budget") throw new Error("no budget was judged");
   const { scope, subject, periodSeconds, dimension, cap, waitSeconds } = verdict.breach;
   return `${scope} ${subject} ${periodSeconds} ${dimension} ${cap}: ${waitSeconds}`;
 }
@@ -75,23 +75,23 @@ const requests = (book: RuleBook): number[] =>
 
 t.test("the worked table of waits", async (t) => {
   const ten = bookOf([rule("user_path", "/team", 60, { requests: 10 })]);
-  for (let i = 0; i < 10; i++) t.equal(said(ask(ten, 0)), "admitted");
-  t.equal(said(ask(ten, 0)), "user_path /team 60 requests 10: 61");
-  t.equal(said(ask(ten, 60)), "user_path /team 60 requests 10: 1");
-  t.equal(said(ask(ten, 61)), "admitted");
-  t.equal(said(ask(ten, 61)), "user_path /team 60 requests 10: 6");
+  for (let i = 0; i < 10; i++) t.equal(outcome(ask(ten, 0)), "admitted");
+  t.equal(outcome(ask(ten, 0)), "user_path /team 60 requests 10: 61");
+  t.equal(outcome(ask(ten, 60)), "user_path /team 60 requests 10: 1");
+  t.equal(outcome(ask(ten, 61)), "admitted");
+  t.equal(outcome(ask(ten, 61)), "user_path /team 60 requests 10: 6");
   const one = bookOf([rule("user_path", "/", 60, { requests: 1 })]);
   ask(one, 59);
-  t.equal(said(ask(one, 59)), "user_path / 60 requests 1: 2");
+  t.equal(outcome(ask(one, 59)), "user_path / 60 requests 1: 2");
   const both = bookOf([
     rule("user_path", "/", 60, { requests: 1 }),
     rule("user_path", "/", 86_400, { requests: 1 }),
   ]);
   ask(both, 0);
-  t.equal(said(ask(both, 0)), "user_path / 86400 requests 1: 86401");
+  t.equal(outcome(ask(both, 0)), "user_path / 86400 requests 1: 86401");
   const hundred = bookOf([rule("user_path", "/", 60, { requests: 100 })]);
   for (let i = 0; i < 100; i++) ask(hundred, 59);
-  t.equal(said(ask(hundred, 60)), "user_path / 60 requests 100: 1");
+  t.equal(outcome(ask(hundred, 60)), "user_path / 60 requests 100: 1");
   const admitted = (second: number): number =>
     Array.from({ length: 50 }, () => ask(hundred, second)).filter(({ kind }) => kind === "admitted")
       .length;
@@ -106,8 +106,8 @@ t.test(
     t.equal(verdict.kind, "admitted");
     if (verdict.kind === "admitted")
       charge(book, verdict.counters, { atMs: begin, requests: 0, tokens: 30 }, begin);
-    t.equal(said(ask(book, 0)), "user_path /team 60 tokens 10: 101");
-    t.equal(said(ask(book, 0, { tokensEnforced: false })), "admitted");
+    t.equal(outcome(ask(book, 0)), "user_path /team 60 tokens 10: 101");
+    t.equal(outcome(ask(book, 0, { tokensEnforced: false })), "admitted");
     t.match(ask(book, 0, { tokensEnforced: false }), { headers: null }, "and give no headers then");
   },
 );
@@ -123,40 +123,37 @@ t.test("a refused request leaves no trace in any counter", async (t) => {
   const book = bookOf(rules);
   ask(book, 0);
   const before = [requests(book), inFlight(book)];
-  for (let i = 0; i < 5; i++) t.equal(said(ask(book, 1)), "user_path /team 60 requests 1: 60");
+  for (let i = 0; i < 5; i++) t.equal(outcome(ask(book, 1)), "user_path /team 60 requests 1: 60");
   t.same([requests(book), inFlight(book)], before);
 });
 
-t.test(
-  "an admission moves every matching window and gauge together, and those of nobody else",
-  async (t) => {
-    const rules = [
-      rule("model", "gpt-4o", 60, { requests: 9 }),
-      rule("model", "llama-3", 60, { requests: 9 }),
-      rule("provider", "local", 60, { requests: 9 }),
-      rule("provider", "openai", 0, { requests: 9 }),
-      rule("user_path", "/", 3600, { requests: 9 }),
-      rule("user_path", "/other", 60, { requests: 9 }),
-      rule("user_path", "/team", 0, { requests: 9 }),
-    ];
-    const book = bookOf(rules);
-    const verdict = ask(book, 0, { targets: [gpt, llama] });
-    t.match(verdict, { kind: "admitted", target: 0 });
-    t.same(requests(book), [1, 0, 0, 0, 1, 0, 0], "a gauge's window counts nothing");
-    t.same(inFlight(book), [1, 0, 0, 1, 1, 0, 1]);
-    if (verdict.kind === "admitted") release(verdict.counters);
-    t.same(inFlight(book), [0, 0, 0, 0, 0, 0, 0]);
-  },
-);
+t.test("an admission moves every matching window and gauge together, and no others", async (t) => {
+  const rules = [
+    rule("model", "gpt-4o", 60, { requests: 9 }),
+    rule("model", "llama-3", 60, { requests: 9 }),
+    rule("provider", "local", 60, { requests: 9 }),
+    rule("provider", "openai", 0, { requests: 9 }),
+    rule("user_path", "/", 3600, { requests: 9 }),
+    rule("user_path", "/other", 60, { requests: 9 }),
+    rule("user_path", "/team", 0, { requests: 9 }),
+  ];
+  const book = bookOf(rules);
+  const verdict = ask(book, 0, { targets: [gpt, llama] });
+  t.match(verdict, { kind: "admitted", target: 0 });
+  t.same(requests(book), [1, 0, 0, 0, 1, 0, 0], "a gauge's window counts nothing");
+  t.same(inFlight(book), [1, 0, 0, 1, 1, 0, 1]);
+  if (verdict.kind === "admitted") release(verdict.counters);
+  t.same(inFlight(book), [0, 0, 0, 0, 0, 0, 0]);
+});
 
 t.test("a gauge refuses at its cap and admits as soon as a slot is free", async (t) => {
   const book = bookOf([rule("user_path", "/team", 0, { requests: 2 })]);
   const first = ask(book, 0);
   ask(book, 0);
-  t.equal(said(ask(book, 0)), "user_path /team 0 concurrent 2: 1");
-  t.equal(said(ask(book, 3600)), "user_path /team 0 concurrent 2: 1", "time frees no slot");
+  t.equal(outcome(ask(book, 0)), "user_path /team 0 concurrent 2: 1");
+  t.equal(outcome(ask(book, 3600)), "user_path /team 0 concurrent 2: 1", "time frees no slot");
   if (first.kind === "admitted") release(first.counters);
-  t.equal(said(ask(book, 0)), "admitted");
+  t.equal(outcome(ask(book, 0)), "admitted");
 });
 
 t.test(
@@ -228,7 +225,7 @@ t.test(
       const verdict = ask(book, 0);
       if (verdict.kind === "admitted")
         charge(book, verdict.counters, { atMs: begin, requests: 0, tokens: 80 }, begin);
-      t.equal(said(ask(book, 0)), reported, name);
+      t.equal(outcome(ask(book, 0)), reported, name);
     }
   },
 );
@@ -258,15 +255,15 @@ t.test(
     const book = bookOf(rules);
     ask(book, 0, { targets: [gpt] });
     ask(book, 0, { targets: [llama] });
-    t.equal(said(ask(book, 0, { targets: [gpt, llama] })), "model llama-3 60 requests 1: 61");
+    t.equal(outcome(ask(book, 0, { targets: [gpt, llama] })), "model llama-3 60 requests 1: 61");
     const withPath = bookOf([...rules, rule("user_path", "/team", 300, { requests: 2 })]);
     ask(withPath, 0, { targets: [gpt] });
     ask(withPath, 0, { targets: [llama] });
     t.equal(
-      said(ask(withPath, 0, { targets: [gpt, llama] })),
+      outcome(ask(withPath, 0, { targets: [gpt, llama] })),
       "user_path /team 300 requests 2: 301",
     );
-    t.equal(said(ask(withPath, 0, { targets: [gpt] })), "model gpt-4o 3600 requests 1: 3601");
+    t.equal(outcome(ask(withPath, 0, { targets: [gpt] })), "model gpt-4o 3600 requests 1: 3601");
   },
 );
 
@@ -277,7 +274,7 @@ t.test("a path that is exhausted refuses whatever the targets, with its own wait
   ]);
   ask(book, 0);
   t.equal(
-    said(ask(book, 0, { targets: [gpt, llama] })),
+    outcome(ask(book, 0, { targets: [gpt, llama] })),
     "user_path /team 60 requests 1: 61",
     "the other target is free",
   );
@@ -288,7 +285,7 @@ t.test(
   async (t) => {
     const headers = (book: RuleBook, second: number): unknown => {
       const verdict = ask(book, second);
-      return verdict.kind === "admitted" ? verdict.headers : said(verdict);
+      return verdict.kind === "admitted" ? verdict.headers : outcome(verdict);
     };
     t.equal(headers(bookOf([]), 0), null);
     t.equal(headers(bookOf([rule("user_path", "/team", 0, { requests: 5 })]), 0), null);
@@ -432,33 +429,33 @@ interface Tally {
 function counterDifference(
   book: RuleBook,
   oracle: ReturnType<typeof createOracle>,
-  asked: readonly OracleRequest[],
+  requests: readonly OracleRequest[],
   nowMs: number,
 ): string | null {
   for (const rule of book.sorted()) {
     const { definition, own, children, periodMs } = rule;
-    for (const who of new Set(
-      asked.map((of) => counted(definition, of)).filter((who) => who !== null),
+    for (const subject of new Set(
+      requests.map((of) => counted(definition, of)).filter((subject) => subject !== null),
     )) {
-      const counter = own ?? children.get(who.slice(who.lastIndexOf("/") + 1));
-      const inFlight = Number(oracle.estimate(definition, who, "concurrent", nowMs));
+      const counter = own ?? children.get(subject.slice(subject.lastIndexOf("/") + 1));
+      const inFlight = Number(oracle.estimate(definition, subject, "concurrent", nowMs));
       if ((counter?.inFlight ?? 0) !== inFlight)
-        return `${definition.scope} ${who} has ${counter?.inFlight} in flight, not ${inFlight}`;
+        return `${definition.scope} ${subject} has ${counter?.inFlight} in flight, not ${inFlight}`;
       if (periodMs === 0) continue;
       const expected = [
-        oracle.estimate(definition, who, "requests", nowMs),
-        oracle.estimate(definition, who, "tokens", nowMs),
+        oracle.estimate(definition, subject, "requests", nowMs),
+        oracle.estimate(definition, subject, "tokens", nowMs),
       ].map(Number);
       const window = { ...(counter?.window ?? newWindow(periodMs, nowMs)) };
       rollWindow(window, periodMs, nowMs);
-      const told = [
+      const reported = [
         estimateRequests(window, periodMs, nowMs),
         estimateTokens(window, periodMs, nowMs),
       ];
-      if (!isDeepStrictEqual(told, expected))
+      if (!isDeepStrictEqual(reported, expected))
         return (
-          `${definition.scope} ${who} ${definition.periodSeconds} ` +
-          `counts ${told.join(" and ")}, not ${expected.join(" and ")}`
+          `${definition.scope} ${subject} ${definition.periodSeconds} ` +
+          `counts ${reported.join(" and ")}, not ${expected.join(" and ")}`
         );
     }
   }
@@ -484,11 +481,11 @@ function difference(
   const oracle = createOracle(definitions);
   const open: { readonly of: Target & { path: string }; readonly counters: readonly Counter[] }[] =
     [];
-  const everyOne: OracleRequest[] = [];
+  const everyRequest: OracleRequest[] = [];
   let nowMs = startMs;
   const compared = (index: number): string | null => {
     if (steps.length > comparedSteps && index < steps.length - 1) return null;
-    const found = counterDifference(book, oracle, everyOne, nowMs);
+    const found = counterDifference(book, oracle, everyRequest, nowMs);
     return found === null ? null : `after step ${index}: ${found}`;
   };
   for (const [index, [pauseMs, what]] of steps.entries()) {
@@ -504,11 +501,11 @@ function difference(
       continue;
     }
     const { path, targets } = what;
-    const asked = { userPath: path, targets, submission: false };
+    const request = { userPath: path, targets, submission: false };
     const expected = oracle.ask(path, targets, nowMs);
     const checkIn = remember(book);
-    const verdict = admit(book, asked, { nowMs, tokensEnforced: true });
-    everyOne.push(...targets.map((target) => ({ path, ...target })));
+    const verdict = admit(book, request, { nowMs, tokensEnforced: true });
+    everyRequest.push(...targets.map((target) => ({ path, ...target })));
     if (verdict.kind === "admitted") {
       tally.admitted++;
       if (expected.target !== verdict.target)
@@ -516,12 +513,12 @@ function difference(
       const of = { path, ...targets[verdict.target]! };
       open.push({ of, counters: verdict.counters });
       const triples = oracle.begin(of, nowMs);
-      const told = {
+      const reported = {
         requests: asTriple(verdict.headers?.requests),
         tokens: asTriple(verdict.headers?.tokens),
       };
-      if (!isDeepStrictEqual(told, triples))
-        return `step ${index}: headers ${JSON.stringify(told)}, not ${JSON.stringify(triples)}`;
+      if (!isDeepStrictEqual(reported, triples))
+        return `step ${index}: headers ${JSON.stringify(reported)}, not ${JSON.stringify(triples)}`;
       const found = compared(index);
       if (found !== null) return found;
       continue;
@@ -534,7 +531,7 @@ function difference(
     if (found !== null) return found;
     const after = (seconds: number): boolean => {
       checkIn();
-      const { kind } = admit(book, asked, {
+      const { kind } = admit(book, request, {
         nowMs: nowMs + seconds * 1000,
         tokensEnforced: true,
       });
@@ -552,7 +549,7 @@ function difference(
         ),
     );
     if (!slotsFull && !after(waitSeconds))
-      return `step ${index}: not admitted after the ${waitSeconds} seconds that it was told`;
+      return `step ${index}: not admitted after the ${waitSeconds} seconds of its breach`;
     tally.waited++;
   }
   return null;
@@ -563,14 +560,14 @@ type StepOf =
   | { readonly kind: "settle"; readonly which: number; readonly tokens: number };
 
 function asTriple(
-  told:
+  reported:
     | { readonly limit: number; readonly remaining: number; readonly resetSeconds: number }
     | null
     | undefined,
 ): readonly [number, number, number] | null {
-  return told === null || told === undefined
+  return reported === null || reported === undefined
     ? null
-    : [told.limit, told.remaining, told.resetSeconds];
+    : [reported.limit, reported.remaining, reported.resetSeconds];
 }
 
 t.test(

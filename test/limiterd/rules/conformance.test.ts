@@ -61,7 +61,7 @@ function coreGateway(rules: readonly CaseRule[], startMs: number): CaseGateway {
       );
       if (verdict.kind !== "admitted") {
         const { breach } = verdict;
-        if (breach.dimension === "budget") throw new Error("no budget was asked");
+        if (breach.dimension === "budget") throw new Error("no budget was judged");
         const body = {
           error: {
             type: "rate_limit_error",

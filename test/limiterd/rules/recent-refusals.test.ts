@@ -34,7 +34,7 @@ function refuse(
 }
 
 t.test(
-  "a refusal is found by its request id once the proxy has told it, with all that was known",
+  "a refusal is found by its request id once the proxy has reported it, with all that was known",
   async (t) => {
     const refusals = createRecentRefusals();
     refuse(refusals, 7, { atMs: 5 });
@@ -56,7 +56,7 @@ t.test(
   },
 );
 
-t.test("ids of two proxies don't mix, and what isn't known is let be", async (t) => {
+t.test("ids of two proxies don't mix, and what isn't known is ignored", async (t) => {
   const refusals = createRecentRefusals();
   refuse(refusals, 1, { proxyId: "p1", atMs: 10 });
   refuse(refusals, 1, { proxyId: "p2", atMs: 20 });
@@ -101,7 +101,7 @@ t.test("the last ones are kept, named or not, and nothing of those before", asyn
 });
 
 t.test(
-  "asked again under the same id after a reconnect, the later refusal is the one that gets the name",
+  "when an admit is repeated under the same id after a reconnect, its later refusal gets the name",
   async (t) => {
     const refusals = createRecentRefusals(2);
     refuse(refusals, 1, { atMs: 10 });

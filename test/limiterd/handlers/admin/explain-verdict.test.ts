@@ -42,7 +42,7 @@ function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
   return book;
 }
 
-function asked(
+function explain(
   book: RuleBook,
   {
     second = 0,
@@ -74,7 +74,7 @@ function take(
 }
 
 t.test(
-  "an admitted request: each rule that it meets, what it stands at, and where it would go",
+  "an admitted request: each rule that it meets, its counts, and where it would go",
   async (t) => {
     const book = bookOf(
       rule("user_path", "/team", 60, { requests: 10, tokens: 100 }),
@@ -82,7 +82,7 @@ t.test(
       rule("user_path", "/other", 60, { requests: 1 }),
     );
     take(book, 2);
-    t.same(asked(book, { second: 7 }), {
+    t.same(explain(book, { second: 7 }), {
       server_time: "2026-01-01T00:00:07.000Z",
       user_path: "/team/app",
       verdict: {
@@ -146,12 +146,12 @@ t.test("a request that names no model meets its provider's rules and no model's"
     rule("model", "gpt-4o", 60, { requests: 1 }),
   );
   const unnamed = { provider: "openai", model: "" };
-  t.match(asked(book, { targets: [unnamed] }), {
+  t.match(explain(book, { targets: [unnamed] }), {
     verdict: { admitted: true, target: "openai/-" },
     targets: [{ target: "openai/-", rules: [{ scope: "provider" }] }],
   });
   take(book, 1, "/team", [unnamed]);
-  t.match(asked(book, { targets: [unnamed] }).verdict, {
+  t.match(explain(book, { targets: [unnamed] }).verdict, {
     admitted: false,
     rule: { scope: "provider", subject: "openai" },
   });
@@ -163,7 +163,7 @@ t.test("a refused request: the exact message, the rule, the wait and the moment"
     rule("user_path", "/team", 86_400, { requests: 1 }),
   );
   take(book, 1);
-  t.match(asked(book).verdict, {
+  t.match(explain(book).verdict, {
     admitted: false,
     message: "rate limit exceeded for /team: day request limit of 1 reached",
     rule: { scope: "user_path", subject: "/team", period_label: "day", period_seconds: 86_400 },
@@ -174,18 +174,18 @@ t.test("a refused request: the exact message, the rule, the wait and the moment"
     needs_slot: false,
   });
   t.match(
-    asked(book).rules,
+    explain(book).rules,
     [
       { period_label: "minute", breached: ["requests"], retry_after: 61 },
       { period_label: "day", breached: ["requests"], retry_after: 86_401 },
     ],
     "each rule has a wait of its own",
   );
-  t.match(asked(book).targets, [{ chosen: false, admits: true, message: null }]);
+  t.match(explain(book).targets, [{ chosen: false, admits: true, message: null }]);
 });
 
 t.test(
-  "a target without room is passed over and says why; with none free, the first that has room again counts",
+  "a target without room is passed over, with the reason; if none has room, the first to have it counts",
   async (t) => {
     const book = bookOf(
       rule("provider", "openai", 60, { requests: 1 }),
@@ -193,7 +193,7 @@ t.test(
     );
     take(book, 1);
     const targets = [gpt, llama];
-    t.match(asked(book, { targets }), {
+    t.match(explain(book, { targets }), {
       verdict: { admitted: true, target: "local/llama-3" },
       targets: [
         {
@@ -206,20 +206,20 @@ t.test(
       ],
     });
     take(book, 1, "/", [llama]);
-    t.match(asked(book, { targets }), {
+    t.match(explain(book, { targets }), {
       verdict: { admitted: false, message: /provider openai/, retry_after: 61, needs_slot: false },
       targets: [{ retry_after: 61 }, { retry_after: 3601, message: /model llama-3: hour/ }],
     });
   },
 );
 
-t.test("a full gauge says that time alone frees nothing", async (t) => {
+t.test("at a full gauge the explanation knows that time alone frees nothing", async (t) => {
   const book = bookOf(
     rule("user_path", "/team", 0, { requests: 1 }),
     rule("user_path", "/team", 60, { requests: 1 }),
   );
   take(book, 1);
-  t.match(asked(book), {
+  t.match(explain(book), {
     verdict: { retry_after: 61, needs_slot: true },
     rules: [{ period_label: "concurrent", breached: ["concurrent"], retry_after: 1 }, {}],
   });
@@ -230,7 +230,7 @@ t.test("a full gauge says that time alone frees nothing", async (t) => {
   );
   take(full, 1, "/", [gpt]);
   take(full, 1, "/", [llama]);
-  t.match(asked(full, { targets }).verdict, { retry_after: 1, needs_slot: true });
+  t.match(explain(full, { targets }).verdict, { retry_after: 1, needs_slot: true });
 });
 
 t.test(
@@ -243,11 +243,11 @@ t.test(
       { atMs: begin, requests: 0, tokens: 99 },
       begin,
     );
-    t.match(asked(book), {
+    t.match(explain(book), {
       verdict: { admitted: false, dimension: "tokens" },
       rules: [{ breached: ["tokens"] }],
     });
-    const unenforced = asked(book, { tokensEnforced: false });
+    const unenforced = explain(book, { tokensEnforced: false });
     t.match(unenforced, {
       verdict: { admitted: true },
       rules: [{ breached: [], inert: /usage tracking/, tokens_used: 99 }],
@@ -259,13 +259,13 @@ t.test(
       { atMs: begin, requests: 1, tokens: 0 },
       begin,
     );
-    t.match(asked(book, { tokensEnforced: false }).rules, [{ breached: ["requests"] }]);
+    t.match(explain(book, { tokensEnforced: false }).rules, [{ breached: ["requests"] }]);
   },
 );
 
 t.test("a template is explained for the child, and an unknown child isn't made", async (t) => {
   const book = bookOf(rule("user_path", "/users", 60, { requests: 2, perChild: true }));
-  t.match(asked(book, { userPath: "/users/ann/phone" }).rules, [
+  t.match(explain(book, { userPath: "/users/ann/phone" }).rules, [
     {
       subject: "/users/ann",
       template: "/users",
@@ -276,14 +276,14 @@ t.test("a template is explained for the child, and an unknown child isn't made",
   ]);
   t.equal(book.sorted()[0]!.children.size, 0);
   take(book, 2, "/users/ann");
-  t.match(asked(book, { userPath: "/users/ann/phone" }), {
+  t.match(explain(book, { userPath: "/users/ann/phone" }), {
     verdict: {
       admitted: false,
       message: "rate limit exceeded for /users/ann: minute request limit of 2 reached",
     },
     rules: [{ requests_used: 2 }],
   });
-  t.match(asked(book, { userPath: "/users" }).rules, [], "the template's own path isn't matched");
+  t.match(explain(book, { userPath: "/users" }).rules, [], "the template's own path isn't matched");
   t.equal(book.sorted()[0]!.children.size, 1);
 });
 
@@ -363,7 +363,7 @@ const step = fc.record({
 });
 
 t.test(
-  "whatever the rules and whatever happened, explaining changes nothing and says what the admission right after it says",
+  "explaining changes nothing and agrees with the admission right after it, whatever happened before",
   async (t) => {
     const tally = { admitted: 0, refused: 0, waited: 0 };
     fc.assert(
@@ -401,7 +401,7 @@ t.test(
               if (verdict["needs_slot"] === false) {
                 tally.waited++;
                 if (at(wait).verdict["admitted"] !== true)
-                  throw new Error("not admitted at the moment that was told");
+                  throw new Error("not admitted at the moment that was explained");
               }
             }
             if (!isDeepStrictEqual(stateOf(book), before))
@@ -424,7 +424,7 @@ t.test(
               continue;
             }
             tally.refused++;
-            if (real.breach.dimension === "budget") throw new Error("no budget was asked");
+            if (real.breach.dimension === "budget") throw new Error("no budget was judged");
             const {
               scope,
               subject,

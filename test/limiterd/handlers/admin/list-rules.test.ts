@@ -204,21 +204,24 @@ t.test("what is left is never less than nothing", async (t) => {
   ]);
 });
 
-t.test("a rule that can't be enforced says why, and only such a rule", async (t) => {
-  const book = bookOf([
-    rule("user_path", "/a", 60, { tokens: 5 }),
-    rule("user_path", "/b", 60, { requests: 5 }),
-    rule("user_path", "/c", 60, { requests: 5, tokens: 5 }),
-  ]);
-  t.same(
-    list(book, begin, { usageEnabled: false }).rate_limits.map(({ inert }) => typeof inert),
-    ["string", "undefined", "string"],
-  );
-  t.same(
-    list(book, begin).rate_limits.map(({ inert }) => inert),
-    [undefined, undefined, undefined],
-  );
-});
+t.test(
+  "a rule that can't be enforced is listed with the reason, and only such a rule",
+  async (t) => {
+    const book = bookOf([
+      rule("user_path", "/a", 60, { tokens: 5 }),
+      rule("user_path", "/b", 60, { requests: 5 }),
+      rule("user_path", "/c", 60, { requests: 5, tokens: 5 }),
+    ]);
+    t.same(
+      list(book, begin, { usageEnabled: false }).rate_limits.map(({ inert }) => typeof inert),
+      ["string", "undefined", "string"],
+    );
+    t.same(
+      list(book, begin).rate_limits.map(({ inert }) => inert),
+      [undefined, undefined, undefined],
+    );
+  },
+);
 
 t.test("rules are listed in the order scope, subject, period", async (t) => {
   const book = bookOf([
@@ -304,7 +307,7 @@ t.test("pages stay right when rules come and go between them", async (t) => {
   );
 });
 
-t.test("a page goes on after a name in any case, and any text for it does no harm", async (t) => {
+t.test("a page continues after a name in any case, and any text for it does no harm", async (t) => {
   const rules = [
     rule("provider", "Alpha", 60, { requests: 1 }),
     rule("provider", "alpha", 300, { requests: 1 }),

@@ -42,7 +42,7 @@ function add(daemon: TestDaemon, userPath: string, changes: Partial<UsageRecord>
 }
 
 /**
- * Closes the batch of what was added: a settle gives it its commit. Then, unless it is told not to,
+ * Closes the batch of what was added: a settle gives it its commit. Then, unless it is groupsBy not to,
  * the sums are written.
  */
 async function commit(daemon: TestDaemon, { written = true } = {}): Promise<void> {
@@ -195,17 +195,20 @@ t.test(
   },
 );
 
-t.test("with rate limits disabled none are listed, and usage is told all the same", async (t) => {
-  const daemon = startDaemon([pathRule("/", 60, { requests: 1 })], {
-    nowMs,
-    rateLimitsEnabled: false,
-  });
-  add(daemon, "/a");
-  t.match(await ask(daemon, "usage.status", { user_path: "/a", ...today }), {
-    rate_limits: [],
-    usage: { total_requests: 1 },
-  });
-});
+t.test(
+  "with rate limits disabled none are listed, and usage is reported all the same",
+  async (t) => {
+    const daemon = startDaemon([pathRule("/", 60, { requests: 1 })], {
+      nowMs,
+      rateLimitsEnabled: false,
+    });
+    add(daemon, "/a");
+    t.match(await ask(daemon, "usage.status", { user_path: "/a", ...today }), {
+      rate_limits: [],
+      usage: { total_requests: 1 },
+    });
+  },
+);
 
 t.test("what isn't a window is refused by name", async (t) => {
   const daemon = startDaemon([], { nowMs });
@@ -330,7 +333,7 @@ t.test("a summary has its groups by day, model, provider or direct child", async
     path = "/team",
   ): Promise<{ groups: { key: string; requests: number }[]; [field: string]: unknown }> =>
     (await ask(daemon, "usage.summary", { user_path: path, ...year, by })) as never;
-  const told = async (by: string, path?: string): Promise<unknown[]> =>
+  const groupsBy = async (by: string, path?: string): Promise<unknown[]> =>
     (await summary(by, path)).groups.map(({ key, requests }) => [key, requests]);
   for (const written of [true, false]) {
     add(daemon, "/team/a");
@@ -345,12 +348,12 @@ t.test("a summary has its groups by day, model, provider or direct child", async
     add(daemon, "/teams/x");
     if (written) await commit(daemon);
   }
-  t.same(await told("day"), [
+  t.same(await groupsBy("day"), [
     ["2026-03-09", 2],
     ["2026-03-10", 6],
   ]);
   t.same(
-    await told("path"),
+    await groupsBy("path"),
     [
       ["/team/a", 4],
       ["/team", 2],
@@ -358,12 +361,12 @@ t.test("a summary has its groups by day, model, provider or direct child", async
     ],
     "the path's own requests are no child's, and a row of their own",
   );
-  t.same(await told("path", "/"), [
+  t.same(await groupsBy("path", "/"), [
     ["/team", 8],
     ["/teams", 2],
   ]);
   t.same(
-    await told("model"),
+    await groupsBy("model"),
     [
       ["openai/gpt-4o-mini", 2],
       ["openai/gpt-4o", 4],
@@ -371,7 +374,7 @@ t.test("a summary has its groups by day, model, provider or direct child", async
     ],
     "by cost",
   );
-  t.same(await told("provider"), [
+  t.same(await groupsBy("provider"), [
     ["openai", 6],
     ["local", 2],
   ]);
@@ -392,7 +395,7 @@ t.test("a summary has its groups by day, model, provider or direct child", async
 });
 
 t.test(
-  "a summary is as of the question, whatever comes and is written while it is made, and many children don't keep anybody waiting",
+  "a summary is as of its beginning, whatever is recorded and written meanwhile, and delays nothing",
   async (t) => {
     const daemon = startDaemon([pathRule("/", 60, { requests: 1_000_000 })], { nowMs });
     const peer = daemon.proxy("p");
@@ -449,7 +452,7 @@ t.test(
   },
 );
 
-t.test("an export tells every record once, page by page, in the order of recording", async (t) => {
+t.test("an export holds every record once, page by page, in the order of recording", async (t) => {
   const daemon = startDaemon([], { nowMs });
   const all: string[] = [];
   for (let batch = 0; batch < 7; batch++) {

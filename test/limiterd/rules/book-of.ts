@@ -1,0 +1,37 @@
+/** Rule books for tests, and what they match in words. */
+import type { Counter } from "../../../limiterd/counters/counter.js";
+import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
+
+/** 2026-01-01T00:00:00Z. */
+export const now = 1_767_225_600_000;
+
+interface Caps {
+  readonly requests?: number;
+  readonly tokens?: number;
+  readonly perChild?: boolean;
+}
+
+export const rule = (
+  scope: Scope,
+  subject: string,
+  periodSeconds = 60,
+  { requests = 10, tokens, perChild = false }: Caps = {},
+): RuleDefinition => ({
+  scope,
+  subject,
+  periodSeconds,
+  maxRequests: requests,
+  maxTokens: tokens ?? null,
+  perChild,
+});
+
+export function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
+  const book = new RuleBook();
+  for (const definition of rules) book.put(definition, { source: "manual", nowMs: now, lsn: 1 });
+  return book;
+}
+
+/** Counters as `subject period`. */
+export const names = (counters: readonly Counter[]): string[] =>
+  counters.map(({ subject, rule }) => `${subject} ${rule.definition.periodSeconds}`);
