@@ -13,7 +13,7 @@ import type { Translation } from "./translation/translation.js";
  * The operation that the provider is called with. `translation` is null when the client called the
  * same one.
  */
-export interface Dialect {
+interface Dialect {
   readonly operation: Operation;
   readonly translation: Translation | null;
 }

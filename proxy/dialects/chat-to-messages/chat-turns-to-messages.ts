@@ -21,7 +21,7 @@ import {
   chatUserFields,
 } from "./chat-request-fields.js";
 
-export interface MessagesTurns {
+interface MessagesTurns {
   readonly system: readonly JsonObject[];
   readonly messages: readonly JsonObject[];
 }

@@ -28,7 +28,7 @@ function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
 }
 
 /** Undefined: the provider's default. */
-export interface ChatToolChoice {
+interface ChatToolChoice {
   readonly choice: string | JsonObject | undefined;
   readonly parallel: false | undefined;
 }

@@ -37,9 +37,9 @@ export type ContentItem = MessageItem | ReasoningItem;
 
 type CallBase = ItemBase & { readonly call_id: string; readonly name: string };
 
-export type FunctionCallItem = CallBase & { readonly type: "function_call"; arguments: string };
+type FunctionCallItem = CallBase & { readonly type: "function_call"; arguments: string };
 
-export type CustomCallItem = CallBase & { readonly type: "custom_tool_call"; input: string };
+type CustomCallItem = CallBase & { readonly type: "custom_tool_call"; input: string };
 
 export type CallItem = FunctionCallItem | CustomCallItem;
 

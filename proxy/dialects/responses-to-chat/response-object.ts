@@ -10,7 +10,7 @@ import type { Ending } from "./response-ending.js";
 export type Progress = { readonly status: "in_progress" } | Ending;
 
 /** What changes while a response is being built. */
-export interface ResponseState {
+interface ResponseState {
   readonly progress: Progress;
   readonly output: readonly JsonObject[];
   /** As the provider reported it; null: not at all. */

@@ -5,7 +5,7 @@ import { splitToolResult } from "../translation/tool-result.js";
 import type { JsonObject } from "../translation/translation.js";
 
 /** Whose content it is: chat completions allow each role other parts. */
-export type ContentRole = "system" | "user" | "assistant" | "tool";
+type ContentRole = "system" | "user" | "assistant" | "tool";
 
 export type Content = string | readonly JsonObject[];
 

@@ -1,6 +1,6 @@
 /** `data:` URLs with base64, in which chat completions carry images and files. */
 
-export interface DataUrl {
+interface DataUrl {
   /** In lower case, without parameters. */
   readonly mediaType: string;
   readonly base64: string;

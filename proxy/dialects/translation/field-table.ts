@@ -6,7 +6,7 @@
  * meaning is refused, and so is a field that isn't in the table.
  */
 
-export type FieldRule =
+type FieldRule =
   | {
       readonly how: "mapped";
       /** What it becomes. */

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "./translation.js";
 
-export interface ToolResult {
+interface ToolResult {
   /** For the tool message. */
   readonly texts: readonly JsonObject[];
   /** For the next user message. */
