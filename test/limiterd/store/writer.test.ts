@@ -101,7 +101,7 @@ t.test("a failed commit is tried again and holds back what follows it", async (t
 });
 
 t.test(
-  "who waits for a change is told at once that the store fails, and the change is written all the same",
+  "a caller that waits for a change learns at once that the store fails, and the change is written later",
   async (t) => {
     const self = disk();
     const timers: (() => void)[] = [];
@@ -145,7 +145,7 @@ t.test(
   },
 );
 
-t.test("what comes after the close is dropped: the store may be closed by then", async (t) => {
+t.test("what is written after the close is dropped: the store may be closed by then", async (t) => {
   const self = disk();
   const writer = new Writer(
     { store: self.store, schedule: () => {}, onStoreState: () => {} },

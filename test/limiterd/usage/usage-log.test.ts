@@ -34,7 +34,7 @@ function recordAt(atMs: number, requestId: string): UsageRecord {
 }
 
 t.test(
-  "a batch that was opened before a moment is found by whoever reads from it on, for the records that ended after",
+  "a batch that was opened before a moment is found by a reader of the time since, for the records that ended after it",
   async (t) => {
     const store = createMemoryStore();
     const usage = restoreUsage({

@@ -1,0 +1,172 @@
+import t from "tap";
+import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { startDaemon } from "../daemon.js";
+import { admin, ask, budget, client, listed, noon, second, spend, usd } from "./budget-fixture.js";
+
+t.test(
+  "a reset begins anew at its moment, keeps the end, and isn't undone by what ended before it, nor by deleting",
+  async (t) => {
+    const daemon = startDaemon([], {
+      nowMs: noon,
+      budgets: [budget("/", 86_400, 1), budget("/a", 86_400, 1)],
+    });
+    const proxy = client(daemon);
+    spend(proxy, "/a", 2 * usd);
+    daemon.nowMs = noon + 10 * second;
+    t.same(await admin(daemon, proxy, "budgets.reset-one", { subject: "/a", period: "daily" }), {});
+    t.match(await listed(daemon, proxy), [
+      { subject: "/", spent: 2, period_start: "2026-11-21T00:00:00Z" },
+      {
+        subject: "/a",
+        spent: 0,
+        period_start: "2026-11-21T12:00:10Z",
+        period_end: "2026-11-22T00:00:00Z",
+        last_reset_at: "2026-11-21T12:00:10Z",
+        has_usage: false,
+        period_ratio: 0,
+      },
+    ]);
+    await admin(daemon, proxy, "budgets.delete", { subject: "/", budget_key: { period: "daily" } });
+    daemon.nowMs += second;
+    spend(proxy, "/a", 0.25 * usd, { endedAgo: 1001 });
+    t.match(
+      await listed(daemon, proxy),
+      [{ subject: "/a", spent: 0 }],
+      "it ended a millisecond before the reset",
+    );
+    spend(proxy, "/a", 0.5 * usd, { endedAgo: 1000 });
+    t.match(await listed(daemon, proxy), [{ subject: "/a", spent: 0.5 }]);
+    await admin(daemon, proxy, "budgets.delete", {
+      subject: "/a",
+      budget_key: { period: "daily" },
+    });
+    spend(proxy, "/a", 0.125 * usd);
+    await admin(daemon, proxy, "budgets.put", {
+      subject: "/a",
+      budget_key: { period: "daily" },
+      amount: 3,
+    });
+    await admin(daemon, proxy, "budgets.put", {
+      subject: "/",
+      budget_key: { period: "daily" },
+      amount: 3,
+    });
+    t.match(
+      await listed(daemon, proxy),
+      [
+        { subject: "/", spent: 2.875, source: "manual" },
+        {
+          subject: "/a",
+          spent: 0.625,
+          source: "manual",
+          last_reset_at: "2026-11-21T12:00:10Z",
+          period_start: "2026-11-21T12:00:10Z",
+        },
+      ],
+      "made again, they begin with what was spent since the last reset, also while there was no budget",
+    );
+  },
+);
+
+t.test(
+  "a budget that is created finds what its period has cost, whatever the length and the anchors, and counts on from there",
+  async (t) => {
+    const daemon = startDaemon([], { nowMs: Date.parse("2026-11-19T22:30:00Z") });
+    const proxy = client(daemon);
+    for (const [at, cost] of [
+      ["2026-11-19T22:30:00Z", 1],
+      ["2026-11-20T05:59:59.999Z", 2],
+      ["2026-11-20T06:00:00Z", 4],
+      ["2026-11-20T23:00:00Z", 8],
+      ["2026-11-21T11:15:00Z", 16],
+      ["2026-11-21T11:40:00Z", 32],
+    ] as const) {
+      daemon.nowMs = Date.parse(at);
+      spend(proxy, at.includes("T11") ? "/team/b" : "/team/a", cost * usd);
+      await daemon.commit();
+    }
+    await admin(daemon, proxy, "budgets.put-settings", {
+      daily_reset_hour: 6,
+      weekly_reset_weekday: 5,
+      weekly_reset_hour: 6,
+      monthly_reset_day: 20,
+    });
+    const table = [
+      ["hourly", false, 48],
+      ["daily", false, 48],
+      ["weekly", false, 60],
+      ["monthly", false, 62],
+      ["345600", false, 63],
+      ["108000", false, 56],
+      ["158400", true, 0],
+    ] as const;
+    for (const [period, perChild] of table) {
+      const body = { subject: "/team", budget_key: { period }, amount: 1000, per_child: perChild };
+      // What isn't committed yet, and what comes while the budget looks up the past, counts once
+      // too.
+      proxy.peer.send({ kind: "admin", id: ++proxy.id, op: "budgets.put", body });
+      spend(proxy, "/team/b", 0.5 * usd);
+      for (let turns = 0; turns < 30; turns++) await daemon.commit();
+    }
+    const items = new Map(
+      (await listed(daemon, proxy)).map(({ period_label: label, spent }) => [label, spent]),
+    );
+    for (const [period, perChild, cost] of table)
+      t.equal(
+        items.get(/^\d/.test(period) ? `${period}s` : period),
+        perChild ? 0 : cost + table.length / 2,
+        period,
+      );
+    const ofChild = (path: string): unknown =>
+      budgetStatuses(daemon.state, path, [], daemon.nowMs).find(
+        ({ per_child: perChild }) => perChild,
+      )?.["spent"];
+    t.same(
+      [ofChild("/team/a"), ofChild("/team/b/x"), ofChild("/team/c")],
+      [14, 48 + table.length / 2, 0],
+      "44 hours from 04:00 the day before",
+    );
+  },
+);
+
+t.test(
+  "an edit of the amount keeps what was spent; the deletion of the last budget is reported to the proxies",
+  async (t) => {
+    const daemon = startDaemon([], { nowMs: noon });
+    const proxy = client(daemon);
+    const events = (): unknown[] =>
+      proxy.peer.received.flatMap((message) =>
+        message.kind === "event" && message.name === "limited" ? [message.value] : [],
+      );
+    t.match(proxy.peer.received[0], { kind: "welcome", limited: false });
+    const body = { subject: "/a", budget_key: { period: "daily" }, amount: 1 };
+    await admin(daemon, proxy, "budgets.put", body);
+    t.same(events(), [true]);
+    spend(proxy, "/a", 1 * usd);
+    t.match(ask(proxy, "/a"), /: 1 of 1,/);
+    await admin(daemon, proxy, "budgets.put", { ...body, amount: 1.5 });
+    t.equal(ask(proxy, "/a"), "admitted");
+    t.match(await listed(daemon, proxy), [{ amount: 1.5, spent: 1, remaining: 0.5 }]);
+    await admin(daemon, proxy, "budgets.delete", {
+      subject: "/a",
+      budget_key: { period: "daily" },
+    });
+    t.same(events(), [true, false]);
+    t.match(
+      await admin(daemon, proxy, "budgets.delete", {
+        subject: "/a",
+        budget_key: { period: "daily" },
+      }),
+      { status: 404, code: "budget_not_found", message: "no daily budget on user_path /a" },
+    );
+    t.same(
+      await admin(daemon, proxy, "budgets.reset-one", { subject: "/a", period: "daily" }),
+      {},
+      "a reset of what isn't there is done",
+    );
+    t.match(await admin(daemon, proxy, "budgets.reset", { confirmation: "yes" }), {
+      status: 400,
+      message: "confirmation must be reset",
+    });
+  },
+);

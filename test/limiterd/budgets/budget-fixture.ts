@@ -1,0 +1,150 @@
+/** What the tests of budgets share: budgets, clients that spend, and the lists of the admin API. */
+import fc from "fast-check";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import type { Execution } from "../../../shared/wire/execution.js";
+import type { AdminOp, FromDaemon, Lease } from "../../../shared/wire/message.js";
+import { askFor, settleOf, type TestDaemon, type TestPeer, target } from "../daemon.js";
+
+export const usd = 1_000_000_000_000;
+export const noon = Date.parse("2026-11-21T12:00:00Z");
+export const second = 1000;
+export const hour = 3_600_000;
+
+export const budget = (
+  subject: string,
+  period: number,
+  amountUsd: number,
+  rest: Partial<BudgetDefinition> = {},
+): BudgetDefinition => ({
+  scope: "user_path",
+  subject,
+  periodSeconds: period,
+  amountUsd,
+  perChild: false,
+  ...rest,
+});
+
+export function execution(cost: number | null, rest: Partial<Execution> = {}): Execution {
+  return {
+    requestId: "r",
+    endpoint: "/v1/chat/completions",
+    provider: target.provider,
+    providerType: "openai",
+    model: target.model,
+    status: 200,
+    inputTokens: 1,
+    outputTokens: 1,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    inputCost: cost,
+    outputCost: cost === null ? null : 0,
+    totalCost: cost,
+    cacheHit: false,
+    rewriteTokensSaved: 0,
+    rewriteCostSaved: null,
+    latencyMs: 1,
+    firstByteMs: 1,
+    keyId: "",
+    ...rest,
+  };
+}
+
+export interface Client {
+  readonly peer: TestPeer;
+  seq: number;
+  id: number;
+}
+
+export const client = (daemon: TestDaemon, name = "p"): Client => ({
+  peer: daemon.proxy(name),
+  seq: 0,
+  id: 1,
+});
+
+export function settle(
+  to: Client,
+  lease: Lease,
+  cost: number | null,
+  { endedAgo = 0, ...rest }: { endedAgo?: number } & Partial<Execution> = {},
+): void {
+  to.peer.send({
+    ...settleOf(lease, ++to.seq, 0, { ended: endedAgo }),
+    record: execution(cost, rest),
+  });
+}
+
+/** One request from its admission to its settle. */
+export function spend(
+  to: Client,
+  path: string,
+  cost: number | null,
+  rest: { endedAgo?: number } & Partial<Execution> = {},
+): void {
+  const lease = askFor(to.peer, ++to.id, path);
+  if (lease === null) throw new Error(`refused: ${JSON.stringify(to.peer.received.at(-1))}`);
+  settle(to, lease, cost, rest);
+}
+
+export function ask(to: Client, path: string): string {
+  to.peer.send({
+    kind: "admit",
+    id: ++to.id,
+    userPath: path,
+    credential: "authenticated",
+    targets: [target],
+    submission: false,
+  });
+  const answer = to.peer.received.at(-1)!;
+  if (answer.kind === "exceeded")
+    return `${answer.subject} ${answer.periodSeconds}: ${answer.spentUsd} of ${answer.amountUsd}, ${answer.waitSeconds}`;
+  return answer.kind;
+}
+
+/** Calls an admin operation and lets its commits end. */
+export async function admin(
+  daemon: TestDaemon,
+  to: Client,
+  op: AdminOp,
+  body: unknown,
+): Promise<unknown> {
+  const id = ++to.id;
+  to.peer.send({ kind: "admin", id, op, body });
+  let answer: FromDaemon | undefined;
+  for (let turns = 0; turns < 50 && answer === undefined; turns++) {
+    await daemon.commit();
+    answer = to.peer.received.find(
+      (message) => (message.kind === "answer" || message.kind === "failed") && message.id === id,
+    );
+  }
+  return answer?.kind === "answer"
+    ? answer.body
+    : answer?.kind === "failed"
+      ? answer.failure
+      : undefined;
+}
+
+export async function listed(
+  daemon: TestDaemon,
+  to: Client,
+): Promise<readonly Record<string, unknown>[]> {
+  return (
+    (await admin(daemon, to, "budgets.list", { after: null })) as {
+      budgets: Record<string, unknown>[];
+    }
+  ).budgets;
+}
+
+export const spentOf = (items: readonly Record<string, unknown>[]): unknown[] =>
+  items.map(({ subject, period_label: label, spent }) => [subject, label, spent]);
+
+export const edgeStep = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("ask" as const), peer: fc.nat(15) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("settle" as const),
+      which: fc.nat(),
+      micros: fc.nat(300_000),
+    }),
+  },
+);

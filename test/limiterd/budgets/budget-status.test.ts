@@ -1,0 +1,186 @@
+import t from "tap";
+import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
+import { startDaemon, target } from "../daemon.js";
+import {
+  admin,
+  ask,
+  budget,
+  client,
+  hour,
+  listed,
+  noon,
+  second,
+  spend,
+  spentOf,
+  usd,
+} from "./budget-fixture.js";
+
+t.test("a list item has every field of the specification", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/team", 86_400, 8)] });
+  const proxy = client(daemon);
+  spend(proxy, "/team", 10 * usd);
+  const expected = {
+    scope: "user_path",
+    subject: "/team",
+    effective_subject: "/team",
+    user_path: "/team",
+    per_child: false,
+    amount: 8,
+    spent: 10,
+    remaining: 0,
+    usage_ratio: 1.25,
+    period_ratio: 0.5,
+    period_label: "daily",
+    period_seconds: 86_400,
+    period_start: "2026-11-21T00:00:00Z",
+    period_end: "2026-11-22T00:00:00Z",
+    last_reset_at: null,
+    has_usage: true,
+    source: "config",
+    created_at: "2026-11-21T12:00:00Z",
+    updated_at: "2026-11-21T12:00:00Z",
+  };
+  t.same(await listed(daemon, proxy), [expected]);
+  t.same(budgetStatuses(daemon.state, "/team/x", [], daemon.nowMs), [
+    {
+      scope: "user_path",
+      subject: "/team",
+      user_path: "/team",
+      per_child: false,
+      amount: 8,
+      spent: 10,
+      remaining: 0,
+      usage_ratio: 1.25,
+      exceeded: true,
+      period_label: "daily",
+      period_seconds: 86_400,
+      period_start: "2026-11-21T00:00:00Z",
+      period_end: "2026-11-22T00:00:00Z",
+      resets_in_seconds: 43_200,
+    },
+  ]);
+});
+
+t.test("a settle that arrives late counts in the period in which its request ended", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/", 3600, 100)] });
+  const proxy = client(daemon);
+  spend(proxy, "/", 1 * usd);
+  daemon.nowMs = noon + hour + 5 * second;
+  spend(proxy, "/", 2 * usd, { endedAgo: 5 * second + 1 });
+  spend(proxy, "/", 4 * usd, { endedAgo: 5 * second });
+  t.same(
+    spentOf(await listed(daemon, proxy)),
+    [["/", "hourly", 4]],
+    "the millisecond before the hour is the hour before",
+  );
+  daemon.nowMs = noon + 1;
+  t.same(
+    spentOf(await listed(daemon, proxy)),
+    [["/", "hourly", 3]],
+    "and a clock that steps back finds it there",
+  );
+});
+
+t.test("without usage tracking budgets are inert: listed as such, and not enforced", async (t) => {
+  const daemon = startDaemon([], {
+    nowMs: noon,
+    usageEnabled: false,
+    budgets: [budget("/", 86_400, 0.5)],
+  });
+  const proxy = client(daemon);
+  t.match(proxy.peer.received[0], { kind: "welcome", limited: false });
+  spend(proxy, "/", 1 * usd);
+  t.equal(ask(proxy, "/"), "admitted");
+  t.match(await listed(daemon, proxy), [
+    { spent: 0, inert: "budgets need usage tracking, which is off" },
+  ]);
+  t.match(
+    await admin(daemon, proxy, "budgets.put", {
+      subject: "/x",
+      budget_key: { period: "daily" },
+      amount: 1,
+    }),
+    { inert: "budgets need usage tracking, which is off" },
+  );
+});
+
+t.test(
+  "disabled budgets refuse no request and continue to count; their admin API says that it isn't available",
+  async (t) => {
+    const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/", 86_400, 0.5)] });
+    Object.assign(daemon.state.settings, { budgetsEnabled: false });
+    const proxy = client(daemon);
+    spend(proxy, "/", 1 * usd);
+    t.equal(ask(proxy, "/"), "admitted");
+    t.match(await admin(daemon, proxy, "budgets.list", { after: null }), {
+      status: 503,
+      code: "feature_unavailable",
+    });
+    t.same(budgetStatuses(daemon.state, "/", [], noon), []);
+    Object.assign(daemon.state.settings, { budgetsEnabled: true, rateLimitsEnabled: false });
+    t.equal(
+      ask(proxy, "/"),
+      "/ 86400: 1 of 0.5, 43200",
+      "and without rate limits budgets still hold",
+    );
+  },
+);
+
+t.test(
+  "explain shows the budgets that a request meets, agrees with the admission, and leaves no trace",
+  async (t) => {
+    const daemon = startDaemon([], {
+      nowMs: noon,
+      budgets: [budget("/team", 86_400, 1, { perChild: true }), budget("/", 3600, 100)],
+    });
+    const proxy = client(daemon);
+    spend(proxy, "/team/a", 1.5 * usd);
+    const question = { user_path: "/team/a/x", targets: [target] };
+    const told = (await admin(daemon, proxy, "explain", question)) as {
+      verdict: object;
+      budgets: object[];
+    };
+    t.match(told.verdict, {
+      admitted: false,
+      message: "budget exceeded for /team/a daily limit: spent 1.5 of 1",
+      budget: { scope: "user_path", subject: "/team/a", period_label: "daily" },
+      spent: 1.5,
+      amount: 1,
+      retry_after: 43_200,
+      admitted_at: "2026-11-22T00:00:00.000Z",
+      needs_slot: false,
+    });
+    t.match(told.budgets, [
+      { subject: "/", spent: 1.5, retry_after: 0, exceeded: false },
+      {
+        subject: "/team/a",
+        template: "/team",
+        usage_ratio: 1.5,
+        exceeded: true,
+        retry_after: 43_200,
+      },
+    ]);
+    t.equal(ask(proxy, "/team/a/x"), "/team/a 86400: 1.5 of 1, 43200");
+    proxy.peer.send({ kind: "refusal", id: proxy.id, requestId: "req-7", model: "m" });
+    t.match(await admin(daemon, proxy, "explain", { request_id: "req-7" }), {
+      refusal: {
+        message: "budget exceeded for /team/a daily limit: spent 1.5 of 1",
+        retry_after: 43_200,
+        admitted_at: "2026-11-22T00:00:00.000Z",
+      },
+    });
+    t.match(await admin(daemon, proxy, "explain", { ...question, user_path: "/team/new" }), {
+      verdict: { admitted: true },
+    });
+    Object.assign(daemon.state.settings, { rateLimitsEnabled: false });
+    t.match(
+      await admin(daemon, proxy, "explain", question),
+      { verdict: { admitted: false, dimension: "budget" } },
+      "where rate limits are off, budgets are explained still",
+    );
+    t.same(
+      [...daemon.state.budgets.budgets.values()].flatMap(({ children }) => [...children.keys()]),
+      ["a"],
+    );
+  },
+);

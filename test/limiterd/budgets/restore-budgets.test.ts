@@ -1,0 +1,148 @@
+import t from "tap";
+import { budgetStatuses } from "../../../limiterd/handlers/admin/list-budgets.js";
+import type { Lease } from "../../../shared/wire/message.js";
+import { startDaemon, target } from "../daemon.js";
+import {
+  admin,
+  budget,
+  type Client,
+  client,
+  listed,
+  noon,
+  second,
+  settle,
+  spend,
+  spentOf,
+  usd,
+} from "./budget-fixture.js";
+
+t.test(
+  "after a crash, records and spend agree: what was committed is there, the rest is sent again and counts once",
+  async (t) => {
+    const before = startDaemon([], {
+      nowMs: noon,
+      budgets: [budget("/", 86_400, 100), budget("/", 3600, 100, { perChild: true })],
+    });
+    const proxy = client(before);
+    spend(proxy, "/a", 1 * usd);
+    await before.commit();
+    spend(proxy, "/a", 2 * usd);
+    const store = before.store.crash();
+    const after = startDaemon([], {
+      nowMs: noon + second,
+      store,
+      budgets: [budget("/", 86_400, 100), budget("/", 3600, 100, { perChild: true })],
+    });
+    const again: Client = { peer: after.proxy("p"), seq: 0, id: 50 };
+    const statuses = (): unknown[] => spentOf(budgetStatuses(after.state, "/a", [], after.nowMs));
+    t.same(statuses(), [
+      ["/a", "hourly", 1],
+      ["/", "daily", 1],
+    ]);
+    const lease: Lease = {
+      lease: 0,
+      userPath: "/a",
+      admittedAtMs: 0,
+      lsn: 0,
+      target,
+      targetAtMs: 0,
+      targetLsn: 0,
+      submission: false,
+    };
+    settle(again, lease, 1 * usd);
+    settle(again, lease, 2 * usd);
+    t.same(
+      statuses(),
+      [
+        ["/a", "hourly", 3],
+        ["/", "daily", 3],
+      ],
+      "the first is known by its number",
+    );
+    await after.commit();
+    t.same(
+      spentOf(
+        budgetStatuses(
+          startDaemon([], {
+            nowMs: noon + second,
+            store: store.crash(),
+            budgets: [budget("/", 86_400, 100), budget("/", 3600, 100, { perChild: true })],
+          }).state,
+          "/a",
+          [],
+          noon + second,
+        ),
+      ),
+      [
+        ["/a", "hourly", 3],
+        ["/", "daily", 3],
+      ],
+    );
+  },
+);
+
+t.test(
+  "a crash while the past is looked up doesn't lose it: the next start looks it up again",
+  async (t) => {
+    const before = startDaemon([], { nowMs: noon });
+    const proxy = client(before);
+    spend(proxy, "/a", 1 * usd);
+    await before.commit();
+    before.nowMs += 60 * second;
+    const put = {
+      kind: "admin",
+      id: 99,
+      op: "budgets.put",
+      body: { subject: "/a", budget_key: { period: "hourly" }, amount: 5 },
+    } as const;
+    const state = before.state as { yieldToEventLoop: () => Promise<void> };
+    state.yieldToEventLoop = () => new Promise(() => {});
+    proxy.peer.send(put);
+    spend(proxy, "/a", 2 * usd);
+    await before.commit();
+    await before.commit();
+    const after = startDaemon([], { nowMs: noon + 61 * second, store: before.store.crash() });
+    for (let turns = 0; turns < 10; turns++) await after.commit();
+    t.same(spentOf(budgetStatuses(after.state, "/a", [], after.nowMs)), [["/a", "hourly", 3]]);
+    const last = startDaemon([], { nowMs: noon + 62 * second, store: after.store.crash() });
+    t.same(
+      spentOf(budgetStatuses(last.state, "/a", [], last.nowMs)),
+      [["/a", "hourly", 3]],
+      "and what was found is kept",
+    );
+  },
+);
+
+t.test(
+  "configured budgets are written at the start, undeclared ones are removed, manual ones stay as they are",
+  async (t) => {
+    const first = startDaemon([], {
+      nowMs: noon,
+      budgets: [budget("/a", 86_400, 1), budget("/b", 86_400, 1)],
+    });
+    const proxy = client(first);
+    spend(proxy, "/a", 0.5 * usd);
+    await admin(first, proxy, "budgets.put", {
+      subject: "/b",
+      budget_key: { period: "daily" },
+      amount: 9,
+    });
+    const second = startDaemon([], {
+      nowMs: noon,
+      store: first.store.crash(),
+      budgets: [budget("/a", 86_400, 2), budget("/b", 86_400, 3), budget("/c", 86_400, 4)],
+    });
+    t.match(await listed(second, client(second)), [
+      { subject: "/a", amount: 2, spent: 0.5, source: "config" },
+      { subject: "/b", amount: 9, source: "manual" },
+      { subject: "/c", amount: 4, source: "config" },
+    ]);
+    const third = startDaemon([], { nowMs: noon, store: second.store.crash() });
+    t.match(await listed(third, client(third)), [{ subject: "/b" }]);
+    t.same(
+      [...third.store.crash().entries("spends")].map(({ key }) => key),
+      [],
+      "and so does what they had spent",
+    );
+  },
+);

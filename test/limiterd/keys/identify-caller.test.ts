@@ -1,0 +1,123 @@
+import t from "tap";
+import { newKey } from "../../../shared/domain/key-secret.js";
+import { counts, startDaemon } from "../daemon.js";
+import { admit, authorize, call, issue, team } from "./key-fixture.js";
+
+t.test(
+  "a key's request is on the key's path, whatever path it names, and the proxy learns of it",
+  async (t) => {
+    const daemon = startDaemon([team]);
+    const peer = daemon.proxy("p1");
+    const key = await issue(daemon, peer, { user_path: "/team/app" });
+    t.match(admit(peer, 2, key.hash, "/other"), {
+      kind: "admitted",
+      key: { userPath: "/team/app", keyId: "key_1" },
+    });
+    t.equal(counts(daemon, team).requests, 1);
+    t.match(authorize(peer, 3, key.hash), {
+      kind: "authorized",
+      userPath: "/team/app",
+      keyId: "key_1",
+    });
+    t.equal(counts(daemon, team).requests, 1, "nothing is counted by asking");
+  },
+);
+
+t.test("a key that is bound to no path calls on the path that its caller names", async (t) => {
+  const daemon = startDaemon([team]);
+  const peer = daemon.proxy("p1");
+  const key = await issue(daemon, peer);
+  t.match(admit(peer, 2, key.hash, "/team/x"), {
+    kind: "admitted",
+    key: { userPath: "/team/x", keyId: "key_1" },
+  });
+  t.match(authorize(peer, 3, key.hash), { kind: "authorized", userPath: "", keyId: "key_1" });
+});
+
+t.test("an unknown key is denied and leaves no trace but a count", async (t) => {
+  const daemon = startDaemon([team]);
+  const peer = daemon.proxy("p1");
+  t.same(admit(peer, 2, newKey().hash), { kind: "denied", id: 2 });
+  t.same(authorize(peer, 3, newKey().hash), { kind: "denied", id: 3 });
+  t.equal(peer.state.leases.size, 0);
+  t.same(counts(daemon, team), { requests: 0, tokens: 0, inFlight: 0 });
+  t.equal(daemon.state.counts.denied, 2);
+});
+
+t.test(
+  "a key expires by the daemon's clock, to the millisecond, and a lifetime counts from its whole second",
+  async (t) => {
+    const daemon = startDaemon([]);
+    const peer = daemon.proxy("p1");
+    const key = await issue(daemon, peer, {
+      expires_at: new Date(daemon.nowMs + 60_000).toISOString(),
+    });
+    const { hash, redacted } = newKey();
+    daemon.nowMs += 999;
+    t.match(
+      await call(daemon, peer, "keys.issue", {
+        key_hash: hash,
+        redacted_value: redacted,
+        expires_in_seconds: 60,
+        key: {},
+      }),
+      {
+        kind: "answer",
+        body: {
+          expires_at: new Date(daemon.nowMs - 999 + 60_000).toISOString().replace(".000Z", "Z"),
+        },
+      },
+    );
+    daemon.nowMs += 59_000;
+    t.match(admit(peer, 2, key.hash), { kind: "admitted" });
+    daemon.nowMs += 1;
+    t.same(admit(peer, 3, key.hash), { kind: "denied", id: 3 });
+    t.same(admit(peer, 4, hash), { kind: "denied", id: 4 });
+    t.match(await call(daemon, peer, "keys.list", {}), {
+      body: {
+        keys: [
+          { id: "key_2", status: "expired", active: false },
+          { id: "key_1", status: "expired", active: false },
+        ],
+      },
+    });
+  },
+);
+
+t.test(
+  "callers without credentials are accepted until the first key, which is announced to every proxy, and never again",
+  async (t) => {
+    const daemon = startDaemon([team]);
+    const first = daemon.proxy("p1");
+    const second = daemon.proxy("p2");
+    t.match(first.received[0], { kind: "welcome", keysExist: false });
+    t.match(admit(second, 2, "none", "/team"), { kind: "admitted", key: null });
+    t.match(authorize(second, 3, "none"), { kind: "authorized", userPath: "", keyId: "" });
+    const key = await issue(daemon, first);
+    t.same(second.received.at(-1), { kind: "event", name: "keys_exist", value: true });
+    await issue(daemon, first);
+    t.equal(second.received.filter(({ kind }) => kind === "event").length, 1, "told once");
+    t.same(admit(second, 4, "none"), { kind: "denied", id: 4 });
+    t.match(
+      admit(second, 5, "authenticated"),
+      { kind: "admitted" },
+      "who is authenticated still is",
+    );
+    await call(daemon, first, "keys.deactivate", { id: key.id });
+    await call(daemon, first, "keys.deactivate", { id: "key_2" });
+    t.same(authorize(second, 6, "none"), { kind: "denied", id: 6 }, "without an active key too");
+    t.match(daemon.proxy("p3").received[0], { kind: "welcome", keysExist: true });
+  },
+);
+
+t.test("keys are judged while rate limits are off", async (t) => {
+  const daemon = startDaemon([]);
+  Object.assign(daemon.state.settings, { rateLimitsEnabled: false });
+  const peer = daemon.proxy("p1");
+  const key = await issue(daemon, peer, { user_path: "/team" });
+  t.match(admit(peer, 2, key.hash), {
+    kind: "admitted",
+    key: { userPath: "/team", keyId: "key_1" },
+  });
+  t.same(admit(peer, 3, newKey().hash), { kind: "denied", id: 3 });
+});

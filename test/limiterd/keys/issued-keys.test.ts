@@ -1,0 +1,276 @@
+import t from "tap";
+import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
+import { keyStatus } from "../../../limiterd/keys/key-ring.js";
+import { newKey } from "../../../shared/domain/key-secret.js";
+import type { FromDaemon } from "../../../shared/wire/message.js";
+import { counts, pathRule, settleOf, startDaemon, target } from "../daemon.js";
+import { admit, ask, authorize, call, issue, team } from "./key-fixture.js";
+
+t.test("an issued key is in memory at once, and answered when it is on the disk", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  const { hash, redacted } = newKey();
+  ask(peer, "keys.issue", { key_hash: hash, redacted_value: redacted, key: {} });
+  t.match(
+    peer.received.at(-1),
+    { kind: "event", name: "keys_exist", value: true },
+    "no answer yet",
+  );
+  t.match(startDaemon([], { store: daemon.store.crash() }).state.keys.size, 0);
+  await daemon.commit();
+  t.match(peer.received.at(-1), { kind: "answer" });
+  t.equal(startDaemon([], { store: daemon.store.crash() }).state.keys.find(hash)?.id, "key_1");
+});
+
+t.test(
+  "a deactivated key is denied in the very step of its deactivation, on every connection, before the disk knows",
+  async (t) => {
+    const daemon = startDaemon([]);
+    const first = daemon.proxy("p1");
+    const second = daemon.proxy("p2");
+    const key = await issue(daemon, first, { user_path: "/team" });
+    t.match(admit(second, 2, key.hash), { kind: "admitted" });
+    daemon.store.broken = true;
+    const received = first.received.length;
+    ask(first, "keys.deactivate", { id: key.id });
+    t.same(admit(second, 3, key.hash), { kind: "denied", id: 3 });
+    t.same(authorize(second, 4, key.hash), { kind: "denied", id: 4 });
+    t.equal(first.received.length, received, "not answered before the commit");
+    await daemon.commit();
+    t.match(first.received.slice(received), [
+      { kind: "event", name: "store_failing", value: "the disk is broken" },
+      {
+        kind: "failed",
+        failure: {
+          status: 503,
+          message:
+            /^the change is made but not written: the store can't be written \(the disk is broken\)/,
+        },
+      },
+    ]);
+    ask(first, "keys.issue", {
+      key_hash: newKey().hash,
+      redacted_value: newKey().redacted,
+      key: {},
+    });
+    t.match(first.received.at(-1), {
+      kind: "failed",
+      failure: {
+        status: 503,
+        message: "no key is issued: the store can't be written (the disk is broken)",
+      },
+    });
+    t.equal(daemon.state.keys.size, 1, "a key whose value nobody would get isn't made");
+    daemon.store.broken = false;
+    await daemon.commit();
+    const reborn = startDaemon([], { store: daemon.store.crash() });
+    const peer = reborn.proxy("p3");
+    endReconnectGrace(reborn.state);
+    t.same(admit(peer, 2, key.hash), { kind: "denied", id: 2 });
+  },
+);
+
+t.test("what runs when its key is deactivated runs on and is settled on its path", async (t) => {
+  const daemon = startDaemon([team]);
+  const peer = daemon.proxy("p1");
+  const key = await issue(daemon, peer, { user_path: "/team" });
+  const answer = admit(peer, 2, key.hash) as Extract<FromDaemon, { kind: "admitted" }>;
+  await call(daemon, peer, "keys.deactivate", { key_hash: key.hash });
+  peer.send(
+    settleOf(
+      {
+        lease: 2,
+        userPath: answer.key!.userPath,
+        admittedAtMs: answer.admittedAtMs,
+        lsn: answer.lsn,
+        target,
+        targetAtMs: answer.admittedAtMs,
+        targetLsn: answer.lsn,
+        submission: false,
+      },
+      1,
+      0,
+    ),
+  );
+  t.same(counts(daemon, team), { requests: 1, tokens: 0, inFlight: 0 });
+});
+
+t.test("a list has nothing in it that opens anything, newest first, page by page", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  const key = await issue(daemon, peer, { name: "CI", user_path: "/team", labels: ["a", "b"] });
+  for (let i = 0; i < 1200; i++) {
+    const { hash, redacted } = newKey();
+    ask(peer, "keys.issue", { key_hash: hash, redacted_value: redacted, key: {} });
+  }
+  await daemon.commit();
+  const ids: string[] = [];
+  let next: number | null = null;
+  let pages = 0;
+  let last: unknown;
+  do {
+    const answer = (await call(
+      daemon,
+      peer,
+      "keys.list",
+      next === null ? {} : { after: next },
+    )) as Extract<FromDaemon, { kind: "answer" }>;
+    const body = answer.body as { keys: { id: string }[]; next: number | null };
+    ids.push(...body.keys.map(({ id }) => id));
+    last = body.keys.at(-1);
+    next = body.next;
+    pages++;
+  } while (next !== null);
+  t.equal(pages, 3);
+  t.same(
+    ids,
+    Array.from({ length: 1201 }, (_, i) => `key_${1201 - i}`),
+  );
+  t.same(last, {
+    id: "key_1",
+    name: "CI",
+    user_path: "/team",
+    labels: ["a", "b"],
+    redacted_value: key.redacted,
+    status: "active",
+    active: true,
+    created_at: "2026-01-01T00:00:00Z",
+    expires_at: null,
+    deactivated_at: null,
+  });
+  t.notMatch(JSON.stringify(last), key.value.slice(14));
+  t.notMatch(JSON.stringify(last), key.hash);
+});
+
+t.test(
+  "what doesn't describe a new key, and unknown ids, are refused without repeating what was sent",
+  async (t) => {
+    const daemon = startDaemon([]);
+    const peer = daemon.proxy("p1");
+    const key = await issue(daemon, peer);
+    const made = newKey();
+    const good = { key_hash: made.hash, redacted_value: made.redacted, key: {} };
+    for (const body of [
+      null,
+      {},
+      { ...good, key_hash: made.value },
+      { ...good, key_hash: "x" },
+      { ...good, redacted_value: made.value },
+      { ...good, key_hash: key.hash },
+      { ...good, key: null },
+      { ...good, key: { path: "/" } },
+      { ...good, expires_in_seconds: 0 },
+      { ...good, expires_in_seconds: 1.5 },
+      { ...good, expires_in_seconds: 2 ** 50 },
+      { ...good, expires_in_seconds: 5, key: { expires_at: "2030-01-01T00:00:00Z" } },
+    ]) {
+      const answer = await call(daemon, peer, "keys.issue", body);
+      t.match(
+        answer,
+        { kind: "failed", failure: { status: 400, type: "invalid_request_error" } },
+        JSON.stringify(body),
+      );
+      t.notMatch(JSON.stringify(answer), made.value.slice(14));
+    }
+    for (const body of [
+      null,
+      {},
+      { id: "key_2" },
+      { id: 1 },
+      { id: key.value },
+      { id: key.hash },
+      { key_hash: made.hash },
+      { key_hash: key.value },
+    ]) {
+      const answer = await call(daemon, peer, "keys.deactivate", body);
+      t.match(
+        answer,
+        {
+          kind: "failed",
+          failure: { status: 404, type: "not_found_error", code: null, param: "id" },
+        },
+        JSON.stringify(body),
+      );
+      t.notMatch(JSON.stringify(answer), key.value.slice(14));
+    }
+    t.match(await call(daemon, peer, "keys.list", { after: "key_1" }), {
+      kind: "failed",
+      failure: { param: "after" },
+    });
+    t.equal(daemon.state.keys.size, 1);
+    t.equal(keyStatus(daemon.state.keys.find(key.hash)!, daemon.nowMs), "active");
+  },
+);
+
+t.test("a second deactivation changes nothing: the first moment stays", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  await issue(daemon, peer);
+  await call(daemon, peer, "keys.deactivate", { id: "key_1" });
+  daemon.nowMs += 5000;
+  t.match(await call(daemon, peer, "keys.deactivate", { id: "key_1" }), { kind: "answer" });
+  t.match(await call(daemon, peer, "keys.list", {}), {
+    body: {
+      keys: [{ status: "deactivated", active: false, deactivated_at: "2026-01-01T00:00:00Z" }],
+    },
+  });
+});
+
+t.test("an explanation resolves a key to its path, and names the key of a refusal", async (t) => {
+  const one = pathRule("/team", 60, { requests: 1 });
+  const daemon = startDaemon([one]);
+  const peer = daemon.proxy("p1");
+  const key = await issue(daemon, peer, { user_path: "/team/app" });
+  const free = await issue(daemon, peer);
+  for (const named of [{ id: key.id }, { key_hash: key.hash }])
+    t.match(
+      await call(daemon, peer, "explain", { user_path: "/", key: named, targets: [target] }),
+      {
+        kind: "answer",
+        body: {
+          key: "key_1",
+          user_path: "/team/app",
+          verdict: { admitted: true },
+          rules: [{ subject: "/team" }],
+        },
+      },
+    );
+  t.match(
+    await call(daemon, peer, "explain", {
+      user_path: "/x",
+      key: { id: free.id },
+      targets: [target],
+    }),
+    { body: { key: "key_2", user_path: "/x" } },
+  );
+  t.match(
+    await call(daemon, peer, "explain", {
+      user_path: "/",
+      key: { id: "key_9" },
+      targets: [target],
+    }),
+    { kind: "failed", failure: { status: 404, param: "key" } },
+  );
+  admit(peer, 2, key.hash);
+  t.match(admit(peer, 3, key.hash), {
+    kind: "refused",
+    subject: "/team",
+    key: { userPath: "/team/app", keyId: "key_1" },
+  });
+  peer.send({ kind: "refusal", id: 3, requestId: "req_1", model: "m" });
+  t.match(await call(daemon, peer, "explain", { request_id: "req_1" }), {
+    body: { refusal: { user_path: "/team/app", key: "key_1" } },
+  });
+  await call(daemon, peer, "keys.deactivate", { id: key.id });
+  t.match(
+    await call(daemon, peer, "explain", { user_path: "/", key: { id: key.id }, targets: [target] }),
+    {
+      kind: "failed",
+      failure: {
+        status: 400,
+        param: "key",
+        message: "the key key_1 is deactivated: its requests are answered with 401",
+      },
+    },
+  );
+});

@@ -1,0 +1,257 @@
+import t from "tap";
+import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
+import {
+  labelPrefix,
+  modelSuffix,
+  modelsPrefix,
+  totalPrefix,
+} from "../../../limiterd/usage/rollup-keys.js";
+import { Rollups } from "../../../limiterd/usage/rollups.js";
+import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
+import { modelsPerDayMax, rollupCellsMax, subjectBytesMax } from "../../../shared/bounds.js";
+import { dayOf } from "../../../shared/utc-day.js";
+import { createMemoryStore } from "../../support/memory-store.js";
+import { ask, refusal, startDaemon } from "../daemon.js";
+import {
+  dayMs,
+  noonMs,
+  picoOf,
+  recordOn,
+  recordsIn,
+  spend,
+  today,
+  usageOf,
+} from "./usage-fixture.js";
+import { type RollupOracle, rollupKeysOf } from "./usage-oracle.js";
+
+t.test(
+  "sums that were dropped from memory are read again, and labels have sums of their own",
+  async (t) => {
+    const daemon = startDaemon([], {
+      nowMs: noonMs,
+      labelsOf: (keyId) => (keyId === "key_1" ? ["prod", "eu"] : []),
+    });
+    const peer = daemon.proxy("p");
+    spend(peer, 1, "/a", { keyId: "key_1" });
+    // Each path is two sums of its own.
+    const others = rollupCellsMax / 2;
+    for (const [seq, wave] of [
+      [2, "x"],
+      [3, "y"],
+    ] as const) {
+      t.ok(daemon.state.usage.rollups.held(`${totalPrefix("/a")}2026-03-10`));
+      spend(peer, seq, "/b");
+      for (let i = 0; i < others; i++) daemon.state.usage.add(recordOn(`/${wave}${i}`), noonMs);
+      await daemon.flush();
+    }
+    t.equal(
+      daemon.state.usage.rollups.held(`${totalPrefix("/a")}2026-03-10`),
+      undefined,
+      "dropped",
+    );
+    t.match(await usageOf(daemon, "/x7"), { total_requests: 1 }, "and so are these, soon");
+    spend(peer, 4, "/a", { keyId: "key_1" });
+    t.match(await usageOf(daemon, "/a"), { total_requests: 2 });
+    t.match(await usageOf(daemon, "/"), { total_requests: 4 + 2 * others });
+    await daemon.flush();
+    for (const label of ["prod", "eu"])
+      t.equal(
+        rollupFromStored(daemon.store.get("rollups", `l\n${label}\n2026-03-10`)!)!.requests,
+        2,
+      );
+  },
+);
+
+t.test(
+  "models of a day have sums of their own up to a bound; names as long as they may be fit into a key",
+  async (t) => {
+    const daemon = startDaemon([], { nowMs: noonMs });
+    const longest = `/${"x".repeat(1023)}`;
+    for (let i = 0; i < modelsPerDayMax + 5; i++)
+      daemon.state.usage.add(recordOn("/a", { model: `made-up-${i}` }), noonMs);
+    spend(daemon.proxy("p"), 1, "/a");
+    daemon.state.usage.add(
+      recordOn(longest, {
+        provider: "é".repeat(subjectBytesMax),
+        model: "大".repeat(subjectBytesMax),
+      }),
+      noonMs,
+    );
+    await daemon.flush();
+    for (const { key } of daemon.store.entries("rollups"))
+      t.ok(Buffer.byteLength(String(key)) < 1970);
+    const keys = [...daemon.store.entries("rollups")]
+      .map(({ key }) => String(key))
+      .filter((key) => key.startsWith("m\n/a\n"));
+    t.equal(keys.length, modelsPerDayMax + 1, "and one for the rest");
+    const { groups, usage } = await ask(daemon, "usage.summary", {
+      ...today,
+      user_path: "/a",
+      by: "model",
+    });
+    t.equal(
+      (groups as { requests: number }[]).reduce((sum, { requests }) => sum + requests, 0),
+      modelsPerDayMax + 6,
+      "nothing is lost in it",
+    );
+    t.match(usage, { total_requests: modelsPerDayMax + 6 });
+  },
+);
+
+t.test(
+  "a damaged sum is reported and not overwritten, and a query for it fails with 503",
+  async (t) => {
+    const store = createMemoryStore();
+    await store.commit([
+      { table: "rollups", key: `${totalPrefix("/a")}2026-03-10`, value: ["no sum"] },
+    ]);
+    const daemon = startDaemon([], { store, nowMs: noonMs });
+    spend(daemon.proxy("p"), 1, "/a");
+    spend(daemon.proxy("q"), 1, "/a");
+    await daemon.commit();
+    t.equal(daemon.damageReports.length, 1, "once");
+    t.same(store.get("rollups", `${totalPrefix("/a")}2026-03-10`), ["no sum"]);
+    t.match(await refusal(usageOf(daemon, "/a")), { status: 503, code: "usage_status_failed" });
+    t.match(await usageOf(daemon, "/"), { total_requests: 2 }, "all others are right");
+  },
+);
+
+t.test(
+  "sums and records agree with a slow and obvious calculation, whatever is settled, crashes and fails",
+  async (t) => {
+    const oracle: RollupOracle = new Map();
+    let seed = 7;
+    const dice = (sides: number): number => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed % sides;
+    };
+    let daemon = startDaemon([], { nowMs: noonMs });
+    let peer = daemon.proxy("p");
+    let unacknowledged: (() => void)[] = [];
+    for (let seq = 1; seq <= 400; seq++) {
+      const path = ["/", "/a", "/a/b", "/a/b/c", "/d", "/a-b"][dice(6)]!;
+      const priced = dice(4) > 0;
+      const cost = dice(2_000_000_000);
+      const changes = {
+        inputTokens: dice(5000),
+        outputTokens: dice(5000),
+        ...(priced
+          ? { inputCost: cost, outputCost: 1, totalCost: cost + 8 }
+          : { inputCost: null, outputCost: null, totalCost: null }),
+      };
+      const model = `m${dice(3)}`;
+      const endedAgoMs = dice(2) * dice(3 * dayMs);
+      const atMs = daemon.nowMs - endedAgoMs;
+      for (const key of rollupKeysOf(path, dayOf(atMs), `openai\n${model}`)) {
+        const sum = oracle.get(key) ?? { requests: 0, tokens: 0, cost: 0n, unpriced: 0 };
+        oracle.set(key, {
+          requests: sum.requests + 1,
+          tokens: sum.tokens + changes.inputTokens + changes.outputTokens,
+          cost: sum.cost + BigInt(changes.totalCost ?? 0),
+          unpriced: sum.unpriced + (priced ? 0 : 1),
+        });
+      }
+      const startedAtMs = daemon.nowMs;
+      const settle = (): void =>
+        spend(peer, seq, path, {
+          ...changes,
+          settled: { model, endedAgoMs: endedAgoMs + daemon.nowMs - startedAtMs },
+        });
+      settle();
+      unacknowledged.push(settle);
+      if (dice(5) === 0) daemon.store.broken = dice(2) === 0;
+      if (dice(3) === 0) await daemon.commit();
+      if (dice(20) === 0) void daemon.flush();
+      const durable = peer.received.filter(({ kind }) => kind === "settled").at(-1);
+      if (durable?.kind === "settled" && durable.seq === seq) unacknowledged = [];
+      if (dice(15) > 0) continue;
+      daemon = startDaemon([], { store: daemon.store.crash(), nowMs: daemon.nowMs + dice(dayMs) });
+      peer = daemon.proxy("p");
+      for (const again of unacknowledged) again();
+    }
+    daemon.store.broken = false;
+    for (let i = 0; i < 6; i++) await daemon.commit();
+    await daemon.flush();
+    const found = new Map(
+      [...daemon.store.entries("rollups")].map(({ key, value }) => [
+        String(key),
+        rollupFromStored(value)!,
+      ]),
+    );
+    t.same([...found.keys()].sort(), [...oracle.keys()].sort());
+    for (const [key, sum] of oracle) {
+      const { requests, inputTokens, outputTokens, unpricedRequests, totalCost } = found.get(key)!;
+      t.same(
+        {
+          requests,
+          tokens: inputTokens + outputTokens,
+          unpriced: unpricedRequests,
+          cost: picoOf(totalCost),
+        },
+        sum,
+        JSON.stringify(key),
+      );
+    }
+    t.equal(recordsIn(daemon.store).length, 400);
+  },
+);
+
+t.test(
+  "a million records add up to the pico-dollar: all of them, each team's, each key's, each model's, each label's",
+  async (t) => {
+    const rollups = new Rollups({
+      store: createMemoryStore(),
+      labelsOf: (keyId) => [keyId],
+      onDamaged: (error) => t.fail(error.message),
+    });
+    const [teams, keys, models, labels] = [7, 91, 5, 2].map((length) =>
+      Array<bigint>(length).fill(0n),
+    ) as [bigint[], bigint[], bigint[], bigint[]];
+    let [input, total, floating] = [0n, 0n, 0];
+    // One object, filled anew for each record: what takes the time is to be the sums.
+    const record: { -readonly [field in keyof UsageRecord]: UsageRecord[field] } = recordOn("/");
+    let seed = 1;
+    for (let i = 0; i < 1_000_000; i++) {
+      seed = (seed * 48_271) % 2_147_483_647;
+      // Less than a nano-dollar, and now and then up to 2,000 dollars.
+      const inputCost = i % 1000 === 0 ? seed * 1_000_003 : seed % 37_501;
+      const outputCost = (seed * 7) % 3_000_000;
+      record.userPath = `/t${i % 7}/k${i % 91}`;
+      record.model = `m${i % 5}`;
+      record.keyId = `l${i % 2}`;
+      record.inputCost = inputCost;
+      record.outputCost = outputCost;
+      record.totalCost = inputCost + outputCost;
+      rollups.add(record);
+      const cost = BigInt(inputCost + outputCost);
+      input += BigInt(inputCost);
+      total += cost;
+      floating += (inputCost + outputCost) / 1e12;
+      teams[i % 7]! += cost;
+      keys[i % 91]! += cost;
+      models[i % 5]! += cost;
+      labels[i % 2]! += cost;
+    }
+    const found = (prefix: string, suffix = ""): bigint =>
+      picoOf(rollups.find(`${prefix}2026-03-10${suffix}`)!.totalCost);
+    t.equal(found(totalPrefix("/")), total);
+    t.equal(picoOf(rollups.find(`${totalPrefix("/")}2026-03-10`)!.inputCost), input);
+    t.same(
+      teams.map((_, i) => found(totalPrefix(`/t${i}`))),
+      teams,
+    );
+    t.same(
+      keys.map((_, i) => found(totalPrefix(`/t${i % 7}/k${i}`))),
+      keys,
+    );
+    t.same(
+      models.map((_, i) => found(modelsPrefix("/"), modelSuffix("openai", `m${i}`))),
+      models,
+    );
+    t.same(
+      labels.map((_, i) => found(labelPrefix(`l${i}`))),
+      labels,
+    );
+    t.not(floating, Number(total) / 1e12, "a sum of floating point numbers would not have done");
+  },
+);

@@ -1,0 +1,274 @@
+import t from "tap";
+import {
+  ask,
+  askFor,
+  counts,
+  executed,
+  pathRule,
+  refusal,
+  settleOf,
+  startDaemon,
+} from "../daemon.js";
+import { dayMs, noonMs, recordsIn, spend, today, usageOf } from "./usage-fixture.js";
+
+t.test("a record keeps all its fields, and counts for its path and all above it", async (t) => {
+  const daemon = startDaemon([], { nowMs: noonMs });
+  const peer = daemon.proxy("p");
+  spend(peer, 1, "/team/app", {
+    cachedInputTokens: 4,
+    cacheWriteInputTokens: 5,
+    requestId: "req_9",
+    keyId: "key_1",
+    rewriteTokensSaved: 8,
+    rewriteCostSaved: 2_000_000,
+    settled: { estimated: true, endedAgoMs: 1500 },
+  });
+  t.match(
+    await usageOf(daemon, "/team"),
+    { total_requests: 1, total_tokens: 30 },
+    "it counts before it is written",
+  );
+  await daemon.commit();
+  t.same(recordsIn(daemon.store), [
+    {
+      ...executed({
+        cachedInputTokens: 4,
+        cacheWriteInputTokens: 5,
+        requestId: "req_9",
+        keyId: "key_1",
+        rewriteTokensSaved: 8,
+        rewriteCostSaved: 2_000_000,
+      }),
+      atMs: noonMs - 1500,
+      userPath: "/team/app",
+      provider: "openai",
+      model: "gpt-4o",
+      estimated: true,
+    },
+  ]);
+  for (const path of ["/", "/team", "/team/app"]) {
+    t.same(
+      await usageOf(daemon, path),
+      {
+        start_date: "2026-03-10",
+        end_date: "2026-03-10",
+        total_requests: 1,
+        total_input_tokens: 20,
+        total_output_tokens: 10,
+        total_tokens: 30,
+        cached_input_tokens: 4,
+        cache_write_input_tokens: 5,
+        uncached_input_tokens: 11,
+        total_input_cost: 0,
+        total_output_cost: 0,
+        total_cost: 0,
+        unpriced_requests: 0,
+        rewrite_tokens_saved: 8,
+        rewrite_cost_saved: 0.000002,
+      },
+      path,
+    );
+  }
+  for (const path of ["/team/app/deeper", "/team/ap", "/tea", "/other"])
+    t.match(await usageOf(daemon, path), { total_requests: 0, total_cost: 0 }, path);
+  t.notOk(
+    "rewrite_cost_saved" in (await usageOf(daemon, "/other")),
+    "a saving that nobody priced isn't 0",
+  );
+});
+
+t.test(
+  "what has no price is counted as unpriced; cache hits and what wasn't executed count nothing",
+  async (t) => {
+    const daemon = startDaemon([], { nowMs: noonMs });
+    const peer = daemon.proxy("p");
+    spend(peer, 1, "/a", { inputCost: 1_000_000, outputCost: 2_000_000, totalCost: 3_500_000 });
+    spend(peer, 2, "/a", { inputCost: null, outputCost: null, totalCost: null });
+    spend(peer, 3, "/a", { cacheHit: true, totalCost: 0, inputCost: 0, outputCost: 0 });
+    const lease = askFor(peer, 9, "/a")!;
+    peer.send(settleOf(lease, 4, 0));
+    t.match(await usageOf(daemon, "/"), {
+      total_requests: 2,
+      unpriced_requests: 1,
+      total_tokens: 60,
+      total_input_cost: 0.000001,
+      total_output_cost: 0.000002,
+      total_cost: 0.000004,
+    });
+    await daemon.commit();
+    t.same(
+      recordsIn(daemon.store).map(({ cacheHit, totalCost }) => [cacheHit, totalCost]),
+      [
+        [false, 3_500_000],
+        [false, null],
+        [true, 0],
+      ],
+      "the hit has its record, and what wasn't executed has none",
+    );
+  },
+);
+
+t.test(
+  "a response from a proxy's cache is recorded and counts nowhere else: no window, slot, sum or budget, before and after a crash",
+  async (t) => {
+    const rule = pathRule("/", 60, { requests: 2, tokens: 100 });
+    const daemon = startDaemon([rule], {
+      nowMs: noonMs,
+      budgets: [
+        { scope: "user_path", subject: "/", periodSeconds: 86_400, amountUsd: 1, perChild: false },
+      ],
+    });
+    const peer = daemon.proxy("p");
+    const lease = {
+      lease: 0,
+      userPath: "/a",
+      admittedAtMs: 0,
+      lsn: 0,
+      target: null,
+      targetAtMs: 0,
+      targetLsn: 0,
+      submission: false,
+    };
+    const hit = {
+      ...settleOf(lease, 1, 0),
+      part: "cached" as const,
+      record: executed({ cacheHit: true, inputCost: 0, outputCost: 0, totalCost: 0 }),
+    };
+    t.ok(peer.send(hit));
+    t.ok(peer.send(hit), "a repeat");
+    const untouched = { requests: 0, tokens: 0, inFlight: 0 };
+    t.same(counts(daemon, rule), untouched);
+    await daemon.commit();
+    t.match(peer.received.at(-1), { kind: "settled", seq: 1 });
+    const again = startDaemon([rule], { store: daemon.store.crash(), nowMs: noonMs + 1 });
+    t.same(counts(again, rule), untouched, "after a replay");
+    t.match(recordsIn(again.store), [
+      {
+        userPath: "/a",
+        provider: "openai",
+        model: "gpt-4o",
+        cacheHit: true,
+        inputTokens: 20,
+        totalCost: 0,
+      },
+    ]);
+    t.match(await usageOf(again, "/"), {
+      total_requests: 0,
+      total_tokens: 0,
+      unpriced_requests: 0,
+    });
+  },
+);
+
+t.test(
+  "with usage off nothing is recorded, token rules do nothing, and the summary is null",
+  async (t) => {
+    const daemon = startDaemon([pathRule("/", 60, { tokens: 1 })], {
+      nowMs: noonMs,
+      usageEnabled: false,
+    });
+    const peer = daemon.proxy("p");
+    spend(peer, 1, "/a");
+    t.ok(askFor(peer, 5, "/a"), "30 tokens are no breach of 1");
+    await daemon.commit();
+    t.same(recordsIn(daemon.store), []);
+    t.same([...daemon.store.entries("rollups")], []);
+    const status = await ask(daemon, "usage.status", today);
+    t.equal(status["usage"], null);
+    t.match(status["rate_limits"], [
+      { subject: "/", max_tokens: 1, exhausted: false, inert: /usage tracking/ },
+    ]);
+    for (const op of ["usage.summary", "usage.export"] as const)
+      t.match(await refusal(ask(daemon, op, today)), { code: "feature_unavailable" });
+  },
+);
+
+t.test(
+  "a record counts for the day in which its response ended, at most a week back",
+  async (t) => {
+    const nowMs = Date.parse("2026-03-10T00:00:00.500Z");
+    const daemon = startDaemon([], { nowMs });
+    const peer = daemon.proxy("p");
+    spend(peer, 1, "/a", { settled: { endedAgoMs: 500 } });
+    spend(peer, 2, "/a", { settled: { endedAgoMs: 501 } });
+    spend(peer, 3, "/a", { settled: { endedAgoMs: 30 * dayMs } });
+    t.match(await usageOf(daemon, "/a", "2026-03-10"), { total_requests: 1 });
+    t.match(await usageOf(daemon, "/a", "2026-03-09"), { total_requests: 1 }, "23:59:59.999");
+    t.match(await usageOf(daemon, "/a", "2026-03-03"), { total_requests: 1 });
+    t.match(await usageOf(daemon, "/a", "2026-02-01", "2026-03-10"), { total_requests: 3 });
+  },
+);
+
+t.test("a clock that steps back keeps the order of recording", async (t) => {
+  const daemon = startDaemon([], { nowMs: noonMs });
+  const peer = daemon.proxy("p");
+  for (const [seq, ms] of [noonMs, noonMs - 3 * dayMs, noonMs - 3 * dayMs, noonMs].entries()) {
+    daemon.nowMs = ms;
+    spend(peer, seq + 1, `/n${seq}`);
+    await daemon.commit();
+  }
+  t.same(
+    recordsIn(daemon.store).map(({ userPath }) => userPath),
+    ["/n0", "/n1", "/n2", "/n3"],
+  );
+  t.match(await usageOf(daemon, "/", "2026-03-07"), { total_requests: 2 });
+  const { records } = await ask(daemon, "usage.export", {});
+  t.same(
+    (records as { user_path: string }[]).map(({ user_path: path }) => path),
+    ["/n0", "/n1", "/n2", "/n3"],
+  );
+});
+
+t.test(
+  "a record names its own target, whatever the settle counts; one that names no model is a group of its own",
+  async (t) => {
+    const daemon = startDaemon([], { nowMs: noonMs });
+    const peer = daemon.proxy("p");
+    spend(peer, 1, "/a", {
+      provider: "one",
+      model: "recorded",
+      status: 503,
+      settled: { model: "last" },
+    });
+    spend(peer, 2, "/a", { provider: "one", model: "" });
+    spend(peer, 3, "/a", { provider: "one", model: "", settled: { model: "" } });
+    peer.send({
+      ...settleOf(
+        {
+          lease: 0,
+          userPath: "/a",
+          admittedAtMs: 0,
+          lsn: 0,
+          target: null,
+          targetAtMs: 0,
+          targetLsn: 0,
+          submission: false,
+        },
+        4,
+        0,
+      ),
+      record: executed({ provider: "two", model: "b" }),
+    });
+    const { records } = await ask(daemon, "usage.export", {});
+    t.match(records, [
+      { provider: "one", model: "recorded", status: 503 },
+      { provider: "one", model: null },
+      { provider: "one", model: null },
+      { provider: "two", model: "b" },
+    ]);
+    const keys = async (by: string): Promise<unknown> =>
+      (
+        (await ask(daemon, "usage.summary", { ...today, by }))["groups"] as {
+          key: string;
+          requests: number;
+        }[]
+      )
+        .map(({ key, requests }) => `${key} ${requests}`)
+        .sort();
+    for (const _ of ["from memory", "from the store"]) {
+      t.same(await keys("model"), ["one/- 2", "one/recorded 1", "two/b 1"]);
+      t.same(await keys("provider"), ["one 3", "two 1"]);
+      await daemon.commit();
+    }
+  },
+);
