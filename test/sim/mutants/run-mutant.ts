@@ -4,7 +4,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Mutant, mutants } from "./mutants.js";
+import type { Mutant } from "./mutant.js";
+import { mutants } from "./mutants.js";
 
 const dist = fileURLToPath(new URL("../../..", import.meta.url));
 const root = dirname(dist.replace(/\/$/, ""));
