@@ -21,7 +21,7 @@ function parentsOf(path: string): string[] {
   return parent === "." ? [] : [parent, ...parentsOf(parent)];
 }
 
-/** A path as prose names it: a file, a folder, a pattern with stars, or a name that stands alone. */
+/** A path as prose names it: a file, a folder, a pattern with stars, or a basename. */
 function exists(path: string): boolean {
   const plain = path.replace(/\/$/, "");
   if (files.has(plain) || directories.has(plain)) return true;

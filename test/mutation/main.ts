@@ -1,7 +1,7 @@
 /**
- * `npm run mutants`: plants small faults in the compiled core, one at a time, and runs the unit tests
- * that answer for the file. Prints the faults that no test noticed. A sample, drawn from a seed, so
- * that a run can be repeated; not part of `npm test`.
+ * `npm run mutants`: plants small faults in the compiled core, one at a time, and runs the unit
+ * tests that answer for the file. Prints the faults that no test noticed. A sample, drawn from a
+ * seed, so that a run can be repeated; not part of `npm test`.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

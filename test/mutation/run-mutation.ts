@@ -1,4 +1,6 @@
-/** Runs the tests of a file against a copy of the compiled product in which one fault was planted. */
+/**
+ * Runs the tests of a file against a copy of the compiled product in which one fault was planted.
+ */
 import { spawn } from "node:child_process";
 import {
   cpSync,

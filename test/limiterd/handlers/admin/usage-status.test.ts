@@ -42,8 +42,8 @@ function add(daemon: TestDaemon, userPath: string, changes: Partial<UsageRecord>
 }
 
 /**
- * Closes the batch of what was added, as a settle would, and lets it be committed. Then the sums are
- * written, unless `written` is false.
+ * Closes the batch of what was added, as a settle would, and lets it be committed. Then the sums
+ * are written, unless `written` is false.
  */
 async function commit(daemon: TestDaemon, { written = true } = {}): Promise<void> {
   daemon.state.writer.journal(
