@@ -66,9 +66,9 @@ const text = fc.oneof(
     "\\\u00001e400",
   ),
 );
-const literal = text.map((said) => ({
-  given: JSON.stringify(said),
-  expected: JSON.stringify(said),
+const literal = text.map((written) => ({
+  given: JSON.stringify(written),
+  expected: JSON.stringify(written),
 }));
 /** Some of whose names are those that hold a client's data. */
 const key = fc

@@ -2,7 +2,7 @@ import t from "tap";
 import { PeekedBody } from "../../../proxy/body/peeked-body.js";
 import { peekedBodyBytesMax } from "../../../shared/bounds.js";
 
-/** Pieces that tell how far they were asked for; one more than there are is their end. */
+/** Pieces that count how many were read; one more than there are is their end. */
 function pieces(...texts: readonly string[]): {
   readonly coming: AsyncIterable<Buffer>;
   readonly asked: () => number;

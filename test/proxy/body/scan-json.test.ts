@@ -107,8 +107,8 @@ t.test("any object gives its own keys and values, whatever its spacing and escap
     fc.property(members, spacing, spacing, (written, around, inside) => {
       const text = latin1(around + objectText(written, inside) + around);
       const found = scanObject(text);
-      // Keys with other than ASCII characters stand in their Latin-1 reading unless they are
-      // escaped: their values tell that they are the right ones.
+      // Keys with other than ASCII characters are in their Latin-1 reading unless they are escaped:
+      // their values show that they are the right ones.
       return (
         found.length === written.length &&
         found.every(({ key, start, end }, i) => {

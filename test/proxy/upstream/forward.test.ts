@@ -105,7 +105,7 @@ class Forwarding {
 
 const bodyOf = ({ exchange }: Forwarding): { error: Record<string, unknown> } =>
   JSON.parse(exchange.body.toString()) as { error: Record<string, unknown> };
-const guess = (contentBytes: number): number => Math.ceil((promptBytes + contentBytes) / 4);
+const estimate = (contentBytes: number): number => Math.ceil((promptBytes + contentBytes) / 4);
 
 t.test(
   "a plain answer is held until it is complete, then sent unchanged, and its usage is charged",
@@ -149,7 +149,7 @@ t.test("an answer without usage is charged an estimate, and marked so", async (t
   const body = completion(null);
   const plain = new Forwarding().head(200).data(body).end();
   t.match(await plain.finished(), {
-    usage: { totalTokens: guess(body.length) },
+    usage: { totalTokens: estimate(body.length) },
     estimated: true,
     outcome: "complete",
   });
@@ -158,14 +158,14 @@ t.test("an answer without usage is charged an estimate, and marked so", async (t
     .data("what was said")
     .end();
   t.match(await text.finished(), {
-    usage: { totalTokens: guess(13) },
+    usage: { totalTokens: estimate(13) },
     estimated: true,
     outcome: "complete",
   });
   t.equal(text.exchange.body.toString(), "what was said");
   const empty = new Forwarding({ operation: "transcriptions" }).head(200, []).end();
   t.match(await empty.finished(), {
-    usage: { totalTokens: guess(0) },
+    usage: { totalTokens: estimate(0) },
     estimated: true,
     status: 200,
   });
@@ -266,7 +266,7 @@ t.test("invalid usage isn't charged but an estimate, and the log line says why",
     t.match(
       await forwarding.finished(),
       {
-        usage: { totalTokens: guess(body.length) },
+        usage: { totalTokens: estimate(body.length) },
         estimated: true,
         outcome: "complete",
         note: /^usage not charged: /,
@@ -347,7 +347,7 @@ t.test("a stream without usage is charged an estimate of what was seen", async (
     .data(chunk("12345678"), chunk("", "stop"), done)
     .end();
   t.match(await forwarding.finished(), {
-    usage: { totalTokens: guess(8) },
+    usage: { totalTokens: estimate(8) },
     estimated: true,
     outcome: "complete",
   });
@@ -359,7 +359,7 @@ t.test("an error inside a stream is in the outcome; what was seen is charged", a
   t.match(await forwarding.finished(), {
     status: 200,
     outcome: "upstream_error",
-    usage: { totalTokens: guess(4) },
+    usage: { totalTokens: estimate(4) },
     estimated: true,
   });
   t.equal(forwarding.exchange.body.toString(), chunk("1234") + failed);
@@ -424,7 +424,7 @@ t.test(
     t.same(
       forwarding.exchange.calls,
       [],
-      "as long as there is nothing to hear, another target may answer",
+      "as long as no sound has been sent, another target may answer",
     );
     forwarding.data(Buffer.from([0xff, 0xfb]));
     t.same(forwarding.exchange.calls, ["begin", "write"]);
@@ -697,7 +697,7 @@ t.test("a failure before anything was sent may fail over, and says why", async (
       502,
     ],
     [
-      "a stream that is silent",
+      "a stream that times out",
       (it) => void it.head(200, eventStream).fail("timed_out", "nothing for 400 ms"),
       "nothing for 400 ms",
       504,
@@ -772,7 +772,7 @@ t.test("a failure before anything was sent may fail over, and says why", async (
       what,
     );
     await forwarding.finished();
-    t.equal(forwarding.exchange.status, status, `${what}: or the client is told`);
+    t.equal(forwarding.exchange.status, status, `${what}: or the client gets it`);
     t.notMatch(forwarding.exchange.body.toString(), /sk-secret/);
   }
 });
@@ -862,7 +862,7 @@ t.test(
     const seen = new Forwarding().head(200, eventStream).data(chunk("12345678")).fail("broken");
     t.match(await seen.finished(), {
       status: 200,
-      usage: { totalTokens: guess(8) },
+      usage: { totalTokens: estimate(8) },
       estimated: true,
       outcome: "upstream_cut",
       note: "ECONNRESET",
@@ -887,7 +887,7 @@ t.test("a large plain answer that is cut after it began is cut for the client to
     .fail("broken");
   t.match(await forwarding.finished(), {
     status: 200,
-    usage: { totalTokens: guess(heldResponseBytesMax + 4) },
+    usage: { totalTokens: estimate(heldResponseBytesMax + 4) },
     estimated: true,
     outcome: "upstream_cut",
   });
@@ -920,7 +920,7 @@ t.test(
     t.equal(stream.aborted, true);
     t.match(await stream.finished(), {
       status: 499,
-      usage: { totalTokens: guess(8) },
+      usage: { totalTokens: estimate(8) },
       estimated: true,
       outcome: "client_gone",
     });
@@ -934,7 +934,7 @@ t.test(
     const plain = new Forwarding().head(200).data("1234");
     plain.exchange.leave();
     t.match(await plain.finished(), {
-      usage: { totalTokens: guess(4) },
+      usage: { totalTokens: estimate(4) },
       estimated: true,
       outcome: "client_gone",
     });

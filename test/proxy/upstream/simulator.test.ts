@@ -94,7 +94,7 @@ t.test("the events are the same answer, word by word", async (t) => {
   );
   t.ok(
     chunks.every((chunk) => !("usage" in chunk)),
-    "nobody asked for usage",
+    "usage wasn't requested",
   );
 });
 

@@ -16,13 +16,13 @@ t.test("usage is found at the top, and where streams put it", async (t) => {
     t.equal(findUsage(value), inner, JSON.stringify(value));
   for (const value of [null, [], "usage", {}, { usage: null }, { x_groq: null }, { response: {} }])
     t.notOk(findUsage(value), JSON.stringify(value));
-  t.equal(findUsage({ usage: 12 }), 12, "nonsense is found too, to be refused");
+  t.equal(findUsage({ usage: 12 }), 12, "an invalid one is found too, to be refused");
 });
 
 /**
- * What a stream tells, event by event, and what it comes to: input, output, cached, cache write.
+ * The usages of a stream's events, and what they add up to: input, output, cached, cache write.
  */
-const toldInParts: readonly (readonly [
+const usagesInParts: readonly (readonly [
   what: string,
   parts: readonly unknown[],
   sum: readonly [number, number, number, number],
@@ -241,14 +241,14 @@ const toldInParts: readonly (readonly [
     [1000, 200, 600, 0],
   ],
   [
-    "embeddings and others that tell a total alone",
+    "embeddings and others that report a total alone",
     [{ total_tokens: 4 }, { total_tokens: 8 }],
     [8, 0, 0, 0],
   ],
 ];
 
 t.test("the usage of several events is merged field by field", async (t) => {
-  for (const [what, parts, sum] of toldInParts) {
+  for (const [what, parts, sum] of usagesInParts) {
     const reading = readUsage(
       parts.reduce((earlier: unknown, later) => mergeUsage(earlier, later), null),
     );
@@ -272,11 +272,11 @@ t.test("the usage of several events is merged field by field", async (t) => {
   t.same(
     mergeUsage({ prompt_tokens: 3 }, { cost: 1 }),
     { prompt_tokens: 3, cost: 1 },
-    "or is told alone",
+    "or is reported alone",
   );
   t.same(mergeUsage(null, { total_tokens: 4 }), { total_tokens: 4 });
   t.same(mergeUsage({ total_tokens: 4 }, undefined), { total_tokens: 4 });
-  t.equal(mergeUsage({ total_tokens: 4 }, 12), 12, "and nonsense isn't mended");
+  t.equal(mergeUsage({ total_tokens: 4 }, 12), 12, "and an invalid one isn't mended");
   t.match(readUsage(mergeUsage({ input_tokens: 3, output_tokens: 1 }, { output_tokens: -5 })), {
     kind: "invalid",
   });

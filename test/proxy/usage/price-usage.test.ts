@@ -162,7 +162,7 @@ t.test("a reported cost wins, and its two parts add up to it", async (t) => {
   t.same(
     priceUsage(usage(30, 10, { reportedCost: 0 }), plain),
     { inputCost: 0, outputCost: 0, totalCost: 0, source: "reported" },
-    "told to be free",
+    "reported to be free",
   );
   t.same(
     priceUsage(usage(0, 0, { reportedCost: 9 }), plain),

@@ -77,7 +77,7 @@ t.test("the usage of a session is the sum of its responses", async (t) => {
         { usage: { totalTokens: 4 }, estimated: true },
       ],
       [
-        "nonsense",
+        "invalid",
         [created, text("x".repeat(8)), done({ input_tokens: -1, output_tokens: 5 })],
         {
           usage: { totalTokens: 2 },

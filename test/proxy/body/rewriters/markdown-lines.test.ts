@@ -93,7 +93,7 @@ t.test("from the first to the last run of backticks of one length it may be code
       text,
     );
   t.same(codeZones("`a` `b` `c`", 4, 7, false), [{ start: 4, end: 7 }], "of a part of a text");
-  t.same(codeZones("a `b c", 0, 6, true), [{ start: 2, end: 6 }], "of a part that goes on");
+  t.same(codeZones("a `b c", 0, 6, true), [{ start: 2, end: 6 }], "of a part that may continue");
 });
 
 t.test("the lead of a line ends with its marks and the space after them", async (t) => {

@@ -6,7 +6,7 @@ import {
 } from "../../../../proxy/upstream/errors/failover-reason.js";
 import { mapUpstreamError } from "../../../../proxy/upstream/errors/upstream-error.js";
 
-/** What an upstream answered, as the client would be told of it. */
+/** What an upstream answered, mapped as for the client. */
 const reasonOf = (status: number, body: unknown): string | null =>
   failoverReason(
     mapUpstreamError(
@@ -288,7 +288,7 @@ t.test("what another target would refuse as well goes to the client at once", as
 });
 
 t.test("when all have failed, the client gets the most useful failure", async (t) => {
-  const told = (
+  const chosen = (
     ...failures: readonly (number | "unreachable" | readonly [429, string])[]
   ): number => {
     const all = failures.map((one): TargetFailure => {
@@ -299,21 +299,21 @@ t.test("when all have failed, the client gets the most useful failure", async (t
     });
     return all.reduce((best, later, at) => (isMoreUseful(later, all[best]!) ? at : best), 0);
   };
-  t.equal(told(500, 503), 1);
-  t.equal(told(404, 404), 1);
-  t.equal(told(503, 404), 0, "a retry may help");
-  t.equal(told(404, 429), 1);
-  t.equal(told(429, 502), 1);
-  t.equal(told(502, [429, "9"]), 1);
-  t.equal(told([429, "30"], [429, "5"], [429, "60"]), 1);
-  t.equal(told([429, "30"], [429, ""]), 0);
+  t.equal(chosen(500, 503), 1);
+  t.equal(chosen(404, 404), 1);
+  t.equal(chosen(503, 404), 0, "a retry may help");
+  t.equal(chosen(404, 429), 1);
+  t.equal(chosen(429, 502), 1);
+  t.equal(chosen(502, [429, "9"]), 1);
+  t.equal(chosen([429, "30"], [429, "5"], [429, "60"]), 1);
+  t.equal(chosen([429, "30"], [429, ""]), 0);
   t.equal(
-    told(503, "unreachable"),
+    chosen(503, "unreachable"),
     0,
-    "what a target said, maybe with a wait, before that one can't be reached",
+    "a target's response, maybe with a wait, before that one can't be reached",
   );
-  t.equal(told("unreachable", [429, "5"], "unreachable"), 1);
-  t.equal(told(404, "unreachable"), 0);
-  t.equal(told("unreachable", "unreachable"), 1);
-  t.equal(told([429, ""], [429, "Wed, 21 Oct 2026 07:28:00 GMT"]), 1);
+  t.equal(chosen("unreachable", [429, "5"], "unreachable"), 1);
+  t.equal(chosen(404, "unreachable"), 0);
+  t.equal(chosen("unreachable", "unreachable"), 1);
+  t.equal(chosen([429, ""], [429, "Wed, 21 Oct 2026 07:28:00 GMT"]), 1);
 });

@@ -47,7 +47,7 @@ class Relaying {
         };
       },
       tunnel: () => {
-        throw new Error("not asked for here");
+        throw new Error("not used here");
       },
       redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
       close: () => {},
@@ -243,11 +243,11 @@ t.test("what a request is charged", async (t) => {
   const messages = { operation: "messages" as const };
   const start =
     'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":100,"cache_read_input_tokens":600,"output_tokens":1}}}\n\n';
-  const told = completion(34);
+  const reported = completion(34);
   const table: readonly (readonly [name: string, relay: () => Relaying, expected: object])[] = [
     [
       "usage in JSON",
-      () => new Relaying().head(200).data(told).end(),
+      () => new Relaying().head(200).data(reported).end(),
       { usage: { totalTokens: 34 }, estimated: false, outcome: "complete", executed: true },
     ],
     [
@@ -311,13 +311,13 @@ t.test("what a request is charged", async (t) => {
       { usage: { totalTokens: 101 }, estimated: true },
     ],
     [
-      "nonsense, at an unknown path",
+      "an invalid usage, at an unknown path",
       () => new Relaying().head(200).data('{"usage":{"total_tokens":-1}}').end(),
       { usage: null, note: /usage not charged: total_tokens/ },
     ],
     [
       "an error",
-      () => new Relaying(chat).head(400).data(told).end(),
+      () => new Relaying(chat).head(400).data(reported).end(),
       { usage: null, outcome: "upstream_error", status: 400 },
     ],
     [
@@ -368,7 +368,7 @@ t.test("what a request is charged", async (t) => {
     ],
     [
       "a GET",
-      () => new Relaying({}, "GET").head(200).data(told).end(),
+      () => new Relaying({}, "GET").head(200).data(reported).end(),
       { usage: null, outcome: "complete" },
     ],
     [
@@ -425,7 +425,7 @@ t.test("a client that leaves ends the call, and is charged with what it saw", as
   t.ok(late.aborted);
   late.end();
   late.fail("broken");
-  t.same(late.exchange.calls, ["begin", "write"], "what comes then is nobody's");
+  t.same(late.exchange.calls, ["begin", "write"], "what comes after that is ignored");
 });
 
 t.test(
