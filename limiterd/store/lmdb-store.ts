@@ -150,20 +150,25 @@ class LmdbStore implements Store {
     this.#tables = new Map(tables.map((name) => [name, root.openDB({ name, encoding: "binary" })]));
   }
 
+  /** Every table has been opened. */
+  #db(table: Table): Bytes {
+    return this.#tables.get(table)!;
+  }
+
   *entries(table: Table): Iterable<Entry> {
-    for (const { key, value } of this.#tables.get(table)!.getRange({})) {
+    for (const { key, value } of this.#db(table).getRange({})) {
       yield { key, value: this.#unseal(table, key, value) };
     }
   }
 
   get(table: Table, key: string | number): readonly unknown[] | undefined {
-    const sealed = this.#tables.get(table)!.get(key);
+    const sealed = this.#db(table).get(key);
     return sealed === undefined ? undefined : this.#unseal(table, key, sealed);
   }
 
   range(table: Table, { from, before, limit }: KeyRange): Entry[] {
     return Array.from(
-      this.#tables.get(table)!.getRange({ start: from, end: before, limit }),
+      this.#db(table).getRange({ start: from, end: before, limit }),
       ({ key, value }) => ({ key, value: this.#unseal(table, key, value) }),
     );
   }
@@ -172,7 +177,7 @@ class LmdbStore implements Store {
     table: Table,
     { from, before, limit, reverse = false }: KeyRange & { readonly reverse?: boolean },
   ): (string | number)[] {
-    const keys = this.#tables.get(table)!;
+    const keys = this.#db(table);
     if (!reverse) return Array.from(keys.getKeys({ start: from, end: before, limit }));
     // Backwards LMDB begins with its start, which here is not part of the range.
     return Array.from(keys.getKeys({ start: before, end: from, limit: limit + 1, reverse: true }))
@@ -200,7 +205,7 @@ class LmdbStore implements Store {
     try {
       await this.#root.batch(() => {
         for (const [i, { table, key }] of changes.entries()) {
-          const db = this.#tables.get(table)!;
+          const db = this.#db(table);
           const value = sealed[i];
           void (value === undefined ? db.remove(key) : db.put(key, value));
         }
