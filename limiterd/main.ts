@@ -174,6 +174,7 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
     settings,
     rules: config.rateLimits.rules,
     budgets: config.budgets.budgets,
+    providers: new Set(config.providers.map(({ name }) => name.toLowerCase())),
     hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)],
     nowMs,
   });

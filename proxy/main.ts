@@ -206,7 +206,7 @@ async function createGateway({
             shareAcrossPaths: config.cache.shareAcrossPaths,
             digest,
           },
-    rewriters: chooseRewriters(config.rewriters),
+    rewriters: chooseRewriters(config),
     sessions: new OpenSessions(),
     stopping,
     monoMs: () => performance.now(),

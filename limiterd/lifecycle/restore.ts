@@ -50,13 +50,20 @@ const epochStartKey = "lsn";
  */
 const lsnGap = 1_000_000;
 
+interface RestoreOptions {
+  readonly hashKey: HashKey;
+  /** The configured providers, in lower case. */
+  readonly providers: ReadonlySet<string>;
+  readonly nowMs: number;
+}
+
 /** `configured` null leaves the stored rules as they are: limits are disabled, not withdrawn. */
 export function restore(
   store: Store,
   configured: readonly RuleDefinition[] | null,
-  { hashKey, nowMs }: { readonly hashKey: HashKey; readonly nowMs: number },
+  { hashKey, providers, nowMs }: RestoreOptions,
 ): Restored {
-  const book = new RuleBook(hashKey);
+  const book = new RuleBook(hashKey, providers);
   let lastLsn = 0;
   let resetLsn = 0;
   for (const { key, value } of store.entries("epochs")) {

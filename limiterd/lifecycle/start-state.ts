@@ -46,6 +46,8 @@ interface StartOptions {
   readonly rules: readonly RuleDefinition[];
   /** Its budgets. */
   readonly budgets: readonly BudgetDefinition[];
+  /** The names of its providers, in lower case. */
+  readonly providers: ReadonlySet<string>;
   /** Two random 32-bit integers that are unknown outside. */
   readonly hashKey: HashKey;
   readonly nowMs: number;
@@ -71,9 +73,13 @@ export async function startState(
     onDroppedRecord,
     yieldToEventLoop,
   }: StartPorts,
-  { settings, rules, budgets: configured, hashKey, nowMs }: StartOptions,
+  { settings, rules, budgets: configured, providers, hashKey, nowMs }: StartOptions,
 ): Promise<Started> {
-  const restored = restore(store, settings.rateLimitsEnabled ? rules : null, { hashKey, nowMs });
+  const restored = restore(store, settings.rateLimitsEnabled ? rules : null, {
+    hashKey,
+    providers,
+    nowMs,
+  });
   const reportStoreState = (error: Error | null): void => {
     if (noteStoreState(state, error)) onStoreState(error);
   };

@@ -94,10 +94,9 @@ export function longerBreach(a: FoundBreach, b: FoundBreach): FoundBreach {
   return isBefore(a, b) ? a : b;
 }
 
-/** The one with the shorter wait; on a tie the earlier rule's. */
+/** That of the target with the shorter wait; on a tie the earlier target's, which is `a`. */
 export function shorterBreach(a: FoundBreach, b: FoundBreach): FoundBreach {
-  if (a.waitSeconds !== b.waitSeconds) return a.waitSeconds < b.waitSeconds ? a : b;
-  return isBefore(b, a) ? b : a;
+  return b.waitSeconds < a.waitSeconds ? b : a;
 }
 
 function isBefore(a: FoundBreach, b: FoundBreach): boolean {

@@ -46,10 +46,13 @@ export class RuleBook {
   readonly #copyChild: FindChild = (rule, child, nowMs) =>
     this.#templates.copyOf(rule, child, nowMs);
 
-  /** An empty book. The key is that of the hash by which children are found. */
-  constructor(hashKey: HashKey = [0, 0]) {
+  /**
+   * An empty book. The key is that of the hash by which children are found; the providers are those
+   * that are configured, in lower case.
+   */
+  constructor(hashKey: HashKey = [0, 0], providers: ReadonlySet<string> = new Set()) {
     this.#counterPool = new CounterPool(hashKey);
-    this.#index = new RuleIndex(this);
+    this.#index = new RuleIndex({ providers, fresh: (rule) => this.fresh(rule) });
     this.#templates = new Templates(this.#counterPool, {
       current: (id) => this.#rules.get(id),
       fresh: (rule) => this.fresh(rule),

@@ -2,11 +2,13 @@
  * Which rules cover a path or a target, and with which counter: a rule's own, or that of the child
  * on the path. A look-up costs as much as the path is deep, however many rules there are.
  */
-import { effectiveSubject } from "../../shared/domain/rule.js";
+import { effectiveSubject, namesProvider } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/wire/message.js";
 import type { Counter, Rule } from "../counters/counter.js";
 
 interface RuleIndexPorts {
+  /** The configured providers, in lower case. */
+  readonly providers: ReadonlySet<string>;
   /** Applies the last reset of all rules to this one. */
   fresh(rule: Rule): Rule;
 }
@@ -70,9 +72,11 @@ export class RuleIndex {
     if (byModel.size > 0) {
       const bare = target.model.toLowerCase();
       const qualified = `${provider}/${bare}`;
+      // A rule on `openai/gpt-4o` is about OpenAI's model, not about groq's `openai/gpt-4o`.
+      const ofAny = namesProvider(bare, this.#ports.providers) ? undefined : byModel.get(bare);
       const inOrder = bare < qualified;
-      this.#collect(byModel.get(inOrder ? bare : qualified), matched);
-      this.#collect(byModel.get(inOrder ? qualified : bare), matched);
+      this.#collect(inOrder ? ofAny : byModel.get(qualified), matched);
+      this.#collect(inOrder ? byModel.get(qualified) : ofAny, matched);
     }
     this.#collect(byProvider.get(provider), matched);
     return matched;

@@ -3,7 +3,7 @@
  * limits. It depends on the configuration only: a rule without requests so far isn't inert.
  */
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
-import { periodLabel, type RuleDefinition } from "../domain/rule.js";
+import { namesProvider, periodLabel, type RuleDefinition } from "../domain/rule.js";
 import type { Config } from "./config.js";
 
 /** A rule or a budget that is inert; `name` is its name and the reason, on one line. */
@@ -29,7 +29,7 @@ export function createInertReason({
   const anyModel = providers.some(({ models }) => models === null || models.includes(anyId));
   const models = new Set<string>();
   const add = (provider: string, model: string): void => {
-    models.add(model.toLowerCase());
+    if (!namesProvider(model.toLowerCase(), providerNames)) models.add(model.toLowerCase());
     models.add(`${provider}/${model}`.toLowerCase());
   };
   for (const { name, models: listed } of providers) for (const id of listed ?? []) add(name, id);

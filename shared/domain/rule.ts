@@ -40,6 +40,15 @@ export function effectiveSubject(scope: Scope, subject: string): string {
   return scope === "user_path" ? subject : subject.toLowerCase();
 }
 
+/**
+ * Whether a model's id begins with the name of one of these providers, in lower case: as a rule's
+ * subject it is then that provider's model and nobody else's.
+ */
+export function namesProvider(id: string, providers: ReadonlySet<string>): boolean {
+  const slash = id.indexOf("/");
+  return slash !== -1 && providers.has(id.slice(0, slash));
+}
+
 /** One text per identity; also the key in the store. */
 export function ruleId(key: RuleKey): string {
   return `${key.scope}\n${effectiveSubject(key.scope, key.subject)}\n${key.periodSeconds}`;

@@ -89,7 +89,11 @@ export function startDaemon(
   const damageReports: string[] = [];
   const droppedRecords: string[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
-  const restored = restore(store, rateLimitsEnabled ? rules : null, { hashKey: [1, 2], nowMs });
+  const restored = restore(store, rateLimitsEnabled ? rules : null, {
+    hashKey: [1, 2],
+    providers: new Set(providers.map(({ name }) => name)),
+    nowMs,
+  });
   const onUnreadable = (error: Error): void => void damageReports.push(error.message);
   const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
   const {

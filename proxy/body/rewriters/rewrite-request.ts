@@ -5,7 +5,8 @@
  * Not here: what each takes out (`rewrite-white-space.ts`, `rewrite-tool-json.ts`,
  * `rewrite-duplicate-system.ts`), and the record of what was saved.
  */
-import type { RewriterConfig, RewriterName } from "../../../shared/config/config.js";
+import type { Config, RewriterName } from "../../../shared/config/config.js";
+import { namesProvider } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/wire/message.js";
 import { dropDuplicateSystem } from "./rewrite-duplicate-system.js";
 import {
@@ -59,15 +60,20 @@ const none: readonly RewriterName[] = [];
  * Paths cover what is below them; models are those that are executed, named as in rules
  * (docs/rewriters.md).
  */
-export function chooseRewriters(configs: readonly RewriterConfig[]): RewriterChoice {
+export function chooseRewriters({
+  rewriters: configs,
+  providers,
+}: Pick<Config, "rewriters" | "providers">): RewriterChoice {
+  const providerNames = new Set(providers.map(({ name }) => name.toLowerCase()));
   return (userPath, { provider, model }) => {
     if (configs.length === 0) return none;
     const names: RewriterName[] = [];
     const bare = model.toLowerCase();
+    const ofAny = namesProvider(bare, providerNames) ? null : bare;
     const qualified = `${provider}/${model}`.toLowerCase();
     for (const { name, paths, models } of configs) {
       if (paths !== null && !paths.some((path) => covers(path, userPath))) continue;
-      if (models !== null && !models.some((known) => known === bare || known === qualified))
+      if (models !== null && !models.some((known) => known === ofAny || known === qualified))
         continue;
       names.push(name);
     }

@@ -14,7 +14,13 @@ import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/wire/message.js";
 import { childNames } from "../counters/child-names.js";
-import { counted, createOracle, type OracleRequest, type OracleRule } from "./oracle.js";
+import {
+  counted,
+  createOracle,
+  type OracleRequest,
+  type OracleRule,
+  oracleProviders,
+} from "./oracle.js";
 
 const begin = 1_767_225_600_000;
 const gpt: Target = { provider: "openai", model: "gpt-4o" };
@@ -40,7 +46,7 @@ const rule = (
 });
 
 function bookOf(rules: readonly RuleDefinition[]): RuleBook {
-  const book = new RuleBook();
+  const book = new RuleBook([0, 0], new Set(oracleProviders));
   for (const definition of rules) book.put(definition, { source: "manual", nowMs: begin, lsn: 0 });
   return book;
 }
@@ -246,6 +252,26 @@ t.test("a request goes to its first target with room, and is charged there alone
 });
 
 t.test(
+  "of targets that are equally saturated the first one is named, whatever the order of their rules",
+  async (t) => {
+    const rules = [
+      rule("model", "llama-3", 60, { requests: 1 }),
+      rule("provider", "openai", 60, { requests: 1 }),
+    ];
+    const table: readonly (readonly [targets: readonly Target[], named: string])[] = [
+      [[gpt, llama], "provider openai 60 requests 1: 61"],
+      [[llama, gpt], "model llama-3 60 requests 1: 61"],
+    ];
+    for (const [targets, named] of table) {
+      const book = bookOf(rules);
+      ask(book, 0, { targets });
+      ask(book, 0, { targets });
+      t.equal(outcome(ask(book, 0, { targets })), named);
+    }
+  },
+);
+
+t.test(
   "when no target has room the wait is the shortest of theirs, or the path's when that is longer",
   async (t) => {
     const rules = [
@@ -361,7 +387,7 @@ const cap = fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 2
 const subject = {
   user_path: fc.constantFrom("/", "/a", "/a/b", "/a/b/c", "/b", "/ab"),
   provider: fc.constantFrom("openai", "OpenAI", "local"),
-  model: fc.constantFrom("gpt-4o", "openai/gpt-4o", "Local/llama", "llama"),
+  model: fc.constantFrom("gpt-4o", "openai/gpt-4o", "Local/llama", "llama", "meta/llama"),
 };
 const anyRule: fc.Arbitrary<OracleRule> = fc
   .constantFrom("user_path", "user_path", "user_path", "provider", "model")
@@ -394,6 +420,8 @@ const candidate = fc.constantFrom(
   { provider: "OpenAI", model: "o3" },
   { provider: "local", model: "LLAMA" },
   { provider: "azure", model: "gpt-4o" },
+  { provider: "azure", model: "openai/gpt-4o" },
+  { provider: "azure", model: "meta/llama" },
 );
 const step = fc.oneof(
   {
@@ -475,7 +503,7 @@ function difference(
   startMs: number,
   tally: Tally,
 ): string | null {
-  const book = new RuleBook();
+  const book = new RuleBook([0, 0], new Set(oracleProviders));
   for (const definition of definitions)
     book.put(definition, { source: "manual", nowMs: startMs, lsn: 0 });
   const oracle = createOracle(definitions);

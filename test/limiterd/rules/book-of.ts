@@ -26,8 +26,9 @@ export const rule = (
   perChild,
 });
 
+/** A book of these rules, where these providers are configured. */
 export function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
-  const book = new RuleBook();
+  const book = new RuleBook([0, 0], new Set(["openai", "groq", "azure", "openrouter"]));
   for (const definition of rules) book.put(definition, { source: "manual", nowMs: now, lsn: 1 });
   return book;
 }

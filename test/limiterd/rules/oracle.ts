@@ -28,16 +28,18 @@ interface OracleBreach {
   readonly wait: number;
 }
 
+/** The providers that there are, in lower case. */
+export const oracleProviders = ["openai", "local", "azure"];
+
 /** Whom a rule counts this request for: itself, a child of its path, or nobody (null). */
 export function counted(rule: OracleRule, { path, provider, model }: OracleRequest): string | null {
   if (rule.scope === "provider")
     return provider.toLowerCase() === rule.subject.toLowerCase() ? rule.subject : null;
-  if (rule.scope === "model")
-    return [model, `${provider}/${model}`].some(
-      (id) => id.toLowerCase() === rule.subject.toLowerCase(),
-    )
-      ? rule.subject
-      : null;
+  if (rule.scope === "model") {
+    const ofOne = oracleProviders.some((name) => rule.subject.toLowerCase().startsWith(`${name}/`));
+    const id = ofOne ? `${provider}/${model}` : model;
+    return id.toLowerCase() === rule.subject.toLowerCase() ? rule.subject : null;
+  }
   const above = rule.subject === "/" ? "/" : `${rule.subject}/`;
   if (!`${path}/`.startsWith(above)) return null;
   const child = path.slice(above.length).split("/")[0]!;
@@ -132,9 +134,7 @@ export function createJudge<Rule extends OracleRule>(
       const target = ofTargets.indexOf(null);
       if (target !== -1 && ofPath === null) return { target };
       const shortest =
-        target !== -1
-          ? null
-          : (ofTargets as OracleBreach[]).sort((a, b) => a.wait - b.wait || a.place - b.place)[0]!;
+        target !== -1 ? null : (ofTargets as OracleBreach[]).sort((a, b) => a.wait - b.wait)[0]!;
       const { place, ...breach } = longest([ofPath, shortest].filter((found) => found !== null))!;
       return {
         refused: {

@@ -33,7 +33,7 @@ t.test(
 );
 
 t.test(
-  "a target meets the rules on its model, bare and qualified, and on its provider, in any case",
+  "a target meets the rules on its model and on its provider, in any case; a model under the name of a provider is that provider's alone",
   async (t) => {
     const book = bookOf(
       rule("provider", "OpenAI"),
@@ -41,6 +41,7 @@ t.test(
       rule("model", "OpenAI/GPT-4o", 3600),
       rule("model", "openrouter/gpt-4o"),
       rule("model", "meta/llama-3"),
+      rule("model", "Groq/openai/gpt-4o"),
       rule("provider", "openai-eu"),
       rule("model", "zephyr"),
       rule("user_path", "/"),
@@ -51,6 +52,14 @@ t.test(
       ["azure", "gpt-4o", ["gpt-4o 60"]],
       ["openrouter", "gpt-4o", ["gpt-4o 60", "openrouter/gpt-4o 60"]],
       ["openrouter", "meta/llama-3", ["meta/llama-3 60"]],
+      ["groq", "meta/llama-3", ["meta/llama-3 60"]],
+      ["groq", "openai/gpt-4o", ["Groq/openai/gpt-4o 60"]],
+      ["groq", "OpenAI/GPT-4o", ["Groq/openai/gpt-4o 60"]],
+      ["openrouter", "openai/gpt-4o", []],
+      ["openai", "openai/gpt-4o", ["OpenAI 60"]],
+      ["openrouter", "groq/openai/gpt-4o", []],
+      ["azure", "openrouter/gpt-4o", []],
+      // A provider that the daemon's configuration doesn't have.
       ["meta", "llama-3", ["meta/llama-3 60"]],
       ["openai", "gpt-4o-mini", ["OpenAI 60"]],
       ["openai", "zephyr", ["zephyr 60", "OpenAI 60"]],

@@ -28,7 +28,7 @@ t.test(
   async (t) => {
     const listed = createInertReason({
       usageEnabled: true,
-      providers: [provider("openai", ["gpt-4o", "meta/llama-3"]), provider("azure", [])],
+      providers: [provider("openai", ["gpt-4o", "meta/llama-3"]), provider("azure", ["openai/z"])],
       virtualModels: [virtual],
     });
     const learning = createInertReason({
@@ -60,9 +60,11 @@ t.test(
     ])[] = [
       ["a configured provider", listed, "provider", "OpenAI", false],
       ["another", listed, "provider", "opnai", true],
-      ["a provider that lists nothing", listed, "provider", "azure", false],
+      ["a provider without a rule on its models", listed, "provider", "azure", false],
       ["a listed model", listed, "model", "GPT-4o", false],
       ["the same, qualified", listed, "model", "OPENAI/gpt-4o", false],
+      ["another's id that begins with a provider's name", listed, "model", "openai/z", true],
+      ["the same, qualified", listed, "model", "azure/openai/z", false],
       ["another provider's", listed, "model", "azure/gpt-4o", true],
       ["a listed id with a slash", listed, "model", "meta/llama-3", false],
       ["the same, qualified", listed, "model", "openai/meta/llama-3", false],
@@ -139,6 +141,7 @@ t.test(
       settings: first.state.settings,
       rules: [],
       budgets: [daily],
+      providers: new Set(),
       hashKey: [1, 2],
       nowMs: first.nowMs,
     });

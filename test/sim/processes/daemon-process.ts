@@ -13,6 +13,7 @@ import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../../shared/wire/codec.js";
 import { toDaemonFromWire } from "../../../shared/wire/to-daemon.js";
 import { toWire } from "../../../shared/wire/to-wire.js";
+import { oracleProviders } from "../../limiterd/rules/oracle.js";
 import { unwrittenSum, usageDifference } from "../checks/compare-usage.js";
 import type { Witness } from "../checks/witness.js";
 import type { Process, World } from "../world.js";
@@ -92,7 +93,14 @@ export function startDaemonProcess({
           world.fail(`the record of ${proxyId} is invalid: ${field}`),
         yieldToEventLoop: () => new Promise<void>((resolve) => void world.after(0, owner, resolve)),
       },
-      { settings, rules, budgets, hashKey: [1, 2], nowMs: nowMs() },
+      {
+        settings,
+        rules,
+        budgets,
+        providers: new Set(oracleProviders),
+        hashKey: [1, 2],
+        nowMs: nowMs(),
+      },
     );
     if (!owner.alive) return;
     state = started.state;

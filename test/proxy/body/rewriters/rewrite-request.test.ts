@@ -7,6 +7,7 @@ import {
   rewriteRequest,
 } from "../../../../proxy/body/rewriters/rewrite-request.js";
 import { rewriterNames } from "../../../../shared/config/settings/rewriter-settings.js";
+import { providerConfig } from "../../../support/provider-config.js";
 import {
   literalOf,
   objectText,
@@ -181,12 +182,15 @@ for (const dialect of ["chat_completions", "messages"] as const) {
 }
 
 t.test("a rewriter works below its paths and on its models, in the written order", async (t) => {
-  const choose = chooseRewriters([
-    { name: "minify_tool_json", paths: null, models: null },
-    { name: "collapse_white_space", paths: ["/team"], models: null },
-    { name: "drop_duplicate_system", paths: ["/", "/x"], models: ["gpt-4o", "local/llama"] },
-    { name: "minify_tool_json", paths: ["/team/a"], models: ["openai/gpt-4o"] },
-  ]);
+  const choose = chooseRewriters({
+    rewriters: [
+      { name: "minify_tool_json", paths: null, models: null },
+      { name: "collapse_white_space", paths: ["/team"], models: null },
+      { name: "drop_duplicate_system", paths: ["/", "/x"], models: ["gpt-4o", "local/llama"] },
+      { name: "minify_tool_json", paths: ["/team/a"], models: ["openai/gpt-4o"] },
+    ],
+    providers: [providerConfig({ name: "openai" }), providerConfig({ name: "local" })],
+  });
   const [m, c, d] = ["minify_tool_json", "collapse_white_space", "drop_duplicate_system"];
   for (const [path, provider, model, names] of [
     ["/", "openai", "gpt-4", [m]],
@@ -197,6 +201,8 @@ t.test("a rewriter works below its paths and on its models, in the written order
     ["/other", "local", "Llama", [m, d]],
     ["/other", "remote", "llama", [m]],
     ["/other", "remote", "gpt-4o", [m, d]],
+    ["/team/a", "remote", "openai/gpt-4o", [m, c]],
+    ["/other", "remote", "local/llama", [m]],
   ] as const)
     t.same(choose(path, { provider, model }), names, `${path} ${provider}/${model}`);
 });
