@@ -124,7 +124,10 @@ export const usageGroupsHeldMax = 10_000;
 export const exportedRecordsMax = 1000;
 /** Records read in one go: they take about 2 ms. */
 export const recordsPerTurn = 1000;
-/** Tokens of one response: ten times the largest context, with room. More is invalid. */
+/**
+ * Input tokens of one response, and likewise its output tokens: ten times the largest context, with
+ * room. More is invalid.
+ */
 export const tokensPerResponseMax = 1_000_000_000;
 /**
  * What one response may cost, in pico-dollars: 9,000 USD, the largest round amount that is a safe

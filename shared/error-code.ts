@@ -26,6 +26,7 @@ export type ErrorCode =
   | "usage_status_failed"
   | "model_not_found"
   | "provider_unavailable"
+  | "provider_credentials"
   | "answer_untranslatable"
   | "request_too_large";
 
@@ -53,6 +54,7 @@ const byCode: Record<ErrorCode, { readonly status: number; readonly type: ErrorT
   usage_status_failed: { status: 503, type: "internal_error" },
   model_not_found: { status: 404, type: "not_found_error" },
   provider_unavailable: { status: 502, type: "provider_error" },
+  provider_credentials: { status: 502, type: "provider_error" },
   answer_untranslatable: { status: 502, type: "provider_error" },
   request_too_large: { status: 413, type: "invalid_request_error" },
 };
@@ -72,9 +74,8 @@ export function plainFailure(status: number, type: ErrorType, message: string): 
   return { status, type, message, code: null, param: null, provider: null };
 }
 
-/** The error type for a status that the provider answered with. */
+/** The error type for a status that the provider answered with, but for 401, 402 and 403. */
 export function errorTypeForUpstreamStatus(status: number): ErrorType {
-  if (status === 401 || status === 403) return "authentication_error";
   if (status === 404) return "not_found_error";
   if (status === 429) return "rate_limit_error";
   if (status >= 500) return "provider_error";

@@ -67,6 +67,7 @@ export function settleEntry(
     targetAtMs: isUnnumbered(attempt.targetLsn) ? startedAtMs : attempt.targetAtMs,
     endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
     // More is a proxy's bug. Cut, not refused: a proxy that is closed for it sends it again.
-    tokens: rateLimitsEnabled && usageEnabled ? Math.min(message.tokens, tokensPerResponseMax) : 0,
+    tokens:
+      rateLimitsEnabled && usageEnabled ? Math.min(message.tokens, 2 * tokensPerResponseMax) : 0,
   };
 }

@@ -13,7 +13,7 @@ import { bodyForm, mustBeJson } from "../usage/body-form.js";
 import type { MeteredUsage } from "../usage/count-usage.js";
 import { ResponseMeter, type TranslationReport } from "../usage/response-meter.js";
 import { AnswerRelay } from "./answer-relay.js";
-import { failoverReason } from "./errors/failover-reason.js";
+import { failoverReason, isRefusal } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
 import {
   describeNoAnswer,
@@ -225,7 +225,8 @@ class Forwarding extends AnswerRelay {
     const failure = mapUpstreamError(provider, this.status, redacted);
     // The first event of a stream, which the translation has made of the provider's.
     if (translator?.failed === true) return this.#endUntranslatable(failure.message);
-    this.#fail(failure, { outcome: "upstream_error", note: null, why: failoverReason(failure) });
+    const note = isRefusal(failure) ? `the provider answered ${this.status}` : null;
+    this.#fail(failure, { outcome: "upstream_error", note, why: failoverReason(failure) });
   }
 
   /** A page of something else, or nothing at all: no model has worked at it. */
@@ -239,19 +240,17 @@ class Forwarding extends AnswerRelay {
   }
 
   #fail(failure: Failure, { outcome, note, why }: Failing): void {
-    const failed =
-      why === null
-        ? null
-        : {
-            why,
-            status: failure.status,
-            answered: this.status !== 0,
-            retryAfter: headerOf(this.#headers, "retry-after"),
-          };
-    const headers = [...retryHeaders(this.#headers), ...this.#what.headers];
+    const { status } = failure;
+    const credentials = isRefusal(failure);
+    const answered = this.status !== 0;
+    const retryAfter = headerOf(this.#headers, "retry-after");
+    const failed = why === null ? null : { why, status, credentials, answered, retryAfter };
+    // SDKs would retry a 502.
+    const retry = credentials ? ["x-should-retry", "false"] : retryHeaders(this.#headers);
+    const headers = [...retry, ...this.#what.headers];
     const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
     const metered = { usage: null, estimated: false, note };
-    this.end(metered, { status: failure.status, outcome, finish }, failed);
+    this.end(metered, { status, outcome, finish }, failed);
   }
 }
 

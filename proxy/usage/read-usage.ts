@@ -111,10 +111,10 @@ function readCounts(
   // With a total alone, as embeddings have it, all of it is input.
   const inputTokens = input ?? Math.max((total ?? 0) - (output ?? 0), 0);
   const outputTokens = Math.max(output ?? 0, (total ?? 0) - inputTokens);
-  const sum = inputTokens + outputTokens;
-  return isValidCount(sum)
+  // Each side has the bound; a response whose two sides are valid may use twice as much.
+  return isValidCount(inputTokens)
     ? { inputTokens, outputTokens }
-    : invalidCount("the sum of prompt_tokens and completion_tokens", sum);
+    : invalidCount("the sum of input and cached tokens", inputTokens);
 }
 
 interface Details {

@@ -83,7 +83,10 @@ export class SessionUsage {
   #add(usage: Usage): void {
     const sum = this.#sum;
     if (sum === null) this.#sum = usage;
-    else if (sum.totalTokens + usage.totalTokens <= tokensPerResponseMax)
+    else if (
+      sum.inputTokens + usage.inputTokens <= tokensPerResponseMax &&
+      sum.outputTokens + usage.outputTokens <= tokensPerResponseMax
+    )
       this.#sum = added(sum, usage);
     else this.#note = `tokens beyond ${tokensPerResponseMax} in one session are not charged`;
   }

@@ -2,14 +2,14 @@
  * After which failures of a target another one is tried (docs/http-api.md), and which failure the
  * client gets when all have failed. Pure tables; `fail-over.ts` tries the next target.
  *
- * A 5xx, a 429, no answer at all, and a target that reports its model missing, unavailable or
- * retired. Nothing else: what the next target would refuse as well goes to the client at once.
+ * A 5xx, a 429, no answer at all, a target that refuses our credentials or account, and one that
+ * reports its model missing, unavailable, deprecated or retired. Nothing else: what the next target would refuse as well goes to the client at once.
  */
 import type { Failure } from "../../../shared/error-code.js";
 
 /**
  * Codes by which providers report that a model isn't available, in lower case. With one of these
- * any 4xx counts: OpenAI sends one with a 403 too.
+ * any 4xx counts.
  */
 const modelCodes: ReadonlySet<string> = new Set([
   // OpenAI, Groq, Cerebras and others; Groq for a retired model.
@@ -20,7 +20,23 @@ const modelCodes: ReadonlySet<string> = new Set([
   "unknown_model",
   "unavailable_model",
   "invalid_model",
+  // GitHub Copilot, SambaNova, gateways behind an OpenAI-compatible API.
+  "model_not_supported",
+  "unsupported_model",
+  "model_not_available",
+  "model_unavailable",
+  "model_deprecated",
+  "model_retired",
+  "model_overloaded",
 ]);
+
+/**
+ * A model, perhaps with its name and a few words. None of them may be what is said to be deprecated
+ * or unavailable in its place: a parameter or a feature of a model that is there.
+ */
+const model =
+  "\\bmodels?\\b[:,]?(?:\\s+(?!['\"`]?(?:param|field|argument|option|property|value|feature|function|tool|role|header|format|api|endpoint|input|output|image|audio|video|vision|stream|with|when|if|for|that|which|does|do)[a-z]*\\b)\\S{1,300}){0,5}?\\s+";
+const is = "(?:is|was|are|were|has|have|will be|got)(?: (?!not\\b)\\w+){0,3}?";
 
 /**
  * The same as messages, of providers that have no code for it. Each comes from an error of the
@@ -29,15 +45,20 @@ const modelCodes: ReadonlySet<string> = new Set([
 const modelMessages = new RegExp(
   [
     // OpenAI, vLLM, xAI: "The model `x` does not exist"; DeepSeek: "Model Not Exist".
-    "\\bmodel\\b.{0,600}\\b(?:does not|doesn't|not) exist\\b",
+    "\\bmodels?\\b.{0,600}\\b(?:does not|do not|doesn't|not) exist\\b",
     // Ollama: "model "x" not found, try pulling it first"; Cohere; Gemini: "models/x is not found
     // for API version v1beta".
-    "\\bmodels?\\b.{0,600}\\bnot found\\b",
-    // Groq: "The model `x` has been decommissioned"; OpenAI: "… has been deprecated"; Bedrock:
-    // "This model version has reached the end of its life".
-    "\\bmodel\\b.{0,600}\\b(?:has been (?:decommissioned|deprecated|retired|removed|discontinued|shut down)|reached (?:the|its) end of)",
+    "\\bmodels?\\b.{0,600}\\b(?:not|not be|couldn't be) found\\b",
+    // Groq: "The model `x` has been decommissioned"; OpenAI: "… has been deprecated"; others: "is
+    // deprecated", "was retired on …", "is temporarily unavailable", "is currently overloaded".
+    `${model}${is} (?:decommissioned|deprecated|retired|removed|discontinued|shut ?down|sunset(?:ted)?|disabled|offline|obsolete|unavailable|overloaded|at capacity|end[- ]of[- ]life)\\b`,
+    // "Model x is not available in your region", "is not currently supported".
+    `${model}(?:is|are|was)(?: \\w+)?(?: not|n't)(?: \\w+)? (?:available|accessible|supported|deployed|served)\\b`,
+    "\\b(?:deprecated|retired|decommissioned|discontinued) model\\b",
+    // Bedrock: "This model version has reached the end of its life".
+    "\\bmodel\\b.{0,600}\\breached (?:the |its )?end[- ]of",
     // Gemini: "This model models/x is no longer available".
-    "\\bmodel\\b.{0,600}\\bno longer (?:available|supported)\\b",
+    "\\bmodels?\\b.{0,600}\\bno longer (?:available|supported|served|hosted|offered)\\b",
     // Mistral: "Invalid model: x"; Perplexity: "Invalid model 'x'"; LiteLLM: "Invalid model name
     // passed in model=x".
     "^(?:[\\d: {'\"]*error[\"']?: ?[\"'])?(?:invalid|unknown|unavailable) model\\b",
@@ -54,16 +75,20 @@ const modelMessages = new RegExp(
  * The reason, for the log line, why another target may answer instead; null when this failure is
  * the client's. `failure`: the provider's error, mapped.
  */
-export function failoverReason({ status, code, message }: Failure): string | null {
+export function failoverReason(failure: Failure): string | null {
+  const { status, code, message } = failure;
+  if (isRefusal(failure)) return `${status} ${code}`;
   if (status >= 500 || status === 429 || status === 408) return String(status);
   // Nothing else can be missing at a chat endpoint than the model, or the endpoint for it.
   if (status === 404 || status === 410)
     return code === null || code === String(status) ? String(status) : `${status} ${code}`;
-  if (status === 401) return null;
   if (code !== null && modelCodes.has(code.toLowerCase())) return `${status} ${code}`;
-  return (status === 400 || status === 422) && modelMessages.test(message)
-    ? `${status} model`
-    : null;
+  return modelMessages.test(message) ? `${status} model` : null;
+}
+
+/** Whether the provider refuses our credentials or account. */
+export function isRefusal({ code }: Failure): boolean {
+  return code === "provider_credentials";
 }
 
 /** A failure of one target, as far as it is compared with those of others. */
@@ -72,6 +97,8 @@ export interface TargetFailure {
   readonly why: string;
   /** What the client would get. */
   readonly status: number;
+  /** The provider refused our credentials or account: a retry won't help. */
+  readonly credentials: boolean;
   /** Whether the target responded: false when it couldn't be reached, or timed out. */
   readonly answered: boolean;
   /** The provider's; empty when it gave none. */
@@ -86,12 +113,12 @@ export interface TargetFailure {
  */
 export function isMoreUseful(later: TargetFailure, earlier: TargetFailure): boolean {
   if (later.answered !== earlier.answered) return later.answered;
-  if (isTemporary(later.status) !== isTemporary(earlier.status)) return isTemporary(later.status);
+  if (isTemporary(later) !== isTemporary(earlier)) return isTemporary(later);
   return later.status !== 429 || earlier.status !== 429 || waitOf(later) <= waitOf(earlier);
 }
 
-function isTemporary(status: number): boolean {
-  return status >= 500 || status === 429;
+function isTemporary({ status, credentials }: TargetFailure): boolean {
+  return (status >= 500 && !credentials) || status === 429;
 }
 
 /** In seconds; a date, or none at all, counts as the longest. */

@@ -1,11 +1,19 @@
 /**
  * A provider's error response as a failure of ours: its status, message, code and param in our
- * envelope (docs/http-api.md). What the body says is read by `error-fields.ts`.
+ * envelope, but for a refusal of our own credentials (docs/http-api.md). What the body says is read by `error-fields.ts`.
  *
  * Not here: trying another target, and writing the answer.
  */
-import { errorTypeForUpstreamStatus, type Failure } from "../../../shared/error-code.js";
+import { errorTypeForUpstreamStatus, type Failure, failure } from "../../../shared/error-code.js";
 import { isErrorStatus, readErrorFields } from "./error-fields.js";
+
+/**
+ * The provider refuses Sluice's key or the operator's account: the caller can do nothing about it,
+ * and must not take it for a refusal of its own credentials.
+ */
+function isOurCredentials(status: number): boolean {
+  return status === 401 || status === 402 || status === 403;
+}
 
 /**
  * Never fails: a body without a readable message gets a sentence with the status. A status that
@@ -15,10 +23,13 @@ import { isErrorStatus, readErrorFields } from "./error-fields.js";
 export function mapUpstreamError(provider: string, status: number, body: Buffer): Failure {
   const fields = readErrorFields(body.toString("utf8"));
   const mapped = isErrorStatus(status) ? status : (fields.status ?? 502);
+  const message = fields.message ?? plainMessage(provider, status, mapped);
+  if (isOurCredentials(mapped))
+    return { ...failure("provider_credentials", message, fields.param), provider };
   return {
     status: mapped,
     type: errorTypeForUpstreamStatus(mapped),
-    message: fields.message ?? plainMessage(provider, status, mapped),
+    message,
     code: fields.code,
     param: fields.param,
     provider,

@@ -284,50 +284,57 @@ for (const { path, type, body, subject, named } of endpoints) {
     },
   );
 
-  t.test(`${path}: its provider's errors keep their status, in the client's dialect`, async (t) => {
-    const types: Readonly<Record<number, string>> = {
-      400: "invalid_request_error",
-      401: "authentication_error",
-      403: isMessages(path) ? "permission_error" : "authentication_error",
-      404: "not_found_error",
-      422: "invalid_request_error",
-      429: "rate_limit_error",
-      500: isMessages(path) ? "api_error" : "provider_error",
-      503: isMessages(path) ? "api_error" : "provider_error",
-    };
-    for (const [status, named] of Object.entries(types)) {
-      api.intercept = (_, response) =>
-        reply(
-          response,
-          Number(status),
-          { error: { message: "so it is", type: "whatever", code: "c", param: "p" } },
-          { "retry-after": "9" },
-        );
-      const answer = await ask(path, { type, body });
-      t.match(answer, {
-        status: Number(status),
-        error: {
-          type: named,
-          message: "so it is",
-          ...(isMessages(path) ? {} : { code: "c", param: "p", provider: "openai" }),
-        },
+  t.test(
+    `${path}: its provider's errors keep their status, in the client's dialect, unless they refuse our key`,
+    async (t) => {
+      const types: Readonly<Record<number, string>> = {
+        400: "invalid_request_error",
+        401: isMessages(path) ? "api_error" : "provider_error",
+        402: isMessages(path) ? "api_error" : "provider_error",
+        403: isMessages(path) ? "api_error" : "provider_error",
+        404: "not_found_error",
+        422: "invalid_request_error",
+        429: "rate_limit_error",
+        500: isMessages(path) ? "api_error" : "provider_error",
+        503: isMessages(path) ? "api_error" : "provider_error",
+      };
+      for (const [status, named] of Object.entries(types)) {
+        api.intercept = (_, response) =>
+          reply(
+            response,
+            Number(status),
+            { error: { message: "so it is", type: "whatever", code: "c", param: "p" } },
+            { "retry-after": "9" },
+          );
+        const answer = await ask(path, { type, body });
+        const refusesKey = ["401", "402", "403"].includes(status);
+        const code = refusesKey ? "provider_credentials" : "c";
+        t.match(answer, {
+          status: refusesKey ? 502 : Number(status),
+          error: {
+            type: named,
+            message: "so it is",
+            ...(isMessages(path) ? {} : { code, param: "p", provider: "openai" }),
+          },
+        });
+        t.equal(answer.headers.get("retry-after"), refusesKey ? null : "9");
+        t.equal(answer.headers.get("x-should-retry"), refusesKey ? "false" : null);
+      }
+      api.intercept = (request) => request.socket.destroy();
+      t.match(await ask(path, { type, body }), {
+        status: 502,
+        error: { message: /^provider (openai|claude) can't be reached/ },
       });
-      t.equal(answer.headers.get("retry-after"), "9");
-    }
-    api.intercept = (request) => request.socket.destroy();
-    t.match(await ask(path, { type, body }), {
-      status: 502,
-      error: { message: /^provider (openai|claude) can't be reached/ },
-    });
-    api.intercept = (_, response) =>
-      void response.writeHead(302, { location: "http://elsewhere.example/" }).end();
-    t.match(await ask(path, { type, body }), {
-      status: 502,
-      error: { message: /answered 302 Found/ },
-    });
-    t.equal((await ask(path, { type, body })).status, 200, "and it is asked again");
-    t.type(await counted(), "number", "no slot is held");
-  });
+      api.intercept = (_, response) =>
+        void response.writeHead(302, { location: "http://elsewhere.example/" }).end();
+      t.match(await ask(path, { type, body }), {
+        status: 502,
+        error: { message: /answered 302 Found/ },
+      });
+      t.equal((await ask(path, { type, body })).status, 200, "and it is asked again");
+      t.type(await counted(), "number", "no slot is held");
+    },
+  );
 }
 
 t.test(

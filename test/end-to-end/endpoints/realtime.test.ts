@@ -257,10 +257,15 @@ t.test("what the provider answers instead of switching is the client's answer", 
       'HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\nx-ratelimit-limit-requests: 7\r\ntransfer-encoding: chunked\r\n\r\n2f\r\n{"error":{"message":"no","code":"not_for_you"}}\r\n0\r\n\r\n',
     );
   t.match(await refusal("/v1/realtime?model=gpt-realtime"), {
-    status: 403,
+    status: 502,
     headers: { "x-ratelimit-limit-requests": "1000" },
     body: {
-      error: { type: "authentication_error", message: "no", code: "not_for_you", provider: "test" },
+      error: {
+        type: "provider_error",
+        message: "no",
+        code: "provider_credentials",
+        provider: "test",
+      },
     },
   });
   t.match(await refusal("/p/test/v1/realtime?model=gpt-realtime"), {

@@ -157,8 +157,9 @@ t.test("errors of the provider pass in the envelope, with its status and name", 
     {
       status: 401,
       body: { error: { message: "bad key", code: "invalid_api_key", param: null } },
-      type: "authentication_error",
-      code: "invalid_api_key",
+      type: "provider_error",
+      code: "provider_credentials",
+      answered: 502,
     },
     {
       status: 400,
@@ -189,7 +190,7 @@ t.test("errors of the provider pass in the envelope, with its status and name", 
       .end(JSON.stringify(echo));
   t.match(
     await (await chat(url)).json(),
-    { error: { message: "wrong key [redacted]", code: "[redacted]" } },
+    { error: { message: "wrong key [redacted]", code: "provider_credentials" } },
     "a credential that the provider echoes stays here",
   );
   for (const { status, body, type, code = null, param = null, answered = status } of table) {
@@ -200,7 +201,7 @@ t.test("errors of the provider pass in the envelope, with its status and name", 
     const response = await chat(url);
     t.equal(response.status, answered);
     t.match(await response.json(), { error: { type, code, param, provider: "test" } });
-    t.equal(response.headers.get("retry-after"), "7");
+    t.equal(response.headers.get("retry-after"), status === 401 ? null : "7");
     t.ok(response.headers.get("x-request-id"));
   }
 });

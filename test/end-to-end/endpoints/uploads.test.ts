@@ -145,8 +145,8 @@ t.test("a provider's early answer reaches a client that is still sending", async
   const table = [
     {
       ...beginnings["a recording, the model first"],
-      status: 401,
-      body: { error: { message: "not you" } },
+      status: 422,
+      body: { error: { message: "not this" } },
     },
     { ...beginnings["a file"], status: 200, body: { text: "enough" } },
   ];

@@ -295,7 +295,10 @@ t.test(
             .end(
               JSON.stringify({ error: { message: says, code: providerKey, param: providerKey } }),
             );
-        t.equal((await ask(credential, chatBody())).status, status);
+        t.equal(
+          (await ask(credential, chatBody())).status,
+          status === 401 || status === 403 ? 502 : status,
+        );
       }
       upstream.answer = (one) => void one.response.writeHead(502).end(`<html>${says}</html>`);
       await ask(credential, chatBody());

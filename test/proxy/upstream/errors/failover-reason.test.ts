@@ -73,7 +73,7 @@ t.test(
         "OpenAI, not for this project",
         403,
         error("Project `proj_x` does not have access to model `gpt-4o-mini`", "model_not_found"),
-        "403 model_not_found",
+        "502 provider_credentials",
       ],
       [
         "Anthropic",
@@ -258,14 +258,12 @@ t.test("what another target would refuse as well goes to the client at once", as
         "unsupported_value",
       ),
     ],
-    [401, error("Incorrect API key provided", "invalid_api_key")],
-    [401, error("The model does not exist", "model_not_found")],
-    [402, error("Insufficient Balance")],
-    [
-      403,
-      error("Country, region, or territory not supported", "unsupported_country_region_territory"),
-    ],
-    [403, error("The model was not found for your key")],
+    [400, error("`temperature` is deprecated for this model.")],
+    [400, error("For the model claude-x the parameter `top_k` is deprecated.")],
+    [400, error("This model does not support image input.")],
+    [400, error("The model `x` requires tools that are not available in this request")],
+    [400, error("Unsupported parameter: 'max_tokens' is not supported with this model.")],
+    [400, error("model: Field required")],
     [409, error("conflict")],
     [413, error("too large")],
     [
@@ -281,21 +279,22 @@ t.test("what another target would refuse as well goes to the client at once", as
       },
     ],
     [200, error("bad messages", 400)],
-    [200, error("no key", 401)],
   ];
   for (const [status, body] of table)
     t.equal(reasonOf(status, body), null, `${status} ${JSON.stringify(body)}`);
 });
 
 t.test("when all have failed, the client gets the most useful failure", async (t) => {
+  const sample = { why: "", answered: true, credentials: false, retryAfter: "" };
   const chosen = (
-    ...failures: readonly (number | "unreachable" | readonly [429, string])[]
+    ...failures: readonly (number | "unreachable" | "credentials" | readonly [429, string])[]
   ): number => {
     const all = failures.map((one): TargetFailure => {
-      if (one === "unreachable") return { why: "", status: 502, answered: false, retryAfter: "" };
+      if (one === "credentials") return { ...sample, status: 502, credentials: true };
+      if (one === "unreachable") return { ...sample, status: 502, answered: false };
       return typeof one === "number"
-        ? { why: "", status: one, answered: true, retryAfter: "" }
-        : { why: "", status: one[0], answered: true, retryAfter: one[1] };
+        ? { ...sample, status: one }
+        : { ...sample, status: one[0], retryAfter: one[1] };
     });
     return all.reduce((best, later, at) => (isMoreUseful(later, all[best]!) ? at : best), 0);
   };
@@ -314,6 +313,74 @@ t.test("when all have failed, the client gets the most useful failure", async (t
   );
   t.equal(chosen("unreachable", [429, "5"], "unreachable"), 1);
   t.equal(chosen(404, "unreachable"), 0);
+  t.equal(chosen(503, "credentials"), 0, "a retry doesn't help with a refused key");
+  t.equal(chosen("credentials", 429), 1);
+  t.equal(chosen("credentials", 404), 1);
   t.equal(chosen("unreachable", "unreachable"), 1);
   t.equal(chosen([429, ""], [429, "Wed, 21 Oct 2026 07:28:00 GMT"]), 1);
+});
+
+t.test("another target is tried after a refusal of our credentials or account", async (t) => {
+  const table: readonly (readonly [status: number, body: unknown])[] = [
+    [401, error("Incorrect API key provided", "invalid_api_key")],
+    [401, error("The model does not exist", "model_not_found")],
+    [402, error("Insufficient Balance")],
+    [403, error("Country, region, or territory not supported", "unsupported_country")],
+    [403, error("The model was not found for your key")],
+    [403, "<html>forbidden</html>"],
+    [200, error("no key", 401)],
+  ];
+  for (const [status, body] of table)
+    t.equal(
+      reasonOf(status, body),
+      "502 provider_credentials",
+      `${status} ${JSON.stringify(body)}`,
+    );
+});
+
+t.test("every wording of a model that is deprecated, retired or unavailable counts", async (t) => {
+  const names = ["", " `m`", " 'acme/m-1:free'", " m-3 (2024-02-29)", ": m"];
+  const ends = [
+    "is deprecated",
+    "is deprecated and will be shut down",
+    "has been deprecated",
+    "was deprecated on 2025-01-01",
+    "has been retired",
+    "was retired",
+    "is now retired",
+    "is temporarily unavailable",
+    "is currently unavailable, try again later",
+    "is unavailable",
+    "is not available",
+    "is not available in your region",
+    "is currently not available",
+    "isn't available",
+    "is no longer available",
+    "is no longer supported",
+    "is not supported",
+    "is overloaded",
+    "is currently overloaded with other requests",
+    "has been discontinued",
+    "has been decommissioned",
+    "has been sunset",
+    "has reached end-of-life",
+    "has reached its end of life",
+    "does not exist",
+    "was not found",
+    "could not be found",
+  ];
+  for (const status of [400, 409, 422, 451])
+    for (const name of names)
+      for (const end of ends)
+        for (const subject of ["Model", "The requested model", "Error: the model"]) {
+          const message = `${subject}${name} ${end}`;
+          t.equal(reasonOf(status, error(message)), `${status} model`, message);
+        }
+});
+
+t.test("no message takes long to be judged", async (t) => {
+  const words = ["model ", "model: ", "models is ", "model is not ", "model a b c d ", "is was "];
+  const startedMs = performance.now();
+  for (const word of words) reasonOf(400, error(word.repeat(4096)));
+  t.ok(performance.now() - startedMs < 1000);
 });

@@ -34,9 +34,6 @@ t.test("OpenAI's error passes with its status, message, code and param", async (
 t.test("the type follows from the status", async (t) => {
   const types: readonly (readonly [number, string])[] = [
     [400, "invalid_request_error"],
-    [401, "authentication_error"],
-    [402, "invalid_request_error"],
-    [403, "authentication_error"],
     [404, "not_found_error"],
     [422, "invalid_request_error"],
     [429, "rate_limit_error"],
@@ -46,6 +43,21 @@ t.test("the type follows from the status", async (t) => {
   ];
   for (const [status, type] of types)
     t.same([mapped(status, {}).status, mapped(status, {}).type], [status, type]);
+});
+
+t.test("a refusal of our credentials or account is the provider's failure", async (t) => {
+  const body = { error: { message: "Incorrect API key", code: "invalid_api_key", param: "key" } };
+  for (const status of [401, 402, 403])
+    t.same(mapped(status, body), {
+      status: 502,
+      type: "provider_error",
+      message: "Incorrect API key",
+      code: "provider_credentials",
+      param: "key",
+      provider: "openai",
+    });
+  t.match(mapped(200, { error: { message: "no", code: 401 } }), { code: "provider_credentials" });
+  t.match(mapped(403, {}), { status: 502, message: "openai answered 403 Forbidden" });
 });
 
 t.test("every shape of error gives its message", async (t) => {
