@@ -114,16 +114,20 @@ export async function playCase(
         );
         t.match(found, item, `${name}: ${item["subject"]} ${item["period_seconds"]}`);
       }
-    } else await playRequests(t, name, step, expected, gateway);
+    } else await playRequests(t, gateway, { name, step, expected });
   }
+}
+
+interface PlayedStep {
+  readonly name: string;
+  readonly step: CaseStep;
+  readonly expected: CaseExpectation | undefined;
 }
 
 async function playRequests(
   t: Test,
-  name: string,
-  step: CaseStep,
-  expected: CaseExpectation | undefined,
   gateway: CaseGateway,
+  { name, step, expected }: PlayedStep,
 ): Promise<void> {
   const provider = step.resolved_provider ?? "openai";
   const request: CaseRequest = {
