@@ -167,6 +167,11 @@ async function openState(store: Store, config: Config, log: Log, nowMs: number):
         "a usage record of a proxy is invalid: its request is counted without it",
       ),
     yieldToEventLoop: () => new Promise<void>((resolve) => setImmediate(resolve)),
+    onUnentitled: (templates: readonly string[]) =>
+      log.warn(
+        { templates: templates.slice(0, 100), count: templates.length },
+        "the entitlement quota_templates is missing: these templates of the store keep counting per child, and can only be deleted",
+      ),
     onInert: ({ kind, name }: Inert) =>
       log.warn({ [kind]: name }, `inert ${kind}: it is loaded, but not enforced as it is written`),
   };

@@ -4,7 +4,7 @@
  * what was spent since is in the log of spends (`spend-log.ts`).
  */
 import { isCount } from "../../shared/assert.js";
-import { type BudgetDefinition, budgetScopes } from "../../shared/domain/budget.js";
+import { amountUsdMax, type BudgetDefinition, budgetScopes } from "../../shared/domain/budget.js";
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { Change } from "../store/store.js";
 import { type Account, accountsOf, type Budget } from "./budget-account.js";
@@ -79,7 +79,14 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     typeof backfill !== "boolean"
   )
     return null;
-  const definition: BudgetDefinition = { scope, subject, periodSeconds, amountUsd, perChild };
+  // Earlier versions took any finite amount.
+  const definition: BudgetDefinition = {
+    scope,
+    subject,
+    periodSeconds,
+    amountUsd: Math.min(amountUsd, amountUsdMax),
+    perChild,
+  };
   return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill };
 }
 

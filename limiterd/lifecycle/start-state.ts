@@ -4,9 +4,9 @@
  */
 import { commitDelayMs } from "../../shared/bounds.js";
 import type { Inert } from "../../shared/config/inert-rule.js";
-import type { BudgetDefinition } from "../../shared/domain/budget.js";
+import { type BudgetDefinition, budgetName } from "../../shared/domain/budget.js";
 import { keyNumber } from "../../shared/domain/managed-key.js";
-import type { RuleDefinition } from "../../shared/domain/rule.js";
+import { periodLabel, type RuleDefinition } from "../../shared/domain/rule.js";
 import { beginBackfill, createSpentOnDays } from "../budgets/backfill-budget.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
 import { createSpendLog } from "../budgets/spend-log.js";
@@ -32,6 +32,8 @@ interface StartPorts {
   onStoreState(error: Error | null): void;
   /** Called for each rule and budget that exists, or is written later, and does nothing. */
   onInert(inert: Inert): void;
+  /** Called with the templates that the store has though the entitlement is missing. */
+  onUnentitled(templates: readonly string[]): void;
   /** Called when something in the store turns out to be damaged while the daemon runs. */
   onUnreadable(error: Error): void;
   /** Called for each invalid usage record of a proxy. */
@@ -69,6 +71,7 @@ export async function startState(
     schedule,
     onStoreState,
     onInert,
+    onUnentitled,
     onUnreadable,
     onDroppedRecord,
     yieldToEventLoop,
@@ -141,5 +144,25 @@ export async function startState(
   await writer.write([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
   void Promise.all(backfills).catch(onUnreadable);
   for (const inert of inertOnes(state)) onInert(inert);
+  const unentitled = unentitledTemplates(state);
+  if (unentitled.length > 0) onUnentitled(unentitled);
   return { state, staleWindows: restored.staleWindows };
+}
+
+/**
+ * The templates that were written while the entitlement was there: they continue to count per child
+ * and are never one shared counter, but can't be written again.
+ */
+function unentitledTemplates({ settings, book, budgets }: DaemonState): readonly string[] {
+  if (settings.quotaTemplatesEntitled) return [];
+  return [
+    ...book
+      .sorted()
+      .filter(({ definition }) => definition.perChild)
+      .map(({ definition }) => `${definition.subject} ${periodLabel(definition.periodSeconds)}`),
+    ...budgets
+      .sorted()
+      .filter(({ definition }) => definition.perChild)
+      .map(({ definition }) => `budget ${budgetName(definition)}`),
+  ];
 }

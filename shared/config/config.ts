@@ -79,7 +79,7 @@ export interface JwtIssuerConfig {
 export type RewriterName = "collapse_white_space" | "minify_tool_json" | "drop_duplicate_system";
 
 /** A rewriter, which shortens prompts before they are sent, and where it applies. */
-export interface RewriterConfig {
+interface RewriterConfig {
   readonly name: RewriterName;
   /** Normalized paths, with all paths below them; null: every path. */
   readonly paths: readonly string[] | null;

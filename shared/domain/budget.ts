@@ -23,7 +23,7 @@ export type BudgetScope = (typeof budgetScopes)[number];
 export type BudgetKey = LimitKey<BudgetScope>;
 
 export interface BudgetDefinition extends BudgetKey {
-  /** US dollars, finite and a pico-dollar or more, as in the body. */
+  /** US dollars as in the body: a pico-dollar or more, at most 10^15. */
   readonly amountUsd: number;
   /** User-path budgets only: each direct child of the path has the amount for itself. */
   readonly perChild: boolean;
@@ -82,16 +82,20 @@ export function amountSum(amountUsd: number): MoneySum {
 
 /** A pico-dollar: no cost is smaller. */
 const amountUsdMin = 1e-12;
+/** Far more than anybody can spend; up to here every figure of a budget is a finite number. */
+export const amountUsdMax = 1e15;
 const smallestAmount = `${amountUsdMin} US dollars, a pico-dollar, which is the smallest amount that is counted`;
 
-/** An amount of US dollars: finite, and not below the smallest that can be spent. */
+/** An amount of US dollars: not below the smallest that can be spent, and at most 10^15. */
 export function parseAmount(value: unknown, param: string): Checked<number> {
   if (value === undefined || value === null)
     return bad(`${param} is required: US dollars, greater than 0`, param);
-  if (typeof value === "number" && Number.isFinite(value) && value >= amountUsdMin)
+  if (typeof value === "number" && value >= amountUsdMin && value <= amountUsdMax)
     return good(value);
   if (typeof value === "number" && value > 0 && value < amountUsdMin)
     return bad(`${param} must be at least ${smallestAmount}, not ${show(value)}`, param);
+  if (typeof value === "number" && Number.isFinite(value) && value > amountUsdMax)
+    return bad(`${param} must be at most ${amountUsdMax} US dollars, not ${show(value)}`, param);
   return bad(
     `${param} must be a finite number of US dollars greater than 0, not ${show(value)}`,
     param,

@@ -101,6 +101,11 @@ function parseScope<S extends string>(
     : good(scope);
 }
 
+/** Whether a subject or a path is given: white space alone is none. */
+function isNamed(value: unknown): boolean {
+  return typeof value === "string" ? value.trim() !== "" : present(value);
+}
+
 /** Scope and subject of a body; `user_path` is short for the scope and the subject of a path. */
 function parseTarget<S extends string>(
   grammar: KeyGrammar<S>,
@@ -109,15 +114,15 @@ function parseTarget<S extends string>(
   const scope = parseScope(grammar, rawScope);
   if (!scope.ok) return scope;
   const isPath = scope.value === "user_path";
-  if (!isPath && present(userPath))
+  if (!isPath && isNamed(userPath))
     return bad(
       `user_path can't be combined with the scope ${scope.value}: use subject`,
       "user_path",
     );
   const given =
-    !isPath || present(subject)
+    !isPath || isNamed(subject)
       ? { raw: subject, param: "subject" }
-      : present(userPath)
+      : isNamed(userPath)
         ? { raw: userPath, param: "user_path" }
         : { raw: "/", param: "subject" };
   const parsed = grammar.parseSubject(scope.value, given.raw, given.param);

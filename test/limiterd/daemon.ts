@@ -79,7 +79,7 @@ export function startDaemon(
     nowMs = 1_767_225_600_000,
     usageEnabled = true,
     rateLimitsEnabled = true,
-    budgets: configured = [] as readonly BudgetDefinition[],
+    budgets: configured = [] as readonly BudgetDefinition[] | null,
     labelsOf = (_keyId: string): readonly string[] => [],
     providers = [] as readonly ProviderConfig[],
   } = {},

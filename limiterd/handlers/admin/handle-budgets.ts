@@ -6,13 +6,14 @@
 import { parseConfirmation } from "../../../shared/checked.js";
 import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
 import {
+  type BudgetKey,
   budgetPeriodLabel,
   parseBudgetKey,
   parseBudgetResetOne,
   parseBudgetWrite,
 } from "../../../shared/domain/budget.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
-import { failure } from "../../../shared/error-code.js";
+import { type Failure, failure } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
@@ -102,15 +103,9 @@ function remove(state: DaemonState, body: unknown, _nowMs: number, ports: AdminP
   const key = checkedValue(parseBudgetKey(body), ports);
   if (key === null) return;
   const before = isLimited(state);
+  if (state.budgets.find(key) === null) return ports.fail(unknownBudget(key));
   state.writer.closeBatch();
-  const budget = state.budgets.delete(key);
-  if (budget === null)
-    return ports.fail(
-      failure(
-        "budget_not_found",
-        `no ${budgetPeriodLabel(key.periodSeconds)} budget on ${key.scope} ${key.subject}`,
-      ),
-    );
+  const budget = state.budgets.delete(key)!;
   ports.limitedMayHaveChanged(before);
   if (budgetsInert(state.settings.usageEnabled) !== null)
     ports.inertChanged("inert_budgets", countInertBudgets(state));
@@ -127,9 +122,17 @@ function remove(state: DaemonState, body: unknown, _nowMs: number, ports: AdminP
 function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const key = checkedValue(parseBudgetResetOne(body), ports);
   if (key === null) return;
-  state.writer.closeBatch();
   const budget = state.budgets.find(key);
-  reset(state, budget === null ? [] : [budget], nowMs, ports);
+  if (budget === null) return ports.fail(unknownBudget(key));
+  state.writer.closeBatch();
+  reset(state, [budget], nowMs, ports);
+}
+
+function unknownBudget({ scope, subject, periodSeconds }: BudgetKey): Failure {
+  return failure(
+    "budget_not_found",
+    `no ${budgetPeriodLabel(periodSeconds)} budget on ${scope} ${subject}`,
+  );
 }
 
 function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -1,7 +1,7 @@
 /**
  * The admin operations on usage: they only read, in slices, so that no admission waits for them.
  */
-import { unreachable } from "../../../shared/assert.js";
+import { isObject, unreachable } from "../../../shared/assert.js";
 import type { Checked } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
@@ -47,11 +47,18 @@ function answerOf(
   }
   const window = parseUsageWindow(body);
   if (!window.ok) return window;
-  if (op === "usage.status") return { ok: true, value: usageStatus(state, window.value, nowMs) };
+  if (op === "usage.status")
+    return { ok: true, value: usageStatus(state, window.value, keyIdOf(body), nowMs) };
   if (op !== "usage.summary") return unreachable(op);
   if (!state.settings.usageEnabled) return usageIsOff();
   const by = parseGrouping(body);
   return by.ok ? { ok: true, value: summarizeUsage(state, window.value, by.value, nowMs) } : by;
+}
+
+/** The `key_id` of a body: of the managed key that asks about itself; empty without one. */
+function keyIdOf(body: unknown): string {
+  const keyId = isObject(body) ? body["key_id"] : "";
+  return typeof keyId === "string" ? keyId : "";
 }
 
 function usageIsOff(): Checked<never> {

@@ -6,7 +6,7 @@
 import { rulesPerPage } from "../../../shared/bounds.js";
 import { budgetsInert } from "../../../shared/config/inert-rule.js";
 import { budgetPeriodLabel, compareBudgets } from "../../../shared/domain/budget.js";
-import { compareSums, sumUsd } from "../../../shared/domain/money.js";
+import { sumUsd } from "../../../shared/domain/money.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import { type Account, type Budget, startOf } from "../../budgets/budget-account.js";
 import { breachOfAccount, isExceeded } from "../../budgets/judge-budgets.js";
@@ -70,20 +70,17 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): Record<str
   return item;
 }
 
-/** What is left is never below 0; the ratio isn't clamped. */
+/** What is left is negative once more was spent than the amount; the ratio isn't clamped either. */
 function money(
   { budgets: book }: DaemonState,
   account: Account,
   nowMs: number,
 ): { readonly spent: number; readonly remaining: number; readonly usage_ratio: number } {
-  const { amount, definition } = account.budget;
-  const { spent } = book.running(account, nowMs);
-  const spentUsd = sumUsd(spent);
-  const remaining =
-    compareSums(spent, amount) >= 0
-      ? 0
-      : Math.max(0, Math.round((definition.amountUsd - spentUsd) * 1e6) / 1e6);
-  return { spent: spentUsd, remaining, usage_ratio: spentUsd / definition.amountUsd };
+  const { amountUsd } = account.budget.definition;
+  const spentUsd = sumUsd(book.running(account, nowMs).spent);
+  const remaining = Math.round((amountUsd - spentUsd) * 1e6) / 1e6;
+  // Rounding leaves a −0 of what is less than half a micro-dollar too much.
+  return { spent: spentUsd, remaining: remaining + 0, usage_ratio: spentUsd / amountUsd };
 }
 
 /**

@@ -15,15 +15,20 @@ import { budgetStatuses } from "./list-budgets.js";
 import { liveCounts } from "./list-rules.js";
 import type { UsageWindow } from "./usage-query.js";
 
-/** A plain object, ready for the wire. Rejects with `StoreUnreadableError`. */
+/**
+ * A plain object, ready for the wire. `keyId`: whose labels' budgets are listed too; empty for a
+ * caller without a managed key. Rejects with
+ * `StoreUnreadableError`.
+ */
 export async function usageStatus(
   state: DaemonState,
   window: UsageWindow,
+  keyId: string,
   nowMs: number,
 ): Promise<Record<string, unknown>> {
   const { userPath } = window;
   // Counters as of now, whatever happens while the sums are read.
-  const budgets = budgetStatuses(state, userPath, [], nowMs);
+  const budgets = budgetStatuses(state, userPath, state.labelsOf(keyId), nowMs);
   const rateLimits = rateLimitStatuses(state, userPath, nowMs);
   return {
     usage: state.settings.usageEnabled ? usageSummary(await sumOf(state, window), window) : null,

@@ -44,6 +44,9 @@ export async function readJson({ gateway, exchange }: RequestContext<"isUtf8">):
           "body",
         ),
       };
+    const unsendable = findProto(value, "");
+    if (unsendable !== null)
+      return { ok: false, failure: invalid(`unknown field ${unsendable}`, unsendable) };
     return { ok: true, value };
   } catch (error) {
     return {
@@ -54,6 +57,20 @@ export async function readJson({ gateway, exchange }: RequestContext<"isUtf8">):
       ),
     };
   }
+}
+
+/**
+ * Where a field `__proto__` is, as in `limit_key.__proto__`; null: nowhere. No body has one, and it
+ * would reach the daemon under another name: msgpack's reader renames it.
+ */
+function findProto(value: unknown, at: string): string | null {
+  if (typeof value !== "object" || value === null) return null;
+  for (const [name, inner] of Object.entries(value)) {
+    const place = at + (Array.isArray(value) ? `[${name}]` : at === "" ? name : `.${name}`);
+    const found = name === "__proto__" ? place : findProto(inner, place);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

@@ -20,6 +20,7 @@ export async function replyUsage({
   }
   const status = await gateway.limiter.call("usage.status", {
     user_path: caller.userPath,
+    key_id: caller.keyId,
     start_date: window.startDate,
     end_date: window.endDate,
   });

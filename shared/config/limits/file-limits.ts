@@ -2,6 +2,7 @@
  * Checks the rules and budgets that the file declares (docs/configuration.md), and merges them with
  * those of the variables.
  */
+import { show } from "../../checked.js";
 import { notEntitled } from "../../domain/limit-key.js";
 import type { Mapping } from "../read-mapping.js";
 import type { EnvLimits } from "./env-limits.js";
@@ -25,13 +26,7 @@ export function readFileLimits<S extends string, L extends PeriodLimit>(
   const placed: Placed<Declared<S, L>>[] = [];
   for (const entry of entries) {
     const { scope, perChild } = entry;
-    const subject =
-      entry.subject === null
-        ? null
-        : checkedValue(
-            form.grammar.parseSubject(scope, entry.subject, `${entry.at}.${entry.subjectKey}`),
-            problems,
-          );
+    const subject = subjectOf(form, entry, problems);
     if (subject !== null && perChild && !options.perChildEntitled)
       problems.push(`${entry.at}: ${notEntitled(subject).message}`);
     for (const { at, fields } of entry.limits) {
@@ -41,6 +36,21 @@ export function readFileLimits<S extends string, L extends PeriodLimit>(
     }
   }
   return reportDuplicates(form, placed, problems);
+}
+
+/** Null after its problem was reported. A path of white space would be all traffic, unmeant. */
+function subjectOf<S extends string, L extends PeriodLimit>(
+  { grammar }: LimitForm<S, L>,
+  { at, scope, subject, subjectKey }: DeclaredLimits<S>,
+  problems: string[],
+): string | null {
+  if (subject === null) return null;
+  const place = `${at}.${subjectKey}`;
+  if (scope === "user_path" && subject !== "" && subject.trim() === "") {
+    problems.push(`${place} must be a path such as /team/app, not ${show(subject)}`);
+    return null;
+  }
+  return checkedValue(grammar.parseSubject(scope, subject, place), problems);
 }
 
 /**

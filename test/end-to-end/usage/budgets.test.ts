@@ -199,7 +199,7 @@ t.test("the admin endpoints: write, edit, reset, delete, settings", async (t) =>
           subject: "/team",
           amount: 0.2,
           spent: 0.25,
-          remaining: 0,
+          remaining: -0.05,
           usage_ratio: 1.25,
           source: "manual",
         },
@@ -224,6 +224,10 @@ t.test("the admin endpoints: write, edit, reset, delete, settings", async (t) =>
     },
   });
   t.equal(await statusOf("/team"), 200);
+  t.match(await admin("POST", "/budgets/reset-one", { subject: "/nobody", period: "daily" }), {
+    status: 404,
+    body: { code: "budget_not_found", message: "no daily budget on user_path /nobody" },
+  });
   const deleted = await admin("DELETE", "/budgets", key);
   t.match(deleted, {
     status: 200,

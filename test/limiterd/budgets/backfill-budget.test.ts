@@ -159,11 +159,11 @@ t.test(
       }),
       { status: 404, code: "budget_not_found", message: "no daily budget on user_path /a" },
     );
-    t.same(
-      await admin(daemon, proxy, "budgets.reset-one", { subject: "/a", period: "daily" }),
-      {},
-      "a reset of what isn't there is done",
-    );
+    t.match(await admin(daemon, proxy, "budgets.reset-one", { subject: "/a", period: "daily" }), {
+      status: 404,
+      code: "budget_not_found",
+      message: "no daily budget on user_path /a",
+    });
     t.match(await admin(daemon, proxy, "budgets.reset", { confirmation: "yes" }), {
       status: 400,
       message: "confirmation must be reset",

@@ -27,7 +27,7 @@ t.test("a list item has every field of the specification", async (t) => {
     per_child: false,
     amount: 8,
     spent: 10,
-    remaining: 0,
+    remaining: -2,
     usage_ratio: 1.25,
     period_ratio: 0.5,
     period_label: "daily",
@@ -49,7 +49,7 @@ t.test("a list item has every field of the specification", async (t) => {
       per_child: false,
       amount: 8,
       spent: 10,
-      remaining: 0,
+      remaining: -2,
       usage_ratio: 1.25,
       exceeded: true,
       period_label: "daily",
@@ -59,6 +59,65 @@ t.test("a list item has every field of the specification", async (t) => {
       resets_in_seconds: 43_200,
     },
   ]);
+});
+
+t.test(
+  "what remains is the amount without what was spent, however large or overspent",
+  async (t) => {
+    const table: readonly (readonly [amount: number, spent: number, remaining: number])[] = [
+      [8, 0, 8],
+      [8, 8 * usd, 0],
+      [8, 9.5 * usd, -1.5],
+      [0.3, 0.1 * usd, 0.2],
+      [1, usd + 1, 0],
+      [1e-12, usd, -1],
+      [1e-12, 0, 0],
+      [1e15, 2 * usd, 1e15 - 2],
+      // As earlier versions stored it.
+      [Number.MAX_VALUE, 2 * usd, 1e15 - 2],
+    ];
+    for (const [amount, spent, remaining] of table) {
+      const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/team", 86_400, amount)] });
+      await daemon.commit();
+      const again = startDaemon([], { nowMs: noon, store: daemon.store.crash(), budgets: null });
+      const proxy = client(again);
+      if (spent > 0) spend(proxy, "/team", spent);
+      const [item] = await listed(again, proxy);
+      t.equal(item!["remaining"], remaining, `${spent} of ${amount}`);
+      const [status] = budgetStatuses(again.state, "/team", [], again.nowMs);
+      t.equal(status!["remaining"], remaining);
+      t.equal(status!["exceeded"], spent >= amount * usd);
+    }
+  },
+);
+
+t.test("GET /v1/usage lists the budgets on the labels of the caller's key", async (t) => {
+  const daemon = startDaemon([], {
+    nowMs: noon,
+    budgets: [
+      budget("research", 86_400, 1, { scope: "label" }),
+      budget("sales", 86_400, 1, { scope: "label" }),
+      budget("/team", 86_400, 1),
+    ],
+    labelsOf: (keyId) => (keyId === "key_7" ? ["research"] : []),
+  });
+  const proxy = client(daemon);
+  const window = {
+    user_path: "/team",
+    start_date: "2026-11-21",
+    end_date: "2026-11-21",
+  };
+  const listedFor = async (keyId?: unknown): Promise<unknown> => {
+    const { budgets } = (await admin(daemon, proxy, "usage.status", {
+      ...window,
+      key_id: keyId,
+    })) as { budgets: Record<string, unknown>[] };
+    return budgets.map(({ scope, subject, user_path: path }) => [scope, subject, path]);
+  };
+  const ofPath = ["user_path", "/team", "/team"];
+  t.same(await listedFor("key_7"), [["label", "research", undefined], ofPath]);
+  for (const keyId of ["", "key_8", "key_", 7, null, undefined])
+    t.same(await listedFor(keyId), [ofPath], String(keyId));
 });
 
 t.test("a settle that arrives late counts in the period in which its request ended", async (t) => {

@@ -133,6 +133,7 @@ t.test(
       schedule: () => {},
       onStoreState: () => {},
       onInert: (inert: Inert) => void reported.push(inert),
+      onUnentitled: () => {},
       onUnreadable: () => {},
       onDroppedRecord: () => {},
       yieldToEventLoop: () => Promise.resolve(),

@@ -192,6 +192,16 @@ t.test("what is wrong is refused by its name, with the value and what was expect
       "amount must be at least 1e-12 US dollars, a pico-dollar, which is the smallest amount that is counted, not 9.99e-13",
     ],
     [
+      { ...write, amount: 1.1e15 },
+      "amount",
+      "amount must be at most 1000000000000000 US dollars, not 1100000000000000",
+    ],
+    [
+      { ...write, amount: Number.MAX_VALUE },
+      "amount",
+      "amount must be at most 1000000000000000 US dollars, not 1.7976931348623157e+308",
+    ],
+    [
       { ...write, amount: NaN },
       "amount",
       "amount must be a finite number of US dollars greater than 0, not NaN",

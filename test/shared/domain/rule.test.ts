@@ -207,6 +207,11 @@ t.test(
       [{ subject: "/a", user_path: "/b" }, "user_path", "/a"],
       [{ subject: "", user_path: "/b" }, "user_path", "/b"],
       [{ subject: null, user_path: "/b" }, "user_path", "/b"],
+      [{ subject: " \t", user_path: "/b" }, "user_path", "/b"],
+      [{ subject: "\u00a0" }, "user_path", "/"],
+      [{ user_path: "  " }, "user_path", "/"],
+      [{ subject: " ", user_path: " " }, "user_path", "/"],
+      [{ scope: "provider", subject: "a", user_path: " " }, "provider", "a"],
       [{ scope: "PROVIDER", subject: "OpenAI" }, "provider", "OpenAI"],
       [{ scope: "model", subject: "openai/GPT-4o" }, "model", "openai/GPT-4o"],
     ];
@@ -223,6 +228,7 @@ t.test(
       ],
       [{ scope: 1, ...minute }, /^scope: /],
       [{ scope: "provider", ...minute }, /^subject: subject is required/],
+      [{ scope: "model", subject: " \n ", ...minute }, /^subject: subject is required/],
       [
         { scope: "provider", user_path: "/a", ...minute },
         /^user_path: user_path can't be combined/,

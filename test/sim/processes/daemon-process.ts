@@ -88,6 +88,7 @@ export function startDaemonProcess({
         schedule: (ms, run) => void world.after(ms, owner, run),
         onStoreState: () => {},
         onInert: () => {},
+        onUnentitled: () => {},
         onUnreadable: (error) => world.fail(error.message),
         onDroppedRecord: (proxyId, field) =>
           world.fail(`the record of ${proxyId} is invalid: ${field}`),

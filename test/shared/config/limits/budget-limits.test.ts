@@ -161,9 +161,9 @@ budgets:
 });
 
 t.test(
-  "an amount may be written with an exponent wherever it is written, be as small as a pico-dollar and as large as a number can be",
+  "an amount may be written with an exponent wherever it is written, be as small as a pico-dollar and as large as 10^15 dollars",
   async (t) => {
-    for (const amount of [1e-12, 1e300, 1500]) {
+    for (const amount of [1e-12, 1e15, 1500]) {
       const text = String(amount).replace("1500", "1.5E3");
       const sources = [
         accepted(

@@ -108,6 +108,10 @@ t.test("a wrong rule is reported with its place", async (t) => {
       ["rate_limits.user_paths[0].path must be a path such as /team/app, not 5"],
     ],
     [
+      `user_paths: [ { path: " \\t", ${good} } ]`,
+      ['rate_limits.user_paths[0].path must be a path such as /team/app, not " \\t"'],
+    ],
+    [
       `user_paths: [ { path: a/../b, ${good} } ]`,
       ['rate_limits.user_paths[0].path must not hold the segment .., as "a/../b" does'],
     ],
