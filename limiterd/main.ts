@@ -17,7 +17,7 @@ import { toWire } from "../shared/wire/to-wire.js";
 import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
 import { type Started, startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
-import { openLmdbStore } from "./store/lmdb-store.js";
+import { openLmdbStore } from "./store/open-lmdb-store.js";
 import type { Store } from "./store/store.js";
 
 interface LimiterdOptions {
@@ -44,7 +44,9 @@ export async function startLimiterd({
   nowMs = Date.now,
   usageFlushMs = usageFlushMsDefault,
 }: LimiterdOptions): Promise<Limiterd> {
-  const store = await openLmdbStore(config.limiter.dataDir);
+  const store = await openLmdbStore(config.limiter.dataDir, (table, key) =>
+    log.error({ table, key }, "a key of the store can't be read: its entry is passed over"),
+  );
   const started = await openState(store, config, log, nowMs()).catch(closing(store));
   const { state } = started;
   const connections = new Map<Peer, Connection>();

@@ -66,6 +66,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "the store port on LMDB",
   },
+  "limiterd/store/open-lmdb-store.ts": {
+    kind: "adapter",
+    why: "opens the store, or makes it where there is none",
+  },
   "limiterd/store/sealed-value.ts": { kind: "adapter", why: "CRC-32, by node:zlib; no I/O" },
   "limiterd/store/store-file.ts": {
     kind: "adapter",

@@ -1,36 +1,32 @@
 /**
- * The store port on LMDB: one file, a table of LMDB for each of ours. Here it is opened, read and
- * committed; the bytes of a value are in `sealed-value.ts`, the file and those
- * beside it in `store-file.ts`, the trial of a full disk in `disk-trial.ts`.
+ * The store port on LMDB: one file, a table of LMDB for each of ours. Here it is read and
+ * committed; how it is opened is in `open-lmdb-store.ts`, the bytes of a key and a value are in
+ * `key-bytes.ts` and `sealed-value.ts`, the trial of a full disk in `disk-trial.ts`.
  */
 import { existsSync } from "node:fs";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { checkStoreFile } from "./check-store-file.js";
 import { plainReason, tryToWrite } from "./disk-trial.js";
-import { schemaVersion, sealValue, unsealValue } from "./sealed-value.js";
+import { keyFromBytes, keyToBytes } from "./key-bytes.js";
+import { sealValue, unsealValue } from "./sealed-value.js";
 import {
   type Change,
   type Entry,
   type KeyRange,
   type Store,
   StoreFailingError,
-  StoreLockedError,
   StoreUnreadableError,
   type Table,
   tables,
 } from "./store.js";
-import {
-  fileBytes,
-  placeStoreFile,
-  prepareStoreFile,
-  removeUnfinished,
-  trialBytes,
-  trialFile,
-} from "./store-file.js";
-import { isOtherOwnerAlive, ownerMark, ownerPid } from "./store-owner.js";
+import { fileBytes, trialBytes, trialFile } from "./store-file.js";
+import { ownerMark } from "./store-owner.js";
 
-/** What lmdb takes with pages of 4 KiB, less what it adds to a text. */
+/** What lmdb takes with pages of 4 KiB, less a little. */
 const keyBytesMax = 1970;
+
+/** Keys that can't be read of which each is reported once. */
+const unreadableKeysMax = 1000;
 
 /**
  * While the disk fails, one commit in so many goes to LMDB whatever the trial finds: one in a
@@ -38,69 +34,21 @@ const keyBytesMax = 1970;
  */
 const commitsPerUntried = 60;
 
-type Bytes = Database<Buffer, string | number>;
+type Bytes = Database<Buffer, Buffer>;
+type Root = RootDatabase<Buffer, string>;
+/** What is known of the store itself. */
+export type Meta = Database<Buffer, string>;
 
-/**
- * Opens the store in `dataDir`, a directory that is created if it isn't there. Rejects with
- * `StoreLockedError` or `StoreUnreadableError`.
- */
-export async function openLmdbStore(dataDir: string): Promise<Store> {
-  const file = await prepareStoreFile(dataDir);
-  if (!existsSync(file)) await makeStore(file);
-  const root = openRoot(file);
-  try {
-    const meta: Bytes = root.openDB({ name: "meta", encoding: "binary" });
-    // One transaction: of two daemons that start at once, the second sees the first.
-    root.transactionSync(() => claim(file, meta));
-    removeUnfinished(dataDir);
-    return new LmdbStore(file, root, meta);
-  } catch (error) {
-    await root.close();
-    throw error instanceof StoreUnreadableError || error instanceof StoreLockedError
-      ? error
-      : unreadable(file, error);
-  }
-}
+/** Called with a table and the bytes of a key in it that can't be read: it is passed over. */
+export type OnUnreadableKey = (table: Table, key: string) => void;
 
-async function makeStore(file: string): Promise<void> {
-  try {
-    await placeStoreFile(file, async (fresh) => {
-      const root = openRoot(fresh);
-      try {
-        root
-          .openDB<Buffer, string>({ name: "meta", encoding: "binary" })
-          .putSync("schema", Buffer.from(String(schemaVersion)));
-        await root.flushed;
-      } finally {
-        await root.close();
-      }
-    });
-  } catch (error) {
-    throw error instanceof StoreUnreadableError ? error : unreadable(file, error);
-  }
-}
-
-/** Throws when this process may not have the store; otherwise writes down that it has it. */
-function claim(file: string, meta: Bytes): void {
-  const schema = meta.get("schema");
-  if (schema !== undefined && schema.toString() !== String(schemaVersion)) {
-    throw new StoreUnreadableError(
-      `${file} has the schema version ${schema.toString()}, this Sluice reads ${schemaVersion}`,
-    );
-  }
-  const owner = meta.get("owner")?.toString();
-  if (owner !== undefined && isOtherOwnerAlive(owner))
-    throw new StoreLockedError(`${file} is in use by the process ${ownerPid(owner)}`);
-  meta.putSync("schema", Buffer.from(String(schemaVersion)));
-  meta.putSync("owner", Buffer.from(ownerMark()));
-}
-
-function openRoot(file: string): RootDatabase<Buffer, string | number> {
+/** Throws `StoreUnreadableError`. */
+export function openRoot(file: string): Root {
   // LMDB creates its files by the mask: they are readable by their owner alone.
   const mask = process.umask(0o077);
   try {
     if (existsSync(file)) checkStoreFile(file);
-    return open<Buffer, string | number>({
+    return open<Buffer, string>({
       path: file,
       noSubdir: true,
       encoding: "binary",
@@ -114,7 +62,8 @@ function openRoot(file: string): RootDatabase<Buffer, string | number> {
   }
 }
 
-function unreadable(file: string, cause: unknown): StoreUnreadableError {
+/** That LMDB can't open the file. */
+export function unreadable(file: string, cause: unknown): StoreUnreadableError {
   return new StoreUnreadableError(`${file} can't be opened: ${plainReason(cause)}`, { cause });
 }
 
@@ -135,19 +84,31 @@ async function commitFailure(error: unknown): Promise<unknown> {
     : error;
 }
 
-class LmdbStore implements Store {
+export class LmdbStore implements Store {
   readonly file: string;
-  readonly #root: RootDatabase<Buffer, string | number>;
-  readonly #meta: Bytes;
+  readonly #root: Root;
+  readonly #meta: Meta;
+  readonly #onUnreadableKey: OnUnreadableKey;
+  readonly #unreadableKeys = new Set<string>();
   readonly #tables: ReadonlyMap<Table, Bytes>;
   /** Commits that failed since one succeeded. */
   #failed = 0;
 
-  constructor(file: string, root: RootDatabase<Buffer, string | number>, meta: Bytes) {
+  constructor(
+    file: string,
+    { root, meta }: { readonly root: Root; readonly meta: Meta },
+    onUnreadableKey: OnUnreadableKey,
+  ) {
     this.file = file;
     this.#root = root;
     this.#meta = meta;
-    this.#tables = new Map(tables.map((name) => [name, root.openDB({ name, encoding: "binary" })]));
+    this.#onUnreadableKey = onUnreadableKey;
+    this.#tables = new Map(
+      tables.map((name) => [
+        name,
+        root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" }),
+      ]),
+    );
   }
 
   /** Every table has been opened. */
@@ -156,47 +117,73 @@ class LmdbStore implements Store {
   }
 
   *entries(table: Table): Iterable<Entry> {
-    for (const { key, value } of this.#db(table).getRange({})) {
+    for (const { key, value } of this.#readable(table, this.#db(table).getRange({})))
       yield { key, value: this.#unseal(table, key, value) };
-    }
   }
 
   get(table: Table, key: string | number): readonly unknown[] | undefined {
-    const sealed = this.#db(table).get(key);
+    const sealed = this.#db(table).get(keyToBytes(key));
     return sealed === undefined ? undefined : this.#unseal(table, key, sealed);
   }
 
   range(table: Table, { from, before, limit }: KeyRange): Entry[] {
-    return Array.from(
-      this.#db(table).getRange({ start: from, end: before, limit }),
-      ({ key, value }) => ({ key, value: this.#unseal(table, key, value) }),
-    );
+    const found = this.#db(table).getRange({ start: keyToBytes(from), end: keyToBytes(before) });
+    return Array.from(firstOf(this.#readable(table, found), limit), ({ key, value }) => ({
+      key,
+      value: this.#unseal(table, key, value),
+    }));
   }
 
   keys(
     table: Table,
     { from, before, limit, reverse = false }: KeyRange & { readonly reverse?: boolean },
   ): (string | number)[] {
-    const keys = this.#db(table);
-    if (!reverse) return Array.from(keys.getKeys({ start: from, end: before, limit }));
+    const [start, end] = reverse ? [before, from] : [from, before];
+    const found = this.#db(table)
+      .getKeys({ start: keyToBytes(start), end: keyToBytes(end), reverse })
+      .map((key) => ({ key, value: null }));
+    const keys: (string | number)[] = [];
     // Backwards LMDB begins with its start, which here is not part of the range.
-    return Array.from(keys.getKeys({ start: before, end: from, limit: limit + 1, reverse: true }))
-      .filter((key) => key !== before)
-      .slice(0, limit);
+    for (const { key } of this.#readable(table, found))
+      if (!reverse || key !== before) if (keys.push(key) >= limit) break;
+    return keys;
+  }
+
+  /**
+   * The entries whose keys can be read. One that can't be is passed over: it is from damage below
+   * our layer, or an earlier release.
+   */
+  *#readable<V>(
+    table: Table,
+    entries: Iterable<{ readonly key: Buffer; readonly value: V }>,
+  ): Iterable<{ readonly key: string | number; readonly value: V }> {
+    for (const { key: bytes, value } of entries) {
+      const key = keyFromBytes(bytes);
+      if (key !== null) yield { key, value };
+      else this.#reportKey(table, Buffer.from(bytes).toString("hex"));
+    }
+  }
+
+  #reportKey(table: Table, key: string): void {
+    const known = `${table} ${key}`;
+    if (this.#unreadableKeys.has(known) || this.#unreadableKeys.size >= unreadableKeysMax) return;
+    this.#unreadableKeys.add(known);
+    this.#onUnreadableKey(table, key);
   }
 
   async commit(changes: readonly Change[]): Promise<void> {
     // What can fail by itself is done before the first write, and `batch` puts the writes into one
     // transaction: a commit is complete or nothing.
     const sealed = changes.map(({ table, key, value }) => {
-      if (typeof key === "string" && Buffer.byteLength(key) > keyBytesMax)
+      const keyBytes = keyToBytes(key);
+      if (keyBytes.length > keyBytesMax)
         throw new Error(`a key of ${table} is longer than ${keyBytesMax} bytes`);
-      return value === undefined ? undefined : sealValue(value);
+      return { keyBytes, value: value === undefined ? undefined : sealValue(value) };
     });
     const tryDisk = (): Promise<void> =>
       tryToWrite(trialFile(this.file), {
         at: this.sizeBytes() ?? 0,
-        bytes: sealed.reduce((bytes, value) => bytes + (value?.length ?? 0), trialBytes),
+        bytes: sealed.reduce((bytes, { value }) => bytes + (value?.length ?? 0), trialBytes),
       });
     // LMDB prints each of its failures: while the disk is full a commit reaches it now and then
     // only, in case the trial is wrong.
@@ -204,10 +191,10 @@ class LmdbStore implements Store {
       await tryDisk().catch((error: unknown) => this.#fail(error));
     try {
       await this.#root.batch(() => {
-        for (const [i, { table, key }] of changes.entries()) {
+        for (const [i, { table }] of changes.entries()) {
           const db = this.#db(table);
-          const value = sealed[i];
-          void (value === undefined ? db.remove(key) : db.put(key, value));
+          const { keyBytes, value } = sealed[i]!;
+          void (value === undefined ? db.remove(keyBytes) : db.put(keyBytes, value));
         }
       });
       // Committed survives this process, flushed survives the machine.
@@ -248,4 +235,13 @@ class LmdbStore implements Store {
       );
     return value;
   }
+}
+
+function* firstOf<T>(items: Iterable<T>, limit: number): Iterable<T> {
+  let left = limit;
+  if (left > 0)
+    for (const item of items) {
+      yield item;
+      if (--left === 0) return;
+    }
 }

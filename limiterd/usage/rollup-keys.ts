@@ -9,6 +9,7 @@
  * line feeds, which neither paths nor labels hold. Days of one subject are next to each other, and
  * so are the children of a path.
  */
+import { printableName } from "../../shared/domain/target-name.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
 
 /** Before the day in a total's key. */
@@ -68,9 +69,12 @@ export function dayOfKey(key: string): string {
 const providerBytesMax = 256;
 const modelBytesMax = 600;
 
-/** What follows the day in a sum by model. */
+/**
+ * What follows the day in a sum by model. Records of earlier releases may hold control characters,
+ * which would take keys apart.
+ */
 export function modelSuffix(provider: string, model: string): string {
-  return `\n${cut(provider.replaceAll("\n", " "), providerBytesMax)}\n${cut(model, modelBytesMax)}`;
+  return `\n${cut(printableName(provider), providerBytesMax)}\n${cut(printableName(model), modelBytesMax)}`;
 }
 
 /** Provider and model of a sum by model. */
@@ -80,7 +84,11 @@ export function modelIn(
 ): { readonly provider: string; readonly model: string } {
   const provider = prefix.length + dayChars + 1;
   const end = key.indexOf("\n", provider);
-  return { provider: key.slice(provider, end), model: key.slice(end + 1) };
+  // A key that an earlier release wrote may hold control characters.
+  return {
+    provider: printableName(key.slice(provider, end)),
+    model: printableName(key.slice(end + 1)),
+  };
 }
 
 /** Of names that are too long for a key only their beginnings count. */

@@ -10,10 +10,9 @@
  * the same). The model's name is decoded on its own.
  */
 import { isAbsent, isObject } from "../../shared/assert.js";
-import { subjectBytesMax } from "../../shared/bounds.js";
+import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { utf8Bytes } from "../../shared/utf8-bytes.js";
 import { isUtf8Text } from "./is-utf8-text.js";
 import { type Kind, kindOf } from "./json-value.js";
 import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
@@ -85,8 +84,8 @@ export function parseModelBody(
     ? (value["model"] as string)
     : decodeString(bytes, lastMember(members!, "model")!);
   if (model.trim() === "") return refuse("model must not be empty", "model");
-  if (utf8Bytes(model) > subjectBytesMax)
-    return refuse(`model must be at most ${subjectBytesMax} bytes`, "model");
+  const problem = modelNameProblem(model);
+  if (problem !== null) return refuse(problem, "model");
   const options = value["stream_options"] as Fields | null | undefined;
   return {
     ok: true,

@@ -4,8 +4,9 @@
  * read ahead until the model is known: what comes before is held in memory, and on disk once it
  * outgrows that.
  */
-import { heldUploadBytesMax, subjectBytesMax } from "../../shared/bounds.js";
+import { heldUploadBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
+import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { utf8Bytes } from "../../shared/utf8-bytes.js";
@@ -69,9 +70,8 @@ function problemOf(
   if (place === null) return invalid("model is required", "model");
   if (repeated) return invalid("model is given more than once", "model");
   if (place.value.trim() === "") return invalid("model must not be empty", "model");
-  return utf8Bytes(place.value) > subjectBytesMax
-    ? invalid(`model must be at most ${subjectBytesMax} bytes`, "model")
-    : null;
+  const problemOfName = modelNameProblem(place.value);
+  return problemOfName === null ? null : invalid(problemOfName, "model");
 }
 
 /** For a body whose content type isn't a form's. */

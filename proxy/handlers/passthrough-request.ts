@@ -3,6 +3,7 @@
  * model in its body, admit, relay, settle.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
+import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { modelInPath, operationAt } from "../body/passthrough-model.js";
 import { PeekedBody } from "../body/peeked-body.js";
@@ -43,6 +44,8 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const named = await namedModel(exchange, route.path, body);
   if (!named.ok) return refuseUnadmitted(context, named.failure);
   const { model } = named;
+  const nameProblem = modelNameProblem(model);
+  if (nameProblem !== null) return refuseUnadmitted(context, invalid(nameProblem, "model"));
   record.model = model === "" ? null : model;
   const target = { provider: route.provider.name, model };
   const admitted = await admitRequest(context, { targets: [target], model });

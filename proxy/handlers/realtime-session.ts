@@ -5,6 +5,7 @@
  */
 import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
+import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Target } from "../../shared/wire/message.js";
 import { modelInPath, usableModel } from "../body/passthrough-model.js";
@@ -56,6 +57,8 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
       context,
       invalid("model is required, in the query: /v1/realtime?model=…", "model"),
     );
+  const nameProblem = modelNameProblem(name);
+  if (nameProblem !== null) return refuseUnadmitted(context, invalid(nameProblem, "model"));
   record.model = name;
   const route =
     resolveModel(gateway.models.current(), name) ?? (await resolveOnceLearned(gateway, name));
@@ -103,6 +106,8 @@ export async function passthroughSession(
     usableModel(
       parameterOf(exchange.query, "model") ?? parameterOf(exchange.query, "deployment") ?? "",
     );
+  const nameProblem = modelNameProblem(model);
+  if (nameProblem !== null) return refuseUnadmitted(context, invalid(nameProblem, "model"));
   record.model = model === "" ? null : model;
   const target = { provider: route.provider.name, model };
   const admitted = await admitRequest(context, { targets: [target], model });

@@ -4,6 +4,7 @@
  * name is resolved is in `resolve-model.ts`.
  */
 import type { Config, ProviderConfig } from "../../shared/config/config.js";
+import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { buildCatalog, type Catalog, type Route, resolveModel } from "./resolve-model.js";
@@ -155,7 +156,8 @@ function readModels(body: Buffer): ModelsAnswer {
       item !== null &&
       "id" in item &&
       typeof item.id === "string" &&
-      item.id !== ""
+      item.id !== "" &&
+      modelNameProblem(item.id) === null
     )
       models.push(item.id);
   }

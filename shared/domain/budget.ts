@@ -15,6 +15,7 @@ import {
   parseWrite,
 } from "./limit-key.js";
 import { type MoneySum, picoFromUsd, sumFromUsd } from "./money.js";
+import { isPrintable } from "./target-name.js";
 
 export const budgetScopes = ["label", "user_path"] as const;
 export type BudgetScope = (typeof budgetScopes)[number];
@@ -109,7 +110,7 @@ function parseLabel(raw: unknown, param: string): Checked<string> {
   const label = raw.trim();
   if (utf8Bytes(label) > subjectBytesMax)
     return bad(`${param} must be at most ${subjectBytesMax} bytes`, param);
-  if (/\p{Cc}/u.test(label)) return bad(`${param} must not hold control characters`, param);
+  if (!isPrintable(label)) return bad(`${param} must not hold control characters`, param);
   return good(label);
 }
 

@@ -9,6 +9,7 @@ import { bad, type Checked, show } from "../checked.js";
 import { parseTimestamp } from "../time.js";
 import { utf8Bytes } from "../utf8-bytes.js";
 import { parseUserPath } from "./limit-key.js";
+import { isPrintable } from "./target-name.js";
 
 const keyPrefix = "sk-sluice-";
 const keyShape = /^sk-sluice-[\w-]{43}$/;
@@ -164,7 +165,7 @@ function problemOfText(value: unknown, bytesMax: number): string | null {
     return `must be a text that isn't blank, not ${show(value)}`;
   if (utf8Bytes(value.trim()) > bytesMax)
     return `must be at most ${bytesMax} bytes, not ${utf8Bytes(value.trim())}`;
-  return /\p{Cc}/u.test(value.trim())
-    ? `must not hold control characters, as ${show(value)} does`
-    : null;
+  return isPrintable(value.trim())
+    ? null
+    : `must not hold control characters, as ${show(value)} does`;
 }

@@ -14,6 +14,7 @@ import {
   parseUserPath,
   parseWrite,
 } from "./limit-key.js";
+import { isPrintable } from "./target-name.js";
 
 export const scopes = ["model", "provider", "user_path"] as const;
 export type Scope = (typeof scopes)[number];
@@ -132,7 +133,7 @@ export function parseSubject(
   const subject = raw.trim();
   if (utf8Bytes(subject) > subjectBytesMax)
     return bad(`${param} must be at most ${subjectBytesMax} bytes`, param);
-  if (/\p{Cc}/u.test(subject)) return bad(`${param} must not hold control characters`, param);
+  if (!isPrintable(subject)) return bad(`${param} must not hold control characters`, param);
   if (scope === "provider" && /[\s/]/.test(subject))
     return bad(
       `${param} must be a provider's name, without a slash or white space, not ${show(subject)}`,

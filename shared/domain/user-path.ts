@@ -11,7 +11,7 @@ type UserPathResult =
 
 /** The common case, already normal: it is checked by one expression and returned as it is. */
 const alreadyNormal = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,62}){1,16}$/;
-const forbidden = /[:\p{Cc}]/u;
+const forbidden = /[:\p{Cc}\p{Cs}]/u;
 
 /**
  * Normalizes a path: trimmed, led by `/`, segments trimmed, empty ones dropped; `/` when nothing is

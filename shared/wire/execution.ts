@@ -10,6 +10,7 @@
 import { isCount } from "../assert.js";
 import { requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../bounds.js";
 import { isPicoUsd, type PicoUsd } from "../domain/money.js";
+import { isPrintable } from "../domain/target-name.js";
 
 /** Tokens as in `docs/usage.md`; the three costs are null together: unpriced, which is not 0. */
 export interface Execution {
@@ -154,9 +155,9 @@ export function flawOf(record: Execution): string | null {
   const { inputTokens, cachedInputTokens, cacheWriteInputTokens, totalCost, firstByteMs } = record;
   if (record.requestId === "" || record.requestId.length > requestIdCharsMax) return "requestId";
   if (!isSubject(record.endpoint)) return "endpoint";
-  if (!isSubject(record.provider)) return "provider";
+  if (!isSubject(record.provider) || !isPrintable(record.provider)) return "provider";
   if (!isSubject(record.providerType)) return "providerType";
-  if (record.model.length > subjectBytesMax) return "model";
+  if (record.model.length > subjectBytesMax || !isPrintable(record.model)) return "model";
   if (record.keyId.length > keyIdCharsMax) return "keyId";
   if (!isCount(record.status) || record.status > 999) return "status";
   if (!isTokens(inputTokens)) return "inputTokens";

@@ -3,10 +3,20 @@ import { once } from "node:events";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { open as openRaw } from "lmdb";
 import t from "tap";
-import { openLmdbStore } from "../../../limiterd/store/lmdb-store.js";
+import { openLmdbStore } from "../../../limiterd/store/open-lmdb-store.js";
 import { StoreUnreadableError } from "../../../limiterd/store/store.js";
-import { filledStore, inProcess, put, read, refusal, tamper, temporary } from "./store-fixture.js";
+import {
+  filledStore,
+  inProcess,
+  put,
+  read,
+  refusal,
+  remove,
+  tamper,
+  temporary,
+} from "./store-fixture.js";
 
 t.test("a store is created where there is none, its directory for its owner alone", async (t) => {
   const directory = join(temporary(t), "a", "b");
@@ -179,3 +189,58 @@ t.test("a commit of which one change can't be written writes none", async (t) =>
   await store.close();
   t.ok(existsSync(store.file));
 });
+
+t.test(
+  "a key that can't be read is passed over and reported once, and all others are as earlier releases wrote them",
+  async (t) => {
+    const directory = temporary(t);
+    const file = await filledStore(directory, 1);
+    const root = openRaw<Buffer, string | number>({
+      path: file,
+      noSubdir: true,
+      encoding: "binary",
+      maxDbs: 16,
+    });
+    const sealed = root.openDB<Buffer, string>({ name: "windows", encoding: "binary" }).get("w0")!;
+    // With lmdb's own encoding of keys, as before.
+    const texts = root.openDB<Buffer, string>({ name: "rollups", encoding: "binary" });
+    const long = `m\n/\n2026-03-10\nlocal\n${"m\u0000\u0002".padEnd(70, "x")}`;
+    for (const key of ["a", "é日🙂", "x".repeat(500), "t\n\n\n2026-03-10", long])
+      await texts.put(key, sealed);
+    const numbers = root.openDB<Buffer, number>({ name: "usage", encoding: "binary" });
+    for (const key of [1, 7, 2 ** 31, 2 ** 40 + 3, 2 ** 53 - 1]) await numbers.put(key, sealed);
+    const raw = root.openDB<Buffer, Buffer>({
+      name: "rules",
+      encoding: "binary",
+      keyEncoding: "binary",
+    });
+    for (const key of [Buffer.of(0x80, 0x61), Buffer.of(3, 1), Buffer.from("good")])
+      await raw.put(key, sealed);
+    await root.close();
+
+    const reports: string[] = [];
+    const store = await openLmdbStore(directory, (table, key) => reports.push(`${table} ${key}`));
+    const range = { from: "", before: "\u{10ffff}", limit: 9 };
+    t.same(
+      store.keys("rollups", range),
+      ["a", long, "t\n\n\n2026-03-10", "x".repeat(500), "é日🙂"],
+      "the one on which it used to end, too",
+    );
+    t.same(
+      [...store.entries("usage")].map(({ key }) => key),
+      [1, 7, 2 ** 31, 2 ** 40 + 3, 2 ** 53 - 1],
+    );
+    await store.commit([remove("usage", 7), remove("rollups", long), remove("rollups", "a")]);
+    t.equal(store.get("usage", 7), undefined);
+    t.equal(store.keys("rollups", range).length, 3);
+    for (const keys of [
+      [...store.entries("rules")].map(({ key }) => key),
+      store.range("rules", { ...range, limit: 1 }).map(({ key }) => key),
+      store.keys("rules", range),
+      store.keys("rules", { ...range, reverse: true }),
+    ])
+      t.same(keys, ["good"]);
+    t.same(reports.sort(), ["rules 0301", "rules 8061"]);
+    await store.close();
+  },
+);

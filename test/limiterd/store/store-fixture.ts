@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { open } from "lmdb";
 import type { Test } from "tap";
-import { openLmdbStore } from "../../../limiterd/store/lmdb-store.js";
+import { openLmdbStore } from "../../../limiterd/store/open-lmdb-store.js";
 import type { Change, Store, Table } from "../../../limiterd/store/store.js";
 
 /** A directory that goes with the test. */

@@ -1,5 +1,5 @@
 import t, { type Test } from "tap";
-import { openLmdbStore } from "../../../limiterd/store/lmdb-store.js";
+import { openLmdbStore } from "../../../limiterd/store/open-lmdb-store.js";
 import { type Store, tables } from "../../../limiterd/store/store.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { put, read, remove, temporary } from "./store-fixture.js";

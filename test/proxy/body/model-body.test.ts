@@ -90,6 +90,13 @@ t.test("a wrong body is refused with the field's name", async (t) => {
       `{"model":"${"m".repeat(subjectBytesMax + 1)}","messages":[]}`,
       `400 model: model must be at most ${subjectBytesMax} bytes`,
     ],
+    ...["0000", "0002", "001F", "007F", "0085", "D800", "DFFF"].map(
+      (code) =>
+        [
+          `{"model":"local/m\\u${code}${"x".repeat(70)}","messages":[]}`,
+          `400 model: model must not hold control characters or halves of characters, as U+${code}`,
+        ] as const,
+    ),
     ['{"model":"m"}', "400 messages: messages is required"],
     ['{"model":"m","messages":null}', "400 messages: messages is required"],
     ['{"model":"m","messages":{}}', "400 messages: messages must be an array, not an object"],

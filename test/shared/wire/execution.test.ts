@@ -66,7 +66,7 @@ t.test(
       [1, "endpoint", ["", long]],
       [2, "provider", ["", long]],
       [3, "providerType", ["", long]],
-      [4, "model", [long]],
+      [4, "model", [long, "m\u0000", "m\ud800"]],
       [5, "status", [...notCounts, 1000]],
       [6, "inputTokens", notTokens],
       [6, "cachedInputTokens", [4]],

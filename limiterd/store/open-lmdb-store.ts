@@ -1,0 +1,68 @@
+/**
+ * Opens the store in a data directory: makes one where there is none, and takes it for this
+ * process. The store itself is in `lmdb-store.ts`, the file and those beside it in `store-file.ts`.
+ */
+import { existsSync } from "node:fs";
+import { LmdbStore, type Meta, type OnUnreadableKey, openRoot, unreadable } from "./lmdb-store.js";
+import { schemaVersion } from "./sealed-value.js";
+import { type Store, StoreLockedError, StoreUnreadableError } from "./store.js";
+import { placeStoreFile, prepareStoreFile, removeUnfinished } from "./store-file.js";
+import { isOtherOwnerAlive, ownerMark, ownerPid } from "./store-owner.js";
+
+/**
+ * Opens the store in `dataDir`, a directory that is created if it isn't there. Rejects with
+ * `StoreLockedError` or `StoreUnreadableError`.
+ */
+export async function openLmdbStore(
+  dataDir: string,
+  onUnreadableKey: OnUnreadableKey = () => {},
+): Promise<Store> {
+  const file = await prepareStoreFile(dataDir);
+  if (!existsSync(file)) await makeStore(file);
+  const root = openRoot(file);
+  try {
+    const meta: Meta = root.openDB({ name: "meta", encoding: "binary" });
+    // One transaction: of two daemons that start at once, the second sees the first.
+    root.transactionSync(() => claim(file, meta));
+    removeUnfinished(dataDir);
+    return new LmdbStore(file, { root, meta }, onUnreadableKey);
+  } catch (error) {
+    await root.close();
+    throw error instanceof StoreUnreadableError || error instanceof StoreLockedError
+      ? error
+      : unreadable(file, error);
+  }
+}
+
+async function makeStore(file: string): Promise<void> {
+  try {
+    await placeStoreFile(file, async (fresh) => {
+      const root = openRoot(fresh);
+      try {
+        root
+          .openDB<Buffer, string>({ name: "meta", encoding: "binary" })
+          .putSync("schema", Buffer.from(String(schemaVersion)));
+        await root.flushed;
+      } finally {
+        await root.close();
+      }
+    });
+  } catch (error) {
+    throw error instanceof StoreUnreadableError ? error : unreadable(file, error);
+  }
+}
+
+/** Throws when this process may not have the store; otherwise writes down that it has it. */
+function claim(file: string, meta: Meta): void {
+  const schema = meta.get("schema");
+  if (schema !== undefined && schema.toString() !== String(schemaVersion)) {
+    throw new StoreUnreadableError(
+      `${file} has the schema version ${schema.toString()}, this Sluice reads ${schemaVersion}`,
+    );
+  }
+  const owner = meta.get("owner")?.toString();
+  if (owner !== undefined && isOtherOwnerAlive(owner))
+    throw new StoreLockedError(`${file} is in use by the process ${ownerPid(owner)}`);
+  meta.putSync("schema", Buffer.from(String(schemaVersion)));
+  meta.putSync("owner", Buffer.from(ownerMark()));
+}

@@ -1,0 +1,44 @@
+import t from "tap";
+import { keyFromBytes, keyToBytes } from "../../../limiterd/store/key-bytes.js";
+import { createRandom } from "../../sim/random.js";
+import { anyText } from "./any-text.js";
+
+t.test("every text and every number comes back as it went in", async (t) => {
+  const random = createRandom(7);
+  const keys: (string | number)[] = ["", "\u0000", "\u001b", "\u001c", "\ufffd", "a\ufffd\ud800"];
+  keys.push("\ud800", "\udc00\ud800", "a\u0000", "\u0004\u0000", "\ud83d\ude00\ud83d", 0, 1);
+  for (let bits = 1; bits <= 53; bits++) keys.push(2 ** bits - 1, 2 ** (bits - 1) + 1);
+  for (let i = 0; i < 20_000; i++) {
+    keys.push(anyText(random, 200));
+    keys.push(random.int(0, 2 ** random.int(1, 52)), random.between(0, 1e6));
+  }
+  t.same(
+    keys.filter((key) => keyFromBytes(keyToBytes(key)) !== key),
+    [],
+  );
+});
+
+t.test("bytes that no key has are told from those of keys, and none make it throw", async (t) => {
+  const random = createRandom(8);
+  let unreadable = 0;
+  for (let i = 0; i < 20_000; i++) {
+    const bytes = Buffer.from(Array.from({ length: random.int(0, 12) }, () => random.int(0, 255)));
+    const key = keyFromBytes(bytes);
+    if (key === null) unreadable++;
+    else if (!keyToBytes(key).equals(bytes)) t.fail(`${bytes.toString("hex")} came back changed`);
+  }
+  t.ok(unreadable > 1000 && unreadable < 20_000);
+  t.equal(keyFromBytes(Buffer.alloc(0)), null);
+});
+
+t.test("numbers are in the order of their bytes, before all texts", async (t) => {
+  const random = createRandom(9);
+  const numbers = Array.from({ length: 2000 }, () => random.int(0, 2 ** random.int(1, 52)));
+  const inOrder = (keys: readonly (string | number)[]) =>
+    [...keys].sort((a, b) => Buffer.compare(keyToBytes(a), keyToBytes(b)));
+  t.same(
+    inOrder(numbers),
+    numbers.sort((a, b) => a - b),
+  );
+  t.same(inOrder(["", "a", "\u0000", 2 ** 53 - 1]), [2 ** 53 - 1, "", "\u0000", "a"]);
+});
