@@ -6,7 +6,7 @@
  */
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { UsageRecord } from "../usage/usage-records.js";
-import { type Account, accountsOf, type Budget, type Found, startOf } from "./budget-account.js";
+import { type Account, type Budget, type Found, startOf } from "./budget-account.js";
 import { type PeriodBounds, periodBounds } from "./budget-period.js";
 import {
   addFound,
@@ -73,15 +73,6 @@ export class AccountPeriods {
     if (period === undefined) return false;
     addSpend(period, totalCost);
     return true;
-  }
-
-  /** Nothing was spent in the running period any more. */
-  clearRunning(budget: Budget, nowMs: number): void {
-    const { startMs } = this.boundsOf(budget, nowMs);
-    for (const { spends } of accountsOf(budget)) {
-      const at = spends.findIndex((period) => period.startMs === startMs);
-      if (at !== -1) spends.splice(at, 1, emptyPeriod(startMs));
-    }
   }
 
   #startAt(budget: Budget, atMs: number): number {

@@ -6,7 +6,7 @@ import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import type { MoneySum } from "../../shared/domain/money.js";
 import type { RuleSource } from "../../shared/domain/rule.js";
 import type { PeriodBounds } from "./budget-period.js";
-import type { Spends } from "./spend.js";
+import { clearPeriod, type Spends } from "./spend.js";
 
 /** One account: a budget's own, or that of one direct child of a template. */
 export interface Account {
@@ -18,6 +18,18 @@ export interface Account {
   readonly spends: Spends;
   /** Changed since the last batch of the journal. */
   dirty: boolean;
+  /** The budget's `generation` up to which its resets are applied to this account. */
+  generation: number;
+}
+
+/** A reset, as accounts that were written before it must apply it. */
+export interface BudgetReset {
+  /** Of the period that was running, before any reset. */
+  readonly startMs: number;
+  /** The last records before it: what an account in the store holds up to here is from before. */
+  readonly recordKey: number;
+  /** The budget's `generation` since then. */
+  readonly generation: number;
 }
 
 export interface Budget {
@@ -46,6 +58,11 @@ export interface Budget {
   backfill: boolean;
   /** Counts how often what was spent was forgotten. */
   generation: number;
+  /**
+   * The last resets, oldest first, as many as an account keeps periods. Each account applies them
+   * when it is next looked at: a template may have a million.
+   */
+  resets: readonly BudgetReset[];
   /** Null for a template. */
   own: Account | null;
   readonly children: Map<string, Account>;
@@ -56,6 +73,16 @@ export interface Budget {
 export interface Found {
   readonly spent: MoneySum;
   readonly requests: number;
+}
+
+/** An account after the resets of its budget. */
+export function freshAccount(account: Account): Account {
+  const { budget, spends, generation } = account;
+  if (generation === budget.generation) return account;
+  for (const reset of budget.resets)
+    if (reset.generation > generation) clearPeriod(spends, reset.startMs);
+  account.generation = budget.generation;
+  return account;
 }
 
 /** The budget's own account, or those of a template's children. */
@@ -72,13 +99,14 @@ export function newAccount(budget: Budget, child: string): Account {
     child,
     spends: [],
     dirty: false,
+    generation: budget.generation,
   };
 }
 
 /** The account of a template's child; it is created if it isn't there. */
 export function childOf(budget: Budget, child: string): Account {
   const known = budget.children.get(child);
-  if (known !== undefined) return known;
+  if (known !== undefined) return freshAccount(known);
   const account = newAccount(budget, child);
   budget.children.set(child, account);
   return account;
@@ -86,7 +114,8 @@ export function childOf(budget: Budget, child: string): Account {
 
 /** As `childOf`, but one that isn't there isn't kept. */
 export function knownChildOf(budget: Budget, child: string): Account {
-  return budget.children.get(child) ?? newAccount(budget, child);
+  const known = budget.children.get(child);
+  return known === undefined ? newAccount(budget, child) : freshAccount(known);
 }
 
 /**

@@ -14,10 +14,18 @@ import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { RuleSource } from "../../shared/domain/rule.js";
 import type { UsageRecord } from "../usage/usage-records.js";
 import { AccountPeriods, type SpentOnDays } from "./account-periods.js";
-import { type Account, type Budget, childOf, knownChildOf, newAccount } from "./budget-account.js";
+import {
+  type Account,
+  type Budget,
+  type BudgetReset,
+  childOf,
+  freshAccount,
+  knownChildOf,
+  newAccount,
+} from "./budget-account.js";
 import { BudgetIndex } from "./budget-index.js";
 import { type PeriodBounds, unknownBounds } from "./budget-period.js";
-import type { PeriodSpend } from "./spend.js";
+import { type PeriodSpend, periodsMax } from "./spend.js";
 
 export interface BudgetBookPorts {
   readonly spentOnDays: SpentOnDays;
@@ -33,13 +41,21 @@ export type RestoredBudget = Pick<
   "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "backfill"
 >;
 
+interface KnownResets {
+  /** Null: never. */
+  readonly atMs: number | null;
+  readonly resets: readonly BudgetReset[];
+}
+
+const neverReset: KnownResets = { atMs: null, resets: [] };
+
 export class BudgetBook {
   readonly #budgets = new Map<string, Budget>();
   readonly #index = new BudgetIndex();
   readonly #periods: AccountPeriods;
   readonly #lastRecordKey: () => number;
-  /** When a budget was last reset, by its id; outlives the budget. */
-  readonly #resets = new Map<string, number>();
+  /** The last resets of a budget, by its id; outlives the budget. */
+  readonly #resets = new Map<string, KnownResets>();
   #dirty: Account[] = [];
   #sorted: readonly Budget[] | null = null;
   /** Where the next look for idle children continues. */
@@ -98,6 +114,7 @@ export class BudgetBook {
     const { definition } = fields;
     const id = budgetId(definition);
     const { source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill } = fields;
+    const { atMs: resetAtMs, resets } = this.#resets.get(id) ?? neverReset;
     // Field by field: each request reads budgets, and spreading gives each a hidden class of its
     // own.
     const budget: Budget = {
@@ -109,9 +126,10 @@ export class BudgetBook {
       updatedAtMs,
       sinceMs,
       sinceKey,
-      resetAtMs: this.resetOf(id),
+      resetAtMs,
       backfill,
-      generation: 0,
+      generation: resets.at(-1)?.generation ?? 0,
+      resets,
       own: null,
       children: new Map(),
       bounds: unknownBounds,
@@ -147,22 +165,26 @@ export class BudgetBook {
     return this.#sorted;
   }
 
-  /** When a budget with this identity was last reset; stays when it is deleted. */
-  resetOf(id: string): number | null {
-    return this.#resets.get(id) ?? null;
+  /** When a budget was last reset, and its last resets; before the budget is restored. */
+  restoreReset(
+    id: string,
+    atMs: number,
+    periods: readonly Pick<BudgetReset, "startMs" | "recordKey">[],
+  ): void {
+    const resets = periods.map((period, i) => ({ ...period, generation: i + 1 }));
+    this.#resets.set(id, { atMs, resets });
   }
 
-  restoreReset(id: string, atMs: number): void {
-    this.#resets.set(id, atMs);
-  }
-
-  /** The running period begins anew. */
+  /** The running period begins anew: for each account when it is next looked at. */
   reset(budget: Budget, nowMs: number): void {
-    this.#resets.set(budget.id, nowMs);
+    const { startMs } = this.boundsOf(budget, nowMs);
+    const generation = ++budget.generation;
+    const reset = { startMs, recordKey: this.#lastRecordKey(), generation };
+    budget.resets = [...budget.resets, reset].slice(-periodsMax);
     budget.resetAtMs = nowMs;
     budget.backfill = false;
-    budget.generation++;
-    this.#periods.clearRunning(budget, nowMs);
+    this.#resets.set(budget.id, { atMs: nowMs, resets: budget.resets });
+    if (budget.own !== null) freshAccount(budget.own);
   }
 
   /** Forgets what was spent, so that it is looked up again. */

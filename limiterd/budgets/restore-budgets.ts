@@ -2,17 +2,18 @@
  * Restores the budgets and what they have spent, and puts the configuration's budgets in their
  * place (docs/budgets.md). An account's own entry may be behind; the log holds what it had spent.
  */
-import { isCount } from "../../shared/assert.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { type Account, type Budget, childOf } from "./budget-account.js";
 import { BudgetBook, type BudgetBookPorts } from "./budget-book.js";
+import { clearPeriod } from "./spend.js";
 import { type SpendsLogged, spendLogFromStored } from "./spend-log.js";
 import {
   anchorsKey,
   budgetChange,
   budgetFromStored,
+  resetFromStored,
   spendFromStored,
   spendRemovals,
   splitSpendKey,
@@ -46,9 +47,8 @@ export function restoreBudgets(
       : (anchorsFromStored(stored) ?? throwMalformed(store, "settings", anchorsKey));
   const book = new BudgetBook(ports, anchors);
   for (const { key, value } of store.entries("resets")) {
-    const [atMs] = value;
-    if (!isCount(atMs)) throwMalformed(store, "resets", key);
-    book.restoreReset(String(key), atMs);
+    const { atMs, periods } = resetFromStored(value) ?? throwMalformed(store, "resets", key);
+    book.restoreReset(String(key), atMs, periods);
   }
   for (const { key, value } of store.entries("budgets"))
     book.restore(budgetFromStored(value) ?? throwMalformed(store, "budgets", key));
@@ -60,6 +60,7 @@ export function restoreBudgets(
     if (account === null) changes.push({ table: "spends", key, value: undefined });
     else {
       account.spends.push(...spends);
+      applyResets(account, recordKey);
       held.set(account, recordKey);
     }
   }
@@ -75,6 +76,7 @@ export function restoreBudgets(
       )
         continue;
       account.spends.splice(0, account.spends.length, ...image.spends);
+      applyResets(account, recordKey);
       logged.behind.add(account);
     }
   }
@@ -91,6 +93,15 @@ export function restoreBudgets(
     incomplete: incomplete.filter((budget) => book.budgets.get(budget.id) === budget),
     logged,
   };
+}
+
+/**
+ * Applies the resets that came after what an account holds. One that was written at a reset's very
+ * key holds nothing of that period from after it: such records have greater keys.
+ */
+function applyResets({ budget, spends }: Account, recordKey: number): void {
+  for (const reset of budget.resets)
+    if (recordKey <= reset.recordKey) clearPeriod(spends, reset.startMs);
 }
 
 /**

@@ -7,7 +7,7 @@ import { assert } from "../../shared/assert.js";
 import type { Change } from "../store/store.js";
 import type { Contributor } from "../store/writer.js";
 import type { UsageLog } from "../usage/usage-log.js";
-import type { Account } from "./budget-account.js";
+import { type Account, freshAccount } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
 import { type Spends, spendsFromStored, spendsToStored } from "./spend.js";
 import { spendKey } from "./stored-budget.js";
@@ -41,7 +41,8 @@ export function createSpendLog(
       for (const account of book.takeDirty()) {
         // The budget of one that isn't current was deleted, or began anew.
         if (!book.isCurrent(account)) continue;
-        value.push([spendKey(account.budget.id, account.child), ...spendsToStored(account.spends)]);
+        const { budget, child, spends } = freshAccount(account);
+        value.push([spendKey(budget.id, child), ...spendsToStored(spends)]);
         behind.add(account);
       }
       if (value.length === 0) return [];

@@ -24,7 +24,7 @@ export interface PeriodSpend {
 /** Ascending by `startMs`, at most three. */
 export type Spends = PeriodSpend[];
 
-const periodsMax = 3;
+export const periodsMax = 3;
 
 export function emptyPeriod(startMs: number): PeriodSpend {
   return { startMs, spent: emptySum(), requests: 0 };
@@ -44,6 +44,12 @@ export function addPeriod(spends: Spends, period: PeriodSpend): PeriodSpend | un
   const at = spends.findIndex(({ startMs }) => startMs > period.startMs);
   spends.splice(at === -1 ? spends.length : at, 0, period);
   return spends.length > periodsMax ? spends.splice(spends[0] === period ? 1 : 0, 1)[0] : undefined;
+}
+
+/** Forgets what was spent in a period, if it is known. */
+export function clearPeriod(spends: Spends, startMs: number): void {
+  const at = spends.findIndex((period) => period.startMs === startMs);
+  if (at !== -1) spends.splice(at, 1, emptyPeriod(startMs));
 }
 
 /** Whether there are as many periods as are kept, all of them later than this one. */

@@ -7,9 +7,15 @@ import { isCount } from "../../shared/assert.js";
 import { amountUsdMax, type BudgetDefinition, budgetScopes } from "../../shared/domain/budget.js";
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { Change } from "../store/store.js";
-import { type Account, accountsOf, type Budget } from "./budget-account.js";
+import {
+  type Account,
+  accountsOf,
+  type Budget,
+  type BudgetReset,
+  freshAccount,
+} from "./budget-account.js";
 import type { RestoredBudget } from "./budget-book.js";
-import { type Spends, spendsFromStored, spendsToStored } from "./spend.js";
+import { periodsMax, type Spends, spendsFromStored, spendsToStored } from "./spend.js";
 
 /**
  * `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs,
@@ -102,7 +108,8 @@ export function splitSpendKey(key: string): { readonly budgetId: string; readonl
 }
 
 /** `spends`: [recordKey, …spends] by account: it holds every record up to this key. */
-export function spendChange({ budget, child, spends }: Account, recordKey: number): Change {
+export function spendChange(account: Account, recordKey: number): Change {
+  const { budget, child, spends } = freshAccount(account);
   return {
     table: "spends",
     key: spendKey(budget.id, child),
@@ -129,11 +136,30 @@ export function spendRemovals(budget: Budget): Change[] {
 }
 
 /**
- * `resets`: [resetAtMs] by budget id. It outlives the budget: created again, the budget begins
- * there.
+ * `resets`: [resetAtMs, …[startMs, recordKey] of the last resets] by budget id. It outlives the
+ * budget: created again, the budget begins there.
  */
-export function resetChange(id: string, atMs: number): Change {
-  return { table: "resets", key: id, value: [atMs] };
+export function resetChange({ id, resets }: Budget, atMs: number): Change {
+  const periods = resets.flatMap(({ startMs, recordKey }) => [startMs, recordKey]);
+  return { table: "resets", key: id, value: [atMs, ...periods] };
+}
+
+interface StoredReset {
+  readonly atMs: number;
+  readonly periods: readonly Pick<BudgetReset, "startMs" | "recordKey">[];
+}
+
+/** Null for what `resetChange` never wrote. Earlier versions wrote the moment alone. */
+export function resetFromStored([atMs, ...rest]: readonly unknown[]): StoredReset | null {
+  if (!isCount(atMs) || rest.length % 2 !== 0 || rest.length > 2 * periodsMax) return null;
+  const periods: StoredReset["periods"][number][] = [];
+  for (let i = 0; i < rest.length; i += 2) {
+    const [startMs, recordKey] = rest.slice(i, i + 2);
+    // A week may have begun before the epoch.
+    if (!Number.isSafeInteger(startMs) || !isCount(recordKey)) return null;
+    periods.push({ startMs: startMs as number, recordKey });
+  }
+  return { atMs, periods };
 }
 
 /** `settings`: the anchors, in the order of their table. */

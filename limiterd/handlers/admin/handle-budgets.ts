@@ -17,12 +17,11 @@ import { type Failure, failure } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
-import { accountsOf, type Budget } from "../../budgets/budget-account.js";
+import type { Budget } from "../../budgets/budget-account.js";
 import {
   anchorsChange,
   budgetChange,
   resetChange,
-  spendChange,
   spendRemovals,
 } from "../../budgets/stored-budget.js";
 import { type DaemonState, isLimited } from "../../state.js";
@@ -148,16 +147,12 @@ function reset(
   ports: AdminPorts,
 ): void {
   for (const budget of budgets) state.budgets.reset(budget, nowMs);
-  const spends = budgets.flatMap((budget) =>
-    accountsOf(budget)
-      .filter((account) => account.spends.length > 0)
-      .map((account) => spendChange(account, state.usage.lastKey)),
-  );
+  // Accounts in the store that were written before are reset when they are read.
   commit(
     state,
     {
-      changes: budgets.flatMap((budget) => [resetChange(budget.id, nowMs), budgetChange(budget)]),
-      then: spends,
+      changes: budgets.flatMap((budget) => [resetChange(budget, nowMs), budgetChange(budget)]),
+      then: [],
     },
     ports,
   );

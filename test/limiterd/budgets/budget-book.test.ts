@@ -145,7 +145,8 @@ t.test(
           } else {
             const next = new BudgetBook(ports, defaultAnchors);
             for (const budget of book.budgets.values()) {
-              if (budget.resetAtMs !== null) next.restoreReset(budget.id, budget.resetAtMs);
+              if (budget.resetAtMs !== null)
+                next.restoreReset(budget.id, budget.resetAtMs, budget.resets);
               const again = next.restore(budget);
               for (const account of budget.own === null ? budget.children.values() : [budget.own]) {
                 const into = again.own ?? childOf(again, account.child);

@@ -4,6 +4,7 @@ import type { Lease } from "../../../shared/wire/message.js";
 import { startDaemon, target } from "../daemon.js";
 import {
   admin,
+  ask,
   budget,
   type Client,
   client,
@@ -144,5 +145,57 @@ t.test(
       [],
       "and so does what they had spent",
     );
+  },
+);
+
+t.test(
+  "a reset of a template with many children takes one entry, and holds for each of them, before and after a crash",
+  async (t) => {
+    const template = budget("/team", 86_400, 1, { perChild: true });
+    const daemon = startDaemon([], { nowMs: noon, budgets: [template] });
+    const proxy = client(daemon);
+    const children = 1_000;
+    for (let i = 0; i < children; i++) spend(proxy, `/team/${i}`, 2 * usd);
+    await daemon.commit();
+    await daemon.flush();
+    spend(proxy, "/team/late", 2 * usd);
+    await daemon.commit();
+    const written: string[] = [];
+    const { commit } = daemon.store;
+    daemon.store.commit = (changes) => {
+      written.push(...changes.map(({ table }) => table));
+      return commit.call(daemon.store, changes);
+    };
+    t.equal(ask(proxy, "/team/7"), "/team/7 86400: 2 of 1, 43200");
+    const answered = admin(daemon, proxy, "budgets.reset-one", {
+      subject: "/team",
+      period: "daily",
+    });
+    t.same(await answered, {});
+    t.same(
+      written.filter((table) => table === "spends"),
+      [],
+    );
+    const crashed = daemon.store.crash();
+    const restarted = startDaemon([], { nowMs: noon, store: crashed, budgets: [template] });
+    for (const [name, of, other] of [
+      ["running", daemon, proxy],
+      ["restarted", restarted, client(restarted)],
+    ] as const) {
+      for (const path of ["/team/0", "/team/7", "/team/late"])
+        t.equal(ask(other, path), "admitted", `${path} in the daemon ${name}`);
+      spend(other, "/team/7", 3 * usd);
+      await of.commit();
+      t.equal(ask(other, "/team/7"), "/team/7 86400: 3 of 1, 43200");
+    }
+    await daemon.flush();
+    const later = startDaemon([], {
+      nowMs: noon,
+      store: daemon.store.crash(),
+      budgets: [template],
+    });
+    const again = client(later);
+    t.equal(ask(again, "/team/7"), "/team/7 86400: 3 of 1, 43200");
+    t.equal(ask(again, "/team/8"), "admitted");
   },
 );
