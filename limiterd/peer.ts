@@ -25,7 +25,7 @@ export interface PeerState {
 
 /**
  * What the daemon keeps of a lease. Its target is where it was admitted to; a proxy that gave up
- * waiting may have gone elsewhere.
+ * waiting may have been sent to another target.
  */
 export interface HeldLease extends Omit<Lease, "lease"> {
   /**

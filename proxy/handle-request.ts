@@ -1,4 +1,4 @@
-/** The proxy's table of contents: route, caller, handler, log line. */
+/** Dispatches each request: route, caller, handler, log line. */
 
 import { unreachable } from "../shared/assert.js";
 import { plainFailure } from "../shared/error-code.js";

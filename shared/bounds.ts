@@ -20,7 +20,7 @@ export const leasesPerPeerMax = 65_536;
 export const leasesPerHello = 200;
 /** What a Unix socket address holds beside its closing zero byte. */
 export const socketPathBytesMax = 107;
-/** A new connection that sends no hello for so long isn't a peer. */
+/** A new connection that sends no hello for this time isn't a peer. */
 export const helloDeadlineMs = 5_000;
 /**
  * How long a daemon that starts after a crash waits for the proxies that it expects: their slots
@@ -95,7 +95,7 @@ export const recordLatenessMs = 7 * 24 * 3600 * 1000;
 export const rollupCellsMax = 50_000;
 /**
  * How often roll-ups and budget accounts are written, or before that at one of the next two bounds:
- * with each commit they would be most of it.
+ * with each commit they would dominate it.
  */
 export const usageFlushMs = 10_000;
 /** Roll-ups that have changed since the last write. */
@@ -164,8 +164,8 @@ export const labelsPerKeyMax = 8;
 export const labelBytesMax = 64;
 /**
  * A body up to this size is read before its key is looked up, which then takes no round trip of its
- * own. For a longer one, or one of unknown size, the key is checked first, so that strangers can't
- * fill the memory.
+ * own. For a longer one, or one of unknown size, the key is checked first, so that unauthenticated
+ * clients can't fill the memory.
  */
 export const unauthorizedBodyBytesMax = 256 * 1024;
 
@@ -185,7 +185,7 @@ export const readableResponseBytesMax = 32 * 1024 * 1024;
  * the results of content filters, which are about 1 KiB on Azure.
  */
 export const heldHeadBytesMax = 16 * 1024;
-/** How long it is kept: after that a client may need a sign of life. */
+/** How long it is kept: after that a client may need a keep-alive. */
 export const heldHeadMs = 10_000;
 /** An event of a stream that is kept to be read; a larger one is read without long strings. */
 export const streamEventBytesMax = 1024 * 1024;
@@ -214,7 +214,7 @@ export const peekedBodyBytesMax = 1024 * 1024;
 export const sessionMessageBytesMax = 1024 * 1024;
 /** What a client may send before its WebSocket is open; more waits in its own socket. */
 export const earlyBytesMax = 64 * 1024;
-/** A session without messages for so long ends: its slot may be wanted, its peer be gone. */
+/** A session without messages for this time ends: its slot may be wanted, its peer be gone. */
 export const sessionIdleMs = 10 * 60_000;
 /** How long the second side of a tunnel has to read what is on its way, once one has ended. */
 export const tunnelLingerMs = 1_000;

@@ -4,7 +4,7 @@
  */
 import t from "tap";
 import { doors, programs } from "./tidy/doors.js";
-import { circles, roomGraph, withoutDoor } from "./tidy/room-graph.js";
+import { cycles, roomGraph, withoutDoor } from "./tidy/room-graph.js";
 import { readSources, type SourceFile, withoutTexts } from "./tidy/source-tree.js";
 
 const linesMax = 260;
@@ -79,7 +79,10 @@ const impure: Readonly<
     kind: "adapter",
     why: "looks in /proc whether a process still runs",
   },
-  "limiterd/main.ts": { kind: "main", why: "wires the daemon: its clock, its timers and its dice" },
+  "limiterd/main.ts": {
+    kind: "main",
+    why: "wires the daemon: its clock, its timers and its randomness",
+  },
   "proxy/upstream/call-deadlines.ts": {
     kind: "adapter",
     why: "one timer for the deadlines of a provider's calls",
@@ -258,8 +261,8 @@ t.test(
       "every room of the table exists",
     );
     const reached = [...graph].map(([room, others]) => [room, others.keys()] as const);
-    t.same(circles(new Map(reached)), [], "no rooms import each other in a circle");
-    t.same(circles(new Map(Object.entries(doors))), [], "nor would the table let them");
+    t.same(cycles(new Map(reached)), [], "no rooms import each other in a cycle");
+    t.same(cycles(new Map(Object.entries(doors))), [], "the table itself has no cycle");
   },
 );
 
@@ -365,16 +368,16 @@ t.test("every import of ours names a file that is there", async (t) => {
   );
 });
 
-t.test("no file imports itself in a circle, types included", async (t) => {
+t.test("no file imports itself in a cycle, types included", async (t) => {
   const graph = new Map(
     [...sources, ...tests].map(({ path, imports }) => [
       path,
       imports.filter(({ ours }) => ours).map(({ from }) => from),
     ]),
   );
-  t.same(circles(graph), []);
-  const knot = Object.entries({ a: ["b"], b: ["c"], c: ["b"] });
-  t.same(circles(new Map(knot)), ["b → c → b"], "and a circle would be seen");
+  t.same(cycles(graph), []);
+  const cyclic = Object.entries({ a: ["b"], b: ["c"], c: ["b"] });
+  t.same(cycles(new Map(cyclic)), ["b → c → b"], "and a cycle would be seen");
 });
 
 t.test("only the listed adapters and mains import Node's modules and packages", async (t) => {
@@ -389,12 +392,12 @@ t.test("only the listed adapters and mains import Node's modules and packages", 
   );
 });
 
-/** Clocks, dice, timers, and what else reaches out of the process without an import. */
+/** Clocks, randomness, timers, and what else reaches out of the process without an import. */
 const ambient =
   /\b(?:Date\.now|performance\.now|Math\.random|new Date\(\)|setTimeout|setInterval|setImmediate|fetch\(|console\.|process\.(?!\.))/g;
 
 t.test(
-  "only the listed adapters and mains read a clock, throw dice, set timers or touch the process",
+  "only the listed adapters and mains read a clock, use randomness, set timers or touch the process",
   async (t) => {
     t.same(
       found(

@@ -31,7 +31,7 @@ interface RestoredBudgets {
 }
 
 /**
- * `configured` null leaves the stored budgets as they are: they are disabled, not withdrawn. Throws
+ * `configured` null leaves the stored budgets as they are: they are disabled, not deleted. Throws
  * `StoreUnreadableError`.
  */
 export function restoreBudgets(

@@ -42,10 +42,10 @@ export class Rule {
   resets: number;
   /** Null for a template. */
   readonly own: Counter | null;
-  /** Those of a template; empty for any other rule. */
+  /** A template's children; empty for any other rule. */
   children: ChildCounters;
   /**
-   * Children that a reset dropped and that haven't been gone through yet: one with requests in
+   * Children that a reset dropped and that haven't been processed yet: one with requests in
    * flight is moved back from here.
    */
   retired: readonly ChildCounters[] = noChildren;

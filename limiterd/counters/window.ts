@@ -31,7 +31,7 @@ export function newWindow(periodMs: number, nowMs: number): Window {
   };
 }
 
-/** Forgets all counts; the bounds are brought to now when it is next rolled. */
+/** Forgets all counts; the bounds are advanced to the current time when it is next rolled. */
 export function clearWindow(window: Window): void {
   window.previousRequests = 0;
   window.currentRequests = 0;

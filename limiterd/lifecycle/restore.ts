@@ -1,6 +1,6 @@
 /**
  * Restores what the store holds: rules, windows, proxies, then the journal on top of the windows
- * that were written before it; and puts the configuration's rules in their place
+ * that were written before it; and applies the configuration's rules
  * (docs/configuration.md).
  */
 import { isCount } from "../../shared/assert.js";
@@ -57,7 +57,7 @@ interface RestoreOptions {
   readonly nowMs: number;
 }
 
-/** `configured` null leaves the stored rules as they are: limits are disabled, not withdrawn. */
+/** `configured` null leaves the stored rules as they are: limits are disabled, not deleted. */
 export function restore(
   store: Store,
   configured: readonly RuleDefinition[] | null,

@@ -1,7 +1,7 @@
 /**
  * The decision on one request: its path's rules and those of the first target with room must all
  * admit it, and then its budgets. One synchronous step that changes no count; the clock is an
- * argument. `admit.ts` counts what is admitted here, and `explain.ts` judges copies of the counters
+ * argument. `admit.ts` counts what is admitted here, and `explain-verdict.ts` judges copies of the counters
  * by this same function, so an explanation can't differ from an admission.
  */
 import type { Breach, BudgetBreach, Target } from "../../shared/wire/message.js";
@@ -44,7 +44,7 @@ export interface Refused {
 
 /**
  * What is decided before anything is counted: the index of the target, and the counters that a
- * request to it would move, even if a budget refuses it.
+ * request to it would increment, even if a budget refuses it.
  */
 export type Judgement =
   | { readonly kind: "admitted"; readonly target: number; readonly counters: readonly Counter[] }
@@ -55,7 +55,10 @@ export type Judgement =
       readonly counters: readonly Counter[];
     };
 
-/** The decision alone. It brings the windows that it looks at to now and changes no count. */
+/**
+ * The decision alone. It advances the windows that it reads to the current time and changes no
+ * count.
+ */
 export function judge(
   matching: Matching,
   request: AdmissionRequest,

@@ -1,6 +1,6 @@
 /**
  * The children of all templates: found, made, dropped by a reset or a deletion, and forgotten when
- * they are idle. Dropping is done at once however many they are; what was dropped is gone through
+ * they are idle. Dropping is done at once however many they are; what was dropped is processed
  * later, some at a time, and a child with requests in flight is moved back. How children are kept
  * is in `counters/children.ts`.
  */
@@ -23,7 +23,7 @@ interface TemplatesPorts {
   fresh(rule: Rule): Rule;
 }
 
-/** Children that are gone through, and how far. */
+/** Children that are being processed, and how far. */
 interface Sweep {
   readonly rule: Rule;
   readonly children: ChildCounters;
@@ -34,7 +34,7 @@ export class Templates {
   readonly #ports: TemplatesPorts;
   readonly #counterPool: CounterPool;
   readonly #rules = new Set<Rule>();
-  /** Those that were dropped, each with what is still to be gone through. */
+  /** Those that were dropped, each with what is still to be processed. */
   readonly #dropped: Sweep[] = [];
   /** The templates that the sweep for idle children has yet to visit; null: it begins again. */
   #toSweep: Iterator<Rule> | null = null;

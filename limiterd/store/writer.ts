@@ -1,5 +1,5 @@
 /**
- * The one order in which changes reach the store. Settles gather in the open batch of the journal;
+ * Writes all changes to the store, in one order. Settles gather in the open batch of the journal;
  * closing it gives the batch its log sequence number (lsn) and opens the next. Batches and other
  * changes are committed one after the other: a failed commit is tried again and holds back all that
  * follow it, so that what is on disk is always a prefix of what happened. What a journal entry
@@ -46,7 +46,7 @@ interface Job {
   readonly done: () => void;
 }
 
-/** About what a settle takes in the journal. */
+/** Approximate bytes of a settle in the journal. */
 const entryBytes = 120;
 
 export class Writer {
@@ -77,7 +77,7 @@ export class Writer {
     this.#batchBytes = new Map(options.journaled.map((lsn) => [lsn, 0]));
   }
 
-  /** The log sequence number of the open batch: whatever happens now belongs to it. */
+  /** The log sequence number of the open batch: changes made now are part of it. */
   get lsn(): number {
     return this.#lsn;
   }

@@ -1,5 +1,5 @@
 /**
- * The response cache on the way of a request: before its admission, so that a hit counts against no
+ * Looks a request up in the response cache: before its admission, so that a hit counts against no
  * limit, but after the caller's key has been checked. A hit is answered and recorded here;
  * otherwise the provider's answer may be kept.
  */
@@ -38,8 +38,8 @@ interface CacheMiss {
   /** In place of the request's own: its exchange records the answer. */
   readonly context: RequestContext;
   /**
-   * `forwarded`, which also keeps the answer, if it is worth it, once the client has it. `target`:
-   * the one that gave it.
+   * `forwarded`, which also keeps the answer, if it may be cached, once the client has it.
+   * `target`: the one that gave it.
    */
   keepAfter(forwarded: Forwarded, target: Target | null): Forwarded;
 }
@@ -137,7 +137,7 @@ function answer(
   );
 }
 
-/** A miss that only tells the client so: it asked that the answer isn't stored. */
+/** A miss that only sends `x-cache: MISS`: the client asked that the answer isn't stored. */
 function missOnly(context: RequestContext): CacheMiss {
   return {
     kind: "miss",

@@ -87,7 +87,8 @@ async function serveCall(incoming: RequestContext, call: ModelCall): Promise<voi
 }
 
 /**
- * The targets that this call can be sent to. Nearly always they all are, in the order's own array.
+ * The targets that this call can be sent to. Nearly always they all are; then it is the array that
+ * `order` returned.
  */
 function withoutProblem(
   { gateway }: RequestContext<"providers">,
@@ -106,7 +107,7 @@ function withoutProblem(
 interface Sending {
   readonly target: Target;
   readonly call: ModelCall;
-  /** Those of the limits; the target is added to them. */
+  /** The rate limit headers; the target is added to them. */
   readonly headers: string[];
   /** Whether another target is left. */
   readonly hasFallback: boolean;

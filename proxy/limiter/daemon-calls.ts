@@ -62,7 +62,7 @@ export class DaemonCalls {
     return this.#calls.size;
   }
 
-  /** While the daemon is away, it waits no longer than an admission would. */
+  /** While the daemon is unreachable, it waits no longer than an admission would. */
   async operate(op: AdminOp, body: unknown): Promise<CallOutcome> {
     const deadlineMonoMs = this.#connection.deadlineMonoMs(this.#monoMs(), operationDeadlineMs);
     const id = this.#connection.nextId();

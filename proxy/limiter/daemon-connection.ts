@@ -8,7 +8,7 @@ import type { ToDaemon } from "../../shared/wire/message.js";
 type Send = (message: ToDaemon) => void;
 
 export class DaemonConnection {
-  /** How long requests wait for a daemon that is away, counted from its loss. */
+  /** How long requests wait for an unreachable daemon, counted from its loss. */
   readonly #deadlineMs: number;
   #send: Send | null = null;
   #linked = false;

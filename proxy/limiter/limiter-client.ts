@@ -1,8 +1,8 @@
 /**
- * The proxy's side of the wire: the limiter port over one connection that may come and go. It hands
- * what the daemon sends to the part that waits for it, and after a reconnect it sends again what
- * this proxy holds and what isn't acknowledged. Verdicts resolve their promises in
- * `pending-admissions.ts`; what a verdict means for HTTP is not here.
+ * The proxy's side of the wire: the limiter port over one connection that may be lost and
+ * re-established. It hands what the daemon sends to the part that waits for it, and after a
+ * reconnect it sends again what this proxy holds and what isn't acknowledged. Verdicts resolve
+ * their promises in `pending-admissions.ts`; what a verdict means for HTTP is not here.
  */
 import { assert, isCount } from "../../shared/assert.js";
 import { endsPerTurn } from "../../shared/bounds.js";
@@ -107,7 +107,7 @@ export class LimiterClient implements Limiter, LimiterLink {
   reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome> {
     assert(
       !admission.settled && admission.target !== null,
-      "what is rerouted has a target that failed",
+      "a rerouted admission has a failed target",
     );
     const nowMonoMs = this.#ports.monoMs();
     this.#outbox.add("attempt", admission, nothingSpent, nowMonoMs);
@@ -194,7 +194,7 @@ export class LimiterClient implements Limiter, LimiterLink {
       case "exceeded":
         return this.#pending.rejected(message);
       case "denied":
-        // To an admission or to a check of a caller: the ids are from one series.
+        // Answers an admission or a check of a caller: both share one sequence of ids.
         this.#pending.rejected(message);
         return this.#calls.replied(message);
       case "settled":
@@ -217,7 +217,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#ports.onLinkChange(false);
   }
 
-  /** Settles first: what they give back is there for the admissions behind them. */
+  /** Settles first: the slots they free are available to the admissions sent next. */
   #welcomed(message: Welcome): void {
     this.#connection.welcomed();
     applyWelcome(this.#notices, message);

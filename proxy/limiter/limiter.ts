@@ -144,7 +144,7 @@ export interface Limiter {
   settleCached(answered: AnsweredFromCache, then: () => void): void;
   /**
    * Reports which request a refusal answered, so that it can be explained by its id. Dropped while
-   * the daemon is away: its refusals are lost then, too.
+   * the daemon is unreachable: its refusals are lost then, too.
    */
   noteRefusal(id: number, requestId: string, model: string): void;
   /** An admin operation; ends within the deadline. */

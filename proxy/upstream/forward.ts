@@ -60,15 +60,15 @@ export function forward(exchange: Exchange, what: ForwardRequest): Promise<Forwa
 interface Failing {
   readonly outcome: "upstream_error" | "upstream_cut";
   readonly note: string | null;
-  /** Why another target may answer instead; null: none would do better. */
+  /** Why another target may answer instead; null: any other target would fail too. */
   readonly why: string | null;
 }
 
 class Forwarding extends AnswerRelay {
   readonly #what: ForwardRequest;
-  /** The provider's, then ours. */
+  /** The response headers: the provider's, then Sluice's. */
   #headers: readonly string[] = [];
-  /** It is sent as it comes, unless it is an error. */
+  /** The body is sent as it arrives, unless it is an error. */
   #passesAtOnce = false;
   /** It is no answer unless it is JSON. */
   #mustBeJson = false;
@@ -101,7 +101,7 @@ class Forwarding extends AnswerRelay {
     if (status >= 300) return this.meter.beginBody("unmetered", true);
     this.#mustBeJson = mustBeJson(request.method, operation, contentType);
     const form = this.#mustBeJson ? "json" : bodyForm(contentType, operation);
-    // Nothing is read in sound, and it is played while it is made.
+    // Audio carries no usage, and clients play it as it is generated.
     this.#passesAtOnce = form === "bytes";
     this.meter.beginBody(form, true);
   }
@@ -131,7 +131,7 @@ class Forwarding extends AnswerRelay {
 
   /**
    * The time is checked when something comes: a client may be kept waiting for an answer, but not
-   * for the sign that a provider is at work.
+   * for a keep-alive from the provider.
    */
   #holdHead(head: StreamHead, out: Buffer | readonly Buffer[]): void {
     const isOver = head.keep(out);
@@ -229,7 +229,7 @@ class Forwarding extends AnswerRelay {
     this.#fail(failure, { outcome: "upstream_error", note, why: failoverReason(failure) });
   }
 
-  /** A page of something else, or nothing at all: no model has worked at it. */
+  /** Not a model's answer, or an empty one: no model executed the request. */
   #endWithoutAnswer(text: string): void {
     const given = `${this.status} with ${describeNoAnswer(text)}`;
     this.#fail(noAnswer(this.#what.provider, given), {

@@ -1,6 +1,6 @@
 /** `npm run rooms`: prints each room, the number of its files, and the rooms that it imports. */
 import { programs } from "./doors.js";
-import { circles, roomGraph, unusedDoors, withoutDoor } from "./room-graph.js";
+import { cycles, roomGraph, unusedDoors, withoutDoor } from "./room-graph.js";
 import { readSources } from "./source-tree.js";
 
 const sources = readSources(programs);
@@ -19,5 +19,5 @@ for (const [room, reached] of [...graph].sort(([a], [b]) => (a < b ? -1 : 1))) {
 const report = (title: string, lines: readonly string[]): void =>
   console.log(`\n${title}: ${lines.length === 0 ? "none" : `\n  ${lines.join("\n  ")}`}`);
 report("imports without a door", withoutDoor(graph));
-report("circles", circles(new Map([...graph].map(([room, reached]) => [room, reached.keys()]))));
+report("cycles", cycles(new Map([...graph].map(([room, reached]) => [room, reached.keys()]))));
 report("doors that no import uses", unusedDoors(graph));

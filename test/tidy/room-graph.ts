@@ -43,8 +43,8 @@ export function unusedDoors(graph: RoomGraph): string[] {
   );
 }
 
-/** The circles of a graph, each as `a → b → a`; none, if the graph has none. */
-export function circles(graph: ReadonlyMap<string, Iterable<string>>): string[] {
+/** The cycles of a graph, each as `a → b → a`; none, if the graph has none. */
+export function cycles(graph: ReadonlyMap<string, Iterable<string>>): string[] {
   const done = new Set<string>();
   const found: string[] = [];
   const visit = (node: string, trail: readonly string[]): void => {

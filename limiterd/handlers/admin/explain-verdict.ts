@@ -166,7 +166,7 @@ function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
   return rules.some(({ breached }) => breached.includes("concurrent"));
 }
 
-/** The counter is a copy: its window is brought to now. */
+/** The counter is a copy: its window is advanced to the current time. */
 function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule {
   const { definition, periodMs, source } = counter.rule;
   const { scope, periodSeconds, maxRequests, maxTokens, perChild } = definition;

@@ -1,6 +1,6 @@
 /**
  * Rules as GET /admin/rate-limits lists them (docs/http-api.md). Reading changes nothing, except
- * that windows are brought to now.
+ * that windows are advanced to the current time.
  */
 
 import { rulesPerPage } from "../../../shared/bounds.js";
@@ -76,7 +76,7 @@ function listItem(rule: Rule, { nowMs, inertReason }: ListOptions): Record<strin
   return item;
 }
 
-/** The counts of a counter, by the names of the API. Its window is brought to now. */
+/** The counts of a counter, by the names of the API. Its window is advanced to the current time. */
 export function liveCounts(
   { rule, window, inFlight }: Counter,
   nowMs: number,

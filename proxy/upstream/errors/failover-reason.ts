@@ -3,7 +3,8 @@
  * client gets when all have failed. Pure tables; `fail-over.ts` tries the next target.
  *
  * A 5xx, a 429, no answer at all, a target that refuses our credentials or account, and one that
- * reports its model missing, unavailable, deprecated or retired. Nothing else: what the next target would refuse as well goes to the client at once.
+ * reports its model missing, unavailable, deprecated or retired. Nothing else: what the next target
+ * would refuse as well goes to the client at once.
  */
 import type { Failure } from "../../../shared/error-code.js";
 

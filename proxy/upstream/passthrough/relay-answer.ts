@@ -43,7 +43,7 @@ export function relayAnswer(exchange: Exchange, what: RelayRequest): Promise<For
 
 class Relaying extends AnswerRelay {
   readonly #what: RelayRequest;
-  /** The provider's, then ours. */
+  /** The response headers: the provider's, then Sluice's. */
   #headers: string[] = [];
   /** The provider's Content-Length; empty without one. */
   #length = "";
