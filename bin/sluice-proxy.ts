@@ -10,6 +10,10 @@ await runService({
   flags: ["config", "socket", "host", "port"],
   async start(options) {
     const proxy = await startProxy(options);
-    return { ready: { ready: proxy.url, open: proxy.open }, stop: () => proxy.stop() };
+    return {
+      ready: { ready: proxy.url, open: proxy.open },
+      survives: (error) => proxy.survives(error),
+      stop: () => proxy.stop(),
+    };
   },
 });

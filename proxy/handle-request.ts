@@ -10,6 +10,7 @@ import { explainRequest } from "./handlers/admin/explain-request.js";
 import { handleLimits } from "./handlers/admin/limits-api.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
 import { countTokens } from "./handlers/count-tokens.js";
+import { failRequest } from "./handlers/fail-request.js";
 import { replyHealth, replyReady } from "./handlers/health.js";
 import { modelRequest } from "./handlers/model-request.js";
 import { passthroughRequest } from "./handlers/passthrough-request.js";
@@ -28,13 +29,25 @@ import {
 import { replyFailure } from "./http/respond.js";
 import { withProtocolKey } from "./http/web-socket-handshake.js";
 import type { RequestContext } from "./request-context.js";
-import { logRequest, RequestRecord } from "./request-record.js";
+import { logBug, logRequest, RequestRecord } from "./request-record.js";
 
-/** Answers one request and logs it. Never rejects: a failure of our own ends the process. */
+/**
+ * Answers one request and logs it. Whatever is thrown on the way ends this request alone; rejects
+ * with `BrokenLimiterState`, which ends the process.
+ */
 export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
   const record = new RequestRecord(gateway.monoMs());
-  await answerRequest(gateway, exchange, record);
-  logRequest(gateway.log, { exchange, record, endedMonoMs: gateway.monoMs() });
+  try {
+    await answerRequest(gateway, exchange, record);
+  } catch (error) {
+    failRequest({ gateway, exchange, record }, error);
+  }
+  try {
+    if (record.bug !== null) logBug(gateway.log, exchange.id, record.bug);
+    logRequest(gateway.log, { exchange, record, endedMonoMs: gateway.monoMs() });
+  } catch (error) {
+    logBug(gateway.log, exchange.id, error);
+  }
 }
 
 async function answerRequest(

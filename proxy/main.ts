@@ -16,6 +16,7 @@ import { handleRequest } from "./handle-request.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { listenHttp } from "./http/http-listener.js";
 import { createSpoolFile } from "./http/spool-file.js";
+import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/connect-limiter.js";
 import type { Limiter } from "./limiter/limiter.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
@@ -39,6 +40,12 @@ interface RunningProxy {
    * known, no managed key.
    */
   readonly open: boolean;
+  /**
+   * Whether the proxy can go on after this error, which nothing has caught: after anything but a
+   * broken state of the limiter client. Requests end their own errors; what is left comes from an
+   * event of a socket or a library, and whatever request it was about meets its deadline.
+   */
+  survives(error: unknown): boolean;
   /** Lets requests end, settles them, and closes everything. */
   stop(): Promise<void>;
 }
@@ -107,6 +114,7 @@ export async function startProxy({ config, log }: ProxyOptions): Promise<Running
   return {
     url: listener.url,
     open: openNow,
+    survives: (error) => !(error instanceof BrokenLimiterState),
     async stop() {
       stopping = true;
       gateway.sessions.drain();

@@ -8,6 +8,7 @@ import { targetName } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
 import type { Target } from "../shared/wire/message.js";
 import type { Exchange } from "./http/exchange.js";
+import type { Admission } from "./limiter/limiter.js";
 import type { Forwarded } from "./upstream/forwarded.js";
 import type { Usage } from "./usage/read-usage.js";
 
@@ -52,6 +53,10 @@ export class RequestRecord {
   /** What rewriters took out of the prompt, at the target that was tried last. */
   savedBytes = 0;
   firstByteMonoMs: number | null = null;
+  /** Set from the daemon's verdict on: what has to be settled, however the request ends. */
+  admission: Admission | null = null;
+  /** The exception of our own that ended it; null: there was none. */
+  bug: unknown = null;
   readonly startedMonoMs: number;
 
   constructor(startedMonoMs: number) {
@@ -69,8 +74,9 @@ export class RequestRecord {
     this.outcome = outcome;
   }
 
-  forwarded({ status, outcome, usage, estimated, firstByteMonoMs, note }: Forwarded): void {
+  forwarded({ status, outcome, usage, estimated, firstByteMonoMs, note, bug }: Forwarded): void {
     this.end(status, outcome);
+    this.bug = bug;
     this.usage = usage;
     this.estimated = estimated;
     this.firstByteMonoMs = firstByteMonoMs;
@@ -113,6 +119,11 @@ export function logRequest(log: Log, { exchange, record, endedMonoMs }: EndedReq
   if (record.estimated) fields += ',"estimated":true';
   if (record.note !== null) fields += `,"note":${text(record.note)}`;
   log.line(level, fields, "request");
+}
+
+/** A bug of ours that one request has met, with its stack; the other requests don't notice. */
+export function logBug(log: Log, requestId: string, error: unknown): void {
+  log.error({ request_id: requestId, err: error }, "a bug in Sluice ended this request");
 }
 
 function loggedTry({ target, why }: Tried): object {

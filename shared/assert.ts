@@ -1,6 +1,7 @@
 /**
- * Assertions about our own code. They stay on in production: a failed one ends the process and its
- * supervisor starts it again. Nothing from outside (a request, a frame, a file) is judged here.
+ * Assertions about our own code. They stay on in production: a failed one ends the request on whose
+ * way it is thrown, and in the daemon the process. Nothing from outside (a request, a frame, a
+ * file) is judged here.
  */
 
 /** Throws when our own reasoning was wrong. */

@@ -25,10 +25,16 @@ export function createThrottledQueue(
 
   function runDue(): void {
     const end = Math.min(next + perTurn, due.length);
-    while (next < end) due[next++]!();
-    if (next < due.length) return afterTurn(runDue);
-    due = [];
-    next = 0;
+    // One that throws must not take with it those that wait behind it.
+    try {
+      while (next < end) due[next++]!();
+    } finally {
+      if (next < due.length) afterTurn(runDue);
+      else {
+        due = [];
+        next = 0;
+      }
+    }
   }
 
   return (run) => {

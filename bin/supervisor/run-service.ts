@@ -28,6 +28,11 @@ interface Service {
 
 interface StartedService {
   readonly ready: { readonly ready: string; readonly open?: boolean };
+  /**
+   * Whether the service goes on after an error that nothing has caught, as far as the error tells.
+   * Without it, none is survived.
+   */
+  survives?(error: unknown): boolean;
   stop(): Promise<void>;
 }
 
@@ -59,11 +64,12 @@ export async function runService(service: Service): Promise<never> {
     process.exit(printFailure(error, { terminal: session.terminal, json: false }));
   }
   const log = createLog(service.process, config.logLevel);
-  onLastResort(log);
+  const lastResort: LastResort = { survives: () => false };
+  onLastResort(log, lastResort);
   // `sluice up` has already printed them, once for both services.
   for (const warning of warnings) log[process.connected === true ? "info" : "warn"](warning);
   const hardExit = stopRequested.then(() => exitAfter(config.server.drainMs + stopGraceMs, log));
-  const served = serve(service, { config, log, session, stopRequested });
+  const served = serve(service, { config, log, session, stopRequested, lastResort });
   const exitCode = await Promise.race([served, hardExit]);
   await flushLog(log);
   process.exit(exitCode);
@@ -76,9 +82,10 @@ async function serve(
     readonly log: Log;
     readonly session: Session;
     readonly stopRequested: Promise<string>;
+    readonly lastResort: LastResort;
   },
 ): Promise<number> {
-  const { config, log, session, stopRequested } = options;
+  const { config, log, session, stopRequested, lastResort } = options;
   let started: StartedService;
   try {
     started = await service.start({ config, log });
@@ -86,6 +93,7 @@ async function serve(
     session.terminal.err(`error: ${error instanceof Error ? error.message : String(error)}`);
     return exitCodeForStartError(error);
   }
+  lastResort.survives = (error) => started.survives?.(error) === true;
   // If the parent died meanwhile, `disconnect` reports it.
   process.send?.(started.ready, undefined, undefined, () => {});
   const reason = await stopRequested;
@@ -136,9 +144,19 @@ async function exitAfter(ms: number, log: Log): Promise<number> {
   return exitCodes.bug;
 }
 
-/** An uncaught error is a bug in Sluice: it is logged, and the supervisor starts a new process. */
-function onLastResort(log: Log): void {
+/** What decides about an uncaught error: nothing is survived before the service has started. */
+interface LastResort {
+  survives: (error: unknown) => boolean;
+}
+
+/**
+ * An uncaught error is a bug in Sluice. It is logged; a service that survives it goes on, any other
+ * ends, and the supervisor starts a new process.
+ */
+function onLastResort(log: Log, lastResort: LastResort): void {
   const end = (error: unknown): void => {
+    if (lastResort.survives(error))
+      return log.error({ err: error }, "a bug in Sluice, in no request that is known");
     // `fatal` writes its line before it returns: nothing else may run in a process whose state is
     // unknown.
     log.fatal({ err: error }, "an unexpected error ends this process");

@@ -148,12 +148,18 @@ class TranslatingSink implements UpstreamSink {
     this.#sink.onFailure(failure);
   }
 
+  onBug(error: unknown): void {
+    this.#failed = true;
+    this.call?.abort();
+    this.#sink.onBug(error);
+  }
+
   #translate(translate: () => Buffer | null): void {
     let translated: Buffer | null;
     try {
       translated = translate();
     } catch (error) {
-      if (!(error instanceof UntranslatableAnswer)) throw error;
+      if (!(error instanceof UntranslatableAnswer)) return this.onBug(error);
       return this.#fail({
         kind: error instanceof FailedAnswer ? "broken" : "untranslatable",
         reason: error.message,

@@ -3,6 +3,7 @@
  * is sent, and settled after it has ended.
  */
 
+import { assert, isCount } from "../../shared/assert.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Failure } from "../../shared/error-code.js";
 import type { Execution } from "../../shared/wire/execution.js";
@@ -15,6 +16,7 @@ import type { Admission } from "../limiter/limiter.js";
 import type { RequestContext } from "../request-context.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { usageRecord } from "../usage/usage-record.js";
+import { finishRequest } from "./fail-request.js";
 import { refuseCaller } from "./refuse-caller.js";
 
 export interface Admitted {
@@ -63,6 +65,7 @@ export async function admitRequest(
     return null;
   }
   const { admission } = outcome;
+  record.admission = admission;
   // A batch submission is counted at no target; it is sent to the first one.
   record.target = admission.target ?? targets[0]!;
   if (!exchange.gone) return outcome;
@@ -76,19 +79,20 @@ export async function admitRequest(
  * admission's target is the one that is counted, `record.target` the one that is recorded.
  */
 export function settleRequest(
-  context: RequestContext<"limiter" | "config" | "prices" | "providers" | "monoMs">,
+  context: RequestContext<"limiter" | "config" | "prices" | "providers" | "monoMs" | "log">,
   admission: Admission,
   forwarded: Forwarded,
 ): void {
-  const { gateway, record } = context;
+  const { gateway, exchange, record } = context;
   record.forwarded(forwarded);
   const execution = executionOf(context, forwarded);
   record.cost = execution === null ? null : execution.totalCost;
   const { usage, estimated, finish } = forwarded;
-  gateway.limiter.settle(
-    admission,
-    { tokens: usage === null ? 0 : usage.totalTokens, estimated, record: execution },
-    finish,
+  const tokens = usage === null ? 0 : usage.totalTokens;
+  // Here, because there it would be the limiter's state that is broken.
+  assert(isCount(tokens), "a count of tokens is an integer");
+  gateway.limiter.settle(admission, { tokens, estimated, record: execution }, () =>
+    finishRequest({ gateway, exchange }, finish),
   );
 }
 

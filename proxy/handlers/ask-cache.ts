@@ -17,6 +17,7 @@ import { readCacheControl } from "./cache/cache-control.js";
 import { cacheHead, isCacheableRequest, isCompleteAnswer } from "./cache/cacheable.js";
 import { RecordingExchange } from "./cache/recording-exchange.js";
 import type { CacheHit, ResponseCache } from "./cache/response-cache.js";
+import { finishRequest } from "./fail-request.js";
 import type { ModelCall } from "./model-call.js";
 import { refuseCaller } from "./refuse-caller.js";
 
@@ -90,7 +91,11 @@ export async function askCache(
 
 /** Answers with what the cache holds, and its age. */
 function answer(
-  { gateway, exchange, record }: RequestContext<"config" | "providers" | "limiter" | "monoMs">,
+  {
+    gateway,
+    exchange,
+    record,
+  }: RequestContext<"config" | "providers" | "limiter" | "monoMs" | "log">,
   { answer, ageMs }: CacheHit,
 ): void {
   if (exchange.gone) return record.end(499, "client_gone");
@@ -133,7 +138,7 @@ function answer(
       estimated,
       record: execution,
     },
-    finish,
+    () => finishRequest({ gateway, exchange }, finish),
   );
 }
 
@@ -157,8 +162,8 @@ function missAndKeep(
     kind: "miss",
     context: withExchange(context, recording),
     keepAfter(forwarded, target) {
-      const { status, usage, estimated, executed, outcome, firstByteMonoMs, note, failed } =
-        forwarded;
+      const { status, usage, estimated, executed, outcome, firstByteMonoMs } = forwarded;
+      const { note, failed, bug } = forwarded;
       const finish = (): void => {
         forwarded.finish();
         const recorded = recording.take();
@@ -178,7 +183,18 @@ function missAndKeep(
             context.gateway.monoMs(),
           );
       };
-      return { status, usage, estimated, executed, outcome, firstByteMonoMs, note, failed, finish };
+      return {
+        status,
+        usage,
+        estimated,
+        executed,
+        outcome,
+        firstByteMonoMs,
+        note,
+        failed,
+        bug,
+        finish,
+      };
     },
   };
 }

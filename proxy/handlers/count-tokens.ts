@@ -62,5 +62,6 @@ export async function countTokens(context: RequestContext): Promise<void> {
   });
   record.end(forwarded.status, forwarded.outcome);
   record.note = forwarded.note;
+  record.bug = forwarded.bug;
   forwarded.finish();
 }

@@ -29,8 +29,11 @@ export async function modelRequest(
 ): Promise<void> {
   const read = await readCall(context, operation);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
-  await serveCall(context, read.call);
-  read.call.close();
+  try {
+    await serveCall(context, read.call);
+  } finally {
+    read.call.close();
+  }
 }
 
 function readCall(

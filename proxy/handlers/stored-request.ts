@@ -62,6 +62,7 @@ export async function storedRequest(
   assert(result !== null, "there is a provider to ask");
   record.end(result.status, result.outcome);
   record.note = result.note;
+  record.bug = result.bug;
   result.finish();
 }
 

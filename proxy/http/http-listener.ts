@@ -9,7 +9,12 @@ import { invalid, plainFailure } from "../../shared/error-code.js";
 import { createThrottledQueue } from "../../shared/throttled-queue.js";
 import type { Exchange } from "./exchange.js";
 import { NodeExchange } from "./node-exchange.js";
-import { headerBytesMax, refuseConnect, refuseUnreadable } from "./refuse-unreadable.js";
+import {
+  headerBytesMax,
+  isAnswering,
+  refuseConnect,
+  refuseUnreadable,
+} from "./refuse-unreadable.js";
 import { createRequestIds } from "./request-id.js";
 import { replyFailure } from "./respond.js";
 import { createUpgradeExchange } from "./upgrade-exchange.js";
@@ -22,7 +27,7 @@ interface ListenerOptions {
   readonly stalledClientMs: number;
   /** How long a client may take to send its request; the defaults are below. */
   readonly timeouts?: ListenerTimeouts;
-  /** Handles one request; must never reject. */
+  /** Handles one request, and its own exceptions. */
   readonly handle: (exchange: Exchange) => void;
 }
 
@@ -85,6 +90,14 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
           invalid("the Host header is required", "Host"),
           ["connection", "close"],
         );
+      if (request.isTooEarly)
+        return replyFailure(
+          exchangeOf(request, response),
+          "model",
+          invalid("a WebSocket can't be opened before earlier requests are answered"),
+          // What follows may be a WebSocket's frames, and is no request.
+          ["connection", "close"],
+        );
       options.handle(exchangeOf(request, response));
     },
   );
@@ -128,10 +141,15 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
  */
 class ServedRequest extends IncomingMessage {
   declare wantsUpgrade: boolean | null;
+  declare isTooEarly: boolean;
 
   get upgrade(): boolean | null {
     if (this.wantsUpgrade !== true || this.method === "CONNECT") return this.wantsUpgrade;
-    return isHandshake(this.method, this.url, (name) => this.headers[name] as string | undefined);
+    if (!isHandshake(this.method, this.url, (name) => this.headers[name] as string | undefined))
+      return false;
+    // Pipelined behind requests whose responses still own the socket: it is refused in its turn.
+    this.isTooEarly = isAnswering(this.socket);
+    return !this.isTooEarly;
   }
 
   set upgrade(wants: boolean | null) {

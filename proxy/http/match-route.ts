@@ -159,13 +159,14 @@ export function keyInPath(path: string): string {
   return deactivation.exec(path)?.[1] ?? "";
 }
 
+/** The area of a path, whether there is an endpoint or not. */
+export function areaOf(path: string): Area {
+  return path === "/admin" || path.startsWith("/admin/") ? "admin" : "model";
+}
+
 export function matchRoute(method: string, path: string): RouteMatch {
   const found = routes.get(path) ?? patterns.find(([pattern]) => pattern.test(path))?.[1];
-  if (found === undefined)
-    return {
-      kind: "unknown",
-      area: path === "/admin" || path.startsWith("/admin/") ? "admin" : "model",
-    };
+  if (found === undefined) return { kind: "unknown", area: areaOf(path) };
   const { area, methods } = found;
   const endpoint = Object.hasOwn(methods, method) ? methods[method] : undefined;
   return endpoint === undefined

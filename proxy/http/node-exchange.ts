@@ -185,7 +185,9 @@ export class NodeExchange implements Exchange {
   }
 
   get begun(): boolean {
-    return this.#response.headersSent;
+    // A tunnel has taken the socket over: what goes out there is no response of ours.
+    const isTunnel = this.webSocket !== null && this.#response.socket === null;
+    return this.#response.headersSent || isTunnel;
   }
 
   begin(status: number, headers: readonly string[]): void {
@@ -246,6 +248,7 @@ export class NodeExchange implements Exchange {
   }
 
   cut(): void {
-    this.#socket.destroy();
+    // A complete response can't be cut any more, only what follows it on the connection.
+    if (!this.#response.writableEnded) this.#socket.destroy();
   }
 }

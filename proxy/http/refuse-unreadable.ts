@@ -9,6 +9,11 @@ export const headerBytesMax = 16 * 1024;
 /** Where Node keeps the response that is being sent; its own handler of such errors looks there. */
 type Answering = Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
 
+/** Whether a response of the connection isn't sent to its end yet. */
+export function isAnswering(socket: Socket): boolean {
+  return ((socket as Answering)._httpMessage ?? null) !== null;
+}
+
 /** For the server's "clientError": answers in the shape of all errors, and ends the connection. */
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   refuse(

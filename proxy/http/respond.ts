@@ -6,7 +6,7 @@
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { targetName } from "../../shared/domain/target-name.js";
 import type { Failure } from "../../shared/error-code.js";
-import { failure } from "../../shared/error-code.js";
+import { failure, plainFailure } from "../../shared/error-code.js";
 import type { Breach, BudgetBreach, SuccessHeaders, Target } from "../../shared/wire/message.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
@@ -59,6 +59,30 @@ export function replyFailure(
       headers,
     );
   replyJson(exchange, status, envelopeFor(exchange, what), headers);
+}
+
+/**
+ * The end of a request that a bug of ours has struck: a 500 if nothing has gone to the client, else
+ * a cut. It never throws, and what went wrong is for the log alone.
+ */
+export function replyInternalError(
+  exchange: Exchange,
+  area: Area,
+  headers: readonly string[] = [],
+): void {
+  if (exchange.gone) return;
+  if (exchange.begun) return exchange.cut();
+  const failure = plainFailure(
+    500,
+    "internal_error",
+    `Sluice failed on this request: its log says why, under request id ${exchange.id}`,
+  );
+  try {
+    replyFailure(exchange, area, failure, headers);
+  } catch {
+    // Headers that can't be written may be what led here.
+    exchange.cut();
+  }
 }
 
 function envelopeFor(exchange: Exchange, what: Failure): object {

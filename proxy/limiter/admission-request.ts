@@ -3,7 +3,6 @@
  * asks it, and the admission or the refusal that comes of it. Pure; who waits for the verdict is in
  * `pending-admissions.ts`.
  */
-import { assert } from "../../shared/assert.js";
 import {
   type Admitted,
   type Claimed,
@@ -14,6 +13,7 @@ import {
   type ToDaemon,
   unlimitedLsn,
 } from "../../shared/wire/message.js";
+import { assertLimiter } from "./broken-limiter-state.js";
 import type { Admission, AdmissionOutcome } from "./limiter.js";
 
 export interface AdmissionRequest {
@@ -47,7 +47,7 @@ export function grantedAdmission(
   { id, target: index, admittedAtMs, lsn, key }: Admitted,
 ): Admission {
   const target = targets[index];
-  assert(target !== undefined, "the daemon chose one of the targets");
+  assertLimiter(target !== undefined, "the daemon chose one of the targets");
   if (rerouted !== null)
     return Object.assign(rerouted, { target, targetAtMs: admittedAtMs, targetLsn: lsn });
   return {

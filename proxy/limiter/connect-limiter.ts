@@ -6,7 +6,9 @@ import type { Log } from "../../shared/log.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import { fromDaemonFromWire } from "../../shared/wire/from-daemon.js";
 import { dial } from "../../shared/wire/ipc.js";
+import type { FromDaemon } from "../../shared/wire/message.js";
 import { toWire } from "../../shared/wire/to-wire.js";
+import { asBrokenLimiterState } from "./broken-limiter-state.js";
 import type { Limiter } from "./limiter.js";
 import { LimiterClient } from "./limiter-client.js";
 
@@ -33,7 +35,7 @@ export function connectLimiter(
     {
       proxyId: randomUUID(),
       monoMs: () => performance.now(),
-      schedule: (ms, run) => void setTimeout(run, ms).unref(),
+      schedule: (ms, run) => void setTimeout(orBroken, ms, run).unref(),
       afterTurn: (run) => void setImmediate(run),
       onLinkChange(linked) {
         if (closing) return;
@@ -65,7 +67,7 @@ export function connectLimiter(
     retry: true,
     onConnect(peer) {
       reader = createFrameReader(frameBytesMaxFromDaemon);
-      client.connected((message) => peer.send(encodeFrame(toWire(message))));
+      orBroken(() => client.connected((message) => peer.send(encodeFrame(toWire(message)))));
     },
     onBytes(peer, bytes) {
       const valid = reader.feed(bytes, (frame) => {
@@ -77,11 +79,11 @@ export function connectLimiter(
           );
         else if (message.kind === "failed" && !client.reachable)
           logOnce(message.failure.message, "the limiter daemon refuses this proxy");
-        if (message !== null) client.received(message);
+        if (message !== null) receive(client, message);
       });
       if (!valid) peer.close();
     },
-    onClose: () => client.lost(),
+    onClose: () => orBroken(() => client.lost()),
     onError: (error) => logOnce(error.code ?? error.message, "the limiter daemon can't be reached"),
   });
   return {
@@ -91,4 +93,20 @@ export function connectLimiter(
       link.close();
     },
   };
+}
+
+function receive(client: LimiterClient, message: FromDaemon): void {
+  try {
+    client.received(message);
+  } catch (error) {
+    throw asBrokenLimiterState(error);
+  }
+}
+
+function orBroken(step: () => void): void {
+  try {
+    step();
+  } catch (error) {
+    throw asBrokenLimiterState(error);
+  }
 }

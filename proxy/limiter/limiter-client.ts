@@ -4,7 +4,7 @@
  * reconnect it sends again what this proxy holds and what isn't acknowledged. Verdicts resolve
  * their promises in `pending-admissions.ts`; what a verdict means for HTTP is not here.
  */
-import { assert, isCount } from "../../shared/assert.js";
+import { isCount } from "../../shared/assert.js";
 import { endsPerTurn } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
 import { createThrottledQueue } from "../../shared/throttled-queue.js";
@@ -16,6 +16,7 @@ import type {
   ToDaemon,
   Welcome,
 } from "../../shared/wire/message.js";
+import { assertLimiter } from "./broken-limiter-state.js";
 import { DaemonCalls } from "./daemon-calls.js";
 import { DaemonConnection } from "./daemon-connection.js";
 import { applyEvent, applyWelcome, createNotices } from "./daemon-notices.js";
@@ -105,7 +106,7 @@ export class LimiterClient implements Limiter, LimiterLink {
   }
 
   reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome> {
-    assert(
+    assertLimiter(
       !admission.settled && admission.target !== null,
       "a rerouted admission has a failed target",
     );
@@ -130,8 +131,8 @@ export class LimiterClient implements Limiter, LimiterLink {
   }
 
   settle(admission: Admission, spent: Spent, then: () => void): void {
-    assert(!admission.settled, "one settle per admission");
-    assert(isCount(spent.tokens), "a count of tokens is an integer");
+    assertLimiter(!admission.settled, "one settle per admission");
+    assertLimiter(isCount(spent.tokens), "a count of tokens is an integer");
     admission.settled = true;
     if (admission.lease !== 0) this.#held.take(admission.lease);
     this.#outbox.add("request", admission, spent, this.#ports.monoMs());

@@ -3,7 +3,6 @@
  * by the verdict, at its deadline by the failure mode, or at once where no verdict is needed. A
  * verdict that comes after the deadline is for `late-admissions.ts`.
  */
-import { assert } from "../../shared/assert.js";
 import { admissionsWaitingMax } from "../../shared/bounds.js";
 import type { FailureMode } from "../../shared/config/config.js";
 import { IdMap } from "../../shared/id-map.js";
@@ -23,6 +22,7 @@ import {
   grantedAdmission,
   rejected,
 } from "./admission-request.js";
+import { assertLimiter } from "./broken-limiter-state.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { DaemonNotices } from "./daemon-notices.js";
 import type { LateAdmissions } from "./late-admissions.js";
@@ -62,7 +62,7 @@ export class PendingAdmissions {
   ask(request: AdmissionRequest): Promise<AdmissionOutcome> {
     const { connection, notices } = this.#context;
     const { caller, targets, rerouted, startedMonoMs } = request;
-    assert(targets.length > 0, "an admission has a target");
+    assertLimiter(targets.length > 0, "an admission has a target");
     const unlimited = connection.linked && !notices.limited && this.#mayPassUnasked(caller);
     // An admission without a number wasn't asked for, or its verdict is late: the daemon knows of
     // no lease to reroute.

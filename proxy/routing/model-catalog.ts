@@ -133,6 +133,7 @@ function fetchModels(upstream: Upstream, { type }: ProviderConfig): Promise<Mode
               : { ok: false, reason: `GET /models answered ${status}` },
           ),
         onFailure: (failure) => resolve({ ok: false, reason: failure.reason }),
+        onBug: (error) => resolve({ ok: false, reason: String(error) }),
       },
     );
   });

@@ -3,18 +3,30 @@
  * `passthrough/relay-answer.ts` have in common. It sends the request, writes with back-pressure,
  * ends the call when the client leaves, and resolves once, with how it ended.
  *
+ * It is also the boundary of a request whose events come from the provider, a timer or the client:
+ * whatever is thrown in one of them ends this request with a 500, or cuts it, and nothing else.
+ *
  * Not here: what of the response goes out, and when.
  */
 import type { Exchange } from "../http/exchange.js";
+import { replyInternalError } from "../http/respond.js";
 import type { MeteredUsage } from "../usage/count-usage.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
-import type { UpstreamFailure } from "./errors/upstream-failure.js";
+import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upstream-failure.js";
 import type { Forwarded } from "./forwarded.js";
 import type { UpstreamCall, UpstreamSink } from "./upstream.js";
 
 /** What the client gets at the end. */
 export type Ending = Pick<Forwarded, "status" | "outcome" | "finish">;
+
+/** What an ending has beside its usual parts. */
+interface Ended {
+  readonly failed?: TargetFailure | null;
+  readonly bug?: unknown;
+}
+
+const nothingElse: Ended = {};
 
 export abstract class AnswerRelay implements UpstreamSink {
   protected readonly exchange: Exchange;
@@ -33,15 +45,98 @@ export abstract class AnswerRelay implements UpstreamSink {
   }
 
   protected abstract send(): UpstreamCall;
-  abstract onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void;
-  abstract onData(chunk: Buffer): void;
-  abstract onEnd(): void;
-  abstract onFailure(failure: UpstreamFailure): void;
+  protected abstract begun(rawHeaders: readonly (Buffer | string)[]): void;
+  protected abstract passed(chunk: Buffer): void;
+  /** Not after `end`. */
+  protected abstract completed(): void;
+  /** Not after `end`. */
+  protected abstract failed(failure: UpstreamFailure): void;
+  /** Headers of ours that every answer carries, besides the request id. */
+  protected abstract ownHeaders(): readonly string[];
 
   start(): void {
-    this.exchange.onGone(() => this.onGone());
-    this.#call = this.send();
+    this.exchange.onGone(() => this.#left());
+    try {
+      this.#call = this.send();
+    } catch (error) {
+      return this.onBug(error);
+    }
     if (this.ended) this.#call.abort();
+  }
+
+  onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+    if (this.ended) return;
+    if (!isFinalStatus(status)) {
+      this.abortCall();
+      return this.onFailure(noSuchStatus(status));
+    }
+    try {
+      this.status = status;
+      this.begun(rawHeaders);
+    } catch (error) {
+      this.onBug(error);
+    }
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.ended) return;
+    try {
+      this.passed(chunk);
+    } catch (error) {
+      this.onBug(error);
+    }
+  }
+
+  onEnd(): void {
+    if (this.ended) return;
+    try {
+      this.completed();
+    } catch (error) {
+      this.onBug(error);
+    }
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    if (this.ended) return;
+    try {
+      this.failed(failure);
+    } catch (error) {
+      this.onBug(error);
+    }
+  }
+
+  #left(): void {
+    if (this.ended) return;
+    try {
+      this.onGone();
+    } catch (error) {
+      this.onBug(error);
+    }
+  }
+
+  onBug(error: unknown): void {
+    // It has been answered and settled: no request is left that this could end.
+    if (this.ended) throw error;
+    this.abortCall();
+    this.end(
+      this.#chargedAfterBug(),
+      {
+        status: this.exchange.begun ? this.status : 500,
+        outcome: "internal_error",
+        finish: () => replyInternalError(this.exchange, "model", this.ownHeaders()),
+      },
+      { bug: error },
+    );
+  }
+
+  /** What the meter has seen, unless it is the meter that is at fault. */
+  #chargedAfterBug(): MeteredUsage {
+    try {
+      return this.chargedWhenGone();
+    } catch {
+      // The exception that led here is the one that is reported.
+      return { usage: null, estimated: true, note: null };
+    }
   }
 
   protected abortCall(): void {
@@ -54,9 +149,8 @@ export abstract class AnswerRelay implements UpstreamSink {
     this.exchange.onDrain(() => this.#call?.resume());
   }
 
-  /** The client has left. */
+  /** The client has left. Not after `end`. */
   protected onGone(): void {
-    if (this.ended) return;
     this.abortCall();
     this.end(this.chargedWhenGone(), { status: 499, outcome: "client_gone", finish: () => {} });
   }
@@ -82,7 +176,7 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected end(
     { usage, estimated, note }: MeteredUsage,
     { status, outcome, finish }: Ending,
-    failed: TargetFailure | null = null,
+    { failed = null, bug = null }: Ended = nothingElse,
   ): void {
     this.ended = true;
     const executed = this.status !== 0 || outcome === "client_gone";
@@ -95,6 +189,7 @@ export abstract class AnswerRelay implements UpstreamSink {
       firstByteMonoMs: this.firstByteMonoMs,
       note,
       failed,
+      bug,
       finish,
     });
   }

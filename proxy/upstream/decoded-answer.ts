@@ -133,6 +133,11 @@ export class DecodedAnswer implements UpstreamSink {
     this.#sink.onFailure(failure);
   }
 
+  onBug(error: unknown): void {
+    this.stop();
+    this.#sink.onBug(error);
+  }
+
   pause(): void {
     this.#paused = true;
     this.#decoder?.pause();

@@ -84,9 +84,13 @@ class Forwarding extends AnswerRelay {
     return this.#what.upstream.send(this.#what.request, this);
   }
 
-  onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+  protected ownHeaders(): readonly string[] {
+    return this.#what.headers;
+  }
+
+  protected begun(rawHeaders: readonly (Buffer | string)[]): void {
     const { request, operation, hideUsageChunk, hasFallback } = this.#what;
-    this.status = status;
+    const { status } = this;
     this.firstByteMonoMs = this.#what.monoMs();
     const headers = forwardResponseHeaders(rawHeaders);
     const contentType = headerOf(headers, "content-type").toLowerCase();
@@ -106,7 +110,7 @@ class Forwarding extends AnswerRelay {
     this.meter.beginBody(form, true);
   }
 
-  onData(chunk: Buffer): void {
+  protected passed(chunk: Buffer): void {
     const meter = this.meter;
     if (meter.isStream) return this.#onEvents(chunk);
     meter.keep(chunk);
@@ -115,7 +119,7 @@ class Forwarding extends AnswerRelay {
     if (this.status >= 300) {
       // An error page this long isn't read to its end.
       this.abortCall();
-      return this.onEnd();
+      return this.completed();
     }
     this.exchange.begin(this.status, this.#headers);
     for (const kept of meter.release()) this.write(kept);
@@ -148,8 +152,7 @@ class Forwarding extends AnswerRelay {
     for (const kept of head.take()) this.write(kept);
   }
 
-  onEnd(): void {
-    if (this.ended) return;
+  protected completed(): void {
     if (this.meter.isStream) return this.#endStream();
     const text = this.meter.text();
     if (this.status >= 300) return this.#endWithError(text);
@@ -173,7 +176,7 @@ class Forwarding extends AnswerRelay {
     const head = this.#head;
     if (head !== null) {
       if (this.meter.errorSeen) return this.#endWithError(errorInEvents(head.text()));
-      if (!head.end()) return this.onFailure({ kind: "broken", reason: "an empty stream" });
+      if (!head.end()) return this.failed({ kind: "broken", reason: "an empty stream" });
       this.#releaseHead(head);
     }
     this.end(this.meter.charged(), {
@@ -186,8 +189,7 @@ class Forwarding extends AnswerRelay {
     });
   }
 
-  onFailure(failure: UpstreamFailure): void {
-    if (this.ended) return;
+  protected failed(failure: UpstreamFailure): void {
     const { kind, reason } = failure;
     if (kind === "untranslatable") return this.#endUntranslatable(reason);
     if (this.exchange.begun) return this.endCut(reason);
@@ -250,7 +252,7 @@ class Forwarding extends AnswerRelay {
     const headers = [...retry, ...this.#what.headers];
     const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
     const metered = { usage: null, estimated: false, note };
-    this.end(metered, { status, outcome, finish }, failed);
+    this.end(metered, { status, outcome, finish }, { failed });
   }
 }
 

@@ -8,7 +8,12 @@ import type { TargetFailure } from "./errors/failover-reason.js";
 export interface Forwarded extends ProviderResult {
   /** Whether `usage` is an estimate: the response was cut, or the provider reported no usage. */
   readonly estimated: boolean;
-  readonly outcome: "complete" | "client_gone" | "upstream_error" | "upstream_cut";
+  readonly outcome:
+    | "complete"
+    | "client_gone"
+    | "upstream_error"
+    | "upstream_cut"
+    | "internal_error";
   /** What the log line adds to the outcome. */
   readonly note: string | null;
   /**
@@ -16,6 +21,8 @@ export interface Forwarded extends ProviderResult {
    * failed.
    */
   readonly failed: TargetFailure | null;
+  /** The exception of our own that ended it; null: there was none. */
+  readonly bug: unknown;
   /** Sends the client the last of the response; to be called once the settle has left. */
   readonly finish: () => void;
 }

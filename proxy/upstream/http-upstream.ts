@@ -12,7 +12,7 @@ import { acceptIdentity, headerOf } from "../http/copy-headers.js";
 import { createDeadlines, type Deadlines } from "./call-deadlines.js";
 import { credentialHeaders } from "./credential-headers.js";
 import { codingOf, DecodedAnswer, type EncodedSource } from "./decoded-answer.js";
-import { asUpstreamFailure } from "./errors/upstream-failure.js";
+import { asUpstreamFailure, noSuchStatus } from "./errors/upstream-failure.js";
 import { throttleSocketEnd } from "./throttle-socket-end.js";
 import type { Watched } from "./timeout-watch.js";
 import type { Upstream, UpstreamCall, UpstreamRequest, UpstreamSink } from "./upstream.js";
@@ -163,6 +163,9 @@ class HttpCall implements Dispatcher.DispatchHandler, UpstreamCall, EncodedSourc
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
+    // undici asserts that there is none such, where nothing could catch it. What is thrown here, it
+    // hands to `onError`.
+    if (status < 100) throw new Error(noSuchStatus(status).reason);
     this.#resume = resume;
     this.idleTicks = 0;
     // An informational response: the real one follows.

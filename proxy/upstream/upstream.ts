@@ -28,6 +28,11 @@ export interface UpstreamSink {
   onData(chunk: Buffer): void;
   onEnd(): void;
   onFailure(failure: UpstreamFailure): void;
+  /**
+   * An exception of our own while the response passed: it ends the call, and this request alone. A
+   * sink handles those that it throws itself.
+   */
+  onBug(error: unknown): void;
 }
 
 export interface UpstreamCall {

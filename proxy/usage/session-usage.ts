@@ -11,7 +11,7 @@ import { parseJson } from "../body/json-value.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import { readUsage, type Usage } from "./read-usage.js";
 
-interface SessionCharge {
+export interface SessionCharge {
   /** Null: nothing was used. */
   readonly usage: Usage | null;
   readonly estimated: boolean;

@@ -121,7 +121,9 @@ export function fakeGateway(yaml: string): FakeGateway {
         };
         return Promise.resolve({ kind: "admitted", admission, headers: null });
       },
-      settle(_: Admission, spent: Spent, then: () => void) {
+      settle(admission: Admission, spent: Spent, then: () => void) {
+        if (admission.settled) throw new Error("settled twice");
+        admission.settled = true;
         fake.settled.push(spent);
         then();
       },

@@ -58,6 +58,7 @@ t.test("the line of an executed request has everything that was noted on its way
     firstByteMonoMs: 105.06,
     note: "a note",
     failed: null,
+    bug: null,
     finish: () => {},
   });
   record.cost = 2_500_000;

@@ -28,6 +28,24 @@ t.test("callbacks of a turn run after it, in order, so many in each turn", async
   t.same(ran, [0, 1, 2, 3, 4, 5, 6]);
 });
 
+t.test("a callback that throws takes none with it that waits behind it", async (t) => {
+  const loop = turns();
+  const ran: number[] = [];
+  const throttled = createThrottledQueue(loop.afterTurn, 2);
+  const add = (i: number): void =>
+    throttled(() => {
+      if (i % 2 === 0) throw new Error(`planted ${i}`);
+      ran.push(i);
+    });
+  for (let i = 0; i < 6; i++) add(i);
+  for (const i of [0, 2, 4]) t.throws(() => loop.end(), { message: `planted ${i}` });
+  loop.end();
+  t.same(ran, [1, 3, 5]);
+  add(7);
+  loop.end();
+  t.same(ran, [1, 3, 5, 7]);
+});
+
 t.test(
   "later callbacks wait behind those that are due, and for the other work of their own turn",
   async (t) => {

@@ -19,6 +19,15 @@ export interface UpstreamFailure {
   readonly reason: string;
 }
 
+/** RFC 9110 section 15: a response that isn't informational has one of these. */
+export function isFinalStatus(status: number): boolean {
+  return status >= 200 && status <= 599;
+}
+
+export function noSuchStatus(status: number): UpstreamFailure {
+  return { kind: "broken", reason: `HTTP has no final status ${status}` };
+}
+
 const unreachableCodes = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",

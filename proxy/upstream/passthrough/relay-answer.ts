@@ -59,9 +59,13 @@ class Relaying extends AnswerRelay {
     return this.#what.upstream.send(this.#what.request, this);
   }
 
-  onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+  protected ownHeaders(): readonly string[] {
+    return [...this.#what.limits, ...this.#what.headers];
+  }
+
+  protected begun(rawHeaders: readonly (Buffer | string)[]): void {
     const what = this.#what;
-    this.status = status;
+    const { status } = this;
     this.firstByteMonoMs = what.monoMs();
     this.#headers = passResponseHeaders(rawHeaders, what.limits);
     this.#headers.push("x-request-id", this.exchange.id, ...what.headers);
@@ -101,7 +105,7 @@ class Relaying extends AnswerRelay {
     this.exchange.begin(this.status, this.#headers);
   }
 
-  onData(chunk: Buffer): void {
+  protected passed(chunk: Buffer): void {
     const meter = this.meter;
     if (meter.isStream) meter.push(chunk);
     else meter.keep(chunk);
@@ -116,8 +120,7 @@ class Relaying extends AnswerRelay {
     for (const kept of this.meter.release()) this.write(kept);
   }
 
-  onEnd(): void {
-    if (this.ended) return;
+  protected completed(): void {
     const { meter, status } = this;
     if (meter.isStream) {
       meter.endStream();
@@ -150,20 +153,19 @@ class Relaying extends AnswerRelay {
     this.exchange.end();
   }
 
-  onFailure(upstreamFailure: UpstreamFailure): void {
-    if (this.ended) return;
+  protected failed(upstreamFailure: UpstreamFailure): void {
     // A body that broke off with its client is no failure of the provider's.
     if (this.exchange.gone) return this.onGone();
     const { reason } = upstreamFailure;
     if (this.exchange.begun) return this.endCut(reason);
-    const { provider, limits, headers } = this.#what;
+    const { provider } = this.#what;
     const failure = unansweredFailure(provider, this.status !== 0, upstreamFailure);
     this.end(
       { usage: null, estimated: false, note: reason },
       {
         status: failure.status,
         outcome: this.status === 0 ? "upstream_error" : "upstream_cut",
-        finish: () => replyFailure(this.exchange, "model", failure, [...limits, ...headers]),
+        finish: () => replyFailure(this.exchange, "model", failure, this.ownHeaders()),
       },
     );
   }

@@ -5,7 +5,7 @@
  */
 import { forwardResponseHeaders, headerOf, passResponseHeaders } from "../../http/copy-headers.js";
 import type { ClientSocket, Exchange } from "../../http/exchange.js";
-import { replyFailure } from "../../http/respond.js";
+import { replyFailure, replyInternalError } from "../../http/respond.js";
 import { switchedHeaders } from "../../http/web-socket-handshake.js";
 import { joinedNotes } from "../../usage/count-usage.js";
 import { SessionUsage } from "../../usage/session-usage.js";
@@ -21,6 +21,7 @@ import type {
   TunnelEnd,
   TunnelSink,
 } from "./passthrough-upstream.js";
+import { chargedAnyway, TunnelBoundary } from "./tunnel-boundary.js";
 
 interface TunnelRequest {
   readonly upstream: PassthroughUpstream;
@@ -67,21 +68,32 @@ class TunnelSession implements TunnelSink, OpenSession {
   #closing = false;
   /** The provider timed out when it owed an answer. */
   #timedOut = false;
+  #bug: unknown = null;
 
   constructor(exchange: Exchange, what: TunnelRequest, resolve: (forwarded: Forwarded) => void) {
-    this.#exchange = exchange;
-    this.#what = what;
-    this.#resolve = resolve;
+    [this.#exchange, this.#what, this.#resolve] = [exchange, what, resolve];
   }
 
   start(client: ClientSocket): void {
-    this.#exchange.onGone(() => this.#onGone());
-    this.#call = this.#what.upstream.tunnel(
-      client,
-      { path: this.#what.path, headers: this.#what.requestHeaders },
-      this,
-    );
-    if (this.#ended) this.#call.abort();
+    const { upstream, path, requestHeaders: headers } = this.#what;
+    const boundary = new TunnelBoundary(this);
+    this.#exchange.onGone(() => boundary.run(() => this.#onGone()));
+    boundary.run(() => {
+      this.#call = upstream.tunnel(client, { path, headers }, boundary);
+      if (this.#ended) this.#call.abort();
+    });
+  }
+
+  onBug(error: unknown): void {
+    if (this.#ended) throw error;
+    this.#bug = error;
+    this.#end({
+      status: this.#status === 101 ? 101 : 500,
+      outcome: "internal_error",
+      note: null,
+      finish: () => replyInternalError(this.#exchange, "model", this.#what.headers),
+    });
+    this.#call?.abort();
   }
 
   onOpen(rawHeaders: readonly string[]): readonly string[] {
@@ -158,11 +170,13 @@ class TunnelSession implements TunnelSink, OpenSession {
   }
 
   onFromClient(chunk: Buffer): void {
+    if (this.#ended) return;
     this.#fromClient.push(chunk);
     this.#closeIfDrained();
   }
 
   onFromProvider(chunk: Buffer): void {
+    if (this.#ended) return;
     this.#fromProvider.push(chunk);
     this.#call!.expect(this.#usage.responding);
     this.#closeIfDrained();
@@ -210,6 +224,7 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   onEnd({ by, reason }: TunnelEnd): void {
     this.#what.sessions.remove(this);
+    if (this.#ended) return;
     const inOrder = by === "proxy" || this.#fromClient.closing || this.#fromProvider.closing;
     const outcome = this.#timedOut
       ? "upstream_cut"
@@ -228,7 +243,7 @@ class TunnelSession implements TunnelSink, OpenSession {
     finish,
   }: Pick<Forwarded, "status" | "outcome" | "note" | "finish">): void {
     this.#ended = true;
-    const charge = this.#usage.charge(this.#fromProvider.unreadMessages);
+    const charge = chargedAnyway(this.#usage, this.#fromProvider.unreadMessages);
     this.#resolve({
       status,
       usage: charge.usage,
@@ -238,6 +253,7 @@ class TunnelSession implements TunnelSink, OpenSession {
       firstByteMonoMs: this.#firstByteMonoMs,
       note: joinedNotes(note, charge.note),
       failed: null,
+      bug: this.#bug,
       finish,
     });
   }

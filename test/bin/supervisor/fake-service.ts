@@ -17,6 +17,8 @@ export type FakeScenario =
   /** Becomes ready, then throws an error that nothing catches. */
   | "mistake"
   | "rejection"
+  /** The same, and it survives: it stops only when it is told to. */
+  | "survivor"
   /** Its stop never ends; its stop fails. */
   | "stubborn"
   | "failing-stop";
@@ -70,13 +72,15 @@ await runService({
       { socket: config.limiter.socket, port: config.server.port, dataDir: config.limiter.dataDir },
       "serves",
     );
-    if (scenario === "mistake")
+    if (scenario === "mistake" || scenario === "survivor")
       setImmediate(() => {
         throw new Error("planted");
       });
-    if (scenario === "rejection") void Promise.reject(new Error("planted"));
+    if (scenario === "rejection" || scenario === "survivor")
+      void Promise.reject(new Error("planted"));
     return {
       ready: { ready: `http://${name}.test`, open: name === "proxy" },
+      survives: () => scenario === "survivor",
       async stop() {
         log.warn("stops");
         if (scenario === "failing-stop") throw new Error("the disk is full");

@@ -100,6 +100,16 @@ t.test("an uncaught error is logged completely before it ends with 70", async (t
   }
 });
 
+t.test("an uncaught error that the service survives is logged, and it serves on", async (t) => {
+  const service = startProgram(t, script, ["proxy"], { env: { FAKE_PROXY: "survivor" } });
+  const logged = () => service.out.filter((line) => line.includes("in no request that is known"));
+  while (logged().length < 2) await service.line(/in no request that is known/);
+  service.child.kill("SIGTERM");
+  t.same(await service.ended, { code: 0, signal: null });
+  for (const line of logged())
+    t.match(JSON.parse(line), { level: "error", err: { message: "planted" } });
+});
+
 t.test(
   "a wrong configuration is printed line by line with its file, and ends with 78",
   async (t) => {

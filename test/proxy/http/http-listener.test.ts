@@ -758,6 +758,23 @@ t.test("a handshake that is refused gets a plain answer, and its connection ends
 });
 
 t.test(
+  "a handshake that is pipelined behind other requests is refused in its turn, and what follows is no request",
+  async (t) => {
+    const { port, next } = await listening(t);
+    const client = new RawClient(t, port);
+    const get = ["GET /first HTTP/1.1", "Host: a"].join("\r\n");
+    client.socket.write(
+      `${get}\r\n\r\n${get}\r\n\r\n${handshake.join("\r\n")}\r\n\r\n${get}\r\n\r\n`,
+    );
+    const exchanges = [await next(), await next()];
+    for (const exchange of exchanges.reverse()) exchange.reply(200, text, "answer", "utf8");
+    const received = await client.response();
+    t.same(received.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 400"]);
+    t.match(received, /before earlier requests are answered/);
+  },
+);
+
+t.test(
   "a client that leaves before its tunnel is open is reported, and an error of its socket is ignored",
   async (t) => {
     const { port, next } = await listening(t);

@@ -41,6 +41,10 @@ class Answering extends EventEmitter {
     this.emit("over");
   }
 
+  onBug(error: unknown): void {
+    throw error;
+  }
+
   onFailure(failure: UpstreamFailure): void {
     this.calls.push(`failure ${failure.kind}`);
     this.failure = failure;

@@ -1,0 +1,102 @@
+/** The boundary around a WebSocket session: an exception in one of its events ends it alone. */
+import t from "tap";
+import { OpenSessions } from "../../../../proxy/upstream/passthrough/open-sessions.js";
+import type {
+  PassthroughUpstream,
+  TunnelSink,
+} from "../../../../proxy/upstream/passthrough/passthrough-upstream.js";
+import { tunnelSession } from "../../../../proxy/upstream/passthrough/tunnel-session.js";
+import { FakeExchange } from "../../fake-exchange.js";
+
+const planted = new TypeError("planted");
+const fail = (): never => {
+  throw planted;
+};
+/** Bytes, headers and reasons that can't be read. */
+const unreadable = new Proxy({}, { get: fail }) as never;
+
+const opened = (sink: TunnelSink): void => void sink.onOpen([]);
+
+t.test("an exception in an event ends its session, and the session is settled once", async (t) => {
+  const table: Readonly<Record<string, { play(sink: TunnelSink): void; status?: number }>> = {
+    "its opening": { play() {} },
+    "the provider's switch": { play: (sink) => void sink.onOpen(unreadable), status: 101 },
+    "an answer instead": { play: (sink) => sink.onAnswer(403, unreadable, unreadable) },
+    "a failure": { play: (sink) => sink.onFailure(unreadable) },
+    "bytes of the client": {
+      play(sink) {
+        opened(sink);
+        sink.onFromClient(unreadable);
+        sink.onEnd({ by: "proxy", reason: null });
+      },
+      status: 101,
+    },
+    "bytes of the provider": {
+      play(sink) {
+        opened(sink);
+        sink.onFromProvider(unreadable);
+        sink.onFromProvider(unreadable);
+        sink.onEnd({ by: "provider", reason: null });
+      },
+      status: 101,
+    },
+  };
+  for (const [name, { play, status = 500 }] of Object.entries(table)) {
+    const exchange = new FakeExchange({ method: "GET", path: "/v1/realtime" });
+    let aborted = 0;
+    const call = { expect() {}, close() {}, abort: () => void aborted++ };
+    let sink: TunnelSink | null = null;
+    const upstream = {
+      tunnel(_client: unknown, _request: unknown, given: TunnelSink) {
+        if (name === "its opening") fail();
+        sink = given;
+        return call;
+      },
+      redact: (text: string) => text,
+    } as unknown as PassthroughUpstream;
+    const sessions = new OpenSessions();
+    const ended = tunnelSession(exchange, {} as never, {
+      upstream,
+      provider: "p",
+      path: "/",
+      requestHeaders: [],
+      limits: [],
+      headers: [],
+      asIs: false,
+      sessions,
+      monoMs: () => 0,
+    });
+    if (sink !== null) play(sink);
+    const forwarded = await ended;
+    t.match(forwarded, { status, outcome: "internal_error", bug: TypeError, failed: null }, name);
+    if (sink !== null) t.ok(aborted > 0, `${name}: both sides are let go`);
+    forwarded.finish();
+    t.equal(exchange.status, 500, "the client sees a 500 as long as no tunnel is open");
+  }
+});
+
+t.test("a status that HTTP doesn't have is a failure of the provider", async (t) => {
+  for (const status of [0, 99, 199, 600, 999]) {
+    const exchange = new FakeExchange({ method: "GET", path: "/p/x" });
+    const forwarded = await tunnelSession(exchange, {} as never, {
+      upstream: {
+        tunnel(_client: unknown, _request: unknown, sink: TunnelSink) {
+          setImmediate(() => sink.onAnswer(status, [], Buffer.alloc(0)));
+          return { expect() {}, close() {}, abort() {} };
+        },
+        redact: (text: string) => text,
+      } as unknown as PassthroughUpstream,
+      provider: "p",
+      path: "/",
+      requestHeaders: [],
+      limits: [],
+      headers: [],
+      asIs: true,
+      sessions: new OpenSessions(),
+      monoMs: () => 0,
+    });
+    forwarded.finish();
+    t.equal(exchange.status, 502, String(status));
+    t.match(exchange.body.toString(), `HTTP has no final status ${status}`);
+  }
+});
