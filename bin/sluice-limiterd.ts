@@ -7,7 +7,7 @@ await runService({
   process: "limiterd",
   description:
     "The limiter daemon of Sluice: it owns every counter and serves proxies over a Unix socket.",
-  flags: ["config", "socket", "data-dir"],
+  flags: ["config", "socket", "dataDir", "logLevel"],
   async start(options) {
     const limiterd = await startLimiterd(options);
     return { ready: { ready: options.config.limiter.socket }, stop: () => limiterd.stop() };

@@ -7,6 +7,7 @@ import type { Command } from "commander";
 import { CommandFailure } from "../session/command-failure.js";
 import {
   type ConfigurationFlags,
+  flagOptions,
   flagsAsArguments,
   requireConfiguration,
 } from "../session/configuration.js";
@@ -24,9 +25,10 @@ export function addUp(program: Command, session: Session): void {
   program
     .command("up")
     .description("run the daemon and the proxy until Ctrl-C; one that dies is started again")
-    .option("--host <host>", "the address to listen on")
-    .option("--port <port>", "the port to listen on")
-    .option("--data-dir <directory>", "where the daemon keeps its store")
+    .option(...flagOptions.host)
+    .option(...flagOptions.port)
+    .option(...flagOptions.dataDir)
+    .option(...flagOptions.logLevel)
     .option("--verbose", "print every log line of both, as JSON")
     .action((_options, command: Command) => runUp(session, command.optsWithGlobals<UpFlags>()));
 }

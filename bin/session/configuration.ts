@@ -4,14 +4,26 @@ import { loadConfig } from "../../shared/config/load-config.js";
 import { configurationFailure } from "./command-failure.js";
 import type { Session } from "./terminal.js";
 
-/** The flags that override the configuration; texts and numbers as commander gives them. */
-export interface ConfigurationFlags {
-  readonly config?: string;
-  readonly socket?: string;
-  readonly host?: string;
-  readonly port?: string;
-  readonly dataDir?: string;
-}
+/**
+ * The flags that override the configuration, as commander declares them: the flag and its help.
+ * Each but `--config` is the `flag` of a setting.
+ */
+export const flagOptions = {
+  config: [
+    "--config <file>",
+    "the configuration file (default: SLUICE_CONFIG, ./sluice.yaml, /etc/sluice/sluice.yaml)",
+  ],
+  socket: ["--socket <path>", "the daemon's Unix socket"],
+  host: ["--host <host>", "the address to listen on"],
+  port: ["--port <port>", "the port to listen on"],
+  dataDir: ["--data-dir <directory>", "where the daemon keeps its store"],
+  logLevel: ["--log-level <level>", "the least important lines that are logged, such as warn"],
+} as const;
+
+export type FlagName = keyof typeof flagOptions;
+
+/** The texts that were given, by the names that commander gives the flags. */
+export type ConfigurationFlags = { readonly [Name in FlagName]?: string };
 
 type LoadedConfiguration = ReturnType<typeof loadConfig>;
 
@@ -20,15 +32,10 @@ export function readConfiguration(
   session: Session,
   flags: ConfigurationFlags,
 ): LoadedConfiguration {
-  const { host, socket, dataDir } = flags;
+  const { config, socket, host, port, dataDir, logLevel } = flags;
   return loadConfig({
-    ...(flags.config === undefined ? {} : { file: flags.config }),
-    flags: {
-      ...(host === undefined ? {} : { host }),
-      ...(flags.port === undefined ? {} : { port: flags.port }),
-      ...(socket === undefined ? {} : { socket }),
-      ...(dataDir === undefined ? {} : { dataDir }),
-    },
+    ...(config === undefined ? {} : { file: config }),
+    flags: { socket, host, port, dataDir, logLevel },
     env: session.env,
     cwd: session.cwd,
     uid: session.uid,
@@ -62,12 +69,15 @@ export function locateSocket(session: Session, flags: ConfigurationFlags): strin
 
 /** The flags as arguments for a child process, so that it finds the same configuration. */
 export function flagsAsArguments(flags: ConfigurationFlags): readonly string[] {
-  const pairs: readonly (readonly [string, string | undefined])[] = [
-    ["--config", flags.config],
-    ["--socket", flags.socket],
-    ["--host", flags.host],
-    ["--port", flags.port],
-    ["--data-dir", flags.dataDir],
-  ];
-  return pairs.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
+  return flagNames.flatMap((name) => {
+    const value = flags[name];
+    return value === undefined ? [] : [`${typed(name)}=${value}`];
+  });
+}
+
+const flagNames = Object.keys(flagOptions) as FlagName[];
+
+/** A flag without its argument: `--data-dir`. */
+function typed(name: FlagName): string {
+  return flagOptions[name][0].split(" ")[0]!;
 }

@@ -7,7 +7,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { createLog, type Log } from "../../shared/log.js";
-import { type ConfigurationFlags, requireConfiguration } from "../session/configuration.js";
+import {
+  type ConfigurationFlags,
+  type FlagName,
+  flagOptions,
+  requireConfiguration,
+} from "../session/configuration.js";
 import { exitCodeForStartError, exitCodeHelp, exitCodes } from "../session/exit-code.js";
 import { newCommand } from "../session/new-command.js";
 import { printFailure } from "../session/print-failure.js";
@@ -18,7 +23,7 @@ interface Service {
   readonly process: "proxy" | "limiterd";
   readonly description: string;
   /** The configuration flags that this process accepts. */
-  readonly flags: readonly (keyof typeof flagOptions)[];
+  readonly flags: readonly FlagName[];
   /**
    * Rejects with an error whose message is printed. `ready` is sent to the parent process, if there
    * is an IPC channel.
@@ -38,17 +43,6 @@ interface StartedService {
 
 /** How long flushing the last log lines may take. */
 const flushDeadlineMs = 1_000;
-
-const flagOptions = {
-  config: [
-    "--config <file>",
-    "the configuration file (default: SLUICE_CONFIG, ./sluice.yaml, /etc/sluice/sluice.yaml)",
-  ],
-  socket: ["--socket <path>", "the daemon's Unix socket"],
-  host: ["--host <host>", "the address to listen on"],
-  port: ["--port <port>", "the port to listen on"],
-  "data-dir": ["--data-dir <directory>", "where the daemon keeps its store"],
-} as const;
 
 /** Runs the service until it stops, then ends the process with a code of `exit-code.ts`. */
 export async function runService(service: Service): Promise<never> {

@@ -1,5 +1,6 @@
 /** Runs a command line in this process and returns its output. */
 import { runCommandLine } from "../../bin/program.js";
+import type { Session } from "../../bin/session/terminal.js";
 
 export interface CommandRun {
   readonly exitCode: number;
@@ -23,6 +24,17 @@ export interface RunOptions {
  * part of `err`.
  */
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<CommandRun> {
+  const { session, out, err } = sessionForTests(options);
+  const exitCode = await runCommandLine(argv, session);
+  return { exitCode, out: out.join("\n"), err: err.join("\n") };
+}
+
+/** A session whose output is kept in two lists. */
+export function sessionForTests(options: RunOptions = {}): {
+  readonly session: Session;
+  readonly out: readonly string[];
+  readonly err: readonly string[];
+} {
   const out: string[] = [];
   const err: string[] = [];
   const { answer = null } = options;
@@ -31,7 +43,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     return answer ?? "";
   };
   const write = async (text: string): Promise<void> => void out.push(text.replace(/\n$/, ""));
-  const exitCode = await runCommandLine(argv, {
+  const session: Session = {
     terminal: {
       out: (text) => void out.push(text),
       err: (text) => void err.push(text),
@@ -45,6 +57,6 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     uid: 1000,
     nowMs: () => options.nowMs ?? 0,
     monoMs: () => 0,
-  });
-  return { exitCode, out: out.join("\n"), err: err.join("\n") };
+  };
+  return { session, out, err };
 }

@@ -61,7 +61,7 @@ function bePresent(): Promise<void> {
 await runService({
   process: name,
   description: "a fake",
-  flags: name === "proxy" ? ["config", "socket", "host", "port"] : ["config", "socket", "data-dir"],
+  flags: name === "proxy" ? ["config", "socket", "host", "port"] : ["config", "socket", "dataDir"],
   async start({ config, log }) {
     failToStart();
     await bePresent();
