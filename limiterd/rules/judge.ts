@@ -1,8 +1,8 @@
 /**
  * The decision on one request: its path's rules and those of the first target with room must all
  * admit it, and then its budgets. One synchronous step that changes no count; the clock is an
- * argument. `admit.ts` counts what is admitted here, and `explain-verdict.ts` judges copies of the counters
- * by this same function, so an explanation can't differ from an admission.
+ * argument. `admit.ts` counts what is admitted here, and `explain-verdict.ts` judges copies of the
+ * counters by this same function, so an explanation can't differ from an admission.
  */
 import type { Breach, BudgetBreach, Target } from "../../shared/wire/message.js";
 import { type BudgetMatching, judgeBudgets } from "../budgets/judge-budgets.js";

@@ -6,7 +6,7 @@
 import { assert } from "../../shared/assert.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/wire/message.js";
-import { successHeaders } from "../http/respond.js";
+import { successHeaders } from "../http/rate-limit-headers.js";
 import type { Admission, AdmissionOutcome } from "../limiter/limiter.js";
 import type { RequestContext } from "../request-context.js";
 import type { Tried } from "../request-record.js";

@@ -1,6 +1,6 @@
 /**
- * Failures, verdicts and successes as HTTP responses (docs/http-api.md, "Errors" and "The headers
- * of a limit"): the one place where an error gets its shape and a limit its headers.
+ * Failures, verdicts and successes as HTTP responses (docs/http-api.md, "Errors"): the one place
+ * where an error gets its shape. The headers of a limit are in `rate-limit-headers.ts`.
  */
 
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
@@ -10,6 +10,7 @@ import { failure, plainFailure } from "../../shared/error-code.js";
 import type { Breach, BudgetBreach, SuccessHeaders, Target } from "../../shared/wire/message.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
+import { refusalHeaders, successHeaders, waitHeaders } from "./rate-limit-headers.js";
 
 const json = "application/json";
 
@@ -163,31 +164,6 @@ export function replyRefused(
   );
 }
 
-/** The official SDKs ignore waits over a minute and retry at once, unless a header forbids it. */
-const retryableSecondsMax = 60;
-
-export function refusalHeaders(breach: Breach): string[] {
-  const wait = String(breach.waitSeconds);
-  const headers = waitHeaders(breach.waitSeconds);
-  if (breach.dimension === "concurrent") return headers;
-  const { dimension } = breach;
-  headers.push(
-    `x-ratelimit-limit-${dimension}`,
-    String(breach.cap),
-    `x-ratelimit-remaining-${dimension}`,
-    "0",
-    `x-ratelimit-reset-${dimension}`,
-    wait,
-  );
-  return headers;
-}
-
-function waitHeaders(waitSeconds: number): string[] {
-  const headers = ["retry-after", String(waitSeconds), "retry-after-ms", `${waitSeconds * 1000}`];
-  if (waitSeconds > retryableSecondsMax) headers.push("x-should-retry", "false");
-  return headers;
-}
-
 /** `provider/model` as a header's value: other characters than plain ASCII are percent-encoded. */
 export function targetHeader(target: Target): string {
   const text = targetName(target);
@@ -196,30 +172,4 @@ export function targetHeader(target: Target): string {
 
 function percentEncoded(piece: string): string {
   return Buffer.from(piece).toString("hex").toUpperCase().replace(/../g, "%$&");
-}
-
-/** The headers of the most constrained rule, for every response to an admitted request. */
-export function successHeaders(headers: SuccessHeaders | null): string[] {
-  const flat: string[] = [];
-  if (headers === null) return flat;
-  const { requests, tokens } = headers;
-  if (requests !== null)
-    flat.push(
-      "x-ratelimit-limit-requests",
-      String(requests.limit),
-      "x-ratelimit-remaining-requests",
-      String(requests.remaining),
-      "x-ratelimit-reset-requests",
-      String(requests.resetSeconds),
-    );
-  if (tokens !== null)
-    flat.push(
-      "x-ratelimit-limit-tokens",
-      String(tokens.limit),
-      "x-ratelimit-remaining-tokens",
-      String(tokens.remaining),
-      "x-ratelimit-reset-tokens",
-      String(tokens.resetSeconds),
-    );
-  return flat;
 }

@@ -8,7 +8,7 @@ import { listRules } from "../../../limiterd/handlers/admin/list-rules.js";
 import { admit } from "../../../limiterd/rules/admit.js";
 import { charge, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
-import { refusalHeaders, successHeaders } from "../../../proxy/http/respond.js";
+import { refusalHeaders, successHeaders } from "../../../proxy/http/rate-limit-headers.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Scope } from "../../../shared/domain/rule.js";
 import {

@@ -1,10 +1,9 @@
 import t from "tap";
+import { refusalHeaders, successHeaders } from "../../../proxy/http/rate-limit-headers.js";
 import {
-  refusalHeaders,
   replyFailure,
   replyJson,
   replyRefused,
-  successHeaders,
   targetHeader,
 } from "../../../proxy/http/respond.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
