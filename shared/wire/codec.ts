@@ -9,6 +9,8 @@ import { ByteStore } from "../byte-store.js";
 
 const packr = new Packr({
   useRecords: false,
+  // A field of that name in a body is the caller's, and no method.
+  useToJSON: false,
   encodeUndefinedAsNil: true,
   mapsAsObjects: true,
   int64AsType: "number",

@@ -315,6 +315,14 @@ t.test("no name in a frame reaches a prototype or becomes code", async (t) => {
   t.equal((globalThis as { polluted?: unknown }).polluted, undefined);
 });
 
+t.test("the names of a body's fields are data, whatever msgpackr calls by them", async (t) => {
+  for (const name of ["toJSON", "constructor", "valueOf", "then", "length", "buffer"])
+    for (const value of [1, null, "x", {}, []]) {
+      const frame = ["admin", 1, "rate-limits.put", { [name]: value }];
+      t.same(read(encodeFrame(frame)).frames, [frame], name);
+    }
+});
+
 t.test("any bytes at all are read or end the reader, and never throw", async (t) => {
   const likely = fc.constantFrom(
     0xd4,
