@@ -92,9 +92,20 @@ export class PendingAdmissions {
   admitted(message: Admitted): void {
     const pending = this.#waiting.take(message.id);
     if (pending === undefined) return this.#context.late.admitted(message);
+    if (message.target >= pending.request.targets.length)
+      return this.#misunderstood(pending, message);
     const admission = grantedAdmission(pending.request, message);
     this.#context.held.set(admission.lease, admission);
     pending.resolve({ kind: "admitted", admission, headers: message.headers });
+  }
+
+  /**
+   * The daemon has admitted the request to a target that it doesn't have: no verdict, as far as the
+   * request is concerned, and a lease that nobody holds.
+   */
+  #misunderstood({ request, resolve }: PendingAdmission, message: Admitted): void {
+    if (request.rerouted === null) this.#context.late.admitted(message);
+    resolve(this.#withoutVerdict(request));
   }
 
   rejected(message: Refused | Exceeded | Denied): void {

@@ -52,6 +52,27 @@ t.test(
   },
 );
 
+t.test(
+  "an admission to a target that the request doesn't have is no verdict, and is withdrawn",
+  async (t) => {
+    const harness = linkedHarness();
+    const asked = harness.ask("/team/app", [gpt, llama]);
+    const { id } = harness.take()[0] as { id: number };
+    harness.receive({
+      kind: "admitted",
+      id,
+      target: 2,
+      admittedAtMs: 123,
+      lsn: 9,
+      headers: null,
+      key: null,
+    });
+    await promisesResolved();
+    t.same(asked.outcome, { kind: "unavailable" });
+    t.match(harness.take(), [{ kind: "settle", part: "withdrawn", lease: id, lsn: 9 }]);
+  },
+);
+
 t.test("a refusal resolves with its breach, and no lease is held", async (t) => {
   const harness = linkedHarness();
   const asked = harness.ask();
