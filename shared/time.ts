@@ -1,6 +1,15 @@
 /**
  * Timestamps of the API: RFC 3339 in UTC. No clock is read here.
  */
+import { isCount } from "./assert.js";
+
+/** The end of the year 9999: what a timestamp can say. */
+const lastMs = 253_402_300_799_999;
+
+/** Whether a value from outside is a moment that can be shown, in ms since the epoch. */
+export function isMoment(value: unknown): value is number {
+  return isCount(value) && value <= lastMs;
+}
 
 /** With milliseconds, for `server_time`. */
 export function formatMillis(ms: number): string {

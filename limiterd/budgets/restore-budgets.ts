@@ -2,6 +2,7 @@
  * Restores the budgets and what they have spent, and puts the configuration's budgets in their
  * place (docs/budgets.md). An account's own entry may be behind; the log holds what it had spent.
  */
+import { isCount } from "../../shared/assert.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
@@ -64,9 +65,12 @@ export function restoreBudgets(
       held.set(account, recordKey);
     }
   }
+  const lastRecordKey = ports.lastRecordKey();
   const logged: SpendsLogged = { keys: [], behind: new Set() };
   for (const { key, value } of store.entries("spendlog")) {
     const recordKey = Number(key);
+    // It is written with its records, so that none can be behind the last of them.
+    if (!isCount(recordKey) || recordKey > lastRecordKey) throwMalformed(store, "spendlog", key);
     logged.keys.push(recordKey);
     for (const image of spendLogFromStored(value) ?? throwMalformed(store, "spendlog", key)) {
       const account = accountOf(book, image.key);

@@ -4,8 +4,10 @@
  * what was spent since is in the log of spends (`spend-log.ts`).
  */
 import { isCount } from "../../shared/assert.js";
+import { periodSecondsMax } from "../../shared/bounds.js";
 import { amountUsdMax, type BudgetDefinition, budgetScopes } from "../../shared/domain/budget.js";
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
+import { isMoment } from "../../shared/time.js";
 import type { Change } from "../store/store.js";
 import {
   type Account,
@@ -71,6 +73,7 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     scope === undefined ||
     typeof subject !== "string" ||
     !isCount(periodSeconds, 1) ||
+    periodSeconds > periodSecondsMax ||
     typeof amountUsd !== "number" ||
     !(amountUsd > 0) ||
     typeof perChild !== "boolean"
@@ -78,9 +81,9 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     return null;
   if (
     (source !== "manual" && source !== "config") ||
-    !isCount(createdAtMs) ||
-    !isCount(updatedAtMs) ||
-    !isCount(sinceMs) ||
+    !isMoment(createdAtMs) ||
+    !isMoment(updatedAtMs) ||
+    !isMoment(sinceMs) ||
     !isCount(sinceKey) ||
     typeof backfill !== "boolean"
   )
@@ -151,7 +154,7 @@ interface StoredReset {
 
 /** Null for what `resetChange` never wrote. Earlier versions wrote the moment alone. */
 export function resetFromStored([atMs, ...rest]: readonly unknown[]): StoredReset | null {
-  if (!isCount(atMs) || rest.length % 2 !== 0 || rest.length > 2 * periodsMax) return null;
+  if (!isMoment(atMs) || rest.length % 2 !== 0 || rest.length > 2 * periodsMax) return null;
   const periods: StoredReset["periods"][number][] = [];
   for (let i = 0; i < rest.length; i += 2) {
     const [startMs, recordKey] = rest.slice(i, i + 2);

@@ -3,6 +3,7 @@
  * previousTokens, currentTokens, lsn] by rule id and child.
  */
 import { isCount } from "../../shared/assert.js";
+import { isMoment } from "../../shared/time.js";
 
 interface StoredWindow {
   readonly startMs: number;
@@ -39,5 +40,6 @@ export function windowFromStored(value: readonly unknown[]): StoredWindow | null
   if (value.length !== 6 || !value.every((item) => isCount(item))) return null;
   const [startMs, previousRequests, currentRequests, previousTokens, currentTokens, lsn] =
     value as [number, number, number, number, number, number];
+  if (!isMoment(startMs)) return null;
   return { startMs, previousRequests, currentRequests, previousTokens, currentTokens, lsn };
 }

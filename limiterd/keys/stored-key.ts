@@ -5,6 +5,7 @@
 import { isCount } from "../../shared/assert.js";
 import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
+import { isMoment } from "../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { createKeyRing, type KeyRing, type ManagedKey } from "./key-ring.js";
 
@@ -52,9 +53,9 @@ function keyFromStored(
     return null;
   if (!Array.isArray(labels) || !labels.every((label) => typeof label === "string")) return null;
   if (
-    !isCount(createdAtMs) ||
-    !(expiresAtMs === null || isCount(expiresAtMs)) ||
-    !(deactivatedAtMs === null || isCount(deactivatedAtMs))
+    !isMoment(createdAtMs) ||
+    !(expiresAtMs === null || isMoment(expiresAtMs)) ||
+    !(deactivatedAtMs === null || isMoment(deactivatedAtMs))
   )
     return null;
   return {

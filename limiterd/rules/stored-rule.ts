@@ -4,7 +4,9 @@
  * entry beside them.
  */
 import { isCount } from "../../shared/assert.js";
+import { periodSecondsMax } from "../../shared/bounds.js";
 import { type RuleDefinition, type RuleSource, scopes } from "../../shared/domain/rule.js";
+import { isMoment } from "../../shared/time.js";
 import { windowKey } from "../counters/stored-window.js";
 import type { Change } from "../store/store.js";
 
@@ -60,7 +62,13 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
     sinceLsn,
   ] = value;
   const scope = scopes.find((known) => known === rawScope);
-  if (scope === undefined || typeof subject !== "string" || !isCount(periodSeconds)) return null;
+  if (
+    scope === undefined ||
+    typeof subject !== "string" ||
+    !isCount(periodSeconds) ||
+    periodSeconds > periodSecondsMax
+  )
+    return null;
   if (
     !(maxRequests === null || isCount(maxRequests, 1)) ||
     !(maxTokens === null || isCount(maxTokens, 1)) ||
@@ -68,7 +76,7 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
   )
     return null;
   if (source !== "manual" && source !== "config") return null;
-  if (!isCount(createdAtMs) || !isCount(updatedAtMs) || !isCount(sinceLsn)) return null;
+  if (!isMoment(createdAtMs) || !isMoment(updatedAtMs) || !isCount(sinceLsn)) return null;
   return {
     definition: { scope, subject, periodSeconds, maxRequests, maxTokens, perChild },
     source,

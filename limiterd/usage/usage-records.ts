@@ -6,6 +6,7 @@ import { isCount } from "../../shared/assert.js";
 import { recordLatenessMs } from "../../shared/bounds.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
+import { isMoment } from "../../shared/time.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message.js";
 
@@ -152,7 +153,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
   if (
     typeof estimated !== "boolean" ||
     typeof cacheHit !== "boolean" ||
-    !isCount(atMs) ||
+    !isMoment(atMs) ||
     !isCount(status) ||
     !isCount(latencyMs) ||
     !(firstByteMs === null || isCount(firstByteMs))

@@ -157,7 +157,7 @@ export function startDaemon(
     storeFailing: null,
     lastSnapshotAtMs: null,
   };
-  for (const budget of incomplete) void beginBackfill(state, budget, nowMs);
+  for (const budget of incomplete) void beginBackfill(state, budget, nowMs)?.catch(onUnreadable);
   void writer.write([...restored.changes, ...budgetChanges, ...incomplete.map(budgetChange)]);
   void removeStaleWindows(state, restored.staleWindows);
   const daemon: TestDaemon = {

@@ -1,0 +1,57 @@
+import t from "tap";
+import { StoreUnreadableError, type Table } from "../../../limiterd/store/store.js";
+import { budgetId } from "../../../shared/domain/budget.js";
+import { ruleId } from "../../../shared/domain/rule.js";
+import { createMemoryStore } from "../../support/memory-store.js";
+import { pathRule, startDaemon } from "../daemon.js";
+
+const rule = pathRule("/team", 60, { requests: 10 });
+const never = Number.MAX_SAFE_INTEGER;
+const hash = "a".repeat(43);
+const budget = {
+  scope: "user_path",
+  subject: "/team",
+  periodSeconds: 86_400,
+  amountUsd: 1,
+  perChild: false,
+} as const;
+
+/** Entries that could be read, and would fail when they are used. */
+const entries: readonly (readonly [string, Table, string | number, readonly unknown[]])[] = [
+  [
+    "a rule of an endless period",
+    "rules",
+    "r",
+    ["user_path", "/team", never, 10, null, false, "manual", 1, 1, 1],
+  ],
+  [
+    "a rule made at no moment",
+    "rules",
+    ruleId(rule),
+    ["user_path", "/team", 60, 10, null, false, "manual", never, 1, 1],
+  ],
+  ["a window that begins at no moment", "windows", `${ruleId(rule)}\n`, [never, 0, 1, 0, 1, never]],
+  [
+    "a budget of an endless period",
+    "budgets",
+    budgetId(budget),
+    ["user_path", "/team", never, 1, false, "manual", 1, 1, 1, 0, false],
+  ],
+  ["a reset at no moment", "resets", budgetId(budget), [never]],
+  ["spending beyond the last record", "spendlog", 9, []],
+  [
+    "a key that expires at no moment",
+    "keys",
+    1,
+    [hash, "sk-sluice-abcd…", "n", null, [], 1, never, null],
+  ],
+];
+
+t.test("a start names the entry that would fail when it is used", async (t) => {
+  for (const [name, table, key, value] of entries) {
+    const store = createMemoryStore(new Map([[table, new Map([[key, value]])]]));
+    const start = (): unknown => startDaemon([], { store, budgets: [budget] });
+    t.throws(start, StoreUnreadableError, name);
+    t.throws(start, { message: `the entry ${JSON.stringify(key)} of ${table} is not what` }, name);
+  }
+});
