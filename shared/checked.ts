@@ -37,8 +37,8 @@ export function asObject(
   for (const name of Object.keys(body)) {
     if (!known.includes(name))
       return bad(
-        `unknown field ${at}${name}: expected ${known.map((field) => at + field).join(", ")}`,
-        `${at}${name}`,
+        `unknown field ${at}${shortName(name)}: expected ${known.map((field) => at + field).join(", ")}`,
+        `${at}${shortName(name)}`,
       );
   }
   return good(body);
@@ -52,6 +52,13 @@ export function parseConfirmation(body: unknown): Checked<true> {
   return typeof confirmation === "string" && confirmation.trim().toLowerCase() === "reset"
     ? good(true)
     : bad("confirmation must be reset", "confirmation");
+}
+
+const nameCharsMax = 200;
+
+/** A field's name from outside, or the path of one, short enough for a message. */
+export function shortName(name: string): string {
+  return name.length > nameCharsMax ? `${name.slice(0, nameCharsMax)}...` : name;
 }
 
 /** A value from outside, short enough for a message. */

@@ -5,7 +5,7 @@
  */
 import { isCount, isObject } from "../assert.js";
 import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "../bounds.js";
-import { bad, type Checked, show } from "../checked.js";
+import { bad, type Checked, shortName, show } from "../checked.js";
 import { parseTimestamp } from "../time.js";
 import { utf8Bytes } from "../utf8-bytes.js";
 import { parseUserPath } from "./limit-key.js";
@@ -90,7 +90,10 @@ export function parseKeyIssue(body: unknown, nowMs: number): Checked<KeyDefiniti
   if (!isObject(body)) return bad(`the body must be a JSON object, not ${show(body)}`, "body");
   const unknown = Object.keys(body).find((field) => !issueFields.includes(field));
   if (unknown !== undefined)
-    return bad(`unknown field ${unknown}: expected ${issueFields.join(", ")}`, unknown);
+    return bad(
+      `unknown field ${shortName(unknown)}: expected ${issueFields.join(", ")}`,
+      shortName(unknown),
+    );
   const name = parseName(body["name"]);
   if (!name.ok) return name;
   const userPath = parsePath(body["user_path"]);

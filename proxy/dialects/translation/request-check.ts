@@ -1,5 +1,6 @@
 /** Checks the fields of a request that is being translated, and keeps the first error. */
 import { isAbsent, isCount, isObject } from "../../../shared/assert.js";
+import { shortName } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { kindOf } from "../../body/json-value.js";
 import type { JsonObject } from "./translation.js";
@@ -21,7 +22,8 @@ export class RequestCheck {
 
   /** The message is the field's name followed by `problem`. */
   refuse(path: string, problem: string): undefined {
-    this.#failure ??= invalid(`${path} ${problem}`, path);
+    const field = shortName(path);
+    this.#failure ??= invalid(`${field} ${problem}`, field);
     return undefined;
   }
 

@@ -4,7 +4,7 @@
  * request; the daemon judges the rules.
  */
 import { isObject } from "../../../shared/assert.js";
-import { show } from "../../../shared/checked.js";
+import { shortName, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
@@ -81,7 +81,10 @@ function readQuestion(body: unknown): QuestionRead {
   if (!isObject(body)) return wrong(`the body must be a JSON object, not ${show(body)}`, "body");
   const unknown = Object.keys(body).find((name) => !known.includes(name));
   if (unknown !== undefined)
-    return wrong(`unknown field ${unknown}: expected ${known.join(", ")}`, unknown);
+    return wrong(
+      `unknown field ${shortName(unknown)}: expected ${known.join(", ")}`,
+      shortName(unknown),
+    );
   const { user_path: userPath = "/", key = null, model, request_id: requestId } = body;
   if (requestId !== undefined) {
     if (typeof requestId !== "string" || requestId === "")
