@@ -1,0 +1,4 @@
+/** All of `test/fuzz`. */
+import { testFolder } from "./folder.js";
+
+await testFolder("fuzz");

@@ -1,0 +1,21 @@
+/** All fuzzers. */
+import type { FuzzTarget } from "./fuzz-target.js";
+import { clientBodies } from "./targets/client-bodies.js";
+import { configuration } from "./targets/configuration.js";
+import { framesToDaemon } from "./targets/frames-to-daemon.js";
+import { framesToProxy } from "./targets/frames-to-proxy.js";
+import { http } from "./targets/http.js";
+import { longTexts } from "./targets/long-texts.js";
+import { providerAnswers } from "./targets/provider-answers.js";
+import { storeFiles } from "./targets/store-files.js";
+
+export const targets: readonly FuzzTarget[] = [
+  clientBodies,
+  longTexts,
+  providerAnswers,
+  framesToDaemon,
+  framesToProxy,
+  configuration,
+  storeFiles,
+  http,
+];

@@ -1,0 +1,133 @@
+/** Valid requests of every operation with a JSON body, with every field that the proxy reads. */
+import type { JsonOperation } from "../../../proxy/body/model-body.js";
+import {
+  chatRequest,
+  chatRequestAsMessages,
+  messagesRequest,
+  messagesRequestAsChat,
+} from "../../proxy/dialects/sample-requests.js";
+
+export interface RequestSample {
+  readonly operation: JsonOperation;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const schema = {
+  type: "object",
+  properties: { city: { type: "string" } },
+  required: ["city"],
+  additionalProperties: false,
+};
+
+const responsesRequest = {
+  model: "smart",
+  instructions: "Answer in French.",
+  input: [
+    { role: "developer", content: "Be brief." },
+    {
+      type: "message",
+      role: "user",
+      content: [
+        { type: "input_text", text: "What is this?" },
+        { type: "input_image", image_url: "data:image/png;base64,AA", detail: "low" },
+        { type: "input_file", filename: "a.pdf", file_data: "data:application/pdf;base64,AA" },
+      ],
+    },
+    {
+      type: "reasoning",
+      id: "rs_1",
+      summary: [{ type: "summary_text", text: "a cat" }],
+      encrypted_content: "x",
+    },
+    {
+      type: "message",
+      id: "msg_1",
+      role: "assistant",
+      status: "completed",
+      content: [{ type: "output_text", text: "Let me look.", annotations: [], logprobs: [] }],
+    },
+    {
+      type: "function_call",
+      id: "fc_1",
+      call_id: "call_1__signed__cw",
+      name: "weather",
+      arguments: '{"city":"Lyon","id":12345678901234567890}',
+      status: "completed",
+    },
+    { type: "custom_tool_call", call_id: "call_2", name: "shell", input: "ls" },
+    { type: "function_call_output", call_id: "call_1__signed__cw", output: "rain" },
+    {
+      type: "custom_tool_call_output",
+      call_id: "call_2",
+      output: [
+        { type: "input_text", text: "a" },
+        { type: "input_text", text: "b" },
+      ],
+    },
+    { role: "user", content: [{ type: "input_text", text: "And now?" }] },
+  ],
+  tools: [
+    {
+      type: "function",
+      name: "weather",
+      description: "of a city",
+      parameters: schema,
+      strict: true,
+    },
+    { type: "function", name: "clock", parameters: null, strict: null },
+    { type: "custom", name: "shell", description: "runs a line" },
+  ],
+  tool_choice: "required",
+  parallel_tool_calls: false,
+  text: {
+    format: { type: "json_schema", name: "cat", schema, description: "a cat", strict: true },
+    verbosity: "low",
+  },
+  reasoning: { effort: "high", summary: "auto" },
+  include: ["message.output_text.logprobs", "reasoning.encrypted_content"],
+  top_logprobs: 3,
+  max_output_tokens: 500,
+  temperature: 0.5,
+  top_p: 0.9,
+  store: false,
+  background: false,
+  truncation: "disabled",
+  metadata: { run: "7" },
+  user: "u",
+  service_tier: "flex",
+  stream: true,
+  stream_options: { include_obfuscation: false },
+  previous_response_id: null,
+  conversation: null,
+};
+
+/** With what the rewriters look for. */
+const wordyChat = {
+  model: "smart",
+  messages: [
+    { role: "system", content: "Be  brief.\n\n\n\nAnd kind.   \n" },
+    { role: "system", content: "Be  brief.\n\n\n\nAnd kind.   \n" },
+    { role: "user", content: "Look:\n\n```js\nlet  a;\n\n\n```\n\n| a |  b |\n|---|---|\n- x\n" },
+    { role: "assistant", tool_calls: [] },
+    { role: "tool", tool_call_id: "1", content: '{ "a": 1,\n  "b": [ 1, 2 ] }' },
+  ],
+};
+
+const plain = { model: "smart", messages: [{ role: "user", content: "hi" }] };
+
+export const requestSamples: readonly RequestSample[] = [
+  { operation: "chat_completions", body: chatRequest },
+  { operation: "chat_completions", body: messagesRequestAsChat },
+  { operation: "chat_completions", body: wordyChat },
+  { operation: "chat_completions", body: { ...plain, stream: true } },
+  { operation: "messages", body: chatRequestAsMessages },
+  { operation: "messages", body: messagesRequest },
+  { operation: "messages", body: { ...plain, max_tokens: 5, stream: true } },
+  { operation: "responses", body: responsesRequest },
+  { operation: "responses", body: responsesRequest },
+  { operation: "responses", body: { model: "smart", input: "hi", stream: true } },
+  { operation: "count_tokens", body: messagesRequest },
+  { operation: "embeddings", body: { model: "smart", input: ["a", "b"], dimensions: 8 } },
+  { operation: "speech", body: { model: "smart", input: "hi", voice: "alloy", stream: true } },
+  { operation: "images", body: { model: "smart", prompt: "a cat", n: 1, stream: false } },
+];

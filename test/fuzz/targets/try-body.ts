@@ -1,0 +1,91 @@
+/**
+ * A body through all that the proxy does with it in its own process: checks, the translation into a
+ * provider's dialect, rewriters, edits. It gives a request, or a failure with a status of its own.
+ */
+import { isCacheableRequest } from "../../../proxy/handlers/cache/cacheable.js";
+import { readJsonCall } from "../../../proxy/handlers/json-call.js";
+import type { CallSource, ReadCall } from "../../../proxy/handlers/model-call.js";
+import { upstreamPath } from "../../../proxy/upstream/upstream-path.js";
+import { isCount } from "../../../shared/assert.js";
+import type { RewriterName } from "../../../shared/config/config.js";
+import { FakeExchange } from "../../proxy/fake-exchange.js";
+import { bytesOf } from "../../proxy/fake-gateway.js";
+import type { Random } from "../../sim/random.js";
+import { providerConfig } from "../../support/provider-config.js";
+import { must } from "../fuzz-target.js";
+import type { RequestSample } from "./request-samples.js";
+
+const bodyBytesMax = 8 * 1024 * 1024;
+/** A message names a field by its path, which may be long, but holds no value in full. */
+const messageCharsMax = 2000;
+export const executed = "gpt-4o";
+
+export const providers = [
+  providerConfig({ name: "openai" }),
+  providerConfig({ name: "claude", type: "anthropic" }),
+  providerConfig({
+    name: "chatty",
+    operations: new Set(["chat_completions"]),
+    takesStreamOptions: false,
+  }),
+  providerConfig({ name: "gemini", type: "gemini" }),
+  providerConfig({ name: "azure", type: "azure", apiVersion: "2024-10-21" }),
+];
+
+const rewriters: readonly (readonly RewriterName[])[] = [
+  [],
+  ["collapse_white_space"],
+  ["minify_tool_json"],
+  ["drop_duplicate_system"],
+  ["minify_tool_json", "collapse_white_space", "drop_duplicate_system"],
+];
+
+export function sourceOf(pieces: readonly Buffer[], headers: readonly string[] = []): CallSource {
+  const exchange = new FakeExchange({ headers });
+  exchange.sentPieces = [...pieces];
+  return {
+    exchange,
+    bodyBytesMax,
+    uploadBytesMax: bodyBytesMax,
+    newSpool: () => Promise.reject(new Error("no form here needs a disk")),
+    isUtf8: (bytes) => Buffer.from(bytes.toString("utf8")).equals(bytes),
+    nowMs: () => 1_795_000_000_000,
+  };
+}
+
+export function mustBeDeclared({ failure }: ReadCall & { readonly ok: false }): void {
+  must(failure !== null, "the client isn't gone");
+  must(failure.status >= 400 && failure.status < 500, () => `refused with ${failure.status}`);
+  must(
+    failure.message !== "" && failure.message.length < messageCharsMax,
+    () => `a message of ${failure.message.length} characters: ${failure.message.slice(0, 200)}`,
+  );
+}
+
+/** A body through all that is done with it for one provider. */
+export async function tryBody(
+  { operation }: RequestSample,
+  bytes: Buffer,
+  random: Random,
+): Promise<void> {
+  const read = await readJsonCall(operation, sourceOf([bytes]));
+  if (!read.ok) return mustBeDeclared(read);
+  const { call } = read;
+  must(isCount(call.promptBytes), "bytes of the prompt");
+  if (random.chance(0.1)) isCacheableRequest(operation, bytes);
+  const provider = random.pick(providers);
+  const problem = call.problemAt(provider);
+  if (problem !== null) return mustBeDeclared({ ok: false, failure: problem });
+  const model = random.chance(0.3) ? call.model : executed;
+  const sent = call.requestTo(provider, model, random.pick(rewriters));
+  upstreamPath(provider, sent.operation, model, "a=1&b=%zz");
+  must(isCount(sent.savedBytes), "saved bytes");
+  const body = await bytesOf(sent.body!);
+  const fields = JSON.parse(body.toString()) as { readonly model?: unknown };
+  must(
+    fields.model === model || !isWellFormed(model),
+    () => `the model ${JSON.stringify(model)} is sent as ${JSON.stringify(fields.model)}`,
+  );
+}
+
+const isWellFormed = (text: string): boolean => !/[\ud800-\udfff]/u.test(text);
