@@ -62,6 +62,11 @@ export const refusalsMax = 10_000;
  * refusal is 3.7 kB at most, all of them 37 MB.
  */
 export const refusalBytesMax = 2048;
+/**
+ * Children of one template, of some 100 bytes each; requests of further ones are refused. Twice the
+ * largest number that is measured.
+ */
+export const childrenPerTemplateMax = 2_000_000;
 /** Children of templates checked per second, at the least: this takes a millisecond or two. */
 export const childrenPerSweep = 20_000;
 /** However many children exist, all are checked in this time: new ones can't outrun the check. */

@@ -41,6 +41,14 @@ export class AccountPeriods {
     return budget.bounds;
   }
 
+  /**
+   * Whether an account that is made now looks up what its running period has cost: the budget is
+   * younger than that, or has forgotten it.
+   */
+  isLookedUp(budget: Budget, nowMs: number): boolean {
+    return startOf(budget, this.boundsOf(budget, nowMs), nowMs) <= budget.sinceMs;
+  }
+
   /** What the account has spent in the running period. */
   running(account: Account, nowMs: number): PeriodSpend {
     const { budget, spends } = account;

@@ -32,6 +32,15 @@ export interface BudgetReset {
   readonly generation: number;
 }
 
+/** The resets of a budget, which outlive it. */
+export interface KnownResets {
+  /** Null: never. */
+  readonly atMs: number | null;
+  readonly resets: readonly BudgetReset[];
+}
+
+export const neverReset: KnownResets = { atMs: null, resets: [] };
+
 export interface Budget {
   readonly id: string;
   /** The amount may be edited in place: everything else is the budget's identity. */

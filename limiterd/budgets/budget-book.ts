@@ -14,16 +14,19 @@ import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { RuleSource } from "../../shared/domain/rule.js";
 import type { UsageRecord } from "../usage/usage-records.js";
 import { AccountPeriods, type SpentOnDays } from "./account-periods.js";
+import { AccountSweep } from "./account-sweep.js";
 import {
   type Account,
   type Budget,
   type BudgetReset,
   childOf,
   freshAccount,
+  type KnownResets,
   knownChildOf,
+  neverReset,
   newAccount,
 } from "./budget-account.js";
-import { BudgetIndex } from "./budget-index.js";
+import { BudgetIndex, type ChildAccount } from "./budget-index.js";
 import { type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { type PeriodSpend, periodsMax } from "./spend.js";
 
@@ -41,25 +44,18 @@ export type RestoredBudget = Pick<
   "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "backfill"
 >;
 
-interface KnownResets {
-  /** Null: never. */
-  readonly atMs: number | null;
-  readonly resets: readonly BudgetReset[];
-}
-
-const neverReset: KnownResets = { atMs: null, resets: [] };
-
 export class BudgetBook {
   readonly #budgets = new Map<string, Budget>();
   readonly #index = new BudgetIndex();
   readonly #periods: AccountPeriods;
   readonly #lastRecordKey: () => number;
+  readonly #judgedChild: ChildAccount = (budget, child, nowMs) =>
+    this.#periods.isLookedUp(budget, nowMs) ? childOf(budget, child) : knownChildOf(budget, child);
   /** The last resets of a budget, by its id; outlives the budget. */
   readonly #resets = new Map<string, KnownResets>();
   #dirty: Account[] = [];
   #sorted: readonly Budget[] | null = null;
-  /** Where the next look for idle children continues. */
-  #sweep: Iterator<Account> | null = null;
+  readonly #sweep = new AccountSweep(this.#budgets);
 
   /** An empty book. */
   constructor({ spentOnDays, lastRecordKey }: BudgetBookPorts, anchors: ResetAnchors) {
@@ -198,15 +194,18 @@ export class BudgetBook {
     budget.children.clear();
   }
 
-  /** The accounts that a request meets; a child that isn't there is created. */
-  match(userPath: string, labels: readonly string[]): Account[] {
-    return this.#index.collect(userPath, labels, childOf);
+  /**
+   * The accounts that a request meets. One that isn't there isn't kept, so that refused requests
+   * leave nothing; unless what it has spent must be looked up, which is done once.
+   */
+  match(userPath: string, labels: readonly string[], nowMs: number): Account[] {
+    return this.#index.collect(userPath, labels, nowMs, this.#judgedChild);
   }
 
   /** The same without changing anything. */
-  copy(userPath: string, labels: readonly string[]): Account[] {
+  copy(userPath: string, labels: readonly string[], nowMs: number): Account[] {
     return this.#index
-      .collect(userPath, labels, knownChildOf)
+      .collect(userPath, labels, nowMs, knownChildOf)
       .map((account) => ({ ...account, spends: [...account.spends] }));
   }
 
@@ -216,7 +215,7 @@ export class BudgetBook {
    */
   charge(record: UsageRecord, labels: readonly string[], nowMs: number): void {
     if (record.cacheHit) return;
-    for (const account of this.match(record.userPath, labels)) {
+    for (const account of this.#index.collect(record.userPath, labels, nowMs, childOf)) {
       if (!this.#periods.charge(account, record, nowMs) || account.dirty) continue;
       account.dirty = true;
       this.#dirty.push(account);
@@ -255,28 +254,6 @@ export class BudgetBook {
    * periods are all over. Returns them.
    */
   forgetIdle(nowMs: number, examined: number): Account[] {
-    const forgotten: Account[] = [];
-    this.#sweep ??= this.#children();
-    for (let i = 0; i < examined; i++) {
-      const next = this.#sweep.next();
-      if (next.done === true) {
-        this.#sweep = null;
-        break;
-      }
-      const account = next.value;
-      const { budget, spends } = account;
-      const lastStartMs = spends.at(-1)?.startMs ?? 0;
-      const idleFromMs = lastStartMs + 2 * budget.definition.periodSeconds * 1000;
-      if (account.dirty || budget.backfill || nowMs < idleFromMs) continue;
-      budget.children.delete(account.child);
-      // Should the clock step back, its periods are looked up.
-      budget.sinceMs = Math.max(budget.sinceMs, lastStartMs + 1);
-      forgotten.push(account);
-    }
-    return forgotten;
-  }
-
-  *#children(): Generator<Account> {
-    for (const { children } of this.#budgets.values()) yield* children.values();
+    return this.#sweep.forgetIdle(nowMs, examined);
   }
 }

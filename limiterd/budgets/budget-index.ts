@@ -3,7 +3,7 @@ import { compareBudgets } from "../../shared/domain/budget.js";
 import type { Account, Budget } from "./budget-account.js";
 
 /** The account of one direct child of a template. */
-type ChildOf = (budget: Budget, child: string) => Account;
+export type ChildAccount = (budget: Budget, child: string, nowMs: number) => Account;
 
 const noBudgets: readonly Budget[] = [];
 const noAccounts: Account[] = [];
@@ -36,7 +36,12 @@ export class BudgetIndex {
   }
 
   /** The labels' first, then from the root's to the path's own, each shortest period first. */
-  collect(userPath: string, labels: readonly string[], childOf: ChildOf): Account[] {
+  collect(
+    userPath: string,
+    labels: readonly string[],
+    nowMs: number,
+    childAccount: ChildAccount,
+  ): Account[] {
     if (this.#size === 0) return noAccounts;
     const { user_path: byPath, label: byLabel } = this.#bySubject;
     const accounts: Account[] = [];
@@ -46,7 +51,7 @@ export class BudgetIndex {
       for (const budget of byPath.get(end === 0 ? "/" : userPath.slice(0, end)) ?? noBudgets) {
         if (budget.own !== null) accounts.push(budget.own);
         else if (end + 1 < userPath.length)
-          accounts.push(childOf(budget, segmentAt(userPath, end + 1)));
+          accounts.push(childAccount(budget, segmentAt(userPath, end + 1), nowMs));
       }
       if (end === userPath.length || userPath.length === 1) return accounts;
       const next = userPath.indexOf("/", end + 1);

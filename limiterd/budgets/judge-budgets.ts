@@ -14,7 +14,7 @@ export type BudgetMatching = Pick<BudgetBook, "match" | "running" | "boundsOf">;
 /** Copies of what the book would find, for a verdict that changes nothing. */
 export function matchCopies(book: BudgetBook): BudgetMatching {
   return {
-    match: (userPath, labels) => book.copy(userPath, labels),
+    match: (userPath, labels, nowMs) => book.copy(userPath, labels, nowMs),
     running: (account, nowMs) => book.running(account, nowMs),
     boundsOf: (budget, nowMs) => book.boundsOf(budget, nowMs),
   };
@@ -29,7 +29,7 @@ export function judgeBudgets(
 ): BudgetBreach | null {
   let worst: Account | null = null;
   let worstEndMs = 0;
-  for (const account of book.match(userPath, labels)) {
+  for (const account of book.match(userPath, labels, nowMs)) {
     if (!isExceeded(book, account, nowMs)) continue;
     const { endMs } = book.boundsOf(account.budget, nowMs);
     if (

@@ -44,6 +44,10 @@ export class Children implements ChildCounters {
     return this.#kept?.table.size ?? 0;
   }
 
+  get isFull(): boolean {
+    return this.size >= this.#counterPool.childrenMax;
+  }
+
   get(name: string): Counter | undefined {
     const kept = this.#kept;
     if (kept === null) return undefined;

@@ -14,7 +14,11 @@ export class CounterPool {
   /** Those of which some are dirty, each once. */
   dirty: ChildCounters[] = [];
 
-  constructor(hashKey: HashKey) {
+  /** Of one template. */
+  readonly childrenMax: number;
+
+  constructor(hashKey: HashKey, childrenMax: number) {
+    this.childrenMax = childrenMax;
     this.names = new NameReader(hashKey);
   }
 

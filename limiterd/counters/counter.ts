@@ -126,6 +126,16 @@ export class Counter {
   }
 }
 
+/** Whether this is the counter of a child that its template doesn't hold. */
+export function isNewChild({ rule, place }: Counter): boolean {
+  return place === -1 && rule.own === null;
+}
+
+/** Keeps the counter of a child from now on, since it counts something. */
+export function keepChild(counter: Counter): void {
+  if (isNewChild(counter)) counter.rule.children.add(counter);
+}
+
 /**
  * Whether a counter counts requests or tokens over time: the others are gauges, which a submission
  * doesn't meet.
@@ -138,9 +148,11 @@ export function hasWindow({ rule }: Counter): boolean {
  * A counter to look at: its window may be brought to now without a trace in the book. The rule
  * stays shared.
  */
-export function copyCounter({ rule, child, window, inFlight, restoredLsn }: Counter): Counter {
+export function copyCounter(counter: Counter): Counter {
+  const { rule, child, window, inFlight, restoredLsn, place } = counter;
   const copy = new Counter(rule, child, { ...window }, restoredLsn);
   copy.inFlight = inFlight;
+  copy.place = place;
   return copy;
 }
 
@@ -151,6 +163,8 @@ export function copyCounter({ rule, child, window, inFlight, restoredLsn }: Coun
 export interface ChildCounters {
   readonly rule: Rule;
   readonly size: number;
+  /** Whether there are as many as there may be: no request of another child is admitted. */
+  readonly isFull: boolean;
   /** A child's counter; it is checked out. */
   get(name: string): Counter | undefined;
   /** A copy of a child's counter, to look at; nothing is checked out. */

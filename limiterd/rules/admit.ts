@@ -4,7 +4,7 @@
  */
 import { assert } from "../../shared/assert.js";
 import type { BudgetBreach, SuccessHeaders, Target } from "../../shared/wire/message.js";
-import type { Counter } from "../counters/counter.js";
+import { type Counter, keepChild } from "../counters/counter.js";
 import { addRequests, rollWindow } from "../counters/window.js";
 import { type AdmissionOptions, type AdmissionRequest, judge, type Refused } from "./judge.js";
 import { inOrder, type Matching, TargetRules } from "./match-counters.js";
@@ -94,6 +94,8 @@ function countRequest(
   { slots, nowMs }: { readonly slots: boolean; readonly nowMs: number },
 ): void {
   for (const counter of counters) {
+    // A submission isn't counted by a gauge.
+    if (slots || counter.rule.periodMs > 0) keepChild(counter);
     if (slots) counter.inFlight++;
     if (counter.rule.periodMs === 0) continue;
     const { window } = counter;

@@ -2,13 +2,16 @@
  * What happens to counters outside an admission: a request holds its slots again, is charged for
  * its tokens, or is counted after the fact; its slots are released. Nothing is judged here.
  */
-import type { Counter } from "../counters/counter.js";
+import { type Counter, keepChild } from "../counters/counter.js";
 import { addRequests, addTokens, rollWindow } from "../counters/window.js";
 import type { RuleBook } from "./rule-book.js";
 
 /** Takes a slot on each of the counters. */
 export function hold(counters: readonly Counter[]): void {
-  for (const counter of counters) counter.inFlight++;
+  for (const counter of counters) {
+    keepChild(counter);
+    counter.inFlight++;
+  }
 }
 
 /** Frees a slot on each of the counters. */
@@ -40,6 +43,8 @@ export function charge(
     const { window } = counter;
     const { periodMs } = counter.rule;
     if (periodMs === 0 || (appliesTo !== undefined && !appliesTo(counter))) continue;
+    // What a child that isn't kept would take back, it doesn't count.
+    if (requests >= 0) keepChild(counter);
     rollWindow(window, periodMs, nowMs);
     // A moment that lies ahead of the window's clock (it stepped back) belongs to the current half.
     const chargedAtMs = atMs >= nowMs ? Math.max(atMs, window.startMs) : atMs;

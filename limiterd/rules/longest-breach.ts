@@ -3,9 +3,10 @@
  * rules (scope, subject, period), and the breach with the longest wait is the one that is reported.
  * What follows from it is decided in `judge.ts`.
  */
+import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareRules } from "../../shared/domain/rule.js";
 import type { Breach, Dimension } from "../../shared/wire/message.js";
-import type { Counter } from "../counters/counter.js";
+import { type Counter, isNewChild } from "../counters/counter.js";
 import {
   estimateRequests,
   estimateTokens,
@@ -19,6 +20,9 @@ export interface BreachOptions {
   /** Token limits need usage tracking; without it they are inert. */
   readonly tokensEnforced: boolean;
 }
+
+/** As a guess, like the second of a gauge: the sweep comes past each idle child within a minute. */
+const childWaitSeconds = secondsToSweepAll;
 
 /** A counter that refuses a request. */
 export interface FoundBreach {
@@ -39,6 +43,16 @@ export function longestBreach(
   let longest: FoundBreach | null = null;
   for (const counter of counters) {
     const { maxRequests, maxTokens } = counter.rule.definition;
+    if (isNewChild(counter) && counter.rule.children.isFull) {
+      if (isLonger(childWaitSeconds, longest))
+        longest = {
+          counter,
+          dimension: "children",
+          cap: counter.rule.children.size,
+          waitSeconds: childWaitSeconds,
+        };
+      continue;
+    }
     if (counter.rule.periodMs === 0) {
       if (isFull(counter) && isLonger(1, longest))
         longest = { counter, dimension: "concurrent", cap: maxRequests!, waitSeconds: 1 };

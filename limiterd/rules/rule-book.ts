@@ -3,6 +3,7 @@
  * Verdicts are not here (`judge.ts`), nor is what is written to the store (`snapshot.ts`). Rules
  * are found by `rule-index.ts`, and children of templates by `templates.ts`.
  */
+import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import {
   type RuleDefinition,
   type RuleKey,
@@ -48,10 +49,14 @@ export class RuleBook {
 
   /**
    * An empty book. The key is that of the hash by which children are found; the providers are those
-   * that are configured, in lower case.
+   * that are configured, in lower case; `childrenMax` bounds the children of each template.
    */
-  constructor(hashKey: HashKey = [0, 0], providers: ReadonlySet<string> = new Set()) {
-    this.#counterPool = new CounterPool(hashKey);
+  constructor(
+    hashKey: HashKey = [0, 0],
+    providers: ReadonlySet<string> = new Set(),
+    childrenMax = childrenPerTemplateMax,
+  ) {
+    this.#counterPool = new CounterPool(hashKey, childrenMax);
     this.#index = new RuleIndex({ providers, fresh: (rule) => this.fresh(rule) });
     this.#templates = new Templates(this.#counterPool, {
       current: (id) => this.#rules.get(id),
@@ -158,8 +163,8 @@ export class RuleBook {
   }
 
   /**
-   * The counters of the user-path rules that cover a path, in the order (subject, period); a child
-   * that isn't there is made.
+   * The counters of the user-path rules that cover a path, in the order (subject, period). That of
+   * a child that isn't there is kept once something is counted by it.
    */
   matchPath(userPath: string, nowMs: number): Counter[] {
     return this.#index.matchPath(userPath, nowMs, this.#findChild);
@@ -175,7 +180,7 @@ export class RuleBook {
     return this.#index.matchTarget(target);
   }
 
-  /** The counter of one child of a template; it is made when it isn't there. */
+  /** The counter of one child of a template, as `matchPath` finds it. */
   childOf(rule: Rule, child: string, nowMs: number): Counter {
     return this.#templates.childOf(rule, child, nowMs);
   }

@@ -64,15 +64,16 @@ export class Templates {
     this.#dropped.push({ rule, children, walk: children.walk() });
   }
 
-  /** The counter of one child; it is made when it isn't there. */
+  /**
+   * The counter of one child. One that isn't there is made but not kept before something is counted
+   * by it (`keepChild`): a refused request leaves nothing.
+   */
   childOf(rule: Rule, child: string, nowMs: number): Counter {
     const known = rule.children.get(child);
     if (known !== undefined) return known;
     const retired = retiredWith(rule, child);
     if (retired !== undefined) return bringBack(rule, retired, retired.busy(child)!);
-    const counter = new Counter(rule, child, newWindow(rule.periodMs, nowMs));
-    rule.children.add(counter);
-    return counter;
+    return new Counter(rule, child, newWindow(rule.periodMs, nowMs));
   }
 
   /** A copy of what `childOf` would return; nothing is made or moved. */

@@ -11,7 +11,7 @@ const retryableSecondsMax = 60;
 export function refusalHeaders(breach: Breach): string[] {
   const wait = String(breach.waitSeconds);
   const headers = waitHeaders(breach.waitSeconds);
-  if (breach.dimension === "concurrent") return headers;
+  if (breach.dimension === "concurrent" || breach.dimension === "children") return headers;
   const { dimension } = breach;
   headers.push(
     `x-ratelimit-limit-${dimension}`,

@@ -18,6 +18,8 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
   }
   const subject =
     breach.scope === "user_path" ? breach.subject : `${breach.scope} ${breach.subject}`;
+  if (breach.dimension === "children")
+    return `rate limit exceeded for ${subject}: the ${periodLabel(breach.periodSeconds)} template has ${breach.cap} children already`;
   const limit =
     breach.dimension === "concurrent"
       ? "concurrent request"

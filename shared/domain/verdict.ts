@@ -22,7 +22,8 @@ export interface SuccessHeaders {
   } | null;
 }
 
-export type Dimension = "requests" | "tokens" | "concurrent";
+/** `children`: a template has as many as it may have, so that a new one gets no counter. */
+export type Dimension = "requests" | "tokens" | "concurrent" | "children";
 
 /** The rule's cap that refuses a request. `subject` is the child's path for a template. */
 export interface Breach {

@@ -19,7 +19,7 @@ import type {
   Welcome,
 } from "./message.js";
 
-const dimensions: readonly Dimension[] = ["requests", "tokens", "concurrent"];
+const dimensions: readonly Dimension[] = ["requests", "tokens", "concurrent", "children"];
 
 /** What a frame from the daemon holds, or null when it breaks the grammar. */
 export function fromDaemonFromWire(frame: unknown): FromDaemon | null {

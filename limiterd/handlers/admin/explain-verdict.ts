@@ -4,6 +4,7 @@
  * nothing is consumed, no window moves and no child of a template is made.
  */
 
+import { secondsToSweepAll } from "../../../shared/bounds.js";
 import { tokensInert } from "../../../shared/config/inert-rule.js";
 import { budgetPeriodLabel } from "../../../shared/domain/budget.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
@@ -12,7 +13,7 @@ import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Breach, BudgetBreach, Target } from "../../../shared/wire/message.js";
 import type { Counter } from "../../counters/counter.js";
-import { copyCounter, hasWindow } from "../../counters/counter.js";
+import { copyCounter, hasWindow, isNewChild } from "../../counters/counter.js";
 import {
   type AdmissionOptions,
   type AdmissionRequest,
@@ -174,6 +175,7 @@ function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule
   const concurrent = periodMs === 0 && isFull(counter);
   const requestsWait = periodMs === 0 ? 0 : waitOfRequests(counter, options);
   const tokensWait = periodMs === 0 ? 0 : waitOfTokens(counter, options);
+  const hasNoRoom = isNewChild(counter) && counter.rule.children.isFull;
   const inert = tokensInert(definition, options.tokensEnforced);
   return {
     scope,
@@ -186,11 +188,17 @@ function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule
     ...live,
     source,
     breached: [
+      ...(hasNoRoom ? ["children"] : []),
       ...(concurrent ? ["concurrent"] : []),
       ...(requestsWait > 0 ? ["requests"] : []),
       ...(tokensWait > 0 ? ["tokens"] : []),
     ],
-    retry_after: Math.max(concurrent ? 1 : 0, requestsWait, tokensWait),
+    retry_after: Math.max(
+      hasNoRoom ? secondsToSweepAll : 0,
+      concurrent ? 1 : 0,
+      requestsWait,
+      tokensWait,
+    ),
     ...(inert === null ? {} : { inert }),
   };
 }

@@ -93,7 +93,7 @@ export function budgetStatuses(
   labels: readonly string[],
   nowMs: number,
 ): readonly Record<string, unknown>[] {
-  return met(state, userPath, labels).map((account) => statusOf(state, account, nowMs));
+  return met(state, userPath, labels, nowMs).map((account) => statusOf(state, account, nowMs));
 }
 
 /** Copies of the accounts, in the order of all lists. */
@@ -101,10 +101,11 @@ function met(
   { budgets: book, settings }: DaemonState,
   userPath: string,
   labels: readonly string[],
+  nowMs: number,
 ): Account[] {
   if (!settings.budgetsEnabled) return [];
   return book
-    .copy(userPath, labels)
+    .copy(userPath, labels, nowMs)
     .sort((a, b) => compareBudgets(a.budget.definition, b.budget.definition));
 }
 
@@ -140,7 +141,7 @@ export function explainBudgets(
   nowMs: number,
 ): readonly Record<string, unknown>[] {
   const enforced = enforcedBudgets(state);
-  return met(state, userPath, labels).map((account) => {
+  return met(state, userPath, labels, nowMs).map((account) => {
     const { definition, source } = account.budget;
     return {
       ...statusOf(state, account, nowMs),

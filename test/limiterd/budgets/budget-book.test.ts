@@ -169,7 +169,7 @@ t.test(
               );
               const expected = counted.reduce((sum, { micros }) => sum + micros, 0);
               const account = book
-                .match(path, [])
+                .match(path, [], nowMs)
                 .find(
                   ({ budget, subject }) =>
                     subject === who &&

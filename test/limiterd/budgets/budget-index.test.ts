@@ -33,7 +33,7 @@ t.test("labels come first, then the path from its root, each shortest period fir
   ]);
   const met = (path: string, ...labels: readonly string[]): string[] =>
     index
-      .collect(path, labels, childOf)
+      .collect(path, labels, 0, childOf)
       .map(({ subject, budget }) => `${subject} ${budget.definition.periodSeconds}`);
   t.same(met("/"), ["/ 3600", "/ 86400"]);
   t.same(met("/", "y", "z", "x"), ["y 3600", "x 3600", "/ 3600", "/ 86400"]);
@@ -46,11 +46,11 @@ t.test("labels come first, then the path from its root, each shortest period fir
 
 t.test("a removed budget is met no more", async (t) => {
   const index = indexOf([]);
-  t.same(index.collect("/a", ["x"], childOf), []);
+  t.same(index.collect("/a", ["x"], 0, childOf), []);
   const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
   const { budget } = book.put(of("label", "x", 3600), { source: "manual", nowMs: 0 });
   index.add(budget);
-  t.equal(index.collect("/a", ["x"], childOf).length, 1);
+  t.equal(index.collect("/a", ["x"], 0, childOf).length, 1);
   index.remove(budget);
-  t.same(index.collect("/a", ["x"], childOf), []);
+  t.same(index.collect("/a", ["x"], 0, childOf), []);
 });

@@ -180,7 +180,7 @@ t.test(
     const restarted = startDaemon([], { nowMs: noon, store: crashed, budgets: [template] });
     for (const [name, of, other] of [
       ["running", daemon, proxy],
-      ["restarted", restarted, client(restarted)],
+      ["restarted", restarted, { ...client(restarted), seq: proxy.seq }],
     ] as const) {
       for (const path of ["/team/0", "/team/7", "/team/late"])
         t.equal(ask(other, path), "admitted", `${path} in the daemon ${name}`);

@@ -9,6 +9,7 @@ import type { Counter } from "../../../limiterd/counters/counter.js";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import { matchKept } from "../rules/book-of.js";
 import { childNames } from "./child-names.js";
 
 const now = 1_767_225_600_000;
@@ -51,7 +52,7 @@ t.test(
         const model = new Map<string, Child>();
         let held: { readonly counter: Counter; readonly version: number }[] = [];
         const met = (child: string): { readonly counter: Counter; readonly known: Child } => {
-          const counter = book.matchPath(`/users/${child}/app`, now)[0]!;
+          const counter = matchKept(book, `/users/${child}/app`, now)[0]!;
           if (!model.has(child)) model.set(child, { requests: 0, inFlight: 0, dirty: false });
           return { counter, known: model.get(child)! };
         };

@@ -1,5 +1,5 @@
 /** Rule books for tests, and what they match in words. */
-import type { Counter } from "../../../limiterd/counters/counter.js";
+import { type Counter, keepChild } from "../../../limiterd/counters/counter.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 
@@ -36,3 +36,10 @@ export function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
 /** Counters as `subject period`. */
 export const names = (counters: readonly Counter[]): string[] =>
   counters.map(({ subject, rule }) => `${subject} ${rule.definition.periodSeconds}`);
+
+/** The counters of a path, as if a request were about to be counted by them: children are kept. */
+export function matchKept(book: RuleBook, path: string, nowMs: number): Counter[] {
+  const met = book.matchPath(path, nowMs);
+  met.forEach(keepChild);
+  return met;
+}

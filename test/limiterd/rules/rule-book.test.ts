@@ -3,7 +3,7 @@ import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { Forgotten } from "../../../limiterd/rules/templates.js";
 import { childNames } from "../counters/child-names.js";
-import { bookOf, names, now, rule } from "./book-of.js";
+import { bookOf, matchKept, names, now, rule } from "./book-of.js";
 
 const minute = 60_000;
 
@@ -23,7 +23,7 @@ t.test(
   "writing a rule again replaces both caps and keeps what is counted and in flight",
   async (t) => {
     const book = bookOf(rule("user_path", "/team", 60, { requests: 10, tokens: 100 }));
-    const [counter] = book.matchPath("/team", now);
+    const [counter] = matchKept(book, "/team", now);
     hold([counter!]);
     charge(book, [counter!], { atMs: now, requests: 1, tokens: 30 }, now);
     const { version } = book;
@@ -38,7 +38,7 @@ t.test(
       updatedAtMs: now + 5,
       sinceLsn: 1,
     });
-    t.equal(book.matchPath("/team", now)[0], counter, "the same counter");
+    t.equal(matchKept(book, "/team", now)[0], counter, "the same counter");
     t.match(counter, { inFlight: 1, window: { currentRequests: 1, currentTokens: 30 } });
     t.equal(book.version, version, "what was matched before is still valid");
     t.equal(book.rules.size, 1);
@@ -101,7 +101,7 @@ t.test(
       definition: { subject: "OpenAI" },
     });
     t.not(book.version, version);
-    t.same(names(book.matchPath("/team", now)), ["/team 3600"]);
+    t.same(names(matchKept(book, "/team", now)), ["/team 3600"]);
     t.same(book.matchTarget({ provider: "openai", model: "a" }), []);
     t.same(book.sorted().length, 1);
     t.equal(book.find({ scope: "provider", subject: "openai", periodSeconds: 60 }), null);
@@ -115,19 +115,19 @@ t.test(
       rule("user_path", "/team", 60, { perChild: true }),
       rule("user_path", "/", 60, { perChild: true }),
     );
-    t.same(names(book.matchPath("/team", now)), ["/team 60"], "the root's child");
+    t.same(names(matchKept(book, "/team", now)), ["/team 60"], "the root's child");
     t.same(
-      book.matchPath("/team", now).map(({ child }) => child),
+      matchKept(book, "/team", now).map(({ child }) => child),
       ["team"],
     );
-    t.same(book.matchPath("/", now), []);
-    const [, app] = book.matchPath("/team/app", now);
+    t.same(matchKept(book, "/", now), []);
+    const [, app] = matchKept(book, "/team/app", now);
     t.match(app, { subject: "/team/app", child: "app" });
-    t.equal(book.matchPath("/team/app/deep/er", now)[1], app);
-    t.not(book.matchPath("/team/application", now)[1], app);
-    t.not(book.matchPath("/team/App", now)[1], app);
+    t.equal(matchKept(book, "/team/app/deep/er", now)[1], app);
+    t.not(matchKept(book, "/team/application", now)[1], app);
+    t.not(matchKept(book, "/team/App", now)[1], app);
     charge(book, [app!], { atMs: now, requests: 1, tokens: 0 }, now);
-    t.equal(book.matchPath("/team/other", now)[1]!.window.currentRequests, 0);
+    t.equal(matchKept(book, "/team/other", now)[1]!.window.currentRequests, 0);
     t.equal(book.find(rule("user_path", "/team"))!.own, null);
   },
 );
@@ -136,7 +136,7 @@ t.test(
   "a rule that becomes a template, or stops being one, starts anew; its age stays",
   async (t) => {
     const book = bookOf(rule("user_path", "/team"));
-    const [before] = book.matchPath("/team/app", now);
+    const [before] = matchKept(book, "/team/app", now);
     charge(book, [before!], { atMs: now, requests: 5, tokens: 0 }, now);
     const { version } = book;
     const template = book.put(rule("user_path", "/team", 60, { perChild: true }), {
@@ -147,13 +147,14 @@ t.test(
     t.match(template, { createdAtMs: now, updatedAtMs: now + 9, sinceLsn: 4, own: null });
     t.not(book.version, version, "what was matched before must be matched again");
     t.same(
-      book
-        .matchPath("/team/app", now)
-        .map(({ subject, window }) => [subject, window.currentRequests]),
+      matchKept(book, "/team/app", now).map(({ subject, window }) => [
+        subject,
+        window.currentRequests,
+      ]),
       [["/team/app", 0]],
     );
     book.put(rule("user_path", "/team"), { source: "manual", nowMs: now, lsn: 5 });
-    t.same(names(book.matchPath("/team/app", now)), ["/team 60"]);
+    t.same(names(matchKept(book, "/team/app", now)), ["/team 60"]);
   },
 );
 
@@ -162,12 +163,12 @@ t.test("a reset clears windows and never a gauge, children included", async (t) 
     rule("user_path", "/team"),
     rule("user_path", "/team", 3600, { perChild: true }),
   );
-  const met = book.matchPath("/team/app", now);
-  const idle = book.matchPath("/team/idle", now)[1]!;
+  const met = matchKept(book, "/team/app", now);
+  const idle = matchKept(book, "/team/idle", now)[1]!;
   hold(met);
   charge(book, [...met, idle], { atMs: now, requests: 3, tokens: 40 }, now);
   for (const definition of book.sorted()) book.reset(definition, 7);
-  t.same(book.matchPath("/team/app", now), met, "the counters are the same");
+  t.same(matchKept(book, "/team/app", now), met, "the counters are the same");
   for (const { window, inFlight, rule } of met)
     t.match(
       { window, inFlight, sinceLsn: rule.sinceLsn },
@@ -191,7 +192,7 @@ t.test("a reset clears windows and never a gauge, children included", async (t) 
 
 t.test("what changed is handed to a snapshot once, and again after the next change", async (t) => {
   const book = bookOf(rule("user_path", "/team"), rule("user_path", "/"));
-  const met = book.matchPath("/team", now);
+  const met = matchKept(book, "/team", now);
   charge(book, met, { atMs: now, requests: 1, tokens: 0 }, now);
   charge(book, met.slice(1), { atMs: now, requests: 1, tokens: 0 }, now);
   t.same(written(book), ["/ 60", "/team 60"]);
@@ -208,9 +209,9 @@ t.test(
       rule("user_path", "/team", 0, { perChild: true }),
       rule("user_path", "/team", 86_400, { perChild: true }),
     );
-    const used = book.matchPath("/team/used", now);
-    const busy = book.matchPath("/team/busy", now);
-    const idle = book.matchPath("/team/idle", now);
+    const used = matchKept(book, "/team/used", now);
+    const busy = matchKept(book, "/team/busy", now);
+    const idle = matchKept(book, "/team/idle", now);
     hold(busy);
     charge(book, [...used, ...idle], { atMs: now, requests: 1, tokens: 0 }, now);
     written(book);
@@ -253,7 +254,7 @@ t.test(
       rule("user_path", "/b", 60, { perChild: true }),
     );
     for (let i = 0; i < 25; i++)
-      for (const parent of ["/a", "/b"]) book.matchPath(`${parent}/${i}`, now);
+      for (const parent of ["/a", "/b"]) matchKept(book, `${parent}/${i}`, now);
     const found: string[] = [];
     for (let i = 0; i < 6; i++) {
       const slice = book.forgetIdle(now + 2 * minute, 10);
@@ -270,10 +271,10 @@ t.test(
     const template = rule("user_path", "/team", 60, { perChild: true });
     const book = bookOf(template);
     for (const path of ["/team/app", "/team/other"])
-      charge(book, book.matchPath(path, now), { atMs: now, requests: 1, tokens: 0 }, now);
+      charge(book, matchKept(book, path, now), { atMs: now, requests: 1, tokens: 0 }, now);
     book.delete(template);
     book.put(template, { source: "manual", nowMs: now, lsn: 2 });
-    charge(book, book.matchPath("/team/other", now), { atMs: now, requests: 1, tokens: 0 }, now);
+    charge(book, matchKept(book, "/team/other", now), { atMs: now, requests: 1, tokens: 0 }, now);
     t.equal(book.childCount, 3);
     t.same(
       gone(book.forgetIdle(now, 10)),
@@ -281,7 +282,7 @@ t.test(
       "what the store holds of the other is the successor's",
     );
     t.equal(book.childCount, 1);
-    t.equal(book.matchPath("/team/other", now)[0]!.window.currentRequests, 1);
+    t.equal(matchKept(book, "/team/other", now)[0]!.window.currentRequests, 1);
   },
 );
 
@@ -290,9 +291,9 @@ t.test(
   async (t) => {
     const template = rule("user_path", "/team", 60, { perChild: true });
     const book = bookOf(template);
-    const [met] = book.matchPath("/team/met", now);
-    const [passed] = book.matchPath("/team/passed", now);
-    const [idle] = book.matchPath("/team/idle", now);
+    const [met] = matchKept(book, "/team/met", now);
+    const [passed] = matchKept(book, "/team/passed", now);
+    const [idle] = matchKept(book, "/team/idle", now);
     hold([met!, passed!]);
     for (const counter of [met!, passed!, idle!])
       charge(book, [counter], { atMs: now, requests: 1, tokens: 9 }, now);
@@ -303,7 +304,7 @@ t.test(
       [met, passed, idle].map((counter) => counter!.rule.children.isCheckedOut(counter!)),
       [false, false, false],
     );
-    t.equal(book.matchPath("/team/met", now)[0], met);
+    t.equal(matchKept(book, "/team/met", now)[0], met);
     t.match(met, { inFlight: 1, window: { currentRequests: 0, currentTokens: 0 } });
     book.reset(book.find(template)!, 6);
     t.same(gone(book.forgetIdle(now, 10)).sort(), ["/team/idle 60"]);
@@ -331,7 +332,7 @@ t.test("a reset of all rules reaches each of them, whichever way it is met first
   ];
   const ways: Readonly<Record<string, (book: RuleBook) => unknown>> = {
     "by a request": (book) => [
-      book.matchPath("/team/app", now),
+      matchKept(book, "/team/app", now),
       book.matchTarget({ provider: "openai", model: "gpt-4o" }),
     ],
     "by its key": (book) => definitions.map((definition) => book.find(definition)),
@@ -345,7 +346,7 @@ t.test("a reset of all rules reaches each of them, whichever way it is met first
   for (const [name, meet] of Object.entries(ways)) {
     const book = bookOf(...definitions);
     const met = [
-      ...book.matchPath("/team/app", now),
+      ...matchKept(book, "/team/app", now),
       ...book.matchTarget({ provider: "openai", model: "gpt-4o" }),
     ];
     hold(met);
@@ -353,7 +354,7 @@ t.test("a reset of all rules reaches each of them, whichever way it is met first
     book.resetAll(6);
     meet(book);
     const counted = [
-      ...book.matchPath("/team/app", now),
+      ...matchKept(book, "/team/app", now),
       ...book.matchTarget({ provider: "openai", model: "gpt-4o" }),
     ];
     t.same(
@@ -377,11 +378,12 @@ t.test("a rule that is made after a reset of all isn't reset by it", async (t) =
   const book = bookOf(rule("user_path", "/"));
   book.resetAll(6);
   book.put(rule("user_path", "/team"), { source: "manual", nowMs: now, lsn: 8 });
-  charge(book, book.matchPath("/team", now), { atMs: now, requests: 1, tokens: 0 }, now);
+  charge(book, matchKept(book, "/team", now), { atMs: now, requests: 1, tokens: 0 }, now);
   t.same(
-    book
-      .matchPath("/team", now)
-      .map(({ window, rule: of }) => [window.currentRequests, of.sinceLsn]),
+    matchKept(book, "/team", now).map(({ window, rule: of }) => [
+      window.currentRequests,
+      of.sinceLsn,
+    ]),
     [
       [1, 6],
       [1, 8],
@@ -422,7 +424,7 @@ t.test(
     });
     const lookUps = (book: RuleBook, path: string): number => {
       const before = looked;
-      book.matchPath(path, now);
+      matchKept(book, path, now);
       return looked - before;
     };
     for (const path of ["/", "/team", "/team/app", "/team/app/x/y/z"])

@@ -2,11 +2,26 @@
  * Per-child templates through a daemon's steps, over resets, deletions, switches and crashes.
  */
 import t from "tap";
+import { explainVerdict } from "../../../limiterd/handlers/admin/explain-verdict.js";
 import { handleAdmin } from "../../../limiterd/handlers/admin/handle-admin.js";
 import { examinedPerSweep, sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
+import { admit } from "../../../limiterd/rules/admit.js";
+import { release } from "../../../limiterd/rules/charge.js";
+import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { refusalHeaders } from "../../../proxy/http/rate-limit-headers.js";
+import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { AdminOp } from "../../../shared/wire/message.js";
-import { askFor, counts, pathRule, settleOf, startDaemon, type TestDaemon } from "../daemon.js";
+import { budget } from "../budgets/budget-fixture.js";
+import {
+  askFor,
+  counts,
+  pathRule,
+  settleOf,
+  startDaemon,
+  submit,
+  type TestDaemon,
+} from "../daemon.js";
 
 const template: RuleDefinition = {
   ...pathRule("/users", 60, { requests: 2, tokens: 100 }),
@@ -288,5 +303,87 @@ t.test(
       t.ok(examinedPerSweep(children) * 60 >= children);
     t.equal(examinedPerSweep(0), 20_000);
     t.equal(examinedPerSweep(6_000_000), 100_000);
+  },
+);
+
+t.test("refused requests leave no child, of a rule or of a budget", async (t) => {
+  const perDay = { ...budget("/users", 86_400, 1), perChild: true };
+  const daemon = startDaemon([template, gauges, pathRule("/", 3600, { requests: 1 })], {
+    budgets: [perDay],
+  });
+  // A day later nothing is looked up for the budget any more.
+  daemon.nowMs += 2 * 86_400_000;
+  const peer = daemon.proxy("p1");
+  const [limit] = daemon.state.budgets.sorted();
+  t.ok(askFor(peer, 2, "/users/ann"), "the root's one request of the hour");
+  t.equal(daemon.state.book.childCount, 2);
+  for (let i = 0; i < 1000; i++) t.notOk(askFor(peer, 3 + i, `/users/u${i}`), `u${i}`);
+  t.equal(daemon.state.book.childCount, 2);
+  t.equal(limit!.children.size, 0, "nothing was spent yet");
+  peer.send({
+    kind: "admit",
+    id: 2000,
+    userPath: "/users/x",
+    credential: "wrong".padEnd(43, "x"),
+    targets: [{ provider: "openai", model: "gpt-4o" }],
+    submission: false,
+  });
+  t.equal(daemon.state.book.childCount, 2);
+});
+
+t.test("a submission leaves no gauge, and what is taken back makes no child", async (t) => {
+  const daemon = startDaemon([template, gauges]);
+  const peer = daemon.proxy("p1");
+  t.ok(submit(peer, 2, "/users/ann"));
+  t.equal(daemon.state.book.find(gauges)!.children.size, 0);
+  t.equal(daemon.state.book.find(template)!.children.size, 1);
+  const lease = askFor(peer, 3, "/users/bob")!;
+  await admin(daemon, "rate-limits.reset", { confirmation: "reset" });
+  peer.send({ ...settleOf(lease, 1, 0), part: "withdrawn" });
+  t.same(ofChild(daemon, template, "bob"), [0, 0, 0]);
+});
+
+t.test(
+  "a full template refuses further children with a message of its own, and goes on with those it has",
+  async (t) => {
+    const book = new RuleBook([1, 2], new Set(), 2);
+    book.put(template, { source: "manual", nowMs: 0, lsn: 1 });
+    const ask = (path: string) =>
+      admit(
+        book,
+        { userPath: path, targets: [{ provider: "openai", model: "m" }], submission: false },
+        { nowMs: 0, tokensEnforced: true },
+      );
+    const first = ask("/users/ann");
+    t.equal(ask("/users/bob").kind, "admitted");
+    const refused = ask("/users/cid");
+    t.match(refused, {
+      kind: "refused",
+      breach: { subject: "/users/cid", dimension: "children", cap: 2, waitSeconds: 60 },
+    });
+    if (refused.kind === "refused") {
+      t.equal(
+        refusalMessage(refused.breach),
+        "rate limit exceeded for /users/cid: the minute template has 2 children already",
+      );
+      t.same(refusalHeaders(refused.breach), ["retry-after", "60", "retry-after-ms", "60000"]);
+    }
+    t.equal(book.childCount, 2);
+    t.equal(ask("/users/bob").kind, "admitted", "a child that it has");
+    t.equal(ask("/other").kind, "admitted");
+    const explained = explainVerdict(
+      book,
+      { userPath: "/users/cid", targets: [], submission: true },
+      { nowMs: 0, tokensEnforced: true },
+    );
+    t.match(explained.rules, [{ breached: ["children"], retry_after: 60 }]);
+    if (first.kind === "admitted") release(first.counters);
+    t.equal([...(book.takeDirty() ?? [])].length, 2);
+    book.reclaim();
+    t.same(
+      book.forgetIdle(120_000, 100).map(({ child }) => child),
+      ["ann"],
+    );
+    t.equal(ask("/users/cid").kind, "admitted", "once another is forgotten");
   },
 );

@@ -54,7 +54,7 @@ export function usageDifference(
   if (more !== undefined) return `the sum ${JSON.stringify(more)} is of no record`;
   if (clockStepped) return null;
   const owed = accountsOf(records, budgets.sorted(), noLabels, nowMs);
-  for (const account of new Set(paths.flatMap((path) => budgets.match(path, [])))) {
+  for (const account of new Set(paths.flatMap((path) => budgets.match(path, [], nowMs)))) {
     const { scope, subject } = account.budget.definition;
     const spent = picosOf(budgets.running(account, nowMs).spent);
     const right = owed.get(`${scope} ${subject} ${account.subject}`) ?? 0n;

@@ -1,0 +1,41 @@
+/**
+ * Goes through the accounts of all templates' children, some at a time, and forgets the idle ones.
+ */
+import type { Account, Budget } from "./budget-account.js";
+
+export class AccountSweep {
+  readonly #budgets: ReadonlyMap<string, Budget>;
+  /** Where the next look continues. */
+  #next: Iterator<Account> | null = null;
+
+  constructor(budgets: ReadonlyMap<string, Budget>) {
+    this.#budgets = budgets;
+  }
+
+  /** As `BudgetBook.forgetIdle`. */
+  forgetIdle(nowMs: number, examined: number): Account[] {
+    const forgotten: Account[] = [];
+    this.#next ??= this.#children();
+    for (let i = 0; i < examined; i++) {
+      const next = this.#next.next();
+      if (next.done === true) {
+        this.#next = null;
+        break;
+      }
+      const account = next.value;
+      const { budget, spends } = account;
+      const lastStartMs = spends.at(-1)?.startMs ?? 0;
+      const idleFromMs = lastStartMs + 2 * budget.definition.periodSeconds * 1000;
+      if (account.dirty || budget.backfill || nowMs < idleFromMs) continue;
+      budget.children.delete(account.child);
+      // Should the clock step back, its periods are looked up.
+      budget.sinceMs = Math.max(budget.sinceMs, lastStartMs + 1);
+      forgotten.push(account);
+    }
+    return forgotten;
+  }
+
+  *#children(): Generator<Account> {
+    for (const { children } of this.#budgets.values()) yield* children.values();
+  }
+}
