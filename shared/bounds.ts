@@ -39,6 +39,21 @@ export const lingerMs = 500;
 export const reconnectMs = 100;
 /** Settles that a proxy keeps while the daemon is away, at about 500 bytes of memory each. */
 export const settleOutboxMax = 200_000;
+/**
+ * Settles that a proxy sends before the kernel has taken all of them: twice as many responses as it
+ * ends in one turn.
+ */
+export const settlesPerWindow = 200;
+/**
+ * Settles on their way to be acknowledged: what else a proxy asks stands behind so many at most,
+ * some 30 ms of the daemon's time.
+ */
+export const settlesUnacknowledgedMax = 1000;
+/**
+ * How long a proxy waits for an acknowledgement before it sends as many more: 40,000 a second reach
+ * a daemon whose store is slow or fails. It acknowledges nothing then, but it frees their slots.
+ */
+export const acknowledgementWaitMs = 25;
 /** Admissions that wait in one proxy for the daemon: they must not fill its memory. */
 export const admissionsWaitingMax = 20_000;
 

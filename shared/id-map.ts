@@ -14,6 +14,8 @@ export class IdMap<T> {
   #ids: number[] = new Array<number>(slotsMin).fill(0);
   #values: (T | undefined)[] = new Array<T | undefined>(slotsMin).fill(undefined);
   #size = 0;
+  /** Entries that aren't at the slot of their id, because it was taken. */
+  #displaced = 0;
 
   get size(): number {
     return this.#size;
@@ -33,6 +35,7 @@ export class IdMap<T> {
         slot = this.#slotOf(id);
       }
       this.#ids[slot] = id;
+      if (slot !== (id & (this.#ids.length - 1))) this.#displaced++;
     }
     this.#values[slot] = value;
   }
@@ -44,11 +47,17 @@ export class IdMap<T> {
     if (this.#ids[free] === 0) return undefined;
     this.#size--;
     const mask = this.#ids.length - 1;
+    if (free !== (id & mask)) this.#displaced--;
     // Entries that were pushed beyond the slot that is now free move back, so that a search may end
-    // at the first free slot.
-    for (let next = (free + 1) & mask; this.#ids[next] !== 0; next = (next + 1) & mask) {
+    // at the first free slot. Thousands of consecutive ids are one long run, mostly without any.
+    for (
+      let next = (free + 1) & mask;
+      this.#displaced > 0 && this.#ids[next] !== 0;
+      next = (next + 1) & mask
+    ) {
       const home = this.#ids[next]! & mask;
       if (((next - home) & mask) < ((next - free) & mask)) continue;
+      if (free === home) this.#displaced--;
       this.#ids[free] = this.#ids[next]!;
       this.#values[free] = this.#values[next];
       free = next;
@@ -56,6 +65,13 @@ export class IdMap<T> {
     this.#ids[free] = 0;
     this.#values[free] = undefined;
     return taken;
+  }
+
+  clear(): void {
+    this.#ids = new Array<number>(slotsMin).fill(0);
+    this.#values = new Array<T | undefined>(slotsMin).fill(undefined);
+    this.#size = 0;
+    this.#displaced = 0;
   }
 
   /** All values, in no order. Nothing may be added or taken meanwhile. */
@@ -85,10 +101,12 @@ export class IdMap<T> {
     const values = this.#values;
     this.#ids = new Array<number>(slots).fill(0);
     this.#values = new Array<T | undefined>(slots).fill(undefined);
+    this.#displaced = 0;
     for (let i = 0; i < ids.length; i++) {
       if (ids[i] === 0) continue;
       const slot = this.#slotOf(ids[i]!);
       this.#ids[slot] = ids[i]!;
+      if (slot !== (ids[i]! & (slots - 1))) this.#displaced++;
       this.#values[slot] = values[i];
     }
   }

@@ -4,7 +4,7 @@
  * once per message.
  */
 import { unreachable } from "../../shared/assert.js";
-import type { Admin, RefusalNote, ToDaemon } from "../../shared/wire/message.js";
+import type { Admin, RefusalNote, Release, ToDaemon } from "../../shared/wire/message.js";
 import { toDaemonFromWire } from "../../shared/wire/to-daemon.js";
 import type { PeerState } from "../peer.js";
 import { type DaemonState, isLimited } from "../state.js";
@@ -14,6 +14,7 @@ import { admitRequest } from "./admit-request.js";
 import { announce } from "./announce.js";
 import { applySettle } from "./apply-settle.js";
 import { authorize } from "./authorize.js";
+import { releaseLease } from "./release-slots.js";
 import { rerouteLease } from "./reroute-lease.js";
 
 /** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
@@ -47,6 +48,8 @@ function handleMessage(
       return authorize(state, peer, message, nowMs);
     case "hello":
       return acceptHello(state, peer, message, nowMs);
+    case "release":
+      return releaseEnded(peer, message);
     case "refusal":
       return nameRefusal(state, peer, message);
     case "admin":
@@ -54,6 +57,13 @@ function handleMessage(
     default:
       return unreachable(message);
   }
+}
+
+function releaseEnded(peer: PeerState, { id }: Release): boolean {
+  if (peer.role !== "proxy" || !peer.welcomed) return false;
+  const held = peer.leases.get(id);
+  if (held !== undefined) releaseLease(peer, id, held);
+  return true;
 }
 
 function nameRefusal(state: DaemonState, peer: PeerState, message: RefusalNote): boolean {

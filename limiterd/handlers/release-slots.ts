@@ -7,7 +7,8 @@ import { release } from "../rules/charge.js";
 
 /** Ends every lease of a connection. */
 export function releaseAllLeases(peer: PeerState): void {
-  for (const [id, held] of peer.leases.entries()) releaseLease(peer, id, held);
+  for (const held of peer.leases.values()) if (!held.submission) release(held.counters);
+  peer.leases.clear();
 }
 
 /** Ends a lease. A submission held no slot. */

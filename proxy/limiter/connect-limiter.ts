@@ -67,7 +67,12 @@ export function connectLimiter(
     retry: true,
     onConnect(peer) {
       reader = createFrameReader(frameBytesMaxFromDaemon);
-      orBroken(() => client.connected((message) => peer.send(encodeFrame(toWire(message)))));
+      orBroken(() =>
+        client.connected({
+          send: (message) => peer.send(encodeFrame(toWire(message))),
+          whenSent: (run) => peer.whenSent(() => orBroken(run)),
+        }),
+      );
     },
     onBytes(peer, bytes) {
       const valid = reader.feed(bytes, (frame) => {

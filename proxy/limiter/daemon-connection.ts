@@ -4,13 +4,12 @@
  * here, and neither is the socket: `connect-limiter.ts` owns that.
  */
 import type { ToDaemon } from "../../shared/wire/message.js";
-
-type Send = (message: ToDaemon) => void;
+import type { DaemonLine } from "./limiter-link.js";
 
 export class DaemonConnection {
   /** How long requests wait for an unreachable daemon, counted from its loss. */
   readonly #deadlineMs: number;
-  #send: Send | null = null;
+  #line: DaemonLine | null = null;
   #linked = false;
   #lostMonoMs: number;
   #lastId = 0;
@@ -36,7 +35,12 @@ export class DaemonConnection {
 
   /** Only while linked; before the welcome nothing but a hello is sent. */
   send(message: ToDaemon): void {
-    this.#send!(message);
+    this.#line!.send(message);
+  }
+
+  /** As in `DaemonLine`; only while linked. */
+  whenSent(run: () => void): void {
+    this.#line!.whenSent(run);
   }
 
   /** Until when a message waits: `deadlineMs` if linked, else counted from the loss. */
@@ -44,8 +48,8 @@ export class DaemonConnection {
     return this.#linked ? nowMonoMs + deadlineMs : this.#lostMonoMs + this.#deadlineMs;
   }
 
-  connected(send: Send): void {
-    this.#send = send;
+  connected(line: DaemonLine): void {
+    this.#line = line;
   }
 
   welcomed(): void {
@@ -55,7 +59,7 @@ export class DaemonConnection {
   /** Whether it was linked until now. */
   lost(nowMonoMs: number): boolean {
     const wasLinked = this.#linked;
-    this.#send = null;
+    this.#line = null;
     this.#linked = false;
     if (wasLinked) this.#lostMonoMs = nowMonoMs;
     return wasLinked;

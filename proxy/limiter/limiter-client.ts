@@ -8,14 +8,7 @@ import { isCount } from "../../shared/assert.js";
 import { endsPerTurn } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
 import { createThrottledQueue } from "../../shared/throttled-queue.js";
-import type {
-  AdminOp,
-  Claimed,
-  FromDaemon,
-  Target,
-  ToDaemon,
-  Welcome,
-} from "../../shared/wire/message.js";
+import type { AdminOp, Claimed, FromDaemon, Target, Welcome } from "../../shared/wire/message.js";
 import { assertLimiter } from "./broken-limiter-state.js";
 import { DaemonCalls } from "./daemon-calls.js";
 import { DaemonConnection } from "./daemon-connection.js";
@@ -31,7 +24,12 @@ import type {
   Limiter,
   Spent,
 } from "./limiter.js";
-import type { LimiterClientOptions, LimiterClientPorts, LimiterLink } from "./limiter-link.js";
+import type {
+  DaemonLine,
+  LimiterClientOptions,
+  LimiterClientPorts,
+  LimiterLink,
+} from "./limiter-link.js";
 import { PendingAdmissions } from "./pending-admissions.js";
 import { nothingSpent, SettleOutbox } from "./settle-outbox.js";
 
@@ -50,11 +48,20 @@ export class LimiterClient implements Limiter, LimiterLink {
   readonly #expiryIntervalMs: number;
   #expiryScheduled = false;
 
-  constructor(ports: LimiterClientPorts, { deadlineMs, failureMode }: LimiterClientOptions) {
+  constructor(ports: LimiterClientPorts, options: LimiterClientOptions) {
+    const { deadlineMs, failureMode, settleWindow } = options;
     const monoMs = (): number => ports.monoMs();
     this.#ports = ports;
     this.#connection = new DaemonConnection(deadlineMs, ports.monoMs());
-    this.#outbox = new SettleOutbox(this.#connection, (settles) => ports.onDropped(settles));
+    this.#outbox = new SettleOutbox(
+      {
+        connection: this.#connection,
+        monoMs,
+        schedule: (ms, run) => ports.schedule(ms, run),
+        onDropped: (settles) => ports.onDropped(settles),
+      },
+      settleWindow,
+    );
     this.#late = new LateAdmissions(this.#held, this.#outbox, monoMs);
     this.#pending = new PendingAdmissions({
       connection: this.#connection,
@@ -135,7 +142,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     assertLimiter(isCount(spent.tokens), "a count of tokens is an integer");
     admission.settled = true;
     if (admission.lease !== 0) this.#held.take(admission.lease);
-    this.#outbox.add("request", admission, spent, this.#ports.monoMs());
+    this.#outbox.end(admission, spent, this.#ports.monoMs());
     this.#afterSending(then);
   }
 
@@ -174,14 +181,14 @@ export class LimiterClient implements Limiter, LimiterLink {
     });
   }
 
-  connected(send: (message: ToDaemon) => void): void {
-    this.#connection.connected(send);
+  connected(line: DaemonLine): void {
+    this.#connection.connected(line);
     for (const hello of helloMessages(
       this.#ports.proxyId,
       this.#held.entries().map(([, admission]) => admission),
       () => this.#connection.nextId(),
     ))
-      send(hello);
+      line.send(hello);
   }
 
   received(message: FromDaemon): void {
@@ -199,7 +206,7 @@ export class LimiterClient implements Limiter, LimiterLink {
         this.#pending.rejected(message);
         return this.#calls.replied(message);
       case "settled":
-        return this.#outbox.acknowledge(message.seq);
+        return this.#outbox.acknowledge(message.seq, this.#ports.monoMs());
       case "authorized":
       case "answer":
       case "failed":
@@ -213,17 +220,22 @@ export class LimiterClient implements Limiter, LimiterLink {
     const wasLinked = this.#connection.lost(this.#ports.monoMs());
     this.#notices.limited = true;
     this.#late.connectionLost();
+    this.#outbox.connectionLost();
     if (!wasLinked) return;
     this.#calls.connectionLost();
     this.#ports.onLinkChange(false);
   }
 
-  /** Settles first: the slots they free are available to the admissions sent next. */
+  /**
+   * A window of settles first: what they charge is known to the admissions behind them. Those of a
+   * longer backlog follow between other messages.
+   */
   #welcomed(message: Welcome): void {
+    const nowMonoMs = this.#ports.monoMs();
+    this.#outbox.acknowledge(message.settledSeq, nowMonoMs);
     this.#connection.welcomed();
     applyWelcome(this.#notices, message);
-    this.#outbox.acknowledge(message.settledSeq);
-    this.#outbox.sendAll(this.#ports.monoMs());
+    this.#outbox.welcomed(nowMonoMs);
     this.#pending.sendAll();
     this.#calls.sendAll();
     this.#ports.onLinkChange(true);

@@ -15,14 +15,30 @@ export interface LimiterClientPorts {
   onDropped(settles: number): void;
 }
 
+/** How many settles are on their way at once. */
+export interface SettleWindow {
+  /** Between two times at which the kernel has taken all that was sent. */
+  readonly settles: number;
+  /** Between the last acknowledged one and the last that is sent. */
+  readonly unacknowledged: number;
+}
+
 export interface LimiterClientOptions {
   readonly deadlineMs: number;
   readonly failureMode: FailureMode;
+  readonly settleWindow?: SettleWindow | undefined;
+}
+
+/** One connection to the daemon, as the limiter client sees it. */
+export interface DaemonLine {
+  send(message: ToDaemon): void;
+  /** Runs `run` once the kernel has taken all that was sent; never if it is lost before. */
+  whenSent(run: () => void): void;
 }
 
 /** What the socket's owner calls. */
 export interface LimiterLink {
-  connected(send: (message: ToDaemon) => void): void;
+  connected(line: DaemonLine): void;
   received(message: FromDaemon): void;
   lost(): void;
 }

@@ -1,12 +1,24 @@
 /**
  * The settles that the daemon hasn't acknowledged: numbered, in order, bounded. Each is sent when
- * it is added, and again after every reconnect until it is acknowledged. What is settled when is
- * the limiter client's.
+ * it is added, and again after every reconnect until it is acknowledged; in windows, so that
+ * however many wait, admissions have their turn between them. What is settled when is the limiter
+ * client's.
  */
-import { settleOutboxMax } from "../../shared/bounds.js";
-import type { Lease, Settle, SettledPart } from "../../shared/wire/message.js";
+import {
+  acknowledgementWaitMs,
+  settleOutboxMax,
+  settlesPerWindow,
+  settlesUnacknowledgedMax,
+} from "../../shared/bounds.js";
+import {
+  isUnnumbered,
+  type Lease,
+  type Settle,
+  type SettledPart,
+} from "../../shared/wire/message.js";
 import type { DaemonConnection } from "./daemon-connection.js";
-import type { Spent } from "./limiter.js";
+import type { Admission, Spent } from "./limiter.js";
+import type { SettleWindow } from "./limiter-link.js";
 
 /** What is settled; an admission is one. */
 interface SettledLease extends Omit<Lease, "submission"> {
@@ -25,24 +37,59 @@ interface QueuedSettle extends SettledLease, Spent {
 
 export const nothingSpent: Spent = { tokens: 0, estimated: false, record: null };
 
+interface SettleOutboxPorts {
+  readonly connection: DaemonConnection;
+  readonly monoMs: () => number;
+  readonly schedule: (ms: number, run: () => void) => void;
+  readonly onDropped: (settles: number) => void;
+}
+
+/** Acknowledged settles that may stay in front of the others, until all move up at once. */
+const acknowledgedKeptMax = 4096;
+
+const usualWindow: SettleWindow = {
+  settles: settlesPerWindow,
+  unacknowledged: settlesUnacknowledgedMax,
+};
+
 export class SettleOutbox {
-  readonly #connection: DaemonConnection;
-  readonly #onDropped: (settles: number) => void;
-  /** In the order of their numbers. */
+  readonly #ports: SettleOutboxPorts;
+  readonly #window: SettleWindow;
+  /** In the order of their numbers; those before `#first` are acknowledged or dropped. */
   readonly #items: QueuedSettle[] = [];
+  #first = 0;
+  /** The first that wasn't sent on this connection. */
+  #next = 0;
   #emptyCallbacks: (() => void)[] = [];
   #lastSeq = 0;
+  /** How many may be sent before the kernel has taken those that were. */
+  #leftInWindow: number;
+  /** The last number that may be sent before the next acknowledgement. */
+  #allowedSeq = 0;
+  #waitsForAcknowledgement = false;
+  /** Which connection this is: what an earlier one has taken opens no window of the present one. */
+  #connections = 0;
 
-  constructor(connection: DaemonConnection, onDropped: (settles: number) => void) {
-    this.#connection = connection;
-    this.#onDropped = onDropped;
+  constructor(ports: SettleOutboxPorts, window: SettleWindow = usualWindow) {
+    this.#ports = ports;
+    this.#window = window;
+    this.#leftInWindow = window.settles;
   }
 
   get size(): number {
-    return this.#items.length;
+    return this.#items.length - this.#first;
   }
 
-  /** Numbers a settle, keeps it, and sends it if linked; at the bound the oldest is dropped. */
+  /** Settles a request. Its slots don't wait behind a backlog. */
+  end(admission: Admission, spent: Spent, endedMonoMs: number): void {
+    this.add("request", admission, spent, endedMonoMs);
+    const { connection } = this.#ports;
+    const waits = this.#next < this.#items.length;
+    if (waits && connection.linked && hasAllVerdicts(admission))
+      connection.send({ kind: "release", id: admission.lease });
+  }
+
+  /** Numbers a settle, keeps it, and sends it if it may; at the bound the oldest is dropped. */
   add(part: SettledPart, settled: SettledLease, spent: Spent, endedMonoMs: number): void {
     const item: QueuedSettle = {
       seq: ++this.#lastSeq,
@@ -61,24 +108,37 @@ export class SettleOutbox {
       record: spent.record,
     };
     this.#items.push(item);
-    if (this.#items.length > settleOutboxMax) {
-      this.#items.shift();
-      this.#onDropped(1);
+    if (this.size > settleOutboxMax) {
+      this.#removeUntil(this.#first + 1);
+      this.#ports.onDropped(1);
     }
-    if (this.#connection.linked) this.#connection.send(settleMessage(item, endedMonoMs));
+    if (this.#ports.connection.linked) this.#send(endedMonoMs);
   }
 
-  /** Sends all of them to a daemon that has just welcomed this proxy. */
-  sendAll(nowMonoMs: number): void {
-    for (const item of this.#items) this.#connection.send(settleMessage(item, nowMonoMs));
+  /** Begins to send all of them to a daemon that has just welcomed this proxy. */
+  welcomed(nowMonoMs: number): void {
+    const firstSeq = this.#items[this.#first]?.seq ?? this.#lastSeq + 1;
+    this.#allowedSeq = firstSeq - 1 + this.#window.unacknowledged;
+    this.#send(nowMonoMs);
+  }
+
+  /** What was sent and isn't acknowledged is sent again on the next connection. */
+  connectionLost(): void {
+    this.#connections++;
+    this.#next = this.#first;
+    this.#leftInWindow = this.#window.settles;
   }
 
   /** Forgets all up to `seq`: they are durable. */
-  acknowledge(seq: number): void {
-    let covered = 0;
-    while (covered < this.#items.length && this.#items[covered]!.seq <= seq) covered++;
-    if (covered > 0) this.#items.splice(0, covered);
-    if (this.#items.length > 0) return;
+  acknowledge(seq: number, nowMonoMs: number): void {
+    let first = this.#first;
+    while (first < this.#items.length && this.#items[first]!.seq <= seq) first++;
+    this.#removeUntil(first);
+    this.#allowedSeq = Math.max(this.#allowedSeq, seq + this.#window.unacknowledged);
+    if (this.size > 0) {
+      if (this.#ports.connection.linked) this.#send(nowMonoMs);
+      return;
+    }
     const callbacks = this.#emptyCallbacks;
     this.#emptyCallbacks = [];
     for (const run of callbacks) run();
@@ -86,9 +146,59 @@ export class SettleOutbox {
 
   /** Runs `run` once nothing is left, at once if nothing is. */
   whenEmpty(run: () => void): void {
-    if (this.#items.length === 0) run();
+    if (this.size === 0) run();
     else this.#emptyCallbacks.push(run);
   }
+
+  /** Sends those that fit into the window, in the order of their numbers. */
+  #send(nowMonoMs: number): void {
+    const { connection } = this.#ports;
+    while (this.#next < this.#items.length && this.#leftInWindow > 0) {
+      const item = this.#items[this.#next]!;
+      if (item.seq > this.#allowedSeq) return this.#awaitAcknowledgement();
+      this.#next++;
+      connection.send(settleMessage(item, nowMonoMs));
+      if (--this.#leftInWindow === 0) this.#openWindowWhenSent();
+    }
+  }
+
+  #openWindowWhenSent(): void {
+    const { connection, monoMs } = this.#ports;
+    const opened = this.#connections;
+    connection.whenSent(() => {
+      if (opened !== this.#connections) return;
+      this.#leftInWindow = this.#window.settles;
+      this.#send(monoMs());
+    });
+  }
+
+  #awaitAcknowledgement(): void {
+    if (this.#waitsForAcknowledgement) return;
+    this.#waitsForAcknowledgement = true;
+    const { schedule, connection, monoMs } = this.#ports;
+    const allowed = this.#allowedSeq;
+    schedule(acknowledgementWaitMs, () => {
+      this.#waitsForAcknowledgement = false;
+      if (!connection.linked) return;
+      if (this.#allowedSeq === allowed) this.#allowedSeq += this.#window.unacknowledged;
+      this.#send(monoMs());
+    });
+  }
+
+  #removeUntil(first: number): void {
+    this.#first = first;
+    if (this.#next < first) this.#next = first;
+    if (first < acknowledgedKeptMax && first < this.#items.length) return;
+    this.#items.splice(0, first);
+    this.#next -= first;
+    this.#first = 0;
+  }
+}
+
+/** Where a verdict may still come, the settle needs the lease. */
+function hasAllVerdicts({ lsn, submission, target, targetLsn }: Admission): boolean {
+  if (isUnnumbered(lsn)) return false;
+  return submission || (target !== null && !isUnnumbered(targetLsn));
 }
 
 /** A settle as it is sent at `nowMonoMs`, with relative times, as the two clocks may differ. */

@@ -108,6 +108,17 @@ export interface Settle extends Omit<Lease, "submission"> {
 }
 
 /**
+ * A request has ended, but its settle must wait for others before it: its slots are free at once.
+ * Only for a request whose verdicts have all arrived, so that its settle says all by itself. It has
+ * no answer.
+ */
+export interface Release {
+  readonly kind: "release";
+  /** The lease. */
+  readonly id: number;
+}
+
+/**
  * Sent after a `refused`, so that the daemon can explain the refusal by its request id. It has no
  * answer.
  */
@@ -127,4 +138,4 @@ export interface Admin {
   readonly body: unknown;
 }
 
-export type ToDaemon = Hello | Admit | Authorize | Reroute | Settle | RefusalNote | Admin;
+export type ToDaemon = Hello | Admit | Authorize | Reroute | Settle | Release | RefusalNote | Admin;

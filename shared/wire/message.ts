@@ -19,6 +19,8 @@
  *     part: see `settledParts`; lease 0: the request had no verdict; record: for the usage record
  *     (`execution.ts`), of `request` and `cached`, or []; one that makes no sense is dropped, while
  *     its settle counts
+ *   release lease
+ *     the request has ended and frees its slots; its settle stands behind a backlog
  *   refusal id requestId model
  *     id: of the refused admit; which request that was, to explain it later
  *   admin id op body
@@ -93,6 +95,7 @@ export {
   isUnnumbered,
   type Lease,
   type RefusalNote,
+  type Release,
   type Reroute,
   type Role,
   type Settle,

@@ -1,6 +1,7 @@
 /**
  * One end of a connection between a proxy and the daemon: gathers the frames of one turn of the
- * event loop into one write, and closes a peer that doesn't read. What the bytes mean is not here.
+ * event loop into one write, lets large frames wait behind small ones, and closes a peer that
+ * doesn't read. What the bytes mean is not here.
  */
 import type net from "node:net";
 import { lingerMs, peerBacklogBytesMax } from "../bounds.js";
@@ -9,15 +10,33 @@ import { lingerMs, peerBacklogBytesMax } from "../bounds.js";
 export interface Peer {
   /** Queues bytes; what is queued in one turn of the event loop leaves in one write. */
   send(frame: Buffer): void;
+  /**
+   * Queues a large frame behind all that is sent by `send`: it is written when the kernel has taken
+   * the one before it, so that at most one of them stands before what is sent later. `then` runs
+   * once the kernel has taken it; never if the connection is closed before.
+   */
+  sendBulk(frame: Buffer, then: () => void): void;
+  /** Runs `run` once the kernel has taken all that `send` was given; not if it is closed before. */
+  whenSent(run: () => void): void;
   /** Writes what is queued now, before the turn ends. */
   flush(): void;
   close(): void;
 }
 
+interface BulkFrame {
+  readonly frame: Buffer;
+  readonly then: () => void;
+}
+
+const nothing = Buffer.alloc(0);
+
 export class SocketPeer implements Peer {
   closed = false;
   readonly #socket: net.Socket;
   #queue: Buffer[] = [];
+  #whenSent: (() => void)[] = [];
+  readonly #bulk: BulkFrame[] = [];
+  #bulkOnTheWay = false;
   #scheduled = false;
 
   constructor(socket: net.Socket) {
@@ -27,21 +46,65 @@ export class SocketPeer implements Peer {
   send(frame: Buffer): void {
     if (this.closed) return;
     this.#queue.push(frame);
+    this.#schedule();
+  }
+
+  sendBulk(frame: Buffer, then: () => void): void {
+    if (this.closed) return;
+    this.#bulk.push({ frame, then });
+    this.#schedule();
+  }
+
+  whenSent(run: () => void): void {
+    if (this.closed) return;
+    this.#whenSent.push(run);
+    if (this.#queue.length === 0) this.#queue.push(nothing);
+    this.#schedule();
+  }
+
+  flush(): void {
+    this.#scheduled = false;
+    this.#writeQueue();
+    if (!this.#bulkOnTheWay) this.#writeBulk();
+  }
+
+  #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => this.flush());
   }
 
-  flush(): void {
-    this.#scheduled = false;
+  #writeQueue(): void {
     if (this.#queue.length === 0) return;
     const frames = this.#queue;
     this.#queue = [];
     if (this.closed || !this.#socket.writable) return;
     // In raw mode node-ipc's own `emit` does the same after copying the bytes and making a message
     // that it drops.
-    this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
+    this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames), this.#taken());
     if (this.#socket.writableLength > peerBacklogBytesMax) this.close();
+  }
+
+  /** What runs when the kernel has taken this write, if anything waits for that. */
+  #taken(): ((error?: Error | null) => void) | undefined {
+    if (this.#whenSent.length === 0) return undefined;
+    const waiting = this.#whenSent;
+    this.#whenSent = [];
+    return (error) => {
+      if (!error && !this.closed) for (const run of waiting) run();
+    };
+  }
+
+  #writeBulk(): void {
+    const next = this.#bulk.shift();
+    if (next === undefined || this.closed || !this.#socket.writable) return;
+    this.#bulkOnTheWay = true;
+    this.#socket.write(next.frame, (error) => {
+      this.#bulkOnTheWay = false;
+      if (error || this.closed) return;
+      next.then();
+      if (this.#bulk.length > 0) this.#schedule();
+    });
   }
 
   /**
@@ -51,6 +114,7 @@ export class SocketPeer implements Peer {
   end(): Promise<void> {
     if (this.closed) return Promise.resolve();
     this.flush();
+    for (const { frame } of this.#bulk) this.#socket.write(frame);
     this.closed = true;
     return new Promise((resolve) => {
       const deadline = setTimeout(() => this.#socket.destroy(), lingerMs);

@@ -29,6 +29,8 @@ export function toDaemonFromWire(frame: unknown): ToDaemon | null {
       return frame.length === 6 ? admitFromWire(id, frame) : null;
     case "settle":
       return frame.length === 13 ? settleFromWire(id, frame) : null;
+    case "release":
+      return frame.length === 2 && id > 0 ? { kind: "release", id } : null;
     case "refusal":
       return frame.length === 4 && isRequestId(frame[2]) && isModelName(frame[3])
         ? { kind: "refusal", id, requestId: frame[2], model: frame[3] }

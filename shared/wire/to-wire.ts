@@ -106,6 +106,8 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
         message.inertBudgets,
         message.keysExist,
       ];
+    case "release":
+      return ["release", message.id];
     case "refusal":
       return ["refusal", message.id, message.requestId, message.model];
     case "admin":

@@ -46,6 +46,27 @@ t.test("many pass through while one stays", async (t) => {
   t.equal(ids.size, 42, "7, 8 and 9 were never taken, and 39 of the last 40");
 });
 
+t.test("what is cleared is empty and can be filled again", async (t) => {
+  const ids = new IdMap<number>();
+  for (let id = 1; id < 1000; id++) ids.set(id * 64, id);
+  ids.clear();
+  t.same([ids.size, ids.get(64), [...ids.values()]], [0, undefined, []]);
+  ids.set(64, 1);
+  t.same(ids.entries(), [[64, 1]]);
+});
+
+t.test(
+  "50,000 consecutive ids are taken in their order at once, not in the square of it",
+  async (t) => {
+    const ids = new IdMap<number>();
+    for (let id = 1; id <= 50_000; id++) ids.set(id, id);
+    const startedMs = performance.now();
+    for (let id = 1; id <= 50_000; id++) ids.take(id);
+    t.equal(ids.size, 0);
+    t.ok(performance.now() - startedMs < 500, `${performance.now() - startedMs} ms`);
+  },
+);
+
 t.test("an id below 1 is our own mistake", async (t) => {
   for (const id of [0, -1, 1.5, NaN]) t.throws(() => new IdMap().set(id, 1), /positive integer/);
 });

@@ -13,6 +13,8 @@ export function describeMessage(message: ToDaemon | FromDaemon): string {
       return `reroute ${message.id} of lease ${message.lease} to ${message.targets.map(describeTarget).join(",")}`;
     case "settle":
       return `settle ${message.seq} of ${message.part} of lease ${message.lease} at ${describeTarget(message.target)}: ${message.tokens} tokens`;
+    case "release":
+      return `release of lease ${message.id}`;
     case "hello":
       return `hello ${message.proxyId} with ${message.leases.length} leases`;
     case "admin":

@@ -17,6 +17,23 @@ t.test("a lease holds its slot until it is settled, and tokens are charged then"
   t.same(peer.received.at(-1), { kind: "settled", seq: 1 });
 });
 
+t.test(
+  "a release frees the slots of a lease, once; its settle charges what it would have charged",
+  async (t) => {
+    const daemon = startDaemon([minute, gauge]);
+    const peer = daemon.proxy("p1");
+    const lease = askFor(peer, 2, "/team/app")!;
+    askFor(peer, 3, "/team/app");
+    t.ok(peer.send({ kind: "release", id: lease.lease }));
+    t.ok(peer.send({ kind: "release", id: lease.lease }));
+    t.same(counts(daemon, minute), { requests: 2, tokens: 0, inFlight: 1 });
+    peer.send(settleOf(lease, 1, 30));
+    t.same(counts(daemon, minute), { requests: 2, tokens: 30, inFlight: 1 });
+    peer.close();
+    t.same(counts(daemon, minute), { requests: 2, tokens: 30, inFlight: 0 });
+  },
+);
+
 t.test("a repeated settle is acknowledged and not counted again", async (t) => {
   const daemon = startDaemon([minute]);
   const peer = daemon.proxy("p1");

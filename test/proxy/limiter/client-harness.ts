@@ -25,6 +25,7 @@ export class ClientHarness {
   readonly client: LimiterClient;
   #timers: { readonly atMs: number; readonly run: () => void }[] = [];
   #afterTurn: (() => void)[] = [];
+  #whenSent: (() => void)[] = [];
   turns = 0;
 
   constructor(options: Partial<LimiterClientOptions> = {}) {
@@ -45,7 +46,19 @@ export class ClientHarness {
   }
 
   connect(): void {
-    this.client.connected((message) => void this.sent.push(message));
+    this.#whenSent = [];
+    this.client.connected({
+      send: (message) => void this.sent.push(message),
+      whenSent: (run) => void this.#whenSent.push(run),
+    });
+  }
+
+  /** The kernel takes all that was sent; whether anything waited for that. */
+  takenByKernel(): boolean {
+    const waiting = this.#whenSent;
+    this.#whenSent = [];
+    for (const run of waiting) run();
+    return waiting.length > 0;
   }
 
   welcome({

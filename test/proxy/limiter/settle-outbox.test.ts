@@ -1,7 +1,15 @@
 import t from "tap";
-import { settleOutboxMax } from "../../../shared/bounds.js";
+import { acknowledgementWaitMs, settleOutboxMax } from "../../../shared/bounds.js";
 import { executed } from "../../limiterd/daemon.js";
-import { ClientHarness, gpt, linkedHarness, nothing, promisesResolved } from "./client-harness.js";
+import {
+  admissionOf,
+  ClientHarness,
+  gpt,
+  kinds,
+  linkedHarness,
+  nothing,
+  promisesResolved,
+} from "./client-harness.js";
 
 t.test(
   "an answer from the cache is settled without an admission: kept until acknowledged, its callback run once it is sent",
@@ -121,6 +129,10 @@ t.test(
     t.equal(open.client.unsettled, settleOutboxMax);
     open.connect();
     open.welcome();
+    while (open.takenByKernel() || open.client.unsettled > 0) {
+      const last = open.sent.at(-1);
+      if (last?.kind === "settle") open.receive({ kind: "settled", seq: last.seq });
+    }
     const settles = open.take().slice(1);
     t.equal(settles.length, settleOutboxMax);
     t.match(
@@ -202,5 +214,117 @@ t.test(
     harness.receive({ kind: "settled", seq: 1 });
     await promisesResolved();
     t.equal(drained, "impatient first ");
+  },
+);
+
+const settleWindow = { settles: 10, unacknowledged: 25 };
+
+/** A client with a backlog that has just been welcomed; `seqs`: those sent since the last look. */
+async function withBacklog(backlog: number) {
+  const harness = new ClientHarness({ failureMode: "open", deadlineMs: 0, settleWindow });
+  const settle = async (): Promise<void> => {
+    const asked = harness.ask();
+    await promisesResolved();
+    harness.client.settle(admissionOf(asked), nothing, () => {});
+  };
+  for (let i = 0; i < backlog; i++) await settle();
+  const seqs = (): number[] =>
+    harness.take().flatMap((message) => (message.kind === "settle" ? [message.seq] : []));
+  harness.connect();
+  harness.welcome();
+  return { harness, settle, seqs };
+}
+
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+t.test(
+  "a backlog leaves in windows: the next when the kernel has taken the last, and not far beyond the last acknowledgement",
+  async (t) => {
+    const { harness, settle, seqs } = await withBacklog(60);
+    t.same(seqs(), range(1, 10));
+    await settle();
+    t.same(seqs(), [], "a new one waits for its turn");
+    harness.takenByKernel();
+    t.same(seqs(), range(11, 20));
+    harness.takenByKernel();
+    t.same(seqs(), range(21, 25), "so many may be unacknowledged");
+    t.notOk(harness.takenByKernel());
+    harness.receive({ kind: "settled", seq: 7 });
+    t.same(seqs(), range(26, 30), "the rest of the window");
+    harness.takenByKernel();
+    t.same(seqs(), range(31, 32));
+    harness.receive({ kind: "settled", seq: 32 });
+    t.same(seqs(), range(33, 40));
+    harness.takenByKernel();
+    harness.takenByKernel();
+    t.same(seqs(), range(41, 57));
+    harness.receive({ kind: "settled", seq: 57 });
+    harness.takenByKernel();
+    t.same(seqs(), range(58, 61), "the one that was settled meanwhile is the last");
+  },
+);
+
+t.test("other messages are sent at once while a backlog waits", async (t) => {
+  const { harness } = await withBacklog(60);
+  t.same(kinds(harness.take()), ["hello", ...Array.from({ length: 10 }, () => "settle")]);
+  harness.client.noteRefusal(1, "req_1", "smart");
+  void harness.client.call("status", null);
+  t.same(kinds(harness.take()), ["refusal", "admin"]);
+});
+
+t.test(
+  "a daemon that acknowledges nothing, because it can't write, gets the settles all the same, in time",
+  async (t) => {
+    const { harness, seqs } = await withBacklog(60);
+    while (harness.takenByKernel());
+    t.same(seqs(), range(1, 25));
+    harness.advance(acknowledgementWaitMs);
+    while (harness.takenByKernel());
+    t.same(seqs(), range(26, 50));
+    harness.advance(acknowledgementWaitMs);
+    t.same(seqs(), range(51, 60));
+  },
+);
+
+t.test("a daemon that reads nothing gets no more than one window", async (t) => {
+  const { harness, settle, seqs } = await withBacklog(30);
+  t.same(seqs(), range(1, 10));
+  await settle();
+  harness.advance(10 * acknowledgementWaitMs);
+  t.same(seqs(), []);
+});
+
+t.test(
+  "after a reconnect a backlog begins anew after the last durable settle, with whole windows",
+  async (t) => {
+    const { harness, seqs } = await withBacklog(60);
+    harness.takenByKernel();
+    t.same(seqs(), range(1, 20));
+    harness.lose();
+    harness.connect();
+    harness.take();
+    harness.welcome({ settledSeq: 15 });
+    t.same(seqs(), range(16, 25));
+    harness.takenByKernel();
+    t.same(seqs(), range(26, 35));
+  },
+);
+
+t.test(
+  "a request that ends while a backlog is sent frees its slots at once, unless a verdict may still come",
+  async (t) => {
+    const { harness } = await withBacklog(30);
+    const asked = harness.ask();
+    await promisesResolved();
+    const admission = { ...admissionOf(asked), lease: 7, lsn: 70, targetLsn: 70 };
+    harness.take();
+    harness.client.settle(admission, nothing, () => {});
+    t.same(harness.take(), [{ kind: "release", id: 7 }]);
+    const unnumbered = { ...admission, settled: false, targetLsn: 0 };
+    harness.client.settle(unnumbered, nothing, () => {});
+    const withoutTarget = { ...admission, settled: false, target: null };
+    harness.client.settle(withoutTarget, nothing, () => {});
+    t.same(harness.take(), []);
   },
 );

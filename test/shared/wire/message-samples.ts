@@ -143,6 +143,7 @@ export const toDaemon: {
         };
       return { ...held, ...rest, part, record: part === "request" ? rest.record : null };
     }),
+  release: fc.record({ kind: fc.constant("release"), id: fc.integer({ min: 1 }) }),
   refusal: fc.record({
     kind: fc.constant("refusal"),
     id: count,
@@ -318,6 +319,7 @@ export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
     true,
     [],
   ],
+  release: ["release", 3],
   refusal: ["refusal", 3, "req_1", "gpt-4o"],
   admin: ["admin", 4, "status", null],
 };

@@ -153,6 +153,12 @@ export class LeaseAccount {
     this.#release(holder, message);
   }
 
+  /** A request has ended whose settle waits behind others. */
+  released({ leases }: LeaseHolder, lease: number): void {
+    this.#world.count("slots released before the settle");
+    this.#giveBack(leases, lease);
+  }
+
   closed({ leases }: LeaseHolder): void {
     for (const lease of [...leases.keys()]) this.#giveBack(leases, lease);
   }

@@ -120,6 +120,9 @@ export class Witness {
         return this.#onSettle(holder, message, nowMs, handle);
       case "hello":
         return this.#onHello(holder, message, nowMs, handle);
+      case "release":
+        this.#account.released(holder, message.id);
+        return handle();
       case "refusal":
         return handle();
       case "admin":

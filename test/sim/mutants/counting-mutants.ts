@@ -228,8 +228,29 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "settles not sent again after a reconnect",
     file: "proxy/limiter/settle-outbox.js",
-    find: "for (const item of this.#items)",
-    put: "for (const item of [])",
+    find: "this.#next = this.#first; this.#leftInWindow",
+    put: "this.#leftInWindow",
+    often: true,
+  },
+  {
+    name: "the first settle of a window is skipped",
+    file: "proxy/limiter/settle-outbox.js",
+    find: "this.#leftInWindow = this.#window.settles; this.#send(monoMs());",
+    put: "this.#leftInWindow = this.#window.settles; this.#next++; this.#send(monoMs());",
+    often: true,
+  },
+  {
+    name: "a backlog stops after its first window",
+    file: "proxy/limiter/settle-outbox.js",
+    find: "if (--this.#leftInWindow === 0) this.#openWindowWhenSent();",
+    put: "--this.#leftInWindow;",
+    often: true,
+  },
+  {
+    name: "a reconnect leaves the window of settles closed",
+    file: "proxy/limiter/settle-outbox.js",
+    find: "this.#next = this.#first; this.#leftInWindow = this.#window.settles;",
+    put: "this.#leftInWindow = 0; this.#next = this.#first;",
     often: true,
   },
   {

@@ -56,6 +56,8 @@ export interface ProxyProcess {
 }
 
 const deadlineMs = 2_000;
+/** So small that a few requests which end while the daemon is away are a backlog. */
+const settleWindow = { settles: 2, unacknowledged: 5 };
 /** Deadlines are looked at ten times in their length. */
 const answerMsMax = deadlineMs + deadlineMs / 10 + 1;
 
@@ -90,7 +92,7 @@ export function startProxyProcess({
       onTimedOut: () => world.count("daemon silent"),
       onDropped: () => world.fail(`${id} drops a settle`),
     },
-    { deadlineMs, failureMode },
+    { deadlineMs, failureMode, settleWindow },
   );
 
   function dial(): void {
@@ -120,7 +122,10 @@ export function startProxyProcess({
       world.after(reconnectMs, owner, dial);
     };
     listener.accept(theirs);
-    client.connected((message) => end.send(encodeFrame(toWire(message))));
+    client.connected({
+      send: (message) => end.send(encodeFrame(toWire(message))),
+      whenSent: (run) => end.whenSent(run),
+    });
   }
 
   /** Waits for the daemon's answer, which must arrive in time. */

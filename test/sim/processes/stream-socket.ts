@@ -18,6 +18,8 @@ export interface End {
   readonly owner: Process;
   readonly open: boolean;
   send(bytes: Buffer): void;
+  /** Runs `run` once the other end has read all that was sent; not if this end goes before. */
+  whenSent(run: () => void): void;
   close(): void;
   onBytes: (bytes: Buffer) => void;
   /** Once, unless the owner is dead. */
@@ -43,6 +45,7 @@ export function connectSockets(
     let outbox: Buffer[] = [];
     /** What this end has written and the other has not read. */
     let onTheWay = Buffer.alloc(0);
+    let waiting: (() => void)[] = [];
     let delivering = false;
     let ending = false;
     const end = {
@@ -54,6 +57,9 @@ export function connectSockets(
         if (!end.open) return;
         outbox.push(bytes);
         if (outbox.length === 1) world.afterTurn(owner, end.flush);
+      },
+      whenSent(run: () => void): void {
+        waiting.push(run);
       },
       flush(): void {
         const bytes = outbox;
@@ -83,8 +89,14 @@ export function connectSockets(
             if (bytes.length > 0) other().onBytes(Buffer.from(bytes));
             if (onTheWay.length > 0) end.deliver();
             else if (ending) other().shut();
+            else if (outbox.length === 0) end.taken();
           },
         );
+      },
+      taken(): void {
+        const runs = waiting;
+        waiting = [];
+        for (const run of runs) world.after(0, owner, run);
       },
       /** This end is gone: the other reads what still arrives, then its end. */
       leave(): void {
