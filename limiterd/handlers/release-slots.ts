@@ -7,13 +7,18 @@ import { release } from "../rules/charge.js";
 
 /** Ends every lease of a connection. */
 export function releaseAllLeases(peer: PeerState): void {
-  for (const held of peer.leases.values()) if (!held.submission) release(held.counters);
+  for (const held of peer.leases.values()) releaseSlots(held);
   peer.leases.clear();
 }
 
-/** Ends a lease. A submission held no slot. */
+/** Ends a lease. */
 export function releaseLease({ leases }: PeerState, id: number, held: HeldLease): void {
   leases.take(id);
+  releaseSlots(held);
+}
+
+/** A submission held none. */
+function releaseSlots(held: HeldLease): void {
   if (!held.submission) release(held.counters);
 }
 

@@ -18,8 +18,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "slots stay taken when a connection ends",
     file: releaseSlots,
-    find: "releaseLease(peer, id, held);",
-    put: "peer.leases.take(id);",
+    find: "for (const held of peer.leases.values())",
+    put: "for (const held of [])",
     often: true,
   },
   {
@@ -256,8 +256,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "acknowledgement drops one settle too many",
     file: "proxy/limiter/settle-outbox.js",
-    find: "items[covered].seq <= seq)",
-    put: "items[covered].seq <= seq + 1)",
+    find: "items[first].seq <= seq)",
+    put: "items[first].seq <= seq + 1)",
     often: true,
   },
 ];
